@@ -1,0 +1,48 @@
+# Every target installs what it needs into .venv first; nothing else has to be set up by hand.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: demo test check bench drills golden install clean
+
+# A vault, real memories, an outside edit, recall, history: the main job, shown.
+demo: $(READY)
+	@$(BIN)/oneiro demo
+
+# Lint, types and the whole default test suite with its coverage gate.
+test: check
+	@rm -f .coverage .coverage.*
+	$(BIN)/coverage run -m pytest
+	$(BIN)/coverage run -m pytest -m model
+	@$(BIN)/coverage combine -q
+	@$(BIN)/python .ci/coverage_gate.py
+
+# Lint and types only.
+check: $(READY)
+	$(BIN)/ruff check oneiro_vault tests .ci
+	$(BIN)/ruff format --check oneiro_vault tests .ci
+	$(BIN)/mypy
+
+# Every figure of the speed list as one table of ratios, and the development set through the public API.
+bench: $(READY)
+	$(BIN)/python -m tests.bench $(BENCH)
+
+# The slow fault drills: hundreds of kills, power cuts, full disks.
+drills: $(READY)
+	$(BIN)/pytest -m drill --timeout=1800
+
+# Rewrite the recorded outputs after a change that was meant.
+golden: $(READY)
+	ONEIRO_GOLDEN=write $(BIN)/pytest tests/cli tests/test_docs.py
+
+install: $(READY)
+
+$(READY): pyproject.toml .ci/constraints.txt
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check -c .ci/constraints.txt torch
+	$(BIN)/pip install --quiet --disable-pip-version-check -c .ci/constraints.txt -e '.[dev]'
+	@touch $@
+
+clean:
+	rm -rf $(VENV) .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build
