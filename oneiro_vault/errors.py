@@ -1,0 +1,159 @@
+"""Every error a person or a model can meet, as one tree.
+
+    OneiroError                 exit 1   HTTP 500   anything that went wrong on our side
+    ├── InvalidInput            exit 2   HTTP 400   the request itself cannot be carried out
+    │   ├── SettingsError       exit 2   HTTP 400   a settings file or variable is wrong
+    │   ├── UnreadableNote      exit 2   HTTP 422   a file cannot be read as a note (its bytes stay as they are)
+    │   └── UnsafePath          exit 2   HTTP 400   a path leaves the vault or names something we never touch
+    ├── NotFound                exit 3   HTTP 404   no memory, commit or vault by that name
+    │   └── VaultNotFound       exit 5   HTTP 404   no vault here
+    ├── AmbiguousId             exit 4   HTTP 409   several memories fit
+    ├── StaleMemory             exit 6   HTTP 409   the note changed since it was read
+    ├── RepositoryBusy          exit 7   HTTP 409   merge, rebase, bisect or a detached HEAD
+    ├── Brake                   exit 8   HTTP 409   far too much would vanish at once
+    ├── LockTimeout             exit 9   HTTP 503   another program held a lock too long
+    ├── DiskProblem             exit 10  HTTP 507   full, read-only or failing disk
+    ├── GitProblem              exit 11  HTTP 500   git is missing, too old or refused
+    ├── IndexProblem            exit 12  HTTP 503   an index cannot answer (the notes are untouched)
+    │   └── EmbedderProblem     exit 12  HTTP 503   no vectors: model missing, wrong or dead
+    └── OwnerProblem            exit 13  HTTP 503   the owner process cannot be started or reached
+
+A message says what happened; `kept` what is safe; `hint` what to do next.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class OneiroError(Exception):
+    """Base of all our errors: `str(error)` is the message, `kept` and `hint` may be empty."""
+
+    exit_code: ClassVar[int] = 1
+    http_status: ClassVar[int] = 500
+
+    def __init__(self, message: str, *, kept: str = "", hint: str = "") -> None:
+        super().__init__(message)
+        self.kept = kept
+        self.hint = hint
+
+    def to_dict(self) -> dict[str, str]:
+        """The error as JSON-ready data: error (class name), message, kept, hint."""
+        return {"error": type(self).__name__, "message": str(self), "kept": self.kept, "hint": self.hint}
+
+
+class InvalidInput(OneiroError):
+    """The request itself cannot be carried out."""
+
+    exit_code = 2
+    http_status = 400
+
+
+class SettingsError(InvalidInput):
+    """A settings file or variable has a wrong type, value or name."""
+
+
+class UnreadableNote(InvalidInput):
+    """A file cannot be read as a note; its bytes stay as they are."""
+
+    http_status = 422
+
+
+class UnsafePath(InvalidInput):
+    """A path leaves the vault or names something the tool never touches."""
+
+
+class NotFound(OneiroError):
+    """No memory, commit or vault by that name."""
+
+    exit_code = 3
+    http_status = 404
+
+
+class VaultNotFound(NotFound):
+    """No vault was named and none was found."""
+
+    exit_code = 5
+
+
+class AmbiguousId(OneiroError):
+    """Several memories fit the id."""
+
+    exit_code = 4
+    http_status = 409
+
+
+class StaleMemory(OneiroError):
+    """The note changed since it was read."""
+
+    exit_code = 6
+    http_status = 409
+
+
+class RepositoryBusy(OneiroError):
+    """The repository is in the middle of something a person started."""
+
+    exit_code = 7
+    http_status = 409
+
+
+class Brake(OneiroError):
+    """Far too much would vanish at once; nothing was done."""
+
+    exit_code = 8
+    http_status = 409
+
+
+class LockTimeout(OneiroError):
+    """Another program held a lock for too long."""
+
+    exit_code = 9
+    http_status = 503
+
+
+class DiskProblem(OneiroError):
+    """The disk is full, read-only or failing."""
+
+    exit_code = 10
+    http_status = 507
+
+
+class GitProblem(OneiroError):
+    """git is missing, too old or refused."""
+
+    exit_code = 11
+
+
+class IndexProblem(OneiroError):
+    """An index cannot answer; the notes are untouched."""
+
+    exit_code = 12
+    http_status = 503
+
+
+class EmbedderProblem(IndexProblem):
+    """No vectors can be computed: the model is missing, wrong or its process died."""
+
+
+class OwnerProblem(OneiroError):
+    """The owner process cannot be started or reached."""
+
+    exit_code = 13
+    http_status = 503
+
+
+def all_errors() -> dict[str, type[OneiroError]]:
+    """Class name -> class for the whole tree (used to rebuild an error that crossed a socket)."""
+    found: dict[str, type[OneiroError]] = {}
+    queue: list[type[OneiroError]] = [OneiroError]
+    while queue:
+        cls = queue.pop()
+        found[cls.__name__] = cls
+        queue.extend(cls.__subclasses__())
+    return found
+
+
+def from_dict(data: dict[str, str]) -> OneiroError:
+    """Rebuild an error from `to_dict`; an unknown class becomes a plain OneiroError."""
+    cls = all_errors().get(data.get("error", ""), OneiroError)
+    return cls(data.get("message", "unknown error"), kept=data.get("kept", ""), hint=data.get("hint", ""))

@@ -1,0 +1,39 @@
+"""Sealed surroundings for every test: no home, no settings, no git identity but our own."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pygit2
+import pytest
+
+GIT = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_TERMINAL_PROMPT": "0"}
+IDENTITY = "[user]\n\tname = Pat Person\n\temail = pat@example.org\n[init]\n\tdefaultBranch = main\n"
+
+
+def sealed(folder: Path) -> dict[str, str]:
+    """An environment whose home, settings and runtime folder lie in `folder`, with the hash embedder and no stray variable of ours."""
+    home = folder / "home"
+    home.mkdir(exist_ok=True)
+    (home / ".gitconfig").write_text(IDENTITY, encoding="utf-8")
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("ONEIRO_", "GIT_", "XDG_"))}
+    places = {"HOME": str(home), "XDG_CONFIG_HOME": str(home / ".config"), "XDG_RUNTIME_DIR": str(home)}
+    return kept | places | GIT | {"ONEIRO_EMBED_MODEL": "hash", "ONEIRO_DISK_RESERVE": "0"}
+
+
+@pytest.fixture
+def sealed_env(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The sealed environment for a subprocess."""
+    return sealed(tmp_path_factory.mktemp("s"))
+
+
+@pytest.fixture(autouse=True)
+def _sealed(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same for the test's own process."""
+    wanted = sealed(tmp_path_factory.mktemp("e"))
+    for name in set(os.environ) - set(wanted):
+        monkeypatch.delenv(name)
+    for name, value in wanted.items():
+        monkeypatch.setenv(name, value)
+    pygit2.settings.search_path[pygit2.enums.ConfigLevel.GLOBAL] = wanted["HOME"]  # libgit2 looked at HOME before we changed it
