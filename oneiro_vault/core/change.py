@@ -1,0 +1,75 @@
+"""What a writer wants, as data: file changes plus the operation that explains them.
+
+A writer never touches a file. It hands `Change`s and one `Operation` to `Vault.apply`, which turns them into one commit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+OPS: Final = frozenset(
+    "remember reframe revise link supersede merge split distil whittle synthesize forget restore "
+    "flag resolve ratify import adopt edit ledger sync".split()
+)
+"""The closed set of operations a commit of ours can carry (trailer `Oneiro-Op`)."""
+
+
+@dataclass(frozen=True)
+class Write:
+    """Put `data` (the whole file) at `path` (vault-relative, POSIX).
+
+    `base` is the lower-case sha256 of the bytes the writer read, or None when the file must not exist yet.
+    `proposal` is a complete other note (path, data) to commit instead if the disk no longer holds `base`:
+    a machine's change never overwrites a person's words. Without one, a mismatch refuses the whole operation.
+    """
+
+    path: str
+    data: bytes
+    base: str | None = None
+    proposal: tuple[str, bytes] | None = None
+
+
+@dataclass(frozen=True)
+class Remove:
+    """Take the file at `path` out of the tree; `base` as in `Write`. Its bytes stay in history."""
+
+    path: str
+    base: str
+
+
+Change: TypeAlias = Write | Remove
+
+
+@dataclass(frozen=True)
+class Operation:
+    """Why a commit exists: becomes its subject `<op>: <title>` and its `Oneiro-*` trailers.
+
+    `memories` are ids; `actor` is `user`, `model`, `capture`, `dream` or `import:<name>`.
+    """
+
+    op: str
+    title: str
+    actor: str = "user"
+    memories: tuple[str, ...] = ()
+    reason: str = ""
+    run: str = ""
+    judge: str = ""
+
+    def __post_init__(self) -> None:
+        if self.op not in OPS:
+            raise ValueError(f"{self.op!r} is not an operation; one of {', '.join(sorted(OPS))}")
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """What `Vault.apply` made durable.
+
+    `commit`: hex id of the new tip ("" when nothing differed). `written`: path -> sha256 of the bytes now in history.
+    `removed`: paths taken out. `proposals`: path wanted -> path of the pending note that holds the words instead.
+    """
+
+    commit: str
+    written: dict[str, str] = field(default_factory=dict)
+    removed: tuple[str, ...] = ()
+    proposals: dict[str, str] = field(default_factory=dict)

@@ -1,0 +1,77 @@
+"""Two lists of files and their difference: how every refresh finds out what happened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from hashlib import sha1
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Stat:
+    """One regular file as the file system describes it (times in ns). Equal stats mean: not touched."""
+
+    path: str
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    inode: int
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A path that was seen and will not be read (symlink, FIFO, no permission …), with the reason for a person.
+
+    `folder` is True when everything below the path is unknown: nothing there may be taken for deleted.
+    """
+
+    path: str
+    reason: str
+    folder: bool = False
+
+
+class Source(Protocol):
+    """Where notes come from; the vault implements it, the index only knows this."""
+
+    def scan(self) -> Iterator[Stat | Refused]:
+        """Every note candidate (`*.md`, any case), in no order. Never follows links, never raises for one entry."""
+        ...
+
+    def stat(self, path: str) -> Stat | Refused | None:
+        """One path now: a Stat, why it is refused, or None when it is truly absent (never for lack of permission)."""
+        ...
+
+    def read(self, path: str, limit: int) -> bytes:
+        """At most `limit` + 1 bytes of a regular file (longer than `limit` = larger). Raises OSError."""
+        ...
+
+
+def blob_id(data: bytes) -> str:
+    """git's id of these bytes: 40 hex characters."""
+    return sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Paths to add, look at again, and take out."""
+
+    added: list[str]
+    modified: list[str]
+    removed: list[str]
+
+
+def compare(seen: Mapping[str, Stat], known: Mapping[str, Stat], gone: Callable[[str], bool]) -> Difference:
+    """Difference of what is on disk (`seen`) and what an index holds (`known`), both path -> Stat.
+
+    `gone(path)` is asked before a path counts as removed, so that an unreadable folder never empties an index.
+    """
+    added = [path for path in seen if path not in known]
+    modified = [path for path, stat in seen.items() if path in known and known[path] != stat]
+    removed = [path for path in known if path not in seen and gone(path)]
+    return Difference(added, modified, removed)
+
+
+def below(path: str, folders: Iterable[str]) -> bool:
+    """Is `path` one of `folders` or inside one of them?"""
+    return any(path == folder or path.startswith(folder + "/") for folder in folders)

@@ -1,0 +1,274 @@
+"""What a body is made of: headings, sections, list items, callouts and links, all as exact character offsets.
+
+Code (fenced, indented, inline) and `%%comments%%` hold no links and no tags. Offsets index the body string as it is, CRLF included.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+_PAIRS: Final = (
+    "employs/works_for manages/reports_to member_of/has_member owns/owned_by client_of/serves "
+    "works_on/has_contributor responsible_for/assigned_to depends_on/blocks part_of/contains "
+    "knows/knows associated_with/associated_with related_to/related_to introduced_by/introduced "
+    "located_at/houses near/near adjacent_to/adjacent_to "
+    "uses/used_by hosted_on/hosts integrates_with/integrates_with "
+    "about/has_topic requires_skill/skill_of instance_of/has_instance "
+    "caused_by/led_to supersedes/superseded_by mentions/mentioned_in"
+)
+RELATIONS: Final[Mapping[str, str]] = {
+    name: inverse for pair in _PAIRS.split() for one, other in [pair.split("/")] for name, inverse in ((one, other), (other, one))
+}
+"""The closed list of relations: name -> what the same edge is called from the other end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One link: `target` as written (no heading, no `.md` added or removed), `heading` or `^block`, shown `label`."""
+
+    target: str
+    heading: str = ""
+    label: str = ""
+    relation: str = "mentions"
+    embedded: bool = False
+    start: int = 0
+    end: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading of `level` 1-6; `start`..`end` is its line (two for underlined ones)."""
+
+    start: int
+    end: int
+    level: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Callout:
+    """An Obsidian callout `> [!kind] title`; `start`..`end` is the whole quote."""
+
+    start: int
+    end: int
+    kind: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """`sections`: (start, end, heading) side by side over the whole body; `items`: (start, end) of each list item's own words,
+    nested items being items themselves; `code`: (start, end) of what is code or comment."""
+
+    sections: tuple[tuple[int, int, str], ...]
+    items: tuple[tuple[int, int], ...] = ()
+    links: tuple[Link, ...] = ()
+    headings: tuple[Heading, ...] = ()
+    callouts: tuple[Callout, ...] = ()
+    code: tuple[tuple[int, int], ...] = ()
+
+
+_BLOCKS: Final = re.compile(r"^(?:[ ]{0,3}(?:[-*+>~`=#]|\d{1,9}[.)])|[ ]*\t|[ ]{4})", re.M)
+_BREAK: Final = re.compile(r"\r\n|\n|\r")
+_BLANK: Final = re.compile(r"(?:\r\n|\n|\r)[ \t]*(?:\r\n|\n|\r)")
+_TICKS: Final = re.compile(r"`+")
+_COMMENT: Final = re.compile(r"%%.*?%%", re.S)
+_WIKI: Final = re.compile(r"(!?)\[\[([^\[\]\r\n|#^\\]*)(?:#?(\^?[^\[\]\r\n|\\]*))?(?:\\?\|([^\[\]\r\n]*))?\]\]")
+_LINK: Final = re.compile(r"(!?)\[([^\[\]\r\n]*)\]\((?:<([^<>\r\n]+)>|([^()\s<>]+))(?:[ \t]+\"[^\"\r\n]*\")?\)")
+_NOTE: Final = re.compile(r"(?!\w+:|/)([^#?]+\.md)(?:#(.*))?", re.I)
+_PERCENT: Final = re.compile(r"(?:%[0-9a-fA-F]{2})+")
+_CALLOUT: Final = re.compile(r"\[!([\w-]+)\][+-]?[ \t]*(.*)")
+_RELATION: Final = re.compile(r"[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?([A-Za-z][A-Za-z_ -]{0,40}?)[ \t]*:?:?[ \t]*(?=!?\[)")
+_ALONE: Final = re.compile(r"[\s,;]*(?:\([^()\r\n]*\)[ \t]*)?\Z")
+_NAME: Final = re.compile(r"[a-z][a-z]*(?:_[a-z]+)*\Z")
+
+
+@lru_cache(maxsize=4)
+def parse(body: str) -> Structure:
+    """The structure of a body; any text has one. Plain paragraphs never reach markdown-it.
+
+    The last few are remembered: who reads a note (its inline tags) and who indexes it ask for the same body one after the other.
+    """
+    if not _BLOCKS.search(body.replace("\r", "\n") if "\r" in body else body):
+        code = _inline_code(body, ()) if "`" in body or "%%" in body else ()
+        return Structure(((0, len(body), ""),) if body else (), links=tuple(_links(body, code)), code=code)
+    return _Blocks(body).structure()
+
+
+def code_spans(body: str) -> tuple[tuple[int, int], ...]:
+    """(start, end) of code and comments, in order."""
+    return parse(body).code
+
+
+@cache
+def _reader() -> MarkdownIt:
+    """markdown-it with block rules only: our own scan finds links, so inline parsing would be wasted."""
+    from markdown_it import MarkdownIt
+
+    reader = MarkdownIt("commonmark")
+    reader.core.ruler.enableOnly(["normalize", "block"])
+    reader.block.ruler.disable(["reference", "html_block"])
+    return reader
+
+
+class _Blocks:
+    """Block tokens of one body, turned from lines into offsets."""
+
+    def __init__(self, body: str) -> None:
+        self.body = body
+        self.lines = [0, *(found.end() for found in _BREAK.finditer(body)), len(body)]
+        self.tokens = _reader().parse(body)
+
+    def structure(self) -> Structure:
+        headings = tuple(self._headings())
+        blocks = tuple(self._span(token) for token in self.tokens if token.type in ("fence", "code_block"))
+        code = _inline_code(self.body, blocks)
+        return Structure(
+            tuple(_sections(self.body, headings)),
+            tuple(self._items()),
+            tuple(_links(self.body, code)),
+            headings,
+            tuple(self._callouts()),
+            code,
+        )
+
+    def _span(self, token: Token) -> tuple[int, int]:
+        first, last = token.map or (0, 0)
+        return self._at(first), self._at(last)
+
+    def _at(self, line: int) -> int:
+        return self.lines[min(line, len(self.lines) - 1)]
+
+    def _headings(self) -> Iterator[Heading]:
+        for token, content in zip(self.tokens, self.tokens[1:], strict=False):
+            if token.type == "heading_open" and token.level == 0:
+                start, end = self._span(token)
+                yield Heading(start, end, int(token.tag[1]), " ".join(content.content.split()))
+
+    def _items(self) -> Iterator[tuple[int, int]]:
+        """An item ends where a list inside it begins."""
+        opened: list[list[int]] = []
+        found: list[list[int]] = []
+        for token in self.tokens:
+            if token.type in ("bullet_list_open", "ordered_list_open") and opened:
+                opened[-1][1] = min(opened[-1][1], self._span(token)[0])
+            elif token.type == "list_item_open":
+                opened.append(list(self._span(token)))
+                found.append(opened[-1])
+            elif token.type == "list_item_close":
+                opened.pop()
+        for start, end in found:
+            end = start + len(self.body[start:end].rstrip())
+            if end > start:
+                yield start, end
+
+    def _callouts(self) -> Iterator[Callout]:
+        for token, inside, content in zip(self.tokens, self.tokens[1:], self.tokens[2:], strict=False):
+            if token.type == "blockquote_open" and inside.type == "paragraph_open" and (found := _CALLOUT.match(content.content)):
+                yield Callout(*self._span(token), found[1].lower(), found[2].strip())
+
+
+def _sections(body: str, headings: tuple[Heading, ...]) -> Iterator[tuple[int, int, str]]:
+    starts = [heading.start for heading in headings] + [len(body)]
+    if starts[0] > 0:
+        yield 0, starts[0], ""
+    for heading, end in zip(headings, starts[1:], strict=True):
+        yield heading.start, end, heading.text
+
+
+def _inline_code(body: str, blocks: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
+    """`blocks` and, outside them, code spans (two equal runs of backticks in one paragraph) and comments."""
+    found = list(blocks)
+    if "`" in body:
+        found += _code_in(body, [run.span() for run in _TICKS.finditer(body) if not inside(run.start(), blocks)])
+    if "%%" in body:
+        taken = tuple(sorted(found))
+        found += (span.span() for span in _COMMENT.finditer(body) if not inside(span.start(), taken))
+    return tuple(sorted(found))
+
+
+def _code_in(body: str, runs: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    blanks = [blank.start() for blank in _BLANK.finditer(body)]
+    paragraphs = [bisect_right(blanks, start) for start, _ in runs]
+    closing: dict[int, int] = {}
+    partner = [0] * len(runs)
+    for index in range(len(runs) - 1, -1, -1):
+        length = runs[index][1] - runs[index][0]
+        partner[index] = closing.get(length, 0)
+        closing[length] = index
+    index = 0
+    while index < len(runs):
+        other = partner[index]
+        if other and paragraphs[other] == paragraphs[index]:
+            yield runs[index][0], runs[other][1]
+            index = other
+        index += 1
+
+
+def _unquoted(target: str) -> str:
+    """`target` with its %20 and friends read"""
+    return _PERCENT.sub(lambda found: bytes.fromhex(found[0].replace("%", "")).decode("utf-8", "replace"), target)
+
+
+def inside(position: int, spans: tuple[tuple[int, int], ...]) -> bool:
+    """Does `position` lie in one of `spans` (in order, apart from each other)?"""
+    index = bisect_right(spans, position, key=lambda span: span[0]) - 1
+    return index >= 0 and position < spans[index][1]
+
+
+def _links(body: str, code: tuple[tuple[int, int], ...]) -> Iterator[Link]:
+    if "[[" not in body and "](" not in body:
+        return
+    line, seen, relation = -1, 0, "mentions"
+    for start, end, target, heading, label, embedded in sorted(_found(body)):
+        if code and inside(start, code):
+            continue
+        # From the last link on, not from the start of the line: a line may hold thousands of links.
+        broken = max(body.rfind("\n", seen, start), body.rfind("\r", seen, start))
+        if broken >= 0 or line < 0:
+            line = broken + 1
+            relation = "mentions" if embedded else _relation(body, line, start, end)
+        seen = start
+        yield Link(target, heading, label, relation, embedded, start, end)
+
+
+def _found(body: str) -> Iterator[tuple[int, int, str, str, str, bool]]:
+    for wiki in _WIKI.finditer(body):
+        if wiki[2].strip() or wiki[3]:
+            yield wiki.start(), wiki.end(), wiki[2].strip(), (wiki[3] or "").strip(), (wiki[4] or "").strip(), bool(wiki[1])
+    if "](" in body:
+        for link in _LINK.finditer(body):
+            if note := _NOTE.fullmatch(_unquoted(link[3] or link[4])):
+                yield link.start(), link.end(), note[1], note[2] or "", link[2], bool(link[1])
+
+
+def _relation(body: str, line: int, start: int, end: int) -> str:
+    """The relation a list item states before its first link. A word we do not know counts only when the link stands alone."""
+    found = _RELATION.match(body, line)
+    if not found or found.end() != start:
+        return "mentions"
+    name = re.sub(r"[ -]+", "_", found[1].strip().lower())
+    if name in RELATIONS:
+        return name
+    stop = _BREAK.search(body, end)
+    rest = _WIKI.sub("", body[end : stop.start() if stop else len(body)])
+    return found[1] if _NAME.match(found[1]) and _ALONE.match(rest) else "mentions"
+
+
+def headings_of(spans: Iterable[Heading], position: int) -> tuple[str, ...]:
+    """The headings above `position`, outermost first."""
+    path: list[Heading] = []
+    for heading in spans:
+        if heading.start > position:
+            break
+        path = [outer for outer in path if outer.level < heading.level] + [heading]
+    return tuple(heading.text for heading in path)
