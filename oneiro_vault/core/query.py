@@ -69,6 +69,7 @@ _DATES = re.compile(
 _WEEK = 7
 _SAMPLE = 10_000
 """Characters in which a second speaker is looked for: a text in which several people speak is about none of them in particular."""
+_LONGEST = 20_000
 _MAX_TERMS = 64
 """A hook may hand over a whole page as its question, and the time of a search grows with every term."""
 
@@ -108,6 +109,7 @@ class QueryTerms:
 
 def analyse(query: str) -> QueryTerms:
     """Take a question apart."""
+    query = query[:_LONGEST]
     every = _unique(tokens(query))
     return QueryTerms(
         words=tuple(word for word in every if word not in STOP_WORDS) or every,

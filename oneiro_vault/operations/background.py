@@ -1,0 +1,114 @@
+"""What an owner does between requests: follow the disk, embed, commit resting edits, fold the ledger."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from oneiro_vault.errors import OneiroError
+from oneiro_vault.operations.house import House
+
+if TYPE_CHECKING:
+    from oneiro_vault.index.watch import Watcher
+
+LOG = logging.getLogger("oneiro.background")
+LEDGER_EVERY = 3600.0
+"""Seconds after which pending ledger events get a commit of their own when nothing else took them along."""
+RETRY = 30.0
+"""Seconds to rest after a background step failed: a full disk is not helped by asking it again at once."""
+
+
+class Background:
+    """Two threads: one keeps the index at the disk and commits what rests, one computes vectors."""
+
+    def __init__(self, house: House) -> None:
+        self.house = house
+        self._stop = threading.Event()
+        self._embed = threading.Event()
+        self._following = threading.Event()
+        self._embedding = threading.Event()
+        self._threads: list[threading.Thread] = []
+        self._watcher: Watcher | None = None
+        self._ledger_at = time.monotonic()
+
+    def start(self) -> None:
+        """Start watching first, then compare: nothing that happens in between is missed."""
+        from oneiro_vault.index.watch import Watcher  # only an owner watches; one command alone need not load watchdog
+
+        settings = self.house.settings
+        self._watcher = Watcher(
+            self.house.root, self.house.mark, self.house.owe, debounce=settings["watch.debounce"], poll=settings["watch.poll"]
+        )
+        self._watcher.start()
+        self.house.watching = self._watcher.mode + (f" ({self._watcher.reason})" if self._watcher.reason else "")
+        for name, work in (("follow", self._follow), ("embed", self._embed_loop)):
+            thread = threading.Thread(target=work, name=f"oneiro-{name}", daemon=True)
+            thread.start()
+            self._threads.append(thread)
+
+    def stop(self) -> None:
+        """End both threads; a batch in flight is finished."""
+        self._stop.set()
+        self.house.wake.set()
+        self._embed.set()
+        if self._watcher is not None:
+            self._watcher.stop()
+        for thread in self._threads:
+            thread.join(timeout=10)
+
+    def busy(self) -> bool:
+        """Is something under way that an idle exit would cut short?"""
+        return self._following.is_set() or self._embedding.is_set() or self.house.backlog
+
+    def _follow(self) -> None:
+        house, every = self.house, self.house.settings["watch.reconcile"]
+        rest = max(0.2, min(1.0, house.settings["edits.quiet"] / 2))
+        reconciled = float("-inf")
+        while not self._stop.is_set():
+            due = house.backlog or time.monotonic() - reconciled >= every
+            self._following.set()
+            if due:
+                self._guarded("reconcile", house.reconcile)
+                reconciled = time.monotonic()
+            else:
+                self._guarded("follow", house.converge)
+            self._guarded("edits", house.commit_edits)
+            self._guarded("ledger", self._fold)
+            self._following.clear()
+            self._embed.set()
+            house.wake.wait(rest)
+            house.wake.clear()
+
+    def _fold(self) -> None:
+        self.house.vault.flush_index()
+        if time.monotonic() - self._ledger_at >= LEDGER_EVERY:
+            self._ledger_at = time.monotonic()
+            self.house.vault.fold()
+
+    def _embed_loop(self) -> None:
+        self._guarded("vectors", self.house.index.open_vectors)
+        while not self._stop.is_set():
+            self._embed.wait(5.0)
+            self._embed.clear()
+            if self._stop.is_set() or not self.house.index.pending()[0]:
+                continue
+            self._embedding.set()
+            ok = self._guarded("embed", lambda: self.house.index.embed(stop=self._stop.is_set))
+            self._embedding.clear()
+            if not ok:
+                self._stop.wait(RETRY)
+
+    def _guarded(self, step: str, work: Callable[[], object]) -> bool:
+        """One failing step must not end the owner; it is logged and tried again later."""
+        try:
+            work()
+        except OneiroError as error:
+            LOG.warning("%s: %s %s", step, error, error.hint)
+            return False
+        except Exception:
+            LOG.exception("%s failed", step)
+            return False
+        return True

@@ -1,0 +1,278 @@
+"""The parts every operation works with, and the few questions they all ask of them."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from oneiro_vault.config import Settings
+from oneiro_vault.core import memory as memories
+from oneiro_vault.core import strength as curve
+from oneiro_vault.core.memory import Memory
+from oneiro_vault.core.ranking import Weights
+from oneiro_vault.errors import AmbiguousId, InvalidInput, NotFound, OneiroError
+from oneiro_vault.index.base import Embedder, Row
+from oneiro_vault.index.store import Index
+from oneiro_vault.vault.vault import Vault
+
+Progress = Callable[[str, int, int], None]
+SOON = 256
+"""Texts waiting for a vector that a person's recall waits for."""
+PATIENCE = 10.0
+"""Seconds it waits for them at the most."""
+BOUND = 2.0
+"""Seconds an answer waits for indexing that is under way."""
+INLINE = 500
+"""Changed files up to this many are indexed before a recall answers; more are indexed beside it."""
+
+
+def quiet(_stage: str, _done: int, _total: int) -> None:
+    """Progress nobody watches."""
+
+
+@dataclass
+class House:
+    """An open vault with its indexes. `dirty` collects paths a watcher has seen change; `wake` starts background work."""
+
+    root: Path
+    settings: Settings
+    vault: Vault
+    index: Index
+    embedder: Embedder
+    owner: bool = False
+    clock: Callable[[], float] = time.time
+    dirty: set[str] = field(default_factory=set)
+    wake: threading.Event = field(default_factory=threading.Event)
+    listeners: list[Callable[[str], None]] = field(default_factory=list)
+    watching: str = ""
+    weights: Weights = field(default_factory=Weights)
+    _indexed_head: str = ""
+    _backlog: bool = False
+    _caught_up: threading.Event = field(default_factory=threading.Event)
+    _uses: dict[str, Use] = field(default_factory=dict)
+    _uses_stamp: object = None
+    _lock: threading.RLock = field(default_factory=threading.RLock)
+
+    # -- the index follows the disk ------------------------------------------------------------------------------
+
+    def converge(self) -> int:
+        """Bring the index to the disk and to HEAD before an answer; returns how many commits it is still behind.
+
+        Without an owner nobody watches, so everything is compared. An owner indexes what its watcher and HEAD say, large differences
+        (a first start, a big pull) beside the answers, and waits for its own indexing only a bounded time.
+        """
+        if not self.owner:
+            self.reconcile()
+            return 0
+        head = self.vault.head()
+        if not self._lock.acquire(timeout=BOUND):
+            return self.behind(head)
+        try:
+            if self._small_step(head):
+                return 0
+            self.owe()
+        finally:
+            self._lock.release()
+        self._caught_up.wait(BOUND)
+        return 0 if self._indexed_head == head else self.behind(head)
+
+    def _small_step(self, head: str) -> bool:
+        """Index what changed since last time, if that is little enough to wait for."""
+        paths = self._take_dirty()
+        if head != self._indexed_head:
+            paths |= set(self.vault.changed_between(self._indexed_head, head)) if self._indexed_head else set()
+        if not self._indexed_head or len(paths) > INLINE:
+            return False
+        if paths:
+            self.refresh(paths)
+        self._indexed_head = head
+        return True
+
+    def behind(self, head: str) -> int:
+        """How many commits the index has not seen yet (1 when that cannot be counted)."""
+        return max(1, self.vault.repo.ahead(self._indexed_head, head))
+
+    def reconcile(self, progress: Progress = quiet) -> None:
+        """Compare every file on disk with the index and apply the difference."""
+        with self._lock:
+            head = self.vault.head()
+            self.dirty.clear()
+            self._announce(self.index.refresh(None, progress))
+            self._indexed_head, self._backlog = head, False
+            self._caught_up.set()
+        self.wake.set()
+
+    def refresh(self, paths: Iterable[str]) -> None:
+        """Index these paths again (changed, new or gone)."""
+        with self._lock:
+            self._announce(self.index.refresh(set(paths), None))
+        self.wake.set()
+
+    def _announce(self, done: object) -> None:
+        for kind, paths in (("DEL", getattr(done, "removed", ())), ("IDX", getattr(done, "added", ())), ("IDX", getattr(done, "modified", ()))):
+            for path in paths if self.listeners else ():
+                row = self.index.by_path(path)
+                text = f"{kind} {path} {row.sha256}" if kind == "IDX" and row else f"DEL {path}"
+                for listener in list(self.listeners):
+                    listener(text)
+
+    def mark(self, paths: Iterable[str]) -> None:
+        """A watcher saw these paths change."""
+        with self._lock:
+            self.dirty.update(paths)
+        self.wake.set()
+
+    def owe(self) -> None:
+        """Something may have been missed (a watcher overflowed): a full comparison is due."""
+        self._backlog = True
+        self._caught_up.clear()
+        self.wake.set()
+
+    def rebuild(self, progress: Progress = quiet) -> None:
+        """Everything derived, afresh; the old index answers meanwhile."""
+        with self._lock:
+            self.index.rebuild(progress)
+        self.wake.set()
+
+    def commit_edits(self) -> None:
+        """Commit a person's resting edits for them, when the vault's settings say so."""
+        if self.settings["edits.commit"]:
+            self.vault.commit_edits()
+
+    def _take_dirty(self) -> set[str]:
+        taken, self.dirty = self.dirty, set()
+        return taken
+
+    @property
+    def backlog(self) -> bool:
+        """Is a full comparison owed?"""
+        return self._backlog
+
+    # -- vectors -------------------------------------------------------------------------------------------------
+
+    def query_vector(self, query: str, *, wait: bool, progress: Progress = quiet) -> tuple[Any, str | None]:
+        """The question as a vector and why the answer is less than it could be: (None, reason) means keywords only."""
+        try:
+            if not wait and not (self.index.warm() and self.index.vectors_ready()):
+                threading.Thread(target=self._warm, name="oneiro-warm", daemon=True).start()
+                return None, "embedder warming"
+            if wait:
+                self._settle_vectors(progress)
+            vector = self.index.query(query)
+        except OneiroError as error:
+            return None, str(error)
+        return vector, self.index.degraded()
+
+    def _settle_vectors(self, progress: Progress) -> None:
+        """Let what was just remembered be found by meaning: without an owner embed it now, with one wait a little."""
+        self.index.open_vectors()
+        if not self.owner:
+            self.index.embed(progress)
+        elif 0 < self.index.pending()[0] <= SOON:
+            self.wake.set()
+            end = time.monotonic() + PATIENCE
+            while self.index.pending()[0] and time.monotonic() < end:
+                time.sleep(0.02)
+
+    def _warm(self) -> None:
+        self.embedder.wake()
+        self.index.open_vectors()
+
+    def embedder_state(self) -> str | None:
+        """Why recall by meaning is not at full strength, or None."""
+        problem = getattr(self.embedder, "problem", None)
+        return str(problem) if problem else None
+
+    # -- finding a memory ----------------------------------------------------------------------------------------
+
+    def resolve(self, text: str) -> Row:
+        """The one note an id or a unique prefix of at least 4 characters means. Errors say what to do instead."""
+        wanted = text.strip().lower() if isinstance(text, str) else ""
+        if not wanted:
+            raise InvalidInput("no id was given", hint="`oneiro list` shows ids.")
+        if "/" in wanted or "\\" in wanted or wanted.endswith(".md") or not wanted.isalnum():
+            raise self._not_an_id(text)
+        if len(wanted) < 4:
+            raise InvalidInput(f"{text!r} is too short for an id", hint="Give at least 4 characters of it.")
+        self.converge()
+        rows = self.index.get(wanted)
+        if not rows:
+            raise self._unknown(wanted)
+        if len(rows) > 1:
+            shown = "; ".join(f"{row.handle} ({row.path})" for row in rows[:8])
+            raise AmbiguousId(f"{text!r} fits {len(rows)} memories: {shown}", hint="Give more characters, or mend the copied id.")
+        return rows[0]
+
+    def _not_an_id(self, text: str) -> OneiroError:
+        with suppress(OneiroError, ValueError):
+            row = self.index.by_path(text.strip())
+            if row is not None:
+                return InvalidInput(f"{text!r} is a path, not an id", hint=f"That note's id is {row.handle}.")
+        return InvalidInput(f"{text!r} is not an id", hint="An id is 12 letters and digits; `oneiro list` shows them.")
+
+    def _unknown(self, wanted: str) -> OneiroError:
+        gone = [event for event in self.vault.events() if event.get("e") == "tombstone" and str(event.get("id", "")).startswith(wanted)]
+        if gone:
+            return NotFound(
+                f"{gone[-1]['id']} was forgotten on {str(gone[-1].get('t', ''))[:10]}",
+                kept="Its words are still in the history.",
+                hint=f"`oneiro restore {gone[-1]['id']}` brings it back.",
+            )
+        return NotFound(f"no memory has the id {wanted!r}", hint="`oneiro list` or `oneiro recall` shows ids.")
+
+    def load(self, row: Row) -> tuple[bytes, Memory]:
+        """The bytes on disk now and what they say."""
+        data = self.vault.read(row.path)
+        return data, memories.parse(row.path, data)
+
+    # -- use and strength ----------------------------------------------------------------------------------------
+
+    def uses(self) -> dict[str, Use]:
+        """id -> how often and when last a memory was used on purpose, folded from every device's ledger."""
+        stamp = self.vault.ledger_stamp()
+        if stamp != self._uses_stamp:
+            found: dict[str, Use] = {}
+            for event in self.vault.events():
+                if event.get("e") == "use":
+                    found.setdefault(str(event.get("id", "")), Use()).add(str(event.get("t", "")))
+            self._uses, self._uses_stamp = found, stamp
+        return self._uses
+
+    def uses_of(self, row: Row) -> Use | None:
+        """The uses of one memory, or None."""
+        return self.uses().get(row.id)
+
+    def strength(self, row: Row) -> float:
+        """Ebbinghaus strength now, 0 to 1."""
+        use = self.uses().get(row.id)
+        s = self.settings
+        base = {"episodic": s["decay.episodic"], "semantic": s["decay.semantic"], "procedure": s["decay.procedure"]}
+        return curve.strength(
+            row.type,
+            last_use=use.last if use and use.last else row.when,
+            now=self.clock(),
+            reinforcements=len(use.days) if use else 0,
+            base=base,
+            growth=s["decay.growth"],
+            cap=s["decay.cap"],
+        )
+
+
+@dataclass
+class Use:
+    """Deliberate uses of one memory: on which days (each counts once) and when last (epoch seconds)."""
+
+    days: set[str] = field(default_factory=set)
+    last: float | None = None
+
+    def add(self, when: str) -> None:
+        """Count one use at an RFC 3339 moment; an unreadable moment counts for nothing."""
+        moment = memories.epoch(when)
+        if moment is not None:
+            self.days.add(when[:10])
+            self.last = moment if self.last is None else max(self.last, moment)

@@ -1,0 +1,225 @@
+"""Operations that answer. None of them changes a note; a deliberate look at a memory counts as one use of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import datetime
+from hashlib import sha256
+from typing import Any
+
+from oneiro_vault.core import when as dates
+from oneiro_vault.errors import InvalidInput
+from oneiro_vault.index.base import Filters, Row
+from oneiro_vault.operations.house import House, Progress, quiet
+from oneiro_vault.recall.search import Asked, Found, Search
+from oneiro_vault.vault.history import Entry
+
+
+def recall(
+    house: House,
+    query: str,
+    k: int | None = None,
+    type: str | Sequence[str] = (),
+    tag: str | Sequence[str] = (),
+    status: str | Sequence[str] = (),
+    entity: str | None = None,
+    project: str | None = None,
+    since: str | None = None,
+    until: str | None = None,
+    explain: bool = False,
+    fast: bool = False,
+    passive: bool = False,
+    progress: Progress = quiet,
+) -> dict[str, Any]:
+    """Rows that answer a question, best first; an empty list means no memory is relevant.
+
+    `fast` never waits for the embedding model. `passive` (an automatic load) leaves faded memories out.
+    """
+    if not isinstance(query, str) or not query.strip():
+        raise InvalidInput("there is no question", hint='Try `oneiro recall "what did we decide about the release?"`.')
+    k = house.settings["recall.k"] if k is None else k
+    if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= 1000:
+        raise InvalidInput(f"k must be a whole number from 1 to 1000, not {k!r}")
+    start, end = _span(house, since, until)
+    filters = Filters(type=_many(type) or None, tag=_many(tag) or None, status=_many(status) or None, entity=entity, project=project, since=start, until=end)
+    behind = house.converge()
+    vector, degraded = house.query_vector(query, wait=not fast, progress=progress)
+    search = Search(house.index, house.strength, house.uses_of, house.clock(), faded=house.settings["decay.faded"], weights=house.weights)
+    found = search.run(Asked(query, k, filters, passive), vector)
+    return {"schema": 1, "results": [_hit(one, explain) for one in found], "degraded": degraded, "behind": behind}
+
+
+def _many(value: str | Sequence[str]) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
+def _span(house: House, since: str | None, until: str | None) -> tuple[float | None, float | None]:
+    """[from, to) in epoch seconds. `since` begins where its span begins; `until` includes the whole of its span."""
+    now = datetime.fromtimestamp(house.clock()).astimezone()
+    start = dates.parse_range(since, now)[0] if since else None
+    end = dates.parse_range(until, now)[1] if until else None
+    if start is not None and end is not None and start >= end:
+        raise InvalidInput(f"{since!r} is not before {until!r}", hint="Give the earlier date to --since.")
+    return start, end
+
+
+def _hit(found: Found, explain: bool) -> dict[str, Any]:
+    row = found.row
+    return {
+        "id": row.handle,
+        "path": row.path,
+        "title": row.title,
+        "description": row.description,
+        "type": row.type,
+        "created": row.created,
+        "score": round(found.score, 6),
+        "why": found.why if explain else {"status": row.status, "trust": row.trust},
+    }
+
+
+def show(house: House, id: str, why: bool = False) -> dict[str, Any]:
+    """One memory in full; with `why`, also how it is indexed."""
+    row = house.resolve(id)
+    data, known = house.load(row)
+    if row.id:
+        house.vault.use(row.id, "use", why="shown")
+    meta = {key: value for key, value in asdict(known).items() if key not in {"body", "path", "problems", "extra"} and value not in ("", (), None)}
+    answer = {
+        "schema": 1,
+        "id": row.handle,
+        "path": row.path,
+        "meta": meta | known.extra,
+        "body": known.body,
+        "text": data.decode("utf-8", "replace"),
+        "sha256": sha256(data).hexdigest(),
+        "links": house.index.links_from(row.key),
+        "backlinks": house.index.links_to(row.key),
+        "strength": round(house.strength(row), 4),
+        "problems": list(known.problems),
+    }
+    return answer | ({"why": house.index.explain(row.path)} if why else {})
+
+
+def list_(
+    house: House,
+    type: str | None = None,
+    tag: str | None = None,
+    status: str | None = None,
+    session: str | None = None,
+    entity: str | None = None,
+    since: str | None = None,
+    until: str | None = None,
+    limit: int = 50,
+) -> dict[str, Any]:
+    """Notes that fit, newest first."""
+    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
+        raise InvalidInput(f"limit must be a whole number above 0, not {limit!r}")
+    house.converge()
+    start, end = _span(house, since, until)
+    rows = house.index.list(type=type, tag=tag, status=status, session=session, entity=entity, since=start, until=end, limit=limit)
+    shown = [_line(house, row) for row in rows]
+    return {"schema": 1, "results": shown, "total": house.index.count()}
+
+
+def _line(house: House, row: Row) -> dict[str, Any]:
+    return {
+        "id": row.handle,
+        "path": row.path,
+        "title": row.title,
+        "description": row.description,
+        "type": row.type,
+        "status": row.status,
+        "tags": list(row.tags),
+        "created": row.created,
+        "strength": round(house.strength(row), 4),
+    }
+
+
+def log(house: House, id: str | None = None, limit: int = 20) -> dict[str, Any]:
+    """Commits, newest first: all of them or those of one memory (forgotten ones too)."""
+    if id is None:
+        entries = house.vault.log(limit)
+    else:
+        ident, path = _anyone(house, id)
+        entries = house.vault.log(limit, memory=ident, path=path)
+    return {"schema": 1, "entries": [_entry(entry) for entry in entries]}
+
+
+def _entry(entry: Entry) -> dict[str, Any]:
+    """A commit as data, its time as RFC 3339."""
+    return asdict(entry) | {"when": _iso(entry.when), "memories": list(entry.memories), "paths": list(entry.paths)}
+
+
+def _iso(moment: float) -> str:
+    return datetime.fromtimestamp(moment).astimezone().isoformat(timespec="seconds")
+
+
+def _anyone(house: House, text: str) -> tuple[str, str]:
+    """Id and path of a memory, also of one that was forgotten (no path then); a note without an id has only a path."""
+    wanted = text.strip().lower()
+    gone = {str(e["id"]) for e in house.vault.events() if e.get("e") == "tombstone" and len(wanted) >= 4 and str(e.get("id", "")).startswith(wanted)}
+    if len(gone) == 1 and not house.index.get(wanted):
+        return gone.pop(), ""
+    row = house.resolve(text)
+    return row.id, row.path
+
+
+def why(house: House, id: str) -> dict[str, Any]:
+    """The story of one memory: what happened to it, what it came from, how it was used."""
+    ident, path = _anyone(house, id)
+    row = house.index.by_path(path) if path else None
+    story = [_entry(entry) for entry in reversed(house.vault.log(1000, memory=ident, path=path))]
+    use = house.uses().get(ident)
+    used = {"days": len(use.days) if use else 0, "last": _iso(use.last) if use and use.last else None}
+    return {
+        "schema": 1,
+        "id": ident or (row.handle if row else id),
+        "title": row.title if row else (story[-1]["title"] if story else ""),
+        "path": path or None,
+        "status": row.status if row else "forgotten",
+        "story": story,
+        "lineage": house.index.lineage_of(row.key) if row else [],
+        "uses": used,
+        "strength": round(house.strength(row), 4) if row else 0.0,
+    }
+
+
+def stats(house: House) -> dict[str, Any]:
+    """What the vault holds, in numbers, and every setting in force."""
+    house.converge()
+    rows = house.index.list(limit=10_000_000)
+    faded = sum(1 for row in rows if house.strength(row) < house.settings["decay.faded"])
+    return {
+        "schema": 1,
+        "vault": str(house.root),
+        "notes": len(rows),
+        "types": dict(Counter(row.type for row in rows).most_common()),
+        "statuses": dict(Counter(row.status for row in rows).most_common()),
+        "faded": faded,
+        "bytes": sum(row.size for row in rows),
+        "commits": house.vault.commits(),
+        "index": house.index.status(),
+        "settings": {name: house.settings[name] for name in house.settings},
+    }
+
+
+def status(house: House) -> dict[str, Any]:
+    """Is everything indexed, and if not, why not?"""
+    behind = house.converge()
+    state = house.index.status()
+    unreadable = [{"path": path, "reason": reason} for path, reason in house.index.unreadable()]
+    return {
+        "schema": 1,
+        "vault": str(house.root),
+        "notes": state["notes"],
+        "chunks": state["chunks"],
+        "pending": state["pending"],
+        "behind": behind,
+        "degraded": state["degraded"] or house.embedder_state(),
+        "unreadable": unreadable,
+        "model": state["model"],
+        "watching": house.watching or None,
+        "uncommitted": len(house.vault.look().ready),
+    }

@@ -1,0 +1,199 @@
+"""From a question to rows: gather candidates from every list, give each every score, fuse, and say why.
+
+The recipe and its constants are `core.ranking`'s; what is asked of the index here is only what that recipe needs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any, Final, Protocol
+
+import numpy as np
+
+from oneiro_vault.core.query import QueryTerms, analyse, asks, date_shares, fts_expression, name_shares
+from oneiro_vault.core.ranking import Evidence, Features, Scored, Weights, coverage, diversify, fuse, relevant
+from oneiro_vault.index.base import Filters, Row, Vectors
+from oneiro_vault.index.store import Index
+
+TOP: Final = 100
+"""Candidates from each list; from 50 to 200 nothing changes on the development set."""
+LIVE: Final = ("active", "dormant")
+"""Statuses that answer a question. `pending` is inert until reviewed; superseded and archived notes answer only when asked for by status."""
+DAY: Final = 86_400.0
+HALF_LIFE: Final = 7.0
+"""Days in which recency halves (Alma)."""
+MOST_WORDS: Final = 32
+"""Words of a question that are looked at one by one."""
+BUSY: Final = 20
+"""Uses on so many days count as the most frequent."""
+
+
+class Uses(Protocol):
+    """How often and when last a memory was used on purpose."""
+
+    days: set[str]
+    last: float | None
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One question: its text, how many rows, which notes may answer, and whether it is an automatic load (`passive`)."""
+
+    query: str
+    k: int
+    filters: Filters = field(default_factory=Filters)
+    passive: bool = False
+
+
+@dataclass(frozen=True)
+class Found:
+    """A row of the answer: the note, its score 0-1, and the parts that add up to it."""
+
+    row: Row
+    score: float
+    why: dict[str, Any]
+
+
+class Search:
+    """Recall over one index. `strength` and `uses` say what the ledger knows; `now` is epoch seconds."""
+
+    def __init__(
+        self,
+        index: Index,
+        strength: Callable[[Row], float],
+        uses: Callable[[Row], Uses | None],
+        now: float,
+        *,
+        faded: float = 0.05,
+        weights: Weights | None = None,
+    ) -> None:
+        self.index = index
+        self.strength = strength
+        self.uses = uses
+        self.now = now
+        self.faded = faded
+        self.weights = weights or Weights()
+
+    def run(self, asked: Asked, vector: Vectors | None) -> list[Found]:
+        """The best `k` rows; nothing when no memory is relevant. Without a vector: by keywords alone."""
+        terms = analyse(asked.query)
+        expression = fts_expression(terms)
+        allowed = self.index.matching(asked.filters)
+        keys = self._candidates(expression, vector, allowed)
+        rows = {key: row for key, row in self.index.rows(keys).items() if self._answers(row, asked)}
+        if not rows:
+            return []
+        features, evidence = self._features(terms, expression, vector, list(rows.values()))
+        kept = relevant(fuse(features, self.weights), evidence)
+        return self._top(kept, list(rows.values()), asked.k)
+
+    def _candidates(self, expression: str, vector: Vectors | None, allowed: set[int] | None) -> list[int]:
+        """The union of the best of every list."""
+        found = [key for key, _ in self.index.search_text(expression, TOP, allowed)]
+        found += [key for key, _ in self.index.search_context(expression, TOP, allowed)]
+        found += [key for key, _ in self.index.search_passages(expression, TOP, allowed)]
+        if vector is not None:
+            found += [hit.key for hit in self.index.search_vectors(vector, TOP, allowed)]
+        return sorted(set(found))
+
+    def _answers(self, row: Row, asked: Asked) -> bool:
+        if asked.filters.status is None and row.status not in LIVE:
+            return False
+        return not (asked.passive and self.strength(row) < self.faded)
+
+    def _features(self, terms: QueryTerms, expression: str, vector: Vectors | None, rows: Sequence[Row]) -> tuple[Features, Evidence]:
+        keys = [row.key for row in rows]
+        before = self.index.previous(keys)
+        asking = {key: other for key, other in before.items() if asks(self.index.body(other))}
+        everyone = [*keys, *(other for other in asking.values() if other not in set(keys))]
+        about = self.index.names_of(keys)
+        features = Features(
+            names=np.array(name_shares(terms, [about[key] for key in keys])),
+            dates=np.array(date_shares(terms, [_day(row) for row in rows])),
+        )
+        if expression:
+            self._keywords(features, expression, rows, everyone, asking)
+        if vector is not None:
+            self._meaning(features, vector, keys, everyone, asking)
+        self._beliefs(features, rows)
+        return features, self._evidence(terms, features, keys)
+
+    def _keywords(self, features: Features, expression: str, rows: Sequence[Row], everyone: list[int], asking: dict[int, int]) -> None:
+        keys = [row.key for row in rows]
+        own, context = self.index.text_scores(expression, everyone), self.index.context_scores(expression, keys)
+        session, passage = self.index.session_scores(expression, keys), self.index.passage_scores(expression, keys)
+        features.bm25 = _array(keys, lambda key: own.get(key, 0.0))
+        features.question_bm25 = _array(keys, lambda key: own.get(asking[key], 0.0) if key in asking else math.nan)
+        features.context_bm25 = _array(keys, lambda key: context.get(key, math.nan))
+        features.session_bm25 = _array(keys, lambda key: session.get(key, math.nan))
+        features.passage_bm25 = _array(keys, lambda key: passage.get(key, math.nan))
+
+    def _meaning(self, features: Features, vector: Vectors, keys: list[int], everyone: list[int], asking: dict[int, int]) -> None:
+        found = self.index.cosines(vector, everyone)
+        nothing = (math.nan, math.nan)
+        features.cosine = _array(keys, lambda key: found.get(key, nothing)[0])
+        features.context_cosine = _array(keys, lambda key: found.get(key, nothing)[1])
+        features.question_cosine = _array(keys, lambda key: found.get(asking[key], nothing)[0] if key in asking else math.nan)
+
+    def _beliefs(self, features: Features, rows: Sequence[Row]) -> None:
+        """What the vault believes of each memory; missing values are neutral."""
+        features.importance = np.array([math.nan if row.importance is None else row.importance for row in rows])
+        features.strength = np.array([self.strength(row) for row in rows])
+        features.recency = np.array([self._recency(row) for row in rows])
+        features.frequency = np.array([self._frequency(row) for row in rows])
+
+    def _recency(self, row: Row) -> float:
+        use = self.uses(row)
+        last = use.last if use is not None and use.last is not None else row.when
+        return math.nan if last is None else math.exp(-math.log(2) * max(0.0, self.now - last) / DAY / HALF_LIFE)
+
+    def _frequency(self, row: Row) -> float:
+        use = self.uses(row)
+        return min(1.0, math.log1p(len(use.days) if use else 0) / math.log1p(BUSY))
+
+    def _evidence(self, terms: QueryTerms, features: Features, keys: list[int]) -> Evidence:
+        matches, frequency, total = self.index.word_matches(terms.words[:MOST_WORDS], keys)
+        shares = coverage(matches, frequency, total)
+        background, spread = self.index.background()
+        known = bool(terms.names) and self.index.knows(terms.names)
+        best = float(np.nanmax(features.cosine)) if features.cosine is not None and not np.isnan(features.cosine).all() else math.nan
+        return Evidence(bool(terms.names), known, float(shares.max()) if shares.size else 0.0, best, background, spread)
+
+    def _top(self, scored: Sequence[Scored], rows: Sequence[Row], k: int) -> list[Found]:
+        """The first `k`, sources and products of a better row behind all others."""
+        best = [(rows[one.index], one) for one in scored if one.score > 0][: max(4 * k, 40)]
+        by_handle = {row.handle: (row, one) for row, one in best}
+        order = diversify(by_handle, {handle: _ancestors(row, by_handle) for handle, (row, _) in by_handle.items()})
+        return [Found(row, one.score, _why(row, one)) for row, one in (by_handle[handle] for handle in order[:k])]
+
+
+def _ancestors(row: Row, known: Mapping[str, tuple[Row, Scored]]) -> set[str]:
+    """What a note was derived from or replaced, and what those were, as far as they are in the answer."""
+    found: set[str] = set()
+    todo = [row]
+    while todo:
+        one = todo.pop()
+        fresh = {*one.derived_from, *one.supersedes} - found
+        found |= fresh
+        todo += [known[handle][0] for handle in fresh if handle in known]
+    return found - {row.handle}
+
+
+def _day(row: Row) -> date | None:
+    """The day it was created, as written (in its own time zone)."""
+    try:
+        return date.fromisoformat(row.created[:10])
+    except ValueError:
+        return None
+
+
+def _array(keys: Sequence[int], value: Callable[[int], float]) -> Any:
+    return np.array([value(key) for key in keys], dtype=np.float64)
+
+
+def _why(row: Row, one: Scored) -> dict[str, Any]:
+    """The date, and the parts that add up to the score."""
+    return {"date": row.created[:10] or None, "parts": {name: round(part, 4) for name, part in one.parts.items()}}

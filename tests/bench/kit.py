@@ -1,0 +1,88 @@
+"""What every measurement shares: rows of the table, seeded notes, repeated timing."""
+
+from __future__ import annotations
+
+import random
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+WORDS = [
+    a + b
+    for a in "ka lo mi ren tal sor vey bru dan fel gor hin jas kel mor nep ost pri qua rus".split()
+    for b in "ba dor fin gel ham ik jun kra lis men nor pol rit sun tam ver wix yol zet ar".split()
+]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table: ours and the bare baseline (`unit`), their ratio, and the bar ("<= 3" or ">= 0.85")."""
+
+    what: str
+    ours: float
+    bare: float | None
+    bar: str
+    unit: str = "s"
+
+    @property
+    def ratio(self) -> float:
+        return self.ours / self.bare if self.bare else self.ours
+
+    @property
+    def holds(self) -> bool:
+        sign, number = self.bar.split()
+        return self.ratio <= float(number) if sign == "<=" else self.ratio >= float(number)
+
+
+def body(rng: random.Random, words: int) -> str:
+    """A note as people write them: a heading, sentences of common and rare words, a list, two links."""
+    picked = [WORDS[min(int(rng.expovariate(1 / 60)), len(WORDS) - 1)] for _ in range(words)]
+    lines = [" ".join(picked[i : i + 14]).capitalize() + "." for i in range(0, words, 14)]
+    links = f"See [[{rng.choice(WORDS)} {rng.choice(WORDS)}]] and [[{rng.choice(WORDS)}]]."
+    half = len(lines) // 2
+    items = [f"- {line}" for line in lines[half : half + 3]]
+    return "\n".join(["# " + " ".join(picked[:4]), "", *lines[:half], "", *items, "", *lines[half + 3 :], "", links, ""])
+
+
+def note(rng: random.Random, words: int = 120) -> str:
+    """A whole note with frontmatter."""
+    ident = "".join(rng.choices("0123456789abcdefghjkmnpqrstvwxyz", k=12))
+    day = f"20{rng.randint(20, 26)}-{rng.randint(1, 12):02}-{rng.randint(1, 28):02}"
+    head = f"id: {ident}\ntype: semantic\ntitle: {rng.choice(WORDS)} {rng.choice(WORDS)}\ntags: [{rng.choice(WORDS)}, bench]\ncreated: {day}T10:00:00Z\nsource: user"
+    return f"---\n{head}\n---\n{body(rng, words)}"
+
+
+def write_notes(root: Path, count: int, words: int = 120, seed: int = 1) -> list[Path]:
+    """`count` notes in folders of months, as a vault files them."""
+    rng, paths = random.Random(seed), []
+    for number in range(count):
+        folder = root / "semantic" / f"{2020 + number // 3600}" / f"{number // 300 % 12 + 1:02}"
+        folder.mkdir(parents=True, exist_ok=True)
+        paths.append(folder / f"note-{number:06}.md")
+        paths[-1].write_text(note(rng, words), encoding="utf-8")
+    return paths
+
+
+def timed(work: Callable[[], object]) -> float:
+    """Seconds of one call."""
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def median(work: Callable[[], object], times: int = 5, warmup: int = 1) -> float:
+    """Median seconds over `times` calls after a warm-up."""
+    for _ in range(warmup):
+        work()
+    return statistics.median(timed(work) for _ in range(times))
+
+
+def paired(ours: Callable[[], object], bare: Callable[[], object], times: int = 5, warmup: int = 1) -> tuple[float, float]:
+    """Medians of two things measured in turn, so that a change in the machine's speed hits both."""
+    for _ in range(warmup):
+        ours()
+        bare()
+    pairs = [(timed(ours), timed(bare)) for _ in range(times)]
+    return statistics.median(a for a, _ in pairs), statistics.median(b for _, b in pairs)
