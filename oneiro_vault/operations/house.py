@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -243,24 +243,45 @@ class House:
             self._uses, self._uses_stamp = found, stamp
         return self._uses
 
-    def uses_of(self, row: Row) -> Use | None:
-        """The uses of one memory, or None."""
-        return self.uses().get(row.id)
-
-    def strength(self, row: Row) -> float:
-        """Ebbinghaus strength now, 0 to 1."""
-        use = self.uses().get(row.id)
+    def remembered(self) -> Remembered:
+        """What the ledger knows right now, for one answer: asking it again for every note would cost more than the search."""
         s = self.settings
         base = {"episodic": s["decay.episodic"], "semantic": s["decay.semantic"], "procedure": s["decay.procedure"]}
-        return curve.strength(
-            row.type,
-            last_use=use.last if use and use.last else row.when,
-            now=self.clock(),
-            reinforcements=len(use.days) if use else 0,
-            base=base,
-            growth=s["decay.growth"],
-            cap=s["decay.cap"],
-        )
+        return Remembered(self.uses(), self.clock(), base, s["decay.growth"], s["decay.cap"], s["decay.faded"])
+
+    def strength(self, row: Row) -> float:
+        """Ebbinghaus strength of one note now, 0 to 1."""
+        return self.remembered().strength(row)
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """Deliberate uses and the forgetting curve at one moment (`now`, epoch seconds)."""
+
+    uses: Mapping[str, Use]
+    now: float
+    base: Mapping[str, float]
+    growth: float
+    cap: float
+    faded: float
+
+    def use(self, row: Row) -> Use | None:
+        """The uses of one note."""
+        return self.uses.get(row.id)
+
+    def last(self, row: Row) -> float | None:
+        """When it was last used on purpose, else when it came to be (epoch seconds)."""
+        use = self.uses.get(row.id)
+        return use.last if use is not None and use.last is not None else row.when
+
+    def days(self, row: Row) -> int:
+        """On how many days it was used on purpose."""
+        use = self.uses.get(row.id)
+        return len(use.days) if use is not None else 0
+
+    def strength(self, row: Row) -> float:
+        """Ebbinghaus strength, 0 to 1."""
+        return curve.strength(row.type, self.last(row), self.now, self.days(row), base=self.base, growth=self.growth, cap=self.cap)
 
 
 @dataclass

@@ -12,7 +12,7 @@ from typing import Any
 from oneiro_vault.core import when as dates
 from oneiro_vault.errors import InvalidInput
 from oneiro_vault.index.base import Filters, Row
-from oneiro_vault.operations.house import House, Progress, quiet
+from oneiro_vault.operations.house import House, Progress, Remembered, quiet
 from oneiro_vault.recall.search import Asked, Found, Search
 from oneiro_vault.vault.history import Entry
 
@@ -46,7 +46,7 @@ def recall(
     filters = Filters(type=_many(type) or None, tag=_many(tag) or None, status=_many(status) or None, entity=entity, project=project, since=start, until=end)
     behind = house.converge()
     vector, degraded = house.query_vector(query, wait=not fast, progress=progress)
-    search = Search(house.index, house.strength, house.uses_of, house.clock(), faded=house.settings["decay.faded"], weights=house.weights)
+    search = Search(house.index, house.remembered(), house.weights)
     found = search.run(Asked(query, k, filters, passive), vector)
     return {"schema": 1, "results": [_hit(one, explain) for one in found], "degraded": degraded, "behind": behind}
 
@@ -119,11 +119,12 @@ def list_(
     house.converge()
     start, end = _span(house, since, until)
     rows = house.index.list(type=type, tag=tag, status=status, session=session, entity=entity, since=start, until=end, limit=limit)
-    shown = [_line(house, row) for row in rows]
+    known = house.remembered()
+    shown = [_line(known, row) for row in rows]
     return {"schema": 1, "results": shown, "total": house.index.count()}
 
 
-def _line(house: House, row: Row) -> dict[str, Any]:
+def _line(known: Remembered, row: Row) -> dict[str, Any]:
     return {
         "id": row.handle,
         "path": row.path,
@@ -133,7 +134,7 @@ def _line(house: House, row: Row) -> dict[str, Any]:
         "status": row.status,
         "tags": list(row.tags),
         "created": row.created,
-        "strength": round(house.strength(row), 4),
+        "strength": round(known.strength(row), 4),
     }
 
 
@@ -190,7 +191,8 @@ def stats(house: House) -> dict[str, Any]:
     """What the vault holds, in numbers, and every setting in force."""
     house.converge()
     rows = house.index.list(limit=10_000_000)
-    faded = sum(1 for row in rows if house.strength(row) < house.settings["decay.faded"])
+    known = house.remembered()
+    faded = sum(1 for row in rows if known.strength(row) < known.faded)
     return {
         "schema": 1,
         "vault": str(house.root),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Any, Final, Protocol
 
@@ -31,11 +31,30 @@ BUSY: Final = 20
 """Uses on so many days count as the most frequent."""
 
 
-class Uses(Protocol):
-    """How often and when last a memory was used on purpose."""
+class Ledger(Protocol):
+    """What is known of a memory's use at one moment."""
 
-    days: set[str]
-    last: float | None
+    @property
+    def now(self) -> float:
+        """Epoch seconds."""
+        ...
+
+    @property
+    def faded(self) -> float:
+        """Strength below which a memory leaves automatic loads."""
+        ...
+
+    def last(self, row: Row) -> float | None:
+        """When it was last used on purpose, else created (epoch seconds)."""
+        ...
+
+    def days(self, row: Row) -> int:
+        """On how many days it was used on purpose."""
+        ...
+
+    def strength(self, row: Row) -> float:
+        """How much of it is left, 0-1."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -58,23 +77,11 @@ class Found:
 
 
 class Search:
-    """Recall over one index. `strength` and `uses` say what the ledger knows; `now` is epoch seconds."""
+    """Recall over one index, with what a ledger knows at this moment."""
 
-    def __init__(
-        self,
-        index: Index,
-        strength: Callable[[Row], float],
-        uses: Callable[[Row], Uses | None],
-        now: float,
-        *,
-        faded: float = 0.05,
-        weights: Weights | None = None,
-    ) -> None:
+    def __init__(self, index: Index, ledger: Ledger, weights: Weights | None = None) -> None:
         self.index = index
-        self.strength = strength
-        self.uses = uses
-        self.now = now
-        self.faded = faded
+        self.ledger = ledger
         self.weights = weights or Weights()
 
     def run(self, asked: Asked, vector: Vectors | None) -> list[Found]:
@@ -102,7 +109,7 @@ class Search:
     def _answers(self, row: Row, asked: Asked) -> bool:
         if asked.filters.status is None and row.status not in LIVE:
             return False
-        return not (asked.passive and self.strength(row) < self.faded)
+        return not (asked.passive and self.ledger.strength(row) < self.ledger.faded)
 
     def _features(self, terms: QueryTerms, expression: str, vector: Vectors | None, rows: Sequence[Row]) -> tuple[Features, Evidence]:
         keys = [row.key for row in rows]
@@ -141,26 +148,27 @@ class Search:
     def _beliefs(self, features: Features, rows: Sequence[Row]) -> None:
         """What the vault believes of each memory; missing values are neutral."""
         features.importance = np.array([math.nan if row.importance is None else row.importance for row in rows])
-        features.strength = np.array([self.strength(row) for row in rows])
+        features.strength = np.array([self.ledger.strength(row) for row in rows])
         features.recency = np.array([self._recency(row) for row in rows])
-        features.frequency = np.array([self._frequency(row) for row in rows])
+        features.frequency = np.array([min(1.0, math.log1p(self.ledger.days(row)) / math.log1p(BUSY)) for row in rows])
 
     def _recency(self, row: Row) -> float:
-        use = self.uses(row)
-        last = use.last if use is not None and use.last is not None else row.when
-        return math.nan if last is None else math.exp(-math.log(2) * max(0.0, self.now - last) / DAY / HALF_LIFE)
-
-    def _frequency(self, row: Row) -> float:
-        use = self.uses(row)
-        return min(1.0, math.log1p(len(use.days) if use else 0) / math.log1p(BUSY))
+        last = self.ledger.last(row)
+        return math.nan if last is None else math.exp(-math.log(2) * max(0.0, self.ledger.now - last) / DAY / HALF_LIFE)
 
     def _evidence(self, terms: QueryTerms, features: Features, keys: list[int]) -> Evidence:
+        """What speaks for an answer; the words are only counted when nothing else does, because that is the dearest question."""
+        named = bool(terms.names)
+        known = named and self.index.knows(terms.names)
+        seen = features.cosine is not None and not np.isnan(features.cosine).all()
+        cosine = float(np.nanmax(features.cosine)) if seen and features.cosine is not None else math.nan
+        background, spread = self.index.background() if seen else (math.nan, math.nan)
+        evidence = Evidence(named, known, 0.0, cosine, background, spread)
+        if known or cosine > background + spread:
+            return evidence
         matches, frequency, total = self.index.word_matches(terms.words[:MOST_WORDS], keys)
         shares = coverage(matches, frequency, total)
-        background, spread = self.index.background()
-        known = bool(terms.names) and self.index.knows(terms.names)
-        best = float(np.nanmax(features.cosine)) if features.cosine is not None and not np.isnan(features.cosine).all() else math.nan
-        return Evidence(bool(terms.names), known, float(shares.max()) if shares.size else 0.0, best, background, spread)
+        return replace(evidence, coverage=float(shares.max()) if shares.size else 0.0)
 
     def _top(self, scored: Sequence[Scored], rows: Sequence[Row], k: int) -> list[Found]:
         """The first `k`, sources and products of a better row behind all others."""
