@@ -7,11 +7,12 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
 from oneiro_vault.config import Settings, load
-from oneiro_vault.errors import InvalidInput, OneiroError
+from oneiro_vault.errors import DiskProblem, InvalidInput, OneiroError
 from oneiro_vault.index.base import Embedder
 from oneiro_vault.index.embed import HashEmbedder, WorkerEmbedder
 from oneiro_vault.index.store import Index
@@ -81,9 +82,15 @@ class App:
         vault = Vault.open(root, clock=clock, quiet=settings["edits.quiet"], wait=settings["git.wait"], reserve=settings["disk.reserve"], lazy_index=owner)
         embedder = make_embedder(settings)
         folder = index_folder(root, settings)
-        index = Index.open(
-            folder, vault.files, embedder, indexed_bytes=settings["notes.indexed_bytes"], brake=settings["notes.brake"], clock=clock
-        )
+        limits = {"indexed_bytes": settings["notes.indexed_bytes"], "brake": settings["notes.brake"]}
+        try:
+            index = Index.open(folder, vault.files, embedder, clock=clock, last_good=vault.last_good, **limits)
+        except OSError as error:
+            raise DiskProblem(
+                f"the index folder {folder} cannot be used: {error.strerror}",
+                kept="The notes are untouched.",
+                hint="Make it writable, or choose another with the setting index.dir.",
+            ) from error
         return cls(House(root, settings, vault, index, embedder, owner=owner, clock=clock))
 
     def call(self, op: str, params: Mapping[str, Any] | None = None, progress: Progress | None = None) -> dict[str, Any]:
@@ -135,8 +142,11 @@ def make_embedder(settings: Settings) -> Embedder:
 
 
 def index_folder(root: Path, settings: Settings) -> Path:
-    """Where this machine keeps the disposable indexes of a vault."""
-    return Path(settings["index.dir"]).expanduser() if settings["index.dir"] else root / ".oneiro"
+    """Where this machine keeps the disposable indexes of a vault; one setting serves many vaults, so each has a folder of its own."""
+    if not settings["index.dir"]:
+        return root / ".oneiro"
+    mark = sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:16]
+    return Path(settings["index.dir"]).expanduser() / mark
 
 
 def init_vault(path: Path, here: bool = False, progress: Progress = quiet) -> dict[str, Any]:

@@ -97,6 +97,10 @@ class Settings:
     def __iter__(self) -> Iterator[str]:
         return iter(BY_NAME)
 
+    def but(self, **values: Value) -> Settings:
+        """The same with some values replaced; names with `_` for `.`."""
+        return Settings(self._values | {name.replace("_", ".", 1): value for name, value in values.items()})
+
     def origin(self, name: str) -> str:
         """`set` or `default`."""
         return "set" if name in self._values else "default"

@@ -57,7 +57,7 @@ class Background:
         if self._watcher is not None:
             self._watcher.stop()
         for thread in self._threads:
-            thread.join(timeout=10)
+            thread.join(timeout=3)  # an owner that ends has five seconds
 
     def busy(self) -> bool:
         """Is something under way that an idle exit would cut short?"""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import datetime
 from hashlib import sha256
 from typing import Any
 
 from oneiro_vault.core import when as dates
-from oneiro_vault.errors import InvalidInput
+from oneiro_vault.errors import DiskProblem, InvalidInput
 from oneiro_vault.index.base import Filters, Row
 from oneiro_vault.operations.house import House, Progress, Remembered, quiet
 from oneiro_vault.recall.search import Asked, Found, Search
@@ -84,7 +85,8 @@ def show(house: House, id: str, why: bool = False) -> dict[str, Any]:
     row = house.resolve(id)
     data, known = house.load(row)
     if row.id:
-        house.vault.use(row.id, "use", why="shown")
+        with suppress(DiskProblem):  # a full or read-only disk must not hide a memory
+            house.vault.use(row.id, "use", why="shown")
     meta = {key: value for key, value in asdict(known).items() if key not in {"body", "path", "problems", "extra"} and value not in ("", (), None)}
     answer = {
         "schema": 1,

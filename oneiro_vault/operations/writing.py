@@ -28,32 +28,65 @@ NOT_WORDS = frozenset("no not never none nobody nothing without n't cannot can't
 TITLE_LENGTH = 80
 
 
-def remember(house: House, items: Sequence[Mapping[str, Any]], actor: str = "user", dedupe: bool | None = None, progress: Progress = quiet) -> dict[str, Any]:
-    """Store memories in one commit. A single one that says nothing new returns the memory that already says it."""
+def remember(
+    house: House,
+    items: Sequence[Mapping[str, Any]],
+    actor: str = "user",
+    dedupe: bool | None = None,
+    partial: bool = False,
+    progress: Progress = quiet,
+) -> dict[str, Any]:
+    """Store memories in one commit. A single one that says nothing new returns the memory that already says it.
+
+    With `partial` a bad one does not stop the others: it is listed in `rejected` by its position.
+    """
     if not items:
         raise InvalidInput("there is nothing to remember", hint="Give a text.")
     house.converge()
-    drafts = [_draft(house, item, actor, number) for number, item in enumerate(items, 1)]
-    twin = _twin(house, drafts[0]) if len(drafts) == 1 and dedupe is not False else None
+    drafts, rejected = _drafts(house, items, actor, partial)
+    twin = _twin(house, drafts[0]) if len(items) == len(drafts) == 1 and dedupe is not False else None
     if twin is not None:
-        if twin.id:
-            house.vault.use(twin.id, "use", why="remembered again")
-        sha = sha256(house.vault.read(twin.path)).hexdigest()
-        row = {"id": twin.handle, "path": twin.path, "title": twin.title, "type": twin.type, "sha256": sha, "duplicate_of": twin.handle}
-        return {"schema": 1, "results": [row], "commit": None}
-    _conversations(drafts)
-    _number_turns(house, drafts)
-    changes = [Write(draft["path"], _compose(draft)) for draft in drafts]
-    receipt = house.vault.apply(changes, _remembering(drafts, actor), progress=progress)
-    house.refresh(receipt.written)
-    results = [_result(draft, receipt) for draft in drafts]
-    return {"schema": 1, "results": results, "commit": receipt.commit}
+        return {"schema": 1, "results": [_known(house, twin)], "commit": None, "rejected": []}
+    results: list[dict[str, Any]] = []
+    commit = None
+    if drafts:
+        _conversations(drafts)
+        _number_turns(house, drafts)
+        changes = [Write(draft["path"], _compose(draft)) for draft in drafts]
+        receipt = house.vault.apply(changes, _remembering(drafts, actor), progress=progress)
+        house.refresh(receipt.written)
+        results, commit = [_result(draft, receipt) for draft in drafts], receipt.commit
+    return {"schema": 1, "results": results, "commit": commit, "rejected": rejected}
 
 
-def _draft(house: House, item: Mapping[str, Any], actor: str, number: int) -> dict[str, Any]:
+def _drafts(
+    house: House, items: Sequence[Mapping[str, Any]], actor: str, partial: bool
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The good ones, and what is wrong with the others. Raises InvalidInput for the first bad one unless `partial`."""
+    good, bad = [], []
+    for position, item in enumerate(items):
+        try:
+            good.append(_draft(house, item, actor))
+        except InvalidInput as error:
+            if not partial:
+                which = f"memory {position + 1}: " if len(items) > 1 else ""
+                raise type(error)(f"{which}{error}", kept=error.kept or "Nothing was written.", hint=error.hint) from error
+            bad.append({"item": position, "message": str(error), "hint": error.hint})
+    return good, bad
+
+
+def _known(house: House, twin: Row) -> dict[str, Any]:
+    """The answer for a memory that is there already; being remembered again is a use of it."""
+    if twin.id:
+        house.vault.use(twin.id, "use", why="remembered again")
+    sha = sha256(house.vault.read(twin.path)).hexdigest()
+    return {"id": twin.handle, "path": twin.path, "title": twin.title, "type": twin.type, "sha256": sha, "duplicate_of": twin.handle}
+
+
+def _draft(house: House, item: Mapping[str, Any], actor: str) -> dict[str, Any]:
     """One request, checked and completed: its metadata, `body` and `path`."""
     if not isinstance(item, Mapping):
-        raise InvalidInput(f"memory {number} is not an object", hint='Each one looks like {"text": "…"}.')
+        raise InvalidInput("it is not an object", hint='Each one looks like {"text": "…"}.')
     text = _text(item.get("text"), house.settings["notes.indexed_bytes"])
     meta = {key: value for key, value in item.items() if key not in {"text", "path"} and value is not None}
     for key, value in meta.items():

@@ -28,7 +28,7 @@ def run(scale: int) -> Iterator[Row]:
         init_vault(root)
         write_notes(root, scale, words=60)
         env = environment(Path(folder))
-        command(env, root, "status")
+        command(env, root, "recall", "kaba")  # starts the owner
         settle(env, root)
         script = Path(sys.executable).parent / "oneiro"
         recall = [str(script), "--vault", str(root), "recall", "what did kaba lofin say?"]

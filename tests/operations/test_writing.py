@@ -136,6 +136,15 @@ def test_a_path_out_of_the_vault_is_refused(root: Path, call: Call, path: str) -
     assert not (root.parent / "out.md").exists()
 
 
+def test_bad_ones_can_be_left_out(root: Path, call: Call) -> None:
+    done = call("remember", items=[{"text": "one"}, {"text": ""}, {"text": "three"}, {"text": "x", "level": "high"}], partial=True)
+    assert [row["title"] for row in done["results"]] == ["one", "three"]
+    assert [bad["item"] for bad in done["rejected"]] == [1, 3]
+    assert call("remember", items=[{"text": ""}], partial=True)["commit"] is None
+    with pytest.raises(InvalidInput, match="memory 2: "):
+        call("remember", items=[{"text": "one"}, {"text": ""}])
+
+
 def test_nothing_to_remember(call: Call) -> None:
     with pytest.raises(InvalidInput):
         call("remember", items=[])

@@ -1,0 +1,137 @@
+"""The command `oneiro`: global options (accepted before and after the command) and commands that are imported when they are used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, Final
+
+import click
+
+import oneiro_vault
+from oneiro_vault.cli.face import Face
+
+COMMANDS: Final[dict[str, str]] = {
+    "init": "start",
+    "demo": "demo",
+    "remember": "remember",
+    "recall": "memories",
+    "show": "memories",
+    "list": "memories",
+    "reframe": "memories",
+    "forget": "memories",
+    "restore": "memories",
+    "undo": "story",
+    "log": "story",
+    "why": "story",
+    "stats": "story",
+    "doctor": "care",
+    "check": "care",
+    "reindex": "care",
+    "adopt": "care",
+    "serve": "owner",
+    "status": "owner",
+    "stop": "owner",
+    "watch": "owner",
+    "completion": "start",
+}
+"""Command -> module of this package that holds it, in the order in which --help shows them."""
+
+EPILOG = """\b
+The vault is --vault, else $ONEIRO_VAULT, else the nearest folder upwards with an oneiro.toml, else the machine's default.
+\b
+Exit codes: 0 done · 1 something is wrong · 2 bad input or settings · 3 no such memory · 4 ambiguous id · 5 no vault ·
+6 the note changed meanwhile · 7 repository busy · 8 too much would vanish · 9 a lock is held · 10 disk · 11 git ·
+12 index or model · 13 owner process · 70 a fault of ours (see the log it names) · 130 interrupted"""
+
+
+def _setter(name: str) -> Callable[[click.Context, click.Parameter, Any], Any]:
+    def keep(ctx: click.Context, _param: click.Parameter, value: Any) -> Any:
+        if value:
+            setattr(ctx.find_object(Face), name, value)
+        return value
+
+    return keep
+
+
+def global_options(hidden: bool) -> list[click.Option]:
+    """Options every command takes; they end up in the Face, not in the command's parameters."""
+
+    def make(names: list[str], attribute: str, **extra: Any) -> click.Option:
+        return click.Option([*names, f"_{attribute}"], callback=_setter(attribute), expose_value=False, hidden=hidden, **extra)
+
+    return [
+        make(["--vault", "-C"], "vault", metavar="PATH", help="The vault to use."),
+        make(["--no-daemon"], "no_daemon", is_flag=True, help="Start no owner process; without one, open the vault here."),
+        make(["--json"], "json", is_flag=True, help="Print JSON (its schema is versioned)."),
+        make(["--verbose", "-v"], "verbose", is_flag=True, help="Say which vault was used."),
+    ]
+
+
+class Command(click.Command):
+    """A command that also takes the global options."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.params += global_options(hidden=True)
+
+
+class Group(click.Group):
+    """Finds commands by name and imports only the one that runs."""
+
+    def list_commands(self, _ctx: click.Context) -> list[str]:
+        """All commands, in the order of COMMANDS."""
+        return list(COMMANDS)
+
+    def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the module that holds the command."""
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(f"oneiro_vault.cli.{COMMANDS[cmd_name]}")
+        found: click.Command = getattr(module, f"{cmd_name}_")
+        return found
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does, with a guess at what was meant."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            import difflib
+
+            near = difflib.get_close_matches(args[0], COMMANDS, n=1)
+            hint = f" Did you mean {near[0]!r}?" if near else " `oneiro --help` lists the commands."
+            raise click.UsageError(error.message + hint, ctx) from error
+
+
+def command(name: str) -> Callable[[Callable[..., Any]], click.Command]:
+    """Declare a command; its function gets the Face first and returns an Output."""
+
+    def declare(function: Callable[..., Any]) -> click.Command:
+        return click.command(name, cls=Command)(click.pass_obj(function))
+
+    return declare
+
+
+@click.group(
+    name="oneiro",
+    cls=Group,
+    params=[],
+    epilog=EPILOG,
+    context_settings={"max_content_width": 100},
+    help="A memory for AI models: Markdown notes in a git repository.",
+)
+@click.version_option(oneiro_vault.__version__, prog_name="oneiro", message="%(prog)s %(version)s")
+def oneiro() -> None:
+    """The whole command line; options are added below."""
+
+
+oneiro.params = [*global_options(hidden=False), *oneiro.params]
+
+
+def tree() -> click.Group:
+    """The group with every command loaded."""
+    for name in COMMANDS:
+        found = oneiro.get_command(click.Context(oneiro), name)
+        assert found is not None, name
+        oneiro.commands[name] = found
+    return oneiro

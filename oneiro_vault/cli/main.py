@@ -1,0 +1,90 @@
+"""The entry point. With a living owner a short command is its command line sent over a socket; everything else takes the ordinary way."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from oneiro_vault.cli import terminal, where
+from oneiro_vault.daemon import client, protocol
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+_AT_HOME = frozenset({"-", "--help", "--version", "--ack", "--from-jsonl"})
+"""Words that need the caller's own terminal, input or process."""
+_SURROUNDINGS = ("HOME", "XDG_CONFIG_HOME", "ONEIRO_VAULT")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command line; returns the exit code."""
+    args = list(sys.argv[1:] if argv is None else argv)
+    try:
+        code = _thin(args)
+        if code is None:
+            from oneiro_vault.cli.run import run
+
+            code = run(args)
+    except BrokenPipeError:
+        return terminal.leave_quietly()
+    except KeyboardInterrupt:
+        terminal.emit(terminal.ERR, b"\nStopped.\n")
+        return terminal.INTERRUPTED
+    return code
+
+
+def _thin(args: list[str]) -> int | None:
+    """Have the owner do all of it; None when that cannot be (and nothing has happened)."""
+    command = shippable(args)
+    if not command or "_ONEIRO_COMPLETE" in os.environ:
+        return None
+    try:
+        cwd = os.getcwd()  # noqa: PTH109
+    except OSError:
+        return None
+    root = where.find(where.option(args), cwd, os.environ) or where.plain_default(os.environ)
+    owner = client.owner_of(root) if root else {}
+    if owner.get("version") != protocol.version():
+        return None
+    env = {name: os.environ[name] for name in _SURROUNDINGS if name in os.environ}
+    waiting = terminal.Waiting("waiting for the embedding model (--fast does not)" if command == "recall" else "working")
+    try:
+        code, out, err = client.run_cli(owner, protocol.Request(args, cwd, env, terminal.here()), waiting)
+    except client.UnreachedError:
+        return None
+    except client.BrokenError:
+        if command in protocol.READS:
+            return None
+        from oneiro_vault.cli.run import report_lost
+
+        return report_lost(args, owner)
+    finally:
+        waiting.close()
+    if code == protocol.ELSEWHERE:
+        return None
+    terminal.emit(terminal.ERR, err)
+    terminal.emit(terminal.OUT, out)
+    return code
+
+
+def shippable(args: Sequence[str]) -> str:
+    """The command when the owner can run this line for us, else an empty string. A guess from the words; the owner parses."""
+    if not _AT_HOME.isdisjoint(args) or any(word.startswith("--from-jsonl=") for word in args):
+        return ""
+    skip = False
+    for word in args:
+        if not skip and not word.startswith("-"):
+            return word if word in protocol.HOT else ""
+        skip = word in ("--vault", "-C")
+    return ""
+
+
+def __getattr__(name: str) -> Any:
+    """`cli`, the whole command tree, for documentation and tests; loading it takes a while."""
+    if name == "cli":
+        from oneiro_vault.cli.group import tree
+
+        return tree()
+    raise AttributeError(name)

@@ -1,0 +1,133 @@
+"""Run a command line, here or inside the owner, and turn whatever happens into output, errors and an exit code."""
+
+from __future__ import annotations
+
+import io
+import os
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import click
+
+from oneiro_vault.cli import output, session, terminal
+from oneiro_vault.cli.face import Face
+from oneiro_vault.cli.group import oneiro
+from oneiro_vault.cli.output import ElsewhereError, Output
+from oneiro_vault.daemon import client, places, protocol
+from oneiro_vault.errors import InvalidInput, OneiroError
+
+FAULT = 70
+Answer = tuple[int, bytes, bytes]
+
+
+def run(args: Sequence[str]) -> int:
+    """Run a command line in this process; returns the exit code."""
+    try:
+        cwd = str(Path.cwd())
+    except OSError:
+        cwd = "/"
+    face = Face(protocol.Request(list(args), cwd, dict(os.environ), terminal.here()), session.VaultSession)
+    code, out, err = execute(face)
+    terminal.emit(terminal.ERR, err)
+    terminal.emit(terminal.OUT, out)
+    return code
+
+
+def inside(root: Path, call: Callable[..., dict[str, Any]], record: Mapping[str, Any]) -> Callable[[protocol.Request], Answer]:
+    """The owner's way to run command lines for clients, for the one vault it owns."""
+    home = session.HomeSession(call, record)
+
+    def runner(request: protocol.Request) -> Answer:
+        return execute(Face(request, session.VaultSession, home=(root, home)))
+
+    return runner
+
+
+def execute(face: Face) -> Answer:
+    """Exit code, standard output, standard error of one command line. Raises only KeyboardInterrupt and BrokenPipeError."""
+    wants_json = "--json" in face.request.argv
+    try:
+        found = oneiro.main(list(face.request.argv), prog_name="oneiro", standalone_mode=False, obj=face)
+        return _rendered(face, found)
+    except ElsewhereError:
+        return protocol.ELSEWHERE, b"", b""
+    except click.exceptions.NoArgsIsHelpError as error:
+        return 2, b"", terminal.encode(error.format_message() + "\n")
+    except click.UsageError as error:
+        return _usage(error, wants_json)
+    except (click.Abort, KeyboardInterrupt):
+        raise KeyboardInterrupt from None
+    except OneiroError as error:
+        return _error(error, face.json or wants_json)
+    except (BrokenPipeError, SystemExit):  # click turns a closed pipe into an exit
+        raise BrokenPipeError from None
+    except Exception as error:
+        return FAULT, b"", terminal.encode(_fault(error, face))
+    finally:
+        face.close()
+
+
+def _rendered(face: Face, found: object) -> Answer:
+    if not isinstance(found, Output):  # --help, --version: click has printed
+        return found if isinstance(found, int) else 0, b"", b""
+    note = f"vault: {face.root}\n" if face.verbose else ""
+    note += f"{found.note}\n" if found.note else ""
+    text = output.as_json(found.data) if face.json else found.text and found.text.rstrip("\n") + "\n"
+    return found.code, terminal.encode(text), terminal.encode(note)
+
+
+def _usage(error: click.UsageError, wants_json: bool) -> Answer:
+    if wants_json:
+        return _error(InvalidInput(error.format_message(), hint="`oneiro --help`"), True)
+    text = io.StringIO()
+    error.show(file=text)
+    return 2, b"", terminal.encode(text.getvalue())
+
+
+def _error(error: OneiroError, wants_json: bool) -> Answer:
+    if wants_json:
+        return error.exit_code, terminal.encode(output.error_json(error)), b""
+    return error.exit_code, b"", terminal.encode(output.error_text(error))
+
+
+def report_lost(args: Sequence[str], owner: Mapping[str, str]) -> int:
+    """Say that the owner vanished under a change."""
+    code, out, err = _error(session.lost(" ".join(args)[:60], owner), "--json" in args)
+    terminal.emit(terminal.ERR, err)
+    terminal.emit(terminal.OUT, out)
+    return code
+
+
+def _fault(error: Exception, face: Face) -> str:
+    """A calm line about a fault of ours; the traceback goes to a log."""
+    if isinstance(error, client.FaultError):
+        log = str((face.session(start=False).owner() or {}).get("log", "the owner's log"))
+    else:
+        log = _write_fault(error, face)
+    what = output.line(str(error))[:200]
+    head = f"oneiro: a fault of ours: {type(error).__name__}: {what}"
+    return f"{head}\n  safe: Your notes are as they were.\n  next: The details are in {log}\n"
+
+
+def _write_fault(error: Exception, face: Face) -> str:
+    text = f"\n{time.strftime('%Y-%m-%dT%H:%M:%S%z')} pid {os.getpid()}\n{''.join(traceback.format_exception(error))}"
+    for folder in _log_folders(face):
+        with suppress(OSError):
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            path = folder / "errors.log"
+            with path.open("a", encoding="utf-8", errors="backslashreplace") as file:
+                file.write(text)
+            return str(path)
+    return "(no log could be written)"
+
+
+def _log_folders(face: Face) -> list[Path]:
+    found = [Path(tempfile.gettempdir()) / f"oneiro-{os.getuid()}"]
+    with suppress(Exception):
+        found.insert(0, Path(places.log_file(places.index_dir(str(face.root)))).parent)
+    return found

@@ -1,0 +1,143 @@
+"""The way from a command to a vault: through the owner, started when it is not there, or in this process under the owner's lock."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from oneiro_vault.cli.progress import Bar
+from oneiro_vault.config import Settings
+from oneiro_vault.daemon import client, places, protocol, spawn
+from oneiro_vault.daemon.lock import OwnerLock
+from oneiro_vault.errors import DiskProblem, LockTimeout, OwnerProblem
+
+if TYPE_CHECKING:
+    from oneiro_vault.app import App
+
+Progress = Callable[[str, int, int], None]
+
+
+class VaultSession:
+    """Operations of one vault, wherever they run. `start`: an owner may be started. `shows`: progress on a terminal."""
+
+    def __init__(self, root: Path, settings: Settings, start: bool, shows: bool) -> None:
+        self.root, self.settings, self.start, self.shows = root, settings, start, shows
+        self.index = Path(places.index_dir(str(root), settings["index.dir"]))
+        self._local: tuple[OwnerLock, App] | None = None
+        self._reader: tuple[tempfile.TemporaryDirectory[str], App] | None = None
+
+    def call(self, op: str, params: Mapping[str, Any], progress: Progress | None = None) -> dict[str, Any]:
+        """Run one operation: in the owner if there is one or may be one, else here."""
+        end = time.monotonic() + self.settings["git.wait"]
+        with Bar(self.shows and progress is None) as bar:
+            while True:
+                try:
+                    owner = self._find()
+                    app = None if owner else self._open_here(end)
+                except DiskProblem:
+                    if op not in protocol.READS or os.access(places.git_dir(str(self.root)), os.W_OK):
+                        raise
+                    return self._reading().call(op, dict(params), progress or bar)
+                if app is not None:
+                    return app.call(op, dict(params), progress or bar)
+                try:
+                    if owner:
+                        return client.call(owner, op, dict(params), progress or bar, bar.waiting)
+                except client.SilentError as error:
+                    raise spawn.silent(owner, error) from error
+                except client.UnreachedError as error:
+                    if time.monotonic() > end:
+                        text = f"the owner cannot be reached: {error}"
+                        raise OwnerProblem(text, kept="Nothing was changed.", hint="Try again.") from error
+                except client.BrokenError as error:
+                    if op not in protocol.READS or time.monotonic() > end:
+                        raise lost(op, owner) from error
+
+    def _find(self) -> dict[str, str]:
+        if self._local is not None:
+            return {}
+        if self.start:
+            return spawn.ensure(self.root, self.index, self.settings["git.wait"])
+        return spawn.usable(self.root)
+
+    def _open_here(self, end: float) -> App | None:
+        """The vault opened in this process; others wait for us as for an owner. None when the lock was not free for a moment."""
+        if self._local is None:
+            from oneiro_vault.app import App
+
+            lock = OwnerLock(Path(places.state_dir(str(self.root))))
+            try:
+                lock.acquire(0.5, "one command")
+            except LockTimeout:
+                if time.monotonic() < end:  # an owner may have begun meanwhile: look again
+                    return None
+                raise lock.held(self.settings["git.wait"]) from None
+            try:
+                self._local = lock, App.open(self.root, self.settings)
+            except BaseException:
+                lock.release()
+                raise
+        return self._local[1]
+
+    def _reading(self) -> App:
+        """The vault on a disk that cannot be written: opened here, with its indexes in a folder that goes away again."""
+        if self._reader is None:
+            from oneiro_vault.app import App
+
+            folder = tempfile.TemporaryDirectory(prefix="oneiro-reading-")
+            self._reader = folder, App.open(self.root, self.settings.but(index_dir=folder.name))
+        return self._reader[1]
+
+    def owner(self) -> dict[str, Any] | None:
+        """pid, version and log of a living owner; starts nothing."""
+        owner = spawn.usable(self.root)
+        return describe(owner) if owner else None
+
+    def close(self) -> None:
+        """Close the vault if it was opened here."""
+        if self._reader is not None:
+            (folder, app), self._reader = self._reader, None
+            app.close()
+            folder.cleanup()
+        if self._local is not None:
+            (lock, app), self._local = self._local, None
+            try:
+                app.close()
+            finally:
+                lock.release()
+
+
+class HomeSession:
+    """Inside the owner: its own App. `record` is what the owner published about itself."""
+
+    def __init__(self, call: Callable[[str, dict[str, Any], Progress | None], dict[str, Any]], record: Mapping[str, Any]) -> None:
+        self._call, self._record = call, record
+
+    def call(self, op: str, params: Mapping[str, Any], progress: Progress | None = None) -> dict[str, Any]:
+        """Run one operation."""
+        return self._call(op, dict(params), progress)
+
+    def owner(self) -> dict[str, Any]:
+        """This process."""
+        return describe(self._record)
+
+    def close(self) -> None:
+        """The owner keeps its vault."""
+
+
+def describe(record: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of an owner's record that people and programs may see."""
+    return {"pid": int(record["pid"]), "version": record["version"], "log": record["log"]}
+
+
+def lost(op: str, owner: Mapping[str, str]) -> OwnerProblem:
+    """The error for a change whose outcome is not known."""
+    return OwnerProblem(
+        f"the owner ended while it carried out `{op}`",
+        kept="Nothing that was there before is lost. Whether this change was made is not known.",
+        hint=f"`oneiro log` shows it if it was; otherwise run the command again. What the owner said is in {owner.get('log', 'its log')}.",
+    )

@@ -1,0 +1,67 @@
+"""init and completion."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from oneiro_vault.cli.face import Face
+from oneiro_vault.cli.group import command
+from oneiro_vault.cli.output import Output, line
+from oneiro_vault.cli.progress import Bar
+
+_SHOWN = 20
+
+
+@command("init")
+@click.argument("path", required=False)
+@click.option("--here", is_flag=True, help="Make the current folder a vault; notes in it stay as they are.")
+def init_(face: Face, path: str | None, here: bool) -> Output:
+    """Make a vault: a folder of Markdown in a git repository of its own."""
+    face.at_home()
+    if here == (path is not None):
+        raise click.UsageError("Give a PATH for a new vault, or --here for the current folder.")
+    from oneiro_vault.app import init_vault
+
+    place = Path(face.request.cwd) if path is None else Path(face.request.cwd, Path(path).expanduser())
+    with Bar(shows=not face.json) as bar:
+        made = init_vault(place, here, bar)
+    face.vault = str(made["vault"])
+    state = _index(face, made["notes"])
+    return Output(_told(made, state), made | {"indexed": state["notes"], "unreadable": state["unreadable"]})
+
+
+def _index(face: Face, notes: int) -> dict[str, Any]:
+    if notes:
+        face.call("reindex")
+    return face.call("status")
+
+
+def _told(made: dict[str, Any], state: dict[str, Any]) -> str:
+    lost = [*made["skipped"], *state["unreadable"]]
+    text = [f"The vault is {made['vault']}"]
+    if made["notes"]:
+        text.append(f"{state['notes']} notes are indexed; not a byte of them was changed.")
+    if lost:
+        text.append(f"{len(lost)} files could not be read as notes (they stay as they are):")
+        text += [f"  {line(entry['path'])}: {line(entry['reason'])}" for entry in lost[:_SHOWN]]
+        text += [f"  … and {len(lost) - _SHOWN} more (`oneiro status`)"] if len(lost) > _SHOWN else []
+    return "\n".join([*text, f'Next: cd {made["vault"]} && oneiro remember "The first thing worth keeping."'])
+
+
+@command("completion")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion_(face: Face, shell: str) -> Output:
+    """Print a script that makes SHELL complete `oneiro`: eval "$(oneiro completion bash)"."""
+    from click.shell_completion import get_completion_class
+
+    from oneiro_vault.cli.group import oneiro
+
+    face.at_home()
+    found = get_completion_class(shell)
+    if found is None:
+        raise click.UsageError(f"click knows no completion for {shell}")
+    source = found.source_template % found(oneiro, {}, "oneiro", "_ONEIRO_COMPLETE").source_vars()
+    return Output(source, {"schema": 1, "shell": shell, "source": source})

@@ -1,0 +1,43 @@
+"""undo, log, why, stats."""
+
+from __future__ import annotations
+
+import click
+
+from oneiro_vault.cli import render
+from oneiro_vault.cli.face import Face
+from oneiro_vault.cli.group import command
+from oneiro_vault.cli.output import Output
+
+
+@command("undo")
+@click.argument("commit")
+def undo_(face: Face, commit: str) -> Output:
+    """Bring back the exact bytes from before a commit, as a new commit."""
+    found = face.call("undo", commit=commit)
+    head = f"Undid {found['undone'][:10]} in {str(found['commit'])[:10]}"
+    return Output("\n".join([head, *(f"  {path}" for path in found["paths"])]), found)
+
+
+@command("log")
+@click.argument("ident", metavar="[ID]", required=False)
+@click.option("-n", "--limit", type=int, default=20, show_default=True, help="How many at most.")
+def log_(face: Face, ident: str | None, limit: int) -> Output:
+    """What happened in the vault, or to one memory, newest first."""
+    found = face.call("log", id=ident, limit=limit)
+    return Output(render.entries(found["entries"], face.style) or "no history", found)
+
+
+@command("why")
+@click.argument("ident", metavar="ID")
+def why_(face: Face, ident: str) -> Output:
+    """The story of one memory: where it came from, what changed it, how it was used."""
+    found = face.call("why", id=ident)
+    return Output(render.story(found, face.style), found)
+
+
+@command("stats")
+def stats_(face: Face) -> Output:
+    """What the vault holds, in numbers, and every setting in force."""
+    found = face.call("stats")
+    return Output(render.facts({name: value for name, value in found.items() if name != "schema"}, face.style), found)

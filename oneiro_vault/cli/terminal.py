@@ -1,0 +1,62 @@
+"""The caller's terminal: what it can show, and bytes out. Light: on the fast path."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from oneiro_vault.daemon.protocol import Terminal
+
+OUT, ERR = 1, 2
+PIPE_CLOSED = 141
+INTERRUPTED = 130
+
+
+def here() -> Terminal:
+    """The terminal standard output leads to (width 0: none)."""
+    try:
+        width = os.get_terminal_size(OUT).columns if os.isatty(OUT) else 0
+    except OSError:
+        width = 0
+    return Terminal(width, bool(width) and "NO_COLOR" not in os.environ and os.environ.get("TERM", "dumb") != "dumb")
+
+
+def emit(file: int, data: bytes) -> None:
+    """Write all of it, unbuffered. Raises BrokenPipeError when nobody reads."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(file, view) :]
+
+
+def encode(text: str) -> bytes:
+    """Text for a terminal or a pipe; what UTF-8 cannot say is escaped rather than refused."""
+    return text.encode("utf-8", "backslashreplace")
+
+
+class Waiting:
+    """A sign on a terminal that we wait for an answer; appears after a second and cleans up after itself."""
+
+    frames = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._ticks = 0
+        self._shows = os.isatty(ERR)
+
+    def __call__(self) -> None:
+        """A tenth of a second has passed."""
+        self._ticks += 1
+        if self._shows and self._ticks > 10:
+            emit(ERR, encode(f"\r{self.frames[self._ticks % len(self.frames)]} {self._text}"))
+
+    def close(self) -> None:
+        """Take the sign away."""
+        if self._shows and self._ticks > 10:
+            emit(ERR, b"\r\x1b[K")
+        self._shows = False
+
+
+def leave_quietly() -> int:
+    """Nobody reads our output any more: end without a word, also from the interpreter's last flush."""
+    sys.stdout = sys.stderr = None
+    return PIPE_CLOSED

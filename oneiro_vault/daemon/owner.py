@@ -1,0 +1,218 @@
+"""The owner process: take the lock, open the vault, listen, live, and leave nothing behind."""
+
+from __future__ import annotations
+
+import asyncio
+import faulthandler
+import logging
+import os
+import signal
+import socket
+import stat
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from oneiro_vault.config import Settings
+from oneiro_vault.daemon import places, protocol
+from oneiro_vault.daemon.life import Guard, Life, SettingsWatch
+from oneiro_vault.daemon.lock import OwnerLock
+from oneiro_vault.daemon.server import CliRunner, Operations, Pools, build, http_server
+from oneiro_vault.errors import DiskProblem, OwnerProblem
+
+log = logging.getLogger("oneiro.owner")
+TICK = 0.5
+GRACE = 3
+"""Seconds requests under way get to finish when the owner ends."""
+LAST_WORD = 5.0
+"""Seconds after which an ending owner is gone, whatever still hangs."""
+_KEPT_LOGS = 3
+
+
+@dataclass
+class Owner:
+    """What an owner is made of. `tell` gets messages for whoever started it: {"opening": …}, then {"ready": pid}."""
+
+    root: Path
+    index: Path
+    settings: Settings
+    open_app: Callable[[], Operations]
+    run_cli: Callable[[Operations, dict[str, Any]], CliRunner]
+    tell: Callable[[dict[str, Any]], None] = lambda _message: None
+    wait: float = 10.0
+    routes: Sequence[Any] = ()
+
+    def serve(self) -> str:
+        """Own the vault until there is a reason to end, and return the reason. Raises OneiroError when it cannot begin."""
+        lock = OwnerLock(Path(places.state_dir(str(self.root))))
+        lock.acquire(self.wait, "owner")
+        try:
+            self.tell({"opening": os.getpid()})
+            return self._with_lock(lock)
+        finally:
+            lock.release()
+
+    def _with_lock(self, lock: OwnerLock) -> str:
+        with marker(self.index) as mark, listening(Path(places.socket_path(str(self.index)))) as (path, listener):
+            app = self.open_app()
+            guard = Guard(lock.path, mark, path)
+            watch = SettingsWatch(self.root, self.settings)
+            life = Life(self.root, self.settings["owner.idle"], guard.lost, app.busy, watch.changed)
+            pools = Pools()
+            try:
+                _heed_signals(life)
+                app.start()
+                record = self._record(path)
+                listener.listen(512)
+                lock.publish(record)
+                asyncio.run(self._live(build(app, life, self.run_cli(app, record), pools, self.routes), life, listener))
+            finally:
+                last_word()
+                life.end("it failed")
+                pools.close()
+                _close(app)
+        log.info("ended: %s", life.reason)
+        return life.reason
+
+    def _record(self, path: Path) -> dict[str, Any]:
+        return {
+            "schema": protocol.SCHEMA,
+            "pid": os.getpid(),
+            "version": protocol.version(),
+            "socket": str(path),
+            "vault": str(self.root),
+            "log": places.log_file(str(self.index)),
+        }
+
+    async def _live(self, asgi: Any, life: Life, listener: socket.socket) -> None:
+        server = http_server(asgi, GRACE)
+        serving = asyncio.create_task(server.serve(sockets=[listener]))
+        self.tell({"ready": os.getpid()})
+        log.info("owner %s of %s listens, version %s", os.getpid(), self.root, protocol.version())
+        await self._until_the_end(life, serving)
+        last_word()
+        server.should_exit = True
+        await serving
+
+    async def _until_the_end(self, life: Life, serving: asyncio.Task[None]) -> None:
+        size = self.settings["owner.log_bytes"]
+        while life.examine() and not serving.done():
+            rotate(Path(places.log_file(str(self.index))), size)
+            for _ in range(10):  # a stop is seen sooner than everything else
+                if not life.stopping.is_set():
+                    await asyncio.sleep(TICK / 10)
+
+
+def _heed_signals(life: Life) -> None:
+    """From now on a signal means: end properly. Before this an owner has nothing that a kill could harm."""
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, lambda got, _frame: life.end(f"it got {signal.Signals(got).name}"))
+
+
+def _close(app: Operations) -> None:
+    """Close the App even when its folder is gone: an owner that ends must end."""
+    try:
+        app.close()
+    except Exception:
+        log.exception("closing the vault failed")
+
+
+@contextmanager
+def marker(index: Path) -> Iterator[Path]:
+    """A file in the index folder whose disappearance means that the folder was deleted; held open, so its inode stays its own."""
+    path = index / "owner"
+    try:
+        if not index.is_dir():
+            index.mkdir(parents=True, mode=0o700)
+        path.unlink(missing_ok=True)
+        file = path.open("x")
+    except OSError as error:
+        raise DiskProblem(
+            f"the index folder {index} cannot be used: {error.strerror}",
+            kept="The notes are untouched.",
+            hint="Make it writable, or choose another with the setting index.dir.",
+        ) from error
+    with file:
+        file.write(f"{os.getpid()}\n")
+        file.flush()
+        try:
+            yield path
+        finally:
+            with suppress(OSError):
+                if os.path.samestat(path.stat(), os.fstat(file.fileno())):
+                    path.unlink()
+
+
+@contextmanager
+def listening(path: Path) -> Iterator[tuple[Path, socket.socket]]:
+    """A bound socket that only this user can reach. Whoever holds the owner lock may remove a stale one."""
+    private_folder(path.parent)
+    path.unlink(missing_ok=True)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    before = os.umask(0o177)
+    try:
+        listener.bind(str(path))
+    finally:
+        os.umask(before)
+    mine = path.lstat()
+    try:
+        yield path, listener
+    finally:
+        listener.close()
+        with suppress(OSError):
+            if os.path.samestat(path.lstat(), mine):
+                path.unlink()
+
+
+def private_folder(folder: Path) -> None:
+    """Make sure that nobody else can put a socket here. Raises OwnerProblem for a folder that is not ours alone."""
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+        raise OwnerProblem(
+            f"{folder} belongs to somebody else", kept="Nothing was changed.", hint="Set XDG_RUNTIME_DIR to a folder of your own."
+        )
+    if folder == Path(places.runtime_dir()):
+        folder.chmod(0o700)
+
+
+def last_word() -> None:
+    """From now on the process has LAST_WORD seconds to live."""
+    if threading.current_thread() is not threading.main_thread() or any(t.name == "last word" for t in threading.enumerate()):
+        return
+    timer = threading.Timer(LAST_WORD, _leave)
+    timer.name, timer.daemon = "last word", True
+    timer.start()
+
+
+def _leave() -> None:
+    log.warning("something still hung after %s seconds", LAST_WORD)
+    os._exit(75)
+
+
+def rotate(path: Path, limit: int) -> None:
+    """Keep the log, to which our standard output and error lead, below `limit` bytes; three old ones are kept."""
+    try:
+        if path.stat().st_size < limit or not os.path.samestat(path.stat(), os.fstat(2)):
+            return
+        for number in range(_KEPT_LOGS, 0, -1):
+            older = path.with_name(f"{path.name}.{number - 1}") if number > 1 else path
+            if older.exists():
+                older.replace(path.with_name(f"{path.name}.{number}"))
+        fresh = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        os.dup2(fresh, 1)
+        os.dup2(fresh, 2)
+        os.close(fresh)
+    except OSError:
+        return
+
+
+def write_log() -> None:
+    """Send what the owner and its parts report to standard error, which is the log of a detached owner."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    logging.getLogger("uvicorn").setLevel(logging.WARNING)
+    with suppress(ValueError, OSError):
+        faulthandler.enable()

@@ -1,0 +1,84 @@
+"""What a client and the owner agree on. Light: it is imported by every `oneiro recall`.
+
+A request carries the client's version. The client sends `Expect: 100-continue` and keeps the body back until the owner answers, so that
+whatever goes wrong before that moment has certainly changed nothing and may be tried again.
+"""
+
+from __future__ import annotations
+
+import oneiro_vault
+
+SCHEMA = 1
+VERSION_HEADER = "x-oneiro-version"
+NDJSON = "application/x-ndjson"
+OTHER_VERSION = 426
+"""HTTP status: the owner is of another version than the client and should be replaced."""
+LEAVING = 410
+"""HTTP status: the owner is ending itself; wait for its lock and start another."""
+
+READS = frozenset({"recall", "show", "list", "log", "why", "stats", "status", "check", "watch"})
+"""Operations that change nothing: safe to repeat, and run beside a long write."""
+HOT = frozenset({"recall", "show", "list", "log", "why", "stats", "status", "remember", "reframe", "forget", "restore", "undo"})
+"""Commands the owner can run for a client, given nothing but the command line."""
+
+BEAT = b"."
+"""The owner's sign of life while a command runs; the answer follows as `=<code> <bytes of output>\\n<output><errors>`."""
+
+
+def version() -> str:
+    """The version that both sides must share."""
+    return oneiro_vault.__version__
+
+
+class Terminal:
+    """How the caller's output looks: `width` in columns (0: not a terminal, nothing is cut) and whether `color` is wanted."""
+
+    __slots__ = ("color", "width")
+
+    def __init__(self, width: int = 0, color: bool = False) -> None:
+        self.width = width
+        self.color = color
+
+
+class Request:
+    """A command line with the surroundings it was typed in. `env` holds only what finding a vault needs."""
+
+    __slots__ = ("argv", "cwd", "env", "terminal")
+
+    def __init__(self, argv: list[str], cwd: str, env: dict[str, str], terminal: Terminal) -> None:
+        self.argv = argv
+        self.cwd = cwd
+        self.env = env
+        self.terminal = terminal
+
+    def pack(self) -> bytes:
+        """As NUL-separated fields: neither arguments nor variables can hold a NUL, and any other byte survives."""
+        fields = [self.cwd, str(self.terminal.width), "color" if self.terminal.color else "plain"]
+        fields += [f"{name}={value}" for name, value in self.env.items()]
+        return "\0".join([*fields, "", *self.argv]).encode("utf-8", "surrogateescape")
+
+    @classmethod
+    def unpack(cls, data: bytes) -> Request:
+        """The reverse of `pack`; raises ValueError for anything else."""
+        cwd, width, color, *rest = data.decode("utf-8", "surrogateescape").split("\0")
+        cut = rest.index("")
+        env = dict(entry.split("=", 1) for entry in rest[:cut])
+        return cls(rest[cut + 1 :], cwd, env, Terminal(int(width), color == "color"))
+
+
+def pack_answer(code: int, out: bytes, err: bytes) -> bytes:
+    """The outcome of a command as one frame."""
+    return b"=%d %d\n%b%b" % (code, len(out), out, err)
+
+
+def unpack_answer(data: bytes) -> tuple[int, bytes, bytes]:
+    """(exit code, output, errors) out of signs of life and a frame; raises ValueError when the frame is missing or cut."""
+    head, newline, rest = data.lstrip(BEAT).partition(b"\n")
+    if not newline or not head.startswith(b"="):
+        raise ValueError("no answer")
+    code, size = head[1:].split(b" ")
+    return int(code), rest[: int(size)], rest[int(size) :]
+
+
+ELSEWHERE = -1
+"""Exit code in a frame: the owner did nothing; the client must run this command itself (it needs the terminal, or another vault)."""

@@ -1,0 +1,125 @@
+"""A sealed machine with the command `oneiro` and vaults on it; ends every process that was started for it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from oneiro_vault.daemon import places
+
+ENTRY = "import sys; from oneiro_vault.cli.main import main; sys.exit(main())"
+ORDINARY = "import sys; from oneiro_vault.cli.run import run; sys.exit(run(sys.argv[1:]))"
+
+
+class Box:
+    """`box("recall", "x")` runs a command on the box's vault."""
+
+    def __init__(self, folder: Path, env: dict[str, str], vault: Path | None = None) -> None:
+        self.folder = folder
+        self.env = env | {"PYTHONPATH": os.environ.get("PYTHONPATH", "")}
+        self.vault = vault or folder / "vault"
+        self._children: list[subprocess.Popen[bytes]] = []
+
+    def __call__(
+        self, *args: str, stdin: bytes = b"", entry: str = ENTRY, env: dict[str, str] | None = None
+    ) -> subprocess.CompletedProcess[bytes]:
+        return subprocess.run(
+            self.argv(*args, entry=entry), input=stdin, env=self.env | (env or {}), cwd=self.folder, capture_output=True, timeout=60
+        )
+
+    def argv(self, *args: str, entry: str = ENTRY) -> list[str]:
+        return [sys.executable, "-c", entry, "--vault", str(self.vault), *args]
+
+    def ok(self, *args: str, stdin: bytes = b"") -> str:
+        done = self(*args, stdin=stdin)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout.decode()
+
+    def json(self, *args: str, stdin: bytes = b"") -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.ok("--json", *args, stdin=stdin))
+        return found
+
+    def init(self, *options: str) -> Box:
+        done = subprocess.run(
+            [sys.executable, "-c", ENTRY, *options, "init", str(self.vault)], env=self.env, capture_output=True, timeout=60
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return self
+
+    def remember(self, text: str, *args: str) -> dict[str, Any]:
+        row: dict[str, Any] = self.json("remember", text, *args)["results"][0]
+        return row
+
+    def start(self, *args: str, entry: str = ENTRY, **more: Any) -> subprocess.Popen[bytes]:
+        child = subprocess.Popen(self.argv(*args, entry=entry), env=self.env, cwd=self.folder, **more)
+        self._children.append(child)
+        return child
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """What the running owner published; {} without one."""
+        try:
+            found: dict[str, Any] = json.loads(Path(places.record_file(str(self.vault))).read_text())
+        except FileNotFoundError:
+            return {}
+        return found
+
+    @property
+    def pid(self) -> int:
+        """The owner's process; starts one when there is none."""
+        if not self.record:
+            self.ok("list")
+        return int(self.record["pid"])
+
+    @property
+    def log(self) -> str:
+        return (self.vault / ".oneiro" / "logs" / "owner.log").read_text()
+
+    def close(self) -> None:
+        """End the owner and every child, by process number, and only ones that are ours."""
+        for child in self._children:
+            if child.poll() is None:
+                child.send_signal(signal.SIGCONT)
+                child.kill()
+            child.wait()
+            for pipe in (child.stdin, child.stdout, child.stderr):
+                if pipe is not None:
+                    pipe.close()
+        state = Path(places.state_dir(str(self.vault)))
+        for name in ("owner.json", "owner.lock"):
+            with suppress(OSError, ValueError, KeyError):
+                end(int(json.loads((state / name).read_text())["pid"]), str(self.vault))
+
+
+def end(pid: int, mark: str) -> None:
+    """End a process whose command line holds `mark`: politely, then with kill -9."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        if mark in command_line(pid):
+            os.kill(pid, signal.SIGCONT)
+            os.kill(pid, number)
+            with suppress(AssertionError):
+                eventually(lambda: mark not in command_line(pid), 6)
+
+
+def command_line(pid: int) -> str:
+    """Of a running process; empty for one that has ended (also a zombie)."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def eventually(condition: Callable[[], object], seconds: float) -> None:
+    """Wait until the condition holds; fails when it does not within `seconds`."""
+    limit = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < limit, f"not within {seconds} seconds"
+        time.sleep(0.02)
