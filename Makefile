@@ -34,7 +34,7 @@ drills: $(READY)
 
 # Rewrite the recorded outputs after a change that was meant.
 golden: $(READY)
-	ONEIRO_GOLDEN=write $(BIN)/pytest tests/cli tests/test_docs.py
+	GOLDEN=write $(BIN)/pytest tests/cli tests/test_docs.py
 
 install: $(READY)
 
