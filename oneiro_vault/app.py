@@ -79,7 +79,9 @@ class App:
 
         Raises VaultNotFound, GitProblem, DiskProblem.
         """
-        vault = Vault.open(root, clock=clock, quiet=settings["edits.quiet"], wait=settings["git.wait"], reserve=settings["disk.reserve"], lazy_index=owner)
+        vault = Vault.open(
+            root, clock=clock, quiet=settings["edits.quiet"], wait=settings["git.wait"], reserve=settings["disk.reserve"], lazy_index=owner
+        )
         embedder = make_embedder(settings)
         folder = index_folder(root, settings)
         limits = {"indexed_bytes": settings["notes.indexed_bytes"], "brake": settings["notes.brake"]}

@@ -13,7 +13,7 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from oneiro_vault.errors import SettingsError
 
@@ -133,9 +133,13 @@ def _from_file(path: Path, scopes: tuple[str, ...]) -> dict[str, Value]:
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{path} is not valid TOML: {error}", kept="No note was touched.", hint="Correct the file and try again.") from error
+        raise SettingsError(
+            f"{path} is not valid TOML: {error}", kept="No note was touched.", hint="Correct the file and try again."
+        ) from error
     except OSError as error:
-        raise SettingsError(f"{path} cannot be read: {error.strerror}", kept="No note was touched.", hint="Make the file readable.") from error
+        raise SettingsError(
+            f"{path} cannot be read: {error.strerror}", kept="No note was touched.", hint="Make the file readable."
+        ) from error
     return {name: _checked(name, value, str(path), scopes) for name, value in _flatten(data)}
 
 
@@ -148,13 +152,17 @@ def _flatten(data: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, A
 
 
 def _from_env(env: Mapping[str, str]) -> dict[str, Value]:
-    return {s.name: _checked(s.name, _typed(s, env[s.variable]), f"environment variable {s.variable}") for s in SETTINGS if env.get(s.variable)}
+    return {
+        s.name: _checked(s.name, _typed(s, env[s.variable]), f"environment variable {s.variable}") for s in SETTINGS if env.get(s.variable)
+    }
 
 
 def _typed(setting: Setting, text: str) -> Any:
     """The text of a variable as the setting's type, or the text itself when it does not fit (the check then says so)."""
     if setting.type is bool:
-        return {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}.get(text.lower(), text)
+        return {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}.get(
+            text.lower(), text
+        )
     try:
         return setting.type(text)
     except ValueError:
@@ -180,6 +188,7 @@ def _checked(name: str, value: Any, where: str, scopes: tuple[str, ...] = ("mach
         value = float(value)
     if type(value) is not setting.type or (setting.check is not None and not setting.check(value)):
         wanted = setting.allowed or setting.type.__name__
-        raise SettingsError(f"{where}: {name} is {value!r}, but must be {wanted}", kept="No note was touched.", hint=f"The default is {setting.default!r}.")
-    result: Value = value
-    return result
+        raise SettingsError(
+            f"{where}: {name} is {value!r}, but must be {wanted}", kept="No note was touched.", hint=f"The default is {setting.default!r}."
+        )
+    return cast("Value", value)

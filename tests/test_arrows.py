@@ -34,7 +34,21 @@ ONLY_IN = {
     "uvicorn": {"daemon/server.py"},
     "dateparser": {"core/when.py"},
 }
-PURE = {"os", "subprocess", "socket", "sqlite3", "time", "random", "secrets", "pathlib", "shutil", "tempfile", "threading", "urllib", "http"}
+PURE = {
+    "os",
+    "subprocess",
+    "socket",
+    "sqlite3",
+    "time",
+    "random",
+    "secrets",
+    "pathlib",
+    "shutil",
+    "tempfile",
+    "threading",
+    "urllib",
+    "http",
+}
 
 
 def modules() -> list[Path]:

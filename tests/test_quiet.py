@@ -42,7 +42,11 @@ def demo(tmp_path: Path, env: dict[str, str], *before: str) -> subprocess.Comple
     vault = tmp_path / "vault"
     try:
         return subprocess.run(
-            [*before, sys.executable, "-m", "oneiro_vault", "demo", "--keep", str(vault)], env=wanted, capture_output=True, text=True, timeout=170
+            [*before, sys.executable, "-m", "oneiro_vault", "demo", "--keep", str(vault)],
+            env=wanted,
+            capture_output=True,
+            text=True,
+            timeout=170,
         )
     finally:
         subprocess.run([sys.executable, "-m", "oneiro_vault", "--vault", str(vault), "stop"], env=wanted, capture_output=True, timeout=30)

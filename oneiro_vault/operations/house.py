@@ -114,7 +114,11 @@ class House:
         self.wake.set()
 
     def _announce(self, done: object) -> None:
-        for kind, paths in (("DEL", getattr(done, "removed", ())), ("IDX", getattr(done, "added", ())), ("IDX", getattr(done, "modified", ()))):
+        for kind, paths in (
+            ("DEL", getattr(done, "removed", ())),
+            ("IDX", getattr(done, "added", ())),
+            ("IDX", getattr(done, "modified", ())),
+        ):
             for path in paths if self.listeners else ():
                 row = self.index.by_path(path)
                 text = f"{kind} {path} {row.sha256}" if kind == "IDX" and row else f"DEL {path}"

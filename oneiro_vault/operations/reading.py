@@ -44,7 +44,15 @@ def recall(
     if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= 1000:
         raise InvalidInput(f"k must be a whole number from 1 to 1000, not {k!r}")
     start, end = _span(house, since, until)
-    filters = Filters(type=_many(type) or None, tag=_many(tag) or None, status=_many(status) or None, entity=entity, project=project, since=start, until=end)
+    filters = Filters(
+        type=_many(type) or None,
+        tag=_many(tag) or None,
+        status=_many(status) or None,
+        entity=entity,
+        project=project,
+        since=start,
+        until=end,
+    )
     behind = house.converge()
     vector, degraded = house.query_vector(query, wait=not fast, progress=progress)
     search = Search(house.index, house.remembered(), house.weights)
@@ -87,7 +95,11 @@ def show(house: House, id: str, why: bool = False) -> dict[str, Any]:
     if row.id:
         with suppress(DiskProblem):  # a full or read-only disk must not hide a memory
             house.vault.use(row.id, "use", why="shown")
-    meta = {key: value for key, value in asdict(known).items() if key not in {"body", "path", "problems", "extra"} and value not in ("", (), None)}
+    meta = {
+        key: value
+        for key, value in asdict(known).items()
+        if key not in {"body", "path", "problems", "extra"} and value not in ("", (), None)
+    }
     answer = {
         "schema": 1,
         "id": row.handle,
@@ -162,7 +174,11 @@ def _iso(moment: float) -> str:
 def _anyone(house: House, text: str) -> tuple[str, str]:
     """Id and path of a memory, also of one that was forgotten (no path then); a note without an id has only a path."""
     wanted = text.strip().lower()
-    gone = {str(e["id"]) for e in house.vault.events() if e.get("e") == "tombstone" and len(wanted) >= 4 and str(e.get("id", "")).startswith(wanted)}
+    gone = {
+        str(e["id"])
+        for e in house.vault.events()
+        if e.get("e") == "tombstone" and len(wanted) >= 4 and str(e.get("id", "")).startswith(wanted)
+    }
     if len(gone) == 1 and not house.index.get(wanted):
         return gone.pop(), ""
     row = house.resolve(text)

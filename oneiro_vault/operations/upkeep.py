@@ -22,13 +22,19 @@ def reindex(house: House, progress: Progress = quiet) -> dict[str, Any]:
     started = time.monotonic()
     house.rebuild(progress)
     state = house.index.status()
-    return {"schema": 1, "notes": state["notes"], "chunks": state["chunks"], "pending": state["pending"], "seconds": round(time.monotonic() - started, 2)}
+    return {
+        "schema": 1,
+        "notes": state["notes"],
+        "chunks": state["chunks"],
+        "pending": state["pending"],
+        "seconds": round(time.monotonic() - started, 2),
+    }
 
 
 def doctor(house: House, fix: bool = False, progress: Progress = quiet) -> dict[str, Any]:
     """What is wrong with the repository, the index and this machine; with `fix`, what is safe is mended."""
     house.reconcile(progress)
-    found = [(_vault_problem(p), p) for p in house.vault.problems()]
+    found: list[tuple[dict[str, Any], VaultProblem | IndexProblem | None]] = [(_vault_problem(p), p) for p in house.vault.problems()]
     found += [(_index_problem(p), p) for p in house.index.check(_on_disk(house, progress))]
     found += [(p, None) for p in _machine(house)]
     shown = [_mended(house, shown, problem, progress) if fix else shown for shown, problem in found]
@@ -74,7 +80,9 @@ def _mended(house: House, shown: dict[str, Any], problem: VaultProblem | IndexPr
 def _machine(house: House) -> list[dict[str, Any]]:
     found = []
     if house.watching.startswith("polling"):
-        found.append(_problem("watch-polling", "info", f"changes are found by {house.watching}", "Raise fs.inotify.max_user_watches to be faster."))
+        found.append(
+            _problem("watch-polling", "info", f"changes are found by {house.watching}", "Raise fs.inotify.max_user_watches to be faster.")
+        )
     state = house.embedder_state()
     if state and "warming" not in state:
         found.append(_problem("embedder", "warning", state, "Recall by keyword still works."))
@@ -107,16 +115,23 @@ def check(house: House, progress: Progress = quiet) -> dict[str, Any]:
         by_id[row.handle].append(row.path)
         problems += [{"path": row.path, "code": "shape", "level": "warning", "message": text} for text in row.problems]
         if row.id and not memories.is_id(row.id):
-            problems.append({"path": row.path, "code": "id", "level": "warning", "message": f"{row.id!r} is not an id of ours (12 letters and digits)"})
+            problems.append(
+                {"path": row.path, "code": "id", "level": "warning", "message": f"{row.id!r} is not an id of ours (12 letters and digits)"}
+            )
     for ident, paths in by_id.items():
         if len(paths) > 1:
-            problems += [{"path": p, "code": "duplicate-id", "level": "error", "message": f"the id {ident} is used by {len(paths)} notes"} for p in paths]
+            problems += [
+                {"path": p, "code": "duplicate-id", "level": "error", "message": f"the id {ident} is used by {len(paths)} notes"}
+                for p in paths
+            ]
     gone = {str(event.get("id")) for event in house.vault.events() if event.get("e") == "tombstone"}
     for row in rows:
         for key in ("derived_from", "supersedes"):
             for target in getattr(row, key):
                 if target not in by_id and target not in gone:
-                    problems.append({"path": row.path, "code": "dangling", "level": "warning", "message": f"{key} names {target}, which is not here"})
+                    problems.append(
+                        {"path": row.path, "code": "dangling", "level": "warning", "message": f"{key} names {target}, which is not here"}
+                    )
     return {"schema": 1, "problems": sorted(problems, key=lambda p: (p["path"], p["code"])), "notes": len(rows)}
 
 

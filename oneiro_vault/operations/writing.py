@@ -17,14 +17,31 @@ from oneiro_vault.errors import InvalidInput, OneiroError, UnsafePath
 from oneiro_vault.index.base import Row
 from oneiro_vault.operations.house import House, Progress, quiet
 
-LISTS = frozenset("tags aliases about topics derived_from supersedes flags".split())
+LISTS = frozenset(["tags", "aliases", "about", "topics", "derived_from", "supersedes", "flags"])
 TEXTS = frozenset(
-    "type title description created timestamp source trust kind valid_from valid_until superseded_by status "
-    "project session outcome trigger keep".split()
+    [
+        "type",
+        "title",
+        "description",
+        "created",
+        "timestamp",
+        "source",
+        "trust",
+        "kind",
+        "valid_from",
+        "valid_until",
+        "superseded_by",
+        "status",
+        "project",
+        "session",
+        "outcome",
+        "trigger",
+        "keep",
+    ]
 )
-NUMBERS = frozenset("importance confidence".split())
-WHOLE = frozenset("level turn budget priority".split())
-NOT_WORDS = frozenset("no not never none nobody nothing without n't cannot can't won't isn't".split())
+NUMBERS = frozenset(["importance", "confidence"])
+WHOLE = frozenset(["level", "turn", "budget", "priority"])
+NOT_WORDS = frozenset("no not never none nobody nothing without cannot can't won't isn't don't".split())
 TITLE_LENGTH = 80
 
 
@@ -110,7 +127,9 @@ def _text(value: Any, limit: int) -> str:
     try:
         size = len(value.encode("utf-8"))
     except UnicodeEncodeError as error:
-        raise InvalidInput(f"the text is not valid Unicode ({error.reason})", kept="Nothing was written.", hint="Save it as UTF-8.") from error
+        raise InvalidInput(
+            f"the text is not valid Unicode ({error.reason})", kept="Nothing was written.", hint="Save it as UTF-8."
+        ) from error
     if size > limit:
         raise InvalidInput(
             f"the text has {size:,} bytes; a note is indexed up to {limit:,}",
@@ -260,7 +279,9 @@ def reframe(
     base = base or sha256(data).hexdigest()
     draft = _proposal(house, row, text, actor)
     if known.core and actor != "user":
-        receipt = house.vault.apply([Write(draft["path"], _compose(draft))], Operation("flag", f"proposal for {row.title}", actor, (ident,), reason))
+        receipt = house.vault.apply(
+            [Write(draft["path"], _compose(draft))], Operation("flag", f"proposal for {row.title}", actor, (ident,), reason)
+        )
         proposals = {row.path: draft["path"]}
     else:
         change = Write(row.path, content, base, proposal=(draft["path"], _compose(draft)))
@@ -283,7 +304,11 @@ def _proposal(house: House, row: Row, text: str, actor: str) -> dict[str, Any]:
         "supersedes": [row.handle],
         "status": "pending",
     }
-    return {"meta": meta, "body": text if text.endswith("\n") else text + "\n", "path": memories.path_for(meta["type"], meta["title"], meta["id"], meta["created"])}
+    return {
+        "meta": meta,
+        "body": text if text.endswith("\n") else text + "\n",
+        "path": memories.path_for(meta["type"], meta["title"], meta["id"], meta["created"]),
+    }
 
 
 def forget(house: House, id: str, reason: str = "", actor: str = "user") -> dict[str, Any]:

@@ -21,7 +21,7 @@ from oneiro_vault.index.store import Index
 TOP: Final = 100
 """Candidates from each list; from 50 to 200 nothing changes on the development set."""
 LIVE: Final = ("active", "dormant")
-"""Statuses that answer a question. `pending` is inert until reviewed; superseded and archived notes answer only when asked for by status."""
+"""Statuses that answer a question. `pending` is inert until reviewed; superseded and archived notes answer only when asked for."""
 DAY: Final = 86_400.0
 HALF_LIFE: Final = 7.0
 """Days in which recency halves (Alma)."""

@@ -132,5 +132,3 @@ def table(title: str, rows: Sequence[tuple[str, Mapping[str, float]]]) -> Table:
     for name, scores in rows:
         found.add_row(name, f"{scores['R@10']:.1f}", f"{scores['nDCG@10']:.1f}", f"{scores['nDCG@10'] - base['nDCG@10']:+.1f}")
     return found
-
-

@@ -9,11 +9,37 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-WORDS = [
-    a + b
-    for a in "ka lo mi ren tal sor vey bru dan fel gor hin jas kel mor nep ost pri qua rus".split()
-    for b in "ba dor fin gel ham ik jun kra lis men nor pol rit sun tam ver wix yol zet ar".split()
+FIRST = [
+    "ka",
+    "lo",
+    "mi",
+    "ren",
+    "tal",
+    "sor",
+    "vey",
+    "bru",
+    "dan",
+    "fel",
+    "gor",
+    "hin",
+    "jas",
+    "kel",
+    "mor",
+    "nep",
+    "ost",
+    "pri",
+    "qua",
+    "rus",
 ]
+MIDDLE = ["ba", "do", "fi", "ge", "ha", "ik", "ju", "kr", "li", "me", "no", "pol", "ri", "su", "ta", "ve", "wi", "yo", "zet", "ar"]
+LAST = ["n", "s", "t", "rd", "lm", "ck", "nd", "rt", "x", "l", "mp", "sh", "st", "ph", "rn", "th", "ng", "dge", "lk", "r"]
+WORDS = [a + b + c for c in LAST for b in MIDDLE for a in FIRST]
+"""8,000 words. `pick` draws them as language does: a few everywhere, most of them rare."""
+
+
+def pick(rng: random.Random) -> str:
+    """One word; the n-th is drawn about 1/n times as often as the first (Zipf)."""
+    return WORDS[int(len(WORDS) ** rng.random()) - 1]
 
 
 @dataclass(frozen=True)
@@ -38,7 +64,7 @@ class Row:
 
 def body(rng: random.Random, words: int) -> str:
     """A note as people write them: a heading, sentences of common and rare words, a list, two links."""
-    picked = [WORDS[min(int(rng.expovariate(1 / 60)), len(WORDS) - 1)] for _ in range(words)]
+    picked = [pick(rng) for _ in range(words)]
     lines = [" ".join(picked[i : i + 14]).capitalize() + "." for i in range(0, words, 14)]
     links = f"See [[{rng.choice(WORDS)} {rng.choice(WORDS)}]] and [[{rng.choice(WORDS)}]]."
     half = len(lines) // 2
@@ -50,7 +76,8 @@ def note(rng: random.Random, words: int = 120) -> str:
     """A whole note with frontmatter."""
     ident = "".join(rng.choices("0123456789abcdefghjkmnpqrstvwxyz", k=12))
     day = f"20{rng.randint(20, 26)}-{rng.randint(1, 12):02}-{rng.randint(1, 28):02}"
-    head = f"id: {ident}\ntype: semantic\ntitle: {rng.choice(WORDS)} {rng.choice(WORDS)}\ntags: [{rng.choice(WORDS)}, bench]\ncreated: {day}T10:00:00Z\nsource: user"
+    named = f"title: {rng.choice(WORDS)} {rng.choice(WORDS)}\ntags: [{rng.choice(WORDS)}, bench]"
+    head = f"id: {ident}\ntype: semantic\n{named}\ncreated: {day}T10:00:00Z\nsource: user"
     return f"---\n{head}\n---\n{body(rng, words)}"
 
 

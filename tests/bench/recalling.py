@@ -11,7 +11,7 @@ from typing import Any
 
 from oneiro_vault.app import App, init_vault
 from oneiro_vault.config import Settings
-from tests.bench.kit import WORDS, Row, paired, write_notes
+from tests.bench.kit import Row, paired, pick, write_notes
 
 
 def run(scale: int) -> Iterator[Row]:
@@ -26,8 +26,9 @@ def run(scale: int) -> Iterator[Row]:
 
 
 def questions(seed: int) -> Callable[[], str]:
+    """Questions of five words, drawn as the notes' words are."""
     rng = random.Random(seed)
-    return lambda: "what did " + " ".join(WORDS[min(int(rng.expovariate(1 / 80)), len(WORDS) - 1)] for _ in range(5)) + " say?"
+    return lambda: "what did " + " ".join(pick(rng) for _ in range(5)) + " say?"
 
 
 def prepared(root: Path, count: int, settings: Settings) -> App:

@@ -43,7 +43,9 @@ def test_no_relevant_memory_is_an_answer(call: Call, ids: list[str]) -> None:
     assert call("recall", query="quantum chromodynamics lattice")["results"] == []
 
 
-@pytest.mark.parametrize("query", ["", "   ", '"', "AND OR NOT", "a* NEAR(b)", "col:val", "(((", "'; --", "\u0000", "%", "émigré 北京 🚀", "x" * 20_000])
+@pytest.mark.parametrize(
+    "query", ["", "   ", '"', "AND OR NOT", "a* NEAR(b)", "col:val", "(((", "'; --", "\u0000", "%", "émigré 北京 🚀", "x" * 20_000]
+)
 def test_no_query_is_a_syntax_error(call: Call, ids: list[str], query: str) -> None:
     if query.strip():
         call("recall", query=query)
