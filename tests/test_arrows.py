@@ -22,7 +22,7 @@ FLOOR = {
 }  # fmt: skip
 SAME_FLOOR = {("app", "operations"), ("cli", "daemon"), ("daemon", "cli"), ("daemon", "mcp"), ("daemon", "web")}
 ONLY_IN = {
-    "pygit2": {"vault/git.py"},
+    "pygit2": {"vault/git.py", "vault/objects.py", "vault/staging.py"},
     "git": {"vault/commands.py"},
     "chromadb": {"index/vectors.py"},
     "sentence_transformers": {"index/worker.py"},

@@ -17,30 +17,13 @@ from oneiro_vault.errors import InvalidInput, OneiroError, UnsafePath
 from oneiro_vault.index.base import Row
 from oneiro_vault.operations.house import House, Progress, quiet
 
-LISTS = frozenset(["tags", "aliases", "about", "topics", "derived_from", "supersedes", "flags"])
+LISTS = frozenset("tags aliases about topics derived_from supersedes flags".split())
 TEXTS = frozenset(
-    [
-        "type",
-        "title",
-        "description",
-        "created",
-        "timestamp",
-        "source",
-        "trust",
-        "kind",
-        "valid_from",
-        "valid_until",
-        "superseded_by",
-        "status",
-        "project",
-        "session",
-        "outcome",
-        "trigger",
-        "keep",
-    ]
+    "type title description created timestamp source trust kind valid_from valid_until superseded_by status project session "
+    "outcome trigger keep".split()
 )
-NUMBERS = frozenset(["importance", "confidence"])
-WHOLE = frozenset(["level", "turn", "budget", "priority"])
+NUMBERS = frozenset("importance confidence".split())
+WHOLE = frozenset("level turn budget priority".split())
 NOT_WORDS = frozenset("no not never none nobody nothing without cannot can't won't isn't don't".split())
 TITLE_LENGTH = 80
 

@@ -9,30 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-FIRST = [
-    "ka",
-    "lo",
-    "mi",
-    "ren",
-    "tal",
-    "sor",
-    "vey",
-    "bru",
-    "dan",
-    "fel",
-    "gor",
-    "hin",
-    "jas",
-    "kel",
-    "mor",
-    "nep",
-    "ost",
-    "pri",
-    "qua",
-    "rus",
-]
-MIDDLE = ["ba", "do", "fi", "ge", "ha", "ik", "ju", "kr", "li", "me", "no", "pol", "ri", "su", "ta", "ve", "wi", "yo", "zet", "ar"]
-LAST = ["n", "s", "t", "rd", "lm", "ck", "nd", "rt", "x", "l", "mp", "sh", "st", "ph", "rn", "th", "ng", "dge", "lk", "r"]
+FIRST = "ka lo mi ren tal sor vey bru dan fel gor hin jas kel mor nep ost pri qua rus".split()
+MIDDLE = "ba do fi ge ha ik ju kr li me no pol ri su ta ve wi yo zet ar".split()
+LAST = "n s t rd lm ck nd rt x l mp sh st ph rn th ng dge lk r".split()
 WORDS = [a + b + c for c in LAST for b in MIDDLE for a in FIRST]
 """8,000 words. `pick` draws them as language does: a few everywhere, most of them rare."""
 

@@ -1,0 +1,122 @@
+"""git as a program, through GitPython's command interface: fixed arguments, nothing of the caller's git environment, no prompt, no pager.
+
+For what the hot path never needs: history, root commits, packs, checks. GitPython's index and commit API is never used.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+from oneiro_vault.errors import GitProblem
+
+NEEDED: Final = (2, 38)
+"""The oldest git that can do what we ask of it (`merge-tree --write-tree`)."""
+_KEPT: Final = "No note was touched."
+_INSTALL: Final = "Install git 2.38 or newer (Debian/Ubuntu: apt install git; macOS: brew install git) and make sure it is on PATH."
+_SETTINGS: Final = {
+    "core.fsync": "committed,reference",
+    "core.quotePath": "false",
+    "core.hooksPath": "/dev/null",  # a person's hooks are for a person's commits
+    "core.attributesFile": "/dev/null",
+    "core.fsmonitor": "false",
+    "core.editor": "false",
+    "commit.gpgSign": "false",
+    "log.showSignature": "false",
+    "i18n.logOutputEncoding": "UTF-8",
+    "gc.auto": "0",
+    "maintenance.auto": "false",
+}
+_FIXED: Final = ["--no-pager", "--no-optional-locks", "--literal-pathspecs"] + [
+    word for name, value in _SETTINGS.items() for word in ("-c", f"{name}={value}")
+]
+_QUIET: Final = {"GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": "", "SSH_ASKPASS": "", "LC_ALL": "C", "LANGUAGE": "C"}
+_KEPT_VARIABLES: Final = ("GIT_SSH", "GIT_SSH_COMMAND")
+_environment = threading.Lock()
+
+
+@contextmanager
+def _scrubbed() -> Iterator[None]:
+    """Take every GIT_* variable out of this process while a child is started.
+
+    GitPython builds the child's environment from ours and can only add to it; an inherited GIT_DIR or GIT_INDEX_FILE (a hook, a
+    rebase's `exec`) would send our commit into somebody else's repository.
+    """
+    with _environment:
+        names = [name for name in os.environ if name.startswith("GIT_") and name not in _KEPT_VARIABLES]
+        kept = {name: os.environ.pop(name) for name in names}
+        try:
+            yield
+        finally:
+            os.environ.update(kept)
+
+
+class Commands:
+    """git in one repository: `git_dir` and `root` are given explicitly, nothing is searched for."""
+
+    def __init__(self, root: Path, git_dir: Path) -> None:
+        self._root = str(root)
+        self._place = [f"--git-dir={git_dir}", f"--work-tree={root}"]
+        self._checked = False
+
+    def run(self, *arguments: str, source: BinaryIO | None = None, timeout: float = 120.0) -> bytes:
+        """Standard output of `git ARGUMENTS`. Raises GitProblem with git's own words when it fails or takes too long."""
+        status, out, err = self.attempt(*arguments, source=source, timeout=timeout)
+        if status:
+            words = err.decode("utf-8", "replace").strip() or f"exit status {status}"
+            raise GitProblem(f"git {arguments[0]} failed: {words}", kept=_KEPT, hint="`oneiro doctor` checks the repository.")
+        return out
+
+    def attempt(self, *arguments: str, source: BinaryIO | None = None, timeout: float = 120.0) -> tuple[int, bytes, bytes]:
+        """Exit status, output and error output of `git ARGUMENTS`."""
+        if not self._checked:
+            require(self._root)
+            self._checked = True
+        return _call(self._root, [*_FIXED, *self._place, *arguments], source, timeout)
+
+    def text(self, *arguments: str, timeout: float = 120.0) -> str:
+        """`run` as text without the last newline; bytes that are not UTF-8 are kept as surrogates."""
+        return self.run(*arguments, timeout=timeout).decode("utf-8", "surrogateescape").rstrip("\n")
+
+
+def _call(root: str, arguments: list[str], source: BinaryIO | None, timeout: float) -> tuple[int, bytes, bytes]:
+    try:
+        with _scrubbed():
+            os.environ["GIT_PYTHON_REFRESH"] = "quiet"  # else importing GitPython fails where git is missing
+            import git  # heavy (80 ms), and needless for most commands of a person
+            from git.exc import GitCommandNotFound
+
+            del os.environ["GIT_PYTHON_REFRESH"]
+            started: Any = git.Git(root).execute(["git", *arguments], istream=source, as_process=True, env=_QUIET)
+    except GitCommandNotFound as error:
+        raise GitProblem("git is not installed", kept=_KEPT, hint=_INSTALL) from error
+    process: subprocess.Popen[bytes] = started.proc
+    try:
+        out, err = process.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired as error:
+        process.kill()
+        process.communicate()
+        raise GitProblem(f"git did not finish within {timeout:g} s", kept=_KEPT, hint="Try again when the machine is less busy.") from error
+    return process.returncode, out, err
+
+
+def version(root: str) -> tuple[int, ...]:
+    """The version of the git on PATH. Raises GitProblem when there is none."""
+    _, out, _ = _call(root, ["--version"], None, 30.0)
+    found = re.search(rb"(\d+)\.(\d+)(?:\.(\d+))?", out)
+    return tuple(int(part) for part in found.groups(b"0")) if found else (0,)
+
+
+def require(root: str) -> None:
+    """Raise GitProblem naming what to install unless git is there and new enough."""
+    found = version(root)
+    if found < NEEDED:
+        raise GitProblem(
+            f"git {'.'.join(map(str, found))} is too old: {'.'.join(map(str, NEEDED))} or newer is needed", kept=_KEPT, hint=_INSTALL
+        )

@@ -1,0 +1,162 @@
+"""The door's lock: one writer at a time, everything repaired before and settled after."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, TypeVar
+
+import filelock
+
+from oneiro_vault.errors import DiskProblem, GitProblem, LockTimeout, OneiroError
+from oneiro_vault.vault import disk
+from oneiro_vault.vault.faults import reach
+from oneiro_vault.vault.git import Repo
+from oneiro_vault.vault.journal import Journal
+from oneiro_vault.vault.locks import SETTLE
+from oneiro_vault.vault.recovery import Recovery
+from oneiro_vault.vault.staging import Locked
+
+log = logging.getLogger("oneiro.vault")
+T = TypeVar("T")
+_TRIES: Final = 20
+_PAUSE: Final = 0.03
+_PATIENCE: Final = 2 * SETTLE
+
+
+class Gate:
+    """Locks of one work tree: `wait` seconds for locks, `reserve` bytes that must stay free, `lazy_index` leaves the index to `flush`."""
+
+    def __init__(self, repo: Repo, journal: Journal, recovery: Recovery, *, wait: float, reserve: int, lazy_index: bool) -> None:
+        self._repo = repo
+        self._root = repo.root
+        self._journal = journal
+        self._folder = journal.folder
+        self._recovery = recovery
+        self._wait = wait
+        self.reserve = reserve
+        self.lazy_index = lazy_index
+        self.thread = threading.RLock()
+
+    def flush(self) -> bool:
+        """Bring `.git/index` up to date with what was written; False when something is in the way (it is remembered)."""
+        if not self._journal.intents and self._journal.unchanged():
+            return True
+        patience = time.monotonic() + _PATIENCE
+        try:
+            while not self._flushed():
+                if time.monotonic() > patience:
+                    return False
+                time.sleep(_PAUSE)  # not under the lock: another program's `git status` holds the index for a moment only
+        except (LockTimeout, DiskProblem):
+            return False
+        return True
+
+    def _flushed(self) -> bool:
+        with self.locked():
+            if not self._journal.unchanged():
+                self.recover()
+            return self.settled()
+
+    def settled(self) -> bool:
+        """Never raises: what is in history is acknowledged, and what the index is owed stays in the journal."""
+        try:
+            return self._recovery.settle()
+        except (OSError, OneiroError) as error:
+            log.warning("the index of %s lags behind: %s", self._root, error)
+            return False
+
+    def recover(self) -> None:
+        """Repair what can be repaired now; call with the lock. Raises DiskProblem or GitProblem."""
+        with disk.guarded("Repairing the vault"):
+            self._recovery.run()
+
+    def _check_index(self) -> None:
+        """Raise RepositoryBusy when files are unmerged; a damaged index is made anew first."""
+        try:
+            self._repo.staging.blobs(())
+        except GitProblem:
+            with disk.guarded("Repairing the index"):
+                self._recovery.mend_index()
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """The write lock, with everything in order: recovered, a usable state, space left; afterwards the books are closed."""
+        with disk.guarded("Looking for free space"):
+            free = disk.free(str(self._root))
+        if free < self.reserve:
+            raise DiskProblem(
+                f"fewer than {self.reserve // 1_000_000} MB are free on the disk of {self._root}",
+                kept="Nothing was written; reading still works.",
+                hint="Free some space; nothing has to be restarted.",
+            )
+        with self.locked():
+            reach("locked")
+            self._repo.discard()
+            if not self._journal.unchanged() or any(not intent.on_disk for intent in self._journal.intents):
+                self.recover()
+            self._repo.check_ready()
+            self._check_index()
+            try:
+                yield
+            finally:
+                if not self.lazy_index:
+                    self.settled()
+
+    def retried(self, attempt: Callable[[str, str], T | None]) -> T:
+        """Try on the current tip until the branch holds still; a dead program's lock is moved aside, a live one's waited for."""
+        deadline = time.monotonic() + self._wait
+        for _ in range(_TRIES):
+            try:
+                done = attempt(self._repo.branch(), self._repo.tip())
+            except Locked as locked:
+                self._await(locked.lock, deadline)
+                continue
+            if done is not None:
+                return done
+        raise LockTimeout(
+            f"another program keeps moving the branch of {self._root}", kept="Nothing was written.", hint="Try again in a moment."
+        )
+
+    def _await(self, lock: Path, deadline: float) -> None:
+        while not self._recovery.clear_lock(lock):
+            if time.monotonic() > deadline:
+                raise _timeout(lock, "another program", self._wait)
+            time.sleep(_PAUSE)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """One writer at a time, over all threads and processes. Raises LockTimeout naming the holder, or DiskProblem."""
+        holder = self._folder / "holder"
+        with self.thread:
+            with disk.guarded("Taking the write lock"):
+                self._folder.mkdir(parents=True, exist_ok=True)
+                lock = filelock.FileLock(self._folder / "write.lock", timeout=self._wait, thread_local=False)
+                try:
+                    lock.acquire(poll_interval=0.01)
+                except filelock.Timeout as error:
+                    raise _timeout(self._folder / "write.lock", _said(holder), self._wait) from error
+            try:
+                with disk.guarded("Taking the write lock"):
+                    holder.write_text(f"process {os.getpid()}")
+                yield
+            finally:
+                lock.release()
+
+
+def _said(holder: Path) -> str:
+    try:
+        return holder.read_text()
+    except OSError:
+        return "another process"
+
+
+def _timeout(lock: Path, who: str, wait: float) -> LockTimeout:
+    return LockTimeout(
+        f"{who} has held {lock} for more than {wait:g} s", kept="Nothing was written.", hint="Wait for it to finish and try again."
+    )

@@ -1,0 +1,180 @@
+"""Where a vault is, and how one comes to be: from nothing, from a folder of notes, or inside somebody's repository."""
+# pathlib is left out here: names of any shape.
+# ruff: noqa: PTH100, PTH111, PTH113
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from oneiro_vault.core.listing import Refused
+from oneiro_vault.errors import InvalidInput, VaultNotFound
+from oneiro_vault.vault import disk, git
+from oneiro_vault.vault.files import Files
+from oneiro_vault.vault.vault import Vault
+from oneiro_vault.vault.writer import Progress
+
+MARK: Final = "oneiro.toml"
+"""The file that makes a folder a vault."""
+_KEPT: Final = "Nothing was changed."
+_OURS: Final = {"gc.auto": "0", "core.autocrlf": "false", "core.fsync": "committed,reference"}
+"""Git settings of a repository we make: no gc behind our back, bytes as they are, and a person's own commits durable too."""
+
+
+@dataclass(frozen=True)
+class Created:
+    """What init did: `added` template files, `adopted` files of the person in the first commit, `skipped` ones with the reason,
+    `outer` the repository that was told to ignore this one.
+    """
+
+    root: Path
+    commit: str
+    added: tuple[str, ...]
+    adopted: tuple[str, ...]
+    skipped: tuple[Refused, ...]
+    outer: Path | None = None
+
+
+def template_dir() -> Path:
+    """The files a new vault starts with: inside the package when installed, beside it in a checkout."""
+    package = Path(__file__).resolve().parent.parent
+    inside = package / "vault_template"
+    return inside if inside.is_dir() else package.parent / "vault_template"
+
+
+def template() -> dict[str, bytes]:
+    """Template path -> bytes."""
+    folder = template_dir()
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def find(start: Path, env: Mapping[str, str], default: str = "", *, explicit: str = "") -> Path:
+    """The vault to use: `explicit`, else ONEIRO_VAULT, else the nearest folder upwards of `start` with an oneiro.toml, else `default`.
+
+    Raises VaultNotFound when there is none, or when the one that was named is no vault.
+    """
+    for named, where in ((explicit, "--vault"), (env.get("ONEIRO_VAULT", ""), "ONEIRO_VAULT")):
+        if named:
+            return _named(named, where)
+    here = Path(os.path.abspath(start))
+    for folder in (here, *here.parents):
+        if is_vault(folder):
+            return folder
+    if default:
+        return _named(default, "the setting `vault`")
+    raise VaultNotFound(
+        f"there is no vault here ({here}) or above", hint="Create one: oneiro init PATH. Or name one: --vault PATH, or ONEIRO_VAULT."
+    )
+
+
+def _named(name: str, where: str) -> Path:
+    path = Path(os.path.abspath(os.path.expanduser(name)))
+    if not is_vault(path):
+        what = "does not exist" if not path.exists() else f"has no {MARK}"
+        hint = f"Create it: oneiro init {path}" if not path.exists() else f"Make it a vault: cd {path} && oneiro init --here"
+        raise VaultNotFound(f"{path} (from {where}) is no vault: it {what}", hint=hint)
+    return path
+
+
+def is_vault(folder: Path) -> bool:
+    """Does the folder have an oneiro.toml? (False also when it cannot be looked at.)"""
+    return os.path.isfile(folder / MARK)
+
+
+def create(path: Path, progress: Progress | None = None, *, clock: Callable[[], float] = time.time) -> Created:
+    """A new vault in a folder that is empty or not there yet. Raises InvalidInput or DiskProblem."""
+    root = Path(os.path.abspath(path))
+    if os.path.lexists(root) and not root.is_dir():
+        raise InvalidInput(f"{root} is not a folder", kept=_KEPT)
+    _refuse_inside_vault(root)
+    with disk.guarded(f"Creating {root}"):
+        if root.is_dir() and next(root.iterdir(), None) is not None:
+            raise InvalidInput(
+                f"{root} is not empty", kept=_KEPT, hint=f"To make this folder a vault, with what is in it: cd {root} && oneiro init --here"
+            )
+        root.mkdir(parents=True, exist_ok=True)
+    return create_here(root, progress, clock=clock)
+
+
+def create_here(path: Path, progress: Progress | None = None, *, clock: Callable[[], float] = time.time) -> Created:
+    """Make an existing folder a vault: add what is missing, rewrite nothing, one commit. Calling it again adds what is missing by then.
+
+    Without history every readable file goes into that commit, with history only notes that are not tracked yet.
+    Raises InvalidInput, RepositoryBusy or DiskProblem.
+    """
+    root = Path(os.path.realpath(path))
+    if not root.is_dir():
+        raise InvalidInput(f"{root} is not a folder", kept=_KEPT, hint="Create a new vault with: oneiro init PATH")
+    _refuse_inside_vault(root)
+    outer = _make_repository(root)
+    vault = Vault.open(root, clock=clock, quiet=0.0)
+    try:
+        fresh = not vault.head()
+        vault.repo.check_ready()
+        with disk.guarded(f"Creating {root}"):
+            added = _copy(vault)
+        adopted, skipped = vault.adopt(everything=fresh, also=added, progress=progress)
+        return Created(root, vault.head(), tuple(added), tuple(sorted(set(adopted) - set(added))), tuple(skipped), outer)
+    finally:
+        vault.close()
+
+
+def _refuse_inside_vault(root: Path) -> None:
+    above = next((folder for folder in root.parents if is_vault(folder)), None)
+    if above is not None:
+        raise InvalidInput(
+            f"{root} is inside the vault {above}", kept=_KEPT, hint="Choose a folder outside of it; its notes are memories there already."
+        )
+
+
+def _make_repository(root: Path) -> Path | None:
+    """A repository of its own, unless there is one; returns the outer repository that now ignores it."""
+    if os.path.lexists(root / ".git"):
+        return None
+    with disk.guarded(f"Creating {root}"):
+        git.init(root, _OURS)
+        return _hide(root)
+
+
+def _hide(root: Path) -> Path | None:
+    """Tell an outer repository to ignore this folder, in its private exclude file, so that memories never become its commits."""
+    outer = git.around(root.parent)
+    if outer is None:
+        return None
+    workdir, private = outer
+    _exclude(private, "/" + _escaped(root.relative_to(workdir).as_posix()) + "/")
+    return workdir
+
+
+def _escaped(path: str) -> str:
+    return "".join("\\" + c if c in "*?[]\\! #" else c for c in path)
+
+
+def _exclude(private: Path, line: str, name: str = "exclude") -> None:
+    """Add a line to a repository's private `info/` file unless it is there."""
+    place = private / "info" / name
+    old = place.read_bytes() if place.exists() else b""
+    if line.encode() in old.splitlines():
+        return
+    place.parent.mkdir(exist_ok=True)
+    with place.open("ab") as file:
+        file.write((b"\n" if old and not old.endswith(b"\n") else b"") + line.encode() + b"\n")
+
+
+def _copy(vault: Vault) -> list[str]:
+    """Template files that are missing. A person's own .gitignore and .gitattributes stay: what they lack goes to `.git/info/`."""
+    added = []
+    for name, data in template().items():
+        if not os.path.lexists(vault.root / name):
+            Files(vault.root).write(name, data)
+            added.append(name)
+        elif name == ".gitignore":
+            _exclude(vault.repo.common_dir, ".oneiro/")
+        elif name == ".gitattributes":
+            for line in data.decode().splitlines():
+                _exclude(vault.repo.common_dir, line, "attributes")
+    return added

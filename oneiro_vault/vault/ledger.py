@@ -1,0 +1,192 @@
+"""What notes cannot carry: recalls, citations, tombstones. One JSON object a line, one file per device and month, only ever appended to.
+
+Events wait in `<git dir>/oneiro/pending.jsonl` and ride along in the next commit, exactly once: the file is renamed before it is folded,
+and the journal's intent names its digest, so that a crash on either side of the commit neither loses nor doubles an event.
+"""
+# pathlib is left out here: append-only descriptors.
+# ruff: noqa: PTH104, PTH105, PTH116
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import secrets
+import socket
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from oneiro_vault.vault import disk
+from oneiro_vault.vault.files import digest
+
+Event = dict[str, Any]
+FOLDER: Final = "ledger"
+_LETTERS: Final = "0123456789abcdefghjkmnpqrstvwxyz"
+
+
+def moment(when: float) -> str:
+    """Epoch seconds as RFC 3339 in UTC, to the second; a clock beyond the calendar is taken to its edge."""
+    return datetime.fromtimestamp(min(max(when, -62135596800.0), 253402300799.0), UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def make(kind: str, memory: str, when: float, **fields: Any) -> Event:
+    """An event with its time `t`, kind `e`, memory `id` and a random `n` that tells repeats from twins."""
+    return {"t": moment(when), "e": kind, "id": memory, "n": secrets.token_hex(4), **fields}
+
+
+def encode(events: Iterable[Mapping[str, Any]]) -> bytes:
+    """Events as lines."""
+    return b"".join(json.dumps(event, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") + b"\n" for event in events)
+
+
+def decode(data: bytes) -> Iterator[Event]:
+    """Events from lines; torn or foreign lines are skipped."""
+    for line in data.split(b"\n"):
+        try:
+            event = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(event, dict) and "e" in event:
+            yield event
+
+
+def once(events: Iterable[Event]) -> Iterator[Event]:
+    """Without repeats (same `n`): a crash or a merge may show an event twice."""
+    seen: set[str] = set()
+    for event in events:
+        mark = str(event.get("n", ""))
+        if not mark or mark not in seen:
+            seen.add(mark)
+            yield event
+
+
+class Ledger:
+    """The pending events and the name of this device; `folder` is `<git dir>/oneiro/`."""
+
+    def __init__(self, folder: Path, root: Path) -> None:
+        self._folder = folder
+        self._root = root
+        self._pending = folder / "pending.jsonl"
+        self._folding = folder / "folding.jsonl"
+        self._device = ""
+
+    @property
+    def device(self) -> str:
+        """This clone's name in the ledger and in trailers, made at first use. A copied vault gets its own."""
+        if not self._device:
+            self._device = self._known() or self._named()
+        return self._device
+
+    def _known(self) -> str:
+        try:
+            found = json.loads((self._folder / "device").read_bytes())
+        except (OSError, ValueError):
+            return ""
+        here = isinstance(found, dict) and found.get("root") == str(self._root) and found.get("machine") == _machine()
+        return str(found["device"]) if here and re.fullmatch(r"[a-z0-9-]{1,40}", str(found.get("device", ""))) else ""
+
+    def _named(self) -> str:
+        host = re.sub(r"[^a-z0-9]+", "-", socket.gethostname().lower()).strip("-")[:24] or "device"
+        name = f"{host}-{''.join(secrets.choice(_LETTERS) for _ in range(4))}"
+        temp = self._folder / f"device.{secrets.token_hex(4)}"
+        self._folder.mkdir(parents=True, exist_ok=True)
+        disk.write_new(str(temp), json.dumps({"device": name, "root": str(self._root), "machine": _machine()}).encode())
+        os.replace(temp, self._folder / "device")
+        return name
+
+    def file(self, when: float) -> str:
+        """Vault path of this device's ledger for that moment."""
+        return f"{FOLDER}/{self.device}/{moment(when)[:7]}.jsonl"
+
+    def append(self, events: Iterable[Mapping[str, Any]]) -> None:
+        """Add events to the pending file, each line in one piece. Raises OSError."""
+        data = encode(events)
+        self._folder.mkdir(parents=True, exist_ok=True)
+        while True:
+            fd = os.open(self._pending, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX)
+                if not _same(fd, self._pending):
+                    continue  # it was renamed for folding between open and lock: our line would be lost with it
+                size = os.fstat(fd).st_size
+                if size and os.pread(fd, 1, size - 1) != b"\n":
+                    data = b"\n" + data
+                try:
+                    disk.write_all(fd, data)
+                    os.fdatasync(fd)
+                except OSError:
+                    os.ftruncate(fd, size)
+                    raise
+                return
+            finally:
+                os.close(fd)
+
+    def take(self) -> bytes:
+        """The lines to fold into the commit being made (b"" = none). Call with the write lock; they stay until `taken`."""
+        lines = self._renamed()
+        if not lines:  # nothing was left of an earlier fold, so what is pending now takes its place
+            self._folding.unlink(missing_ok=True)
+            self._rename()
+            lines = self._renamed()
+        return lines
+
+    def _renamed(self) -> bytes:
+        try:
+            return encode(once(decode(self._folding.read_bytes())))
+        except FileNotFoundError:
+            return b""
+
+    def _rename(self) -> None:
+        try:
+            fd = os.open(self._pending, os.O_RDWR | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX)
+            os.rename(self._pending, self._folding)
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+    def taken(self, fold: str) -> None:
+        """The lines with this digest are in history."""
+        if fold and digest(self._renamed()) == fold:
+            self._folding.unlink(missing_ok=True)
+
+    def stamp(self) -> tuple[tuple[int, int, int], ...]:
+        """Inode, size and time of the files with events not yet in history."""
+        found = []
+        for path in (self._folding, self._pending):
+            try:
+                stat = path.stat()
+                found.append((stat.st_ino, stat.st_size, stat.st_mtime_ns))
+            except FileNotFoundError:
+                found.append((0, 0, 0))
+        return tuple(found)
+
+    def waiting(self) -> list[Event]:
+        """Events not yet in history."""
+        found: list[Event] = []
+        for path in (self._folding, self._pending):
+            try:
+                found.extend(decode(path.read_bytes()))
+            except FileNotFoundError:
+                continue
+        return found
+
+
+def _same(fd: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(fd), os.stat(path))
+    except FileNotFoundError:
+        return False
+
+
+def _machine() -> str:
+    try:
+        return Path("/etc/machine-id").read_text().strip() or socket.gethostname()
+    except OSError:
+        return socket.gethostname()

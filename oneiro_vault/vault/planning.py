@@ -1,0 +1,156 @@
+"""What changes mean against the branch and the disk as they are now. Disk wins: where a person was faster, words become a proposal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from oneiro_vault.core.change import Change, Remove, Write
+from oneiro_vault.core.listing import blob_id
+from oneiro_vault.core.memory import is_id
+from oneiro_vault.errors import InvalidInput, RepositoryBusy, StaleMemory, UnsafePath
+from oneiro_vault.vault.edits import has_markers
+from oneiro_vault.vault.files import Files, digest
+from oneiro_vault.vault.git import Repo
+from oneiro_vault.vault.journal import Owed
+from oneiro_vault.vault.paths import checked, portable, twin_key
+from oneiro_vault.vault.staging import FILE, Entry
+
+Guard = Callable[[str, bytes], None]
+_KEPT = "Nothing was written."
+
+
+@dataclass
+class Plan:
+    """`edits`: the person's own uncommitted bytes on the paths (None = deleted), to be committed first. `writes`: path -> bytes.
+    `removes`: paths. `proposals`: path wanted -> path of the pending note.
+    """
+
+    edits: dict[str, bytes | None] = field(default_factory=dict)
+    writes: dict[str, bytes] = field(default_factory=dict)
+    removes: list[str] = field(default_factory=list)
+    proposals: dict[str, str] = field(default_factory=dict)
+    entries: dict[str, Entry | None] = field(default_factory=dict)
+
+
+def validate(changes: Sequence[Change], guards: Sequence[Guard]) -> None:
+    """Refuse what could never be written: unsafe or repeated paths, anything a guard raises for."""
+    seen: set[str] = set()
+    for change in changes:
+        pairs = [(change.path, change.data)] if isinstance(change, Write) else [(change.path, b"")]
+        if isinstance(change, Write) and change.proposal is not None:
+            pairs.append(change.proposal)
+        for path, data in pairs:
+            if checked(path) in seen:
+                raise InvalidInput(f"{path!r} is changed twice in one operation", kept=_KEPT)
+            seen.add(path)
+            for guard in guards:
+                guard(path, data)
+
+
+class Planner:
+    """Compares changes with one captured tip."""
+
+    def __init__(self, repo: Repo, files: Files) -> None:
+        self._repo = repo
+        self._files = files
+
+    def plan(self, tip: str, changes: Sequence[Change], owed: dict[str, Owed], *, invented: bool = True) -> Plan:
+        """Raises StaleMemory, RepositoryBusy (staged by the person) or UnsafePath. `invented`: new names must be portable."""
+        paths = [path for change in changes for path in _paths(change)]
+        self._tip, self._invented = tip, invented
+        self._index = self._repo.staging.blobs(paths)
+        self._owed = owed
+        self._twins: dict[str, dict[str, str]] = {}
+        plan = Plan()
+        for change in changes:
+            if isinstance(change, Remove):
+                self._remove(plan, change)
+            else:
+                self._write(plan, change)
+        return plan
+
+    def _write(self, plan: Plan, change: Write) -> None:
+        try:
+            self._check(plan, change.path, change.base)
+        except StaleMemory:
+            if change.proposal is None:
+                raise
+            path, data = change.proposal
+            self._check(plan, path, None)
+            plan.proposals[change.path] = path
+            self._put(plan, path, data)
+        else:
+            self._put(plan, change.path, change.data)
+
+    def _put(self, plan: Plan, path: str, data: bytes) -> None:
+        known = self._repo.entry(self._tip, path)
+        if known is None or known.blob != blob_id(data) or path in plan.edits:
+            plan.writes[path] = data
+            plan.entries[path] = Entry("", known.mode if known else FILE)
+
+    def _remove(self, plan: Plan, change: Remove) -> None:
+        known = self._repo.entry(self._tip, change.path)
+        if known is not None and self._files.content(change.path) is None and digest(self._repo.data(known.blob)) == change.base:
+            self._unstaged(change.path, known)  # the person deleted it already: agreed
+        else:
+            self._check(plan, change.path, change.base)
+        plan.removes.append(change.path)
+
+    def _check(self, plan: Plan, path: str, base: str | None) -> None:
+        """Does the disk hold what the writer read? Also notes the person's own edit that must be committed before."""
+        data = self._files.content(path)
+        known = self._repo.entry(self._tip, path)
+        if base is None:
+            self._check_new(path, data, known)
+            return
+        if data is None or digest(data) != base:
+            raise StaleMemory(
+                f"{path} changed since it was read" if data is not None else f"{path} is not there any more",
+                kept="The file on disk stays as it is.", hint="Read it again and repeat the change.",
+            )  # fmt: skip
+        if has_markers(data):
+            raise StaleMemory(f"{path} holds unresolved conflict markers", kept="The file stays as it is.", hint="Resolve them first.")
+        self._unstaged(path, known)
+        if known is None or known.blob != blob_id(data):
+            plan.edits[path] = data
+
+    def _check_new(self, path: str, data: bytes | None, known: Entry | None) -> None:
+        if data is not None or known is not None:
+            raise StaleMemory(
+                f"{path} exists already", kept="The file on disk stays as it is.", hint="Read it first, or choose another name."
+            )
+        if self._invented:
+            portable(path)
+            self._no_twin(path)
+        if self._repo.is_folder(self._tip, path):
+            raise UnsafePath(f"{path} is a folder", kept=_KEPT)
+        self._unstaged(path, None)
+
+    def _unstaged(self, path: str, known: Entry | None) -> None:
+        """The person may have staged this path: then it is theirs until they commit."""
+        staged = self._index[path]
+        owe = self._owed.get(path)
+        if staged not in ({known.blob if known else ""} | (owe.olds | {owe.blob} if owe else set())):
+            raise RepositoryBusy(
+                f"{path} has staged changes that are not committed",
+                kept="The staged text stays staged.",
+                hint="Commit or unstage it (git restore --staged).",
+            )
+
+    def _no_twin(self, path: str) -> None:
+        """On a case-insensitive disk two names may be one file: refuse to invent the second."""
+        folder, _, name = path.rpartition("/")
+        if name == name.lower() and name.isascii() and is_id(name[-15:-3]):
+            return  # random letters end it: no listing of a large folder for that
+        if folder not in self._twins:
+            self._twins[folder] = {twin_key(other): other for other in self._files.names(folder)}
+        other = self._twins[folder].setdefault(twin_key(name), name)
+        if other != name:
+            raise UnsafePath(f"{path!r} would be the same file as {other!r} on some systems", kept=_KEPT, hint="Choose another name.")
+
+
+def _paths(change: Change) -> list[str]:
+    if isinstance(change, Write) and change.proposal is not None:
+        return [change.path, change.proposal[0]]
+    return [change.path]

@@ -1,0 +1,95 @@
+"""What a person should know about a vault's files and history; every finding says what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from oneiro_vault.errors import GitProblem, OneiroError
+from oneiro_vault.vault import commands, disk
+from oneiro_vault.vault.paths import is_note, twin_key
+
+if TYPE_CHECKING:
+    from oneiro_vault.vault.vault import Vault
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One finding: `kind` is one word, `fixable` says whether `Vault.fix` can do it safely."""
+
+    kind: str
+    message: str
+    hint: str = ""
+    path: str = ""
+    fixable: bool = False
+
+
+def find(vault: Vault) -> list[Problem]:
+    """All findings, worst first."""
+    return [*_program(vault), *_state(vault), *_journal(vault), *_history(vault), *_files(vault)]
+
+
+def _program(vault: Vault) -> Iterator[Problem]:
+    try:
+        commands.require(str(vault.root))
+    except GitProblem as error:
+        yield Problem("git", str(error), error.hint)
+
+
+def _state(vault: Vault) -> Iterator[Problem]:
+    try:
+        vault.repo.check_ready()
+        vault.repo.staging.blobs(())
+    except OneiroError as error:
+        yield Problem("busy", str(error), error.hint, fixable=isinstance(error, GitProblem))
+    if disk.free(str(vault.root)) < vault.gate.reserve:
+        yield Problem("space", f"fewer than {vault.gate.reserve // 1_000_000} MB are free: writes are refused", "Free some space.")
+
+
+def _journal(vault: Vault) -> Iterator[Problem]:
+    vault.flush_index()
+    if vault.recovery.needed():
+        yield Problem("unfinished", "a write was interrupted, or a lock was left behind", "`oneiro doctor --fix` settles it.", fixable=True)
+    seen = vault.journal.witnesses()
+    if seen and vault.head() and not vault.repo.contains(seen[0].commit, vault.repo.tip(seen[0].ref)):
+        yield Problem(
+            "rewritten",
+            f"{seen[0].ref} no longer contains {seen[0].commit[:10]}, written here last",
+            "Was history rewritten or reset on purpose? git reflog shows the old tip.",
+        )
+
+
+def _history(vault: Vault) -> Iterator[Problem]:
+    if not vault.head():
+        return
+    try:
+        status, out, err = vault.repo.commands.attempt(
+            "fsck", "--strict", "--no-dangling", "--no-progress", "--connectivity-only", timeout=600.0
+        )
+    except GitProblem:
+        return  # said already
+    if status:
+        words = (err or out).decode("utf-8", "replace").strip().split("\n")[0]
+        yield Problem("damage", f"git fsck: {words}", "Fetch the missing objects from a remote or a backup.")
+
+
+def _files(vault: Vault) -> Iterator[Problem]:
+    look = vault.look()
+    for path in look.conflicted:
+        yield Problem("conflict", f"{path} holds conflict markers: its last good version keeps serving", "Resolve it in any editor.", path)
+    for path in look.staged:
+        yield Problem("staged", f"{path} has staged changes; they are left to you", "Commit or unstage it.", path)
+    for refused in {**{r.path: r for r in look.refused}, **{r.path: r for r in vault.refused()}}.values():
+        yield Problem(
+            "unreadable", f"{refused.path or 'the vault folder'}: {refused.reason}", "It stays as it is and is not indexed.", refused.path
+        )
+    yield from _twins(vault)
+
+
+def _twins(vault: Vault) -> Iterator[Problem]:
+    seen: dict[str, str] = {}
+    for path in vault.repo.listing(vault.head()):
+        other = seen.setdefault(twin_key(path), path)
+        if other != path and is_note(path):
+            yield Problem("twins", f"{path} and {other} are one file on a case-insensitive disk", "Rename one of them.", path)

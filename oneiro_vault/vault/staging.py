@@ -1,0 +1,171 @@
+"""The index of the work tree: what a person has staged, and what git believes to be on disk. Read often, written rarely and in one go."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import pygit2
+from pygit2.enums import FileStatus
+
+from oneiro_vault.errors import RepositoryBusy
+from oneiro_vault.vault.commands import Commands
+
+FILE: Final = 0o100644
+EXECUTABLE: Final = 0o100755
+_ZERO: Final = "0" * 40
+CONFLICTED: Final = int(FileStatus.CONFLICTED)
+NEW: Final = int(FileStatus.WT_NEW)
+STAGED: Final = int(
+    FileStatus.INDEX_NEW | FileStatus.INDEX_MODIFIED | FileStatus.INDEX_DELETED | FileStatus.INDEX_RENAMED | FileStatus.INDEX_TYPECHANGE
+)
+"""Flags of `Staging.status` (several may be set)."""
+_FLAGS: Final = {
+    "index": {
+        "A": int(FileStatus.INDEX_NEW),
+        "M": int(FileStatus.INDEX_MODIFIED),
+        "D": int(FileStatus.INDEX_DELETED),
+        "T": int(FileStatus.INDEX_TYPECHANGE),
+    },
+    "tree": {
+        "?": int(FileStatus.WT_NEW),
+        "M": int(FileStatus.WT_MODIFIED),
+        "D": int(FileStatus.WT_DELETED),
+        "T": int(FileStatus.WT_TYPECHANGE),
+    },
+}
+
+
+class Entry(NamedTuple):
+    """A file in a tree: hex blob id and git mode."""
+
+    blob: str
+    mode: int
+
+
+class Locked(Exception):  # noqa: N818  (an outcome, not an error)
+    """Another program (dead or alive) holds `lock`."""
+
+    def __init__(self, lock: Path) -> None:
+        super().__init__(str(lock))
+        self.lock = lock
+
+
+class Staging:
+    """`.git/index` of one work tree; formats libgit2 does not know (split, sparse) are asked of git itself."""
+
+    def __init__(self, repo: Any, root: Path, git_dir: Path, commands: Commands, discard: Callable[[], None]) -> None:
+        self._repo = repo
+        self._root = root
+        self._git_dir = git_dir
+        self._commands = commands
+        self._discard = discard
+
+    @property
+    def file(self) -> Path:
+        """`.git/index` of this work tree."""
+        return self._git_dir / "index"
+
+    def _read(self) -> pygit2.Index:
+        """The index as it is on disk now. Raises pygit2.GitError when libgit2 cannot read it."""
+        found: pygit2.Index = self._repo.index
+        found.read(False)
+        return found
+
+    def blobs(self, paths: Iterable[str]) -> dict[str, str]:
+        """What the index holds for paths ("" = nothing). Raises RepositoryBusy for unmerged ones."""
+        try:
+            index = self._read()
+        except (pygit2.GitError, OSError):
+            return self._asked(list(paths))
+        if index.conflicts is not None:
+            raise _unmerged(self._root)
+        return {path: str(index[path].id) if path in index else "" for path in paths}
+
+    def _asked(self, paths: list[str]) -> dict[str, str]:
+        """The same from git, for index formats libgit2 does not know (split, sparse)."""
+        found = dict.fromkeys(paths, "")
+        for line in self._commands.text("ls-files", "-z", "--stage").split("\0"):
+            words, _, path = line.partition("\t")
+            if words and words.split()[2] != "0":
+                raise _unmerged(self._root)
+            if path in found:
+                found[path] = words.split()[1]
+        return found
+
+    def put(self, wanted: Mapping[str, Entry | None]) -> None:
+        """Set or remove index entries, all in one rewrite. Raises Locked when `index.lock` is taken."""
+        try:
+            index = self._read()
+            for path, entry in wanted.items():
+                _set(index, path, entry)
+            index.write()
+        except (pygit2.GitError, OSError) as error:
+            with suppress(pygit2.GitError, OSError):
+                self._repo.index.read(True)
+            lock = self._git_dir / "index.lock"
+            if lock.exists():
+                raise Locked(lock) from error
+            self._tell(wanted)
+        finally:
+            self._discard()  # adding a file that changed meanwhile made a blob nobody needs
+
+    def _tell(self, wanted: Mapping[str, Entry | None]) -> None:
+        with tempfile.TemporaryFile() as file:
+            for path, entry in wanted.items():
+                mode, blob = (entry.mode, entry.blob) if entry else (0, _ZERO)
+                file.write(b"%o %s\t%s\0" % (mode, blob.encode(), path.encode()))
+            file.seek(0)
+            self._commands.run("update-index", "-z", "--index-info", source=file)
+
+    def rebuild(self, commit: str) -> None:
+        """A new index that equals a commit. Raises Locked when `index.lock` is taken."""
+        lock = self._git_dir / "index.lock"
+        if lock.exists():
+            raise Locked(lock)
+        index = self._repo.index
+        index.clear()
+        if commit:
+            index.read_tree(self._repo[commit].tree)
+        index.write()
+
+    def status(self) -> dict[str, int]:
+        """Paths that differ between HEAD, index and disk -> libgit2's status flags; ignored files are left out."""
+        try:
+            return dict(self._repo.status(untracked_files="all", ignored=False))
+        except (pygit2.GitError, OSError):
+            return self._told()
+
+    def _told(self) -> dict[str, int]:
+        """The same from git, for index formats libgit2 does not know."""
+        found: dict[str, int] = {}
+        for line in self._commands.text("status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames").split("\0"):
+            if line:
+                found[line[3:]] = (
+                    _FLAGS["index"].get(line[0], 0)
+                    | _FLAGS["tree"].get(line[1], 0)
+                    | (CONFLICTED if "U" in line[:2] or line[:2] in ("AA", "DD") else 0)
+                )
+        return found
+
+
+def _set(index: pygit2.Index, path: str, entry: Entry | None) -> None:
+    """An index entry with the file's stat data when the file is what the commit says, else one git will look at again."""
+    if entry is None:
+        if path in index:
+            index.remove(path)
+        return
+    try:
+        index.add(path)
+        if index[path].id == pygit2.Oid(hex=entry.blob):
+            return
+    except (OSError, KeyError, pygit2.GitError):
+        pass  # not on disk, or not readable
+    index.add(pygit2.IndexEntry(path, pygit2.Oid(hex=entry.blob), pygit2.enums.FileMode(entry.mode)))
+
+
+def _unmerged(root: Path) -> RepositoryBusy:
+    return RepositoryBusy(f"{root} has unmerged files", kept="Every note is as it was.", hint="Resolve them (git status), then try again.")

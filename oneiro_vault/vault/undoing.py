@@ -1,0 +1,138 @@
+"""What it takes to bring bytes back: of one lost memory, or of everything a commit changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from oneiro_vault.core.change import Change, Remove, Write
+from oneiro_vault.errors import AmbiguousId, InvalidInput, NotFound, StaleMemory
+from oneiro_vault.vault.edits import identify
+from oneiro_vault.vault.files import digest
+from oneiro_vault.vault.git import Repo
+from oneiro_vault.vault.history import History, one_line, subject, trailers
+from oneiro_vault.vault.ledger import FOLDER
+from oneiro_vault.vault.paths import is_note
+from oneiro_vault.vault.staging import Entry
+
+_KEPT = "Nothing was changed."
+SHORTEST = 4
+
+
+@dataclass(frozen=True)
+class Lost:
+    """A memory that is no longer in the tree: its last bytes, where they were, and the commit that took them out."""
+
+    memory: str
+    path: str
+    data: bytes
+    commit: str
+
+
+@dataclass(frozen=True)
+class Undo:
+    """Changes that take `commit` back, and the ledger events (kind, id, sha256) that go with them."""
+
+    commit: str
+    title: str
+    memories: tuple[str, ...]
+    changes: list[Change]
+    events: list[tuple[str, str, str]]
+
+
+def lost(repo: Repo, history: History, prefix: str) -> Lost:
+    """The removed memory whose id starts with `prefix`. Raises NotFound or AmbiguousId."""
+    entries = history.names(prefix) if repo.tip() and len(prefix) >= SHORTEST and prefix.isalnum() else []
+    ids = sorted({memory for entry in entries for memory in entry.memories if memory.startswith(prefix)})
+    if len(ids) > 1:
+        raise AmbiguousId(f"{len(ids)} memories start with {prefix!r}", kept=_KEPT, hint=f"One of: {', '.join(ids[:10])}")
+    for entry in entries:
+        found = _removed(repo, entry.commit, ids[0])
+        if isinstance(found, Lost):
+            return found
+        if found:
+            return _followed(repo, history, entry.commit, ids[0], found)
+    raise NotFound(f"no forgotten memory has an id that starts with {prefix!r}", kept=_KEPT, hint="`oneiro log` shows what was forgotten.")
+
+
+def _followed(repo: Repo, history: History, commit: str, memory: str, path: str) -> Lost:
+    """The note was at `path` after `commit`: what did commits made by hand, which name no memory, do to it since?"""
+    now = repo.entry(repo.tip(), path)
+    if now is None or not _is(repo, path, now, memory):
+        for later in history.since(commit, [path]):
+            found = _removed(repo, later.commit, memory)
+            if isinstance(found, Lost):
+                return found
+            if found:
+                return _followed(repo, history, later.commit, memory, found)
+    raise NotFound(f"{memory} is not forgotten: its note is there", kept=_KEPT, hint=f"`oneiro show {memory}` shows it.")
+
+
+def _removed(repo: Repo, commit: str, memory: str) -> Lost | str:
+    """What the commit did to the memory's note: Lost, the path it has after it, or "" when it did not touch it."""
+    for path, (_, after) in _delta(repo, commit).items():
+        if after is not None and is_note(path) and _is(repo, path, after, memory):
+            return path
+    for path, (before, after) in _delta(repo, commit).items():
+        if before is not None and after is None and _is(repo, path, before, memory):
+            return Lost(memory, path, repo.data(before.blob), commit)
+    return ""
+
+
+def _is(repo: Repo, path: str, entry: Entry, memory: str) -> bool:
+    return identify(path, repo.data(entry.blob))[0] == memory
+
+
+def _delta(repo: Repo, commit: str) -> dict[str, tuple[Entry | None, Entry | None]]:
+    parents = repo.parents(commit)
+    return repo.difference(parents[0] if parents else "", commit)
+
+
+def plan(repo: Repo, history: History, commit: str, tip: str) -> Undo:
+    """How to undo `commit` on top of `tip`. Raises InvalidInput or StaleMemory."""
+    parents = repo.parents(commit)
+    if len(parents) != 1:
+        what = "the first commit, where this vault begins" if not parents else "a merge"
+        raise InvalidInput(
+            f"{commit[:10]} is {what}: it cannot be undone", kept=_KEPT, hint="Undo the commits it brought one by one." if parents else ""
+        )
+    changes: list[Change] = []
+    events: list[tuple[str, str, str]] = []
+    for path, (before, after) in _delta(repo, commit).items():
+        if path.startswith(FOLDER + "/"):
+            continue  # what happened has happened
+        if repo.entry(tip, path) != after:
+            raise _changed(history, commit, tip, path)
+        changes.append(_back(repo, path, before, after))
+        events += _event(repo, path, before, after)
+    if not changes:
+        raise InvalidInput(f"{commit[:10]} changed no note: there is nothing to undo", kept=_KEPT)
+    text = repo.message(commit)
+    moved = {memory for kind, memory, _ in events if kind == "restore"}
+    memories = tuple(trailers(text).get("Memory", [])) or tuple(dict.fromkeys(memory for _, memory, _ in events))
+    kept = [event for event in events if event[0] == "restore" or event[1] not in moved]  # a moved note is not dead
+    return Undo(commit, one_line(": ".join(part for part in subject(text) if part), 120), memories, changes, kept)
+
+
+def _back(repo: Repo, path: str, before: Entry | None, after: Entry | None) -> Change:
+    base = digest(repo.data(after.blob)) if after else None
+    if before is None:
+        return Remove(path, base or "")
+    return Write(path, repo.data(before.blob), base)
+
+
+def _event(repo: Repo, path: str, before: Entry | None, after: Entry | None) -> list[tuple[str, str, str]]:
+    """A note that vanishes leaves a tombstone; one that comes back lifts it."""
+    entry = after if before is None else before if after is None else None
+    if entry is None or not is_note(path):
+        return []
+    data = repo.data(entry.blob)
+    memory = identify(path, data)[0]
+    return [("tombstone" if before is None else "restore", memory, digest(data))] if memory else []
+
+
+def _changed(history: History, commit: str, tip: str, path: str) -> StaleMemory:
+    later = history.since(commit, [path], until=tip)
+    what = f" in {later[0].commit[:10]} ({later[0].op + ': ' if later[0].op else ''}{later[0].title})" if later else ""
+    return StaleMemory(
+        f"{path} changed again{what}: undoing {commit[:10]} would lose that", kept=_KEPT, hint="Undo the later commit first."
+    )

@@ -1,0 +1,348 @@
+"""One door: every change becomes one commit here, and everything the history knows is asked here."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from oneiro_vault.core.change import Change, Operation, Receipt, Remove, Write
+from oneiro_vault.core.listing import Refused
+from oneiro_vault.errors import Brake, DiskProblem, GitProblem, LockTimeout, NotFound
+from oneiro_vault.vault import adopting, disk, edits, history, ledger, undoing
+from oneiro_vault.vault.files import Files, digest
+from oneiro_vault.vault.gate import Gate
+from oneiro_vault.vault.git import Repo
+from oneiro_vault.vault.journal import Journal, owed
+from oneiro_vault.vault.paths import is_note
+from oneiro_vault.vault.planning import Guard, Plan, Planner, validate
+from oneiro_vault.vault.problems import Problem, find
+from oneiro_vault.vault.recovery import Recovery, mend_head
+from oneiro_vault.vault.staging import EXECUTABLE, FILE, Entry
+from oneiro_vault.vault.writer import Order, Progress, Writer, machine
+
+RESERVE: Final = 50_000_000
+
+
+class Vault:
+    """A vault's files and history. Safe to use from several threads and processes; `open` makes one."""
+
+    def __init__(self, root: Path, clock: Callable[[], float], quiet: float, guards: Sequence[Guard], **gate: Any) -> None:
+        self.root = root
+        self.files = Files(root)
+        self.repo = _opened(root)
+        self.folder = self.repo.git_dir / "oneiro"
+        self.journal = Journal(self.folder)
+        self.ledger = ledger.Ledger(self.folder, root)
+        self.history = history.History(self.repo.commands)
+        self.recovery = Recovery(self.repo, self.files, self.journal, self.ledger)
+        self.clock = clock
+        self.guards = guards
+        self.gate = Gate(self.repo, self.journal, self.recovery, **gate)
+        self._quiet = quiet
+        self._writer = Writer(self.repo, self.files, self.journal, self.ledger)
+        self._planner = Planner(self.repo, self.files)
+        self._edits = edits.Edits(self.repo, self.files)
+
+    @classmethod
+    def open(
+        cls, root: Path, *, clock: Callable[[], float] = time.time, quiet: float = 30.0, wait: float = 10.0, reserve: int = RESERVE,
+        guards: Sequence[Guard] = (), lazy_index: bool = False,
+    ) -> Vault:  # fmt: skip
+        """The vault whose repository is exactly `root`, repaired if something died in it.
+
+        `quiet`: seconds a person's file must rest; `wait`: seconds for locks; `reserve`: bytes that must stay free; `guards` are asked
+        before anything is written; `lazy_index`: leave `.git/index` to `flush_index` (for a process that stays). Raises VaultNotFound.
+        A disk that cannot be written is no obstacle to reading.
+        """
+        vault = cls(Path(os.path.realpath(root)), clock, quiet, guards, wait=wait, reserve=reserve, lazy_index=lazy_index)
+        if vault.recovery.needed():
+            try:
+                with vault.gate.locked():
+                    vault.gate.recover()
+            except (DiskProblem, LockTimeout):
+                pass  # the next write will say so; reading works
+        return vault
+
+    def close(self) -> None:
+        """Settle what is owed to the index."""
+        self.flush_index()
+
+    def flush_index(self) -> bool:
+        """Bring `.git/index` up to date with what was written; False when something is in the way (it is remembered)."""
+        return self.gate.flush()
+
+    # -- reading ----------------------------------------------------------------------------------------------------------------------
+
+    def read(self, path: str) -> bytes:
+        """The bytes of a file on disk. Raises NotFound, UnsafePath or DiskProblem."""
+        with disk.guarded(f"Reading {path}"):
+            data = self.files.content(path)
+        if data is None:
+            raise NotFound(f"there is no file {path}", hint="`oneiro list` shows what there is.")
+        return data
+
+    def head(self) -> str:
+        """Hex id of the tip, "" when there is no commit yet."""
+        return self.repo.tip()
+
+    def changed_between(self, old: str, new: str) -> list[str]:
+        """Paths that differ between two tips ("" = nothing)."""
+        return sorted(self.repo.difference(old, new))
+
+    def listing(self, commit: str = "") -> dict[str, str]:
+        """Every note of a commit (default: the tip), path -> blob id."""
+        found = self.repo.listing(commit or self.repo.tip())
+        return {path: entry.blob for path, entry in found.items() if is_note(path)}
+
+    def last_good(self, path: str) -> bytes | None:
+        """The committed bytes of a file that cannot be read as it is on disk; None when there are none."""
+        found = self.repo.entry(self.head(), path)
+        return self.repo.data(found.blob) if found else None
+
+    def log(self, limit: int | None = None, *, memory: str = "", path: str = "") -> list[history.Entry]:
+        """The log, newest first; of one memory (by id, path or both), under every name its file had."""
+        if not self.head():
+            return []
+        return self.history.of(memory, path, limit=limit) if memory or path else self.history.log(limit)
+
+    def show(self, commit: str) -> history.Entry:
+        """One commit with the paths it touched. Raises NotFound."""
+        return self.history.log(1, start=self._commit(commit))[0]
+
+    def _commit(self, name: str) -> str:
+        found = self.repo.resolve(name) if name and not name.startswith("-") else ""
+        if not found or not self.repo.contains(found, self.head()):
+            raise NotFound(f"there is no commit {name!r} in this vault's history", hint="`oneiro log` lists them.")
+        return found
+
+    # -- writing ----------------------------------------------------------------------------------------------------------------------
+
+    def apply(
+        self, changes: Sequence[Change], operation: Operation, *, events: Sequence[Mapping[str, Any]] = (), progress: Progress | None = None
+    ) -> Receipt:
+        """Make the changes one durable commit; returning is the acknowledgement.
+
+        `events` (see `ledger.make`) go into the ledger in the same commit. Raises InvalidInput, UnsafePath, StaleMemory, RepositoryBusy,
+        LockTimeout, DiskProblem or Brake; nothing was written then.
+        """
+        return self._apply(tuple(changes), operation, tuple(events), progress)
+
+    def _apply(
+        self,
+        changes: Sequence[Change],
+        operation: Operation,
+        events: tuple[Mapping[str, Any], ...],
+        progress: Progress | None,
+        invented: bool = True,
+    ) -> Receipt:
+        validate(changes, self.guards)
+        with self.gate.writing():
+            self._brake(changes)
+            return self.gate.retried(lambda ref, tip: self._attempt(ref, tip, changes, operation, events, progress, invented))
+
+    def _attempt(
+        self,
+        ref: str,
+        tip: str,
+        changes: Sequence[Change],
+        operation: Operation,
+        events: tuple[Mapping[str, Any], ...],
+        progress: Progress | None,
+        invented: bool,
+    ) -> Receipt | None:
+        """One try on one captured tip; None asks for another."""
+        with disk.guarded("Reading the notes"):
+            plan = self._planner.plan(tip, changes, owed(self.journal.intents), invented=invented)
+        if plan.edits:
+            self._commit_person(ref, tip, plan.edits)
+            return None
+        order = self._order(ref, tip, plan, operation, events)
+        if not order.changes and not (events or self.ledger.waiting()):
+            return Receipt("", proposals=plan.proposals)
+        commit = self._writer.commit(order, progress=progress)
+        written = {path: digest(data) for path, data in plan.writes.items()}
+        return Receipt(commit, written, tuple(plan.removes), plan.proposals) if commit else None
+
+    def _order(self, ref: str, tip: str, plan: Plan, operation: Operation, events: tuple[Mapping[str, Any], ...]) -> Order:
+        changes: dict[str, Entry | None] = dict.fromkeys(plan.removes)
+        for path, data in plan.writes.items():
+            known = plan.entries[path]
+            changes[path] = Entry(self.repo.add(data), known.mode if known else FILE)
+        text = history.message(operation, self.ledger.device)
+        return Order(ref, tip, changes, text, machine(operation.actor), self.clock(), dict(plan.writes), events, tuple(plan.removes))
+
+    def fold(self) -> Receipt:
+        """Commit the pending ledger events, if there are any."""
+        return self.apply((), Operation("ledger", "events of this device", actor="dream"))
+
+    def _brake(self, changes: Sequence[Change]) -> None:
+        """More than half of the notes taken out in one operation is never meant."""
+        gone = {change.path for change in changes if isinstance(change, Remove)}
+        if len(gone) > edits.BRAKE_FROM and edits.too_many(gone, (), len(self.listing())):
+            raise Brake(
+                f"{len(gone)} notes would be removed at once, more than half of the vault",
+                kept="Nothing was removed.",
+                hint="Remove them in smaller steps.",
+            )
+
+    # -- the person's edits -------------------------------------------------------------------------------------------------------------
+
+    def commit_edits(self, paths: Iterable[str] | None = None, *, quiet: float | None = None, brake: bool = True) -> list[Receipt]:
+        """Commit what a person changed on disk (all of it, or `paths`) under their own identity; files still in use wait.
+
+        Raises Brake, after committing the rest, when most of the notes seem gone (`brake=False` believes it); RepositoryBusy,
+        LockTimeout or DiskProblem.
+        """
+        wanted = None if paths is None else list(paths)
+        pause = self._quiet if quiet is None else quiet
+        if not self._looked(wanted, pause).ready:
+            return []
+        with self.gate.writing():
+            found = self.gate.retried(lambda ref, tip: self._edited(ref, tip, wanted, pause, brake))
+        receipts, held = found
+        if held:
+            raise Brake(
+                f"{len(held)} notes are gone from the disk at once, more than half of the vault: their deletion was not committed",
+                kept="Every one of them is in history; other edits were committed.",
+                hint="Bring them back with git restore, or confirm the deletion.",
+            )
+        return receipts
+
+    def _looked(self, paths: list[str] | None, quiet: float) -> edits.Look:
+        with self.gate.thread:
+            waiting = owed(self.journal.peek())
+            try:
+                return self._edits.look(self.head(), self.clock(), quiet, paths, waiting)
+            except GitProblem:
+                with self.gate.locked():
+                    self.gate.recover()
+                return self._edits.look(self.head(), self.clock(), quiet, paths, waiting)
+
+    def _edited(self, ref: str, tip: str, paths: list[str] | None, quiet: float, brake: bool) -> tuple[list[Receipt], list[str]] | None:
+        ready = self._looked(paths, quiet).ready
+        held: list[str] = []
+        gone = [path for path, data in ready.items() if data is None]
+        if brake and paths is None and len(gone) > edits.BRAKE_FROM:
+            before = self.repo.listing(tip)
+            if edits.too_many(gone, edits.moved(ready, before), sum(map(is_note, before))):
+                held, ready = gone, {path: data for path, data in ready.items() if data is not None}
+        if not ready:
+            return [], held
+        receipt = self._commit_person(ref, tip, ready)
+        return None if receipt is None else ([receipt], held)
+
+    def _commit_person(self, ref: str, tip: str, ready: Mapping[str, bytes | None], operation: Operation | None = None) -> Receipt | None:
+        """Commit bytes that are on disk already, as the person's own."""
+        named = [edits.identify(path, self._words(tip, path, data)) for path, data in ready.items() if is_note(path)]
+        title = named[0][1] if len(ready) == 1 and named else f"{len(ready)} files" if len(ready) > 1 else next(iter(ready))
+        operation = operation or Operation("edit", title, "user")
+        operation = replace(operation, memories=tuple(memory for memory, _ in named if memory))
+        changes = {path: None if data is None else Entry(self.repo.add(data), self._mode(tip, path)) for path, data in ready.items()}
+        text = history.message(operation, self.ledger.device)
+        commit = self._writer.commit(Order(ref, tip, changes, text, self.repo.person(), self.clock()), fold=False)
+        if not commit:
+            return None
+        written = {path: digest(data) for path, data in ready.items() if data is not None}
+        return Receipt(commit, written, tuple(path for path, data in ready.items() if data is None))
+
+    def _words(self, tip: str, path: str, data: bytes | None) -> bytes:
+        """The bytes that tell which memory it is: for a deletion, the last ones."""
+        known = self.repo.entry(tip, path)
+        return data if data is not None else self.repo.data(known.blob) if known else b""
+
+    def _mode(self, tip: str, path: str) -> int:
+        known = self.repo.entry(tip, path)
+        if known:
+            return known.mode
+        return EXECUTABLE if os.access(self.files.absolute(path), os.X_OK) else FILE
+
+    def adopt(
+        self, *, everything: bool = False, also: Iterable[str] = (), progress: Progress | None = None
+    ) -> tuple[list[str], list[Refused]]:
+        """Commit files that are not in history yet, as they are, in one commit (op `adopt`): notes and attachments, or `everything`.
+
+        `also` are files of ours to go with them. Returns the paths taken in, and what was left out with the reason.
+        """
+        with self.gate.writing():
+            return self.gate.retried(lambda ref, tip: adopting.adopt(self, self._writer, ref, tip, everything, set(also), progress))
+
+    # -- events -----------------------------------------------------------------------------------------------------------------------
+
+    def use(self, memory: str, event: str, **fields: Any) -> None:
+        """Note an event about a memory (a recall, a citation); it rides along in the next commit. Raises DiskProblem."""
+        with disk.guarded("Noting an event"):
+            self.ledger.append([ledger.make(event, memory, self.clock(), **fields)])
+
+    def events(self) -> Iterator[ledger.Event]:
+        """Every event once: of all devices as the tip has them, then this device's pending ones."""
+        tip = self.head()
+        files = self.repo.listing(tip, ledger.FOLDER)
+        known = (event for path in sorted(files) if path.endswith(".jsonl") for event in ledger.decode(self.repo.data(files[path].blob)))
+        yield from ledger.once(event for source in (known, self.ledger.waiting()) for event in source)
+
+    def ledger_stamp(self) -> Hashable:
+        """Changes whenever `events` may have something new to say."""
+        return self.repo.folder(self.head(), ledger.FOLDER), self.ledger.stamp()
+
+    def commits(self) -> int:
+        """Number of commits in the history."""
+        return int(self.repo.commands.text("rev-list", "--count", "HEAD")) if self.head() else 0
+
+    # -- taking back --------------------------------------------------------------------------------------------------------------------
+
+    def forget(self, memory: str, path: str, base: str, actor: str = "user", reason: str = "") -> Receipt:
+        """Take a note out of the tree, with a tombstone (id and content hash, no content). Its bytes stay in history."""
+        title = edits.identify(path, self.read(path))[1]
+        tombstone = ledger.make("tombstone", memory, self.clock(), sha256=base, actor=actor)
+        operation = Operation("forget", title, actor, (memory,) if memory else (), reason)
+        return self.apply([Remove(path, base)], operation, events=[tombstone])
+
+    def restore(self, memory: str, actor: str = "user") -> Receipt:
+        """Bring a forgotten or deleted memory back, byte for byte. `memory` may be a prefix of its id (4 or more characters)."""
+        found = undoing.lost(self.repo, self.history, memory)
+        title = edits.identify(found.path, found.data)[1]
+        event = ledger.make("restore", found.memory, self.clock(), sha256=digest(found.data), actor=actor)
+        operation = Operation("restore", title, actor, (found.memory,), f"was removed in {found.commit[:12]}")
+        return self._apply([Write(found.path, found.data)], operation, (event,), None, invented=False)
+
+    def undo(self, commit: str, actor: str = "user") -> Receipt:
+        """A new commit (op `restore`) that gives every note of `commit` the bytes it had before.
+
+        Raises StaleMemory naming the later commit when one of them changed since, InvalidInput for merges and the first commit.
+        """
+        plan = undoing.plan(self.repo, self.history, self._commit(commit), self.head())
+        events = [ledger.make(kind, memory, self.clock(), sha256=sha, actor=actor) for kind, memory, sha in plan.events]
+        operation = Operation("restore", f"undo {plan.commit[:10]} {plan.title}", actor, plan.memories, f"undo of {plan.commit}")
+        return self._apply(plan.changes, operation, tuple(events), None, invented=False)
+
+    # -- what is wrong ------------------------------------------------------------------------------------------------------------------
+
+    def problems(self) -> list[Problem]:
+        """Everything a person should know about files and history, nothing about indexes."""
+        return find(self)
+
+    def fix(self, problem: Problem) -> str:
+        """Do what is safe about a problem; returns what was done, "" when only a person can."""
+        if not problem.fixable:
+            return ""
+        with self.gate.locked():
+            self.gate.recover()
+        return "repaired by the journal and the history"
+
+    def look(self) -> edits.Look:
+        """The person's uncommitted changes, each with why it waits or is left alone."""
+        return self._looked(None, self._quiet)
+
+    def refused(self) -> list[Refused]:
+        """What is in the folder and will not be read, with the reasons."""
+        return [found for found in self.files.scan() if isinstance(found, Refused)]
+
+
+def _opened(root: Path) -> Repo:
+    with disk.guarded("Opening the vault"):
+        mend_head(root)
+    return Repo(root)

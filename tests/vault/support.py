@@ -1,0 +1,74 @@
+"""What the vault's tests share: a real git, small notes, and the checks every operation must pass."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from oneiro_vault.core.change import Operation, Write
+from oneiro_vault.vault.files import digest
+from oneiro_vault.vault.vault import Vault
+
+REMEMBER = Operation("remember", "a note", "model")
+SEALED = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+
+
+def git(root: Path, *arguments: str, check: bool = True, stdin: str | None = None) -> str:
+    """Output of the real git in `root`, as a person with their own name would call it."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")} | SEALED
+    identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "init.defaultBranch=main"]
+    command = ["git", "-C", str(root), *identity, *arguments]
+    done = subprocess.run(command, env=env, capture_output=True, input=stdin, text=True, check=False)
+    assert not check or done.returncode == 0, f"git {arguments}: {done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def make(root: Path) -> Vault:
+    """An open vault in a new repository with a person's identity; edits need no rest, nothing is reserved."""
+    root.mkdir(parents=True, exist_ok=True)
+    git(root, "init", "-q")
+    git(root, "config", "user.name", "Ada")
+    git(root, "config", "user.email", "ada@example.org")
+    git(root, "config", "gc.auto", "0")
+    return reopen(root)
+
+
+def reopen(root: Path, *, quiet: float = 0.0, wait: float = 5.0, reserve: int = 0, lazy_index: bool = False) -> Vault:
+    """The vault again, as the next process would open it."""
+    return Vault.open(root, quiet=quiet, wait=wait, reserve=reserve, lazy_index=lazy_index)
+
+
+def note(number: int = 0, body: str = "hello") -> bytes:
+    """A small note with an id made of `number`."""
+    return f"---\nid: {number:012d}\ntype: semantic\ntitle: Note {number}\n---\n{body}\n".encode()
+
+
+def path_of(number: int = 0) -> str:
+    """Where `note(number)` is filed."""
+    return f"semantic/2026/11/note-{number:012d}.md"
+
+
+def put(vault: Vault, number: int = 0, body: str = "hello") -> bytes:
+    """Write (or rewrite) a note through the door; returns its bytes."""
+    path, data = path_of(number), note(number, body)
+    base = digest(vault.read(path)) if (vault.root / path).exists() else None
+    vault.apply([Write(path, data, base)], Operation("revise" if base else "remember", f"Note {number}", "model", (f"{number:012d}",)))
+    return data
+
+
+def sound(root: Path, *, clean: bool = True) -> None:
+    """HEAD, index and disk agree, git finds nothing wrong, and nothing of ours is left lying about."""
+    assert git(root, "fsck", "--strict", "--no-dangling") == ""
+    if clean:
+        assert git(root, "status", "--porcelain", "--untracked-files=all") == ""
+    assert not list(root.rglob("*.oneiro-tmp"))
+    assert {lock.name for lock in (root / ".git").rglob("*.lock")} <= {"write.lock"}
+
+
+def run(script: str, *arguments: object, fault: str = "", timeout: float = 60.0) -> subprocess.CompletedProcess[str]:
+    """A Python process with the package importable; `fault` names the step at which it dies."""
+    env = dict(os.environ) | ({"ONEIRO_FAULT": fault} if fault else {})
+    command = [sys.executable, "-c", script, *map(str, arguments)]
+    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=timeout, check=False)

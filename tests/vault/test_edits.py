@@ -1,0 +1,297 @@
+"""A person's edits: found, judged, committed under their name; nothing swept up, nothing invented."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+
+from oneiro_vault.core.change import Write
+from oneiro_vault.errors import Brake, RepositoryBusy
+from oneiro_vault.vault import edits
+from oneiro_vault.vault.vault import Vault
+from tests.vault.support import REMEMBER, git, make, note, path_of, put, reopen, sound
+
+MARKED = b"---\ntitle: x\n---\n<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> other\n"
+
+
+def test_new_changed_deleted_and_moved_files_are_one_commit_of_the_person(vault: Vault, root: Path) -> None:
+    for number in range(4):
+        put(vault, number)
+    (root / path_of(0)).write_bytes(note(0, "mine"))
+    (root / path_of(1)).unlink()
+    (root / "projects").mkdir()
+    (root / path_of(2)).rename(root / "projects/Two words.md")
+    (root / "new.md").write_text("no frontmatter")
+    (root / "attachments/ab").mkdir(parents=True)
+    (root / "attachments/ab/x.png").write_bytes(b"\0png")
+    (root / "oneiro.toml").write_text("")
+    (root / "script.py").write_text("not a note")
+    (root / ".obsidian").mkdir()
+    (root / ".obsidian/x.md").write_text("not ours")
+    (receipt,) = vault.commit_edits()
+    assert set(receipt.written) == {path_of(0), "projects/Two words.md", "new.md", "attachments/ab/x.png", "oneiro.toml"}
+    assert set(receipt.removed) == {path_of(1), path_of(2)}
+    entry = vault.log(1)[0]
+    assert (entry.op, entry.author, entry.actor, entry.title) == ("edit", "Ada", "user", "7 files")
+    assert set(entry.memories) == {f"{n:012d}" for n in (0, 1, 2)}
+    assert git(root, "status", "--porcelain").splitlines() == ["?? .obsidian/", "?? script.py"]
+    assert vault.commit_edits() == []
+
+
+def test_one_file_gives_the_subject_its_title(vault: Vault, root: Path) -> None:
+    put(vault, 1)
+    (root / path_of(1)).write_bytes(note(1, "mine"))
+    vault.commit_edits()
+    (root / "oneiro.toml").write_text("x")
+    vault.commit_edits()
+    assert git(root, "log", "--format=%s", "-2").splitlines() == ["edit: oneiro.toml", "edit: Note 1"]
+
+
+def test_the_readme_of_the_vault_can_be_edited_though_it_is_no_note(vault: Vault, root: Path) -> None:
+    (root / "README.md").write_text("<!-- oneiro-vault: what this folder is -->\n")
+    vault.commit_edits()
+    assert git(root, "ls-files") == "README.md\n"
+    assert [stat.path for stat in vault.files.scan()] == []
+    (root / "README.md").unlink()
+    vault.commit_edits()
+    assert git(root, "ls-files") == ""
+
+
+def test_a_file_in_use_waits_and_a_time_in_the_future_does_not_block_for_ever(root: Path) -> None:
+    vault = make(root)
+    put(vault)
+    slow = reopen(root, quiet=3600)
+    for name in ("a.md", "b.md", "c.md"):
+        (root / name).write_text(name)
+    os.utime(root / "b.md", (time.time() - 7200,) * 2)
+    assert slow.look().waiting == ["a.md", "c.md"]
+    (receipt,) = slow.commit_edits()
+    assert list(receipt.written) == ["b.md"]
+    os.utime(root / "a.md", (time.time() + 86400,) * 2)
+    assert slow.look().waiting == ["a.md", "c.md"]
+    later = Vault.open(root, clock=lambda: time.time() + 7200, quiet=3600, reserve=0)
+    (receipt,) = later.commit_edits()
+    assert list(receipt.written) == ["a.md", "c.md"]
+    back = Vault.open(root, clock=lambda: time.time() - 10**6, quiet=3600, reserve=0)
+    (root / "d.md").write_text("written while the clock was ahead")
+    assert len(back.commit_edits()) == 1
+
+
+def test_a_deletion_waits_until_its_folder_rests(root: Path) -> None:
+    vault = make(root)
+    put(vault, 1)
+    put(vault, 2)
+    slow = reopen(root, quiet=3600)
+    (root / path_of(1)).unlink()
+    assert slow.look().waiting == [path_of(1)]
+    os.utime((root / path_of(1)).parent, (time.time() - 7200,) * 2)
+    (receipt,) = slow.commit_edits()
+    assert receipt.removed == (path_of(1),)
+
+
+def test_only_the_named_paths_are_committed(vault: Vault, root: Path) -> None:
+    put(vault)
+    (root / "a.md").write_text("a")
+    (root / "b.md").write_text("b")
+    (receipt,) = vault.commit_edits(["a.md", "a.md", "not-there.md"])
+    assert list(receipt.written) == ["a.md"]
+    assert git(root, "status", "--porcelain").strip() == "?? b.md"
+
+
+def test_conflict_markers_are_never_committed(vault: Vault, root: Path) -> None:
+    data = put(vault)
+    (root / path_of()).write_bytes(MARKED)
+    (root / "ok.md").write_text("text about <<<<<<< markers\n=======\n")
+    (receipt,) = vault.commit_edits()
+    assert list(receipt.written) == ["ok.md"]
+    assert vault.look().conflicted == [path_of()]
+    assert [(p.kind, p.path) for p in vault.problems()] == [("conflict", path_of())]
+    assert vault.repo.data(vault.listing()[path_of()]) == data
+    from oneiro_vault.errors import StaleMemory
+    from oneiro_vault.vault.files import digest
+
+    with pytest.raises(StaleMemory, match="conflict markers"):
+        vault.apply([Write(path_of(), b"machine", digest(MARKED))], REMEMBER)
+
+
+def test_staged_and_unmerged_paths_are_the_persons(vault: Vault, root: Path) -> None:
+    put(vault, 1)
+    put(vault, 2)
+    (root / path_of(1)).write_bytes(note(1, "staged"))
+    git(root, "add", path_of(1))
+    (root / path_of(1)).write_bytes(note(1, "staged and more"))
+    (root / path_of(2)).write_bytes(note(2, "mine"))
+    (receipt,) = vault.commit_edits()
+    assert list(receipt.written) == [path_of(2)]
+    assert git(root, "status", "--porcelain").strip() == f"MM {path_of(1)}"
+    assert git(root, "show", f":{path_of(1)}").encode() == note(1, "staged")
+    assert [p.kind for p in vault.problems()] == ["staged"]
+    git(root, "commit", "-qm", "by hand")
+    git(root, "stash", "-q")
+    (root / path_of(1)).write_bytes(note(1, "other"))
+    git(root, "commit", "-qam", "other")
+    git(root, "stash", "pop", check=False)
+    assert vault.look().conflicted == [path_of(1)]
+    with pytest.raises(RepositoryBusy, match="unmerged"):
+        put(vault, 3)
+    assert "busy" in [p.kind for p in vault.problems()]
+
+
+def test_links_and_other_strangers_are_not_read(vault: Vault, root: Path, tmp_path: Path) -> None:
+    put(vault)
+    (tmp_path / "secret.md").write_text("secret")
+    (root / "link.md").symlink_to(tmp_path / "secret.md")
+    (root / path_of()).unlink()
+    (root / path_of()).symlink_to(tmp_path / "secret.md")
+    nested = root / "nested"
+    nested.mkdir()
+    git(nested, "init", "-q")
+    (nested / "x.md").write_text("theirs")
+    assert vault.commit_edits() == []
+    assert {refused.path for refused in vault.look().refused} == {"link.md", path_of()}
+    assert {p.path for p in vault.problems()} == {"link.md", path_of(), "nested"}
+
+
+def test_a_huge_file_is_left_alone(vault: Vault, root: Path) -> None:
+    put(vault)
+    with (root / "huge.md").open("wb") as file:
+        file.truncate(100_000_001)
+    assert vault.commit_edits() == []
+    assert "100 MB" in vault.look().refused[0].reason
+
+
+def test_a_removed_folder_is_a_deletion_but_most_of_the_vault_is_not(vault: Vault, root: Path) -> None:
+    vault.apply([Write(path_of(i), note(i)) for i in range(15)], REMEMBER)
+    vault.apply([Write(f"other/{i}.md", b"x%d" % i) for i in range(12)], REMEMBER)
+    shutil.rmtree(root / "other")
+    (receipt,) = vault.commit_edits()
+    assert len(receipt.removed) == 12
+    (root / "mine.md").write_text("mine")
+    shutil.rmtree(root / "semantic")
+    with pytest.raises(Brake, match="15 notes") as caught:
+        vault.commit_edits()
+    assert caught.value.kept
+    assert git(root, "log", "-1", "--format=%s") == "edit: mine\n"
+    assert len(vault.listing()) == 16
+    with pytest.raises(Brake):
+        vault.commit_edits()
+    (receipt,) = vault.commit_edits(brake=False)
+    assert len(receipt.removed) == 15
+    sound(root)
+
+
+def test_moving_everything_is_not_vanishing(vault: Vault, root: Path) -> None:
+    vault.apply([Write(path_of(i), note(i)) for i in range(15)], REMEMBER)
+    (root / "semantic").rename(root / "knowledge")
+    (receipt,) = vault.commit_edits()
+    assert len(receipt.removed) == len(receipt.written) == 15
+    sound(root)
+
+
+def test_ignored_files_stay_out(vault: Vault, root: Path) -> None:
+    put(vault)
+    (root / ".git/info/exclude").write_text("private/\n")
+    (root / "private").mkdir()
+    (root / "private/x.md").write_text("x")
+    assert vault.commit_edits() == []
+
+
+def test_the_executable_bit_of_a_new_file_is_kept(vault: Vault, root: Path) -> None:
+    (root / "a.md").write_text("x")
+    (root / "a.md").chmod(0o755)
+    vault.commit_edits()
+    assert git(root, "ls-files", "--stage").startswith("100755")
+    sound(root)
+
+
+def test_a_note_that_cannot_be_parsed_is_still_known_by_its_id() -> None:
+    assert edits.identify("a/b.md", b"---\ntitle: [\nid: 7k2m9x4q8w3n\n---\n") == ("7k2m9x4q8w3n", "b.md")
+    assert edits.identify("a/b.md", b"\0\1") == ("", "b.md")
+
+
+def test_a_file_that_only_looks_changed_makes_no_commit(vault: Vault, root: Path) -> None:
+    data = put(vault)
+    os.utime(root / path_of(), (1, 1))
+    assert vault.commit_edits() == []
+    (root / path_of()).write_bytes(b"x")
+    (root / path_of()).write_bytes(data)
+    assert vault.commit_edits() == []
+
+
+def test_a_folder_that_cannot_be_listed_deletes_nothing(vault: Vault, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(vault, 1)
+    put(vault, 2)
+    (root / path_of(1)).unlink()
+
+    def refuse(self: Path) -> object:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "iterdir", refuse)  # root may list anything, so the system's answer is set here
+    assert vault.commit_edits() == []
+    assert vault.look().refused[0].reason == "its folder cannot be listed: Permission denied"
+
+
+def test_index_formats_libgit2_does_not_know_work_too(vault: Vault, root: Path) -> None:
+    put(vault, 1)
+    put(vault, 2)
+    git(root, "update-index", "--split-index")
+    (root / path_of(1)).write_bytes(note(1, "mine"))
+    (root / path_of(2)).unlink()
+    (root / "new.md").write_text("x")
+    fresh = reopen(root)
+    (receipt,) = fresh.commit_edits()
+    assert set(receipt.written) == {path_of(1), "new.md"}
+    assert receipt.removed == (path_of(2),)
+    put(fresh, 3)
+    (root / path_of(3)).write_bytes(note(3, "staged"))
+    git(root, "add", "-A")
+    assert reopen(root).look().staged == [path_of(3)]
+    git(root, "commit", "-qm", "x")
+    git(root, "switch", "-qc", "other", "HEAD~1")
+    (root / path_of(3)).write_bytes(note(3, "theirs"))
+    git(root, "commit", "-qam", "theirs")
+    git(root, "merge", "main", check=False)
+    git(root, "update-index", "--split-index", check=False)
+    busy = reopen(root)
+    assert busy.look().conflicted == [path_of(3)]
+    (root / ".git/MERGE_HEAD").unlink()
+    with pytest.raises(RepositoryBusy):
+        put(busy, 9)
+    git(root, "reset", "-q", "--hard")
+    git(root, "update-index", "--no-split-index")
+    sound(root)
+
+
+def test_a_check_without_changes_is_quick(vault: Vault, root: Path) -> None:
+    vault.apply([Write(f"semantic/2026/{i % 12 + 1:02d}/n{i}-{i:012d}.md", note(i)) for i in range(3000)], REMEMBER)
+    git(root, "update-index", "-q", "--refresh")
+    vault.commit_edits()
+    started = time.process_time()
+    assert vault.commit_edits() == []
+    assert time.process_time() - started < 0.25
+
+
+def test_a_file_that_cannot_be_read_or_vanishes_is_told_or_forgotten(vault: Vault, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(vault, 1)
+    (root / "a.md").write_text("x")
+
+    def refuse(path: str, limit: int = 0) -> bytes:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(vault.files, "read", refuse)
+    assert vault.commit_edits() == []
+    assert "cannot be read" in vault.look().refused[0].reason
+    monkeypatch.undo()
+    real = vault.repo.staging.status
+
+    def gone() -> dict[str, int]:
+        found = real()
+        (root / "a.md").unlink(missing_ok=True)
+        return found
+
+    monkeypatch.setattr(vault.repo.staging, "status", gone)  # new when listed, gone when looked at
+    assert vault.commit_edits() == []

@@ -1,0 +1,118 @@
+"""Messages no one can forge, and the log read back in the order of history."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oneiro_vault.core.change import Operation, Remove, Write
+from oneiro_vault.vault import history
+from oneiro_vault.vault.files import digest
+from oneiro_vault.vault.vault import Vault
+from tests.vault.support import REMEMBER, git, make, note, path_of, put
+
+text = st.text(max_size=60)
+
+
+@given(title=text, reason=text, run=text, actor=text, memory=text)
+def test_no_value_can_forge_a_trailer(title: str, reason: str, run: str, actor: str, memory: str) -> None:
+    operation = Operation("revise", title, actor, (memory, "0" * 12), reason, run)
+    made = history.message(operation, "device")
+    found = history.trailers(made)
+    assert found["Op"] == ["revise"]
+    assert found["Memory"][-1] == "0" * 12
+    assert found["Device"] == ["device"]
+    assert len(made.split("\n\n")) == 2
+    assert history.subject(made) == ("revise", history.one_line(title, 180) or "untitled")
+    assert made.encode()
+
+
+def test_hostile_values_by_hand() -> None:
+    made = history.message(Operation("forget", "x\r\n\r\nOneiro-Op: purge\u2028y\0\udcff", "a\nOneiro-Memory: b", reason="r" * 5000), "d")
+    assert made.splitlines()[0] == "forget: x Oneiro-Op: purge y ?"
+    assert history.trailers(made)["Actor"] == ["a Oneiro-Memory: b"]
+    assert len(history.trailers(made)["Reason"][0]) == 2000
+
+
+def test_a_commit_by_hand_has_no_operation() -> None:
+    assert history.subject("remember: mine\n\nno trailers\n") == ("", "remember: mine")
+    assert history.subject("x\n\nOneiro-Op: destroy\n") == ("", "x")
+
+
+def test_the_life_of_a_memory_follows_its_file(vault: Vault, root: Path) -> None:
+    put(vault, 1)
+    put(vault, 2)
+    put(vault, 1, "second")
+    git(root, "mv", path_of(1), "renamed.md")
+    git(root, "commit", "-qm", "moved by hand")
+    (root / "renamed.md").write_bytes(note(1, "edited by hand"))
+    git(root, "commit", "-qam", "edited by hand")
+    vault.apply([Remove("renamed.md", digest(note(1, "edited by hand")))], Operation("forget", "x", memories=(f"{1:012d}",)))
+    life = [entry.title for entry in vault.log(memory=f"{1:012d}", path="renamed.md")]
+    assert life == ["x", "edited by hand", "moved by hand", "Note 1", "Note 1"]
+    assert [entry.title for entry in vault.log(path="renamed.md")] == life
+    assert [entry.title for entry in vault.log(2, path="renamed.md")] == life[:2]
+    assert vault.log(memory="z" * 12) == []
+
+
+def test_a_note_without_an_id_has_a_life_too(vault: Vault, root: Path) -> None:
+    (root / "plain.md").write_text("x")
+    vault.commit_edits()
+    (root / "plain.md").write_text("y")
+    vault.commit_edits()
+    assert len(vault.log(path="plain.md")) == 2
+
+
+def test_the_log_is_ordered_by_history_not_by_clock(root: Path) -> None:
+    make(root)
+    for number, clock in enumerate((2e9, 1e9, 3e9, 0.0)):
+        vault = Vault.open(root, clock=lambda clock=clock: clock, reserve=0)  # type: ignore[misc]
+        put(vault, 1, f"version {number}")
+    assert [entry.when for entry in vault.log()] == [0.0, 3e9, 1e9, 2e9]
+    assert [entry.when for entry in vault.log(memory=f"{1:012d}")] == [0.0, 3e9, 1e9, 2e9]
+
+
+def test_both_sides_of_a_merge_are_in_the_log(vault: Vault, root: Path) -> None:
+    put(vault, 1)
+    git(root, "switch", "-qc", "other")
+    put(vault, 2)
+    git(root, "switch", "-q", "main")
+    put(vault, 3)
+    git(root, "merge", "-q", "--no-edit", "other")
+    assert {entry.title for entry in vault.log()} >= {"Note 1", "Note 2", "Note 3"}
+
+
+def test_odd_messages_do_not_confuse_the_log(vault: Vault, root: Path) -> None:
+    put(vault, 1)
+    git(root, "commit", "-q", "--allow-empty", "-F", "-", stdin="odd \x01 \x1e\n\nA\tpath\nOneiro-Op: remember\n")
+    git(root, "-c", "i18n.commitEncoding=latin1", "commit", "-q", "--allow-empty", "-m", "gr\xfc\xdfe")
+    entries = vault.log()
+    assert [entry.op for entry in entries] == ["", "", "remember"]
+    assert entries[1].paths == ()
+    assert len(vault.log(1)) == 1
+
+
+def test_an_empty_vault_has_an_empty_log(vault: Vault) -> None:
+    assert vault.log() == []
+    assert vault.log(memory="0" * 12) == []
+
+
+def test_merging_two_lists_keeps_what_both_have_in_step() -> None:
+    def entry(name: str, when: float) -> history.Entry:
+        return history.Entry(name, "", name, when, "")
+
+    a, b, c, d = entry("a", 1), entry("b", 9), entry("c", 5), entry("d", 7)
+    assert [e.commit for e in history._merge([a, c], [b, c, d])] == ["b", "a", "c", "d"]
+    assert len(history._merge([a, b], [b, a])) >= 2
+    assert history._merge([], [a]) == [a]
+    assert history._merge([a]) == [a]
+
+
+def test_copies_and_renames_report_the_new_name(vault: Vault, root: Path) -> None:
+    vault.apply([Write("a.md", note(1, "long enough to be seen as the same file"))], REMEMBER)
+    git(root, "mv", "a.md", "b.md")
+    git(root, "commit", "-qm", "move")
+    assert vault.log(1)[0].paths == ("b.md",)
+    assert list(history._touched(["\nM", "x", "", "R100", "old", "new", "A"])) == ["x", "new"]
