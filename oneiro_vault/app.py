@@ -6,6 +6,7 @@ import inspect
 import os
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -123,7 +124,8 @@ class App:
         if self._background is not None:
             self._background.stop()
         if not self.house.owner:
-            self.house.commit_edits()
+            with suppress(OneiroError):  # resting edits are a courtesy: `doctor` says what is in their way
+                self.house.commit_edits()
         self.house.vault.close()
         self.house.index.close()
         self.house.embedder.close()

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("oneiro.background")
 LEDGER_EVERY = 3600.0
 """Seconds after which pending ledger events get a commit of their own when nothing else took them along."""
+AGAIN = 3.0
+"""Seconds after which edits that could not be committed (a rebase was under way) are tried again."""
 RETRY = 30.0
 """Seconds to rest after a background step failed: a full disk is not helped by asking it again at once."""
 
@@ -65,22 +67,34 @@ class Background:
 
     def _follow(self) -> None:
         house, every = self.house, self.house.settings["watch.reconcile"]
-        rest = max(0.2, min(1.0, house.settings["edits.quiet"] / 2))
-        reconciled = float("-inf")
+        pause = max(0.2, min(5.0, house.settings["edits.quiet"] / 4))
+        reconcile_at = edits_at = float("-inf")
         while not self._stop.is_set():
-            due = house.backlog or time.monotonic() - reconciled >= every
+            now = time.monotonic()
             self._following.set()
-            if due:
+            if house.backlog or now >= reconcile_at:
                 self._guarded("reconcile", house.reconcile)
-                reconciled = time.monotonic()
+                reconcile_at, house.edited = now + every, True
             else:
                 self._guarded("follow", house.converge)
-            self._guarded("edits", house.commit_edits)
+            if house.edited and now >= edits_at:
+                edits_at = now + (pause if self._guarded("edits", self._commit_edits) else AGAIN)
             self._guarded("ledger", self._fold)
             self._following.clear()
             self._embed.set()
-            house.wake.wait(rest)
+            house.wake.wait(min(1.0, pause))
             house.wake.clear()
+
+    def _commit_edits(self) -> None:
+        """Commit what rests; look again only while something is still too fresh or a watcher saw more."""
+        self.house.edited = False
+        try:
+            self.house.commit_edits()
+        except OneiroError:
+            self.house.edited = True
+            raise
+        look = self.house.vault.look()
+        self.house.edited = self.house.edited or bool(look.ready or look.waiting)
 
     def _fold(self) -> None:
         self.house.vault.flush_index()

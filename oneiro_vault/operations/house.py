@@ -50,6 +50,7 @@ class House:
     wake: threading.Event = field(default_factory=threading.Event)
     listeners: list[Callable[[str], None]] = field(default_factory=list)
     watching: str = ""
+    edited: bool = True
     weights: Weights = field(default_factory=Weights)
     _indexed_head: str = ""
     _backlog: bool = False
@@ -129,6 +130,7 @@ class House:
         """A watcher saw these paths change."""
         with self._lock:
             self.dirty.update(paths)
+        self.edited = True
         self.wake.set()
 
     def owe(self) -> None:
