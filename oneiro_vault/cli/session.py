@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from oneiro_vault.app import App
 
 Progress = Callable[[str, int, int], None]
+ROOM = 1 << 20
+"""Bytes below which a disk counts as full: an owner could not even begin its log."""
 
 
 class VaultSession:
@@ -39,7 +41,7 @@ class VaultSession:
                     owner = self._find()
                     app = None if owner else self._open_here(end)
                 except DiskProblem:
-                    if op not in protocol.READS or os.access(places.git_dir(str(self.root)), os.W_OK):
+                    if op not in protocol.READS or _has_room(places.git_dir(str(self.root))):
                         raise
                     return self._reading().call(op, dict(params), progress or bar)
                 if app is not None:
@@ -109,6 +111,12 @@ class VaultSession:
                 app.close()
             finally:
                 lock.release()
+
+
+def _has_room(folder: str) -> bool:
+    """Can something be written there? Then it is the index folder that cannot be used, and a person should hear of it."""
+    found = os.statvfs(folder)
+    return os.access(folder, os.W_OK) and found.f_bavail * found.f_frsize > ROOM
 
 
 class HomeSession:

@@ -128,16 +128,19 @@ def marker(index: Path) -> Iterator[Path]:
         if not index.is_dir():
             index.mkdir(parents=True, mode=0o700)
         path.unlink(missing_ok=True)
-        file = path.open("x")
+        file = path.open("xb", buffering=0)
+        try:
+            file.write(b"%d\n" % os.getpid())
+        except OSError:
+            file.close()
+            raise
     except OSError as error:
         raise DiskProblem(
             f"the index folder {index} cannot be used: {error.strerror}",
             kept="The notes are untouched.",
-            hint="Make it writable, or choose another with the setting index.dir.",
+            hint="Make room on its disk or make it writable, or choose another with the setting index.dir.",
         ) from error
     with file:
-        file.write(f"{os.getpid()}\n")
-        file.flush()
         try:
             yield path
         finally:

@@ -112,6 +112,7 @@ class Background:
             self._embedding.set()
             ok = self._guarded("embed", lambda: self.house.index.embed(stop=self._stop.is_set))
             self._embedding.clear()
+            self.house.stalled = not ok
             if not ok:
                 self._stop.wait(RETRY)
 

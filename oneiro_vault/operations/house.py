@@ -37,7 +37,9 @@ def quiet(_stage: str, _done: int, _total: int) -> None:
 
 @dataclass
 class House:
-    """An open vault with its indexes. `dirty` collects paths a watcher has seen change; `wake` starts background work."""
+    """An open vault with its indexes. `dirty` collects paths a watcher has seen change; `wake` starts background work;
+    `stalled`: the last attempt to embed failed, so nobody should wait for vectors.
+    """
 
     root: Path
     settings: Settings
@@ -50,6 +52,7 @@ class House:
     wake: threading.Event = field(default_factory=threading.Event)
     listeners: list[Callable[[str], None]] = field(default_factory=list)
     watching: str = ""
+    stalled: bool = False
     edited: bool = True
     weights: Weights = field(default_factory=Weights)
     _indexed_head: str = ""
@@ -176,13 +179,13 @@ class House:
 
     def _settle_vectors(self, progress: Progress) -> None:
         """Let what was just remembered be found by meaning: without an owner embed it now, with one wait a little."""
-        self.index.open_vectors()
+        ready = self.index.open_vectors()
         if not self.owner:
             self.index.embed(progress)
-        elif 0 < self.index.pending()[0] <= SOON:
+        elif ready and not self.stalled and 0 < self.index.pending()[0] <= SOON:
             self.wake.set()
             end = time.monotonic() + PATIENCE
-            while self.index.pending()[0] and time.monotonic() < end:
+            while self.index.pending()[0] and not self.stalled and time.monotonic() < end:
                 time.sleep(0.02)
 
     def _warm(self) -> None:

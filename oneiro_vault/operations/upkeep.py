@@ -53,7 +53,8 @@ def _on_disk(house: House, progress: Progress) -> dict[str, str]:
 
 
 def _vault_problem(found: VaultProblem) -> dict[str, Any]:
-    return _problem(found.kind, "warning", f"{found.path}: {found.message}" if found.path else found.message, found.hint, found.fixable)
+    text = found.message if found.message.startswith(found.path) else f"{found.path}: {found.message}"
+    return _problem(found.kind, "warning", text, found.hint, found.fixable)
 
 
 def _index_problem(found: IndexProblem) -> dict[str, Any]:

@@ -1,0 +1,47 @@
+"""From chunks that are near to notes that are near."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from oneiro_vault.index.base import Hit
+
+
+def pairs(db: sqlite3.Connection, keys: Collection[int]) -> list[tuple[str, int, str]]:
+    """(text hash, note, kind) of every chunk of these notes."""
+    query = "SELECT hash, note, kind FROM chunks WHERE note IN (SELECT value FROM json_each(?))"
+    return db.execute(query, (json.dumps(list(keys)),)).fetchall()
+
+
+def of_hashes(db: sqlite3.Connection, near: Mapping[str, float], allowed: Collection[int] | None) -> list[Hit]:
+    """The notes that hold these texts; a text no note holds any more is nobody's."""
+    query = "SELECT hash, note, kind FROM chunks WHERE hash IN (SELECT value FROM json_each(?))"
+    found = db.execute(query, (json.dumps(list(near)),))
+    return best((pair for pair in found if allowed is None or pair[1] in allowed), near)
+
+
+def best(found: Iterable[tuple[str, int, str]], cosines: Mapping[str, float]) -> list[Hit]:
+    """The nearest chunk per note and kind, nearest first."""
+    kept: dict[tuple[int, str], Hit] = {}
+    for name, key, kind in found:
+        cosine = cosines.get(name)
+        if cosine is None:
+            continue
+        hit = Hit(key, cosine, name, "context" if kind == "context" else "own")
+        held = kept.get((key, hit.kind))
+        if held is None or (cosine, held.hash) > (held.cosine, name):
+            kept[key, hit.kind] = hit
+    return sorted(kept.values(), key=lambda hit: (-hit.cosine, hit.key, hit.kind))
+
+
+def first(hits: Sequence[Hit], limit: int) -> list[Hit]:
+    """The first `limit` of each kind."""
+    left = {"own": limit, "context": limit}
+    found = []
+    for hit in hits:
+        if left[hit.kind] > 0:
+            left[hit.kind] -= 1
+            found.append(hit)
+    return found

@@ -1,0 +1,341 @@
+"""Bring the index in line with the disk: two lists of files, their difference, and the difference applied in batches.
+
+A batch is one transaction, so a process that is killed half-way continues where it was. A file is read only if its stat differs from the
+one it was indexed with. Nothing counts as deleted unless the source says so, and when most notes vanish at once nothing is removed until
+a second look, `CONFIRM` seconds later, finds the same or the caller insists.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from oneiro_vault.core.listing import Refused, Source, Stat, below, blob_id
+from oneiro_vault.errors import InvalidInput, UnreadableNote
+from oneiro_vault.index import notes, schema, shape
+from oneiro_vault.index.base import Progress, Refreshed
+
+CONFIRM: Final = 60.0
+"""Seconds after which a second full reconcile may do what the brake held back."""
+LARGEST: Final = 64_000_000
+"""Bytes above which a file is not even hashed."""
+
+_FEW: Final = 10
+"""So many notes may always vanish."""
+_RACY: Final = 2_000_000_000
+"""A file changed within so many ns of being read may change again without a new stat (FAT counts in 2 s)."""
+_BATCH: Final = 500
+_BATCH_BYTES: Final = 8_000_000
+_BULK: Final = 2_000
+_AT_ONCE: Final = 400
+"""So many changed notes are also taken apart (chunks, links, contexts) before a refresh returns; more wait for `shape.settle`."""
+
+
+@dataclass
+class _Look:
+    """What is on disk: all of it, or what `within` covers."""
+
+    seen: dict[str, Stat] = field(default_factory=dict)
+    refused: list[Refused] = field(default_factory=list)
+
+
+class Refresher:
+    """Keeps one index file in line with one source. Not thread-safe: the caller holds the writing lock.
+
+    `limit`: bytes of a note that are indexed; `brake`: share of the notes that may vanish at once. `last_good(path)` may give an older
+    version of a note that cannot be read now.
+    """
+
+    def __init__(
+        self,
+        db: sqlite3.Connection,
+        source: Source,
+        *,
+        limit: int,
+        brake: float,
+        clock: Callable[[], float],
+        last_good: Callable[[str], bytes | None] | None = None,
+    ) -> None:
+        self.db = db
+        self._source = source
+        self._limit = limit
+        self._brake = brake
+        self._clock = clock
+        self._last_good = last_good
+        self._known: dict[str, Stat] = {}
+        self._generation: object = None
+        self._done: dict[str, list[str]] = {}
+
+    def run(self, paths: Iterable[str] | None = None, *, force: bool = False, progress: Progress | None = None) -> Refreshed:
+        """Reconcile everything (None) or what lies at `paths`: files, or folders (anything that is not `*.md`)."""
+        self._load()
+        self._done = {"added": [], "modified": [], "removed": []}
+        wanted = None if paths is None else set(paths)
+        look = self._look_at_all() if wanted is None else self._look_at(wanted)
+        self._note_refused(look, everything=wanted is None)
+        changed = [stat for path, stat in look.seen.items() if self._known.get(path) != stat]
+        gone = self._gone(look, wanted)
+        braked = self._braking(gone, everything=wanted is None or force, force=force)
+        with schema.bulk(self.db) if len(changed) > _BULK else nullcontext():
+            self._apply(changed, progress)
+            self._remove([] if braked else gone)
+            if shape.waiting(self.db) <= _AT_ONCE:
+                shape.settle(lambda: nullcontext(self.db))
+        if wanted is None and not schema.meta(self.db, "complete"):
+            schema.set_meta(self.db, "complete", 1)
+        return self._result(braked, gone)
+
+    def _load(self) -> None:
+        """The known stats, read again only if somebody else wrote to the index."""
+        if self._generation is None or schema.meta(self.db, "generation") != self._generation:
+            rows = self.db.execute("SELECT path, size, mtime, ctime, inode FROM stats")
+            self._known = {row[0]: Stat(*row) for row in rows}
+            self._generation = schema.meta(self.db, "generation")
+
+    def _look_at_all(self) -> _Look:
+        look = _Look()
+        seen, refused = look.seen, look.refused
+        with schema.without_garbage_collection():
+            for entry in self._source.scan():
+                if type(entry) is Stat:
+                    seen[entry.path] = entry
+                else:
+                    refused.append(entry)  # type: ignore[arg-type]
+        return _speakable(look)
+
+    def _look_at(self, wanted: Collection[str]) -> _Look:
+        look = _Look()
+        folders = _folders(wanted)
+        for path in wanted:
+            if path.lower().endswith(".md"):
+                _take(look, self._source.stat(path))
+        if folders:
+            for entry in self._source.scan():
+                if below(entry.path, folders):
+                    _take(look, entry)
+        return _speakable(look)
+
+    def _gone(self, look: _Look, wanted: Collection[str] | None) -> list[str]:
+        """Known paths that are truly absent now."""
+        closed = [refused.path for refused in look.refused if refused.folder]
+        refused = {refused.path for refused in look.refused}
+        candidates = self._known.keys() - look.seen.keys() if wanted is None else self._named(wanted) - look.seen.keys()
+        missing = [path for path in candidates if path not in refused and not (closed and below(path, closed))]
+        return sorted(path for path in missing if "" not in closed and self._source.stat(path) is None)
+
+    def _named(self, wanted: Collection[str]) -> set[str]:
+        """Known paths among `wanted` or in folders among them."""
+        folders = _folders(wanted)
+        inside = {path for path in self._known if below(path, folders)} if folders else set()
+        return inside | {path for path in wanted if path in self._known}
+
+    def _braking(self, gone: Collection[str], *, everything: bool, force: bool) -> str | None:
+        """Why nothing may be removed now, or None."""
+        since = schema.meta(self.db, "braked")
+        few = len(gone) <= max(_FEW, self._brake * len(self._known))
+        if not gone or force or (few and (everything or since is None)):
+            if everything:
+                self._brake_since(since, None)
+            return None
+        now = self._clock()
+        if isinstance(since, float) and everything and now - since >= CONFIRM:
+            self._brake_since(since, None)
+            return None
+        if not isinstance(since, float) or since > now:
+            self._brake_since(since, now)
+        return f"{len(gone)} of {len(self._known)} files vanished at once; their notes stay until a look {CONFIRM:.0f} s later confirms it"
+
+    def _brake_since(self, old: object, new: float | None) -> None:
+        if old != new:
+            schema.set_meta(self.db, "braked", new)
+
+    def _apply(self, changed: list[Stat], progress: Progress | None) -> None:
+        done = 0
+        for batch in _batches(changed):
+            loaded = self._read(batch)
+            with schema.transaction(self.db):
+                self._write(loaded)
+            done += len(batch)
+            if progress:
+                progress("indexing", done, len(changed))
+
+    def _read(self, batch: list[Stat]) -> list[tuple[Stat, bytes | str | None]]:
+        """Each file's bytes, or why it cannot be read, or None if it is gone by now."""
+        return [(stat, self._bytes(stat)) for stat in batch]
+
+    def _bytes(self, stat: Stat) -> bytes | str | None:
+        try:
+            data = self._source.read(stat.path, LARGEST)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            return f"cannot be read: {error.strerror or error}"
+        except InvalidInput as error:  # a name the source will not open
+            return str(error)
+        return data if len(data) <= LARGEST else f"larger than {LARGEST // 1_000_000} MB"
+
+    def _write(self, loaded: list[tuple[Stat, bytes | str | None]]) -> None:
+        held = self._held(stat.path for stat, _ in loaded)
+        parsed: list[notes.Note] = []
+        failed: list[tuple[str, str]] = []
+        known: list[Stat] = []
+        now = time.time_ns()
+        for stat, data in loaded:
+            if data is None:
+                continue
+            known.append(_settled(stat, now))
+            if isinstance(data, str):
+                failed.append((stat.path, data))
+            elif stat.path not in held or held[stat.path][1] != blob_id(data):
+                parsed += self._parse(stat.path, data, failed, has_row=stat.path in held)
+        self._store(parsed, held)
+        self._know(known)
+        self._mark({stat.path for stat in known}, failed)
+        self._advance()
+
+    def _parse(self, path: str, data: bytes, failed: list[tuple[str, str]], *, has_row: bool) -> Iterator[notes.Note]:
+        try:
+            yield notes.read(path, data, self._limit)
+        except UnreadableNote as error:
+            failed.append((path, str(error)))
+            older = None if has_row or self._last_good is None else self._last_good(path)
+            if older is not None:
+                try:
+                    yield notes.read(path, older, self._limit)
+                except UnreadableNote:
+                    return
+
+    def _held(self, paths: Iterable[str]) -> dict[str, tuple[int, str]]:
+        """path -> (key, blob) of the notes that are in the index."""
+        query = "SELECT path, key, blob FROM notes WHERE path IN (SELECT value FROM json_each(?))"
+        return {path: (key, blob) for path, key, blob in self.db.execute(query, (json.dumps(list(paths)),))}
+
+    def _store(self, parsed: list[notes.Note], held: dict[str, tuple[int, str]]) -> None:
+        if not parsed:
+            return
+        following = schema.meta(self.db, "next", 1)
+        assert isinstance(following, int)
+        keys: dict[str, int] = {}
+        for note in parsed:
+            if note.path in held:
+                keys[note.path] = held[note.path][0]
+                self._done["modified"].append(note.path)
+            else:
+                keys[note.path] = following
+                following += 1
+                self._done["added"].append(note.path)
+        schema.set_meta(self.db, "next", following)
+        old = [held[note.path][0] for note in parsed if note.path in held]
+        if old:
+            notes.clear(self.db, old)
+        notes.store(self.db, parsed, keys)
+
+    def _know(self, stats: list[Stat]) -> None:
+        rows = ((s.path, s.size, s.mtime_ns, s.ctime_ns, s.inode) for s in stats)
+        self.db.executemany("INSERT OR REPLACE INTO stats VALUES (?, ?, ?, ?, ?)", rows)
+        self._known.update((stat.path, stat) for stat in stats)
+
+    def _mark(self, looked_at: Collection[str], failed: list[tuple[str, str]]) -> None:
+        listed = json.dumps(list(looked_at))
+        self.db.execute("DELETE FROM unreadable WHERE path IN (SELECT value FROM json_each(?))", (listed,))
+        self.db.executemany("INSERT OR REPLACE INTO unreadable VALUES (?, ?, 0)", failed)
+
+    def _remove(self, gone: list[str]) -> None:
+        for start in range(0, len(gone), _BATCH):
+            batch = gone[start : start + _BATCH]
+            with schema.transaction(self.db):
+                held = self._held(batch)
+                if held:
+                    notes.clear(self.db, [key for key, _ in held.values()])
+                listed = json.dumps(batch)
+                for table in ("stats", "unreadable"):
+                    self.db.execute(f"DELETE FROM {table} WHERE path IN (SELECT value FROM json_each(?))", (listed,))
+                self._advance()
+            for path in batch:
+                self._known.pop(path, None)
+            self._done["removed"] += [path for path in batch if path in held]
+
+    def _note_refused(self, look: _Look, *, everything: bool) -> None:
+        """List what will not be read; what was indexed before keeps serving, and is read again once it can be."""
+        wanted = {refused.path: refused.reason for refused in look.refused}
+        held = dict(self.db.execute("SELECT path, reason FROM unreadable WHERE refused"))
+        over = held.keys() - wanted.keys() if everything else set()
+        if everything:
+            over |= {path for (path,) in self.db.execute("SELECT path FROM unreadable WHERE NOT refused")} - self._known.keys()
+        new = {path: reason for path, reason in wanted.items() if held.get(path) != reason}
+        if not over and not new:
+            return
+        again = [replace(self._known[path], ctime_ns=-1) for path in new if path in self._known]
+        with schema.transaction(self.db):
+            self.db.executemany("DELETE FROM unreadable WHERE path = ?", ((path,) for path in over))
+            self.db.executemany("INSERT OR REPLACE INTO unreadable VALUES (?, ?, 1)", new.items())
+            self._know(again)
+            self._advance()
+
+    def _advance(self) -> None:
+        self.db.execute("UPDATE meta SET value = value + 1 WHERE name = 'generation'")
+
+    def _result(self, braked: str | None, gone: list[str]) -> Refreshed:
+        self._generation = schema.meta(self.db, "generation")
+        unreadable = tuple(path for (path,) in self.db.execute("SELECT path FROM unreadable ORDER BY path"))
+        added, modified, removed = (tuple(self._done[name]) for name in ("added", "modified", "removed"))
+        complete = bool(schema.meta(self.db, "complete")) and schema.meta(self.db, "braked") is None
+        return Refreshed(added, modified, removed, unreadable, complete, braked, tuple(gone) if braked else ())
+
+
+def _take(look: _Look, entry: Stat | Refused | None) -> None:
+    if isinstance(entry, Stat):
+        look.seen[entry.path] = entry
+    elif entry is not None:
+        look.refused.append(entry)
+
+
+def _folders(wanted: Iterable[str]) -> list[str]:
+    return [path.rstrip("/") for path in wanted if not path.lower().endswith(".md")]
+
+
+def _speakable(look: _Look) -> _Look:
+    """File names that are not UTF-8 cannot be shown or committed by name: they are listed, never indexed."""
+    for path in [path for path in look.seen if not path.isascii() and not _is_utf8(path)]:
+        del look.seen[path]
+        look.refused.append(Refused(path, "the file name is not valid UTF-8"))
+    look.refused = [
+        entry if entry.path.isascii() or _is_utf8(entry.path) else replace(entry, path=_shown(entry.path)) for entry in look.refused
+    ]
+    return look
+
+
+def _is_utf8(path: str) -> bool:
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _shown(path: str) -> str:
+    return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def _settled(stat: Stat, now: int) -> Stat:
+    """The stat to remember; one that equals nothing if the file is so fresh that it may change again without a trace."""
+    return replace(stat, ctime_ns=-1) if now - max(stat.mtime_ns, stat.ctime_ns) < _RACY else stat
+
+
+def _batches(changed: list[Stat]) -> Iterator[list[Stat]]:
+    """In the order of paths, by number and by bytes."""
+    batch: list[Stat] = []
+    size = 0
+    for stat in sorted(changed, key=lambda stat: stat.path):
+        if batch and (len(batch) >= _BATCH or size + stat.size > _BATCH_BYTES):
+            yield batch
+            batch, size = [], 0
+        batch.append(stat)
+        size += stat.size
+    if batch:
+        yield batch

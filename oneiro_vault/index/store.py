@@ -1,0 +1,267 @@
+"""The index as the app sees it: one folder with a keyword index, vectors and their cache, all of which may be deleted at any time.
+
+Reading works from any thread; writing is serialised. A database that is damaged or of another version never stops the caller: it is put
+aside and built again, and until then what still works answers and `degraded()` says what does not.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sqlite3
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import nullcontext, suppress
+from pathlib import Path
+from typing import Any, Final
+
+from oneiro_vault.core.listing import Refused, Source, blob_id
+from oneiro_vault.errors import IndexProblem, OneiroError
+from oneiro_vault.index import dump, notes, schema, shape
+from oneiro_vault.index.answers import Answers
+from oneiro_vault.index.base import Embedder, Problem, Progress, Refreshed
+from oneiro_vault.index.database import FILE, Database
+from oneiro_vault.index.refresh import LARGEST, Refresher
+from oneiro_vault.index.semantic import Semantic
+
+_WAITING: Final = 0.05
+"""Share of chunks without a vector above which meaning is said to be degraded."""
+_FEW: Final = 20
+_MANY: Final = 400
+"""Changes after which memory is given back to the system."""
+
+
+class Index(Answers):
+    """See the module. Make one with `Index.open`."""
+
+    def __init__(
+        self, folder: Path, source: Source, embedder: Embedder, semantic: Callable[[Database], Semantic], options: dict[str, Any]
+    ) -> None:
+        database = Database(folder)
+        super().__init__(database, semantic(database))
+        self.folder = folder
+        self.embedder = embedder
+        self._source = source
+        self._options = options
+        self._life = -1
+        self._pending: tuple[object, int, int] = (None, 0, 0)
+
+    @classmethod
+    def open(
+        cls,
+        folder: Path,
+        source: Source,
+        embedder: Embedder,
+        *,
+        vectors: str = "chroma",
+        indexed_bytes: int = 1_000_000,
+        brake: float = 0.5,
+        clock: Callable[[], float] = time.time,
+        former: Callable[[str], Embedder | None] | None = None,
+        last_good: Callable[[str], bytes | None] | None = None,
+    ) -> Index:
+        """Open the index in `folder`, or begin an empty one. Cheap: vectors are opened by `open_vectors` or the first `embed`.
+
+        `vectors`: `chroma`, or `ram` (nothing on disk). `former(name)` may make the embedder of the model used before, so that its
+        vectors answer until new ones are computed. `last_good(path)` may give an older version of a note that cannot be read.
+        """
+        folder.mkdir(parents=True, exist_ok=True)
+        options = {"limit": indexed_bytes, "brake": brake, "clock": clock, "last_good": last_good}
+        return cls(folder, source, embedder, lambda database: Semantic(folder, embedder, vectors, database, former), options)
+
+    # -- keeping up -----------------------------------------------------------------------------------------------------------------
+
+    def refresh(self, paths: Iterable[str] | None = None, progress: Progress | None = None, *, force: bool = False) -> Refreshed:
+        """Bring the keyword index in line with the disk: everything (None), or files and folders (anything that is not `*.md`).
+
+        When more than `brake` of the notes vanished at once nothing is removed and `braked` says why, until a full refresh 60 s later
+        finds the same, or with `force`. Raises IndexProblem only if the disk refuses the index.
+        """
+        with self._database.writing():
+            if not self._database.trusted():
+                self.rebuild(progress)
+                paths = None
+            try:
+                found = self._refresher().run(paths, force=force, progress=progress)
+            except sqlite3.DatabaseError as error:
+                problem = self._database.hurt(error)
+                if self._database.damage is None:
+                    raise problem from error
+                self.rebuild(progress)
+                found = self._refresher().run(None, force=force, progress=progress)
+        if found.changed > _MANY:
+            _give_back_memory()
+        return found
+
+    def embed(self, progress: Progress | None = None, stop: Callable[[], bool] | None = None) -> int:
+        """Compute the vectors that are missing and drop those no note has; returns how many came in. May run beside searches.
+
+        A vector store that failed its canaries is replaced first. Raises EmbedderProblem or IndexProblem; what was done is kept.
+        """
+        try:
+            done = self._semantic.fill(progress, stop)
+        except sqlite3.DatabaseError as error:
+            raise self._database.hurt(error) from error
+        if done > _MANY:
+            _give_back_memory()
+        return done
+
+    def settle(self, progress: Progress | None = None) -> None:
+        """After a large refresh: cut notes into chunks and passages, follow links, make contexts. `embed` does it too."""
+        try:
+            shape.settle(self._database.writing, progress)
+        except sqlite3.DatabaseError as error:
+            raise self._database.hurt(error) from error
+
+    def rebuild(self, progress: Progress | None = None) -> None:
+        """Derive everything afresh in a new file and put it in place of the old one, which answers meanwhile; vectors are kept."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        fresh = self.folder / f"{FILE}.new"
+        for file in schema.files(fresh):
+            file.unlink(missing_ok=True)
+        try:
+            db = schema.create(fresh)
+            try:
+                Refresher(db, self._source, **self._options).run(None, force=True, progress=progress)
+                shape.settle(lambda: nullcontext(db), progress)
+            finally:
+                schema.close(db)
+            self._database.replace(fresh)
+        except (sqlite3.Error, OSError) as error:
+            raise IndexProblem(f"the index cannot be built: {error}", kept="The notes are untouched.", hint="Is the disk full?") from error
+        self._semantic.reconcile()
+
+    def rebuild_vectors(self, progress: Progress | None = None) -> None:
+        """A new vector store from the cache, in place of the old one."""
+        self._semantic.replace(progress)
+
+    def open_vectors(self) -> bool:
+        """Open the vector store, which takes a second or two and proves that it is sound; False: `degraded()` says why not."""
+        try:
+            return self._semantic.open()
+        except sqlite3.DatabaseError as error:
+            self._database.hurt(error)
+            return False
+
+    def vectors_ready(self) -> bool:
+        """Is the vector store open?"""
+        return self._semantic.ready
+
+    def close(self) -> None:
+        """Close everything in order; an `embed` under way ends after its batch."""
+        self._semantic.close()
+        self._database.close()
+
+    # -- state ----------------------------------------------------------------------------------------------------------------------
+
+    def status(self) -> dict[str, Any]:
+        """notes, chunks, pending (texts that wait for a vector), unreadable, degraded (a reason or None), model, schema, complete."""
+        pending, chunks = self.pending()
+        return {
+            "notes": self.count(),
+            "chunks": chunks,
+            "pending": pending,
+            "unreadable": self._database.read("SELECT count(*) FROM unreadable")[0][0],
+            "degraded": self.degraded(),
+            "model": self.embedder.name,
+            "schema": schema.VERSION,
+            "complete": bool(self._database.read("SELECT value FROM meta WHERE name = 'complete'")[0][0]),
+        }
+
+    def degraded(self) -> str | None:
+        """Why answers are not as good as they could be, or None."""
+        if self._database.damage or self._semantic.problem:
+            return self._database.damage or self._semantic.problem
+        pending, chunks = self.pending()
+        return f"{pending} of {chunks} passages have no vector yet" if pending > max(_WAITING * chunks, _FEW) else None
+
+    def pending(self) -> tuple[int, int]:
+        """(texts that wait for a vector plus notes that were not cut into texts yet, all texts)."""
+        label, read = self._semantic.label, self._database.read
+        version = (self._database.life, label, read("PRAGMA data_version")[0][0], threading.get_ident())
+        if self._pending[0] != version:
+            missing = "SELECT count(DISTINCT hash) FROM chunks WHERE hash NOT IN (SELECT hash FROM stored WHERE store = ?)"
+            waiting = self._ask(shape.waiting)
+            self._pending = (version, waiting + read(missing, (label,))[0][0], read("SELECT count(DISTINCT hash) FROM chunks")[0][0])
+        return self._pending[1], self._pending[2]
+
+    def waiting_texts(self) -> list[str]:
+        """The texts that wait for a vector, longest first."""
+        return self._semantic.waiting()
+
+    def unreadable(self) -> list[tuple[str, str]]:
+        """(path, reason) of every file that cannot be indexed as it is; one that was indexed before is still served."""
+        return self._database.read("SELECT path, reason FROM unreadable ORDER BY path")
+
+    # -- proof ----------------------------------------------------------------------------------------------------------------------
+
+    def explain(self, path: str) -> dict[str, Any]:
+        """Is this file indexed, as it is now, in which chunks, with which vectors, and if not, why."""
+        row, entry = self.by_path(path), self._source.stat(path)
+        why_not = dict(self.unreadable()).get(path)
+        if why_not is None and row is None:
+            why_not = "there is no such file" if entry is None else "it was not looked at yet"
+            why_not = entry.reason if isinstance(entry, Refused) else why_not
+        on_disk = self._blob(path)
+        return {
+            "path": path,
+            "indexed": row is not None,
+            "current": row is not None and row.blob == on_disk,
+            "blob": row.blob if row else None,
+            "disk": on_disk,
+            "why_not": why_not,
+            "inert": row is not None and row.status in notes.INERT,
+            "chunks": self._ask(lambda db: dump.chunks(db, row.key, self._semantic.label)) if row else [],
+        }
+
+    def dump(self) -> dict[str, list[Any]]:
+        """Everything the index says, sorted and without keys: two indexes of the same files have equal dumps."""
+        self.settle()
+        return self._ask(dump.content)
+
+    def check(self, tree: Mapping[str, str] | None = None) -> list[Problem]:
+        """What is wrong: damage, vectors that cannot be found, and how the index differs from `tree` (path -> blob id), if given."""
+        if self._database.prove():
+            return [Problem("index-damaged", str(self._database.damage))]
+        found = self._ask(lambda db: dump.problems(db, tree))
+        if self._semantic.ready and not self.canaries():
+            found.append(Problem("index-vectors", "the vector index does not find what it holds"))
+        elif not self._semantic.ready and self._semantic.tried:
+            found.append(Problem("index-vectors", str(self._semantic.problem), level="warning"))
+        return found
+
+    def canaries(self) -> bool:
+        """Does the vector store find what it holds, and are all files still there? If not, the next `refresh` and `embed` replace them."""
+        return self._database.trusted() and self._semantic.canaries()
+
+    def scrub(self) -> None:
+        """Remove every trace of texts that are in no note any more: cached vectors, words in free pages, what was put aside."""
+        held = [name for (name,) in self._database.read("SELECT DISTINCT hash FROM chunks")]
+        self._semantic.cache.scrub(held)
+        self.rebuild()
+        self._semantic.replace()
+        for file in self.folder.glob("*.bad*"):
+            file.unlink(missing_ok=True)
+
+    # -- inside ---------------------------------------------------------------------------------------------------------------------
+
+    def _refresher(self) -> Refresher:
+        """The refresher of the file in use; it remembers what it knows of the disk."""
+        if self._life != self._database.life:
+            self._current = Refresher(self._database.db, self._source, **self._options)
+            self._life = self._database.life
+        return self._current
+
+    def _blob(self, path: str) -> str | None:
+        try:
+            return blob_id(self._source.read(path, LARGEST))
+        except (OSError, OneiroError):
+            return None
+
+
+def _give_back_memory() -> None:
+    """Return what a bulk load used to the system; glibc would keep it."""
+    if sys.platform == "linux":
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(None).malloc_trim(0)

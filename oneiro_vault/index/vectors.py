@@ -1,0 +1,213 @@
+"""Where vectors are searched: Chroma on disk, or exactly in memory. Ids are hashes of the embedded text; nothing else is kept.
+
+Chroma's folder belongs to one process at a time. What it throws need not be an Exception (its Rust core panics), so everything is caught
+and becomes an IndexProblem; whether it still finds what it holds is `health`'s business.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import numpy as np
+
+from oneiro_vault.errors import IndexProblem
+from oneiro_vault.index.base import Vectors, VectorStore
+
+LAYOUT: Final = 1
+"""Raised when vectors of the same model and text would have to be stored differently."""
+
+_BATCH: Final = 2_000
+_SETTINGS: Final = {"hnsw": {"space": "cosine", "ef_construction": 100, "ef_search": 200, "max_neighbors": 16, "sync_threshold": 2_000}}
+_NO_NETWORK: Final = {"ANONYMIZED_TELEMETRY": "False", "OTEL_SDK_DISABLED": "true", "CHROMA_OTEL_COLLECTION_ENDPOINT": ""}
+
+
+class Shelf(Protocol):
+    """Several vector stores in one place, one for each model."""
+
+    def store(self, name: str) -> VectorStore:
+        """The store of that name, made if it is not there."""
+        ...
+
+    def names(self) -> list[str]:
+        """Which stores there are."""
+        ...
+
+    def drop(self, name: str) -> None:
+        """Delete a store, if it is there."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the files."""
+        ...
+
+
+def store_name(model: str, dimension: int) -> str:
+    """The name of the store that holds a model's vectors: readable, and different for every model, dimension and layout."""
+    readable = re.sub(r"[^A-Za-z0-9]+", "-", model).strip("-")[-40:].strip("-") or "model"
+    return f"{readable}-{blake2b(model.encode(), digest_size=4).hexdigest()}-{dimension}-v{LAYOUT}"
+
+
+class RamStore:
+    """Exact search in memory; a real store for tests and for machines without Chroma."""
+
+    def __init__(self) -> None:
+        self._held: dict[str, Vectors] = {}
+
+    def add(self, ids: Sequence[str], vectors: Vectors) -> None:
+        """Store vectors under ids."""
+        _check(ids, vectors)
+        self._held.update(zip(ids, np.array(vectors, dtype=np.float32), strict=True))
+
+    def delete(self, ids: Sequence[str]) -> None:
+        """Forget ids."""
+        for name in ids:
+            self._held.pop(name, None)
+
+    def ids(self) -> set[str]:
+        """Every id stored."""
+        return set(self._held)
+
+    def count(self) -> int:
+        """Number of ids."""
+        return len(self._held)
+
+    def search(self, vector: Vectors, limit: int) -> list[tuple[str, float]]:
+        """(id, cosine), nearest first."""
+        held = dict(self._held)
+        if not held:
+            return []
+        names = list(held)
+        cosines = np.stack(list(held.values())) @ np.asarray(vector, dtype=np.float32)
+        return [(names[i], float(cosines[i])) for i in np.argsort(-cosines, kind="stable")[:limit]]
+
+    def close(self) -> None:
+        """Nothing to free."""
+
+
+class RamShelf:
+    """Stores in memory."""
+
+    def __init__(self) -> None:
+        self._stores: dict[str, RamStore] = {}
+
+    def store(self, name: str) -> RamStore:
+        """The store of that name."""
+        return self._stores.setdefault(name, RamStore())
+
+    def names(self) -> list[str]:
+        """Which stores there are."""
+        return sorted(self._stores)
+
+    def drop(self, name: str) -> None:
+        """Delete a store."""
+        self._stores.pop(name, None)
+
+    def close(self) -> None:
+        """Nothing to free."""
+
+
+class ChromaStore:
+    """One collection of a ChromaShelf."""
+
+    def __init__(self, collection: Any) -> None:
+        self._collection = collection
+
+    def add(self, ids: Sequence[str], vectors: Vectors) -> None:
+        """Store vectors under ids."""
+        _check(ids, vectors)
+        with _answering("store vectors"):
+            for start in range(0, len(ids), _BATCH):
+                part = slice(start, start + _BATCH)
+                self._collection.upsert(ids=list(ids[part]), embeddings=np.asarray(vectors[part], dtype=np.float32))
+
+    def delete(self, ids: Sequence[str]) -> None:
+        """Forget ids."""
+        with _answering("delete vectors"):
+            for start in range(0, len(ids), _BATCH):
+                self._collection.delete(ids=list(ids[start : start + _BATCH]))
+
+    def ids(self) -> set[str]:
+        """Every id stored."""
+        with _answering("list its vectors"):
+            return set(self._collection.get(include=[])["ids"])
+
+    def count(self) -> int:
+        """Number of ids, as Chroma remembers it (which does not prove that they can be found)."""
+        with _answering("count its vectors"):
+            return int(self._collection.count())
+
+    def search(self, vector: Vectors, limit: int) -> list[tuple[str, float]]:
+        """(id, cosine), nearest first."""
+        with _answering("search"):
+            found = self._collection.query(
+                query_embeddings=np.asarray(vector, dtype=np.float32).reshape(1, -1), n_results=limit, include=["distances"]
+            )
+        return [(name, 1.0 - float(distance)) for name, distance in zip(found["ids"][0], found["distances"][0], strict=True)]
+
+    def sample(self, limit: int) -> tuple[list[str], Vectors]:
+        """Some ids with their vectors."""
+        with _answering("read its vectors"):
+            found = self._collection.get(limit=limit, include=["embeddings"])
+        return list(found["ids"]), np.asarray(found["embeddings"], dtype=np.float32).reshape(len(found["ids"]), -1)
+
+    def close(self) -> None:
+        """The shelf holds the files."""
+
+
+class ChromaShelf:
+    """A Chroma folder. Only one process may have it open."""
+
+    def __init__(self, folder: Path) -> None:
+        os.environ.update(_NO_NETWORK)
+        folder.mkdir(parents=True, exist_ok=True)
+        with _answering("be opened"):
+            import chromadb
+            from chromadb.config import Settings
+
+            self._client = chromadb.PersistentClient(str(folder), settings=Settings(anonymized_telemetry=False))
+
+    def store(self, name: str) -> ChromaStore:
+        """The collection of that name."""
+        with _answering("open a collection"):
+            return ChromaStore(self._client.get_or_create_collection(name, embedding_function=None, configuration=_SETTINGS))
+
+    def names(self) -> list[str]:
+        """Which collections there are."""
+        with _answering("list its collections"):
+            return sorted(collection.name for collection in self._client.list_collections())
+
+    def drop(self, name: str) -> None:
+        """Delete a collection."""
+        if name in self.names():
+            with _answering("delete a collection"):
+                self._client.delete_collection(name)
+
+    def close(self) -> None:
+        """Let go of the files; a damaged Chroma that cannot even do that is left behind."""
+        with suppress(IndexProblem), _answering("be closed"):
+            self._client.close()
+
+
+def _check(ids: Sequence[str], vectors: Vectors) -> None:
+    if vectors.ndim != 2 or len(ids) != len(vectors) or not np.isfinite(vectors).all():
+        raise IndexProblem("vectors of a wrong shape or with values that are no numbers", kept="The notes are untouched.")
+
+
+@contextmanager
+def _answering(what: str) -> Iterator[None]:
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit, IndexProblem):
+        raise
+    except BaseException as error:  # a Rust panic is not an Exception
+        raise IndexProblem(
+            f"the vector index cannot {what}: {type(error).__name__}: {str(error)[:200]}",
+            kept="The notes are untouched and keyword search works.",
+            hint="It is rebuilt by itself; `oneiro doctor --fix` does it now.",
+        ) from error

@@ -1,0 +1,163 @@
+"""The embedding process: `python -m oneiro_vault.index.worker`, spoken to in frames on stdin and stdout.
+
+It loads one model, encodes bulk work in small batches and looks for a waiting question before each of them. It ends with its parent
+(end of stdin), or after `idle` seconds without work. Whatever a library prints goes to stderr.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import signal
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO, Final, TypeAlias
+
+import numpy as np
+
+from oneiro_vault.index import wire
+from oneiro_vault.index.base import Vectors
+
+Encode: TypeAlias = Callable[[Sequence[str], str], Vectors]
+
+_BATCH: Final = 32
+_CHARS: Final = 16_000
+"""Characters a batch may hold: short texts go in larger batches, and a question never waits long."""
+_MOST: Final = 128
+_LONGEST: Final = 512
+"""Tokens of one text, whatever a model says it can read."""
+
+
+class Work:
+    """Frames that wait: questions first, then bulk, each in the order they came."""
+
+    def __init__(self) -> None:
+        self._ready = threading.Condition()
+        self._urgent: deque[dict[str, Any]] = deque()
+        self._bulk: deque[dict[str, Any]] = deque()
+
+    def put(self, frame: dict[str, Any]) -> None:
+        """Add a frame."""
+        with self._ready:
+            (self._urgent if frame.get("urgent") else self._bulk).append(frame)
+            self._ready.notify()
+
+    def urgent(self) -> dict[str, Any] | None:
+        """A waiting question, if there is one."""
+        with self._ready:
+            return self._urgent.popleft() if self._urgent else None
+
+    def take(self, timeout: float) -> dict[str, Any] | None:
+        """The next frame; None if none comes in time."""
+        with self._ready:
+            self._ready.wait_for(lambda: self._urgent or self._bulk, timeout)
+            waiting = self._urgent or self._bulk
+            return waiting.popleft() if waiting else None
+
+
+def load(spec: dict[str, Any]) -> tuple[Encode, int]:
+    """The encode function and dimension of what `spec` names: model, folder, sha256 (of model.safetensors, or ""), threads, online."""
+    if spec["model"] == "hash":
+        from oneiro_vault.index.embed import HashEmbedder
+
+        fake = HashEmbedder(int(spec.get("dimension") or 256))
+        return lambda texts, _: fake.encode(texts), fake.dimension
+    if spec["sha256"]:
+        _verify(Path(spec["folder"]) / "model.safetensors", spec["sha256"])
+    import torch
+    from sentence_transformers import SentenceTransformer
+
+    if spec["threads"]:
+        torch.set_num_threads(int(spec["threads"]))
+    model = SentenceTransformer(spec["folder"] or spec["model"], device="cpu", local_files_only=not spec["online"])
+    model.max_seq_length = min(int(spec.get("tokens") or _LONGEST), model.max_seq_length or _LONGEST)
+    prompts = model.prompts or {}
+
+    def encode(texts: Sequence[str], kind: str) -> Vectors:
+        prompt = kind if prompts.get(kind) else ("document" if kind == "passage" and prompts.get("document") else None)
+        found = model.encode(list(texts), prompt_name=prompt, batch_size=_MOST, show_progress_bar=False, normalize_embeddings=True)
+        return np.asarray(found, dtype=np.float32)
+
+    encode(["warm"], "query")
+    size = model.get_embedding_dimension() if hasattr(model, "get_embedding_dimension") else model.get_sentence_embedding_dimension()
+    return encode, int(size)
+
+
+def batches(texts: Sequence[str]) -> list[list[int]]:
+    """Indexes of the texts in batches of about equal length, the longest first."""
+    order = sorted(range(len(texts)), key=lambda i: -len(texts[i]))
+    found: list[list[int]] = []
+    for i in order:
+        full = (
+            not found or len(found[-1]) >= _MOST or (len(found[-1]) >= _BATCH and (len(found[-1]) + 1) * len(texts[found[-1][0]]) > _CHARS)
+        )
+        if full:
+            found.append([])
+        found[-1].append(i)
+    return found
+
+
+def serve(work: Work, out: BinaryIO, encode: Encode, dimension: int, idle: float) -> None:
+    """Answer frames until nothing comes for `idle` seconds."""
+    while (frame := work.take(idle)) is not None:
+        _answer(frame, work, out, encode, dimension)
+
+
+def main() -> None:
+    """Run the process."""
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    first = wire.receive(sys.stdin.buffer)
+    if first is None:
+        return
+    work = Work()
+    threading.Thread(target=_listen, args=(work,), daemon=True).start()
+    try:
+        encode, dimension = load(first[0])
+    except BaseException as error:
+        wire.send(out, {"failed": f"{type(error).__name__}: {error}"[:500]})
+        return
+    wire.send(out, {"ready": True, "dimension": dimension})
+    serve(work, out, encode, dimension, float(first[0]["idle"]))
+    out.close()
+    os._exit(0)
+
+
+def _listen(work: Work) -> None:
+    """Read frames; when the parent is gone, so are we, whatever is under way."""
+    try:
+        while (frame := wire.receive(sys.stdin.buffer)) is not None:
+            work.put(frame[0])
+    finally:
+        os._exit(0)
+
+
+def _answer(frame: dict[str, Any], work: Work, out: BinaryIO, encode: Encode, dimension: int) -> None:
+    texts: list[str] = frame["texts"]
+    found = np.zeros((len(texts), dimension), dtype=np.float32)
+    try:
+        for batch in batches(texts):
+            while not frame.get("urgent") and (question := work.urgent()) is not None:
+                _answer(question, work, out, encode, dimension)
+            found[batch] = encode([texts[i] for i in batch], frame["kind"])
+    except Exception as error:
+        wire.send(out, {"id": frame["id"], "error": f"{type(error).__name__}: {error}"[:500]})
+        return
+    wire.send(out, {"id": frame["id"], "dimension": dimension}, found.tobytes())
+
+
+def _verify(path: Path, expected: str) -> None:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    if digest.hexdigest() != expected:
+        raise ValueError(f"{path} is not the model it should be (its sha256 differs)")
+
+
+if __name__ == "__main__":
+    main()

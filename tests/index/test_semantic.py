@@ -1,0 +1,188 @@
+"""Filling, pruning and resuming the vector store."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from oneiro_vault.errors import EmbedderProblem
+from oneiro_vault.index import filling
+from oneiro_vault.index.base import Kind, Vectors
+from oneiro_vault.index.embed import HashEmbedder
+from oneiro_vault.index.store import Index
+from tests.index.conftest import Notes
+
+Open = Callable[..., Index]
+
+
+class Counting(HashEmbedder):
+    """Counts texts, and fails after `left` of them."""
+
+    def __init__(self, left: int = 1 << 30, pause: float = 0) -> None:
+        super().__init__(32)
+        self.texts: list[str] = []
+        self.left = left
+        self.pause = pause
+
+    def encode(self, texts: Sequence[str], kind: Kind = "passage") -> Vectors:
+        if kind == "query":
+            return super().encode(texts)
+        time.sleep(self.pause)
+        if len(self.texts) + len(texts) > self.left:
+            raise EmbedderProblem("out of order")
+        self.texts += texts
+        return super().encode(texts, kind)
+
+
+def many(vault: Notes, count: int = 700) -> None:
+    for number in range(count):
+        vault.put(f"{number:03}.md", f"note number {number} " + "word " * (number % 50))
+
+
+def test_each_text_is_computed_once_longest_first(vault: Notes, open_index: Open) -> None:
+    many(vault)
+    vault.put("a/005.md", (vault.root / "005.md").read_text())
+    embedder = Counting()
+    index = open_index(embedder=embedder)
+    index.refresh()
+    assert len(index.waiting_texts()) == 700
+    seen: list[tuple[str, int, int]] = []
+    assert index.embed(lambda *step: seen.append(step)) == 700
+    lengths = [len(text) for text in embedder.texts]
+    assert lengths == sorted(lengths, reverse=True)
+    assert seen[-1] == ("embedding", 700, 700)
+    assert index.embed() == 0
+    assert len(embedder.texts) == 700
+
+
+def test_a_failing_model_keeps_what_was_done_and_the_next_call_goes_on(vault: Notes, open_index: Open) -> None:
+    many(vault)
+    embedder = Counting(left=600)
+    index = open_index(embedder=embedder)
+    index.refresh()
+    with pytest.raises(EmbedderProblem):
+        index.embed()
+    assert index.status()["pending"] == 700 - 2 * filling.FRAME
+    assert "out of order" in str(index.degraded())
+    assert index.search_vectors(index.query("note number 3"), 3)
+    embedder.left = 1 << 30
+    assert index.embed() == 700 - 2 * filling.FRAME
+    assert index.degraded() is None
+    assert len(embedder.texts) == 700
+
+
+def test_stopping_between_batches(vault: Notes, open_index: Open) -> None:
+    many(vault)
+    embedder = Counting()
+    index = open_index(embedder=embedder)
+    index.refresh()
+    index.embed(stop=lambda: len(embedder.texts) >= filling.FRAME)
+    assert index.status()["pending"] == 700 - filling.FRAME
+    index.embed()
+    assert index.status()["pending"] == 0
+
+
+def test_closing_ends_a_fill(vault: Notes, open_index: Open) -> None:
+    many(vault)
+    index = open_index(embedder=Counting(pause=0.3))
+    index.refresh()
+    thread = threading.Thread(target=index.embed)
+    thread.start()
+    time.sleep(0.4)
+    start = time.monotonic()
+    index.close()
+    thread.join(10)
+    assert time.monotonic() - start < 3
+    assert not thread.is_alive()
+
+
+def test_a_new_store_is_filled_from_the_cache(vault: Notes, open_index: Open) -> None:
+    many(vault, 50)
+    embedder = Counting()
+    index = open_index(embedder=embedder)
+    index.refresh()
+    index.embed()
+    index.rebuild_vectors()
+    index.rebuild()
+    assert index.embed() == 0
+    assert index.status()["pending"] == 0
+    assert len(embedder.texts) == 50
+    index.close()
+    again = open_index(embedder=embedder)
+    again.refresh()
+    assert again.embed() == 50
+    assert len(embedder.texts) == 50
+
+
+def test_vectors_nobody_needs_leave_the_store_and_come_back_from_the_cache(vault: Notes, open_index: Open) -> None:
+    vault.put("a.md", "apples", title="Fruit")
+    vault.put("b.md", "bananas", title="Fruit")
+    embedder = Counting()
+    index = open_index(embedder=embedder)
+    index.refresh()
+    index.embed()
+    vault.drop("a.md")
+    index.refresh()
+    index.embed()
+    assert len(index._semantic._target.store.ids()) == 1  # type: ignore[union-attr]
+    assert [index.rows([hit.key])[hit.key].path for hit in index.search_vectors(index.query("apples"), 5)] == ["b.md"]
+    vault.put("c.md", "apples", title="Fruit")
+    index.refresh()
+    assert index.embed() == 1
+    assert len(embedder.texts) == 2
+
+
+def test_a_vector_of_a_deleted_note_is_nobodys_even_before_it_is_pruned(vault: Notes, open_index: Open) -> None:
+    vault.put("a.md", "apples")
+    vault.put("b.md", "bananas")
+    index = open_index()
+    index.refresh()
+    index.embed()
+    vault.drop("a.md")
+    index.refresh()
+    assert [index.rows([hit.key])[hit.key].path for hit in index.search_vectors(index.query("apples"), 5)] == ["b.md"]
+
+
+def test_without_an_open_store_words_answer(vault: Notes, open_index: Open) -> None:
+    vault.put("a.md", "apples")
+    index = open_index()
+    index.refresh()
+    assert not index.vectors_ready()
+    assert index.search_vectors(index.query("apples"), 5) == []
+    assert "not open" in str(index.degraded())
+    assert index.search_text('"apples"', 5)
+
+
+def test_what_is_unrelated_looks_like_here(vault: Notes, open_index: Open) -> None:
+    index = open_index()
+    index.refresh()
+    borrowed = index.background()  # from sentences of our own, while there are no notes
+    assert all(-1 < value < 1 for value in borrowed)
+    many(vault, 40)
+    index.refresh()
+    index.embed()
+    mean, deviation = index.background()
+    assert (mean, deviation) != borrowed
+    assert -1 < mean < 1
+    assert 0 < deviation < 1
+    assert index.background() == (mean, deviation)
+
+
+def test_opening_the_index_imports_neither_chroma_nor_torch(vault: Notes) -> None:
+    import subprocess
+    import sys
+
+    from oneiro_vault.index import wire
+
+    code = (
+        "import sys, pathlib; from oneiro_vault.index.store import Index; from oneiro_vault.index.embed import WorkerEmbedder; "
+        "index = Index.open(pathlib.Path(sys.argv[1]), None, WorkerEmbedder('hash')); index.status(); index.close(); "
+        "print([m for m in ('chromadb', 'torch', 'sentence_transformers', 'watchdog', 'pydantic') if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(vault.root / "i")], capture_output=True, text=True, env=wire.environment(), check=True
+    )
+    assert done.stdout == "[]\n"

@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from oneiro_vault.index import wire, worker
+from oneiro_vault.index.embed import HashEmbedder
+
+
+def test_batches_hold_every_text_once_and_alike_lengths_together() -> None:
+    texts = ["x" * (i * 37 % 900) for i in range(500)]
+    found = worker.batches(texts)
+    assert sorted(i for batch in found for i in batch) == list(range(500))
+    longest = [max(len(texts[i]) for i in batch) for batch in found]
+    assert longest == sorted(longest, reverse=True)
+    assert all(len(batch) <= worker._MOST for batch in found)
+    assert worker.batches([]) == []
+
+
+def test_questions_come_first() -> None:
+    work = worker.Work()
+    for number, urgent in enumerate([False, False, True, True]):
+        work.put({"id": number, "urgent": urgent})
+    assert [(work.take(0) or {})["id"] for _ in range(4)] == [2, 3, 0, 1]
+    assert work.take(0) is None
+    assert work.urgent() is None
+
+
+def test_a_question_is_answered_between_two_batches() -> None:
+    work, out = worker.Work(), io.BytesIO()
+    calls: list[int] = []
+
+    def encode(texts: list[str], kind: str) -> np.ndarray:
+        calls.append(len(texts))
+        if len(calls) == 1:
+            work.put({"id": 2, "urgent": True, "texts": ["question"], "kind": "query"})
+        return HashEmbedder().encode(texts)
+
+    work.put({"id": 1, "texts": ["long text " * 200] * 100, "kind": "passage"})
+    worker.serve(work, out, encode, 256, idle=0)  # type: ignore[arg-type]
+    out.seek(0)
+    assert [wire.receive(out)[0]["id"], wire.receive(out)[0]["id"]] == [2, 1]  # type: ignore[index]
+
+
+def test_an_error_in_the_model_is_answered() -> None:
+    work, out = worker.Work(), io.BytesIO()
+
+    def encode(texts: list[str], kind: str) -> np.ndarray:
+        raise RuntimeError("out of something")
+
+    work.put({"id": 1, "texts": ["a"], "kind": "passage"})
+    worker.serve(work, out, encode, 256, idle=0)  # type: ignore[arg-type]
+    out.seek(0)
+    frame = wire.receive(out)
+    assert frame is not None
+    assert frame[0] == {"id": 1, "error": "RuntimeError: out of something", "bytes": 0}
+
+
+def test_frames_survive_the_wire() -> None:
+    stream = io.BytesIO()
+    wire.send(stream, {"a": "ü\n"}, b"\0\1")
+    wire.send(stream, {"b": 1})
+    stream.seek(0)
+    assert wire.receive(stream) == ({"a": "ü\n", "bytes": 2}, b"\0\1")
+    assert wire.receive(stream) == ({"b": 1, "bytes": 0}, b"")
+    assert wire.receive(stream) is None
+
+
+@pytest.mark.parametrize("cut", [2, 8, 20])
+def test_a_cut_frame_is_the_end(cut: int) -> None:
+    stream = io.BytesIO()
+    wire.send(stream, {"a": 1}, b"0123456789")
+    assert wire.receive(io.BytesIO(stream.getvalue()[:cut])) is None
+
+
+def test_noise_is_not_a_frame() -> None:
+    with pytest.raises(ValueError, match="not a frame"):
+        wire.receive(io.BytesIO(b"Traceback (most recent call last)"))
+
+
+def test_prints_of_libraries_do_not_reach_the_wire() -> None:
+    code = "import sys, oneiro_vault.index.worker as w; w.load = lambda s: (print('noise'), (lambda t, k: None, 3))[1]; w.main()"
+    child = subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=wire.environment()
+    )
+    assert child.stdin is not None
+    assert child.stdout is not None
+    wire.send(child.stdin, {"idle": 0.1})  # type: ignore[arg-type]
+    assert wire.receive(child.stdout) == ({"ready": True, "dimension": 3, "bytes": 0}, b"")  # type: ignore[arg-type]
+    out, err = child.communicate(timeout=30)
+    assert (out, err) == (b"", b"noise\n")
+
+
+def test_end_of_input_ends_it_at_once() -> None:
+    child = subprocess.Popen([sys.executable, "-m", "oneiro_vault.index.worker"], stdin=subprocess.PIPE, env=wire.environment())
+    child.communicate(b"", timeout=30)
+    assert child.returncode == 0
