@@ -87,7 +87,7 @@ class App:
         folder = index_folder(root, settings)
         limits = {"indexed_bytes": settings["notes.indexed_bytes"], "brake": settings["notes.brake"]}
         try:
-            index = Index.open(folder, vault.files, embedder, clock=clock, last_good=vault.last_good, **limits)
+            index = Index.open(folder, vault.files, embedder, clock=clock, former=former_embedder, last_good=vault.last_good, **limits)
         except OSError as error:
             raise DiskProblem(
                 f"the index folder {folder} cannot be used: {error.strerror}",
@@ -143,6 +143,14 @@ def make_embedder(settings: Settings) -> Embedder:
     if model == "hash":
         return HashEmbedder()
     return WorkerEmbedder(model, threads=settings["embed.threads"], idle=settings["embed.idle"])
+
+
+def former_embedder(name: str) -> Embedder | None:
+    """The embedder whose vectors are called `name`, so that they answer while another model's are computed; None if it is not ours."""
+    for found in (HashEmbedder(), WorkerEmbedder("default")):
+        if found.name == name:
+            return found
+    return None
 
 
 def index_folder(root: Path, settings: Settings) -> Path:

@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext, suppress
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from oneiro_vault.core.listing import Refused, Source, blob_id
@@ -191,8 +191,12 @@ class Index(Answers):
         return self._semantic.waiting()
 
     def unreadable(self) -> list[tuple[str, str]]:
-        """(path, reason) of every file that cannot be indexed as it is; one that was indexed before is still served."""
-        return self._database.read("SELECT path, reason FROM unreadable ORDER BY path")
+        """(path, reason) of every file that cannot be indexed as it is; one that was indexed before is still served.
+
+        What lies in a folder that cannot be read is not listed again by itself.
+        """
+        found = dict(self._database.read("SELECT path, reason FROM unreadable ORDER BY path"))
+        return [(path, reason) for path, reason in found.items() if not any(str(parent) in found for parent in PurePosixPath(path).parents)]
 
     # -- proof ----------------------------------------------------------------------------------------------------------------------
 

@@ -34,7 +34,7 @@ class Background:
         self._embedding = threading.Event()
         self._threads: list[threading.Thread] = []
         self._watcher: Watcher | None = None
-        self._ledger_at = time.monotonic()
+        self._ledger_at = self._proved_at = time.monotonic()
 
     def start(self) -> None:
         """Start watching first, then compare: nothing that happens in between is missed."""
@@ -107,7 +107,7 @@ class Background:
         while not self._stop.is_set():
             self._embed.wait(5.0)
             self._embed.clear()
-            if self._stop.is_set() or not self.house.index.pending()[0]:
+            if self._stop.is_set() or not (self._sick() or self.house.index.pending()[0]):
                 continue
             self._embedding.set()
             ok = self._guarded("embed", lambda: self.house.index.embed(stop=self._stop.is_set))
@@ -116,14 +116,22 @@ class Background:
             if not ok:
                 self._stop.wait(RETRY)
 
-    def _guarded(self, step: str, work: Callable[[], object]) -> bool:
-        """One failing step must not end the owner; it is logged and tried again later."""
+    def _sick(self) -> bool:
+        """Once in a while: does the vector store still find what it holds? (One that does not is replaced by the next `embed`.)"""
+        house = self.house
+        if time.monotonic() - self._proved_at < house.settings["watch.reconcile"] or not house.index.vectors_ready():
+            return False
+        self._proved_at = time.monotonic()
+        return not self._guarded("canaries", house.index.canaries, wanted=True)
+
+    def _guarded(self, step: str, work: Callable[[], object], *, wanted: object = None) -> bool:
+        """One failing step must not end the owner; it is logged and tried again later. `wanted`: the only answer that is no failure."""
         try:
-            work()
+            found = work()
+            return wanted is None or found == wanted
         except OneiroError as error:
             LOG.warning("%s: %s %s", step, error, error.hint)
             return False
         except Exception:
             LOG.exception("%s failed", step)
             return False
-        return True

@@ -106,7 +106,10 @@ class House:
         with self._lock:
             head = self.vault.head()
             self.dirty.clear()
-            self._announce(self.index.refresh(None, progress))
+            done = self.index.refresh(None, progress)
+            if done.braked and not set(done.held) & self.vault.listing().keys():
+                done = self.index.refresh(None, progress, force=True)  # the history says the same: they were taken out on purpose
+            self._announce(done)
             self._indexed_head, self._backlog = head, False
             self._caught_up.set()
         self.wake.set()

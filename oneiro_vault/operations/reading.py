@@ -43,6 +43,7 @@ def recall(
     k = house.settings["recall.k"] if k is None else k
     if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= 1000:
         raise InvalidInput(f"k must be a whole number from 1 to 1000, not {k!r}")
+    _text(query, entity, project, *_many(type), *_many(tag), *_many(status))
     start, end = _span(house, since, until)
     filters = Filters(
         type=_many(type) or None,
@@ -58,6 +59,15 @@ def recall(
     search = Search(house.index, house.remembered(), house.weights)
     found = search.run(Asked(query, k, filters, passive), vector)
     return {"schema": 1, "results": [_hit(one, explain) for one in found], "degraded": degraded, "behind": behind}
+
+
+def _text(*values: str | None) -> None:
+    """Half a surrogate pair is no text: no index can be asked for it."""
+    for value in values:
+        try:
+            (value or "").encode()
+        except UnicodeEncodeError as error:
+            raise InvalidInput(f"{value!a:.60} is not valid text: {error.reason}", hint="Give it as Unicode.") from error
 
 
 def _many(value: str | Sequence[str]) -> tuple[str, ...]:
@@ -130,6 +140,7 @@ def list_(
     """Notes that fit, newest first."""
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
         raise InvalidInput(f"limit must be a whole number above 0, not {limit!r}")
+    _text(type, tag, status, session, entity)
     house.converge()
     start, end = _span(house, since, until)
     rows = house.index.list(type=type, tag=tag, status=status, session=session, entity=entity, since=start, until=end, limit=limit)

@@ -114,7 +114,8 @@ class Search:
     def _features(self, terms: QueryTerms, expression: str, vector: Vectors | None, rows: Sequence[Row]) -> tuple[Features, Evidence]:
         keys = [row.key for row in rows]
         before = self.index.previous(keys)
-        asking = {key: other for key, other in before.items() if asks(self.index.body(other))}
+        bodies = self.index.bodies(set(before.values())) if before else {}
+        asking = {key: other for key, other in before.items() if asks(bodies.get(other, ""))}
         everyone = [*keys, *(other for other in asking.values() if other not in set(keys))]
         about = self.index.names_of(keys)
         features = Features(

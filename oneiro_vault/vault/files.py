@@ -159,7 +159,7 @@ class Files:
                 raise UnsafePath(f"{path!r} cannot be used: {part!r} is no folder of this vault", kept="Nothing was written.")
 
     def _enter(self, path: str, *, create: bool) -> int:
-        """A descriptor of the folder that holds `path`, reached without following a link at any step."""
+        """A descriptor of the folder that holds `path`, reached without following a link or entering another repository at any step."""
         fd = os.open(self._root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         for part in path.split("/")[:-1]:
             try:
@@ -169,6 +169,9 @@ class Files:
             finally:
                 os.close(fd)
             fd = deeper
+            if _is_repository(fd):
+                os.close(fd)
+                raise UnsafePath(f"{path} lies in another repository's folder", kept="It was not touched.")
         return fd
 
     # -- writing --------------------------------------------------------------------------------------------------------------------
@@ -286,6 +289,15 @@ def describe(path: str, found: os.stat_result) -> Stat | Refused:
     if not modes.S_ISREG(found.st_mode):
         return Refused(path, _KINDS.get(modes.S_IFMT(found.st_mode), "not a regular file"))
     return Stat(path, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
+
+
+def _is_repository(folder: int) -> bool:
+    """Does this folder (a descriptor) have a `.git` of its own?"""
+    try:
+        os.stat(".git", dir_fd=folder, follow_symlinks=False)
+    except OSError:
+        return False
+    return True
 
 
 def _make(part: str, parent: int) -> None:

@@ -14,7 +14,7 @@ from tests.box import ORDINARY, Box
 
 HEAVY = frozenset(
     """chromadb torch mcp pydantic click rich starlette uvicorn filelock pygit2 git numpy yaml sqlite3 asyncio logging
-subprocess pathlib typing re json socket selectors tomllib importlib.metadata dataclasses datetime http.client""".split()  # noqa: SIM905 (a list of 29 lines says no more)
+subprocess pathlib typing re json socket selectors tomllib importlib.metadata dataclasses datetime http.client""".split()
 )
 TRACED = """
 import sys

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from oneiro_vault.app import App
-from oneiro_vault.config import Settings
+from oneiro_vault.config import Settings, Value
 from oneiro_vault.operations import background
 from tests.operations.test_writing import git
 
-QUICK = {"embed.model": "hash", "disk.reserve": 0, "edits.quiet": 0.3, "watch.debounce": 0.05, "watch.reconcile": 1.0}
+QUICK: dict[str, Value] = {"embed.model": "hash", "disk.reserve": 0, "edits.quiet": 0.3, "watch.debounce": 0.05, "watch.reconcile": 1.0}
 
 
 @pytest.fixture
