@@ -1,0 +1,102 @@
+"""A full and a read-only disk: refused with the reason, nothing half-written, working again without a restart."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from oneiro_vault.core.change import Write
+from oneiro_vault.errors import DiskProblem
+from oneiro_vault.vault.vault import Vault
+from tests.vault.support import REMEMBER, git, make, note, path_of, put, reopen, sound
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Iterator[Path]:
+    """A disk of 3 MB."""
+    place = tmp_path / "small"
+    place.mkdir()
+    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(place)], capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip(f"no right to mount a small disk: {done.stderr.strip()}")
+    yield place
+    subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+def fill(place: Path, leave: int) -> Path:
+    """A file that leaves only `leave` bytes free."""
+    stat = os.statvfs(place)
+    filler = place / "filler"
+    size = max(stat.f_bavail * stat.f_frsize - leave, 0)
+    with filler.open("wb") as file:
+        file.write(bytes(size))
+    return filler
+
+
+def write_until_full(vault: Vault, first: int) -> list[int]:
+    """Numbers of the notes that were acknowledged before the disk said no."""
+    done: list[int] = []
+
+    def write() -> None:
+        for number in range(first, first + 200):
+            vault.apply([Write(path_of(number), note(number, os.urandom(3000).hex()))], REMEMBER)
+            done.append(number)
+
+    with pytest.raises(DiskProblem, match="full"):
+        write()
+    return done
+
+
+@pytest.mark.parametrize("leave", [4096, 20_000, 60_000, 150_000])
+def test_a_full_disk(small: Path, leave: int) -> None:
+    vault = make(small / "vault")
+    put(vault, 0)
+    for turn in range(3):
+        filler = fill(small, leave + turn * 4096)
+        done = write_until_full(vault, 1000 * (turn + 1))
+        with pytest.raises(DiskProblem):
+            put(vault, 5)
+        assert vault.read(path_of(0)) == note(0)
+        reopen(small / "vault")
+        filler.unlink()
+        put(vault, 100 + turn)
+        listing = vault.listing()
+        assert all(path_of(number) in listing for number in done)
+        sound(small / "vault")
+        assert reopen(small / "vault").problems() == []
+
+
+def test_below_the_reserve_nothing_starts(small: Path) -> None:
+    make(small / "vault")
+    vault = reopen(small / "vault", reserve=50_000_000)
+    with pytest.raises(DiskProblem, match="50 MB"):
+        put(vault)
+    assert vault.head() == ""
+
+
+def test_a_read_only_disk(small: Path) -> None:
+    vault = make(small / "vault")
+    put(vault, 0)
+    vault.use("a" * 12, "use")
+    subprocess.run(["mount", "-o", "remount,ro", str(small)], check=True)
+    for door in (vault, reopen(small / "vault")):
+        started = time.monotonic()
+        with pytest.raises(DiskProblem, match="read-only"):
+            put(door, 1)
+        with pytest.raises(DiskProblem, match="read-only"):
+            door.use("b" * 12, "use")
+        assert time.monotonic() - started < 1
+        assert door.read(path_of(0)) == note(0)
+        assert door.log()[0].title == "Note 0"
+        assert [event["id"] for event in door.events()] == ["a" * 12]
+        assert door.commit_edits() == []
+        assert door.flush_index() is True
+    subprocess.run(["mount", "-o", "remount,rw", str(small)], check=True)
+    put(vault, 1)
+    sound(small / "vault")
+    assert git(small / "vault", "rev-list", "--count", "HEAD") == "2\n"

@@ -1,0 +1,99 @@
+"""kill -9 of any process of the whole product at random moments; the next command repairs everything by itself."""
+
+from __future__ import annotations
+
+import random
+import re
+import statistics
+import time
+from collections import Counter
+
+import pytest
+
+from tests.box import Box, eventually
+from tests.drills.whole import Feeder, acks, children, kept, kill, owner_pids
+from tests.vault.support import git
+
+FIRST_ACK = 2.0
+"""Seconds from the next command to its acknowledgement, in the middle of all rounds (a busy machine disturbs some)."""
+
+
+def strike(box: Box, feeder: Feeder, rng: random.Random, victims: list[str]) -> str:
+    """Kill one of them, or all; says what died."""
+    victim = rng.choice(victims)
+    owners = owner_pids(box)
+    workers = [pid for owner in owners for pid in children(owner)]
+    targets = {"owner": owners, "worker": workers, "client": [feeder.process.pid], "group": [*owners, *workers, feeder.process.pid]}[victim]
+    rng.shuffle(targets)
+    struck = [kill(pid) for pid in targets]
+    return victim if any(struck) else "nobody"
+
+
+def round_(box: Box, number: int, rng: random.Random, victims: list[str]) -> tuple[dict[str, str], str]:
+    """Feed, kill, and what was acknowledged until then."""
+    feeder = Feeder(box, number * 100_000)
+    if rng.random() < 0.75:
+        wanted = rng.randint(0, 30)
+        end = time.monotonic() + 8
+        while len(feeder.acked) < wanted and feeder.process.poll() is None and time.monotonic() < end:
+            time.sleep(0.001)
+    else:
+        time.sleep(rng.uniform(0, 1.5))
+    time.sleep(rng.uniform(0, 0.03))
+    died = strike(box, feeder, rng, victims)
+    if died in ("worker", "nobody"):
+        time.sleep(0.2)
+    code = feeder.stop()
+    assert code in {"client": (-9,), "group": (-9,), "owner": (0, 13), "worker": (0,), "nobody": (0, 13)}[died], (died, feeder.said)
+    assert b"Traceback" not in feeder.said
+    return feeder.acked, died
+
+
+def drill(box: Box, rounds: int, seed: int, victims: list[str]) -> None:
+    print("seed", seed)
+    rng = random.Random(seed)
+    acked: dict[str, str] = {}
+    died: Counter[str] = Counter()
+    waits = []
+    for number in range(rounds):
+        more, victim = round_(box, number, rng, victims)
+        acked |= more
+        died[victim] += 1
+        started = time.monotonic()
+        acked |= acks(box.ok("remember", f"After strike s{number}s.", "--again", "--ack").encode())
+        if victim in ("owner", "group"):
+            waits.append(time.monotonic() - started)
+        kept(box, acked)
+    print(
+        len(acked),
+        "acknowledged;",
+        dict(died),
+        f"first ACK after a restart: middle {statistics.median(waits):.2f} s, longest {max(waits):.2f} s",
+    )
+    assert len(acked) > 5 * rounds
+    assert statistics.median(waits) <= FIRST_ACK
+    _never_twice(box)
+    assert box.json("status")["notes"] == len(git(box.vault, "ls-tree", "-r", "--name-only", "HEAD", "semantic").split())
+    last = f"s{rounds - 1}s"
+    assert last in box.json("recall", last)["results"][0]["title"]
+    assert set(died) >= set(victims) or rounds < 20
+
+
+def _never_twice(box: Box) -> None:
+    """A line whose client lost its owner is stored once or not at all."""
+    eventually(lambda: box.json("status")["behind"] == 0, 10)
+    said = re.findall(r"^\+(?:Fact number|After strike) (\w+)", git(box.vault, "log", "-p", "--format=", "--", "semantic"), re.MULTILINE)
+    assert [line for line, times in Counter(said).items() if times > 1] == []
+
+
+def test_ten_kills_of_anything(box: Box) -> None:
+    drill(box, 10, 20261122, ["owner", "client", "group"])
+
+
+@pytest.mark.drill
+@pytest.mark.timeout(1800)
+def test_two_hundred_kills_of_anything(box: Box) -> None:
+    """With the real model, so that its process is among the victims."""
+    box.env["ONEIRO_EMBED_MODEL"] = "default"
+    box.ok("stop")
+    drill(box, 200, random.SystemRandom().randrange(10**9), ["owner", "worker", "client", "group"])

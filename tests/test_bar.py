@@ -1,0 +1,222 @@
+"""The reliability bar, row by row: which tests hold it. A row without a test, or a test that is gone, fails here."""
+
+from __future__ import annotations
+
+import ast
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+TESTS: Final = Path(__file__).parent
+ROWS: Final = [*range(1, 21), 29, *range(31, 37)]
+"""Rows this part of the product answers for; the others (sync, loops, network faces, access) belong to parts that are not built."""
+
+BAR: Final[dict[int, tuple[str, tuple[str, ...]]]] = {
+    1: ("kill -9 at any moment: no acknowledged memory lost, no manual step, first ACK <= 2 s after the restart", (
+        "drills/test_whole_kill.py::test_ten_kills_of_anything",
+        "drills/test_whole_kill.py::test_two_hundred_kills_of_anything",
+        "drills/test_kill.py::test_fifteen_kills",
+        "drills/test_kill.py::test_two_hundred_kills",
+        "bar/test_scale.py::test_ten_thousand_notes",
+        "daemon/test_owner.py::test_after_a_kill_the_next_command_works_within_three_seconds",
+    )),
+    2: ("death at each step of a write: the old state or the new, nothing between", (
+        "vault/test_recovery.py::test_dying_at_any_step_leaves_the_old_or_the_new_and_nothing_between",
+        "vault/test_recovery.py::test_dying_while_committing_a_persons_edit_changes_no_byte_on_disk",
+    )),
+    3: ("power cut: what was acknowledged is there, git finds nothing wrong", (
+        "drills/test_power.py::test_the_power_goes_at_any_step",
+        "drills/test_power.py::test_more_notes_than_the_witness_names_are_durable_by_themselves",
+        "drills/test_power.py::test_the_model_bites",
+        "vault/test_recovery.py::test_a_power_cut_in_the_middle_of_a_write",
+    )),
+    4: ("full disk: nothing lost, the error names it, works again without a restart; 50 MB stay free", (
+        "drills/test_whole_disk.py::test_a_full_disk_loses_nothing_and_needs_no_restart",
+        "drills/test_whole_disk.py::test_a_full_disk_before_an_owner_starts",
+        "drills/test_whole_disk.py::test_the_reserve_is_kept_free",
+        "drills/test_disk.py::test_a_full_disk",
+        "drills/test_disk.py::test_below_the_reserve_nothing_starts",
+    )),
+    5: ("read-only disk: recall answers, a write is refused within a second", (
+        "drills/test_whole_disk.py::test_a_read_only_disk_answers_and_refuses_at_once",
+        "drills/test_disk.py::test_a_read_only_disk",
+    )),
+    6: ("locks of the dead: moved aside and logged, the write succeeds within two seconds", (
+        "vault/test_recovery.py::test_a_lock_of_a_dead_program_is_moved_aside_and_logged",
+        "vault/test_locks.py::test_a_lock_nobody_holds_is_abandoned",
+        "bar/test_bad_input.py::test_a_lock_of_a_living_git_is_untouched_and_of_a_dead_one_moved_aside",
+    )),
+    7: ("locks of a living git: untouched; acknowledged without the index, or refused within ten seconds", (
+        "vault/test_recovery.py::test_a_lock_of_a_living_program_is_left_alone",
+        "vault/test_locks.py::test_a_person_in_the_commit_editor_keeps_their_lock",
+        "bar/test_bad_input.py::test_a_lock_of_a_living_git_is_untouched_and_of_a_dead_one_moved_aside",
+    )),
+    8: ("twenty and a hundred writers at once: nothing lost or refused, >= 20 ACK/s, p99 <= 2 s and <= 5 s", (
+        "bar/test_writers.py::test_a_hundred_writers",
+        "drills/test_crowd.py::test_eight_writers_and_a_person",
+        "drills/test_crowd.py::test_twenty_writers_and_a_person",
+        "drills/test_whole_crowd.py::test_eight_clients",
+        "drills/test_whole_crowd.py::test_eight_clients_for_a_minute",
+    )),
+    9: ("a person and a machine rewrite one note: every version of the person is in history", (
+        "drills/test_crowd.py::test_an_editor_loop_against_a_machine_loop",
+        "vault/test_recovery.py::test_a_person_saving_in_the_middle_keeps_their_text",
+        "vault/test_files.py::test_a_save_in_the_last_moment_is_given_back",
+    )),
+    10: ("staged, unstaged and untracked work is never swept up", (
+        "vault/test_vault.py::test_staged_work_is_the_persons",
+        "vault/test_edits.py::test_staged_and_unmerged_paths_are_the_persons",
+        "drills/test_crowd.py::test_eight_writers_and_a_person",
+    )),
+    11: ("detached HEAD, merge, rebase, bisect: refused with the reason", (
+        "vault/test_vault.py::test_the_middle_of_something_is_refused_and_left_alone",
+        "vault/test_recovery.py::test_recovery_waits_while_a_person_is_in_the_middle_of_something",
+    )),
+    12: ("conflict markers: never committed, listed, the last good version answers", (
+        "vault/test_edits.py::test_conflict_markers_are_never_committed",
+        "index/test_refresh.py::test_an_unreadable_note_keeps_its_last_good_version",
+        "index/test_refresh.py::test_an_older_version_may_come_from_outside",
+        "drills/test_old_notes.py::test_three_hundred_notes_of_somebody",
+    )),
+    13: ("bad YAML: a verdict for every shape, the file untouched, good notes found", (
+        "core/test_strictyaml.py::test_there_are_enough_shapes",
+        "core/test_strictyaml.py::test_every_shape_has_its_verdict_in_time",
+        "drills/test_old_notes.py::test_three_hundred_notes_of_somebody",
+    )),
+    14: ("YAML bombs and nesting: refused within two seconds and 200 MB", (
+        "core/test_strictyaml.py::test_every_shape_has_its_verdict_in_time",
+        "core/test_strictyaml.py::test_all_shapes_together_stay_small",
+    )),
+    15: ("binary junk and encodings: a verdict; CRLF and BOM survive an edit", (
+        "core/test_frontmatter.py::test_any_bytes_have_a_verdict",
+        "core/test_frontmatter.py::test_edit_touches_only_its_key",
+        "drills/test_old_notes.py::test_three_hundred_notes_of_somebody",
+        "drills/test_old_notes.py::test_five_thousand_notes_of_somebody",
+    )),
+    16: ("a note of 30 MB, ten thousand notes in one pull: 1 MB indexed, below 500 MB of memory", (
+        "bar/test_scale.py::test_a_note_of_thirty_megabytes",
+        "bar/test_scale.py::test_ten_thousand_notes",
+        "index/test_refresh.py::test_only_the_beginning_of_a_large_note_is_indexed",
+        "drills/test_whole_editors.py::test_a_checkout_of_five_thousand_files",
+    )),
+    17: ("links, FIFOs, sockets, folders called x.md: never opened, in no answer", (
+        "vault/test_files.py::test_scan_yields_notes_and_says_why_not",
+        "vault/test_files.py::test_a_fifo_is_never_waited_for",
+        "vault/test_vault.py::test_links_fifos_and_folders_are_never_written_through",
+        "index/test_refresh.py::test_a_link_in_place_of_a_note_is_refused_and_the_note_kept",
+        "drills/test_old_notes.py::test_three_hundred_notes_of_somebody",
+    )),
+    18: ("hostile ids and paths through every operation: no file outside touched", (
+        "bar/test_traversal.py::test_names_of_every_kind_are_tried",
+        "bar/test_traversal.py::test_nothing_outside_is_touched",
+        "bar/test_bad_input.py::test_ids",
+        "vault/test_vault.py::test_unsafe_and_unportable_paths_are_refused",
+        "operations/test_writing.py::test_a_path_out_of_the_vault_is_refused",
+    )),
+    19: ("case and NFC/NFD twins, reserved and long names: ours are portable, foreign twins reported, neither lost", (
+        "core/test_memory.py::test_slugs_are_safe_file_names",
+        "vault/test_vault.py::test_a_case_twin_is_refused",
+        "index/test_store.py::test_checking_against_a_tree",
+        "drills/test_old_notes.py::test_three_hundred_notes_of_somebody",
+    )),
+    20: ("wrong clocks: the order is history's, strength stays a share, nothing fades at once", (
+        "bar/test_bad_input.py::test_a_clock_in_the_past_or_the_future",
+        "vault/test_vault.py::test_any_clock_makes_a_sound_commit",
+        "vault/test_history.py::test_the_log_is_ordered_by_history_not_by_clock",
+        "core/test_strength.py::test_whatever_the_clock_says_the_result_is_a_share",
+    )),
+    29: ("shallow and partial clones, submodules, hooks, signing, line endings, a foreign GIT_DIR", (
+        "vault/test_git.py::test_shallow_and_partial_clones_are_written_like_any_other",
+        "vault/test_git.py::test_a_submodule_is_no_file",
+        "vault/test_vault.py::test_hooks_signing_filters_and_gc_of_the_person_are_not_run",
+        "vault/test_vault.py::test_a_foreign_git_environment_is_ignored",
+        "vault/test_vault.py::test_a_linked_worktree_is_a_vault_of_its_own_branch",
+        "vault/test_layout.py::test_git_attributes_keep_bytes_as_they_are",
+        "vault/test_commands.py::test_the_callers_git_variables_are_kept_from_the_child_only",
+    )),
+    31: ("indexes missing or damaged: noticed within a minute, words answer meanwhile, the same answers after", (
+        "drills/test_whole_loss.py::test_answers_survive_the_loss_of_every_index",
+        "drills/test_whole_loss.py::test_answers_survive_it_with_the_real_model_too",
+        "bar/test_owner_at_rest.py::test_vectors_that_vanish_under_it_are_noticed_by_itself",
+        "bar/test_scale.py::test_ten_thousand_notes",
+        "index/test_damage.py::test_a_database_damaged_while_down",
+        "index/test_damage.py::test_a_database_damaged_while_up",
+        "index/test_damage.py::test_every_file_of_chroma_damaged_while_down",
+        "index/test_damage.py::test_every_file_of_chroma_damaged_while_up",
+        "index/test_damage.py::test_a_chroma_that_lost_its_segment_is_replaced",
+        "index/test_damage.py::test_a_store_that_fails_while_up_is_replaced_and_words_answer_meanwhile",
+        "index/test_damage.py::test_the_whole_folder_deleted_while_up",
+    )),
+    32: ("one owner of the indexes, ever: the second is refused or goes through the socket", (
+        "daemon/test_owner.py::test_a_second_serve_is_refused",
+        "daemon/test_owner.py::test_no_daemon_uses_an_owner_that_is_there",
+        "daemon/test_owner.py::test_twelve_clients_at_once_start_one_owner",
+        "daemon/test_owner.py::test_lone_commands_wait_for_each_other",
+        "drills/test_whole_crowd.py::test_eight_clients",
+    )),
+    33: ("another model or dimension: its own collection, the old one serves until the new is whole", (
+        "index/test_store.py::test_another_model_gets_vectors_of_its_own_while_the_old_ones_answer",
+        "index/test_vectors.py::test_names_of_stores_tell_models_apart",
+        "index/test_vectors.py::test_another_dimension_is_refused_by_chroma",
+    )),
+    34: ("missed, doubled, reordered events: an index equal to a fresh one within five seconds of quiet, no loops", (
+        "drills/test_whole_editors.py::test_every_way_of_saving",
+        "drills/test_whole_editors.py::test_git_at_work_beside_the_owner",
+        "drills/test_whole_editors.py::test_a_checkout_of_five_thousand_files",
+        "index/test_property.py::test_any_history_ends_in_the_same_index",
+        "index/test_watch.py::test_lost_events_are_heard_of",
+        "bar/test_owner_at_rest.py::test_its_own_writes_set_nothing_going",
+    )),
+    35: ("no inotify watches left, a network disk: polls, and says so", (
+        "bar/test_owner_at_rest.py::test_without_events_it_polls_and_says_so",
+        "index/test_watch.py::test_when_no_watch_is_left_it_polls_and_says_so",
+        "index/test_watch.py::test_network_disks_are_recognised",
+        "index/test_watch.py::test_polling_compares_everything_again_and_again",
+    )),
+    36: ("owner dead, socket stale, process number reused: up again within three seconds", (
+        "daemon/test_owner.py::test_after_a_kill_the_next_command_works_within_three_seconds",
+        "daemon/test_owner.py::test_a_reused_process_number_is_left_alone",
+        "daemon/test_owner.py::test_a_suspended_owner_is_named_and_nothing_hangs",
+        "daemon/test_client.py::test_a_stale_socket",
+        "drills/test_whole_kill.py::test_ten_kills_of_anything",
+    )),
+}  # fmt: skip
+
+
+@cache
+def functions(file: str) -> dict[str, ast.FunctionDef]:
+    tree = ast.parse((TESTS / file).read_text(encoding="utf-8"))
+    return {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+
+
+def skipped(node: ast.FunctionDef) -> bool:
+    """Never run at all: a test with such a mark holds nothing."""
+    return any(mark in ast.unparse(decorator) for decorator in node.decorator_list for mark in ("mark.xfail", "mark.skip(", "mark.skip)"))
+
+
+def test_no_row_is_missing() -> None:
+    assert sorted(BAR) == ROWS
+    assert all(tests and promise for promise, tests in BAR.values())
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_every_row_is_held_by_tests_that_exist(row: int) -> None:
+    for name in BAR[row][1]:
+        file, _, function = name.partition("::")
+        found = functions(file).get(function)
+        assert found is not None, f"row {row}: there is no test {name}"
+        assert any(isinstance(node, ast.Assert | ast.Call) for node in ast.walk(found)), f"row {row}: {name} checks nothing"
+        assert not skipped(found), f"row {row}: {name} is never run"
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_every_row_has_a_test_in_the_default_run(row: int) -> None:
+    def slow(name: str) -> bool:
+        file, _, function = name.partition("::")
+        return any(
+            mark in ast.unparse(found) for found in functions(file)[function].decorator_list for mark in ("mark.drill", "mark.model")
+        )
+
+    assert not all(slow(name) for name in BAR[row][1])
