@@ -40,8 +40,9 @@ install: $(READY)
 
 $(READY): pyproject.toml .ci/constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check -c .ci/constraints.txt torch
-	$(BIN)/pip install --quiet --disable-pip-version-check -c .ci/constraints.txt -e '.[dev]'
+	@echo "installing into $(VENV): a minute or two, once"
+	@$(BIN)/pip install -qq --disable-pip-version-check -c .ci/constraints.txt torch
+	@$(BIN)/pip install -qq --disable-pip-version-check -c .ci/constraints.txt -e '.[dev]'
 	@touch $@
 
 clean:

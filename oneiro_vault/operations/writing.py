@@ -11,6 +11,7 @@ from typing import Any
 
 from oneiro_vault.core import frontmatter
 from oneiro_vault.core import memory as memories
+from oneiro_vault.core import when as dates
 from oneiro_vault.core.change import Change, Operation, Receipt, Write
 from oneiro_vault.core.query import analyse, fts_expression, speaker_of, tokens
 from oneiro_vault.errors import InvalidInput, OneiroError, UnsafePath
@@ -142,13 +143,20 @@ def _shaped(key: str, value: Any) -> Any:
 
 
 def _moment(house: House, given: str | None) -> str:
-    """`created` as RFC 3339 with an offset; now when not given."""
+    """`created` as RFC 3339 with an offset; now when not given, the beginning of the span for words such as `last March`."""
+    now = datetime.fromtimestamp(house.clock()).astimezone()
     if given is None:
-        return datetime.fromtimestamp(house.clock()).astimezone().isoformat(timespec="seconds")
+        return now.isoformat(timespec="seconds")
     normal = memories.moment(given)
-    if not normal:
+    if normal:
+        return normal
+    try:
+        start = dates.parse_range(given, now)[0]
+    except InvalidInput:
+        start = None
+    if start is None:
         raise InvalidInput(f"{given!r} is not a date", kept="Nothing was written.", hint="Use 2026-03-05 or 2026-03-05T14:30:00+01:00.")
-    return normal
+    return datetime.fromtimestamp(start).astimezone().isoformat(timespec="seconds")
 
 
 def _title(text: str) -> str:

@@ -136,6 +136,12 @@ def test_a_path_out_of_the_vault_is_refused(root: Path, call: Call, path: str) -
     assert not (root.parent / "out.md").exists()
 
 
+@pytest.mark.parametrize("given", ["8 May 2023", "May 8, 2023", "2023-05-08", "2023-05-08T10:00:00Z"])
+def test_a_date_as_people_write_it(root: Path, call: Call, given: str) -> None:
+    path = call("remember", items=[{"text": "It rained.", "created": given}])["results"][0]["path"]
+    assert path.startswith("semantic/2023/05/")
+
+
 def test_bad_ones_can_be_left_out(root: Path, call: Call) -> None:
     done = call("remember", items=[{"text": "one"}, {"text": ""}, {"text": "three"}, {"text": "x", "level": "high"}], partial=True)
     assert [row["title"] for row in done["results"]] == ["one", "three"]
