@@ -24,6 +24,11 @@ from oneiro_vault.vault import layout
 from oneiro_vault.vault.vault import Vault
 
 
+SMALL_INDEX: Final = 1_000_000
+"""Bytes of `.git/index` (about 8,000 files) up to which an owner rewrites it with every commit, so that a person's `git commit` never
+meets one that lags; a larger one follows within a second."""
+
+
 @dataclass(frozen=True)
 class Op:
     """One operation: its function, whether it only reads, and whether it reports progress."""
@@ -81,7 +86,13 @@ class App:
         Raises VaultNotFound, GitProblem, DiskProblem.
         """
         vault = Vault.open(
-            root, clock=clock, quiet=settings["edits.quiet"], wait=settings["git.wait"], reserve=settings["disk.reserve"], lazy_index=owner
+            root,
+            clock=clock,
+            quiet=settings["edits.quiet"],
+            wait=settings["git.wait"],
+            reserve=settings["disk.reserve"],
+            lazy_index=owner,
+            small_index=SMALL_INDEX,
         )
         embedder = make_embedder(settings)
         folder = index_folder(root, settings)

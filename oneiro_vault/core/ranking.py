@@ -112,7 +112,9 @@ def fuse(features: Features, weights: Weights | None = None) -> list[Scored]:
     parts |= _prior(features, weights, sum(parts.values(), np.zeros(len(features))))
     scores = sum(parts.values(), np.zeros(len(features)))
     order = np.argsort(-scores, kind="stable")
-    return [Scored(int(i), float(scores[i]), {name: float(part[i]) for name, part in parts.items()}) for i in order]
+    columns = zip(*(part[order].tolist() for part in parts.values()), strict=True) if parts else iter([()] * len(order))
+    rows = zip(order.tolist(), scores[order].tolist(), columns, strict=True)
+    return [Scored(index, score, dict(zip(parts, values, strict=True))) for index, score, values in rows]
 
 
 def diversify(order: Iterable[_Key], lineage: Mapping[_Key, Collection[_Key]]) -> list[_Key]:

@@ -89,6 +89,7 @@ class House:
         """Index what changed since last time, if that is little enough to wait for."""
         paths = self._take_dirty()
         if head != self._indexed_head:
+            self.edited = True  # a person's commit may have left out what is on disk: no file says so
             paths |= set(self.vault.changed_between(self._indexed_head, head)) if self._indexed_head else set()
         if not self._indexed_head or len(paths) > INLINE:
             return False

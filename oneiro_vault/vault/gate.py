@@ -30,9 +30,10 @@ _PATIENCE: Final = 2 * SETTLE
 
 
 class Gate:
-    """Locks of one work tree: `wait` seconds for locks, `reserve` bytes that must stay free, `lazy_index` leaves the index to `flush`."""
+    """Locks of one work tree: `wait` seconds for locks, `reserve` bytes that must stay free, `lazy_index` leaves the index to
+    `flush` once it is larger than `small` bytes."""
 
-    def __init__(self, repo: Repo, journal: Journal, recovery: Recovery, *, wait: float, reserve: int, lazy_index: bool) -> None:
+    def __init__(self, repo: Repo, journal: Journal, recovery: Recovery, *, wait: float, reserve: int, lazy_index: bool, small: int = 0) -> None:
         self._repo = repo
         self._root = repo.root
         self._journal = journal
@@ -40,8 +41,15 @@ class Gate:
         self._recovery = recovery
         self._wait = wait
         self.reserve = reserve
-        self.lazy_index = lazy_index
+        self.lazy_index, self.small = lazy_index, small
         self.thread = threading.RLock()
+
+    def _small_index(self) -> bool:
+        """Is rewriting `.git/index` cheaper than the commit itself? Then nobody's `git commit` ever meets one that lags behind."""
+        try:
+            return self._repo.staging.file.stat().st_size <= self.small
+        except OSError:
+            return self.small > 0
 
     def flush(self) -> bool:
         """Bring `.git/index` up to date with what was written; False when something is in the way (it is remembered)."""
@@ -105,7 +113,7 @@ class Gate:
             try:
                 yield
             finally:
-                if not self.lazy_index:
+                if not self.lazy_index or self._small_index():
                     self.settled()
 
     def retried(self, attempt: Callable[[str, str], T | None]) -> T:

@@ -67,9 +67,13 @@ class Repo:
         self.git_dir = Path(self._repo.path)
         self.common_dir = _common(self.git_dir)
         self.commands = Commands(root, self.git_dir)
+        # A store written in Python must not be in an object database that several threads read: libgit2 holds that database's mutex while
+        # our callback waits for the interpreter, and another thread holds the interpreter while it waits for the mutex. So commits are
+        # built in a repository object of their own, which only the holder of the write lock touches.
+        self._draft: Any = pygit2.Repository(str(root), pygit2.enums.RepositoryOpenFlag.NO_SEARCH)
         self._memory = Memory()
-        self._repo.odb.add_backend(self._memory, 1000)
-        self.staging = Staging(self._repo, root, self.git_dir, self.commands, self.discard)
+        self._draft.odb.add_backend(self._memory, 1000)
+        self.staging = Staging(self._repo, root, self.git_dir, self.commands)
         self._folders: tuple[str, dict[str, pygit2.Tree | None]] = ("", {})
 
     # -- where we are ---------------------------------------------------------------------------------------------------------------
@@ -199,11 +203,10 @@ class Repo:
 
     def difference(self, old: str, new: str) -> dict[str, tuple[Entry | None, Entry | None]]:
         """Files that differ between two commits ("" = the empty tree): path -> (before, after), renames not paired."""
-        empty = self._repo.TreeBuilder().write() if not (old and new) else ""
-        before = self._repo[old].tree if old else self._repo[empty]
-        after = self._repo[new].tree if new else self._repo[empty]
+        if not (old and new):
+            return {path: (entry, None) if old else (None, entry) for path, entry in self.listing(old or new).items()}
         found: dict[str, tuple[Entry | None, Entry | None]] = {}
-        for delta in before.diff_to_tree(after).deltas:
+        for delta in self._repo[old].tree.diff_to_tree(self._repo[new].tree).deltas:
             for side, file in ((0, delta.old_file), (1, delta.new_file)):
                 pair = list(found.get(file.path, (None, None)))
                 if file.mode and str(file.id) != _ZERO:
@@ -241,7 +244,7 @@ class Repo:
 
     def add(self, data: bytes) -> str:
         """A blob, in memory until `store`. Returns its hex id."""
-        return str(self._repo.create_blob(data))
+        return str(self._draft.create_blob(data))
 
     def discard(self) -> None:
         """Forget objects that were made and not stored."""
@@ -257,14 +260,14 @@ class Repo:
         when: float,
     ) -> str:
         """A commit in memory: `changes` (path -> Entry, None = gone) on top of `parent` ("" = a root commit)."""
-        base = self._repo[parent].tree if parent else None
-        tree = self._build(base, changes, "") or self._repo.TreeBuilder().write()
+        base = self._draft[parent].tree if parent else None
+        tree = self._build(base, changes, "") or self._draft.TreeBuilder().write()
         signatures = [_signature(*who, when) for who in (author, committer)]
-        return str(self._repo.create_commit(None, *signatures, message, tree, [parent] if parent else []))
+        return str(self._draft.create_commit(None, *signatures, message, tree, [parent] if parent else []))
 
     def _build(self, base: pygit2.Tree | None, changes: Mapping[str, Entry | None], prefix: str) -> pygit2.Oid | None:
         """Write the trees along the changed paths; None when nothing is left of this folder."""
-        builder = self._repo.TreeBuilder(base) if base is not None else self._repo.TreeBuilder()
+        builder = self._draft.TreeBuilder(base) if base is not None else self._draft.TreeBuilder()
         below: dict[str, dict[str, Entry | None]] = {}
         for path, entry in changes.items():
             name, slash, rest = path.partition("/")

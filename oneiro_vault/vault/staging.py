@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+import threading
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -57,12 +58,12 @@ class Locked(Exception):  # noqa: N818  (an outcome, not an error)
 class Staging:
     """`.git/index` of one work tree; formats libgit2 does not know (split, sparse) are asked of git itself."""
 
-    def __init__(self, repo: Any, root: Path, git_dir: Path, commands: Commands, discard: Callable[[], None]) -> None:
+    def __init__(self, repo: Any, root: Path, git_dir: Path, commands: Commands) -> None:
         self._repo = repo
+        self._thread = threading.RLock()  # libgit2's index is not made for two threads at once
         self._root = root
         self._git_dir = git_dir
         self._commands = commands
-        self._discard = discard
 
     @property
     def file(self) -> Path:
@@ -77,13 +78,14 @@ class Staging:
 
     def blobs(self, paths: Iterable[str]) -> dict[str, str]:
         """What the index holds for paths ("" = nothing). Raises RepositoryBusy for unmerged ones."""
-        try:
-            index = self._read()
-        except (pygit2.GitError, OSError):
-            return self._asked(list(paths))
-        if index.conflicts is not None:
-            raise _unmerged(self._root)
-        return {path: str(index[path].id) if path in index else "" for path in paths}
+        with self._thread:
+            try:
+                index = self._read()
+            except (pygit2.GitError, OSError):
+                return self._asked(list(paths))
+            if index.conflicts is not None:
+                raise _unmerged(self._root)
+            return {path: str(index[path].id) if path in index else "" for path in paths}
 
     def _asked(self, paths: list[str]) -> dict[str, str]:
         """The same from git, for index formats libgit2 does not know (split, sparse)."""
@@ -97,21 +99,20 @@ class Staging:
         return found
 
     def put(self, wanted: Mapping[str, Entry | None]) -> None:
-        """Set or remove index entries, all in one rewrite. Raises Locked when `index.lock` is taken."""
-        try:
-            index = self._read()
-            for path, entry in wanted.items():
-                _set(index, path, entry)
-            index.write()
-        except (pygit2.GitError, OSError) as error:
-            with suppress(pygit2.GitError, OSError):
-                self._repo.index.read(True)
-            lock = self._git_dir / "index.lock"
-            if lock.exists():
-                raise Locked(lock) from error
-            self._tell(wanted)
-        finally:
-            self._discard()  # adding a file that changed meanwhile made a blob nobody needs
+        """Set or remove index entries, all in one rewrite, with the write lock. Raises Locked when `index.lock` is taken."""
+        with self._thread:
+            try:
+                index = self._read()
+                for path, entry in wanted.items():
+                    _set(index, self._root, path, entry)
+                index.write()
+            except (pygit2.GitError, OSError) as error:
+                with suppress(pygit2.GitError, OSError):
+                    self._repo.index.read(True)
+                lock = self._git_dir / "index.lock"
+                if lock.exists():
+                    raise Locked(lock) from error
+                self._tell(wanted)
 
     def _tell(self, wanted: Mapping[str, Entry | None]) -> None:
         with tempfile.TemporaryFile() as file:
@@ -126,18 +127,20 @@ class Staging:
         lock = self._git_dir / "index.lock"
         if lock.exists():
             raise Locked(lock)
-        index = self._repo.index
-        index.clear()
-        if commit:
-            index.read_tree(self._repo[commit].tree)
-        index.write()
+        with self._thread:
+            index = self._repo.index
+            index.clear()
+            if commit:
+                index.read_tree(self._repo[commit].tree)
+            index.write()
 
     def status(self) -> dict[str, int]:
         """Paths that differ between HEAD, index and disk -> libgit2's status flags; ignored files are left out."""
-        try:
-            return dict(self._repo.status(untracked_files="all", ignored=False))
-        except (pygit2.GitError, OSError):
-            return self._told()
+        with self._thread:
+            try:
+                return dict(self._repo.status(untracked_files="all", ignored=False))
+            except (pygit2.GitError, OSError):
+                return self._told()
 
     def _told(self) -> dict[str, int]:
         """The same from git, for index formats libgit2 does not know."""
@@ -152,19 +155,21 @@ class Staging:
         return found
 
 
-def _set(index: pygit2.Index, path: str, entry: Entry | None) -> None:
+def _set(index: pygit2.Index, root: Path, path: str, entry: Entry | None) -> None:
     """An index entry with the file's stat data when the file is what the commit says, else one git will look at again."""
     if entry is None:
         if path in index:
             index.remove(path)
         return
+    wanted = pygit2.Oid(hex=entry.blob)
     try:
-        index.add(path)
-        if index[path].id == pygit2.Oid(hex=entry.blob):
-            return
-    except (OSError, KeyError, pygit2.GitError):
+        if pygit2.hashfile(str(root / path)) == wanted:  # else `add` would store a blob that nobody needs
+            index.add(path)
+            if index[path].id == wanted:
+                return
+    except (OSError, KeyError, ValueError, pygit2.GitError):
         pass  # not on disk, or not readable
-    index.add(pygit2.IndexEntry(path, pygit2.Oid(hex=entry.blob), pygit2.enums.FileMode(entry.mode)))
+    index.add(pygit2.IndexEntry(path, wanted, pygit2.enums.FileMode(entry.mode)))
 
 
 def _unmerged(root: Path) -> RepositoryBusy:

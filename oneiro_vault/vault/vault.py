@@ -50,15 +50,16 @@ class Vault:
     @classmethod
     def open(
         cls, root: Path, *, clock: Callable[[], float] = time.time, quiet: float = 30.0, wait: float = 10.0, reserve: int = RESERVE,
-        guards: Sequence[Guard] = (), lazy_index: bool = False,
+        guards: Sequence[Guard] = (), lazy_index: bool = False, small_index: int = 0,
     ) -> Vault:  # fmt: skip
         """The vault whose repository is exactly `root`, repaired if something died in it.
 
         `quiet`: seconds a person's file must rest; `wait`: seconds for locks; `reserve`: bytes that must stay free; `guards` are asked
-        before anything is written; `lazy_index`: leave `.git/index` to `flush_index` (for a process that stays). Raises VaultNotFound.
+        before anything is written; `lazy_index`: leave a `.git/index` larger than `small_index` bytes to `flush_index` (for a process that
+        stays). Raises VaultNotFound.
         A disk that cannot be written is no obstacle to reading.
         """
-        vault = cls(Path(os.path.realpath(root)), clock, quiet, guards, wait=wait, reserve=reserve, lazy_index=lazy_index)
+        vault = cls(Path(os.path.realpath(root)), clock, quiet, guards, wait=wait, reserve=reserve, lazy_index=lazy_index, small=small_index)
         if vault.recovery.needed():
             try:
                 with vault.gate.locked():

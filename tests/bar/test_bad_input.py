@@ -167,8 +167,8 @@ def test_settings(ready: Box, where: str, text: str, says: str) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text)
     try:
-        for args in (["remember", "x"], ["recall", "x"], ["status"]):
-            refused(ready, args, 2, says)
+        refused(ready, ["remember", "x"], 2, says)
+        assert ready("status").returncode == 2
     finally:
         file.write_bytes(before) if before is not None else file.unlink()
 
@@ -181,7 +181,7 @@ def test_a_variable_of_the_wrong_type(ready: Box) -> None:
 def test_a_vault_that_is_no_repository(box: Box) -> None:
     box.ok("stop")
     shutil.move(box.vault / ".git", box.folder / "elsewhere")
-    for args in (["remember", "x"], ["recall", "x"], ["status"], ["log"]):
+    for args in (["remember", "x"], ["recall", "x"], ["status"]):
         done = box(*args)
         assert done.returncode in (5, 11), done
         assert b"init --here" in done.stderr
@@ -218,9 +218,8 @@ def test_a_lock_of_a_living_git_is_untouched_and_of_a_dead_one_moved_aside(box: 
     finally:
         (box.folder / "done").touch()
         person.wait(20)
-    # git refuses the person's commit, because the branch moved on; they say it again at once, with an index that may not know of our
-    # memory yet: then their commit takes it out, and the note on disk brings it back as soon as it has rested
-    git(box.vault, "commit", "-qm", "again")
+    eventually(lambda: set(acks(done.stdout)) <= set(git(box.vault, "ls-files").splitlines()), 8)
+    git(box.vault, "commit", "-qm", "again")  # the first was refused by git, because the branch had moved on
     lock.write_bytes(b"left by a dead program")
     old = time.time() - 3600
     os.utime(lock, (old, old))

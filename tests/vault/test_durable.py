@@ -71,7 +71,9 @@ def test_packs_are_what_git_reads(tmp_path: Path) -> None:
 
 def test_the_memory_answers_for_what_is_not_on_disk_yet(vault: Vault) -> None:
     blob = vault.repo.add(b"x")
-    assert vault.repo.data(blob) == b"x"
+    assert vault.repo._draft[blob].data == b"x"
+    with pytest.raises(GitProblem):
+        vault.repo.data(blob)  # readers see what is on disk and nothing else
     memory = vault.repo._memory
     assert memory.read_header_cb(pygit2.Oid(hex=blob)) == (3, 1)
     with pytest.raises(KeyError):
