@@ -23,7 +23,6 @@ from oneiro_vault.operations.house import House, Progress, quiet
 from oneiro_vault.vault import layout
 from oneiro_vault.vault.vault import Vault
 
-
 SMALL_INDEX: Final = 1_000_000
 """Bytes of `.git/index` (about 8,000 files) up to which an owner rewrites it with every commit, so that a person's `git commit` never
 meets one that lags; a larger one follows within a second."""

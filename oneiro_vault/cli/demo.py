@@ -85,6 +85,8 @@ def demo_(face: Face, keep: str | None) -> Output:
     except FailedError as error:
         failure = str(error)
         show.say(f"\n{face.style('This is not what it should be:', 'red')} {failure}")
+    if not face.no_daemon:
+        show.run("stop", shown=False)
     seconds = round(time.monotonic() - started, 1)
     data = {"schema": 1, "vault": str(vault), "ok": not failure, "failure": failure or None, "seconds": seconds, "steps": show.steps}
     return Output("" if failure else _goodbye(vault, seconds), data, code=1 if failure else 0)

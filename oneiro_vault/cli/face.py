@@ -49,6 +49,8 @@ class Face:
     no_daemon: bool = False
     json: bool = False
     verbose: bool = False
+    draft: Path | None = None
+    """What a person wrote in an editor for this command; removed once it has succeeded."""
     _sessions: dict[bool, Session] = field(default_factory=dict)
 
     @property

@@ -22,7 +22,6 @@ from oneiro_vault.cli.text import words
 @click.option("--project", help="Only from this project.")
 @click.option("--since", help='From this date on: 2026-03, "last March", "3 weeks ago".')
 @click.option("--until", help="Up to this date.")
-@click.option("--as-of", help="As it was known on this date.")
 @click.option("--explain", is_flag=True, help="Show the score and what it is made of.")
 @click.option("--fast", is_flag=True, help="Do not wait for the embedding model.")
 def recall_(
@@ -35,7 +34,6 @@ def recall_(
     project: str | None,
     since: str | None,
     until: str | None,
-    as_of: str | None,
     explain: bool,
     fast: bool,
 ) -> Output:
@@ -50,7 +48,6 @@ def recall_(
         project=project,
         since=since,
         until=until,
-        as_of=as_of,
         explain=explain or None,
         fast=fast or None,
     )

@@ -53,6 +53,7 @@ def execute(face: Face) -> Answer:
     wants_json = "--json" in face.request.argv
     try:
         found = oneiro.main(list(face.request.argv), prog_name="oneiro", standalone_mode=False, obj=face)
+        _done_with_draft(face)
         return _rendered(face, found)
     except ElsewhereError:
         return protocol.ELSEWHERE, b"", b""
@@ -63,6 +64,8 @@ def execute(face: Face) -> Answer:
     except (click.Abort, KeyboardInterrupt):
         raise KeyboardInterrupt from None
     except OneiroError as error:
+        if face.draft is not None and face.draft.exists() and face.draft.stat().st_size:
+            error.kept = f"{error.kept} What you wrote is in {face.draft}".strip()
         return _error(error, face.json or wants_json)
     except (BrokenPipeError, SystemExit):  # click turns a closed pipe into an exit
         raise BrokenPipeError from None
@@ -70,6 +73,11 @@ def execute(face: Face) -> Answer:
         return FAULT, b"", terminal.encode(_fault(error, face))
     finally:
         face.close()
+
+
+def _done_with_draft(face: Face) -> None:
+    if face.draft is not None:
+        face.draft.unlink(missing_ok=True)
 
 
 def _rendered(face: Face, found: object) -> Answer:

@@ -42,6 +42,8 @@ def _index(face: Face, notes: int) -> dict[str, Any]:
 def _told(made: dict[str, Any], state: dict[str, Any]) -> str:
     lost = [*made["skipped"], *state["unreadable"]]
     text = [f"The vault is {made['vault']}"]
+    if made["outer"]:
+        text.append(f"It is a repository of its own; the one around it ({made['outer']}) was told to ignore it (.git/info/exclude).")
     if made["notes"]:
         text.append(f"{state['notes']} notes are indexed; not a byte of them was changed.")
     if lost:

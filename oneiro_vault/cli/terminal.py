@@ -22,10 +22,13 @@ def here() -> Terminal:
 
 
 def emit(file: int, data: bytes) -> None:
-    """Write all of it, unbuffered. Raises BrokenPipeError when nobody reads."""
+    """Write all of it, unbuffered. Raises BrokenPipeError when nobody can read it: a closed pipe, no output at all, a full disk."""
     view = memoryview(data)
-    while view:
-        view = view[os.write(file, view) :]
+    try:
+        while view:
+            view = view[os.write(file, view) :]
+    except OSError as error:
+        raise BrokenPipeError(error.errno, error.strerror) from error
 
 
 def encode(text: str) -> bytes:

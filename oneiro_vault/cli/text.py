@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 
 import click
 
@@ -18,8 +21,21 @@ def words(face: Face, given: tuple[str, ...], draft: Callable[[], str] = str) ->
     face.at_home()
     if given or not sys.stdin.isatty():
         return from_stdin()
-    text = click.edit(draft())
-    if text is None or not text.strip():
+    return _edited(face, draft())
+
+
+def _edited(face: Face, start: str) -> str:
+    """What a person writes in their editor. The file stays until the command has succeeded: it is the only copy of their words."""
+    handle, name = tempfile.mkstemp(prefix="oneiro-", suffix=".md")
+    face.draft = Path(name)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(start)
+    try:
+        click.edit(filename=name)
+    except click.ClickException as error:
+        raise InvalidInput(f"the editor did not work: {error.message}", kept="Nothing was changed.", hint="Set EDITOR.") from error
+    text = decode(face.draft.read_bytes(), "what the editor saved")
+    if not text.strip() or text == start:
         raise InvalidInput("no text was saved in the editor", kept="Nothing was changed.")
     return text
 

@@ -151,20 +151,27 @@ class Evidence:
     """Mean cosine of pairs of memories drawn at random from this vault: what "unrelated" means to this model here."""
     spread: float = float("nan")
     """Standard deviation of the same."""
+    floor: float = float("nan")
+    """A cosine that texts with nothing to do with each other hardly reach with this model, whatever the vault holds."""
+    asked_for: bool = False
+    """The question says where to look (a filter, or a date that a candidate has): what is there is an answer."""
 
 
 def relevant(scored: Sequence[Scored], evidence: Evidence) -> list[Scored]:
-    """The rows, or nothing when the vault most likely holds no answer.
+    """The rows, or nothing when the vault most likely holds no answer: to say so wrongly is worse than to show a weak row.
 
-    Nothing only if every sign says so: no name in the question is one the vault knows; the best memory has less than a third of
-    its words (a question without names: a tenth); and its meaning does not stand out from the vault's own background. Five
-    vaults asked each other's questions: 80% of the foreign ones get nothing, and .1% of their own.
+    A question that names somebody the vault never heard of gets nothing when the best memory has less than a third of its words and
+    its meaning does not stand out from the vault's own background. A question without names gets nothing only when no memory has any
+    of its words and none is nearer to it than unrelated texts are to each other. (A vault all about boats must answer a question about
+    a boat, so its own background is no measure there.)
     """
-    if evidence.named and evidence.known:
+    if evidence.asked_for or (evidence.named and evidence.known):
         return list(scored)
-    enough = 1 / 3 if evidence.named else 0.1
-    stands_out = evidence.cosine > evidence.background + evidence.spread  # False where a value is missing
-    return list(scored) if evidence.coverage >= enough or stands_out else []
+    if evidence.named:
+        plausible = evidence.coverage >= 1 / 3 or evidence.cosine > evidence.background + evidence.spread
+    else:
+        plausible = evidence.coverage > 0 or evidence.cosine > evidence.floor  # False where a value is missing
+    return list(scored) if plausible else []
 
 
 def coverage(matches: npt.NDArray[np.bool_], frequency: Sequence[int], total: int) -> Array:

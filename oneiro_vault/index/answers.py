@@ -41,6 +41,7 @@ class Answers:
         self._semantic = semantic
         self._ask = database.ask
         self._frequencies = text.Frequencies()
+        self._floor: tuple[str, float] = ("", math.nan)
         self._background: tuple[object, float, float] = (None, math.nan, math.nan)
 
     # -- notes ----------------------------------------------------------------------------------------------------------------------
@@ -175,6 +176,15 @@ class Answers:
             pairs = (vectors @ vectors.T)[np.triu_indices(len(vectors), 1)]
             self._background = (version if len(vectors) >= len(names) else None, float(pairs.mean()), float(pairs.std()))
         return self._background[1], self._background[2]
+
+    def floor(self) -> float:
+        """A cosine that texts with nothing to do with each other hardly reach with this model: their mean and two deviations."""
+        model = self._semantic.asked.name
+        if self._floor[0] != model:
+            vectors = self._semantic.asked.encode(_UNRELATED)
+            pairs = (vectors @ vectors.T)[np.triu_indices(len(vectors), 1)]
+            self._floor = (model, float(pairs.mean() + 2 * pairs.std()))
+        return self._floor[1]
 
     def vectors(self, keys: Collection[int]) -> dict[int, Vectors]:
         """The vector of each note as a whole (its first chunk), for those that have one."""

@@ -174,7 +174,7 @@ class Index(Answers):
         if self._database.damage or self._semantic.problem:
             return self._database.damage or self._semantic.problem
         pending, chunks = self.pending()
-        return f"{pending} of {chunks} passages have no vector yet" if pending > max(_WAITING * chunks, _FEW) else None
+        return f"{pending} passages wait for a vector" if pending > max(_WAITING * chunks, _FEW) else None
 
     def pending(self) -> tuple[int, int]:
         """(texts that wait for a vector plus notes that were not cut into texts yet, all texts)."""

@@ -180,6 +180,13 @@ class Watcher:
                 except OSError as error:
                     self._fall_back(error)
 
+    def take(self) -> set[str]:
+        """What was seen and has not rested yet: for somebody who wants the newest state now."""
+        with self._changed:
+            taken = set(self._dirty)
+            self._dirty.clear()
+        return taken
+
     def _rested(self) -> tuple[set[str], float | None]:
         """(paths to hand over now, seconds until the next one is due)."""
         now = time.monotonic()

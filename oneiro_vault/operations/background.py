@@ -45,6 +45,7 @@ class Background:
             self.house.root, self.house.mark, self.house.owe, debounce=settings["watch.debounce"], poll=settings["watch.poll"]
         )
         self._watcher.start()
+        self.house.seen = self._watcher.take
         self.house.watching = self._watcher.mode + (f" ({self._watcher.reason})" if self._watcher.reason else "")
         for name, work in (("follow", self._follow), ("embed", self._embed_loop)):
             thread = threading.Thread(target=work, name=f"oneiro-{name}", daemon=True)
@@ -58,6 +59,7 @@ class Background:
         self._embed.set()
         if self._watcher is not None:
             self._watcher.stop()
+            self.house.seen = set
         for thread in self._threads:
             thread.join(timeout=3)  # an owner that ends has five seconds
 

@@ -49,11 +49,13 @@ class House:
     owner: bool = False
     clock: Callable[[], float] = time.time
     dirty: set[str] = field(default_factory=set)
+    seen: Callable[[], set[str]] = set
     wake: threading.Event = field(default_factory=threading.Event)
     listeners: list[Callable[[str], None]] = field(default_factory=list)
     watching: str = ""
     stalled: bool = False
     edited: bool = True
+    braked: str | None = None
     weights: Weights = field(default_factory=Weights)
     _indexed_head: str = ""
     _backlog: bool = False
@@ -110,6 +112,7 @@ class House:
             done = self.index.refresh(None, progress)
             if done.braked and not set(done.held) & self.vault.listing().keys():
                 done = self.index.refresh(None, progress, force=True)  # the history says the same: they were taken out on purpose
+            self.braked = done.braked
             self._announce(done)
             self._indexed_head, self._backlog = head, False
             self._caught_up.set()
@@ -158,7 +161,8 @@ class House:
             self.vault.commit_edits()
 
     def _take_dirty(self) -> set[str]:
-        taken, self.dirty = self.dirty, set()
+        taken, self.dirty = self.dirty | self.seen(), set()
+        self.edited = self.edited or bool(taken)
         return taken
 
     @property
@@ -179,7 +183,7 @@ class House:
             vector = self.index.query(query)
         except OneiroError as error:
             return None, str(error)
-        return vector, self.index.degraded()
+        return vector, self.braked or self.index.degraded()
 
     def _settle_vectors(self, progress: Progress) -> None:
         """Let what was just remembered be found by meaning: without an owner embed it now, with one wait a little."""

@@ -248,7 +248,7 @@ def status(house: House) -> dict[str, Any]:
         "chunks": state["chunks"],
         "pending": state["pending"],
         "behind": behind,
-        "degraded": state["degraded"] or house.embedder_state(),
+        "degraded": house.braked or state["degraded"] or house.embedder_state(),
         "unreadable": unreadable,
         "model": state["model"],
         "watching": house.watching or None,

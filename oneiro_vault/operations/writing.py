@@ -261,6 +261,8 @@ def reframe(
     row = house.resolve(id)
     text = _text(text, house.settings["notes.indexed_bytes"])
     data, known = house.load(row)
+    if title is None and known.title and known.title == _title(known.body or known.title):
+        title = _title(text)  # a title taken from the first words must not go on saying what was retracted
     changes: dict[str, object | None] = {"timestamp": _moment(house, None)}
     changes |= {key: value for key, value in (("title", title), ("description", description)) if value is not None}
     ident = known.id or memories.make_id(secrets.randbits(60))

@@ -25,6 +25,8 @@ LIVE: Final = ("active", "dormant")
 DAY: Final = 86_400.0
 HALF_LIFE: Final = 7.0
 """Days in which recency halves (Alma)."""
+HALF: Final = 0.5
+"""How near a memory's date must be to one in the question to count as asked for: within a week."""
 MOST_WORDS: Final = 32
 """Words of a question that are looked at one by one."""
 BUSY: Final = 20
@@ -93,7 +95,7 @@ class Search:
         rows = {key: row for key, row in self.index.rows(keys).items() if self._answers(row, asked)}
         if not rows:
             return []
-        features, evidence = self._features(terms, expression, vector, list(rows.values()))
+        features, evidence = self._features(asked, terms, expression, vector, list(rows.values()))
         kept = relevant(fuse(features, self.weights), evidence)
         return self._top(kept, list(rows.values()), asked.k)
 
@@ -111,7 +113,9 @@ class Search:
             return False
         return not (asked.passive and self.ledger.strength(row) < self.ledger.faded)
 
-    def _features(self, terms: QueryTerms, expression: str, vector: Vectors | None, rows: Sequence[Row]) -> tuple[Features, Evidence]:
+    def _features(
+        self, asked: Asked, terms: QueryTerms, expression: str, vector: Vectors | None, rows: Sequence[Row]
+    ) -> tuple[Features, Evidence]:
         keys = [row.key for row in rows]
         before = self.index.previous(keys)
         bodies = self.index.bodies(set(before.values())) if before else {}
@@ -127,7 +131,7 @@ class Search:
         if vector is not None:
             self._meaning(features, vector, keys, everyone, asking)
         self._beliefs(features, rows)
-        return features, self._evidence(terms, features, keys)
+        return features, self._evidence(terms, features, keys, asked.filters != Filters())
 
     def _keywords(self, features: Features, expression: str, rows: Sequence[Row], everyone: list[int], asking: dict[int, int]) -> None:
         keys = [row.key for row in rows]
@@ -157,15 +161,17 @@ class Search:
         last = self.ledger.last(row)
         return math.nan if last is None else math.exp(-math.log(2) * max(0.0, self.ledger.now - last) / DAY / HALF_LIFE)
 
-    def _evidence(self, terms: QueryTerms, features: Features, keys: list[int]) -> Evidence:
+    def _evidence(self, terms: QueryTerms, features: Features, keys: list[int], asked_for: bool) -> Evidence:
         """What speaks for an answer; the words are only counted when nothing else does, because that is the dearest question."""
         named = bool(terms.names)
         known = named and self.index.knows(terms.names)
         seen = features.cosine is not None and not np.isnan(features.cosine).all()
         cosine = float(np.nanmax(features.cosine)) if seen and features.cosine is not None else math.nan
         background, spread = self.index.background() if seen else (math.nan, math.nan)
-        evidence = Evidence(named, known, 0.0, cosine, background, spread)
-        if known or cosine > background + spread:
+        dated = features.dates is not None and bool((features.dates > HALF).any())
+        floor = self.index.floor() if seen else math.nan
+        evidence = Evidence(named, known, 0.0, cosine, background, spread, floor, asked_for or dated)
+        if evidence.asked_for or known or cosine > (background + spread if named else floor):
             return evidence
         matches, frequency, total = self.index.word_matches(terms.words[:MOST_WORDS], keys)
         shares = coverage(matches, frequency, total)

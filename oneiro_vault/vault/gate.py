@@ -33,7 +33,9 @@ class Gate:
     """Locks of one work tree: `wait` seconds for locks, `reserve` bytes that must stay free, `lazy_index` leaves the index to
     `flush` once it is larger than `small` bytes."""
 
-    def __init__(self, repo: Repo, journal: Journal, recovery: Recovery, *, wait: float, reserve: int, lazy_index: bool, small: int = 0) -> None:
+    def __init__(
+        self, repo: Repo, journal: Journal, recovery: Recovery, *, wait: float, reserve: int, lazy_index: bool, small: int = 0
+    ) -> None:
         self._repo = repo
         self._root = repo.root
         self._journal = journal

@@ -59,7 +59,9 @@ class Vault:
         stays). Raises VaultNotFound.
         A disk that cannot be written is no obstacle to reading.
         """
-        vault = cls(Path(os.path.realpath(root)), clock, quiet, guards, wait=wait, reserve=reserve, lazy_index=lazy_index, small=small_index)
+        vault = cls(
+            Path(os.path.realpath(root)), clock, quiet, guards, wait=wait, reserve=reserve, lazy_index=lazy_index, small=small_index
+        )
         if vault.recovery.needed():
             try:
                 with vault.gate.locked():

@@ -29,9 +29,9 @@ def strike(box: Box, feeder: Feeder, rng: random.Random, victims: list[str]) -> 
     return victim if any(struck) else "nobody"
 
 
-def round_(box: Box, number: int, rng: random.Random, victims: list[str]) -> tuple[dict[str, str], str]:
-    """Feed, kill, and what was acknowledged until then."""
-    feeder = Feeder(box, number * 100_000)
+def round_(box: Box, number: int, rng: random.Random, victims: list[str], pause: float) -> tuple[dict[str, str], str]:
+    """Feed a line each `pause` seconds, kill, and what was acknowledged until then."""
+    feeder = Feeder(box, number * 100_000, pause)
     if rng.random() < 0.75:
         wanted = rng.randint(0, 30)
         end = time.monotonic() + 8
@@ -41,7 +41,7 @@ def round_(box: Box, number: int, rng: random.Random, victims: list[str]) -> tup
         time.sleep(rng.uniform(0, 1.5))
     time.sleep(rng.uniform(0, 0.03))
     died = strike(box, feeder, rng, victims)
-    if died in ("worker", "nobody"):
+    if died in ("worker", "nobody"):  # nothing is to be noticed of it
         time.sleep(0.2)
     code = feeder.stop()
     assert code in {"client": (-9,), "group": (-9,), "owner": (0, 13), "worker": (0,), "nobody": (0, 13)}[died], (died, feeder.said)
@@ -49,21 +49,21 @@ def round_(box: Box, number: int, rng: random.Random, victims: list[str]) -> tup
     return feeder.acked, died
 
 
-def drill(box: Box, rounds: int, seed: int, victims: list[str]) -> None:
+def drill(box: Box, rounds: int, seed: int, victims: list[str], pause: float = 0.004) -> None:
     print("seed", seed)
     rng = random.Random(seed)
     acked: dict[str, str] = {}
     died: Counter[str] = Counter()
     waits = []
     for number in range(rounds):
-        more, victim = round_(box, number, rng, victims)
+        more, victim = round_(box, number, rng, victims, pause)
         acked |= more
         died[victim] += 1
         started = time.monotonic()
         acked |= acks(box.ok("remember", f"After strike s{number}s.", "--again", "--ack").encode())
         if victim in ("owner", "group"):
             waits.append(time.monotonic() - started)
-        kept(box, acked)
+        kept(box, acked, thorough=number < 10 or number % 10 == 9)
     print(
         len(acked),
         "acknowledged;",
@@ -96,4 +96,4 @@ def test_two_hundred_kills_of_anything(box: Box) -> None:
     """With the real model, so that its process is among the victims."""
     box.env["ONEIRO_EMBED_MODEL"] = "default"
     box.ok("stop")
-    drill(box, 200, random.SystemRandom().randrange(10**9), ["owner", "worker", "client", "group"])
+    drill(box, 200, random.SystemRandom().randrange(10**9), ["owner", "worker", "client", "group"], pause=0.02)

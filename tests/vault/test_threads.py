@@ -43,7 +43,14 @@ def test_reading_watching_and_writing_at_once(tmp_path: Path) -> None:
         number = next(count)
         vault.apply([Write(f"semantic/new/w{number}.md", b"written\n")], Operation("remember", f"w{number}"))
 
-    works = [vault.look, vault.listing, lambda: list(vault.events()), write, vault.flush_index, lambda: vault.changed_between("", vault.head())]
+    works: list[Callable[[], object]] = [
+        vault.look,
+        vault.listing,
+        lambda: list(vault.events()),
+        write,
+        vault.flush_index,
+        lambda: vault.changed_between("", vault.head()),
+    ]
     threads = [threading.Thread(target=again(work), daemon=True) for work in works]
     for thread in threads:
         thread.start()
