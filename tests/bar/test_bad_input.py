@@ -55,10 +55,11 @@ def refused(box: Box, args: list[str], code: int, says: str, stdin: bytes = b"",
     assert (done.returncode, says in text) == (code, True), text
     assert "Traceback" not in text
     assert "fault of ours" not in text
-    as_json = box("--json", *args, stdin=stdin, **more)
-    assert as_json.returncode == code
-    assert json.loads(as_json.stdout)
-    assert b"Traceback" not in as_json.stderr
+    if args[0] not in IDS[1:]:  # one of the four that answer alike is enough
+        as_json = box("--json", *args, stdin=stdin, **more)
+        assert as_json.returncode == code
+        assert json.loads(as_json.stdout)
+        assert b"Traceback" not in as_json.stderr
     assert state(box) == before
 
 

@@ -22,12 +22,12 @@ def test_its_own_writes_set_nothing_going(box: Box) -> None:
     box.ok("remember", "--from-jsonl", "-", stdin=lines.encode())
     box.ok("recall", "harbour")
     eventually(lambda: box.json("status")["pending"] == 0, 20)
-    time.sleep(1.5)
+    time.sleep(1)
     before, head = seconds(box.pid), git(box.vault, "rev-parse", "HEAD")
-    time.sleep(3)
+    time.sleep(2)
     used = seconds(box.pid) - before
-    print(f"{used:.2f} s of processor time in 3 s")
-    assert used < 0.6
+    print(f"{used:.2f} s of processor time in 2 s")
+    assert used < 1.0  # a loop of answers to its own writes takes all of a processor
     assert git(box.vault, "rev-parse", "HEAD") == head
 
 

@@ -13,7 +13,7 @@ from tests.box import Box
 from tests.drills.whole import committed, kept
 from tests.vault.support import git
 
-EACH = 4
+EACH = 3
 SLOWEST = {20: 2.0, 100: 5.0}
 """Writers -> seconds within which 99 of 100 acknowledgements come; a hundred that all wait at 20 ACK/s wait five."""
 HUMAN = 'n=0; while [ ! -e ../stop ]; do n=$((n+1)); echo "draft $n" > draft.txt; git add draft.txt 2>/dev/null; git status -s >/dev/null; sleep 0.05; done'

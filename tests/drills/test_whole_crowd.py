@@ -12,7 +12,7 @@ import pytest
 from tests.box import Box, command_line, eventually
 from tests.drills.whole import acks, children, kept, owner_pids, processes
 
-WARMING = (b"", b"keywords only: embedder warming\n")
+WARMING = (b"", b"keywords only: embedder warming\n", b"keywords only: the vector index is not open yet\n")
 """What a recall may say on the side while an owner is young."""
 
 

@@ -36,7 +36,7 @@ def test_an_edit_is_indexed_and_then_committed_as_the_persons(root: Path, owner:
     note.write_text("# Garden\n\nThe quinces are ripe.\n")
     until(lambda: owner.house.index.by_path("garden.md") is not None)
     until(lambda: git(root, "log", "-1", "--format=%an: %s") == "Pat Person: edit: Garden\n")
-    assert git(root, "status", "--porcelain") == ""
+    until(lambda: git(root, "status", "--porcelain") == "")
     note.unlink()
     until(lambda: owner.house.index.by_path("garden.md") is None)
     until(lambda: git(root, "ls-files", "garden.md") == "")
@@ -74,7 +74,7 @@ def test_uses_get_a_commit_of_their_own_after_a_while(root: Path, owner: App, mo
     owner.call("show", {"id": ident})
     monkeypatch.setattr(background, "LEDGER_EVERY", 0.0)
     until(lambda: git(root, "log", "-1", "--format=%s").startswith("ledger:"))
-    assert git(root, "status", "--porcelain") == ""
+    until(lambda: git(root, "status", "--porcelain") == "")
 
 
 def test_a_failing_step_does_not_end_the_owner(root: Path, owner: App) -> None:
