@@ -40,7 +40,7 @@ class Box:
 
     def ok(self, *args: str, stdin: bytes = b"") -> str:
         done = self(*args, stdin=stdin)
-        assert done.returncode == 0, done.stdout + done.stderr
+        assert done.returncode == 0, done
         return done.stdout.decode()
 
     def json(self, *args: str, stdin: bytes = b"") -> dict[str, Any]:

@@ -169,8 +169,7 @@ class Line:
             self._socket.sendall(data)
         except OSError as error:
             self._fail(f"the connection broke ({error})")
-        finally:
-            self._socket.settimeout(_STEP)
+        self._socket.settimeout(_STEP)
 
     def _more(self) -> bytes:
         quiet = 0.0

@@ -13,6 +13,7 @@ import os
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -124,6 +125,8 @@ class Watcher:
     # -- inside -----------------------------------------------------------------------------------------------------------------------
 
     def _watch(self) -> None:
+        # A folder that comes while its parent is walked is met twice; watchdog warns and goes on, in a thread where a warning helps nobody.
+        warnings.filterwarnings("ignore", "Callback with id", RuntimeWarning)
         self._observer = Observer()
         logging.getLogger(_LOGGER).addHandler(self._ear)
         self._observer.start()

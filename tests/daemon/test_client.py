@@ -97,6 +97,18 @@ def test_hung_up_before_the_body_was_wanted_changed_nothing(peer: Peer) -> None:
         client.call(peer.plays(says()), "remember", {})
 
 
+def test_hung_up_before_the_request_was_sent_changed_nothing(tmp_path: Path) -> None:
+    """The owner was killed between the connection and our first word."""
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(str(tmp_path / "s"))
+    listener.listen()
+    line = client.Line({"socket": str(tmp_path / "s")})
+    listener.accept()[0].close()
+    listener.close()
+    with pytest.raises(client.UnreachedError, match="the connection broke"):
+        line.send("POST", "/api/remember", b"{}")
+
+
 def test_refused_before_the_body_was_wanted_changed_nothing(peer: Peer) -> None:
     with pytest.raises(client.RefusedError) as caught:
         client.call(peer.plays(says(b"HTTP/1.1 426 No\r\nContent-Length: 2\r\n\r\n{}")), "remember", {})
