@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+JOBS ?= 2
 
 .PHONY: demo test check bench drills golden install clean
 
@@ -13,7 +14,7 @@ demo: $(READY)
 # Lint, types and the whole default test suite with its coverage gate.
 test: check
 	@rm -f .coverage .coverage.*
-	$(BIN)/coverage run -m pytest
+	$(BIN)/coverage run -m pytest -n $(JOBS)
 	$(BIN)/coverage run -m pytest -m model
 	@$(BIN)/coverage combine -q
 	@$(BIN)/python .ci/coverage_gate.py

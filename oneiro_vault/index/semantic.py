@@ -104,7 +104,7 @@ class Semantic:
         self._place = place if self._backend == "chroma" else "ram"
         self._shelf = ChromaShelf(self._folder / self._place) if self._backend == "chroma" else RamShelf()
         self._target = self._lane(self.embedder)
-        self.reconcile()
+        self._reconcile()
         self._serving = (self._previous(before) if before else None) or self._target
         self._point()
         self._clean()
@@ -136,7 +136,13 @@ class Semantic:
         return None if embedder is None else self._lane(embedder)
 
     def reconcile(self) -> None:
-        """Make the index's list of what is stored true: it may be older or newer than the store."""
+        """Make the index's list of what is stored true: it may be older or newer than the store. A store that fails is opened anew later."""
+        try:
+            self._reconcile()
+        except IndexProblem as error:  # keywords must not wait for vectors to be well
+            self.problem, self._suspect = str(error), True
+
+    def _reconcile(self) -> None:
         lane = self._target
         if lane is None:
             return

@@ -237,6 +237,17 @@ def test_the_whole_folder_deleted_while_up(vault: Notes, open_index: Open) -> No
     assert healed(index) == wanted
 
 
+def test_keywords_are_rebuilt_although_the_vectors_cannot_be_listed(vault: Notes, open_index: Open) -> None:
+    fill(vault)
+    index = open_index(vectors="chroma")
+    index.refresh()
+    index.embed()
+    wanted = answers(index)
+    index._semantic._shelf.close()  # type: ignore[union-attr]  # as it is when its files have gone and it must open one again
+    index.rebuild()
+    assert healed(index) == wanted
+
+
 def chroma_files(folder: Path) -> list[Path]:
     place = json.loads((folder / "vectors.json").read_text())["folder"]
     return sorted(path for path in (folder / place).rglob("*") if path.is_file())
