@@ -136,7 +136,7 @@ class Semantic:
         return None if embedder is None else self._lane(embedder)
 
     def reconcile(self) -> None:
-        """Make the index's list of what is stored true: it may be older or newer than the store. A store that fails is opened anew later."""
+        """Make the index's list of what is stored true: it may be older or newer than the store. A store that fails is opened anew."""
         try:
             self._reconcile()
         except IndexProblem as error:  # keywords must not wait for vectors to be well

@@ -46,14 +46,19 @@ def main(path: Path) -> None:
     """Print the scores of the default configuration, of each part left out, and of notes without metadata."""
     units = json.loads(path.read_text(encoding="utf-8"))
     rows: list[tuple[str, dict[str, float]]] = []
+
+    def add(name: str, found: dict[str, float]) -> None:
+        rows.append((name, found))
+        Console(stderr=True).print(f"[dim]{name}: {found['R@10']:.1f} / {found['nDCG@10']:.1f}[/dim]")
+
     for plain in (False, True):
         vaults = [build(unit, plain) for unit in units]
         name = "bare notes (no about, session or names)" if plain else "everything (the default)"
-        rows.append((name, score(units, [answers(unit, app, ids) for unit, (app, ids, _) in zip(units, vaults, strict=True)])))
+        add(name, score(units, [answers(unit, app, ids) for unit, (app, ids, _) in zip(units, vaults, strict=True)]))
         for label, changes in ABLATIONS.items():
             weights = replace(Weights(), **changes)  # candidates stay the same: only their order changes
             found = [answers(unit, app, ids, weights) for unit, (app, ids, _) in zip(units, vaults, strict=True)]
-            rows.append((f"{'bare notes, ' if plain else ''}without {label}", score(units, found)))
+            add(f"{'bare notes, ' if plain else ''}without {label}", score(units, found))
         for app, _, folder in vaults:
             app.close()
             folder.cleanup()
