@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 import pygit2
 from pygit2.enums import FileStatus
 
-from oneiro_vault.errors import RepositoryBusy
+from oneiro_vault.errors import GitProblem, RepositoryBusy
 from oneiro_vault.vault.commands import Commands
 
 FILE: Final = 0o100644
@@ -20,6 +20,8 @@ EXECUTABLE: Final = 0o100755
 _ZERO: Final = "0" * 40
 CONFLICTED: Final = int(FileStatus.CONFLICTED)
 NEW: Final = int(FileStatus.WT_NEW)
+MODIFIED: Final = int(FileStatus.WT_MODIFIED)
+GONE: Final = int(FileStatus.WT_DELETED)
 STAGED: Final = int(
     FileStatus.INDEX_NEW | FileStatus.INDEX_MODIFIED | FileStatus.INDEX_DELETED | FileStatus.INDEX_RENAMED | FileStatus.INDEX_TYPECHANGE
 )
@@ -110,17 +112,22 @@ class Staging:
                 with suppress(pygit2.GitError, OSError):
                     self._repo.index.read(True)
                 lock = self._git_dir / "index.lock"
-                if lock.exists():
+                if lock.exists() or "lock" in str(error):  # it may be free again by now, and taken again a moment later
                     raise Locked(lock) from error
-                self._tell(wanted)
+                self._tell(wanted, lock)
 
-    def _tell(self, wanted: Mapping[str, Entry | None]) -> None:
+    def _tell(self, wanted: Mapping[str, Entry | None], lock: Path) -> None:
         with tempfile.TemporaryFile() as file:
             for path, entry in wanted.items():
                 mode, blob = (entry.mode, entry.blob) if entry else (0, _ZERO)
                 file.write(b"%o %s\t%s\0" % (mode, blob.encode(), path.encode()))
             file.seek(0)
-            self._commands.run("update-index", "-z", "--index-info", source=file)
+            try:
+                self._commands.run("update-index", "-z", "--index-info", source=file)
+            except GitProblem as error:
+                if lock.name in str(error):
+                    raise Locked(lock) from error
+                raise
 
     def rebuild(self, commit: str) -> None:
         """A new index that equals a commit. Raises Locked when `index.lock` is taken."""
@@ -132,7 +139,12 @@ class Staging:
             index.clear()
             if commit:
                 index.read_tree(self._repo[commit].tree)
-            index.write()
+            try:
+                index.write()
+            except pygit2.GitError as error:
+                if "lock" in str(error):
+                    raise Locked(lock) from error
+                raise
 
     def status(self) -> dict[str, int]:
         """Paths that differ between HEAD, index and disk -> libgit2's status flags; ignored files are left out."""

@@ -140,6 +140,17 @@ def test_trees_are_what_git_itself_would_write(vault: Vault, root: Path, old: di
     assert set(repo.listing(made)) == set(after)
 
 
+def test_a_lock_taken_between_two_ways_of_writing_the_index_is_a_lock(vault: Vault, root: Path) -> None:
+    """libgit2 refused, somebody let go, git was asked instead, and somebody else had come."""
+    repo = vault.repo
+    lock = root / ".git/index.lock"
+    lock.touch()
+    with pytest.raises(Locked):
+        repo.staging._tell({"a.md": Entry(repo.add(b"x"), FILE)}, lock)
+    lock.unlink()
+    assert repo.staging.blobs(["a.md"]) == {"a.md": ""}
+
+
 def test_a_file_and_a_folder_of_one_name_are_refused(vault: Vault) -> None:
     repo = vault.repo
     blob = Entry(repo.add(b"x"), FILE)

@@ -1,0 +1,195 @@
+"""What a dream asks and what comes back: the only thing a loop and a judge ever exchange.
+
+A question quotes memories as data and names the form of its answer. Its id is a hash of all it shows, so the same question is never
+asked twice. An answer is checked here before any loop sees it: whatever is wrong with it, the verdict is "no change", with the reason.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import sha256
+from typing import Annotated, Any, Final
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from oneiro_vault.core.quoting import PREFACE, quote
+
+LONGEST_ANSWER: Final = 200_000
+"""Characters of an answer that are looked at; a longer one is refused unread."""
+LONGEST_REASON: Final = 600
+
+
+class ShownIdMark:
+    """Marks a field of an answer that may only hold ids of memories the question showed."""
+
+
+ShownId = Annotated[str, ShownIdMark()]
+
+
+class Answer(BaseModel):
+    """The form of an answer: no field may be missing, wrong or invented; `reason` says why in a sentence."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    reason: str = Field(max_length=LONGEST_REASON)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One memory as a judge sees it."""
+
+    id: str
+    title: str
+    text: str
+    created: str = ""
+    trust: str = ""
+    source: str = ""
+    notes: tuple[tuple[str, str], ...] = ()
+    """Further facts that help to judge, as (name, value)."""
+
+    def quoted(self) -> str:
+        """The memory as quoted data."""
+        facts = "".join(f"{name}: {value}\n" for name, value in self.notes)
+        return quote(f"{self.title}\n{facts}\n{self.text}".strip(), id=self.id, created=self.created, trust=self.trust, source=self.source)
+
+
+@dataclass(frozen=True)
+class Question:
+    """One thing to judge. `kind` names it for judges, `stage` for settings; `policy` grows when the wording or the rules change.
+
+    `given` is the text in question when it is no memory yet (a capture's unit, a draft); it is quoted like a memory.
+    """
+
+    kind: str
+    instruction: str
+    form: type[Answer]
+    shown: tuple[Shown, ...] = ()
+    given: str = ""
+    policy: int = 1
+    stage: str = ""
+
+    @cached_property
+    def id(self) -> str:
+        """20 hex digits that are the same whenever everything shown is the same."""
+        parts = [self.kind, str(self.policy), self.instruction, self.given, json.dumps(self.schema, sort_keys=True)]
+        parts += [f"{one.id}\0{one.title}\0{one.text}\0{one.notes!r}" for one in self.shown]
+        return sha256("\1".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:20]
+
+    @cached_property
+    def schema(self) -> dict[str, Any]:
+        """JSON schema of the answer."""
+        return self.form.model_json_schema()
+
+    @cached_property
+    def ids(self) -> tuple[str, ...]:
+        """The ids an answer may name."""
+        return tuple(one.id for one in self.shown)
+
+    def prompt(self) -> str:
+        """The whole question as text."""
+        parts = [self.instruction]
+        if self.shown or self.given:
+            parts.append(PREFACE)
+        parts += [one.quoted() for one in self.shown]
+        if self.given:
+            parts.append(quote(self.given, id="given", created="", trust="", source=""))
+        return "\n\n".join(parts)
+
+
+@dataclass(frozen=True)
+class Raw:
+    """What a judge said, unchecked: `answer` (text or the parsed object), or `problem` if it said nothing that could be one."""
+
+    answer: str | Mapping[str, Any] | None = None
+    problem: str = ""
+    tokens_in: int = 0
+    tokens_out: int = 0
+    waits: bool = False
+    """Nobody has answered yet, and somebody may: the question stays open and is not a failure."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A checked answer, or (`ok` False) the reason why nothing may follow from this question."""
+
+    question: str
+    ok: bool
+    answer: Answer | None = None
+    problem: str = ""
+    judge: str = ""
+    tokens_in: int = 0
+    tokens_out: int = 0
+    waits: bool = False
+    kept: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    """The answer as it is stored."""
+
+
+def check(question: Question, raw: Raw, judge: str = "") -> Verdict:
+    """The verdict in an answer. Never raises: garbage, strange ids, wrong types and half answers are verdicts that change nothing."""
+    found, problem = (None, raw.problem) if raw.problem else _parsed(raw.answer)
+    answer: Answer | None = None
+    if not problem:
+        try:
+            answer = question.form.model_validate_json(json.dumps(found))
+            strangers = sorted(set(_named(answer)) - set(question.ids))
+            problem = f"it names memories that were not shown: {', '.join(strangers)[:120]}" if strangers else ""
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            place = ".".join(str(part) for part in first["loc"]) or "the answer"
+            problem = f"{place[:60]}: {first['msg'][:160]}"
+        except (ValueError, RecursionError, TypeError) as error:
+            problem = f"it cannot be read: {str(error)[:160]}"
+    ok = answer is not None and not problem
+    stored = found if ok and isinstance(found, Mapping) else {}
+    return Verdict(question.id, ok, answer if ok else None, problem, judge, raw.tokens_in, raw.tokens_out, raw.waits, stored)
+
+
+def _parsed(answer: str | Mapping[str, Any] | None) -> tuple[Any, str]:
+    """(the object, what is wrong)."""
+    if answer is None:
+        return None, "there is no answer"
+    if isinstance(answer, str):
+        if len(answer) > LONGEST_ANSWER:
+            return None, f"the answer has {len(answer):,} characters"
+        try:
+            answer = json.loads(answer)
+        except (ValueError, RecursionError) as error:
+            return None, f"it is not JSON: {str(error)[:120]}"
+    if not isinstance(answer, Mapping):
+        return None, "it is not an object"
+    try:
+        text = json.dumps(answer, ensure_ascii=False)
+        text.encode()
+    except (ValueError, TypeError, RecursionError) as error:
+        return None, f"it cannot be read: {str(error)[:120]}"
+    if len(text) > LONGEST_ANSWER:
+        return None, f"the answer has {len(text):,} characters"
+    return None if "\\u0000" in text else answer, "it holds a NUL character" if "\\u0000" in text else ""
+
+
+def _named(value: Any) -> Iterator[str]:
+    """Every id in the fields that are marked to hold ids, also in nested models and lists."""
+    if isinstance(value, BaseModel):
+        for name, info in type(value).model_fields.items():
+            held = getattr(value, name)
+            if any(isinstance(mark, ShownIdMark) for mark in info.metadata) or "ShownIdMark" in repr(info.annotation):
+                yield from _strings(held)
+            else:
+                yield from _named(held)
+    elif isinstance(value, Mapping):
+        for held in value.values():
+            yield from _named(held)
+    elif isinstance(value, list | tuple):
+        for held in value:
+            yield from _named(held)
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from _strings(one)

@@ -1,0 +1,1 @@
+"""Who answers a loop's questions."""

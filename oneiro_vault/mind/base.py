@@ -1,0 +1,145 @@
+"""What every loop works with: a frozen picture of the vault going in, decisions coming out.
+
+A loop has no clock, no files, no judge and no chance in it. The same snapshot and the same verdicts give the same decisions, which is why
+a run that was killed, or that waits for an answer, is simply run again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from oneiro_vault.core.memory import Memory
+from oneiro_vault.core.question import Question, Shown, Verdict
+
+Vectors = npt.NDArray[np.float32]
+Asking = Generator[list[Question], Mapping[str, Verdict], "list[Decision]"]
+"""Yields questions, is sent {question id: verdict} for all of them, returns decisions."""
+
+
+@dataclass(frozen=True)
+class Note:
+    """One memory in a snapshot: `sha256` of its file, how much of it is left (0-1), on how many days it was used, what was made of it."""
+
+    memory: Memory
+    sha256: str
+    strength: float = 1.0
+    uses: int = 0
+    last_use: float | None = None
+    children: tuple[str, ...] = ()
+
+    @property
+    def id(self) -> str:
+        """The memory's id."""
+        return self.memory.id
+
+    @property
+    def active(self) -> bool:
+        """Does it count: neither pending nor replaced, archived or whittled away?"""
+        return self.memory.status == "active"
+
+    def shown(self, *notes: tuple[str, str]) -> Shown:
+        """As a judge sees it."""
+        m = self.memory
+        return Shown(m.id, m.title, m.body.strip(), m.created, m.trust, m.source, notes)
+
+
+def _nobody(_text: str, _k: int) -> list[str]:
+    return []
+
+
+def _no_vectors(ids: Sequence[str]) -> tuple[list[str], Vectors]:
+    del ids
+    return [], np.zeros((0, 1), np.float32)
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The vault as one run sees it. `notes` has every note with an id; `settings` every setting by its full name."""
+
+    now: float
+    notes: Mapping[str, Note]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    candidates: Callable[[str, int], list[str]] = _nobody
+    """(text, k) -> ids of active knowledge most like the text, best first: keywords and meaning, filtered before it is cut to k."""
+    vectors: Callable[[Sequence[str]], tuple[list[str], Vectors]] = _no_vectors
+    """ids -> (those that have a vector, their vectors n x d of length 1)."""
+    settled: frozenset[str] = frozenset()
+    """Decisions that were made, or rejected by a person, before."""
+    history: Sequence[Mapping[str, Any]] = ()
+    """Earlier decisions of loops, newest first: loop, op, memories, when (epoch seconds), reason."""
+
+    def of(self, *types: str) -> list[Note]:
+        """Active notes of these types, oldest first."""
+        found = [note for note in self.notes.values() if note.active and note.memory.type in types]
+        return sorted(found, key=lambda note: (note.memory.when() or 0.0, note.id))
+
+
+@dataclass(frozen=True)
+class New:
+    """Make a memory. `meta` as in frontmatter, without `id`, `created` and `source`, which the runner gives; `key` lets other edits of the
+    same decision name it before it has an id, as `new:<key>`."""
+
+    meta: Mapping[str, Any]
+    body: str
+    key: str = ""
+
+
+@dataclass(frozen=True)
+class Set:
+    """Change a memory as it was in the snapshot: frontmatter keys (None removes one), and the body unless it is None."""
+
+    id: str
+    changes: Mapping[str, Any] = field(default_factory=dict)
+    body: str | None = None
+
+
+Edit = New | Set
+
+
+@dataclass(frozen=True)
+class Decision:
+    """One thing a loop wants done: becomes one commit, at most once ever. Nothing in it can remove a note."""
+
+    loop: str
+    op: str
+    title: str
+    reason: str
+    edits: tuple[Edit, ...]
+    memories: tuple[str, ...] = ()
+    """Every memory it rests on: if one of them changed since the snapshot, the decision lapses."""
+    questions: tuple[str, ...] = ()
+    judge: str = ""
+
+    def id(self, snapshot: Snapshot) -> str:
+        """16 hex digits over what is done and the exact notes it was decided on."""
+        based = [f"{m}:{snapshot.notes[m].sha256 if m in snapshot.notes else ''}" for m in self.memories]
+        done = [
+            ["new", dict(edit.meta), edit.body] if isinstance(edit, New) else ["set", edit.id, dict(edit.changes), edit.body]
+            for edit in self.edits
+        ]
+        return sha256(json.dumps([self.loop, self.op, based, done], sort_keys=True, default=str).encode()).hexdigest()[:16]
+
+
+class Loop(Protocol):
+    """One kind of dream."""
+
+    @property
+    def name(self) -> str:
+        """What it is called in settings, commits and reports."""
+        ...
+
+    def run(self, snapshot: Snapshot) -> Asking:
+        """Ask, and decide."""
+        ...
+
+
+def superseding(old: str, by: str, when: str) -> Set:
+    """The edit that replaces a memory by another: its words stay, its status changes."""
+    return Set(old, {"status": "superseded", "superseded_by": by, "valid_until": when})
