@@ -1,0 +1,133 @@
+"""A vendor's endpoint on loopback: speaks Anthropic's and OpenAI's wire formats and misbehaves on request."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+USAGE = {"input_tokens": 120, "output_tokens": 30}
+
+
+class Endpoint:
+    """`plan`: what to do with the next requests, the last entry for ever; `text` is what the model says."""
+
+    def __init__(self) -> None:
+        self.plan: list[str] = ["ok"]
+        self.text = '{"reason": "same words", "same": true}'
+        self.seen: list[dict[str, Any]] = []
+        self.headers: list[dict[str, str]] = []
+        self.batches: dict[str, Any] = {}
+        self.cancelled: list[str] = []
+        self.url = ""
+
+    def next(self) -> str:
+        return self.plan.pop(0) if len(self.plan) > 1 else self.plan[0]
+
+
+def message(text: str, stop: str = "end_turn") -> dict[str, Any]:
+    """Anthropic's answer."""
+    content = [{"type": "text", "text": text}]
+    return {
+        "id": "m", "type": "message", "role": "assistant", "model": "x", "content": content, "stop_reason": stop, "stop_sequence": None, "usage": USAGE,
+    }  # fmt: skip
+
+
+def completion(text: str | None, stop: str = "stop", refusal: str | None = None) -> dict[str, Any]:
+    """OpenAI's answer."""
+    choice = {"index": 0, "finish_reason": stop, "message": {"role": "assistant", "content": text, "refusal": refusal}}
+    usage = {"prompt_tokens": 120, "completion_tokens": 30, "total_tokens": 150}
+    return {"id": "c", "object": "chat.completion", "created": 1, "model": "x", "choices": [choice], "usage": usage}
+
+
+@contextmanager
+def endpoint() -> Iterator[Endpoint]:
+    """Listens on 127.0.0.1 until the end of the block."""
+    state = Endpoint()
+
+    class Handler(BaseHTTPRequestHandler):
+        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+            """Quiet."""
+
+        def answer(self, status: int, body: Any, **headers: str) -> None:
+            data = body if isinstance(body, bytes) else json.dumps(body).encode()
+            self.send_response(status)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(data)))
+            for name, value in headers.items():
+                self.send_header(name.replace("_", "-"), value)
+            self.end_headers()
+            self.wfile.write(data)
+
+        def do_GET(self) -> None:
+            name = self.path.split("/")[4].split("?")[0]
+            if self.path.endswith("/results"):
+                lines = [{"custom_id": r["custom_id"], "result": self.outcome(r)} for r in state.batches[name]["requests"]]
+                self.answer(200, b"\n".join(json.dumps(line).encode() for line in lines))
+            else:
+                state.batches[name]["polls"] += 1
+                self.answer(200, batch(name, state.next() == "ok" and state.batches[name]["polls"] > 1))
+
+        def outcome(self, request: dict[str, Any]) -> dict[str, Any]:
+            if "errored" in json.dumps(request):
+                return {"type": "errored", "error": {"type": "error", "error": {"type": "api_error", "message": "no"}}}
+            return {"type": "succeeded", "message": message(state.text)}
+
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers.get("content-length", 0)))
+            state.headers.append(dict(self.headers))
+            if self.path.endswith("/cancel"):
+                state.cancelled.append(self.path)
+                self.answer(200, batch("b1", False))
+                return
+            state.seen.append(json.loads(body))
+            if self.path.endswith("/batches"):
+                state.batches["b1"] = json.loads(body) | {"polls": 0}
+                self.answer(200, batch("b1", False))
+                return
+            self.say(state.next(), "messages" in self.path)
+
+        def say(self, what: str, claude: bool) -> None:
+            if what == "hang up":
+                self.close_connection = True
+            elif what == "slow":
+                time.sleep(2)
+                self.answer(200, message(state.text) if claude else completion(state.text))
+            elif what.isdigit():
+                error = {"type": "error", "error": {"type": "x", "message": f"status {what}"}}
+                self.answer(int(what), error, retry_after="0")
+            elif what == "not json":
+                self.answer(200, b"<html>")
+            elif what == "strange":
+                self.answer(200, {"hello": 1})
+            elif what == "refusal":
+                self.answer(200, message("no", "refusal") if claude else completion(None, refusal="I will not"))
+            elif what == "cut":
+                self.answer(200, message(state.text[:9], "max_tokens") if claude else completion(state.text[:9], "length"))
+            else:
+                self.answer(200, message(state.text) if claude else completion(state.text))
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    state.url = f"http://127.0.0.1:{server.server_port}"
+    try:
+        yield state
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def batch(name: str, ended: bool) -> dict[str, Any]:
+    """Anthropic's batch object."""
+    counts = {"processing": 0, "succeeded": 0, "errored": 0, "canceled": 0, "expired": 0}
+    moment = "2026-11-22T00:00:00Z"
+    return {
+        "id": name, "type": "message_batch", "processing_status": "ended" if ended else "in_progress", "request_counts": counts,
+        "created_at": moment, "expires_at": moment, "ended_at": None, "archived_at": None, "cancel_initiated_at": None, "results_url": f"/v1/messages/batches/{name}/results",
+    }  # fmt: skip
