@@ -1,0 +1,128 @@
+"""Driving a loop: hand its questions to a judge, check what comes back, and send verdicts in until it has decided.
+
+Answers are remembered by the question's id. A run that was killed, or that waits for somebody, is simply run again and asks only what is
+new; a night on which nothing changed asks nothing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+
+from oneiro_vault.core.question import Question, Raw, Verdict, check
+from oneiro_vault.mind.base import Asking, Decision
+
+MOST_ROUNDS: Final = 200
+"""Rounds of questions after which a loop is taken to be out of control."""
+
+Progress = Callable[[str, int, int], None]
+
+
+class Answers(Protocol):
+    """Earlier answers, by question and judge."""
+
+    def get(self, question: str, judge: str) -> Mapping[str, Any] | None:
+        """What this judge said to this question."""
+        ...
+
+    def put(self, question: str, judge: str, answer: Mapping[str, Any]) -> None:
+        """Keep it."""
+        ...
+
+
+class Asked(Protocol):
+    """A judge, as far as a loop's driver needs one."""
+
+    @property
+    def name(self) -> str:
+        """Who answers."""
+        ...
+
+    def ask(self, questions: Sequence[Question]) -> Iterator[tuple[str, Raw]]:
+        """(question id, what was said)."""
+        ...
+
+
+@dataclass
+class Tally:
+    """What a loop cost: questions by kind, how many were known already, what went wrong, tokens."""
+
+    asked: Counter[str] = field(default_factory=Counter)
+    known: int = 0
+    failed: list[tuple[str, str]] = field(default_factory=list)
+    """(kind, problem) of every answer that was refused."""
+    waiting: list[str] = field(default_factory=list)
+    """Ids of questions that are still open."""
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+
+@dataclass
+class Driver:
+    """One judge, its earlier answers, and what they cost."""
+
+    judge: Asked
+    answers: Answers
+    stop: Callable[[], bool] = lambda: False
+    progress: Progress = lambda *_: None
+    tally: Tally = field(default_factory=Tally)
+
+    def drive(self, loop: Asking) -> list[Decision]:
+        """Run a loop to its end. When `stop` says so, what is still open counts as not answered and the loop decides with what it has."""
+        try:
+            questions = next(loop)
+            for _ in range(MOST_ROUNDS):
+                questions = loop.send(self._verdicts(questions))
+        except StopIteration as end:
+            return list(end.value or [])
+        loop.close()
+        self.tally.failed.append(("loop", f"it still asked after {MOST_ROUNDS} rounds"))
+        return []
+
+    def _verdicts(self, questions: Sequence[Question]) -> dict[str, Verdict]:
+        """A verdict for every question, whatever the judge does."""
+        by_id = {question.id: question for question in questions}
+        found = {ident: known for ident, question in by_id.items() if (known := self._known(question)) is not None}
+        self.tally.known += len(found)
+        todo = [question for ident, question in by_id.items() if ident not in found]
+        for number, (ident, raw) in enumerate(self._said(todo), 1):
+            if ident in by_id and ident not in found:
+                found[ident] = self._taken(by_id[ident], raw)
+                self.progress("judging", number, len(todo))
+        for ident, question in by_id.items():
+            if ident not in found:
+                found[ident] = self._taken(question, Raw(problem="not answered"))
+        return found
+
+    def _said(self, todo: Sequence[Question]) -> Iterator[tuple[str, Raw]]:
+        if not todo or self.stop():
+            return
+        try:
+            for pair in self.judge.ask(todo):
+                yield pair
+                if self.stop():
+                    return
+        except Exception as error:  # a judge is somebody else's program; its failure is an answer that changes nothing
+            self.tally.failed.append(("judge", f"{type(error).__name__}: {str(error)[:200]}"))
+
+    def _known(self, question: Question) -> Verdict | None:
+        answer = self.answers.get(question.id, self.judge.name)
+        if answer is None:
+            return None
+        verdict = check(question, Raw(answer), self.judge.name)
+        return verdict if verdict.ok else None
+
+    def _taken(self, question: Question, raw: Raw) -> Verdict:
+        verdict = check(question, raw, self.judge.name)
+        self.tally.tokens_in += raw.tokens_in
+        self.tally.tokens_out += raw.tokens_out
+        self.tally.asked[question.kind] += 1
+        if verdict.ok:
+            self.answers.put(question.id, self.judge.name, verdict.kept)
+        elif verdict.waits:
+            self.tally.waiting.append(question.id)
+        else:
+            self.tally.failed.append((question.kind, verdict.problem))
+        return verdict
