@@ -81,6 +81,10 @@ class Snapshot:
         return sorted(found, key=lambda note: (note.memory.when() or 0.0, note.id))
 
 
+NOW = "@now"
+"""Stands in an edit for the moment it is applied: a decision must not become another one by waiting."""
+
+
 @dataclass(frozen=True)
 class New:
     """Make a memory. `meta` as in frontmatter, without `id`, `created` and `source`, which the runner gives; `key` lets other edits of the
@@ -140,6 +144,6 @@ class Loop(Protocol):
         ...
 
 
-def superseding(old: str, by: str, when: str) -> Set:
+def superseding(old: Note, by: str) -> Set:
     """The edit that replaces a memory by another: its words stay, its status changes."""
-    return Set(old, {"status": "superseded", "superseded_by": by, "valid_until": when})
+    return Set(old.id, {"status": "superseded", "superseded_by": by, "valid_until": old.memory.valid_until or NOW})
