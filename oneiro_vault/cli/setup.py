@@ -1,0 +1,95 @@
+"""setup: make the programs models run in use the vault."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from oneiro_vault.cli.face import Face
+from oneiro_vault.cli.group import command
+from oneiro_vault.cli.output import Output, Style, line
+from oneiro_vault.errors import InvalidInput, VaultNotFound
+
+CLIENTS = ("claude-code", "codex", "claude-desktop", "gemini", "opencode", "cursor", "vscode")
+
+
+@command("setup")
+@click.argument("client", type=click.Choice(CLIENTS), required=False, metavar="CLIENT")
+@click.option("--remove", is_flag=True, help="Take our entries out again; everything else stays, byte for byte.")
+@click.option("--dry-run", is_flag=True, help="Show the change as a diff and write nothing.")
+@click.option("--bundle", metavar="DIR", help="Write the installable forms (Claude Code plug-in, .mcpb) to DIR instead.")
+def setup_(face: Face, client: str | None, remove: bool, dry_run: bool, bundle: str | None) -> Output:
+    """Make a program that models run in use the vault: its MCP server, and hooks where the program has them.
+
+    CLIENT is claude-code, codex, claude-desktop, gemini, opencode, cursor or vscode.
+    """
+    face.at_home()
+    if (client is None) == (bundle is None) or (bundle and (remove or dry_run)):
+        raise click.UsageError(f"Give a client ({', '.join(CLIENTS)}), or --bundle DIR alone.")
+    from oneiro_vault import app
+
+    if bundle is not None:
+        made = app.make_bundle(Path(face.request.cwd, Path(bundle).expanduser()), _vault(face) if _is_named(face) else None)
+        return Output(_bundled(made), made)
+    found = app.setup_client(str(client), None if remove else _vault(face), face.request.env, dry_run=dry_run)
+    broken = [check for check in found["checks"] if not check["ok"]]
+    return Output(_dry(found) if dry_run else _told(found, face.style), found, code=1 if broken else 0)
+
+
+def _vault(face: Face) -> Path:
+    """The vault as a client is to name it. Raises VaultNotFound when the folder is none, InvalidInput when it cannot be written down."""
+    root = Path(os.path.abspath(face.root))  # noqa: PTH100 (a link stays a link)
+    if not (root / "oneiro.toml").is_file():
+        raise VaultNotFound(f"{root} is no vault: it has no oneiro.toml", hint=f"Make it one: cd {root} && oneiro init --here")
+    try:
+        str(root).encode()
+    except UnicodeEncodeError:
+        raise InvalidInput("the vault's path is not valid UTF-8, and no client could be told it", hint="Rename the folder.") from None
+    return root
+
+
+def _is_named(face: Face) -> bool:
+    try:
+        return bool(face.root)
+    except VaultNotFound:
+        if face.vault:
+            raise
+        return False
+
+
+def _dry(found: Mapping[str, Any]) -> str:
+    diffs = "".join(file["diff"] for file in found["files"])
+    return diffs or "Nothing would change."
+
+
+def _told(found: Mapping[str, Any], style: Style) -> str:
+    text = [f"{file['change']:<10}{line(file['path'])}" for file in found["files"]]
+    text += [_checked(check, style) for check in found["checks"]]
+    text += [f"{style('note', 'yellow')}      {note}" for note in found["notes"]]
+    text += [f"next      {step}" for step in found["next"]]
+    if not found["removed"]:
+        text.append(f"undo      oneiro setup {found['client']} --remove")
+    return "\n".join(text)
+
+
+def _checked(check: Mapping[str, Any], style: Style) -> str:
+    if not check["ok"]:
+        who = "Claude Code does not connect" if check["what"] == "claude" else "the configured server does not answer"
+        return f"{style('failed', 'red')}    {who}: {line(check['reason'])}"
+    if check["what"] == "claude":
+        return f"{style('checked', 'green')}   Claude Code itself connects to it"
+    server = line(f"{check['server']} {check['version']}")
+    return f"{style('checked', 'green')}   the configured server answered: {server}, {len(check['tools'])} tools, {check['seconds']} s"
+
+
+def _bundled(made: Mapping[str, Any]) -> str:
+    return "\n".join(
+        [
+            f"Claude Code:     claude plugin marketplace add {line(made['marketplace'])} && claude plugin install oneiro@oneiro-vault",
+            f"Claude Desktop:  open {line(made['mcpb'])}",
+        ]
+    )

@@ -1,0 +1,195 @@
+"""Set a client up, or take that back: plan every file first, then write, then see whether the client would really be answered."""
+
+from __future__ import annotations
+
+import difflib
+import io
+import json
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from copy import deepcopy
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from oneiro_vault.clients import entries, files, handshake, merging
+from oneiro_vault.clients.machine import Machine
+from oneiro_vault.clients.receipts import Receipts
+from oneiro_vault.clients.table import CLIENTS, Client, Ours, Target
+from oneiro_vault.clients.trace import Trace, Trouble
+from oneiro_vault.errors import ForeignFile, InvalidInput, LockTimeout, shown
+
+_TRIES = 5
+
+
+@dataclass
+class Edit:
+    """A change to one file: what it says now, what it is to say (None: no file), and what a removal must know."""
+
+    target: Target
+    before: str | None
+    after: str | None
+    trace: Trace
+
+    @property
+    def path(self) -> Path:
+        """The file, as the client names it (it may be a link)."""
+        return Path(self.target.path)
+
+    @property
+    def change(self) -> str:
+        """`unchanged`, `created`, `edited` or `deleted`."""
+        if self.before == self.after:
+            return "unchanged"
+        return "created" if self.before is None else "deleted" if self.after is None else "edited"
+
+    def diff(self) -> str:
+        """The change as a unified diff."""
+        before, after = (io.StringIO(text or "", newline="\n").readlines() for text in (self.before, self.after))
+        lines = difflib.unified_diff(before, after, str(self.path), str(self.path), n=2)
+        return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+
+
+def find(name: str) -> Client:
+    """The client of that name. Raises InvalidInput."""
+    if name not in CLIENTS:
+        raise InvalidInput(f"there is no client {shown(name)}", hint=f"One of: {', '.join(CLIENTS)}.")
+    return CLIENTS[name]
+
+
+def install(name: str, machine: Machine, ours: Ours, receipts: Path, *, dry_run: bool = False) -> dict[str, Any]:
+    """Put our entries into the client's files and start what they name. Raises ForeignFile (nothing was written), DiskProblem."""
+    client = find(name)
+    targets = client.targets(machine, ours)
+    edits = _carried_out([(target, False) for target in targets], Receipts(receipts), dry_run)
+    found = _report(name, edits, dry_run, removed=False)
+    if dry_run:
+        return found
+    found["checks"] = _checks(name, targets, machine.env)
+    found["notes"] = _notes(name, targets)
+    found["next"] = list(client.next)
+    return found
+
+
+def remove(name: str, machine: Machine, receipts: Path, *, dry_run: bool = False) -> dict[str, Any]:
+    """Take our entries out of the client's files again; everything else stays as it is. Raises ForeignFile, DiskProblem."""
+    targets = find(name).targets(machine, Ours(("oneiro",), ""))[::-1]  # the file that made a folder is taken away last
+    return _report(name, _carried_out([(target, True) for target in targets], Receipts(receipts), dry_run), dry_run, removed=True)
+
+
+def _report(name: str, edits: Sequence[Edit], dry_run: bool, removed: bool) -> dict[str, Any]:
+    return {
+        "schema": 1,
+        "client": name,
+        "removed": removed,
+        "dry_run": dry_run,
+        "files": [{"path": str(edit.path), "change": edit.change, "diff": edit.diff() if dry_run else ""} for edit in edits],
+        "checks": [],
+        "notes": [],
+        "next": [],
+    }
+
+
+# -- files ------------------------------------------------------------------------------------------------------------------------------
+
+
+def _carried_out(wanted: Sequence[tuple[Target, bool]], receipts: Receipts, dry_run: bool) -> list[Edit]:
+    edits = [_planned(target, leaves, receipts) for target, leaves in wanted]
+    if dry_run:
+        return edits
+    return [_written(edit, leaves, receipts) for edit, (_, leaves) in zip(edits, wanted, strict=True)]
+
+
+def _planned(target: Target, leaves: bool, receipts: Receipts) -> Edit:
+    path = Path(target.path)
+    before = files.read(path)
+    known = receipts.get(str(path))
+    try:
+        there = before is not None and any(merging.current(before, want, target.style) for want in target.wants)
+        trace = known if known is not None and there else Trace(existed=before is not None)
+        if leaves:
+            after = None if before is None else merging.drop(before, target.wants, target.style, trace)
+        else:
+            after = merging.add(before, target.wants, target.style, trace := deepcopy(trace))
+    except Trouble as error:
+        raise ForeignFile(
+            f"{path}: line {error.line}, column {error.column}: {error}",
+            kept="No file was changed.",
+            hint="Correct it there (or move the file away) and run setup again.",
+        ) from error
+    return Edit(target, before, after, trace)
+
+
+def _written(edit: Edit, leaves: bool, receipts: Receipts) -> Edit:
+    """Write one file; planned anew when somebody (the client itself, most likely) wrote to it meanwhile."""
+    for _ in range(_TRIES):
+        try:
+            with files.held(edit.path) if edit.target.locked else nullcontext():
+                if edit.before != edit.after:
+                    _write(edit, leaves, receipts)
+                elif leaves:
+                    receipts.put(str(edit.path), None)
+            if edit.change == "deleted":
+                files.unmake(edit.trace.folders)
+            return edit
+        except files.ChangedError:
+            edit = _planned(edit.target, leaves, receipts)
+    raise LockTimeout(f"{edit.path} keeps changing", kept="It is as its program left it.", hint="Close the client and run setup again.")
+
+
+def _write(edit: Edit, leaves: bool, receipts: Receipts) -> None:
+    name = str(edit.path)
+    if leaves:
+        files.write(edit.path, edit.before, edit.after)
+        receipts.put(name, None)
+        return
+    receipts.put(name, edit.trace)  # first: a note about nothing does no harm, a change without its note would leave a trace behind
+    folders = files.write(edit.path, edit.before, edit.after)
+    if folders:
+        edit.trace.folders = folders
+        receipts.put(name, edit.trace)
+
+
+# -- does it work? ----------------------------------------------------------------------------------------------------------------------
+
+
+def _checks(name: str, targets: Sequence[Target], env: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The server is started as the client's own file now says, not as we meant it."""
+    target = targets[0]
+    entry = merging.current(files.read(Path(target.path)) or "", target.wants[0], target.style)
+    if entry is None:
+        return [{"what": "server", "ok": False, "reason": f"{target.path} has lost the entry again: another program wrote it"}]
+    answer = handshake.greet(entries.words(entry), env)
+    found = [{"what": "server"} | asdict(answer)]
+    program = shutil.which("claude", path=env.get("PATH")) if name == "claude-code" and answer.ok else None
+    return found + ([_asked_claude(program, dict(entry), env)] if program else [])
+
+
+def _asked_claude(program: str, entry: dict[str, Any], env: Mapping[str, str]) -> dict[str, Any]:
+    """Claude Code itself connects, from a settings folder that holds our entry alone: it would rewrite the person's own."""
+    with tempfile.TemporaryDirectory(prefix="oneiro-setup-", ignore_cleanup_errors=True) as folder:
+        (Path(folder) / ".claude.json").write_text(json.dumps({"mcpServers": {entries.NAME: entry}}), encoding="utf-8")
+        quiet = {"DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
+        around = dict(env) | quiet | {"CLAUDE_CONFIG_DIR": folder, "XDG_CACHE_HOME": folder}
+        try:
+            done = subprocess.run(
+                [program, "mcp", "get", entries.NAME], env=around, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=60
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            return {"what": "claude", "ok": False, "reason": f"`claude mcp get {entries.NAME}`: {error}"}
+    said = done.stdout.decode(errors="replace")
+    ok = "Connected" in said and "Failed" not in said
+    return {"what": "claude", "ok": ok, "reason": "" if ok else " ".join((said + done.stderr.decode(errors="replace")).split())[:300]}
+
+
+def _notes(name: str, targets: Sequence[Target]) -> list[str]:
+    """What a person should hear about the state the client is in."""
+    if name != "claude-code":
+        return []
+    settings = json.loads((files.read(Path(targets[1].path)) or "{}").removeprefix("\ufeff"))
+    plugins = settings.get("enabledPlugins")
+    enabled = [plugin for plugin, on in plugins.items() if on and plugin.split("@")[0] == entries.NAME] if isinstance(plugins, dict) else []
+    return [f"The plug-in {plugin} is enabled too: everything is now there twice. Keep one of the two." for plugin in enabled]

@@ -1,0 +1,1 @@
+"""The programs models run in: their settings files, edited and given back."""
