@@ -1,0 +1,71 @@
+"""capture, and hook as people see it (clients run it on a faster way, see `main`)."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from oneiro_vault.capture import transcripts
+from oneiro_vault.cli.face import Face
+from oneiro_vault.cli.group import command
+from oneiro_vault.cli.output import Output, line
+from oneiro_vault.cli.text import decode, from_stdin
+from oneiro_vault.errors import InvalidInput, NotFound
+
+
+@command("capture")
+@click.argument("file", required=False, metavar="[FILE|-]")
+@click.option("--kind", type=click.Choice(["note", "turns", "session", "compaction"]), help="What it is (default: what FILE looks like).")
+@click.option("--session", help="The conversation it comes from.")
+@click.option("--project", help="Where it took place.")
+@click.option("--title", help="A title; otherwise the first words.")
+@click.option("--pending", is_flag=True, help="Store what hooks have left to be picked up, and nothing else.")
+def capture_(face: Face, file: str | None, pending: bool, **given: Any) -> Output:
+    """Store a conversation or a text whole, to be made memories of: a client's transcript, any text FILE, or - (standard input)."""
+    face.at_home()
+    if pending:
+        if file or any(given.values()):
+            raise click.UsageError("--pending goes alone.")
+        found = face.call("collect")
+        return Output(f"Captures stored: {found['stored']}, waiting: {found['left']}, set aside: {found['aside']}.", found)
+    if file is None and sys.stdin.isatty():
+        raise click.UsageError("Give a FILE, or - for standard input.")
+    read = {"text": from_stdin()} if file in (None, "-") else _file(Path(face.request.cwd, str(file)))
+    params = read | {name: value for name, value in given.items() if value}
+    found = face.call("capture", actor="user", **params)
+    if found["duplicate_of"]:
+        return Output(f"Captured already: {found['id']}", found)
+    return Output(f"Captured {found['id']}  {line(found['path'])}\n  waiting to become memories: {found['queued']}", found)
+
+
+def _file(path: Path) -> dict[str, str]:
+    """The words of a file: a transcript's as a conversation, any other as they are."""
+    try:
+        if path.suffix == ".jsonl":
+            words = transcripts.render(transcripts.read(str(path))[0])
+            if words:
+                return {"text": words, "kind": "session", "session": path.stem.removeprefix("rollout-")}
+        return {"text": decode(path.read_bytes(), str(path))}
+    except FileNotFoundError:
+        raise NotFound(f"there is no file {path}", kept="Nothing was changed.") from None
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be read: {error.strerror}", kept="Nothing was changed.") from error
+
+
+@command("hook")
+@click.argument("event", required=False)
+def hook_(face: Face, event: str | None) -> Output:
+    """What Claude Code and Codex run at an EVENT of a conversation (SessionStart, UserPromptSubmit, PostCompact, Stop, SessionEnd).
+
+    Reads JSON on standard input, prints what is to be put into the conversation or nothing, and always ends with 0.
+    """
+    face.at_home()
+    from oneiro_vault.hook import program
+
+    os.environ.update({"ONEIRO_VAULT": face.vault} if face.vault else {})
+    program.main([event or ""])
+    return Output("", {})

@@ -1,0 +1,104 @@
+"""UserPromptSubmit with a warm owner: the memory that bears on the prompt, once, or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.box import Box, eventually
+from tests.conftest import sealed
+from tests.hook.conftest import Talk
+
+BOAT = "The boat is called Petrel and lies in Bergen harbour."
+ASKED = "what is the boat called that lies in Bergen harbour?"
+
+
+@pytest.fixture(scope="module")
+def box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Box]:
+    folder = tmp_path_factory.mktemp("w")
+    box = Box(folder, sealed(folder)).init("--no-daemon")
+    box.remember(BOAT)
+    box.remember("Invoices are numbered without gaps, as the law demands.")
+    box.ok("recall", "warm up")
+    yield box
+    box.close()
+
+
+@pytest.fixture
+def talk(box: Box, tmp_path: Path) -> Talk:
+    return Talk(box, tmp_path, session=tmp_path.name)
+
+
+def test_a_relevant_prompt_gets_the_memory_and_only_once(talk: Talk) -> None:
+    found = talk("UserPromptSubmit", prompt=ASKED)
+    assert BOAT in found
+    assert found.count("<memory ") == 1
+    assert talk("UserPromptSubmit", prompt=ASKED) == ""  # it is in the conversation already
+    talk.session += "-another"
+    assert BOAT in talk("UserPromptSubmit", prompt=ASKED)
+
+
+@pytest.mark.parametrize("source", ["clear", "compact", "startup"])
+def test_a_new_context_may_get_it_again(talk: Talk, source: str) -> None:
+    assert BOAT in talk("UserPromptSubmit", prompt=ASKED)
+    talk("SessionStart", source="resume")
+    assert talk("UserPromptSubmit", prompt=ASKED) == ""
+    talk("SessionStart", source=source)
+    assert BOAT in talk("UserPromptSubmit", prompt=ASKED)
+
+
+@pytest.mark.parametrize(
+    "prompt", ["write a haiku", "fix the failing test", "ok", "", "/compact the boat called Petrel in Bergen harbour", 7, None]
+)
+def test_other_prompts_get_nothing(talk: Talk, prompt: object) -> None:
+    assert talk("UserPromptSubmit", prompt=prompt) == ""
+
+
+def test_only_what_a_person_wrote_is_asked_about(talk: Talk) -> None:
+    assert talk("UserPromptSubmit", prompt=ASKED, source="schedule_wakeup") == ""
+    assert BOAT in talk("UserPromptSubmit", prompt=ASKED, source="user")
+
+
+def test_private_words_are_not_even_asked_about(talk: Talk) -> None:
+    assert talk("UserPromptSubmit", prompt=f"hello <private>{ASKED}</private>") == ""
+
+
+def test_the_budget_is_a_setting(talk: Talk) -> None:
+    assert talk("UserPromptSubmit", prompt=ASKED, env={"ONEIRO_INJECT_TOKENS": "0"}) == ""
+    assert talk("UserPromptSubmit", prompt=ASKED, env={"ONEIRO_INJECT_TOKENS": "20"}) == ""
+    assert BOAT in talk("UserPromptSubmit", prompt=ASKED)
+
+
+def test_no_session_id_is_no_obstacle(talk: Talk) -> None:
+    assert BOAT in talk("UserPromptSubmit", prompt=ASKED, session_id=None)
+
+
+def test_without_an_owner_nothing_now_and_one_for_next_time(tmp_path: Path, sealed_env: dict[str, str]) -> None:
+    box = Box(tmp_path, sealed_env).init("--no-daemon")
+    try:
+        assert box("--no-daemon", "remember", BOAT).returncode == 0
+        talk = Talk(box, tmp_path, warm=True)
+        assert talk("UserPromptSubmit", prompt=ASKED) == ""
+        eventually(lambda: box.record, 60)
+        eventually(lambda: BOAT in talk("UserPromptSubmit", prompt=ASKED), 60)
+    finally:
+        box.close()
+
+
+def test_an_owner_that_was_killed_is_replaced(tmp_path: Path, sealed_env: dict[str, str]) -> None:
+    import os
+    import signal
+
+    box = Box(tmp_path, sealed_env).init("--no-daemon")
+    try:
+        box.remember(BOAT)
+        killed = box.pid
+        os.kill(killed, signal.SIGKILL)
+        talk = Talk(box, tmp_path, warm=True)
+        assert talk("UserPromptSubmit", prompt=ASKED) == ""
+        eventually(lambda: box.record.get("pid", killed) != killed, 60)
+        eventually(lambda: BOAT in talk("UserPromptSubmit", prompt=ASKED), 60)
+    finally:
+        box.close()
