@@ -1,0 +1,41 @@
+"""orient, flags."""
+
+from __future__ import annotations
+
+import click
+
+from oneiro_vault.cli import render
+from oneiro_vault.cli.face import Face
+from oneiro_vault.cli.group import command
+from oneiro_vault.cli.output import Output, line, safe
+
+
+@command("orient")
+@click.option("--context", help="What it is about: then the rows are those that fit it.")
+@click.option("-n", type=int, default=15, show_default=True, help="How many rows besides; 0: none.")
+@click.option("--project", help="Where the model stands: memories of that project come first.")
+@click.option("--limit", type=int, help="UTF-16 units of text at most (default: 8000).")
+def orient_(face: Face, context: str | None, n: int, project: str | None, limit: int | None) -> Output:
+    """What a model wakes into: the orientation notes, and what is recent or fits."""
+    found = face.call("orient", context=context, n=n, project=project, limit=limit)
+    text = [safe(found["text"]).strip() or "There is no orientation yet: notes of the type `orientation` are loaded at every beginning."]
+    rows = render.rows(found["recent"], face.style)
+    if rows:
+        text.append(f"{face.style('recent' if not context else 'fitting', 'bold')}\n{rows}")
+    if found["flagged"]:
+        text.append(f"{found['flagged']} open {'question waits' if found['flagged'] == 1 else 'questions wait'} for you: `oneiro flags`")
+    return Output("\n\n".join(text), found, render.gaps(found))
+
+
+@command("flags")
+@click.option("-n", "--limit", type=int, default=20, show_default=True, help="How many at most.")
+def flags_(face: Face, limit: int) -> Output:
+    """Notes with an open question for a person, and the question."""
+    found = face.call("flagged", limit=limit)
+    text = []
+    for row in found["results"]:
+        text.append(f"{render.rows([row], face.style)} · {face.style(', '.join(map(line, row['flags'])), 'yellow')}")
+        text += [f"    {part}" for part in safe(row["question"]).splitlines()]
+    rest = found["total"] - len(found["results"])
+    more = [f"{rest} more are not shown"] if rest > 0 else []
+    return Output("\n".join(text + more) or "No open questions.", found)

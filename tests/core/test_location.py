@@ -1,0 +1,180 @@
+"""Where a picture was made leaves it; its pixels, its orientation and its date do not."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from io import BytesIO
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image, PngImagePlugin
+
+from oneiro_vault.core.location import without
+from tests.pictures import FORMATS, SECRET, chunk, drawn, encoded, exif, opened, segment, xmp
+
+
+def tagged(form: str, **options: Any) -> bytes:
+    return encoded(form, exif=exif(), **options)
+
+
+@pytest.mark.parametrize("form", ["JPEG", "PNG", "WEBP"])
+@pytest.mark.parametrize("options", [{}, {"quality": 60}, {"mode": "L"}])
+def test_gps_goes_and_everything_else_stays(form: str, options: dict[str, object]) -> None:
+    before = tagged(form, **options)
+    assert opened(before).getexif().get_ifd(0x8825)[2] == (51.0, 123456.0, 1.0)
+    after = without(before, FORMATS[form])
+    assert len(after) == len(before)
+    assert opened(after).tobytes() == opened(before).tobytes()
+    kept = opened(after).getexif()
+    assert (kept[0x0112], kept[0x0110], kept.get_ifd(0x8769)[0x9003]) == (6, "Camera", "2024:03:05 10:00:00")
+    assert 0x8825 not in kept
+    assert dict(kept.get_ifd(0x8825)) == {}
+    assert SECRET in before
+    assert SECRET not in after
+    assert without(after, FORMATS[form]) == after
+
+
+@pytest.mark.parametrize("order", ["little", "big"])
+def test_either_byte_order(order: str) -> None:
+    """A directory by hand: orientation, GPS (two values, one kept elsewhere), a date after it."""
+
+    def n(value: int, size: int) -> bytes:
+        return value.to_bytes(size, order)  # type: ignore[arg-type]
+
+    def entry(tag: int, kind: int, count: int, value: bytes) -> bytes:
+        return n(tag, 2) + n(kind, 2) + n(count, 4) + value.ljust(4, b"\0")
+
+    gps = 8 + 2 + 3 * 12 + 4
+    place = gps + 2 + 2 * 12 + 4
+    ifd = n(3, 2) + entry(0x0112, 3, 1, n(6, 2)) + entry(0x8825, 4, 1, n(gps, 4)) + entry(0x9C9B, 1, 3, b"abc") + n(0, 4)
+    directory = n(2, 2) + entry(1, 2, 2, b"N\0") + entry(2, 5, 3, n(place, 4)) + n(0, 4)
+    tiff = (b"II*\0" if order == "little" else b"MM\0*") + n(8, 4) + ifd + directory + b"SECRETPLACE".ljust(24, b"!")
+    before = b"\xff\xd8" + segment(0xE1, b"Exif\0\0" + tiff) + encoded("JPEG")[2:]
+    after = without(before, "image/jpeg")
+    assert b"SECRETPLACE" not in after
+    assert len(after) == len(before)
+    kept = opened(after).getexif()
+    assert (kept[0x0112], kept[0x9C9B], 0x8825 in kept) == (6, b"abc", False)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        b"",
+        b"XX*\0",
+        b"II*\0\xff\xff\xff\xff",
+        b"II*\0\x08\0\0\0\xff\xff" + b"\0" * 40,
+        b"II*\0\x08\0\0\0\x01\0\x25\x88\x04\0\x01\0\0\0\xff\xff\xff\0" + b"\0" * 8,
+    ],
+)
+def test_exif_that_cannot_be_followed_goes_as_a_whole(damage: bytes) -> None:
+    before = b"\xff\xd8" + segment(0xE1, b"Exif\0\0" + damage + b"GPSPLACE") + encoded("JPEG")[2:]
+    after = without(before, "image/jpeg")
+    assert b"GPSPLACE" not in after
+    assert opened(after).tobytes() == opened(encoded("JPEG")).tobytes()
+
+
+def test_directories_that_point_at_each_other_end() -> None:
+    tiff = b"II*\0\x08\0\0\0\0\0\x08\0\0\0"
+    assert without(b"\xff\xd8" + segment(0xE1, b"Exif\0\0" + tiff) + encoded("JPEG")[2:], "image/jpeg")
+
+
+@pytest.mark.parametrize(
+    "extra",
+    [
+        segment(0xE1, b"http://ns.adobe.com/xap/1.0/\0" + xmp()),
+        segment(0xE1, b"http://ns.adobe.com/xmp/extension/\0" + b"x" * 40 + b"PLACE"),
+        segment(0xED, b"Photoshop 3.0\x008BIM\x04\x04\0\0\0\0\0\x0c\x1c\x02Z\0\x04PLACE"),
+        segment(0xEB, b"JP\0\0PLACE c2pa"),
+        segment(0xE2, b"MPF\0II*\0PLACE"),
+    ],
+)
+def test_other_metadata_of_a_jpeg_that_names_a_place(extra: bytes) -> None:
+    plain = encoded("JPEG")
+    assert without(plain[:2] + extra + plain[2:], "image/jpeg") == plain
+
+
+def test_xmp_without_a_place_and_comments_stay() -> None:
+    plain = encoded("JPEG")
+    with_title = plain[:2] + segment(0xE1, b"http://ns.adobe.com/xap/1.0/\0" + xmp(place=False)) + segment(0xFE, b"a comment") + plain[2:]
+    assert without(with_title, "image/jpeg") == with_title
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_what_hangs_on_behind_the_end_goes(form: str) -> None:
+    """A motion photo's film, a second picture, a zip: each has a place of its own, or is none of ours."""
+    plain = encoded(form)
+    assert without(plain + tagged("JPEG") + b"PK\x03\x04", FORMATS[form]) == plain
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("mode", ["RGB", "L"])
+def test_a_plain_picture_is_left_alone(form: str, mode: str) -> None:
+    plain = encoded(form, mode=mode)
+    assert without(plain, FORMATS[form]) == plain
+
+
+def test_progressive_and_restarted_jpegs() -> None:
+    for options in ({"progressive": True}, {"restart_marker_blocks": 2}, {"quality": 100, "subsampling": 0}):
+        plain = encoded("JPEG", 300, 200, **options)
+        assert without(plain + b"behind", "image/jpeg") == plain
+
+
+def test_texts_of_a_png() -> None:
+    info = PngImagePlugin.PngInfo()
+    info.add_itxt("XML:com.adobe.xmp", xmp().decode(), zip=True)
+    info.add_text("Raw profile type exif", "PLACE" * 20, zip=True)
+    info.add_text("GPSPosition", "PLACE")
+    info.add_text("Comment", "stays")
+    out = BytesIO()
+    drawn().save(out, "PNG", pnginfo=info)
+    found = opened(without(out.getvalue(), "image/png"))
+    assert found.text == {"Comment": "stays"}  # type: ignore[attr-defined]
+    assert found.tobytes() == drawn().tobytes()
+    plain = encoded("PNG")
+    assert without(plain[:33] + chunk(b"caBX", b"PLACE") + plain[33:], "image/png") == plain
+
+
+def test_xmp_of_a_webp_and_its_flag() -> None:
+    before = encoded("WEBP", xmp=xmp(), exif=exif())
+    after = without(before, "image/webp")
+    assert b"GPSLatitude" not in after
+    assert after[20] & 0x04 == 0
+    assert after[20] & 0x08
+    assert opened(after).tobytes() == opened(before).tobytes()
+    assert int.from_bytes(after[4:8], "little") + 8 == len(after)
+    kept = encoded("WEBP", xmp=xmp(place=False))
+    assert without(kept, "image/webp") == kept
+
+
+def test_xmp_of_a_gif_and_its_frames() -> None:
+    out = BytesIO()
+    frames = [drawn(mode="P"), drawn(mode="P").rotate(90), drawn(mode="P").rotate(180)]
+    frames[0].save(out, "GIF", save_all=True, append_images=frames[1:], comment=b"stays", xmp=xmp())
+    plain = out.getvalue()
+    at = plain.index(b"\x21\xf9")
+    packet = b"\x21\xff\x0bXMP DataXMP" + xmp() + b"\x01" + bytes(range(255, -1, -1)) + b"\0"
+    after = without(plain[:at] + packet + plain[at:], "image/gif")
+    assert b"GPSLatitude" not in after
+    found = Image.open(BytesIO(after))
+    assert found.n_frames == 3  # type: ignore[attr-defined]
+    assert b"stays" in after
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@given(at=st.integers(0, 3000))
+def test_a_cut_is_said_or_harmless(form: str, at: int) -> None:
+    data = encoded(form, exif=exif()) if form != "GIF" else encoded(form)
+    with suppress(ValueError):
+        assert len(without(data[:at], FORMATS[form])) <= at + 12
+
+
+@given(st.sampled_from(sorted(FORMATS)), st.lists(st.tuples(st.integers(0, 3000), st.integers(0, 255)), max_size=8))
+def test_flipped_bytes_are_said_or_harmless(form: str, flips: list[tuple[int, int]]) -> None:
+    data = bytearray(encoded(form, exif=exif()) if form != "GIF" else encoded(form))
+    for place, value in flips:
+        data[place % len(data)] = value
+    with suppress(ValueError):
+        assert len(without(bytes(data), FORMATS[form])) <= len(data) + 1
