@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 JOBS ?= 2
 
-.PHONY: demo test check bench drills golden install clean
+.PHONY: demo test check bench drills golden e2e skills install clean
 
 # A vault, real memories, an outside edit, recall, history: the main job, shown.
 demo: $(READY)
@@ -35,7 +35,17 @@ drills: $(READY)
 
 # Rewrite the recorded outputs after a change that was meant.
 golden: $(READY)
-	GOLDEN=write $(BIN)/pytest tests/cli tests/test_docs.py
+	GOLDEN=write $(BIN)/pytest tests/cli tests/test_docs.py tests/clients/test_bundle.py
+
+# The real Claude Code and Codex, offline, against model endpoints on this machine (their programs, 250 MB, come from npm).
+# GOLDEN=write records their exchanges anew for the default tests.
+e2e: $(READY)
+	@npm install --silent --no-audit --no-fund --prefix $(VENV)/clients @anthropic-ai/claude-code-linux-x64@2 @openai/codex@0.169
+	$(BIN)/pytest -m e2e tests/e2e
+
+# The skills, the plug-in and the bundle before the validators of those who install them (fetched from npm).
+skills: $(READY)
+	@.ci/skills $(BIN)
 
 install: $(READY)
 

@@ -4,25 +4,40 @@ from __future__ import annotations
 
 import inspect
 import os
+import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
-from oneiro_vault.config import Settings, load
-from oneiro_vault.errors import DiskProblem, InvalidInput, OneiroError
-from oneiro_vault.index.base import Embedder
+from oneiro_vault.access.door import Access, Rules, folder_of
+from oneiro_vault.config import Settings, load, machine_file
+from oneiro_vault.errors import DiskProblem, InvalidInput, OneiroError, SettingsError, shown
+from oneiro_vault.index.base import Embedder, Refreshed
 from oneiro_vault.index.embed import HashEmbedder, WorkerEmbedder
 from oneiro_vault.index.store import Index
-from oneiro_vault.operations import reading, upkeep, writing
+from oneiro_vault.operations import (
+    adopting,
+    capturing,
+    checking,
+    imaging,
+    injecting,
+    orienting,
+    publishing,
+    reading,
+    resources,
+    upkeep,
+    writing,
+)
 from oneiro_vault.operations.background import Background
 from oneiro_vault.operations.house import House, Progress, quiet
-from oneiro_vault.vault import layout
+from oneiro_vault.vault import commands, layout
 from oneiro_vault.vault.vault import Vault
 
+OTHER_SETTINGS: Final = "the owner that answers was started with other settings"
 SMALL_INDEX: Final = 1_000_000
 """Bytes of `.git/index` (about 8,000 files) up to which an owner rewrites it with every commit, so that a person's `git commit` never
 meets one that lags; a larger one follows within a second."""
@@ -30,10 +45,11 @@ meets one that lags; a larger one follows within a second."""
 
 @dataclass(frozen=True)
 class Op:
-    """One operation: its function, whether it only reads, and whether it reports progress."""
+    """One operation: its function; whether it only reads; whether it looks after what is derived (`upkeep`) and so may always run."""
 
     run: Callable[..., dict[str, Any]]
     reads_only: bool = False
+    upkeep: bool = False
 
     @property
     def parameters(self) -> dict[str, inspect.Parameter]:
@@ -53,7 +69,19 @@ OPS: Final[dict[str, Op]] = {
     "forget": Op(writing.forget),
     "restore": Op(writing.restore),
     "undo": Op(writing.undo),
-    "adopt": Op(writing.adopt),
+    "adopt": Op(adopting.adopt),
+    "reflect": Op(orienting.reflect),
+    "capture": Op(capturing.capture),
+    "captures": Op(capturing.captures, reads_only=True),
+    "collect": Op(capturing.collect),
+    "inject": Op(injecting.inject, reads_only=True),
+    "orient": Op(orienting.orient, reads_only=True),
+    "get": Op(orienting.get, reads_only=True),
+    "flagged": Op(orienting.flagged, reads_only=True),
+    "image": Op(imaging.image, reads_only=True),
+    "stamps": Op(resources.stamps, reads_only=True),
+    "complete": Op(resources.complete, reads_only=True),
+    "reports": Op(resources.reports, reads_only=True),
     "recall": Op(reading.recall, reads_only=True),
     "show": Op(reading.show, reads_only=True),
     "list": Op(reading.list_, reads_only=True),
@@ -61,10 +89,10 @@ OPS: Final[dict[str, Op]] = {
     "why": Op(reading.why, reads_only=True),
     "stats": Op(reading.stats, reads_only=True),
     "status": Op(reading.status, reads_only=True),
-    "check": Op(upkeep.check, reads_only=True),
-    "doctor": Op(upkeep.doctor),
-    "reindex": Op(upkeep.reindex),
-    "embed": Op(upkeep.embed),
+    "check": Op(checking.check, reads_only=True),
+    "doctor": Op(upkeep.doctor, upkeep=True),
+    "reindex": Op(upkeep.reindex, upkeep=True),
+    "embed": Op(upkeep.embed, upkeep=True),
     "watch": Op(upkeep.watch, reads_only=True),
 }
 
@@ -97,28 +125,75 @@ class App:
         folder = index_folder(root, settings)
         limits = {"indexed_bytes": settings["notes.indexed_bytes"], "brake": settings["notes.brake"]}
         try:
-            index = Index.open(folder, vault.files, embedder, clock=clock, former=former_embedder, last_good=vault.last_good, **limits)
+            index = Index.open(folder, vault.files, embedder, clock=clock, former=former_embedder, past=vault.past, **limits)
         except OSError as error:
             raise DiskProblem(
                 f"the index folder {folder} cannot be used: {error.strerror}",
                 kept="The notes are untouched.",
                 hint="Make it writable, or choose another with the setting index.dir.",
             ) from error
-        return cls(House(root, settings, vault, index, embedder, owner=owner, clock=clock))
+        house = House(root, settings, vault, index, embedder, owner=owner, clock=clock, wrong=settings.wrong)
+        house.refreshed.append(publishing.publisher(house))
+        if not owner and capturing.left(house):
+            with suppress(OneiroError):  # they stay where they are, and the next command tries again
+                capturing.collect(house)
+        return cls(house)
 
-    def call(self, op: str, params: Mapping[str, Any] | None = None, progress: Progress | None = None) -> dict[str, Any]:
-        """Run one operation. Raises OneiroError for anything a caller did or met; parameters are checked by name."""
+    def call(
+        self,
+        op: str,
+        params: Mapping[str, Any] | None = None,
+        progress: Progress | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> dict[str, Any]:
+        """Run one operation. Raises OneiroError for anything a caller did or met; parameters are checked by name.
+
+        `env` is the environment of a caller in another process. What cannot be followed of it, and settings files that are wrong, are
+        said in `notices` of the answer.
+        """
         found = OPS.get(op)
         if found is None:
-            raise InvalidInput(f"there is no operation {op!r}", hint=f"One of: {', '.join(sorted(OPS))}.")
+            raise InvalidInput(f"there is no operation {shown(op)}", hint=f"One of: {', '.join(sorted(OPS))}.")
         given = dict(params or {})
         unknown = given.keys() - found.parameters.keys()
         missing = [n for n, p in found.parameters.items() if p.default is p.empty and n not in given]
         if unknown or missing:
-            raise InvalidInput(f"{op}: " + "; ".join([f"unknown {n!r}" for n in sorted(unknown)] + [f"{n!r} is needed" for n in missing]))
+            raise InvalidInput(
+                f"{op}: " + "; ".join([f"unknown {shown(n)}" for n in sorted(unknown)] + [f"{n!r} is needed" for n in missing])
+            )
         if found.reports:
             given["progress"] = progress or quiet
-        return found.run(self.house, **given)
+        if env is None:
+            return self._run(found, given)
+        commands.offer(env.get("PATH", ""))
+        with self.house.settings.on_behalf(env) as unmet:
+            answer = self._run(found, given)
+        return (
+            _noticed(answer, f"{OTHER_SETTINGS} ({', '.join(unmet)}); `oneiro stop`, and the next command uses these") if unmet else answer
+        )
+
+    def _run(self, op: Op, given: Mapping[str, Any]) -> dict[str, Any]:
+        wrong = self.house.wrong
+        if wrong and not (op.reads_only or op.upkeep):
+            raise wrong[0]
+        answer = self._braked(op, op.run(self.house, **given))
+        if not wrong or op.upkeep:
+            return answer
+        text = f"{wrong[0]}. {wrong[0].hint} Until then the setting is what it was before, and changes are refused."
+        return _noticed(answer | ({"degraded": text} if answer.get("degraded", "") is None else {}), text)
+
+    def _braked(self, op: Op, answer: dict[str, Any]) -> dict[str, Any]:
+        """Every answer says what it lacks; while most of the vault seems to have vanished, that."""
+        brake = self.house.braked
+        if not op.reads_only:
+            return answer
+        reason = "; ".join(filter(None, (brake, answer.get("degraded")))) or None
+        answer |= {"degraded": reason}
+        return _noticed(answer, brake) if brake else answer
+
+    def misset(self, wrong: Sequence[SettingsError]) -> None:
+        """Owner only: the settings files say this now, which cannot be; what was in force stays."""
+        self.house.wrong = tuple(wrong)
 
     def start(self) -> None:
         """Owner only: watch the disk, embed, commit a person's resting edits, compare everything once a minute."""
@@ -128,6 +203,16 @@ class App:
     def busy(self) -> bool:
         """Is background work under way?"""
         return self._background is not None and self._background.busy()
+
+    def listen(self, heard: Callable[[], None]) -> Callable[[], None]:
+        """Call `heard`, on whichever thread it happens, after every refresh that changed something; returns how to end it."""
+
+        def follow(done: Refreshed) -> None:
+            if done.changed:
+                heard()
+
+        self.house.refreshed.append(follow)
+        return lambda: self.house.refreshed.remove(follow)
 
     def close(self) -> None:
         """Stop background work, flush what is owed to git's index, close the indexes."""
@@ -145,6 +230,10 @@ class App:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _noticed(answer: dict[str, Any], text: str) -> dict[str, Any]:
+    return answer | {"notices": [*answer.get("notices", []), text]}
 
 
 def make_embedder(settings: Settings) -> Embedder:
@@ -185,6 +274,46 @@ def init_vault(path: Path, here: bool = False, progress: Progress = quiet) -> di
     }
 
 
+def setup_client(name: str, vault: Path | None, env: Mapping[str, str], *, dry_run: bool = False) -> dict[str, Any]:
+    """Make a client use the vault, or (None) no longer any: into and out of its own settings files, with a real round trip after."""
+    from oneiro_vault.clients import installing, machine, table
+
+    here, receipts = machine.Machine.here(env), machine_file(env).with_name("setup.json")
+    if vault is None:
+        return installing.remove(name, here, receipts, dry_run=dry_run)
+    return installing.install(name, here, table.Ours(_program(), str(vault)), receipts, dry_run=dry_run)
+
+
+def make_bundle(folder: Path, vault: Path | None) -> dict[str, Any]:
+    """The Claude Code plug-in and the `.mcpb` bundle for this machine, in a folder."""
+    from oneiro_vault.clients import bundle, table
+
+    return bundle.write(folder, table.Ours(_program(), str(vault) if vault else bundle.ON_PATH.vault), sys.platform)
+
+
+def _program() -> tuple[str, ...]:
+    from oneiro_vault.clients.machine import own_program
+
+    return own_program(sys.argv[0], sys.executable)
+
+
+def open_access(root: Path, settings: Settings, env: Mapping[str, str] | None = None) -> Access:
+    """Who may reach a vault over a network: keys, logins and grants of this machine, whether the vault is open or not.
+
+    Raises DiskProblem when the folder for them cannot be used.
+    """
+    rules = Rules(
+        reads=settings["access.reads"],
+        writes=settings["access.writes"],
+        access_seconds=settings["access.token_seconds"],
+        refresh_seconds=settings["access.refresh_days"] * 86_400,
+        redirects=frozenset(settings["access.redirects"].split()),
+        documents=settings["access.documents"],
+        audit_bytes=settings["access.audit_bytes"],
+    )
+    return Access(folder_of(root, machine_file(env).parent), rules)
+
+
 def open_vault(path: str | os.PathLike[str], **overrides: bool | int | float | str) -> App:
     """The Python API: an open vault in this process. Keyword arguments are settings with `_` for `.`.
 
@@ -194,7 +323,7 @@ def open_vault(path: str | os.PathLike[str], **overrides: bool | int | float | s
     """
     root = Path(path).expanduser().resolve()
     env = dict(os.environ) | {"ONEIRO_" + name.upper(): str(value) for name, value in overrides.items()}
-    return App.open(root, load(root, env))
+    return App.open(root, load(root, env, strict=False))
 
 
-__all__ = ["OPS", "App", "OneiroError", "Op", "index_folder", "init_vault", "make_embedder", "open_vault"]
+__all__ = ["OPS", "Access", "App", "OneiroError", "Op", "index_folder", "init_vault", "make_embedder", "open_access", "open_vault"]

@@ -2,15 +2,19 @@
 
 Two scopes. `vault` settings are behaviour every machine shares and live in the vault's `oneiro.toml`. `machine` settings (paths, models,
 processes) live in `$XDG_CONFIG_HOME/oneiro/config.toml` or in the environment and are never taken from a vault, because a vault that was
-pulled is untrusted input. The environment (`ONEIRO_DECAY_EPISODIC=3`) overrides both.
+pulled is untrusted input. The environment (`ONEIRO_DECAY_EPISODIC=3`) overrides both; an owner answers each caller by the caller's own
+environment as far as a setting can differ from call to call (`each`).
 """
 
 from __future__ import annotations
 
 import difflib
 import os
+import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, cast
@@ -18,11 +22,15 @@ from typing import Any, Final, cast
 from oneiro_vault.errors import SettingsError
 
 Value = bool | int | float | str
+_KEPT: Final = "No note was touched."
 
 
 @dataclass(frozen=True)
 class Setting:
-    """One setting: dotted `name`, `default` (its type is the setting's type), `scope`, `help`, and what values are allowed."""
+    """One setting: dotted `name`, `default` (its type is the setting's type), `scope`, `help`, and what values are allowed.
+
+    `each`: it may differ from call to call, so a caller's variable counts even when another process answers.
+    """
 
     name: str
     default: Value
@@ -30,6 +38,7 @@ class Setting:
     help: str
     check: Callable[[Any], bool] | None = None
     allowed: str = ""
+    each: bool = False
 
     @property
     def variable(self) -> str:
@@ -54,17 +63,32 @@ def _share(value: float) -> bool:
     return 0 <= value <= 1
 
 
+def _sets(value: str) -> bool:
+    return set(value.split()) <= {"history"}
+
+
 SETTINGS: Final[tuple[Setting, ...]] = (
-    Setting("recall.k", 10, "vault", "rows a recall returns", _positive, "a number above 0"),
-    Setting("decay.episodic", 7.0, "vault", "stability of an episode in days", _positive, "a number above 0"),
-    Setting("decay.semantic", 30.0, "vault", "stability of knowledge in days", _positive, "a number above 0"),
-    Setting("decay.procedure", 90.0, "vault", "stability of a procedure in days", _positive, "a number above 0"),
-    Setting("decay.growth", 1.4, "vault", "how much one reinforcement stretches stability", lambda v: v >= 1, "1 or more"),
-    Setting("decay.cap", 365.0, "vault", "longest stability in days", _positive, "a number above 0"),
-    Setting("decay.faded", 0.05, "vault", "below this strength a memory leaves passive recall", _share, "0 to 1"),
+    Setting("recall.k", 10, "vault", "rows a recall returns", _positive, "a number above 0", each=True),
+    Setting("decay.episodic", 7.0, "vault", "stability of an episode in days", _positive, "a number above 0", each=True),
+    Setting("decay.semantic", 30.0, "vault", "stability of knowledge in days", _positive, "a number above 0", each=True),
+    Setting("decay.procedure", 90.0, "vault", "stability of a procedure in days", _positive, "a number above 0", each=True),
+    Setting("decay.growth", 1.4, "vault", "how much one reinforcement stretches stability", lambda v: v >= 1, "1 or more", each=True),
+    Setting("decay.cap", 365.0, "vault", "longest stability in days", _positive, "a number above 0", each=True),
+    Setting("decay.faded", 0.05, "vault", "below this strength a memory leaves passive recall", _share, "0 to 1", each=True),
     Setting("edits.commit", True, "vault", "commit a person's edits for them (as `edit:`, under their own name)"),
     Setting("edits.quiet", 30.0, "vault", "seconds a file must rest before a person's edit is committed", _not_negative, "0 or more"),
-    Setting("remember.duplicate", 0.85, "vault", "word overlap at which a new memory is the same one again", _share, "0 to 1"),
+    Setting("remember.duplicate", 0.85, "vault", "word overlap at which a new memory is the same one again", _share, "0 to 1", each=True),
+    Setting(
+        "inject.tokens", 500, "vault", "tokens of memories put before a prompt that they clearly fit; 0: none", _not_negative, "0 or more"
+    ),
+    Setting(
+        "capture.every",
+        20,
+        "vault",
+        "messages after which a conversation is captured before its end; 0: never",
+        _not_negative,
+        "0 or more",
+    ),
     Setting("notes.indexed_bytes", 1_000_000, "vault", "bytes of one note that are indexed", _positive, "a number above 0"),
     Setting("notes.brake", 0.5, "vault", "share of the notes that may vanish at once before indexing stops and asks", _share, "0 to 1"),
     Setting("vault", "", "machine", "vault to use when none is named and none is near"),
@@ -72,12 +96,25 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     Setting("embed.model", "default", "machine", "`default` (packaged all-MiniLM-L6-v2), `hash` (no model), a folder, or a hub name"),
     Setting("embed.idle", 300.0, "machine", "seconds without work after which the embedding process stops", _positive, "a number above 0"),
     Setting("embed.threads", 0, "machine", "threads of the embedding process; 0 lets it choose", _not_negative, "0 or more"),
+    Setting("mcp.tools", "", "machine", "further sets of tools for models, separated by spaces", _sets, "`history`"),
     Setting("owner.start", True, "machine", "start the owner process when it is not there"),
     Setting("owner.idle", 900.0, "machine", "seconds without a request after which the owner stops", _positive, "a number above 0"),
     Setting("owner.log_bytes", 1_000_000, "machine", "size at which the owner's log is rotated", _positive, "a number above 0"),
+    Setting("access.reads", 600, "machine", "requests a minute from one key or program over HTTP; 0: no limit", _not_negative, "0 or more"),
+    Setting("access.writes", 120, "machine", "changes a minute from one key or program over HTTP; 0: no limit", _not_negative, "0 or more"),
+    Setting("access.token_seconds", 3600.0, "machine", "seconds an access token is good", _positive, "a number above 0"),
+    Setting("access.refresh_days", 30.0, "machine", "days without use after which a program must ask again", _positive, "a number above 0"),
+    Setting("access.redirects", "", "machine", "redirects programs may have besides loopback, separated by spaces; empty: any https"),
+    Setting("access.origins", "", "machine", "web origins besides our own that may call us, separated by spaces"),
+    Setting("access.documents", True, "machine", "let programs name themselves by the address of a public document, which is fetched"),
+    Setting("access.body_bytes", 33_554_432, "machine", "largest request over HTTP", _positive, "a number above 0"),
+    Setting("access.audit_bytes", 1_000_000, "machine", "size at which the audit log is rotated", _positive, "a number above 0"),
     Setting("watch.debounce", 0.15, "machine", "seconds a file must rest before it is indexed again", _not_negative, "0 or more"),
     Setting("watch.reconcile", 60.0, "machine", "seconds between full comparisons of disk and index", _positive, "a number above 0"),
     Setting("watch.poll", False, "machine", "poll instead of using file system events"),
+    Setting("images.bytes", 10_000_000, "machine", "bytes of a picture that is stored", _positive, "a number above 0", each=True),
+    Setting("images.pixels", 50_000_000, "machine", "pixels of a picture that are decoded", _positive, "a number above 0", each=True),
+    Setting("images.location", False, "machine", "keep where a photo was taken (GPS) in pictures that are stored", each=True),
     Setting("git.wait", 10.0, "machine", "seconds to wait for a lock another program holds", _positive, "a number above 0"),
     Setting("disk.reserve", 50_000_000, "machine", "writes are refused when fewer bytes than this are free", _not_negative, "0 or more"),
 )
@@ -85,25 +122,56 @@ SETTINGS: Final[tuple[Setting, ...]] = (
 BY_NAME: Final[dict[str, Setting]] = {setting.name: setting for setting in SETTINGS}
 
 
-class Settings:
-    """Checked settings, read as `settings["decay.episodic"]`; unset ones have their default."""
+MINE: Final = frozenset({"vault", "owner.start"})
+"""Settings a client acts upon by itself, whoever answers."""
+_CALLER: ContextVar[Mapping[str, Value] | None] = ContextVar("caller", default=None)
 
-    def __init__(self, values: Mapping[str, Value] | None = None) -> None:
+
+class Settings:
+    """Checked settings, read as `settings["decay.episodic"]`; unset ones have their default.
+
+    `values` come from files, `variables` from the environment, which wins. `wrong` is what the files say that had to be left out.
+    """
+
+    def __init__(
+        self,
+        values: Mapping[str, Value] | None = None,
+        variables: Mapping[str, Value] | None = None,
+        wrong: Sequence[SettingsError] = (),
+    ) -> None:
         self._values = dict(values or {})
+        self._variables = dict(variables or {})
+        self.wrong = tuple(wrong)
 
     def __getitem__(self, name: str) -> Any:
-        return self._values.get(name, BY_NAME[name].default)
+        caller = _CALLER.get()
+        variables = caller if caller is not None and BY_NAME[name].each else self._variables
+        return variables.get(name, self._values.get(name, BY_NAME[name].default))
 
     def __iter__(self) -> Iterator[str]:
         return iter(BY_NAME)
 
     def but(self, **values: Value) -> Settings:
         """The same with some values replaced; names with `_` for `.`."""
-        return Settings(self._values | {name.replace("_", ".", 1): value for name, value in values.items()})
+        return Settings(self._values, self._variables | {name.replace("_", ".", 1): value for name, value in values.items()}, self.wrong)
 
     def origin(self, name: str) -> str:
         """`set` or `default`."""
-        return "set" if name in self._values else "default"
+        return "set" if name in self._values or name in self._variables else "default"
+
+    @contextmanager
+    def on_behalf(self, env: Mapping[str, str]) -> Iterator[list[str]]:
+        """In this thread, see the settings that may differ from call to call as the caller's environment has them.
+
+        Yields the variables that differ from ours and cannot be followed. Raises SettingsError for a wrong one.
+        """
+        theirs = _from_env(env)
+        differing = [name for name in BY_NAME if theirs.get(name) != self._variables.get(name)]
+        token = _CALLER.set(theirs)
+        try:
+            yield [BY_NAME[name].variable for name in differing if not BY_NAME[name].each and name not in MINE]
+        finally:
+            _CALLER.reset(token)
 
 
 def machine_file(env: Mapping[str, str] | None = None) -> Path:
@@ -113,34 +181,54 @@ def machine_file(env: Mapping[str, str] | None = None) -> Path:
     return Path(base) / "oneiro" / "config.toml"
 
 
-def load(vault: Path | None, env: Mapping[str, str] | None = None) -> Settings:
+def load(vault: Path | None, env: Mapping[str, str] | None = None, *, strict: bool = True) -> Settings:
     """Defaults, then the vault's `oneiro.toml`, then the machine's file, then the environment.
 
-    Raises SettingsError naming the file, the key and what is allowed.
+    Raises SettingsError naming the file, the line, the key and what is allowed. Unless `strict`, what a file says wrongly is left out
+    and listed in `Settings.wrong`: a vault that was pulled from a newer version stays readable. A wrong variable is always an error.
     """
     env = os.environ if env is None else env
-    values: dict[str, Value] = {}
-    if vault is not None:
-        values |= _from_file(vault / "oneiro.toml", scopes=("vault",))
-    values |= _from_file(machine_file(env), scopes=("machine", "vault"))
-    values |= _from_env(env)
-    return Settings(values)
+    wrong: list[SettingsError] = []
+    values = _from_file(vault / "oneiro.toml", ("vault",), wrong) if vault is not None else {}
+    values |= _from_file(machine_file(env), ("machine", "vault"), wrong)
+    if wrong and strict:
+        raise wrong[0]
+    return Settings(values, _from_env(env), wrong)
 
 
-def _from_file(path: Path, scopes: tuple[str, ...]) -> dict[str, Value]:
+def _from_file(path: Path, scopes: tuple[str, ...], wrong: list[SettingsError]) -> dict[str, Value]:
+    """What a file sets; what it sets wrongly goes to `wrong`."""
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        data = tomllib.loads(text)
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SettingsError(
-            f"{path} is not valid TOML: {error}", kept="No note was touched.", hint="Correct the file and try again."
-        ) from error
+        wrong.append(SettingsError(f"{path} is not valid TOML: {error}", kept=_KEPT, hint="Correct the file and try again."))
+        return {}
     except OSError as error:
-        raise SettingsError(
-            f"{path} cannot be read: {error.strerror}", kept="No note was touched.", hint="Make the file readable."
-        ) from error
-    return {name: _checked(name, value, str(path), scopes) for name, value in _flatten(data)}
+        wrong.append(SettingsError(f"{path} cannot be read: {error.strerror}", kept=_KEPT, hint="Make the file readable."))
+        return {}
+    found: dict[str, Value] = {}
+    for name, value in _flatten(data):
+        try:
+            found[name] = _checked(name, value, f"{path}{_line(text, name)}", scopes)
+        except SettingsError as error:
+            wrong.append(error)
+    return found
+
+
+def _line(text: str, name: str) -> str:
+    """`, line 3` for the line of a TOML text that sets `name`; empty when it is written in some unusual way."""
+    table = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        header = re.match(r"\s*\[+([^\[\]]+)\]", line)
+        key = (header[1] if header else line.partition("=")[0]).replace(" ", "").replace('"', "").replace("'", "").strip()
+        table = f"{key}." if header else table
+        full = key if header else table + key
+        if full == name or (not header and "=" in line and name.startswith(f"{full}.")):
+            return f", line {number}"
+    return ""
 
 
 def _flatten(data: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -175,20 +263,18 @@ def _checked(name: str, value: Any, where: str, scopes: tuple[str, ...] = ("mach
         near = difflib.get_close_matches(name, BY_NAME, n=1)
         raise SettingsError(
             f"{where}: there is no setting {name!r}",
-            kept="No note was touched.",
+            kept=_KEPT,
             hint=f"Did you mean {near[0]!r}?" if near else "`oneiro stats -v` lists every setting.",
         )
     if setting.scope not in scopes:
         raise SettingsError(
             f"{where}: {name!r} is this machine's own and is never taken from a vault",
-            kept="No note was touched.",
+            kept=_KEPT,
             hint=f"Move it to {machine_file()} or set {setting.variable}.",
         )
     if setting.type is float and type(value) is int:
         value = float(value)
     if type(value) is not setting.type or (setting.check is not None and not setting.check(value)):
         wanted = setting.allowed or setting.type.__name__
-        raise SettingsError(
-            f"{where}: {name} is {value!r}, but must be {wanted}", kept="No note was touched.", hint=f"The default is {setting.default!r}."
-        )
+        raise SettingsError(f"{where}: {name} is {value!r}, but must be {wanted}", kept=_KEPT, hint=f"The default is {setting.default!r}.")
     return cast("Value", value)

@@ -4,7 +4,10 @@
     ├── InvalidInput            exit 2   HTTP 400   the request itself cannot be carried out
     │   ├── SettingsError       exit 2   HTTP 400   a settings file or variable is wrong
     │   ├── UnreadableNote      exit 2   HTTP 422   a file cannot be read as a note (its bytes stay as they are)
-    │   └── UnsafePath          exit 2   HTTP 400   a path leaves the vault or names something we never touch
+    │   ├── UnsafePath          exit 2   HTTP 400   a path leaves the vault or names something we never touch
+    │   ├── ForeignFile         exit 2   HTTP 422   another program's settings file cannot be edited (it stays as it is)
+    │   └── OAuthRefusal        exit 2   HTTP 400   a program asks for access in a way that cannot be granted
+    │       └── UnknownClient   exit 2   HTTP 401   the program is not known, or is not who it says it is
     ├── NotFound                exit 3   HTTP 404   no memory, commit or vault by that name
     │   └── VaultNotFound       exit 5   HTTP 404   no vault here
     ├── AmbiguousId             exit 4   HTTP 409   several memories fit
@@ -23,19 +26,35 @@ A message says what happened; `kept` what is safe; `hint` what to do next.
 
 from __future__ import annotations
 
-from typing import ClassVar
+import re
+from typing import ClassVar, Final
+
+_LONGEST: Final = 2000
+_RUN: Final = re.compile(r"\S{301,}")
+
+
+def shown(value: object, limit: int = 60) -> str:
+    """What somebody gave us, as a message may repeat it: quoted, on one line, its middle left out when it is longer than `limit`."""
+    text = str(value)
+    return repr(text if len(text) <= limit else f"{text[: limit - limit // 3]}…{text[-(limit // 3) :]}")
+
+
+def bounded(text: str) -> str:
+    """A message nobody has to scroll through, whatever was quoted in it."""
+    text = _RUN.sub(lambda run: f"{run[0][:200]}…{run[0][-60:]}", text)
+    return text if len(text) <= _LONGEST else f"{text[:1400]} … {text[-400:]}"
 
 
 class OneiroError(Exception):
-    """Base of all our errors: `str(error)` is the message, `kept` and `hint` may be empty."""
+    """Base of all our errors: `str(error)` is the message, `kept` and `hint` may be empty; none is ever longer than a screen."""
 
     exit_code: ClassVar[int] = 1
     http_status: ClassVar[int] = 500
 
     def __init__(self, message: str, *, kept: str = "", hint: str = "") -> None:
-        super().__init__(message)
-        self.kept = kept
-        self.hint = hint
+        super().__init__(bounded(message))
+        self.kept = bounded(kept)
+        self.hint = bounded(hint)
 
     def to_dict(self) -> dict[str, str]:
         """The error as JSON-ready data: error (class name), message, kept, hint."""
@@ -61,6 +80,27 @@ class UnreadableNote(InvalidInput):
 
 class UnsafePath(InvalidInput):
     """A path leaves the vault or names something the tool never touches."""
+
+
+class ForeignFile(InvalidInput):
+    """Another program's settings file cannot be edited: broken, or with something of ours that is not ours; it stays as it is."""
+
+    http_status = 422
+
+
+class OAuthRefusal(InvalidInput):
+    """A program asks for access in a way that cannot be granted. `code` is OAuth's name for it; `location` where to send the browser
+    with that, empty when it must not be sent anywhere."""
+
+    def __init__(self, message: str, *, kept: str = "", hint: str = "", code: str = "invalid_request", location: str = "") -> None:
+        super().__init__(message, kept=kept, hint=hint)
+        self.code, self.location = code, location
+
+
+class UnknownClient(OAuthRefusal):
+    """The program is not known, or is not who it says it is."""
+
+    http_status = 401
 
 
 class NotFound(OneiroError):

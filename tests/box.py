@@ -24,7 +24,7 @@ class Box:
 
     def __init__(self, folder: Path, env: dict[str, str], vault: Path | None = None) -> None:
         self.folder = folder
-        self.env = env | {"PYTHONPATH": os.environ.get("PYTHONPATH", "")}
+        self.env = env | {"PYTHONPATH": os.environ.get("PYTHONPATH", ""), "TMPDIR": str(folder)}
         self.vault = vault or folder / "vault"
         self._children: list[subprocess.Popen[bytes]] = []
 

@@ -10,7 +10,7 @@ from typing import Final
 import pytest
 
 TESTS: Final = Path(__file__).parent
-ROWS: Final = [*range(1, 21), 29, *range(31, 37)]
+ROWS: Final = [*range(1, 21), 29, *range(31, 37), 40, *range(42, 45)]
 """Rows this part of the product answers for; the others (sync, loops, network faces, access) belong to parts that are not built."""
 
 BAR: Final[dict[int, tuple[str, tuple[str, ...]]]] = {
@@ -77,7 +77,9 @@ BAR: Final[dict[int, tuple[str, tuple[str, ...]]]] = {
     12: ("conflict markers: never committed, listed, the last good version answers", (
         "vault/test_edits.py::test_conflict_markers_are_never_committed",
         "index/test_refresh.py::test_an_unreadable_note_keeps_its_last_good_version",
-        "index/test_refresh.py::test_an_older_version_may_come_from_outside",
+        "index/test_refresh.py::test_what_was_committed_speaks_for_a_note_that_cannot_be_read",
+        "index/test_refresh.py::test_it_is_never_older_than_what_head_says",
+        "operations/test_serving.py::test_a_note_with_conflict_markers_shows_its_last_good_version_and_says_so",
         "drills/test_old_notes.py::test_three_hundred_notes_of_somebody",
     )),
     13: ("bad YAML: a verdict for every shape, the file untouched, good notes found", (
@@ -181,6 +183,39 @@ BAR: Final[dict[int, tuple[str, tuple[str, ...]]]] = {
         "daemon/test_owner.py::test_a_suspended_owner_is_named_and_nothing_hangs",
         "daemon/test_client.py::test_a_stale_socket",
         "drills/test_whole_kill.py::test_ten_kills_of_anything",
+    )),
+    40: ("a hundred MCP clients at once, slow ones among them: every request answered, the owner stays small", (
+        "daemon/http/test_attacks.py::test_a_hundred_clients_at_once",
+        "daemon/http/test_attacks.py::test_slow_heads_are_hung_up_on_while_others_are_served",
+        "daemon/http/test_attacks.py::test_a_slow_body_is_408",
+        "daemon/http/test_attacks.py::test_too_many_connections_leave_the_socket_alone",
+    )),
+    42: ("DNS rebinding, requests of other pages: 403 or 421, wherever it is bound", (
+        "daemon/http/test_attacks.py::test_a_foreign_host_is_421",
+        "daemon/http/test_attacks.py::test_a_foreign_origin_is_403",
+        "daemon/http/test_attacks.py::test_what_a_page_may_send_without_asking_is_415",
+        "daemon/http/test_parts.py::test_other_names",
+        "daemon/http/test_login.py::test_behind_a_proxy",
+    )),
+    43: ("OAuth: replay, no or plain PKCE, redirect tricks, audience, mix-up, reuse, tokens in addresses: all refused", (
+        "daemon/http/test_login.py::test_a_replayed_code_ends_what_came_of_it",
+        "daemon/http/test_login.py::test_a_stolen_code_is_of_no_use_and_spent_by_the_attempt",
+        "daemon/http/test_login.py::test_bad_requests_go_back_with_the_issuers_name",
+        "daemon/http/test_login.py::test_redirect_tricks_send_nobody_anywhere",
+        "daemon/http/test_login.py::test_a_token_for_another_audience",
+        "daemon/http/test_login.py::test_a_used_refresh_token_ends_the_family",
+        "daemon/http/test_login.py::test_a_good_answer_names_its_issuer_too",
+        "daemon/http/test_attacks.py::test_a_token_in_the_address_is_refused_even_beside_a_good_one",
+        "daemon/http/test_attacks.py::test_without_a_good_token_it_is_401_and_says_where_to_get_one",
+        "access/test_grants.py::test_a_code_is_old_after_a_minute",
+    )),
+    44: ("service keys: hashed, shown once, every cell of role and tool, limited, revoked within a second", (
+        "daemon/http/test_attacks.py::test_every_cell_of_role_and_tool_writes_only_where_it_may",
+        "daemon/http/test_attacks.py::test_every_cell_of_role_and_route_writes_only_where_it_may",
+        "daemon/http/test_attacks.py::test_a_revoked_key_is_dead_within_a_second",
+        "daemon/http/test_serve.py::test_new_settings_are_taken_up_by_the_same_process",
+        "cli/test_keys.py::test_a_key_is_shown_once",
+        "access/test_keys.py::test_the_secret_is_nowhere_on_the_disk",
     )),
 }  # fmt: skip
 

@@ -146,3 +146,45 @@ def test_where_the_machines_file_is(monkeypatch: pytest.MonkeyPatch, tmp_path: P
 def test_an_unknown_name_is_a_mistake_of_ours() -> None:
     with pytest.raises(KeyError):
         Settings()["nonsense"]
+
+
+def test_the_line_is_named(places: tuple[Path, Path, dict[str, str]]) -> None:
+    vault, _, env = places
+    for text, line in (
+        ("# a\n\nrecall.kk = 1", 3),
+        ("[decay]\nfaded = 0.1\n[recall]\n k  =  'x' # k\n", 4),
+        ('[ "recall" ]\n"kk" = 1', 2),
+        ("[recall]\nk = 1\n[zzz]\n", 0),
+        ("[recall.k]\nx = 1", 1),
+        ("a = 1\ndecay = { faded = 7 }", 1),
+        ("decay = { faded = 7 }", 1),
+        ("[[recall]]\nk = 1", 1),
+    ):
+        (vault / "oneiro.toml").write_text(text)
+        wrong = load(vault, env, strict=False).wrong
+        assert f"oneiro.toml, line {line}: " in str(wrong[0]) if line else not wrong, text
+
+
+def test_what_is_right_counts_beside_what_is_wrong(places: tuple[Path, Path, dict[str, str]]) -> None:
+    """A vault of a newer version, with a setting this one does not know."""
+    vault, machine, env = places
+    (vault / "oneiro.toml").write_text("[recall]\nk = 3\nnewer = 1\n[embed]\nmodel = 'evil/model'\n")
+    machine.write_text("[owner]\nidle = 'soon'\n")
+    settings = load(vault, env, strict=False)
+    assert (settings["recall.k"], settings["embed.model"], settings["owner.idle"]) == (3, "default", 900.0)
+    assert [word in str(error) for error, word in zip(settings.wrong, ("newer", "never taken", "soon"), strict=True)] == [True] * 3
+    assert settings.but(recall_k=4).wrong == settings.wrong
+    with pytest.raises(SettingsError):
+        load(vault, env | {"ONEIRO_RECALL_K": "many"}, strict=False)
+
+
+def test_a_caller_in_another_process_has_settings_of_its_own(places: tuple[Path, Path, dict[str, str]]) -> None:
+    vault, _, env = places
+    (vault / "oneiro.toml").write_text("recall.k = 3\n")
+    settings = load(vault, env | {"ONEIRO_DECAY_EPISODIC": "2", "ONEIRO_EMBED_MODEL": "hash"})
+    with settings.on_behalf(env | {"ONEIRO_RECALL_K": "4", "ONEIRO_VAULT": "/v", "ONEIRO_OWNER_IDLE": "900"}) as unmet:
+        assert (settings["recall.k"], settings["decay.episodic"], settings["embed.model"]) == (4, 7.0, "hash")
+        assert unmet == ["ONEIRO_EMBED_MODEL", "ONEIRO_OWNER_IDLE"]
+    assert (settings["recall.k"], settings["decay.episodic"]) == (3, 2.0)
+    with pytest.raises(SettingsError, match="ONEIRO_RECALL_K"), settings.on_behalf({"ONEIRO_RECALL_K": "many"}):
+        pass

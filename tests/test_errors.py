@@ -7,7 +7,7 @@ import re
 import pytest
 
 from oneiro_vault import errors
-from oneiro_vault.errors import InvalidInput, OneiroError, UnreadableNote, all_errors, from_dict
+from oneiro_vault.errors import InvalidInput, OneiroError, UnreadableNote, all_errors, from_dict, shown
 
 
 def test_the_picture_in_the_docstring_is_the_tree() -> None:
@@ -43,3 +43,18 @@ def test_optional_parts_are_empty() -> None:
     error = UnreadableNote("m")
     assert isinstance(error, InvalidInput)
     assert error.to_dict() == {"error": "UnreadableNote", "message": "m", "kept": "", "hint": ""}
+
+
+def test_what_somebody_gave_us_is_repeated_in_short() -> None:
+    assert shown("zzzz") == "'zzzz'"
+    assert shown("a" * 40 + "b" * 100_000, 30) == "'" + "a" * 20 + "…" + "b" * 10 + "'"
+    assert shown("x\u202ey\n") == r"'x\u202ey\n'"
+    assert shown(7) == "'7'"
+
+
+def test_no_message_is_longer_than_a_screen() -> None:
+    error = InvalidInput(f"{'x' * 100_000} is not an id", kept="y" * 100_000, hint=f"{'word ' * 100_000}; do this")
+    assert str(error).endswith("xxx is not an id")
+    assert max(len(str(error)), len(error.kept), len(error.hint)) < 2100
+    assert error.hint.endswith("do this")
+    assert from_dict(error.to_dict()).to_dict() == error.to_dict()

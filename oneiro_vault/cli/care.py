@@ -3,23 +3,44 @@
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import click
 
-from oneiro_vault.cli import render
+from oneiro_vault.cli import render, terminal
 from oneiro_vault.cli.face import Face
 from oneiro_vault.cli.group import command
-from oneiro_vault.cli.output import Output
+from oneiro_vault.cli.output import Output, line
+from oneiro_vault.errors import Brake, InvalidInput, NotFound
+
+_SELDOM = frozenset({"sqlite-version"})
+"""What a person hears of with -v only: it is always so, and nothing can be done about it."""
 
 
 @command("doctor")
 @click.option("--fix", is_flag=True, help="Mend what is safe to mend.")
 def doctor_(face: Face, fix: bool) -> Output:
-    """Say what is wrong with the vault, its indexes and this machine."""
-    found = face.call("doctor", fix=fix or None)
+    """Say what is wrong with the vault, its indexes and this machine, and whether conversations in this folder are captured."""
+    found = face.call("doctor", fix=fix or None, cwd=face.request.cwd)
     bad = [problem for problem in found["problems"] if problem["level"] == "error" and not problem["fixed"]]
-    return Output(render.problems(found["problems"], face.style) or "Everything is in order.", found, code=1 if bad else 0)
+    shown = [problem for problem in found["problems"] if problem["code"] not in _SELDOM or face.verbose]
+    text = render.problems(shown, face.style) or "Everything is in order."
+    return Output(text, found, "" if face.json else _permission(found["capture"]), code=1 if bad else 0)
+
+
+def _permission(found: Mapping[str, Any]) -> str:
+    """Whether hooks capture conversations in a folder, and the marker that says so."""
+    folder, marker = line(found["folder"]), line(found["marker"] or "")
+    if found["problem"]:
+        return f"Conversations in {folder} are not captured: {marker} does not count, {line(found['problem'])}"
+    if not found["allowed"]:
+        return f"Conversations in {folder} are not captured: {f'{marker} forbids it' if marker else 'no .oneiro-capture here or above'}"
+    named = [f"{name} {line(found[name])}" for name in ("vault", "project") if found[name]]
+    return f"Conversations in {folder} are captured: {marker}" + (f" ({', '.join(named)})" if named else "")
 
 
 @command("check")
@@ -27,14 +48,24 @@ def check_(face: Face) -> Output:
     """Lint the notes; changes nothing. Exit code 1 when there is an error (for CI)."""
     found = face.call("check")
     bad = any(problem["level"] == "error" for problem in found["problems"])
-    summary = f"{found['notes']} notes, {len(found['problems']) or 'no'} problems"
+    wrong = sum(problem["level"] != "info" for problem in found["problems"])
+    summary = f"{found['notes']} notes, {wrong or 'no'} problem{'' if wrong == 1 else 's'}"
     return Output("\n".join(filter(None, [render.problems(found["problems"], face.style), summary])), found, code=1 if bad else 0)
 
 
 @command("reindex")
-def reindex_(face: Face) -> Output:
-    """Build the indexes anew from the files."""
-    found = face.call("reindex")
+@click.option("--yes", is_flag=True, help="Go on even when some notes are in the old index only.")
+def reindex_(face: Face, yes: bool) -> Output:
+    """Build the indexes anew from the files, beside the old ones, which answer until then."""
+    face.at_home()
+    if not face.json:
+        terminal.emit(terminal.ERR, b"Building new indexes beside the old ones, which answer meanwhile. Notes, history and vectors stay.\n")
+    try:
+        found = face.call("reindex", force=yes or None)
+    except Brake as error:
+        if face.json or not sys.stdin.isatty() or not click.confirm(f"{line(str(error))}. Go on without them?", err=True):
+            raise
+        found = face.call("reindex", force=True)
     later = f"; {found['pending']} chunks wait for their vectors" if found["pending"] else ""
     return Output(f"Indexed {found['notes']} notes in {found['seconds']} s{later}", found)
 
@@ -42,17 +73,20 @@ def reindex_(face: Face) -> Output:
 @command("adopt")
 @click.argument("paths", nargs=-1)
 def adopt_(face: Face, paths: tuple[str, ...]) -> Output:
-    """Give notes without an id one, so that they are memories. Without PATHS, all of them."""
+    """Give notes without an id one, so that they are memories. PATHS are notes and folders; without any, all of them."""
     found = face.call("adopt", paths=[_inside(face, path) for path in paths])
-    text = [f"Adopted {entry['path']} as {entry['id']}" for entry in found["adopted"]]
-    text += [f"Skipped {entry['path']}: {entry['reason']}" for entry in found["skipped"]]
-    return Output("\n".join(text) or "Every note has an id already.", found)
+    text = [f"Adopted {line(entry['path'])} as {entry['id']}" for entry in found["adopted"]]
+    note = [f"Skipped {line(entry['path'])}: {line(entry['reason'])}" for entry in found["skipped"]]
+    codes = {entry["code"] for entry in found["skipped"]}
+    code = NotFound.exit_code if "missing" in codes else InvalidInput.exit_code if "unreadable" in codes else 0
+    return Output("\n".join(text) or "No note got an id: every one that can be read has one already.", found, "\n".join(note), code)
 
 
 def _inside(face: Face, path: str) -> str:
     """A path as the vault knows it: one that exists from where the person stands is taken from there."""
     standing = Path(face.request.cwd, path)
     root = os.path.realpath(face.root)
-    if standing.exists() and os.path.realpath(standing).startswith(root + os.sep):
-        return Path(os.path.realpath(standing)).relative_to(root).as_posix()
+    with suppress(OSError):  # no file can have a name so long
+        if standing.exists() and (os.path.realpath(standing) + os.sep).startswith(root + os.sep):
+            return Path(os.path.realpath(standing)).relative_to(root).as_posix()
     return path

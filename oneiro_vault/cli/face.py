@@ -61,7 +61,7 @@ class Face:
     @property
     def root(self) -> Path:
         """The vault this command means. Raises VaultNotFound."""
-        found = where.find(self.vault, self.request.cwd, self.request.env) or load(None, self.request.env)["vault"]
+        found = where.find(self.vault, self.request.cwd, self.request.env) or load(None, self.request.env, strict=False)["vault"]
         if not found:
             raise VaultNotFound("no vault was named and none is here", hint="`oneiro init PATH` makes one; --vault PATH names one.")
         path = Path(found).expanduser()
@@ -83,7 +83,7 @@ class Face:
             return self.home[1]
         if start not in self._sessions:
             root = self.root
-            settings = load(root, self.request.env)
+            settings = load(root, self.request.env, strict=False)
             self._sessions[start] = self.make(root, settings, start and not self.no_daemon and settings["owner.start"], not self.json)
         return self._sessions[start]
 

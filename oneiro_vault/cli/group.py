@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any, Final
@@ -18,6 +19,10 @@ COMMANDS: Final[dict[str, str]] = {
     "recall": "memories",
     "show": "memories",
     "list": "memories",
+    "orient": "waking",
+    "flags": "waking",
+    "capture": "capture",
+    "hook": "capture",
     "reframe": "memories",
     "forget": "memories",
     "restore": "memories",
@@ -33,6 +38,9 @@ COMMANDS: Final[dict[str, str]] = {
     "status": "owner",
     "stop": "owner",
     "watch": "owner",
+    "mcp": "mcp",
+    "keys": "keys",
+    "setup": "setup",
     "completion": "start",
 }
 """Command -> module of this package that holds it, in the order in which --help shows them."""
@@ -120,12 +128,22 @@ def command(name: str) -> Callable[[Callable[..., Any]], click.Command]:
     context_settings={"max_content_width": 100},
     help="A memory for AI models: Markdown notes in a git repository.",
 )
-@click.version_option(oneiro_vault.__version__, prog_name="oneiro", message="%(prog)s %(version)s")
 def oneiro() -> None:
     """The whole command line; options are added below."""
 
 
-oneiro.params = [*global_options(hidden=False), *oneiro.params]
+def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    """Print the version and end; eager, so `--json` is looked for among the words themselves."""
+    if value:
+        version = oneiro_vault.__version__
+        face = ctx.find_object(Face)
+        wants_json = face is not None and "--json" in face.request.argv
+        click.echo(json.dumps({"schema": 1, "version": version}) if wants_json else f"oneiro {version}")
+        ctx.exit()
+
+
+_VERSION = click.Option(["--version"], is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Print the version.")
+oneiro.params = [*global_options(hidden=False), _VERSION, *oneiro.params]
 
 
 def tree() -> click.Group:

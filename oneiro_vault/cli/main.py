@@ -13,16 +13,17 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-_AT_HOME = frozenset({"-", "--help", "--version", "--ack", "--from-jsonl"})
+_AT_HOME = frozenset({"-", "--help", "--version", "--ack", "--from-jsonl", "--image"})
 """Words that need the caller's own terminal, input or process."""
-_SURROUNDINGS = ("HOME", "XDG_CONFIG_HOME", "ONEIRO_VAULT")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line; returns the exit code."""
     args = list(sys.argv[1:] if argv is None else argv)
+    if _command(args) == "hook" and "--help" not in args:
+        return _hook(args)
     try:
-        code = _thin(args)
+        code = _bridge(args) if _command(args) == "mcp" else _thin(args)
         if code is None:
             from oneiro_vault.cli.run import run
 
@@ -33,6 +34,31 @@ def main(argv: Sequence[str] | None = None) -> int:
         terminal.emit(terminal.ERR, b"\nStopped.\n")
         return terminal.INTERRUPTED
     return code
+
+
+def _hook(args: list[str]) -> int:
+    """The program that clients run: whatever goes wrong, it ends with 0 and without a word."""
+    try:
+        from oneiro_vault.hook import program
+
+        return program.main(args)
+    except BaseException:
+        return 0
+
+
+def _bridge(args: list[str]) -> int | None:
+    """Serve a model's program over standard input and output, by the short way; None for a line that needs more than a vault."""
+    words = [word for word in args if not word.startswith("--vault=")]
+    plain = words in (["mcp"], ["--vault", *words[1:2], "mcp"], ["mcp", "--vault", *words[2:]])
+    try:
+        root = where.find(where.option(args), os.getcwd(), os.environ) or where.plain_default(os.environ)  # noqa: PTH109
+    except OSError:
+        return None
+    if not plain or not os.path.isdir(root):  # noqa: PTH112
+        return None
+    from oneiro_vault.cli import bridge
+
+    return bridge.run(root)
 
 
 def _thin(args: list[str]) -> int | None:
@@ -48,8 +74,9 @@ def _thin(args: list[str]) -> int | None:
     owner = client.owner_of(root) if root else {}
     if owner.get("version") != protocol.version():
         return None
-    env = {name: os.environ[name] for name in _SURROUNDINGS if name in os.environ}
-    waiting = terminal.Waiting("waiting for the embedding model (--fast does not)" if command == "recall" else "working")
+    env = protocol.surroundings(os.environ)
+    recalls = command == "recall"
+    waiting = terminal.Waiting(terminal.MODEL if recalls else "working", aloud=recalls and "--json" not in args)
     try:
         code, out, err = client.run_cli(owner, protocol.Request(args, cwd, env, terminal.here()), waiting)
     except client.UnreachedError:
@@ -73,10 +100,16 @@ def shippable(args: Sequence[str]) -> str:
     """The command when the owner can run this line for us, else an empty string. A guess from the words; the owner parses."""
     if not _AT_HOME.isdisjoint(args) or any(word.startswith("--from-jsonl=") for word in args):
         return ""
+    command = _command(args)
+    return command if command in protocol.HOT else ""
+
+
+def _command(args: Sequence[str]) -> str:
+    """The first word that is no option and no option's value."""
     skip = False
     for word in args:
         if not skip and not word.startswith("-"):
-            return word if word in protocol.HOT else ""
+            return word
         skip = word in ("--vault", "-C")
     return ""
 

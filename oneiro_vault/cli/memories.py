@@ -9,7 +9,7 @@ import click
 from oneiro_vault.cli import render
 from oneiro_vault.cli.face import Face
 from oneiro_vault.cli.group import command
-from oneiro_vault.cli.output import Output
+from oneiro_vault.cli.output import Output, line
 from oneiro_vault.cli.text import words
 
 
@@ -51,7 +51,7 @@ def recall_(
         explain=explain or None,
         fast=fast or None,
     )
-    text = render.rows(found["results"], face.style, explain) or "no relevant memory"
+    text = render.rows(found["results"], face.style, explain, " ".join(query)) or "no relevant memory"
     return Output(text, found, render.gaps(found))
 
 
@@ -96,8 +96,8 @@ def reframe_(
     found = face.call("reframe", id=ident, text=body, title=title, description=description, base=base, reason=reason)
     if found["proposal"]:
         waiting = found["proposal"]["path"]
-        return Output(f"The note changed meanwhile and stays as it is; your text waits in {waiting}", found)
-    return Output(f"Reframed {found['id']}  {found['path']}", found)
+        return Output(f"The note changed meanwhile and stays as it is; your text waits in {line(waiting)}", found)
+    return Output(f"Reframed {found['id']}  {line(found['path'])}", found)
 
 
 @command("forget")
@@ -106,7 +106,7 @@ def reframe_(
 def forget_(face: Face, ident: str, reason: str | None) -> Output:
     """Take a memory out of the vault; `restore` brings it back."""
     found = face.call("forget", id=ident, reason=reason)
-    return Output(f"Forgot {found['title']}\n`oneiro restore {found['id']}` brings it back.", found)
+    return Output(f"Forgot {line(found['title'])}\n`oneiro restore {found['id']}` brings it back.", found)
 
 
 @command("restore")
@@ -114,4 +114,4 @@ def forget_(face: Face, ident: str, reason: str | None) -> Output:
 def restore_(face: Face, ident: str) -> Output:
     """Bring a forgotten memory back, byte for byte."""
     found = face.call("restore", id=ident)
-    return Output(f"Restored {found['id']}  {found['path']}", found)
+    return Output(f"Restored {found['id']}  {line(found['path'])}", found)

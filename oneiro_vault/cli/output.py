@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +12,17 @@ from typing import Any
 from oneiro_vault.daemon.protocol import Terminal
 from oneiro_vault.errors import OneiroError
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_JOINED = "\u0590-\u1fff\u2600-\u27bf\ufe0f\U0001f000-\U0001faff"
+"""Emoji and the scripts in which joiners have a meaning."""
+_UNSEEN = re.compile(rf"[\u00ad\u200b\u2060\ufeff]|(?<![{_JOINED}])[\u200c\u200d]|[\u200c\u200d](?![{_JOINED}])")
+"""What a text may hold and nobody sees."""
+_CONTROL = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufff0-\ufffb"
+    r"\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # turns the direction of writing round, and so what a line seems to say
+    r"\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2061-\u2065\u206a-\u206f\u3164\uffa0"  # hides
+    r"\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+_OURS = re.compile(r"(\x1b\[[0-9;]{1,8}m)")
 _STYLES = {"dim": "2", "bold": "1", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 
 
@@ -35,8 +46,13 @@ def as_json(data: Mapping[str, Any]) -> str:
 
 
 def safe(text: str) -> str:
-    """Text of a memory without control characters, which could otherwise steer the reader's terminal. Newlines and tabs stay."""
-    return _CONTROL.sub("�", text.replace("\r\n", "\n"))
+    """Text of a memory without characters that steer the reader's terminal, turn the direction of writing or hide. Newlines, tabs stay."""
+    return _CONTROL.sub("�", _UNSEEN.sub("", text.replace("\r\n", "\n")))
+
+
+def settled(text: str) -> str:
+    """A whole output with nothing in it that steers a terminal but the colours of `Style`: the last net under every command."""
+    return "".join(part if number % 2 else safe(part) for number, part in enumerate(_OURS.split(text)))
 
 
 def line(text: str) -> str:
@@ -44,9 +60,28 @@ def line(text: str) -> str:
     return safe(" ".join(text.split()))
 
 
+def cells(text: str) -> int:
+    """Columns that the text takes on a terminal: Chinese, Japanese, Korean and emoji take two a character, accents of their own none."""
+    return len(text) if text.isascii() else sum(map(_cells, text))
+
+
+def _cells(character: str) -> int:
+    if unicodedata.combining(character) or character in "\u200c\u200d\ufe0f":
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
 def cut(text: str, width: int) -> str:
-    """The text in at most `width` characters; 0 means all of it."""
-    return text if not width or len(text) <= width else text[: max(width - 1, 0)].rstrip() + "…"
+    """The text in at most `width` columns; 0 means all of it."""
+    if not width or cells(text) <= width:
+        return text
+    room, kept = max(width - 1, 0), 0
+    for character in text:
+        room -= _cells(character)
+        if room < 0:
+            break
+        kept += 1
+    return text[:kept].rstrip() + "…"
 
 
 class Style:

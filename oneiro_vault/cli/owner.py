@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -14,19 +15,25 @@ import click
 from oneiro_vault.cli import render, terminal
 from oneiro_vault.cli.face import Face
 from oneiro_vault.cli.group import command
-from oneiro_vault.cli.output import Output, line
+from oneiro_vault.cli.output import Output, as_json, line, safe
+from oneiro_vault.daemon.life import SETTINGS_CHANGED
 from oneiro_vault.errors import OneiroError, OwnerProblem
 
 
 @command("serve")
+@click.option("--http", metavar="HOST:PORT", help="Also listen on TCP, for other machines: MCP, OAuth, keys (see `oneiro keys`).")
+@click.option("--public-url", metavar="URL", default="", help="The https address by which a proxy in front makes it known.")
+@click.option("--insecure", is_flag=True, help="Send tokens in the clear on a network that is private by itself.")
 @click.option("--ready-fd", type=int, hidden=True)
 @click.option("--wait", type=float, default=1.0, hidden=True)
-def serve_(face: Face, ready_fd: int | None, wait: float) -> Output:
+def serve_(face: Face, http: str | None, public_url: str, insecure: bool, ready_fd: int | None, wait: float) -> Output:
     """Own the vault in this process until it is stopped (other commands start an owner by themselves)."""
     face.at_home()
+    if http is None and (public_url or insecure):
+        raise click.UsageError("--public-url and --insecure belong to --http HOST:PORT.")
     tell = _teller(ready_fd)
     try:
-        reason = _owner(face, tell, wait).serve()
+        reason = _owner(face, tell, wait, (http, public_url, insecure) if http else None).serve()
     except OneiroError as error:
         tell({"error": error.to_dict()})
         raise
@@ -34,10 +41,12 @@ def serve_(face: Face, ready_fd: int | None, wait: float) -> Output:
         text = f"the owner could not open the vault: {type(error).__name__}: {line(str(error))[:200]}"
         tell({"error": OwnerProblem(text, kept="Your notes are as they were.", hint="The details are in .oneiro/logs/.").to_dict()})
         raise
+    if http and reason == SETTINGS_CHANGED:  # what a person started for other machines comes back with the new settings
+        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
     return Output(f"Stopped: {reason}.", {"schema": 1, "reason": reason})
 
 
-def _owner(face: Face, tell: Callable[[dict[str, Any]], None], wait: float) -> Any:
+def _owner(face: Face, tell: Callable[[dict[str, Any]], None], wait: float, http: tuple[str, str, bool] | None) -> Any:
     from oneiro_vault.app import App
     from oneiro_vault.cli.run import inside
     from oneiro_vault.config import load
@@ -46,7 +55,7 @@ def _owner(face: Face, tell: Callable[[dict[str, Any]], None], wait: float) -> A
 
     write_log()
     root = face.root.resolve()
-    settings = load(root)
+    settings = load(root, strict=False)
     index = Path(places.index_dir(str(root), settings["index.dir"]))
     return Owner(
         root,
@@ -56,7 +65,24 @@ def _owner(face: Face, tell: Callable[[dict[str, Any]], None], wait: float) -> A
         run_cli=lambda app, record: inside(root, app.call, record),
         tell=tell,
         wait=wait,
+        network=_network(root, settings, *http) if http else None,
     )
+
+
+def _network(root: Path, settings: Any, http: str, public_url: str, insecure: bool) -> Any:
+    """Where to listen besides the socket. An owner that a command has started, and that listens nowhere else, makes way."""
+    from oneiro_vault.app import open_access
+    from oneiro_vault.daemon import owner, places, spawn
+    from oneiro_vault.daemon.http.serve import Network, check_public, place
+    from oneiro_vault.daemon.lock import holder_of
+
+    host, port = place(http)
+    public = check_public(public_url, host, insecure)
+    origins = tuple(settings["access.origins"].split())
+    network = Network(host, port, open_access(root, settings), public, origins, settings["access.body_bytes"])
+    if holder_of(Path(places.lock_file(str(root)))).get("for") == owner.PURPOSE:
+        spawn.end(root, wait=8.0)
+    return network
 
 
 def _teller(ready_fd: int | None) -> Callable[[dict[str, Any]], None]:
@@ -70,7 +96,8 @@ def _teller(ready_fd: int | None) -> Callable[[dict[str, Any]], None]:
 
     def to_person(message: dict[str, Any]) -> None:
         if "ready" in message:
-            terminal.emit(terminal.ERR, b"Serving. Ctrl-C stops.\n")
+            at = f" at {message['http']}/mcp" if "http" in message else ""
+            terminal.emit(terminal.ERR, terminal.encode(f"Serving{at}. Ctrl-C stops.\n"))
 
     return to_person if ready_fd is None else to_pipe
 
@@ -80,11 +107,13 @@ def status_(face: Face) -> Output:
     """Is everything indexed, and does an owner process run? Starts none."""
     owner = face.session(start=False).owner()
     found = face.call("status", start=False) | {"owner": owner}
+    also = f", also at {line(owner['http'])}/mcp" if owner and "http" in owner else ""
+    runs = f"process {owner['pid']}, version {owner['version']}{also}" if owner else "none is running (a command starts one)"
     text = [
         f"vault    {line(found['vault'])}",
         f"notes    {found['notes']} ({found['chunks']} chunks, {found['pending']} wait for a vector, {found['behind']} commits behind)",
         f"model    {line(str(found['model']))}",
-        f"owner    process {owner['pid']}, version {owner['version']}" if owner else "owner    none is running (a command starts one)",
+        f"owner    {runs}",
     ]
     text += [f"degraded {line(str(found['degraded']))}"] if found["degraded"] else []
     text += [f"unreadable {line(entry['path'])}: {line(entry['reason'])}" for entry in found["unreadable"]]
@@ -104,12 +133,20 @@ def stop_(face: Face) -> Output:
 
 @command("watch")
 def watch_(face: Face) -> Output:
-    """Print `IDX <path> <sha256>` and `DEL <path>` as the index follows the disk, until Ctrl-C."""
+    """Print `IDX <path> <sha256>` and `DEL <path>` (JSON lines with --json) as the index follows the disk, until Ctrl-C."""
     face.at_home()
 
     def show(event: str, _done: int, _total: int) -> None:
         if event:
-            terminal.emit(terminal.OUT, terminal.encode(event + "\n"))
+            text = _event(event) if face.json else (safe(event) if os.isatty(terminal.OUT) else event) + "\n"
+            terminal.emit(terminal.OUT, terminal.encode(text))
 
     found = face.call("watch", show)
     return Output("", found, render.gaps(found))
+
+
+def _event(event: str) -> str:
+    """`IDX path sha256` or `DEL path` as a JSON line; a path may hold blanks, a hash has none."""
+    kind, _, rest = event.partition(" ")
+    path, _, sha256 = rest.rpartition(" ") if kind == "IDX" else (rest, "", None)
+    return as_json({"schema": 1, "event": kind, "path": path, "sha256": sha256})

@@ -16,15 +16,18 @@ _AFTER = 1.0
 
 
 class Bar:
-    """Fed by (stage, done, total); a context manager. Imports rich only when there is something to show."""
+    """Fed by (stage, done, total); a context manager. Imports rich only when there is something to show.
 
-    def __init__(self, shows: bool, after: float = _AFTER) -> None:
+    `waiting` (None when nothing may be shown) is for steps without a count; with `aloud` it says one line even off a terminal.
+    """
+
+    def __init__(self, shows: bool, after: float = _AFTER, aloud: bool = False) -> None:
         self._after = after
         self._shows = shows and os.isatty(terminal.ERR)
         self._started = time.monotonic()
         self._rich: RichProgress | None = None
         self._tasks: dict[str, TaskID] = {}
-        self.waiting = terminal.Waiting("working") if self._shows else None
+        self.waiting = terminal.Waiting("working", aloud) if shows else None
 
     def __enter__(self) -> Bar:
         return self
@@ -34,6 +37,11 @@ class Bar:
             self._rich.stop()
         elif self.waiting is not None:
             self.waiting.close()
+
+    def says(self, text: str) -> None:
+        """What is waited for from now on."""
+        if self.waiting is not None:
+            self.waiting.text = text
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         """Stage `stage` is at `done` of `total` (0: unknown)."""

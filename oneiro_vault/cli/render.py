@@ -5,26 +5,67 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from oneiro_vault.cli.output import Style, cut, line, safe
+from oneiro_vault.cli.output import Style, cells, cut, line, safe
+from oneiro_vault.core.query import analyse
+from oneiro_vault.core.snippet import Finder, around
 
 SHORT = 8
 """Characters of an id that are shown; any unique prefix of 4 works."""
+_ROOM = 20
+"""Columns that a description gets at least."""
 
 
-def rows(found: Sequence[Mapping[str, Any]], style: Style, explain: bool = False) -> str:
-    """One line a memory: date · title · id · description."""
-    text = []
-    for row in found:
-        date = str(row.get("created") or "")[:10] or "no date   "
-        title, ident = line(row["title"]), short(row["id"])
-        fixed = len(date) + len(title) + len(ident) + 9
-        description = line(row.get("description") or "")
-        room = max(style.width - fixed, 20) if style.width else 0
-        parts = [style(date, "dim"), style(title, "bold"), style(ident, "cyan")]
-        text.append(" · ".join(parts + ([cut(description, room)] if description and description != title else [])))
-        if explain:
-            text.append(style(f"    {row['score']:.3f}  {_facts(row.get('why') or {})}", "dim"))
+def rows(found: Sequence[Mapping[str, Any]], style: Style, explain: bool = False, query: str = "") -> str:
+    """Memories, one a line: date · title · id · description; with a `query`, the line that answers it below, and weaker rows apart."""
+    finder = Finder(analyse(query).words)
+    good = [row for row in found if not row.get("weak")]
+    weak = [row for row in found if row.get("weak")]
+    text = [_row(row, style, explain, finder) for row in good]
+    if weak and good:
+        text.append(style("weaker:", "dim"))
+    text += [_row({**row, "snippet": ""}, style, explain, finder) for row in weak]
     return "\n".join(text)
+
+
+def _row(row: Mapping[str, Any], style: Style, explain: bool, finder: Finder) -> str:
+    date = str(row.get("created") or "")[:10] or "no date   "
+    title, ident, marks = line(row["title"]), short(line(row["id"])), _marks(row)
+    parts = [style(date, "dim"), style(title, "bold"), style(ident, "cyan"), *([style(marks, "yellow")] if marks else [])]
+    description, snippet = line(row.get("description") or ""), line(row.get("snippet") or "")
+    left = style.width - sum(cells(part) + 3 for part in (date, title, ident, marks) if part)
+    fits = not style.width or cells(description) <= left
+    below = snippet and snippet not in title and not (fits and snippet in description)
+    if description and description != title and (fits or not below or (left >= _ROOM and snippet != description)):
+        parts.append(_marked(cut(description, max(left, _ROOM) if style.width else 0), style, finder))
+    text = [" · ".join(parts)]
+    if below:
+        text.append("    " + _marked(_window(snippet, style.width - 4 if style.width else 0, finder), style, finder))
+    if explain:
+        text.append(style(f"    {row['score']:.3f}  {_facts(row.get('why') or {})}", "dim"))
+    return "\n".join(text)
+
+
+def _marks(row: Mapping[str, Any]) -> str:
+    """What a reader must know of a row: `[pending]`, `[superseded, faded]`; nothing for a memory in full force."""
+    status = line(str(row.get("status") or "active"))
+    found = [status] if status != "active" else []
+    found += [name for name, key in (("faded", "faded"), ("file gone", "gone")) if row.get(key)]
+    return f"[{', '.join(found)}]" if found else ""
+
+
+def _window(text: str, width: int, finder: Finder) -> str:
+    """The part of a line around the question's words that fits."""
+    return cut(around(text, [spot for spot, _ in finder.spots(text)], width), width)
+
+
+def _marked(text: str, style: Style, finder: Finder) -> str:
+    """The text with the question's words emphasised."""
+    done, parts = 0, []
+    for (start, end), _ in finder.spots(text):
+        if start >= done:
+            parts += [text[done:start], style(text[start:end], "bold")]
+            done = end
+    return "".join([*parts, text[done:]])
 
 
 def short(ident: str) -> str:
@@ -49,14 +90,29 @@ def _value(value: object) -> str:
 def memory(found: Mapping[str, Any], style: Style) -> str:
     """One memory in full."""
     meta = found["meta"]
-    head = [style(line(str(meta.get("title", found["path"]))), "bold"), style(f"{found['id']}  {found['path']}", "dim")]
+    head = [style(line(str(meta.get("title", found["path"]))), "bold"), style(f"{line(found['id'])}  {line(found['path'])}", "dim")]
     head += [f"{style(name + ':', 'dim')} {_value(value)}" for name, value in meta.items() if name not in {"title", "id"}]
     head.append(f"{style('strength:', 'dim')} {found['strength']:.2f}")
+    head += [f"{style('image:', 'dim')} {_image(one)}" for one in found.get("images", ())]
     for name in ("links", "backlinks"):
         head += [f"{style(name + ':', 'dim')} {_value(entry)}" for entry in found[name]]
     head += [style(f"problem: {line(text)}", "yellow") for text in found["problems"]]
-    text = "\n".join(head) + "\n\n" + safe(found["body"]).strip("\n")
+    text = "\n".join(notice(found, style) + head) + "\n\n" + safe(found["body"]).strip("\n")
     return text + (f"\n\n{facts(found['why'], style)}" if found.get("why") else "")
+
+
+def _image(one: Mapping[str, Any]) -> str:
+    """`attachments/ab/….jpg  1200 × 800`."""
+    return f"{line(one['path'])}  " + (f"{one['width']} × {one['height']}" if one["present"] else "not here yet")
+
+
+def notice(found: Mapping[str, Any], style: Style) -> list[str]:
+    """Why what follows is not what the file says now, and what to do about it."""
+    why = found.get("notice")
+    if not why:
+        return []
+    text = [f"{line(why['path'])}: {line(why['reason'])}.", "Below is the last good version.", line(why["hint"])]
+    return [style(part, "yellow") for part in text]
 
 
 def facts(found: Mapping[str, Any], style: Style, indent: str = "") -> str:
@@ -75,14 +131,21 @@ def facts(found: Mapping[str, Any], style: Style, indent: str = "") -> str:
 
 def entries(found: Iterable[Mapping[str, Any]], style: Style) -> str:
     """Commits, one a line, with who and why when it is known."""
-    text = []
-    for entry in found:
-        who = line(entry.get("actor") or entry.get("author") or "")
-        reason = f"  ({line(entry['reason'])})" if entry.get("reason") else ""
-        when = str(entry["when"])[:16].replace("T", " ")
-        what = f"{style(entry['op'], 'bold')}: {line(entry['title'])}{reason}"
-        text.append("  ".join([style(entry["commit"][:10], "cyan"), style(when, "dim"), what, style(who, "dim")]))
-    return "\n".join(text)
+    return "\n".join(_entry(entry, style) for entry in found)
+
+
+def _entry(entry: Mapping[str, Any], style: Style) -> str:
+    who = line(entry.get("actor") or entry.get("author") or "")
+    when = str(entry["when"])[:16].replace("T", " ")
+    op, title, reason = line(entry["op"]), line(entry["title"]) or "(no message)", line(entry.get("reason") or "")
+    if entry.get("undoes"):
+        op, reason = "redo" if title.startswith("redo ") else "undo", ""
+        title = title.removeprefix(f"{op} ")
+    gone = [line(path) for path in entry.get("removed") or ()]
+    if gone and op != "forget":
+        reason = "; ".join(filter(None, (reason, f"took out {gone[0] if len(gone) == 1 else f'{len(gone)} files'}")))
+    what = (f"{style(op, 'bold')}: " if op else "") + title + (f"  ({reason})" if reason else "")
+    return "  ".join([style(entry["commit"][:10], "cyan"), style(when, "dim"), what, style(who, "dim")])
 
 
 def story(found: Mapping[str, Any], style: Style) -> str:
@@ -91,8 +154,9 @@ def story(found: Mapping[str, Any], style: Style) -> str:
     days = uses.get("days", 0)
     used = f"used on {days} {'day' if days == 1 else 'days'}, last on {str(uses['last'])[:10]}" if days else "not used yet"
     parts = [
+        *notice(found, style),
         style(line(found["title"]), "bold"),
-        style(f"{found['id']}  {found['path'] or 'not in the vault now'}", "dim"),
+        style(f"{line(found['id'])}  {line(found['path'] or 'not in the vault now')}", "dim"),
         entries(found["story"], style),
     ]
     parts += [f"from {_value(entry)}" for entry in found["lineage"]]
@@ -117,8 +181,11 @@ def problems(found: Sequence[Mapping[str, Any]], style: Style) -> str:
 def gaps(found: Mapping[str, Any]) -> str:
     """What an answer may be missing, for standard error."""
     notes = []
-    if found.get("degraded"):
-        notes.append(f"keywords only: {line(str(found['degraded']))}")
+    reason = str(found.get("degraded") or "")
+    for notice in found.get("notices", ()):  # said already
+        reason = reason.replace(notice, "").strip("; ")
+    if reason:
+        notes.append(f"keywords only: {line(reason)}")
     if found.get("behind"):
         notes.append(f"{found['behind']} commits are not indexed yet")
     return "\n".join(notes)

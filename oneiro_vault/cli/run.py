@@ -19,7 +19,7 @@ from oneiro_vault.cli.face import Face
 from oneiro_vault.cli.group import oneiro
 from oneiro_vault.cli.output import ElsewhereError, Output
 from oneiro_vault.daemon import client, places, protocol
-from oneiro_vault.errors import InvalidInput, OneiroError
+from oneiro_vault.errors import InvalidInput, OneiroError, bounded
 
 FAULT = 70
 Answer = tuple[int, bytes, bytes]
@@ -40,10 +40,9 @@ def run(args: Sequence[str]) -> int:
 
 def inside(root: Path, call: Callable[..., dict[str, Any]], record: Mapping[str, Any]) -> Callable[[protocol.Request], Answer]:
     """The owner's way to run command lines for clients, for the one vault it owns."""
-    home = session.HomeSession(call, record)
 
     def runner(request: protocol.Request) -> Answer:
-        return execute(Face(request, session.VaultSession, home=(root, home)))
+        return execute(Face(request, session.VaultSession, home=(root, session.HomeSession(call, record, request.env))))
 
     return runner
 
@@ -85,8 +84,9 @@ def _rendered(face: Face, found: object) -> Answer:
         return found if isinstance(found, int) else 0, b"", b""
     note = f"vault: {face.root}\n" if face.verbose else ""
     note += f"{found.note}\n" if found.note else ""
-    text = output.as_json(found.data) if face.json else found.text and found.text.rstrip("\n") + "\n"
-    return found.code, terminal.encode(text), terminal.encode(note)
+    note += "".join(f"{output.line(text)}\n" for text in found.data.get("notices", ()))
+    text = output.as_json(found.data) if face.json else found.text and output.settled(found.text.rstrip("\n")) + "\n"
+    return found.code, terminal.encode(text), terminal.encode(output.settled(note))
 
 
 def _usage(error: click.UsageError, wants_json: bool) -> Answer:
@@ -94,7 +94,7 @@ def _usage(error: click.UsageError, wants_json: bool) -> Answer:
         return _error(InvalidInput(error.format_message(), hint="`oneiro --help`"), True)
     text = io.StringIO()
     error.show(file=text)
-    return 2, b"", terminal.encode(text.getvalue())
+    return 2, b"", terminal.encode(output.safe(bounded(text.getvalue())))
 
 
 def _error(error: OneiroError, wants_json: bool) -> Answer:

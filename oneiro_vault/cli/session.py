@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from oneiro_vault.cli import terminal
 from oneiro_vault.cli.progress import Bar
 from oneiro_vault.config import Settings
 from oneiro_vault.daemon import client, places, protocol, spawn
@@ -35,10 +36,12 @@ class VaultSession:
     def call(self, op: str, params: Mapping[str, Any], progress: Progress | None = None) -> dict[str, Any]:
         """Run one operation: in the owner if there is one or may be one, else here."""
         end = time.monotonic() + self.settings["git.wait"]
-        with Bar(self.shows and progress is None) as bar:
+        with Bar(self.shows and progress is None, aloud=op == "recall") as bar:
             while True:
                 try:
-                    owner = self._find()
+                    bar.says("starting the owner, loading the model")
+                    owner = self._find(bar.waiting)
+                    bar.says(terminal.MODEL if op == "recall" else "working")
                     app = None if owner else self._open_here(end)
                 except DiskProblem:
                     if op not in protocol.READS or _has_room(places.git_dir(str(self.root))):
@@ -59,11 +62,11 @@ class VaultSession:
                     if op not in protocol.READS or time.monotonic() > end:
                         raise lost(op, owner) from error
 
-    def _find(self) -> dict[str, str]:
+    def _find(self, waiting: Callable[[], None] | None) -> dict[str, str]:
         if self._local is not None:
             return {}
         if self.start:
-            return spawn.ensure(self.root, self.index, self.settings["git.wait"])
+            return spawn.ensure(self.root, self.index, self.settings["git.wait"], waiting)
         return spawn.usable(self.root)
 
     def _open_here(self, end: float) -> App | None:
@@ -120,14 +123,14 @@ def _has_room(folder: str) -> bool:
 
 
 class HomeSession:
-    """Inside the owner: its own App. `record` is what the owner published about itself."""
+    """Inside the owner: its own App, asked for a caller with the environment `env`. `record` is what the owner published about itself."""
 
-    def __init__(self, call: Callable[[str, dict[str, Any], Progress | None], dict[str, Any]], record: Mapping[str, Any]) -> None:
-        self._call, self._record = call, record
+    def __init__(self, call: Callable[..., dict[str, Any]], record: Mapping[str, Any], env: Mapping[str, str]) -> None:
+        self._call, self._record, self._env = call, record, env
 
     def call(self, op: str, params: Mapping[str, Any], progress: Progress | None = None) -> dict[str, Any]:
         """Run one operation."""
-        return self._call(op, dict(params), progress)
+        return self._call(op, dict(params), progress, self._env)
 
     def owner(self) -> dict[str, Any]:
         """This process."""
@@ -139,7 +142,8 @@ class HomeSession:
 
 def describe(record: Mapping[str, Any]) -> dict[str, Any]:
     """The part of an owner's record that people and programs may see."""
-    return {"pid": int(record["pid"]), "version": record["version"], "log": record["log"]}
+    found = {"pid": int(record["pid"]), "version": record["version"], "log": record["log"]}
+    return found | ({"http": record["http"]} if record.get("http") else {})
 
 
 def lost(op: str, owner: Mapping[str, str]) -> OwnerProblem:

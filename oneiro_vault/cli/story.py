@@ -7,7 +7,7 @@ import click
 from oneiro_vault.cli import render
 from oneiro_vault.cli.face import Face
 from oneiro_vault.cli.group import command
-from oneiro_vault.cli.output import Output
+from oneiro_vault.cli.output import Output, line
 
 
 @command("undo")
@@ -15,8 +15,9 @@ from oneiro_vault.cli.output import Output
 def undo_(face: Face, commit: str) -> Output:
     """Bring back the exact bytes from before a commit, as a new commit."""
     found = face.call("undo", commit=commit)
-    head = f"Undid {found['undone'][:10]} in {str(found['commit'])[:10]}"
-    return Output("\n".join([head, *(f"  {path}" for path in found["paths"])]), found)
+    head = f"Undid {line(found['undone'])[:10]} in {str(found['commit'])[:10]}"
+    text = [f"  {line(path)}" + (" is taken out again" if path in found["removed"] else " is as it was") for path in found["paths"]]
+    return Output("\n".join([head, *text]), found)
 
 
 @command("log")

@@ -10,6 +10,7 @@ from oneiro_vault.daemon.protocol import Terminal
 OUT, ERR = 1, 2
 PIPE_CLOSED = 141
 INTERRUPTED = 130
+MODEL = "loading the embedding model (--fast does not wait for it)"
 
 
 def here() -> Terminal:
@@ -37,26 +38,31 @@ def encode(text: str) -> bytes:
 
 
 class Waiting:
-    """A sign on a terminal that we wait for an answer; appears after a second and cleans up after itself."""
+    """A sign that we wait for an answer. On a terminal it appears after a second and cleans up after itself; elsewhere, if `aloud`, it is
+    one line after two seconds."""
 
     frames = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
-    def __init__(self, text: str) -> None:
-        self._text = text
+    def __init__(self, text: str, aloud: bool = False) -> None:
+        self.text = text
         self._ticks = 0
         self._shows = os.isatty(ERR)
+        self._aloud = aloud and not self._shows
 
     def __call__(self) -> None:
         """A tenth of a second has passed."""
         self._ticks += 1
         if self._shows and self._ticks > 10:
-            emit(ERR, encode(f"\r{self.frames[self._ticks % len(self.frames)]} {self._text}"))
+            emit(ERR, encode(f"\r{self.frames[self._ticks % len(self.frames)]} {self.text}\x1b[K"))
+        elif self._aloud and self._ticks > 20:
+            self._aloud = False
+            emit(ERR, encode(f"oneiro: {self.text} …\n"))
 
     def close(self) -> None:
         """Take the sign away."""
         if self._shows and self._ticks > 10:
             emit(ERR, b"\r\x1b[K")
-        self._shows = False
+        self._shows = self._aloud = False
 
 
 def leave_quietly() -> int:

@@ -20,6 +20,41 @@ ROLES: Final[dict[str, frozenset[str]]] = {
 }
 """What each role may do."""
 
+TOOLS: Final[dict[str, str]] = {
+    "recall_orient": ORIENT,
+    "recall_check": READ,
+    "recall_specific": READ,
+    "recall_image": READ,
+    "flagged": READ,
+    "recall_story": READ,
+    "remember": WRITE,
+    "remember_with_image": WRITE,
+    "reframe": WRITE,
+    "forget": WRITE,
+    "reflect": WRITE,
+}
+"""What calling a tool needs; one that is not named here needs WRITE, whatever it does."""
+
+METHODS: Final[dict[str, str]] = {
+    "resources/read": READ,
+    "resources/subscribe": READ,
+    "resources/unsubscribe": READ,
+    "subscriptions/listen": READ,
+    "prompts/get": READ,
+    "completion/complete": READ,
+}
+"""What other MCP requests need; those not named here say nothing about memories, and anybody who may come in may send them."""
+
+ROUTES: Final[dict[str, str]] = {
+    "/mcp": ORIENT,
+    "/orientation": ORIENT,
+    "/capture": CAPTURE,
+    "/status": ADMIN,
+    "/stop": ADMIN,
+    "/api": ADMIN,
+}
+"""What a path needs of a caller that comes over a network. What is not named here is not there for anybody."""
+
 SCOPE: Final = "oneiro.caller"
 """Key of the ASGI scope under which a door leaves the Caller."""
 

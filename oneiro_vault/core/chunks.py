@@ -32,6 +32,8 @@ _MOST = 500
 """Sections or items beyond which they get no chunk of their own: windows alone keep a pathological note linear."""
 _TOKEN = re.compile(r"[A-ZÀ-Þ]?[a-zß-ɏ]{1,3}|\S")
 """What a word-piece model makes of text, estimated from above: three small Latin letters, or one of any other character."""
+_PICTURE = re.compile(r"!\[([^\[\]]*)\]\([^()\s]*attachments/[0-9a-f]{2}/[0-9a-f]{64}\.\w+\)")
+"""A picture's link, of which a model sees the words only: 64 digits of a hash would say more to it than the memory does."""
 _PARAGRAPH = re.compile(r"\n+[ \t]*")
 _SENTENCE = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+|(?<=[。！？])")
 
@@ -96,7 +98,7 @@ def context_text(previous: Sequence[str], own: str, following: Sequence[str], *,
     """
     if not previous and not following:
         return ""
-    return "\n".join(part for part in (header(title, when), *previous, own, *following) if part)
+    return _join(header(title, when), *previous, own, *following)
 
 
 def _heads(body: str, title: str, when: str) -> tuple[str, str]:
@@ -111,7 +113,8 @@ def _heads(body: str, title: str, when: str) -> tuple[str, str]:
 
 
 def _join(*parts: str) -> str:
-    return "\n".join(part for part in parts if part)
+    text = "\n".join(part for part in parts if part)
+    return _PICTURE.sub(r"\1", text) if "attachments/" in text else text
 
 
 def _sections(ruler: "_Ruler", sections: Sequence[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:

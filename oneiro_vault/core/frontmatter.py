@@ -72,8 +72,7 @@ def encode(text: str) -> bytes:
 
 def read(text: str) -> tuple[dict[str, object], str]:
     """Frontmatter and exact body (BOM and block left out). Raises UnreadableNote saying what is wrong and on which line."""
-    if "<<<<<<<" in text:
-        _refuse_markers(text)
+    refuse_markers(text)
     start = text.startswith(BOM)
     block = find_block(text)
     if block is None:
@@ -160,7 +159,10 @@ def _is(text: str, meta: Mapping[str, object], body: str) -> bool:
     return rest == body and got.keys() == meta.keys() and all(repr(got[key]) == repr(meta[key]) for key in got)
 
 
-def _refuse_markers(text: str) -> None:
+def refuse_markers(text: str) -> None:
+    """Raise UnreadableNote when lines begin like the conflict markers of git, one after the other: they look like an unfinished merge."""
+    if "<<<<<<<" not in text:
+        return
     position = 0
     for marker in _MARKERS:
         found = marker.search(text, position)

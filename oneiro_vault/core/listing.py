@@ -47,6 +47,22 @@ class Source(Protocol):
         ...
 
 
+class Past(Protocol):
+    """What was committed at a path; the vault implements it, for files that cannot be read as they are on disk."""
+
+    def heads(self, paths: Iterable[str]) -> dict[str, str]:
+        """path -> blob id of the regular file HEAD has there; paths HEAD does not have are left out."""
+        ...
+
+    def versions(self, paths: Iterable[str]) -> dict[str, list[str]]:
+        """path -> blob ids of every version in HEAD's history, newest first."""
+        ...
+
+    def data(self, blob: str) -> bytes:
+        """The bytes of a version. Raises OneiroError."""
+        ...
+
+
 def blob_id(data: bytes) -> str:
     """git's id of these bytes: 40 hex characters."""
     return sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()

@@ -48,6 +48,11 @@ def first_sentence(body: str) -> str:
     return _shortened(_plain(" ".join(paragraph)))
 
 
+def line(text: str) -> str:
+    """A stretch of a body as one line of plain text, without headings' and lists' marks."""
+    return _plain(" ".join(_MARKUP.sub("", part.strip().lstrip("#").strip()) for part in text.splitlines()))
+
+
 def _shortened(text: str) -> str:
     for end in _SENTENCE.finditer(text, 0, LONGEST + 1):
         if end.end() <= LONGEST and not _ABBREVIATION.search(text, 0, end.end()):

@@ -23,6 +23,7 @@ __all__ = [
     "name_shares",
     "segment",
     "speaker_of",
+    "spellings",
     "tokens",
 ]
 
@@ -48,6 +49,11 @@ _LABELS = frozenset(_NOTE_LABELS.split())
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 _PIECE = re.compile(rf"[{_UNSPACED}]+|[^{_UNSPACED}\s]+")
 _UNSPACED_CHARACTER = re.compile(rf"([{_UNSPACED}])")
+_WHOLE_LETTERS = {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th"}
+_LETTERS = _WHOLE_LETTERS | {"ẞ": "SS"} | {k.upper(): v.upper() for k, v in _WHOLE_LETTERS.items() if k != "ß"}
+"""Latin letters without an accent to take off, which FTS5 therefore leaves as they are: `Groß` is also written `Gross`."""
+_LETTER = re.compile(f"[{''.join(_LETTERS)}]")
+_UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"})
 _WORD = re.compile(r"[^\W_]+(?:[-'’.&][^\W_]+)*")
 _QUOTED = re.compile(r'["“„«]([^"“”„«»]{2,200})["”“»]')
 _SPEAKER = re.compile(r"\s*(?:[-*>]\s+)?(\*\*|__)?(?P<name>[^\W\d_][^:：*\n]{0,39}?)(\*\*|__)?[:：](\*\*|__)?(?=\s|$)")
@@ -105,17 +111,21 @@ class QueryTerms:
     """What stood in double quotes."""
     dates: tuple["Period", ...] = ()
     """The dates it mentions."""
+    spellings: tuple[tuple[str, str], ...] = ()
+    """(name, the same name with `ae`, `oe`, `ue`) for each of the names that has an umlaut."""
 
 
 def analyse(query: str) -> QueryTerms:
     """Take a question apart."""
     query = query[:_LONGEST]
     every = _unique(tokens(query))
+    undated = _DATES.sub(".", query)
     return QueryTerms(
         words=tuple(word for word in every if word not in STOP_WORDS) or every,
-        names=_unique(_names(_DATES.sub(".", query))),
+        names=_unique(_names(undated)),
         phrases=_unique(phrase for quoted in _QUOTED.findall(query) if (phrase := " ".join(tokens(quoted)))),
         dates=tuple(dict.fromkeys(map(_period, _DATES.finditer(query)))),
+        spellings=() if query.isascii() else _respelled(undated),
     )
 
 
@@ -136,7 +146,8 @@ def tokens(text: str) -> Iterator[str]:
 
     A mark stays inside its word: FTS5 cuts there, and a quoted word with a cut in it becomes a phrase, which is exact.
     """
-    kept = "".join(_plain(c) if c.isalnum() or unicodedata.category(c)[0] == "M" else " " for c in text.lower())
+    lower = text.lower() if text.isascii() else _spelled_out(text.lower())
+    kept = "".join(_plain(c) if c.isalnum() or unicodedata.category(c)[0] == "M" else " " for c in lower)
     for piece in _PIECE.findall(kept):
         if not any(c.isalnum() for c in piece):
             continue
@@ -147,14 +158,22 @@ def tokens(text: str) -> Iterator[str]:
 
 
 def segment(text: str) -> str:
-    """The text with a space around each character of a script that puts none between words; apply before storing in FTS5."""
-    return text if text.isascii() else _UNSPACED_CHARACTER.sub(r" \1 ", text)
+    """The text as FTS5 is to store it: a space around each character of a script that puts none between words, `ss` for a sharp s."""
+    return text if text.isascii() else _UNSPACED_CHARACTER.sub(r" \1 ", _spelled_out(text))
 
 
 def fold(name: str) -> str:
     """The form in which names are compared: no case, no accents, single spaces."""
-    decomposed = unicodedata.normalize("NFKD", name.casefold())
+    decomposed = unicodedata.normalize("NFKD", _spelled_out(name.casefold()))
     return " ".join("".join(c for c in decomposed if not unicodedata.combining(c)).split())
+
+
+def spellings(name: str) -> tuple[str, ...]:
+    """The folded name and, if it has an umlaut, the way it is written without one: `Jürgen` is `jurgen` and `juergen`.
+
+    Never the other way round: `Michael` is not `Michäl`.
+    """
+    return (fold(name),) if name.isascii() else tuple(dict.fromkeys((fold(name), fold(_widened(name)))))
 
 
 def asks(text: str) -> bool:
@@ -203,10 +222,24 @@ def _named(terms: QueryTerms, about: Collection[str]) -> set[str]:
         parts = set(tokens(known))
         if parts and parts <= words:
             found |= parts
-        for name in terms.names:
-            if parts.issuperset(asked := name.split()):
-                found |= set(asked)
+        for name, spelled in (*((name, name) for name in terms.names), *terms.spellings):
+            if parts.issuperset(spelled.split()):
+                found |= set(name.split())
     return found
+
+
+def _spelled_out(text: str) -> str:
+    """The very same string when there is nothing to spell out: who stores it can tell that it did not change."""
+    return _LETTER.sub(lambda letter: _LETTERS[letter[0]], text)
+
+
+def _widened(text: str) -> str:
+    return unicodedata.normalize("NFC", text).translate(_UMLAUTS)
+
+
+def _respelled(query: str) -> tuple[tuple[str, str], ...]:
+    """Each name with an umlaut beside its other spelling; widening a question moves no word, so its names stay in step."""
+    return tuple(dict.fromkeys(pair for pair in zip(_names(query), _names(_widened(query)), strict=False) if pair[0] != pair[1]))
 
 
 def _period(match: re.Match[str]) -> Period:

@@ -1,13 +1,13 @@
 """Times as people say them: "last March", "3 weeks ago", "since May", "2024-03" become [from, to) in epoch seconds.
 
-The most common English forms are read here, in the time zone of `now`; anything else goes to dateparser, imported only then.
+The most common English forms are read here, in the time zone of `now`; anything else goes to `foreign`, imported only then.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import UTC, date, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final, TypeAlias
 
 from oneiro_vault.errors import InvalidInput
@@ -233,17 +233,10 @@ _FORMS: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str], datetime], S
 
 
 def _foreign(words: str, now: datetime) -> Span:
-    """Anything else, in any language dateparser knows."""
-    if len(words) < 6 and not any(character.isalpha() for character in words):
-        raise ValueError(words)  # dateparser takes "5" for a day
-    import dateparser.date
+    """Anything else, in other words or another language."""
+    from oneiro_vault.core import foreign
 
-    found = dateparser.date.DateDataParser(
-        settings={"RELATIVE_BASE": now.replace(tzinfo=None), "PREFER_DATES_FROM": "past", "RETURN_AS_TIMEZONE_AWARE": False}
-    ).get_date_data(words)
-    if found.date_obj is None:
-        raise ValueError(words)
-    moment: date = found.date_obj
-    if found.period in ("month", "year"):
-        return _months(moment.year, moment.month if found.period == "month" else 1, 12 if found.period == "year" else 1, now.tzinfo)
-    return _day(moment.year, moment.month, moment.day, now.tzinfo)
+    day, exact = foreign.read(words, now)
+    if exact in ("month", "year"):
+        return _months(day.year, day.month if exact == "month" else 1, 12 if exact == "year" else 1, now.tzinfo)
+    return _day(day.year, day.month, day.day, now.tzinfo)

@@ -1,13 +1,12 @@
-"""The thin client: HTTP over the owner's Unix socket with nothing but the C socket, because imports are what a short command costs."""
+"""The thin client: HTTP over the owner's socket with nothing but the C socket, because imports are what a short command costs."""
 
 # pathlib imports re and urllib: 8 ms on a path that has 20.
 # ruff: noqa: PTH123
 
 from __future__ import annotations
 
+import _socket  # `socket` itself imports selectors and enum: 7 ms
 import time
-from _socket import AF_UNIX, SOCK_STREAM  # `socket` itself imports selectors and enum: 7 ms
-from _socket import socket as Socket  # noqa: N812
 
 from oneiro_vault.daemon import places, protocol
 
@@ -59,16 +58,37 @@ def owner_of(root: str) -> dict[str, str]:
         import json
 
         try:
-            return {name: str(value) for name, value in json.loads(text).items()}
+            found = {name: str(value) for name, value in json.loads(text).items()}
         except (ValueError, AttributeError):
             return {}
-    return {name: _field(text, name) for name in ("socket", "pid", "version", "log")}
+    else:
+        found = {name: _field(text, name) for name in ("socket", "pid", "version", "log", "token", "http")}
+    return {} if found.get("token") and not held(places.lock_file(root)) else found
 
 
 def _field(text: str, name: str) -> str:
     """One value of our own flat JSON, without importing json (7 ms)."""
     rest = text.partition(f'"{name}": ')[2]
     return rest[1:].partition('"')[0] if rest.startswith('"') else rest.partition(",")[0].partition("}")[0]
+
+
+def held(path: str) -> bool:
+    """Does an owner live? Nobody can take over a socket of ours, but a port that a dead owner left may be anybody's by now."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return True
+    try:
+        file = open(path, "rb")  # noqa: SIM115
+    except OSError:
+        return False
+    try:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        file.close()
+    return False
 
 
 def stopped(pid: int) -> bool:
@@ -84,21 +104,31 @@ class Line:
     """One connection for one request. `waiting` is called about ten times a second while there is nothing to read."""
 
     def __init__(self, owner: dict[str, str], first: float = FIRST, waiting: Callable[[], None] | None = None) -> None:
-        self._socket = Socket(AF_UNIX, SOCK_STREAM)
-        self._socket.settimeout(_STEP)
         self._pid = int(owner.get("pid") or 0)
         self._first = first
         self._waiting = waiting
         self._buffer = b""
         self._taken = False
         self.headers: dict[bytes, bytes] = {}
-        self._connect(owner.get("socket", ""))
+        place, token = owner.get("socket", ""), owner.get("token", "")
+        self._head_start = f"Authorization: Bearer {token}\r\n" if token else ""
+        if token:
+            host, _, port = place.rpartition(":")
+            self._open(_socket.AF_INET, (host, int(port or 0)))
+        else:
+            self._open(getattr(_socket, "AF_UNIX", -1), place)
 
-    def _connect(self, path: str) -> None:
+    def _open(self, family: int, address: Any) -> None:
         end = time.monotonic() + self._first
+        try:
+            self._socket = _socket.socket(family, _socket.SOCK_STREAM)
+        except OSError as error:
+            raise UnreachedError(f"no way to {address}: {error.strerror}") from None
+        self._socket.settimeout(_STEP if family != _socket.AF_INET else self._first)
         while True:
             try:
-                self._socket.connect(path)
+                self._socket.connect(address)
+                self._socket.settimeout(_STEP)
                 return
             except (BlockingIOError, TimeoutError):  # its queue of waiting clients is full
                 if time.monotonic() > end:
@@ -107,12 +137,12 @@ class Line:
                 time.sleep(0.01)
             except OSError as error:
                 self.close()
-                raise UnreachedError(f"{path}: {error.strerror}") from None
+                raise UnreachedError(f"{address}: {error.strerror}") from None
 
-    def send(self, method: str, target: str, body: bytes = b"", accept: str = "*/*") -> int:
-        """Send a request and read the head of the answer; returns the HTTP status."""
-        head = f"{method} {target} HTTP/1.1\r\nHost: oneiro\r\nConnection: close\r\nAccept: {accept}\r\n"
-        head += f"{protocol.VERSION_HEADER}: {protocol.version()}\r\nContent-Length: {len(body)}\r\n"
+    def send(self, method: str, target: str, body: bytes = b"", accept: str = "*/*", more: str = "") -> int:
+        """Send a request (`more`: whole header lines) and read the head of the answer; returns the HTTP status."""
+        head = f"{method} {target} HTTP/1.1\r\nHost: oneiro\r\nConnection: close\r\nAccept: {accept}\r\n{self._head_start}"
+        head += f"{protocol.VERSION_HEADER}: {protocol.version()}\r\nContent-Length: {len(body)}\r\n{more}"
         self._write((head + ("Expect: 100-continue\r\n" if body else "") + "\r\n").encode("latin-1"))
         status = self._head()
         if body and status == 100:
@@ -213,11 +243,13 @@ def call(
 ) -> dict[str, Any]:
     """One operation in the owner. Raises OneiroError as the operation did, UnreachedError or BrokenError for the way there."""
     import json
+    import os
 
     from oneiro_vault.errors import from_dict
 
     line = Line(owner, waiting=waiting)
-    line.send("POST", f"/api/{op}", json.dumps(params).encode() or b"{}", protocol.NDJSON)
+    env = protocol.pack_surroundings(protocol.surroundings(os.environ))
+    line.send("POST", f"/api/{op}", json.dumps(params).encode(), protocol.NDJSON, f"{protocol.SURROUNDINGS_HEADER}: {env}\r\n")
     for text in _lines(line.chunks()):
         message = json.loads(text)
         if "progress" not in message:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from oneiro_vault.config import Settings, load, machine_file
-from oneiro_vault.errors import OneiroError
+from oneiro_vault.errors import SettingsError
+
+SETTINGS_CHANGED = "the settings changed"
+"""An owner's reason to end when what it was started with is not in force any more."""
 
 
 class Guard:
@@ -33,10 +36,11 @@ def _same(path: Path, known: os.stat_result) -> bool:
 
 
 class SettingsWatch:
-    """Notices that the settings in force are no longer those on disk."""
+    """Notices that the settings in force are no longer those on disk. `tell` hears what the files say wrongly, each time that changes."""
 
-    def __init__(self, root: Path, settings: Settings) -> None:
+    def __init__(self, root: Path, settings: Settings, tell: Callable[[Sequence[SettingsError]], None] = lambda _wrong: None) -> None:
         self._root = root
+        self._tell = tell
         self._values = {name: settings[name] for name in settings}
         self._stamp = self._look()
 
@@ -44,16 +48,14 @@ class SettingsWatch:
         return tuple(_stamp(path) for path in (self._root / "oneiro.toml", machine_file()))
 
     def changed(self) -> bool:
-        """Has a value changed (a touched file with the same values does not count)? Broken settings count as changed."""
+        """Has a value changed? A touched file with the same values does not count, nor one that became wrong: what is in force stays."""
         stamp = self._look()
         if stamp == self._stamp:
             return False
         self._stamp = stamp
-        try:
-            now = load(self._root)
-        except OneiroError:
-            return True
-        return {name: now[name] for name in now} != self._values
+        now = load(self._root, strict=False)
+        self._tell(now.wrong)
+        return not now.wrong and {name: now[name] for name in now} != self._values
 
 
 def _stamp(path: Path) -> tuple[int, int, int] | None:
@@ -62,6 +64,15 @@ def _stamp(path: Path) -> tuple[int, int, int] | None:
     except OSError:
         return None
     return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def identity(root: Path) -> list[int]:
+    """What stays the same of a folder when it is moved or reached by another path; [] when it is not there."""
+    try:
+        found = root.stat()
+    except OSError:
+        return []
+    return [found.st_dev, found.st_ino]
 
 
 @dataclass
@@ -83,6 +94,7 @@ class Life:
 
     def __post_init__(self) -> None:
         self._last = self.clock()
+        self.folder = identity(self.root)
 
     @property
     def idle(self) -> float:
@@ -111,7 +123,7 @@ class Life:
         if not self.stopping.is_set() and (gone := self.lost()):
             self.end(f"{gone} is gone or was replaced")
         if not self.stopping.is_set() and not self._active and self.outdated():
-            self.end("the settings changed")
+            self.end(SETTINGS_CHANGED)
         if not self.stopping.is_set() and self.idle >= self.idle_limit and not self.busy():
             self.end(f"nobody asked for {self.idle_limit:g} seconds")
         return not self.stopping.is_set()

@@ -1,4 +1,7 @@
-"""One owner per vault: an OS lock that the kernel releases on death, so a stale file or a reused process number never matters."""
+"""One owner per vault: an OS lock that the kernel releases on death, so a stale file or a reused process number never matters.
+
+The file can be deleted under its holder, so the git directory itself is locked as well: whoever finds a fresh file waits for that.
+"""
 
 from __future__ import annotations
 
@@ -23,21 +26,42 @@ class OwnerLock:
         self.record = state / "owner.json"
         self._lock = FileLock(self.path, mode=0o600, thread_local=False)
         self._mine: os.stat_result | None = None
+        self._folder = -1
 
     def acquire(self, wait: float, purpose: str) -> None:
         """Take the lock within `wait` seconds. Raises LockTimeout naming the holder, DiskProblem, GitProblem (no repository)."""
         if not self.path.parent.parent.is_dir():
             raise GitProblem(f"{self.path.parent.parent} is not a git directory", hint="`oneiro init --here` makes one.")
+        end = time.monotonic() + wait
         try:
             self.path.parent.mkdir(exist_ok=True)
             self._lock.acquire(timeout=wait, poll_interval=0.02)
+            self._hold_folder(end)
             self.path.write_text(json.dumps({"pid": os.getpid(), "version": protocol.version(), "for": purpose, "since": time.time()}))
             self._mine = self.path.stat()
         except Timeout as error:
+            self._lock.release()
             raise self.held(wait) from error
         except OSError as error:
+            self._let_go()
             text = f"{self.path} cannot be locked: {error.strerror}"
             raise DiskProblem(text, kept="Nothing was changed.", hint="Is the disk full or read-only?") from error
+
+    def _hold_folder(self, end: float) -> None:
+        """Raises Timeout while an owner lives whose lock file was deleted."""
+        while True:
+            self._folder = lock_folder(self.path.parent.parent)
+            if self._folder != TAKEN:
+                return
+            if time.monotonic() >= end:
+                raise Timeout(str(self.path.parent.parent))
+            time.sleep(0.02)
+
+    def _let_go(self) -> None:
+        if self._folder >= 0:
+            os.close(self._folder)
+            self._folder = -1
+        self._lock.release()
 
     def held(self, wait: float) -> LockTimeout:
         """The error for a lock that somebody else kept for `wait` seconds."""
@@ -60,7 +84,9 @@ class OwnerLock:
     def publish(self, record: dict[str, Any]) -> None:
         """Tell clients how to reach this owner, in one atomic step."""
         draft = self.record.with_suffix(".new")
-        draft.write_bytes(json.dumps(record, ensure_ascii=False).encode("utf-8", "surrogateescape"))
+        draft.unlink(missing_ok=True)
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:  # it may hold a token
+            file.write(json.dumps(record, ensure_ascii=False).encode("utf-8", "surrogateescape"))
         draft.replace(self.record)
 
     def release(self) -> None:
@@ -69,7 +95,7 @@ class OwnerLock:
             if self.intact:
                 with suppress(OSError):
                     self.record.unlink(missing_ok=True)
-            self._lock.release()
+            self._let_go()
 
 
 def holder_of(path: Path) -> dict[str, Any]:
@@ -83,6 +109,11 @@ def holder_of(path: Path) -> dict[str, Any]:
 
 def is_free(state: Path) -> bool:
     """Does nobody hold the owner lock right now?"""
+    folder = lock_folder(state.parent)
+    if folder == TAKEN:
+        return False
+    if folder >= 0:
+        os.close(folder)
     lock = FileLock(state / "owner.lock", mode=0o600, thread_local=False)
     try:
         lock.acquire(timeout=0)
@@ -90,3 +121,24 @@ def is_free(state: Path) -> bool:
         return not (state / "owner.lock").exists()
     lock.release()
     return True
+
+
+TAKEN = -2
+
+
+def lock_folder(folder: Path) -> int:
+    """A descriptor that holds the folder itself locked, TAKEN when another one does, -1 where folders cannot be locked."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return -1
+    try:
+        found = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return -1
+    try:
+        fcntl.flock(found, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:  # NFS has no such lock
+        os.close(found)
+        return TAKEN if isinstance(error, BlockingIOError) else -1
+    return found

@@ -5,28 +5,35 @@ from __future__ import annotations
 import asyncio
 import faulthandler
 import logging
+import math
 import os
 import signal
 import socket
-import stat
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from oneiro_vault.config import Settings
 from oneiro_vault.daemon import places, protocol
 from oneiro_vault.daemon.life import Guard, Life, SettingsWatch
+from oneiro_vault.daemon.listen import Listener, listening
 from oneiro_vault.daemon.lock import OwnerLock
-from oneiro_vault.daemon.server import CliRunner, Operations, Pools, build, http_server
-from oneiro_vault.errors import DiskProblem, OwnerProblem
+from oneiro_vault.daemon.mcp import McpDoor
+from oneiro_vault.daemon.server import CliRunner, Desk, Operations, Pools, QuietServer, build, http_server
+from oneiro_vault.errors import DiskProblem
+
+if TYPE_CHECKING:
+    from oneiro_vault.daemon.http.serve import Network
 
 log = logging.getLogger("oneiro.owner")
 TICK = 0.5
 GRACE = 3
 """Seconds requests under way get to finish when the owner ends."""
+PURPOSE = "owner"
+"""What an owner that listens on no network writes into its lock."""
 LAST_WORD = 5.0
 """Seconds after which an ending owner is gone, whatever still hangs."""
 _KEPT_LOGS = 3
@@ -34,7 +41,10 @@ _KEPT_LOGS = 3
 
 @dataclass
 class Owner:
-    """What an owner is made of. `tell` gets messages for whoever started it: {"opening": …}, then {"ready": pid}."""
+    """What an owner is made of. `tell` gets messages for whoever started it: {"opening": …}, then {"ready": pid}.
+
+    With a `network` it listens on TCP as well, and does not end because nobody asks.
+    """
 
     root: Path
     index: Path
@@ -44,11 +54,12 @@ class Owner:
     tell: Callable[[dict[str, Any]], None] = lambda _message: None
     wait: float = 10.0
     routes: Sequence[Any] = ()
+    network: Network | None = None
 
     def serve(self) -> str:
         """Own the vault until there is a reason to end, and return the reason. Raises OneiroError when it cannot begin."""
         lock = OwnerLock(Path(places.state_dir(str(self.root))))
-        lock.acquire(self.wait, "owner")
+        lock.acquire(self.wait, PURPOSE if self.network is None else "oneiro serve --http")
         try:
             self.tell({"opening": os.getpid()})
             return self._with_lock(lock)
@@ -56,19 +67,28 @@ class Owner:
             lock.release()
 
     def _with_lock(self, lock: OwnerLock) -> str:
-        with marker(self.index) as mark, listening(Path(places.socket_path(str(self.index)))) as (path, listener):
+        network = self.network
+        beyond = network.listening() if network else nullcontext(None)
+        with marker(self.index) as mark, listening(places.socket_paths(str(self.index))) as listener, beyond as door:
             app = self.open_app()
-            guard = Guard(lock.path, mark, path)
-            watch = SettingsWatch(self.root, self.settings)
-            life = Life(self.root, self.settings["owner.idle"], guard.lost, app.busy, watch.changed)
+            guard = Guard(lock.path, mark, *listener.files)
+            watch = SettingsWatch(self.root, self.settings, app.misset)
+            idle = math.inf if network else self.settings["owner.idle"]
+            life = Life(self.root, idle, guard.lost, app.busy, watch.changed)
             pools = Pools()
             try:
                 _heed_signals(life)
                 app.start()
-                record = self._record(path)
-                listener.listen(512)
+                record = self._record(listener) | ({"http": network.url(door)} if network and door else {})
+                listener.socket.listen(512)
                 lock.publish(record)
-                asyncio.run(self._live(build(app, life, self.run_cli(app, record), pools, self.routes), life, listener))
+                run_cli = self.run_cli(app, record)
+                models = McpDoor(app, life, pools, self.settings["mcp.tools"].split())
+                routes = [*models.routes(), *self.routes]
+                servers = {listener.socket: http_server(build(app, life, run_cli, pools, routes, listener.token), GRACE)}
+                if network and door:
+                    servers[door] = network.server(network.app(Desk(app, life, run_cli, pools), life, routes), GRACE)
+                asyncio.run(self._live(servers, life, record, models))
             finally:
                 last_word()
                 life.end("it failed")
@@ -77,29 +97,31 @@ class Owner:
         log.info("ended: %s", life.reason)
         return life.reason
 
-    def _record(self, path: Path) -> dict[str, Any]:
+    def _record(self, listener: Listener) -> dict[str, Any]:
         return {
             "schema": protocol.SCHEMA,
             "pid": os.getpid(),
             "version": protocol.version(),
-            "socket": str(path),
+            "socket": listener.place,
+            "token": listener.token,
             "vault": str(self.root),
             "log": places.log_file(str(self.index)),
         }
 
-    async def _live(self, asgi: Any, life: Life, listener: socket.socket) -> None:
-        server = http_server(asgi, GRACE)
-        serving = asyncio.create_task(server.serve(sockets=[listener]))
-        self.tell({"ready": os.getpid()})
-        log.info("owner %s of %s listens, version %s", os.getpid(), self.root, protocol.version())
+    async def _live(self, servers: Mapping[socket.socket, QuietServer], life: Life, record: Mapping[str, Any], models: McpDoor) -> None:
+        serving = [asyncio.create_task(server.serve(sockets=[place])) for place, server in servers.items()]
+        self.tell({"ready": os.getpid()} | ({"http": record["http"]} if "http" in record else {}))
+        log.info("owner %s of %s listens, version %s, at %s", os.getpid(), self.root, protocol.version(), record["socket"])
         await self._until_the_end(life, serving)
         last_word()
-        server.should_exit = True
-        await serving
+        for server in servers.values():
+            server.should_exit = True
+        await models.close()
+        await asyncio.gather(*serving)
 
-    async def _until_the_end(self, life: Life, serving: asyncio.Task[None]) -> None:
+    async def _until_the_end(self, life: Life, serving: Sequence[asyncio.Task[None]]) -> None:
         size = self.settings["owner.log_bytes"]
-        while life.examine() and not serving.done():
+        while life.examine() and not any(task.done() for task in serving):
             rotate(Path(places.log_file(str(self.index))), size)
             for _ in range(10):  # a stop is seen sooner than everything else
                 if not life.stopping.is_set():
@@ -147,39 +169,6 @@ def marker(index: Path) -> Iterator[Path]:
             with suppress(OSError):
                 if os.path.samestat(path.stat(), os.fstat(file.fileno())):
                     path.unlink()
-
-
-@contextmanager
-def listening(path: Path) -> Iterator[tuple[Path, socket.socket]]:
-    """A bound socket that only this user can reach. Whoever holds the owner lock may remove a stale one."""
-    private_folder(path.parent)
-    path.unlink(missing_ok=True)
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    before = os.umask(0o177)
-    try:
-        listener.bind(str(path))
-    finally:
-        os.umask(before)
-    mine = path.lstat()
-    try:
-        yield path, listener
-    finally:
-        listener.close()
-        with suppress(OSError):
-            if os.path.samestat(path.lstat(), mine):
-                path.unlink()
-
-
-def private_folder(folder: Path) -> None:
-    """Make sure that nobody else can put a socket here. Raises OwnerProblem for a folder that is not ours alone."""
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    found = folder.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
-        raise OwnerProblem(
-            f"{folder} belongs to somebody else", kept="Nothing was changed.", hint="Set XDG_RUNTIME_DIR to a folder of your own."
-        )
-    if folder == Path(places.runtime_dir()):
-        folder.chmod(0o700)
 
 
 def last_word() -> None:

@@ -33,6 +33,11 @@ def record_file(root: str) -> str:
     return os.path.join(state_dir(root), "owner.json")
 
 
+def lock_file(root: str) -> str:
+    """The file an owner holds locked as long as it lives."""
+    return os.path.join(state_dir(root), "owner.lock")
+
+
 def index_dir(root: str, configured: str = "") -> str:
     """The folder for what can be rebuilt. `configured` is the machine's setting `index.dir`: each vault has a folder of its own in it."""
     if not configured:
@@ -48,14 +53,13 @@ def log_file(index: str) -> str:
     return os.path.join(index, "logs", "owner.log")
 
 
-def socket_path(index: str) -> str:
-    """The owner's socket: in the index folder, or in a private runtime folder when that path is too long for a socket."""
-    path = os.path.join(index, "socket")
-    if len(os.fsencode(path)) <= LONGEST_SOCKET:
-        return path
+def socket_paths(index: str) -> list[str]:
+    """Where the owner's socket may be: in the index folder, unless that path is too long for one, else in a private runtime folder."""
     import hashlib
 
-    return os.path.join(runtime_dir(), hashlib.sha256(os.fsencode(os.path.realpath(index))).hexdigest()[:32])
+    path = os.path.join(index, "socket")
+    other = os.path.join(runtime_dir(), hashlib.sha256(os.fsencode(os.path.realpath(index))).hexdigest()[:32])
+    return [path, other] if len(os.fsencode(path)) <= LONGEST_SOCKET else [other]
 
 
 def runtime_dir() -> str:

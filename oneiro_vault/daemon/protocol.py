@@ -8,26 +8,61 @@ from __future__ import annotations
 
 import oneiro_vault
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 SCHEMA = 1
 VERSION_HEADER = "x-oneiro-version"
+SURROUNDINGS_HEADER = "x-oneiro-surroundings"
 NDJSON = "application/x-ndjson"
+BRIDGE = "/mcp/stdio"
+"""Where `oneiro mcp` connects: one request as long as its client lives, JSON-RPC messages a line in both directions."""
 OTHER_VERSION = 426
 """HTTP status: the owner is of another version than the client and should be replaced."""
+STRANGER = 401
+"""HTTP status: the request does not carry the owner's token."""
 LEAVING = 410
 """HTTP status: the owner is ending itself; wait for its lock and start another."""
 
-READS = frozenset({"recall", "show", "list", "log", "why", "stats", "status", "check", "watch"})
+READS = frozenset(
+    "recall show list log why stats status check watch orient get flagged image stamps complete reports captures inject".split()
+)
 """Operations that change nothing: safe to repeat, and run beside a long write."""
-HOT = frozenset({"recall", "show", "list", "log", "why", "stats", "status", "remember", "reframe", "forget", "restore", "undo"})
+HOT = frozenset("recall show list log why stats status orient remember reframe forget restore undo".split())
 """Commands the owner can run for a client, given nothing but the command line."""
 
 BEAT = b"."
 """The owner's sign of life while a command runs; the answer follows as `=<code> <bytes of output>\\n<output><errors>`."""
 
 
+_NAMES = frozenset({"HOME", "XDG_CONFIG_HOME", "PATH"})
+
+
 def version() -> str:
     """The version that both sides must share."""
     return oneiro_vault.__version__
+
+
+def surroundings(environ: Mapping[str, str]) -> dict[str, str]:
+    """The part of an environment that may matter to whoever works for this caller: its settings, and where its programs are."""
+    return {name: value for name, value in environ.items() if name in _NAMES or name.startswith("ONEIRO_")}
+
+
+def pack_surroundings(env: Mapping[str, str]) -> str:
+    """An environment as a header's value."""
+    from binascii import b2a_base64
+
+    text = "\0".join(f"{name}={value}" for name, value in env.items())
+    return b2a_base64(text.encode("utf-8", "surrogateescape"), newline=False).decode("ascii")
+
+
+def unpack_surroundings(value: str) -> dict[str, str]:
+    """The reverse of `pack_surroundings`; raises ValueError for anything else."""
+    from binascii import a2b_base64
+
+    text = a2b_base64(value).decode("utf-8", "surrogateescape")
+    return dict(entry.split("=", 1) for entry in text.split("\0") if entry)
 
 
 class Terminal:
@@ -41,7 +76,7 @@ class Terminal:
 
 
 class Request:
-    """A command line with the surroundings it was typed in. `env` holds only what finding a vault needs."""
+    """A command line with the surroundings it was typed in; `env` is what `surroundings` takes of the environment, or all of it."""
 
     __slots__ = ("argv", "cwd", "env", "terminal")
 

@@ -6,11 +6,12 @@ import asyncio
 import json
 import logging
 import os
+import secrets
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from typing import Any, Protocol
 
 import uvicorn
@@ -22,10 +23,14 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from oneiro_vault.daemon import protocol
 from oneiro_vault.daemon.life import Life
-from oneiro_vault.errors import InvalidInput, OneiroError
+from oneiro_vault.errors import InvalidInput, OneiroError, SettingsError
 
 log = logging.getLogger("oneiro.owner")
 BEAT_SECONDS = 1.0
+OURS = "oneiro.ours"
+"""Key of an ASGI scope: did the request come from our own user's process?"""
+_LONGEST_HEAD = 1 << 20
+"""Bytes of a request's head; a PATH of 100 KB has been seen."""
 _PROGRESS_EVERY = 0.05
 Progress = Callable[[str, int, int], None]
 
@@ -33,8 +38,18 @@ Progress = Callable[[str, int, int], None]
 class Operations(Protocol):
     """What the faces need of an App."""
 
-    def call(self, op: str, params: dict[str, Any], progress: Progress | None = None) -> dict[str, Any]:
-        """Run one operation."""
+    def call(
+        self, op: str, params: dict[str, Any], progress: Progress | None = None, env: Mapping[str, str] | None = None
+    ) -> dict[str, Any]:
+        """Run one operation for a caller with this environment."""
+        ...
+
+    def misset(self, wrong: Sequence[SettingsError]) -> None:
+        """The settings files say this now, which cannot be; what was in force stays."""
+        ...
+
+    def listen(self, heard: Callable[[], None]) -> Callable[[], None]:
+        """Call `heard` after every change; returns how to end it."""
         ...
 
     def start(self) -> None:
@@ -89,6 +104,7 @@ class Desk:
                 "pid": os.getpid(),
                 "version": protocol.version(),
                 "vault": str(life.root),
+                "folder": life.folder,
                 "started": life.started,
                 "idle": round(life.idle, 3),
                 "leaving": life.stopping.is_set(),
@@ -104,18 +120,32 @@ class Desk:
         """One operation; streamed with progress when the client accepts NDJSON."""
         op = request.path_params["op"]
         try:
-            params = _params(await request.body())
+            params, env = params_of(await request.body()), _surroundings(request)
         except InvalidInput as error:
             return JSONResponse(error.to_dict(), error.http_status)
         if protocol.NDJSON in request.headers.get("accept", ""):
-            return StreamingResponse(self._stream(op, params), media_type=protocol.NDJSON)
-        answer = await asyncio.get_running_loop().run_in_executor(self.pools.of(op), self._answer, op, params, None)
+            return StreamingResponse(self._stream(op, params, env), media_type=protocol.NDJSON)
+        return await self.plain(op, params, env)
+
+    async def capture(self, request: HttpRequest) -> Response:
+        """`capture` for a program on this machine: what it sends is never a person's own word."""
+        try:
+            params = params_of(await request.body())
+        except InvalidInput as error:
+            return JSONResponse(error.to_dict(), error.http_status)
+        return await self.plain("capture", params | {"actor": "capture"}, _surroundings(request))
+
+    async def plain(self, op: str, params: dict[str, Any], env: Mapping[str, str] | None = None) -> Response:
+        """One operation as one JSON object: its answer, or the error with its status."""
+        answer = await asyncio.get_running_loop().run_in_executor(self.pools.of(op), self._answer, op, params, None, env)
         if "error" in answer:
             return JSONResponse(answer["error"], answer["status"])
         return JSONResponse(answer["result"])
 
     async def cli(self, request: HttpRequest) -> Response:
         """One command line, run here for a client that imports nothing."""
+        if not request.scope.get(OURS):
+            return JSONResponse({"error": "not allowed"}, protocol.STRANGER)
         try:
             command = protocol.Request.unpack(await request.body())
         except ValueError as error:
@@ -130,10 +160,10 @@ class Desk:
             yield protocol.BEAT
         yield protocol.pack_answer(*running.result())
 
-    def _answer(self, op: str, params: dict[str, Any], progress: Progress | None) -> dict[str, Any]:
+    def _answer(self, op: str, params: dict[str, Any], progress: Progress | None, env: Mapping[str, str] | None) -> dict[str, Any]:
         started = time.monotonic()
         try:
-            return {"result": self.app.call(op, params, progress)}
+            return {"result": self.app.call(op, params, progress, env)}
         except OneiroError as error:
             return {"error": error.to_dict(), "status": error.http_status}
         except CancelledError:
@@ -144,7 +174,7 @@ class Desk:
         finally:
             log.debug("%s took %.1f ms", op, 1000 * (time.monotonic() - started))
 
-    async def _stream(self, op: str, params: dict[str, Any]) -> AsyncIterator[bytes]:
+    async def _stream(self, op: str, params: dict[str, Any], env: Mapping[str, str] | None) -> AsyncIterator[bytes]:
         loop = asyncio.get_running_loop()
         lines: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
         left = threading.Event()
@@ -154,7 +184,7 @@ class Desk:
                 loop.call_soon_threadsafe(lines.put_nowait, line)
 
         report = _Reporter(post, cancelled=self._may_cancel(op, left))
-        self.pools.of(op).submit(lambda: post(self._answer(op, params, report)))
+        self.pools.of(op).submit(lambda: post(self._answer(op, params, report, env)))
         try:
             yield b"\n"
             while True:
@@ -192,7 +222,8 @@ class _Reporter:
             self._post({"progress": [stage, done, total]})
 
 
-def _params(body: bytes) -> dict[str, Any]:
+def params_of(body: bytes) -> dict[str, Any]:
+    """The parameters of an operation. Raises InvalidInput for a body that is no JSON object."""
     try:
         found = json.loads(body or b"{}")
     except (ValueError, RecursionError) as error:
@@ -202,19 +233,36 @@ def _params(body: bytes) -> dict[str, Any]:
     return found
 
 
-class Gate:
-    """In front of everything: counts requests, turns other versions away, and ends an owner whose files are gone."""
+def _surroundings(request: HttpRequest) -> dict[str, str] | None:
+    """The environment of a caller that the socket or the token has proved to be of our user: programs are looked for on its PATH."""
+    packed = request.headers.get(protocol.SURROUNDINGS_HEADER) if request.scope.get(OURS) else None
+    try:
+        return None if packed is None else protocol.unpack_surroundings(packed)
+    except ValueError as error:
+        raise InvalidInput(f"{protocol.SURROUNDINGS_HEADER} makes no sense: {error}") from error
 
-    def __init__(self, inner: ASGIApp, life: Life) -> None:
-        self.inner, self.life = inner, life
+
+class Gate:
+    """In front of everything: counts requests, turns strangers and other versions away, and ends an owner whose files are gone.
+
+    A Unix socket proves the user by itself; on a loopback port every request must carry `token`.
+    """
+
+    def __init__(self, inner: ASGIApp, life: Life, token: str = "") -> None:
+        self.inner, self.life, self.token = inner, life, token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI."""
         if scope["type"] != "http":
             await self.inner(scope, receive, send)
             return
-        with self.life.request():
-            refusal = None if scope["path"] in ("/status", "/stop") else self._refusal(dict(scope["headers"]))
+        headers = dict(scope["headers"])
+        if self.token and not secrets.compare_digest(headers.get(b"authorization", b""), b"Bearer " + self.token.encode()):
+            await JSONResponse({"error": "not allowed"}, protocol.STRANGER)(scope, receive, send)
+            return
+        scope[OURS] = bool(self.token) or scope.get("client") is None
+        with nullcontext() if scope["path"] == protocol.BRIDGE else self.life.request():  # a bridge counts while it has work for us
+            refusal = None if scope["path"] in ("/status", "/stop") else self._refusal(headers)
             await (refusal or self.inner)(scope, receive, send)
 
     def _refusal(self, headers: dict[bytes, bytes]) -> Response | None:
@@ -226,21 +274,39 @@ class Gate:
         return None
 
 
-def build(app: Operations, life: Life, run_cli: CliRunner, pools: Pools | None = None, routes: Sequence[BaseRoute] = ()) -> Starlette:
-    """The whole ASGI app of an owner; `routes` are further faces (MCP, web)."""
+def build(
+    app: Operations, life: Life, run_cli: CliRunner, pools: Pools | None = None, routes: Sequence[BaseRoute] = (), token: str = ""
+) -> Starlette:
+    """The whole ASGI app of an owner; `routes` are further faces (MCP, web); `token` is needed where the listener proves nothing."""
     desk = Desk(app, life, run_cli, pools or Pools())
     own = [
         Route("/status", desk.status),
         Route("/stop", desk.stop, methods=["POST"]),
         Route("/cli", desk.cli, methods=["POST"]),
         Route("/api/{op}", desk.api, methods=["POST"]),
+        Route("/capture", desk.capture, methods=["POST"]),
     ]
     asgi = Starlette(routes=[*own, *routes])
-    asgi.add_middleware(Gate, life=life)
+    asgi.add_middleware(Gate, life=life, token=token)
     return asgi
 
 
-class _Server(uvicorn.Server):
+class _Whole:
+    """What makes Starlette hand a path over as it is."""
+
+    def __init__(self, asgi: ASGIApp) -> None:
+        self.asgi = asgi
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self.asgi(scope, receive, send)
+
+
+def endpoint(path: str, asgi: ASGIApp) -> BaseRoute:
+    """Everything about one path, whatever the method, answered by an ASGI app."""
+    return Route(path, _Whole(asgi))
+
+
+class QuietServer(uvicorn.Server):
     """uvicorn without its signal handling, which raises the signal again before we could clean up."""
 
     @contextmanager
@@ -249,9 +315,9 @@ class _Server(uvicorn.Server):
         yield
 
 
-def http_server(asgi: ASGIApp, grace: int) -> uvicorn.Server:
+def http_server(asgi: ASGIApp, grace: int) -> QuietServer:
     """A server that lets requests under way finish for `grace` seconds when it ends; `serve(sockets=[…])` runs it."""
-    return _Server(
+    return QuietServer(
         uvicorn.Config(
             asgi,
             loop="asyncio",
@@ -261,5 +327,6 @@ def http_server(asgi: ASGIApp, grace: int) -> uvicorn.Server:
             access_log=False,
             timeout_graceful_shutdown=grace,
             date_header=False,
+            h11_max_incomplete_event_size=_LONGEST_HEAD,
         )
     )

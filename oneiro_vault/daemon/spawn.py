@@ -8,19 +8,22 @@ import select
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
+from filelock import BaseFileLock, FileLock, Timeout
 
 from oneiro_vault.daemon import client, places, protocol
+from oneiro_vault.daemon.life import identity
 from oneiro_vault.daemon.lock import holder_of, is_free
 from oneiro_vault.errors import DiskProblem, GitProblem, LockTimeout, OwnerProblem, from_dict
 
 PATIENCE = 10.0
 """Seconds a client waits for an owner that gives no sign; one that says it is opening a big vault gets OPENING."""
 OPENING = 120.0
+_STEP = 0.1
 
 _KEPT = "Nothing was changed."
 
@@ -28,8 +31,8 @@ _children: list[subprocess.Popen[bytes]] = []
 """Kept so that the interpreter does not complain about children that are meant to outlive it."""
 
 
-def ensure(root: Path, index: Path, wait: float = PATIENCE) -> dict[str, str]:
-    """The record of a living owner of our version, started if need be.
+def ensure(root: Path, index: Path, wait: float = PATIENCE, waiting: Callable[[], None] | None = None) -> dict[str, str]:
+    """The record of a living owner of our version, started if need be; `waiting` is called ten times a second meanwhile.
 
     Raises OwnerProblem, LockTimeout, and whatever kept the owner from opening the vault.
     """
@@ -41,13 +44,26 @@ def ensure(root: Path, index: Path, wait: float = PATIENCE) -> dict[str, str]:
         raise GitProblem(f"{root} is not a git repository", kept=_KEPT, hint=f"`oneiro init --here` in {root} makes it one.")
     try:
         state.mkdir(exist_ok=True)
-        with FileLock(state / "start.lock", timeout=wait + PATIENCE, mode=0o600, poll_interval=0.02):
-            return usable(root) or _start(root, index, wait)
+        with _turn(FileLock(state / "start.lock", mode=0o600, poll_interval=0.02), wait + PATIENCE, waiting):
+            return usable(root) or _start(root, index, wait, waiting)
     except Timeout as error:
         raise LockTimeout("another command has been starting the owner for too long", kept=_KEPT, hint="Try again.") from error
     except OSError as error:
         where = error.filename or state
         raise DiskProblem(f"{where} cannot be used: {error.strerror}", kept=_KEPT, hint="Is the disk full or read-only?") from error
+
+
+def _turn(lock: BaseFileLock, wait: float, waiting: Callable[[], None] | None) -> AbstractContextManager[object]:
+    """The lock, once nobody else is starting an owner. Raises Timeout."""
+    end = time.monotonic() + wait
+    while True:
+        try:
+            return lock.acquire(timeout=_STEP)
+        except Timeout:
+            if time.monotonic() > end:
+                raise
+            if waiting is not None:
+                waiting()
 
 
 def usable(root: Path) -> dict[str, str]:
@@ -60,6 +76,8 @@ def usable(root: Path) -> dict[str, str]:
         return {}
     try:
         answer = client.status(owner, 0.3 if client.stopped(int(owner.get("pid") or 0)) else client.FIRST)
+        if answer.get("folder", identity(root)) != identity(root):
+            return {}  # the vault was moved, and what answers where it was serves another one
         if answer.get("version") == protocol.version() and not answer.get("leaving"):
             return owner
         client.stop(owner)
@@ -81,7 +99,7 @@ def silent(owner: dict[str, str], cause: object) -> OwnerProblem:
     )
 
 
-def _start(root: Path, index: Path, wait: float) -> dict[str, str]:
+def _start(root: Path, index: Path, wait: float, waiting: Callable[[], None] | None) -> dict[str, str]:
     log = Path(places.log_file(str(index)))
     if not index.exists():
         index.mkdir(parents=True, mode=0o700)
@@ -91,7 +109,7 @@ def _start(root: Path, index: Path, wait: float) -> dict[str, str]:
         with log.open("ab") as output:
             _children.append(_launch(root, writer, output.fileno(), wait))
         os.close(writer)
-        return _await(reader, root, log)
+        return _await(reader, root, log, waiting)
     finally:
         os.close(reader)
 
@@ -111,12 +129,14 @@ def _launch(root: Path, ready: int, log: int, wait: float) -> subprocess.Popen[b
     )
 
 
-def _await(reader: int, root: Path, log: Path) -> dict[str, str]:
+def _await(reader: int, root: Path, log: Path, waiting: Callable[[], None] | None = None) -> dict[str, str]:
     """Read the new owner's messages until it is ready. Raises what it raised, or OwnerProblem."""
     end = time.monotonic() + PATIENCE
     buffer = b""
     while (left := end - time.monotonic()) > 0:
-        if not select.select([reader], [], [], left)[0]:
+        if not select.select([reader], [], [], min(left, _STEP))[0]:
+            if waiting is not None:
+                waiting()
             continue
         data = os.read(reader, 65536)
         if not data:
@@ -138,7 +158,9 @@ def end(root: Path, wait: float) -> dict[str, Any]:
     if not owner:
         return {"stopped": None}
     try:
-        client.status(owner)  # first: what is asked of a suspended process is done when it wakes
+        answer = client.status(owner)  # first: what is asked of a suspended process is done when it wakes
+        if answer.get("folder", identity(root)) != identity(root):
+            return {"stopped": None}
         client.stop(owner)
     except client.SilentError as error:
         raise silent(owner, error) from error

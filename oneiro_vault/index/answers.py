@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from oneiro_vault.core.query import fold
+from oneiro_vault.core.query import fold, spellings
 from oneiro_vault.errors import IndexProblem
 from oneiro_vault.index import links, nearest, notes, sessions, text
 from oneiro_vault.index.base import Edge, Filters, Hit, Row, Vectors
@@ -59,6 +59,17 @@ class Answers:
         """Rows by key; keys that are gone are left out."""
         return {row.key: row for row in self._rows("key IN (SELECT value FROM json_each(?))", (json.dumps(list(keys)),))}
 
+    def same(self, fingerprints: Collection[str]) -> dict[str, Rows]:
+        """Fingerprint (`core.twins`) -> the notes with exactly these words, by turn and path; those that no note has are left out."""
+        query = f"SELECT name, note FROM names WHERE name IN (SELECT value FROM json_each(?)) AND role = '{links.WORDS}'"
+        pairs = self._database.read(query, (json.dumps([*fingerprints]),))
+        rows = self.rows({key for _, key in pairs})
+        found: dict[str, Rows] = {}
+        for name, key in pairs:
+            if key in rows:
+                found.setdefault(name, []).append(rows[key])
+        return {name: sorted(fitting, key=lambda row: (row.turn or 0, row.path)) for name, fitting in found.items()}
+
     def list(self, *, limit: int = 100, **filters: Any) -> Rows:  # the fields of Filters
         """Notes that fit (see Filters), newest first."""
         where, values = _where(Filters(**filters))
@@ -72,6 +83,21 @@ class Answers:
     def count(self) -> int:
         """Number of notes."""
         return int(self._database.read("SELECT count(*) FROM notes")[0][0])
+
+    def types(self) -> Sequence[str]:
+        """Every type that some note has, in alphabetical order."""
+        return [name for (name,) in self._database.read("SELECT DISTINCT type FROM notes ORDER BY type")]
+
+    def flagged(self) -> Rows:
+        """Notes with open questions that still stand for something, newest first."""
+        where = "flags != '' AND status NOT IN ('superseded', 'archived')"
+        return self._rows(where, (), 'ORDER BY "when" IS NULL, "when" DESC, path')
+
+    def with_pictures(self) -> Sequence[tuple[str, str]]:
+        """(path, body) of the notes that show any picture."""
+        query = """SELECT path, coalesce(bodies.body, own.body) FROM notes JOIN own ON own.rowid = key LEFT JOIN bodies ON note = key
+                   WHERE instr(coalesce(bodies.body, own.body), '![') ORDER BY path"""
+        return self._database.read(query)
 
     def body(self, key: int) -> str:
         """The indexed body of a note; "" if it is not searched."""
@@ -117,6 +143,10 @@ class Answers:
         """BM25 of the best passage of each long note: 0 for no match, left out if a note is a single chunk."""
         return self._ask(lambda db: text.passage_scores(db, expression, keys, self._frequencies))
 
+    def best_passages(self, expression: str, keys: Collection[int]) -> dict[int, tuple[int, int]]:
+        """Where in the body of each long note the passage stands that fits best (characters); notes without a match are left out."""
+        return self._ask(lambda db: text.best_passages(db, expression, keys, self._frequencies))
+
     def word_matches(self, words: Sequence[str], keys: Sequence[int]) -> Words:
         """(words x keys: is it in the note?, in how many notes each word is, how many notes there are)."""
         return self._ask(lambda db: text.word_matches(db, words, keys, self._frequencies))
@@ -161,6 +191,16 @@ class Answers:
             own, context = found[hit.key]
             found[hit.key] = (hit.cosine, context) if hit.kind == "own" else (own, hit.cosine)
         return found
+
+    def nearest_passages(self, vector: Vectors, keys: Collection[int]) -> dict[int, tuple[int, int]]:
+        """Where in the body of each note of several chunks the nearest of them stands (characters)."""
+        places = self._ask(lambda db: nearest.places(db, keys))
+        cosines = self._semantic.cosines({name for name, _, _, _ in places}, vector)
+        best: dict[int, tuple[float, tuple[int, int]]] = {}
+        for name, key, start, end in places:
+            if name in cosines and (key not in best or cosines[name] > best[key][0]):
+                best[key] = cosines[name], (start, end)
+        return {key: span for key, (_, span) in best.items()}
 
     def background(self) -> tuple[float, float]:
         """Mean and standard deviation of the cosine between notes of this vault drawn at random: what "unrelated" means here.
@@ -281,7 +321,7 @@ def _where(filters: Filters) -> tuple[str, list[object]]:
     """The filters as an SQL condition and its values."""
     parts: list[str] = ["1"]
     values: list[object] = []
-    for name in ("type", "status", "session", "project"):
+    for name in ("type", "status", "session", "project", "source"):
         wanted = _several(getattr(filters, name))
         if wanted:
             parts.append(f"{name} IN (SELECT value FROM json_each(?))")
@@ -290,8 +330,8 @@ def _where(filters: Filters) -> tuple[str, list[object]]:
         parts.append("key IN (SELECT note FROM names WHERE name = ? AND role = 'tag')")
         values.append(fold(tag.lstrip("#")))
     for entity in _several(filters.entity):
-        parts.append(f"key IN (SELECT note FROM names WHERE name = ? AND role IN {links.ABOUT})")
-        values.append(fold(entity))
+        parts.append(f"key IN (SELECT note FROM names WHERE name IN (SELECT value FROM json_each(?)) AND role IN {links.ABOUT})")
+        values.append(json.dumps(spellings(entity)))
     for sign, moment in ((">=", filters.since), ("<", filters.until)):
         if moment is not None:
             parts.append(f'"when" {sign} ?')

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Protocol, TypeAlias
+from typing import Final, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+
+from oneiro_vault.errors import EmbedderProblem
 
 Vectors: TypeAlias = npt.NDArray[np.float32]
 """One vector per row (or one vector), L2-normalised."""
@@ -16,6 +18,10 @@ Progress: TypeAlias = Callable[[str, int, int], None]
 """Called with (step, done, total)."""
 
 Kind: TypeAlias = Literal["passage", "query"]
+
+
+LOADING: Final = "loading the embedding model"
+"""What `Embedder.load` waits for while nothing takes unusually long."""
 
 
 class Embedder(Protocol):
@@ -43,8 +49,17 @@ class Embedder(Protocol):
         """Would `query` answer without loading a model first? Never blocks."""
         ...
 
+    @property
+    def problem(self) -> EmbedderProblem | None:
+        """Why the model could not be used when it was last tried."""
+        ...
+
     def wake(self) -> None:
         """Start loading in the background."""
+        ...
+
+    def load(self, waiting: Callable[[str], None]) -> None:
+        """Wait until `query` would answer, telling `waiting` again and again what for. Raises EmbedderProblem, and what that raises."""
         ...
 
     def close(self) -> None:
@@ -188,7 +203,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Which notes: every given field must fit; several types, statuses, sessions or projects mean any of them, several tags or
+    """Which notes: every given field must fit; several types, statuses, sessions, projects or sources mean any of them, several tags or
     entities all of them. Times are epoch seconds [since, until)."""
 
     type: str | Collection[str] | None = None
@@ -196,6 +211,7 @@ class Filters:
     status: str | Collection[str] | None = None
     session: str | Collection[str] | None = None
     project: str | Collection[str] | None = None
+    source: str | Collection[str] | None = None
     entity: str | Collection[str] | None = None
     since: float | None = None
     until: float | None = None

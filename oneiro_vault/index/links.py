@@ -10,13 +10,15 @@ from typing import Final
 from urllib.parse import unquote
 
 from oneiro_vault.core import markdown, memory
-from oneiro_vault.core.query import fold, speaker_of
+from oneiro_vault.core.query import fold, speaker_of, spellings
 from oneiro_vault.index.base import Edge
 
 ABOUT: Final = ("about", "alias", "entity", "part", "speaker")
 """Roles of names by which a question finds the notes about someone."""
 TARGETS: Final = ("alias", "id", "path", "stem", "title")
 """Roles of names by which a link finds a note."""
+WORDS: Final = "words"
+"""Role of what is no name: the fingerprint of a note's words (`core.twins`), by which the very same words are found again."""
 
 _PARTS_OF: Final = 3
 """Names of up to so many words are also known by each of them (`Caroline Smith`: `caroline`)."""
@@ -29,11 +31,11 @@ def names(note: memory.Memory, handle: str) -> set[tuple[str, str]]:
     found = {(handle, "id"), (path, "path"), (path.rpartition("/")[2], "stem"), (folded(note.title), "title")}
     found.update((folded(tag.lstrip("#")), "tag") for tag in note.tags)
     for name, role in _about(note):
-        whole = folded(name)
-        found.add((whole, role))
-        if role != "alias" and " " in whole:
-            words = whole.split()
-            found.update((word, "part") for word in words if len(words) <= _PARTS_OF and len(word) >= _SHORTEST_PART)
+        for whole in (folded(name),) if name.isascii() else spellings(name):
+            found.add((whole, role))
+            if role != "alias" and " " in whole:
+                words = whole.split()
+                found.update((word, "part") for word in words if len(words) <= _PARTS_OF and len(word) >= _SHORTEST_PART)
     return {name for name in found if name[0]}
 
 

@@ -15,6 +15,13 @@ def pairs(db: sqlite3.Connection, keys: Collection[int]) -> list[tuple[str, int,
     return db.execute(query, (json.dumps(list(keys)),)).fetchall()
 
 
+def places(db: sqlite3.Connection, keys: Collection[int]) -> list[tuple[str, int, int, int]]:
+    """(text hash, note, start, end) of every piece of those of these notes that are cut into pieces."""
+    query = """SELECT hash, note, start, "end" FROM chunks
+               WHERE note IN (SELECT value FROM json_each(?)) AND kind NOT IN ('note', 'context') ORDER BY note, start, "end" """
+    return db.execute(query, (json.dumps(list(keys)),)).fetchall()
+
+
 def of_hashes(db: sqlite3.Connection, near: Mapping[str, float], allowed: Collection[int] | None) -> list[Hit]:
     """The notes that hold these texts; a text no note holds any more is nobody's."""
     query = "SELECT hash, note, kind FROM chunks WHERE hash IN (SELECT value FROM json_each(?))"

@@ -14,6 +14,7 @@ from zlib import crc32
 from oneiro_vault.core import memory, prose
 from oneiro_vault.core.listing import blob_id
 from oneiro_vault.core.query import segment
+from oneiro_vault.core.twins import fingerprint
 from oneiro_vault.index import links, text
 from oneiro_vault.index.base import Row
 from oneiro_vault.index.schema import NOTE_COLUMNS
@@ -69,7 +70,9 @@ def read(path: str, data: bytes, limit: int) -> Note:
         return Note(path, row, None, None, set(), set(), "")
     own = _own(found)
     raw = None if own[3] is found.body else found.body
-    return Note(path, row, own, raw, links.names(found, values["handle"]), links.stated(found), found.session)
+    names = links.names(found, values["handle"])
+    names.add((fingerprint(found.type, found.title, found.body), links.WORDS))
+    return Note(path, row, own, raw, names, links.stated(found), found.session)
 
 
 def day(moment: str) -> str:

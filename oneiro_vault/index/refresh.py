@@ -15,9 +15,9 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from oneiro_vault.core.listing import Refused, Source, Stat, below, blob_id
+from oneiro_vault.core.listing import Past, Refused, Source, Stat, below, blob_id
 from oneiro_vault.errors import InvalidInput, UnreadableNote
-from oneiro_vault.index import notes, schema, shape
+from oneiro_vault.index import former, notes, schema, shape
 from oneiro_vault.index.base import Progress, Refreshed
 
 CONFIRM: Final = 60.0
@@ -47,8 +47,8 @@ class _Look:
 class Refresher:
     """Keeps one index file in line with one source. Not thread-safe: the caller holds the writing lock.
 
-    `limit`: bytes of a note that are indexed; `brake`: share of the notes that may vanish at once. `last_good(path)` may give an older
-    version of a note that cannot be read now.
+    `limit`: bytes of a note that are indexed; `brake`: share of the notes that may vanish at once. `past`: where the last good version
+    of a note that cannot be read now comes from.
     """
 
     def __init__(
@@ -59,14 +59,14 @@ class Refresher:
         limit: int,
         brake: float,
         clock: Callable[[], float],
-        last_good: Callable[[str], bytes | None] | None = None,
+        past: Past | None = None,
     ) -> None:
         self.db = db
         self._source = source
         self._limit = limit
         self._brake = brake
         self._clock = clock
-        self._last_good = last_good
+        self._past = past
         self._known: dict[str, Stat] = {}
         self._generation: object = None
         self._done: dict[str, list[str]] = {}
@@ -79,11 +79,14 @@ class Refresher:
         look = self._look_at_all() if wanted is None else self._look_at(wanted)
         self._note_refused(look, everything=wanted is None)
         changed = [stat for path, stat in look.seen.items() if self._known.get(path) != stat]
-        gone = self._gone(look, wanted)
-        braked = self._braking(gone, everything=wanted is None or force, force=force)
+        gone, total = self._gone(look, wanted), len(self._known)
         with schema.bulk(self.db) if len(changed) > _BULK else nullcontext():
             self._apply(changed, progress)
-            self._remove([] if braked else gone)
+            self._fall_back(None if wanted is None else look.seen)
+            moved = self._moved() if total else []
+            gone = [path for path in gone if path not in moved]
+            braked = self._braking(gone, total, everything=wanted is None or force, force=force)
+            self._remove(moved if braked else moved + gone)
             if shape.waiting(self.db) <= _AT_ONCE:
                 shape.settle(lambda: nullcontext(self.db))
         if wanted is None and not schema.meta(self.db, "complete"):
@@ -134,10 +137,24 @@ class Refresher:
         inside = {path for path in self._known if below(path, folders)} if folders else set()
         return inside | {path for path in wanted if path in self._known}
 
-    def _braking(self, gone: Collection[str], *, everything: bool, force: bool) -> str | None:
-        """Why nothing may be removed now, or None."""
+    def _moved(self) -> list[str]:
+        """Old places of notes that were found elsewhere just now (the same id, or without one the same file), if they are gone.
+
+        A move is told in two events, which may come one by one; a memory is never served twice in between.
+        """
+        query = """SELECT new.path, new.id, old.path FROM notes new LEFT JOIN notes old ON old.id = new.id AND old.handle = new.handle
+                   AND old.key != new.key WHERE new.path IN (SELECT value FROM json_each(?))"""
+        new = self.db.execute(query, (json.dumps(self._done["added"] + self._done["modified"]),)).fetchall()
+        paths = {old for _, ident, old in new if ident and old is not None}
+        files = {_file(self._known[path]) for path, ident, _ in new if not ident and path in self._known}
+        if files:
+            paths |= {path for path, stat in self._known.items() if _file(stat) in files}
+        return sorted(path for path in paths if self._source.stat(path) is None)
+
+    def _braking(self, gone: Collection[str], total: int, *, everything: bool, force: bool) -> str | None:
+        """Why nothing may be removed now, or None; `total`: notes there were."""
         since = schema.meta(self.db, "braked")
-        few = len(gone) <= max(_FEW, self._brake * len(self._known))
+        few = len(gone) <= max(_FEW, self._brake * total)
         if not gone or force or (few and (everything or since is None)):
             if everything:
                 self._brake_since(since, None)
@@ -148,7 +165,7 @@ class Refresher:
             return None
         if not isinstance(since, float) or since > now:
             self._brake_since(since, now)
-        return f"{len(gone)} of {len(self._known)} files vanished at once; their notes stay until a look {CONFIRM:.0f} s later confirms it"
+        return f"{len(gone)} of {total} files vanished at once; their notes stay until a look {CONFIRM:.0f} s later confirms it"
 
     def _brake_since(self, old: object, new: float | None) -> None:
         if old != new:
@@ -192,23 +209,31 @@ class Refresher:
             if isinstance(data, str):
                 failed.append((stat.path, data))
             elif stat.path not in held or held[stat.path][1] != blob_id(data):
-                parsed += self._parse(stat.path, data, failed, has_row=stat.path in held)
+                try:
+                    parsed.append(notes.read(stat.path, data, self._limit))
+                except UnreadableNote as error:
+                    failed.append((stat.path, str(error)))
         self._store(parsed, held)
         self._know(known)
         self._mark({stat.path for stat in known}, failed)
         self._advance()
 
-    def _parse(self, path: str, data: bytes, failed: list[tuple[str, str]], *, has_row: bool) -> Iterator[notes.Note]:
-        try:
-            yield notes.read(path, data, self._limit)
-        except UnreadableNote as error:
-            failed.append((path, str(error)))
-            older = None if has_row or self._last_good is None else self._last_good(path)
-            if older is not None:
-                try:
-                    yield notes.read(path, older, self._limit)
-                except UnreadableNote:
-                    return
+    def _fall_back(self, within: Collection[str] | None) -> None:
+        """Let the last good version in HEAD's history speak for each file that cannot be read; asked again whenever HEAD has another."""
+        if self._past is None:
+            return
+        listed = self.db.execute("SELECT path, head FROM unreadable WHERE NOT refused")
+        asked = {path: head for path, head in listed if within is None or path in within}
+        heads = self._past.heads(asked)
+        moved = {path: heads.get(path, "") for path, head in asked.items() if head != heads.get(path, "")}
+        if not moved:
+            return
+        held = self._held(moved)
+        found = former.last_good(self._past, moved, self._limit, LARGEST)
+        with schema.transaction(self.db):
+            self._store([note for note, blob in found if note.path not in held or held[note.path][1] != blob], held)
+            self.db.executemany("UPDATE unreadable SET head = ? WHERE path = ?", ((head, path) for path, head in moved.items()))
+            self._advance()
 
     def _held(self, paths: Iterable[str]) -> dict[str, tuple[int, str]]:
         """path -> (key, blob) of the notes that are in the index."""
@@ -241,9 +266,11 @@ class Refresher:
         self._known.update((stat.path, stat) for stat in stats)
 
     def _mark(self, looked_at: Collection[str], failed: list[tuple[str, str]]) -> None:
-        listed = json.dumps(list(looked_at))
+        listed = json.dumps(list(set(looked_at) - {path for path, _ in failed}))
         self.db.execute("DELETE FROM unreadable WHERE path IN (SELECT value FROM json_each(?))", (listed,))
-        self.db.executemany("INSERT OR REPLACE INTO unreadable VALUES (?, ?, 0)", failed)
+        query = """INSERT INTO unreadable (path, reason, refused) VALUES (?, ?, 0)
+                   ON CONFLICT (path) DO UPDATE SET reason = excluded.reason, refused = 0"""  # `head` stays: nothing new in HEAD
+        self.db.executemany(query, failed)
 
     def _remove(self, gone: list[str]) -> None:
         for start in range(0, len(gone), _BATCH):
@@ -273,7 +300,7 @@ class Refresher:
         again = [replace(self._known[path], ctime_ns=-1) for path in new if path in self._known]
         with schema.transaction(self.db):
             self.db.executemany("DELETE FROM unreadable WHERE path = ?", ((path,) for path in over))
-            self.db.executemany("INSERT OR REPLACE INTO unreadable VALUES (?, ?, 1)", new.items())
+            self.db.executemany("INSERT OR REPLACE INTO unreadable (path, reason, refused) VALUES (?, ?, 1)", new.items())
             self._know(again)
             self._advance()
 
@@ -286,6 +313,11 @@ class Refresher:
         added, modified, removed = (tuple(self._done[name]) for name in ("added", "modified", "removed"))
         complete = bool(schema.meta(self.db, "complete")) and schema.meta(self.db, "braked") is None
         return Refreshed(added, modified, removed, unreadable, complete, braked, tuple(gone) if braked else ())
+
+
+def _file(stat: Stat) -> tuple[int, int, int]:
+    """What a file keeps when it is moved; an inode alone is given to the next file as soon as this one is gone."""
+    return stat.inode, stat.size, stat.mtime_ns
 
 
 def _take(look: _Look, entry: Stat | Refused | None) -> None:

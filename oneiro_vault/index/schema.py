@@ -16,7 +16,7 @@ from typing import Final
 
 from oneiro_vault.index.base import Row
 
-VERSION: Final = 1
+VERSION: Final = 3
 """Raised with every change of the tables or of what is put into them: an index of another version is rebuilt."""
 
 NOTE_COLUMNS: Final = Row._fields[1:]
@@ -49,7 +49,7 @@ CREATE TABLE touched (session TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE unshaped (note INTEGER PRIMARY KEY);
 CREATE TABLE seals (note INTEGER PRIMARY KEY, seal INTEGER);
 CREATE TABLE stats (path TEXT PRIMARY KEY, size INTEGER, mtime INTEGER, ctime INTEGER, inode INTEGER) WITHOUT ROWID;
-CREATE TABLE unreadable (path TEXT PRIMARY KEY, reason TEXT, refused INTEGER) WITHOUT ROWID;
+CREATE TABLE unreadable (path TEXT PRIMARY KEY, reason TEXT, refused INTEGER, head TEXT) WITHOUT ROWID;
 CREATE TABLE stored (store TEXT, hash TEXT, PRIMARY KEY (store, hash)) WITHOUT ROWID;
 CREATE VIRTUAL TABLE own USING fts5(title, description, tags, body, {_TOKENS});
 CREATE VIRTUAL TABLE context USING fts5(body, {_TOKENS});

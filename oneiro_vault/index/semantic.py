@@ -62,6 +62,8 @@ class Semantic:
         self._folder = folder
         self._backend = backend
         self.tried = False
+        self.blocked = False
+        """Is it the model that keeps the store from being opened?"""
         self._writing = database.writing
         self._reading = database.reading
         self._former = former
@@ -83,20 +85,26 @@ class Semantic:
             if self._target is not None:
                 return True
             self._stopped.clear()
-            self.tried = True
-            for _ in range(2):
-                try:
-                    self._open()
-                    return True
-                except EmbedderProblem as error:
-                    self.problem = str(error)
-                    self._let_go()
-                    return False
-                except IndexProblem as error:
-                    self.problem = str(error)
-                    log.warning("vector index: %s", error)
-                    self._discard()
-            return False
+            try:
+                return self._opened()
+            finally:
+                self.tried = True
+
+    def _opened(self) -> bool:
+        for _ in range(2):
+            try:
+                self._open()
+                self.blocked = False
+                return True
+            except EmbedderProblem as error:
+                self.problem, self.blocked, self._target = str(error), True, None
+                self._let_go()
+                return False
+            except IndexProblem as error:
+                self.problem, self.blocked = str(error), False
+                log.warning("vector index: %s", error)
+                self._discard()
+        return False
 
     def _open(self) -> None:
         before = pointer.read(self._folder)
@@ -182,8 +190,11 @@ class Semantic:
 
     @property
     def label(self) -> str:
-        """How the index's list of stored vectors names the store that is to become whole."""
-        return self._target.label if self._target else ""
+        """How the index's list of stored vectors names the store that is to become whole; one not open yet is believed to be sound."""
+        if self._target is not None:
+            return self._target.label
+        before = pointer.read(self._folder)
+        return f"{before.folder}/{before.serving}" if before is not None and before.model == self.embedder.name else ""
 
     def search(self, vector: Vectors, limit: int) -> list[tuple[str, float]]:
         """(text hash, cosine) of the nearest vectors. Raises IndexProblem; a store that fails is opened anew by the next `fill`."""

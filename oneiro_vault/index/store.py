@@ -7,6 +7,7 @@ aside and built again, and until then what still works answers and `degraded()` 
 from __future__ import annotations
 
 import ctypes
+import secrets
 import sqlite3
 import sys
 import threading
@@ -16,7 +17,7 @@ from contextlib import nullcontext, suppress
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
-from oneiro_vault.core.listing import Refused, Source, blob_id
+from oneiro_vault.core.listing import Past, Refused, Source, blob_id
 from oneiro_vault.errors import IndexProblem, OneiroError
 from oneiro_vault.index import dump, notes, schema, shape
 from oneiro_vault.index.answers import Answers
@@ -25,6 +26,8 @@ from oneiro_vault.index.database import FILE, Database
 from oneiro_vault.index.refresh import LARGEST, Refresher
 from oneiro_vault.index.semantic import Semantic
 
+_UNFINISHED: Final = ".new"
+"""How the name of an index file ends that is still being built."""
 _WAITING: Final = 0.05
 """Share of chunks without a vector above which meaning is said to be degraded."""
 _FEW: Final = 20
@@ -59,15 +62,17 @@ class Index(Answers):
         brake: float = 0.5,
         clock: Callable[[], float] = time.time,
         former: Callable[[str], Embedder | None] | None = None,
-        last_good: Callable[[str], bytes | None] | None = None,
+        past: Past | None = None,
     ) -> Index:
         """Open the index in `folder`, or begin an empty one. Cheap: vectors are opened by `open_vectors` or the first `embed`.
 
         `vectors`: `chroma`, or `ram` (nothing on disk). `former(name)` may make the embedder of the model used before, so that its
-        vectors answer until new ones are computed. `last_good(path)` may give an older version of a note that cannot be read.
+        vectors answer until new ones are computed. `past` gives the last good version of a note that cannot be read.
         """
         folder.mkdir(parents=True, exist_ok=True)
-        options = {"limit": indexed_bytes, "brake": brake, "clock": clock, "last_good": last_good}
+        for left in folder.glob(f"{FILE}*{_UNFINISHED}*"):
+            left.unlink(missing_ok=True)
+        options = {"limit": indexed_bytes, "brake": brake, "clock": clock, "past": past}
         return cls(folder, source, embedder, lambda database: Semantic(folder, embedder, vectors, database, former), options)
 
     # -- keeping up -----------------------------------------------------------------------------------------------------------------
@@ -115,21 +120,29 @@ class Index(Answers):
             raise self._database.hurt(error) from error
 
     def rebuild(self, progress: Progress | None = None) -> None:
-        """Derive everything afresh in a new file and put it in place of the old one, which answers meanwhile; vectors are kept."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        fresh = self.folder / f"{FILE}.new"
-        for file in schema.files(fresh):
-            file.unlink(missing_ok=True)
+        """Derive everything afresh in a new file and put it in place of the old one; vectors are kept.
+
+        Until then the old one answers and takes in what changes; what it took in is looked at once more before the new one takes over.
+        """
+        fresh = self.folder / f"{FILE}.{secrets.token_hex(4)}{_UNFINISHED}"
         try:
+            self.folder.mkdir(exist_ok=True)
             db = schema.create(fresh)
             try:
-                Refresher(db, self._source, **self._options).run(None, force=True, progress=progress)
+                refresher = Refresher(db, self._source, **self._options)
+                refresher.run(None, force=True, progress=progress)
                 shape.settle(lambda: nullcontext(db), progress)
+                with self._database.writing():
+                    refresher.run(None, force=True)
+                    schema.close(db)
+                    self._database.replace(fresh)
             finally:
                 schema.close(db)
-            self._database.replace(fresh)
         except (sqlite3.Error, OSError) as error:
             raise IndexProblem(f"the index cannot be built: {error}", kept="The notes are untouched.", hint="Is the disk full?") from error
+        finally:
+            for file in schema.files(fresh):
+                file.unlink(missing_ok=True)
         self._semantic.reconcile()
 
     def rebuild_vectors(self, progress: Progress | None = None) -> None:
@@ -163,7 +176,7 @@ class Index(Answers):
             "chunks": chunks,
             "pending": pending,
             "unreadable": self._database.read("SELECT count(*) FROM unreadable")[0][0],
-            "degraded": self.degraded(),
+            "degraded": self.degraded() if self._semantic.tried else self._database.damage,
             "model": self.embedder.name,
             "schema": schema.VERSION,
             "complete": bool(self._database.read("SELECT value FROM meta WHERE name = 'complete'")[0][0]),
@@ -231,7 +244,7 @@ class Index(Answers):
         found = self._ask(lambda db: dump.problems(db, tree))
         if self._semantic.ready and not self.canaries():
             found.append(Problem("index-vectors", "the vector index does not find what it holds"))
-        elif not self._semantic.ready and self._semantic.tried:
+        elif not self._semantic.ready and self._semantic.tried and not self._semantic.blocked:
             found.append(Problem("index-vectors", str(self._semantic.problem), level="warning"))
         return found
 

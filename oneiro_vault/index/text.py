@@ -166,6 +166,20 @@ def passage_scores(
     return best
 
 
+def best_passages(
+    db: sqlite3.Connection, expression: str, keys: Collection[int], frequencies: Frequencies | None = None
+) -> dict[int, tuple[int, int]]:
+    """note -> (start, end) of its passage with the best BM25; notes without a passage that matches are left out."""
+    query = """SELECT key, note, start, "end" FROM passages WHERE note IN (SELECT value FROM json_each(?)) ORDER BY start"""
+    rows = db.execute(query, (json.dumps(list(keys)),)).fetchall()
+    found = scores(db, "passage", expression, [key for key, *_ in rows], frequencies)
+    best: dict[int, tuple[float, tuple[int, int]]] = {}
+    for key, note, start, end in rows:
+        if key in found and (note not in best or found[key] > best[note][0]):
+            best[note] = found[key], (start, end)
+    return {note: span for note, (_, span) in best.items()}
+
+
 def search_passages(
     db: sqlite3.Connection, expression: str, limit: int, allowed: Collection[int] | None, frequencies: Frequencies
 ) -> list[tuple[int, float]]:

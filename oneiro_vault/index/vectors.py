@@ -165,11 +165,11 @@ class ChromaShelf:
 
     def __init__(self, folder: Path) -> None:
         os.environ.update(_NO_NETWORK)
-        folder.mkdir(parents=True, exist_ok=True)
         with _answering("be opened"):
             import chromadb
             from chromadb.config import Settings
 
+            folder.mkdir(exist_ok=True)  # not its parents: a vault that was moved away must not come back as an empty shell
             self._client = chromadb.PersistentClient(str(folder), settings=Settings(anonymized_telemetry=False))
 
     def store(self, name: str) -> ChromaStore:

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO, Final, TypeAlias
 
 import numpy as np
 
-from oneiro_vault.index import wire
+from oneiro_vault.index import hub, wire
 from oneiro_vault.index.base import Vectors
 
 Encode: TypeAlias = Callable[[Sequence[str], str], Vectors]
@@ -58,8 +58,11 @@ class Work:
             return waiting.popleft() if waiting else None
 
 
-def load(spec: dict[str, Any]) -> tuple[Encode, int]:
-    """The encode function and dimension of what `spec` names: model, folder, sha256 (of model.safetensors, or ""), threads, online."""
+def load(spec: dict[str, Any], tell: Callable[[str], None] = lambda _doing: None) -> tuple[Encode, int]:
+    """The encode function and dimension of what `spec` names: model, folder, sha256 (of model.safetensors, or ""), threads, online.
+
+    `tell` hears what takes long. Raises whatever stands in the way; a `hint` on it says what to do.
+    """
     if spec["model"] == "hash":
         from oneiro_vault.index.embed import HashEmbedder
 
@@ -67,12 +70,13 @@ def load(spec: dict[str, Any]) -> tuple[Encode, int]:
         return lambda texts, _: fake.encode(texts), fake.dimension
     if spec["sha256"]:
         _verify(Path(spec["folder"]) / "model.safetensors", spec["sha256"])
+    folder = spec["folder"] or hub.folder_of(spec["model"], tell)
     import torch
     from sentence_transformers import SentenceTransformer
 
     if spec["threads"]:
         torch.set_num_threads(int(spec["threads"]))
-    model = SentenceTransformer(spec["folder"] or spec["model"], device="cpu", local_files_only=not spec["online"])
+    model = SentenceTransformer(folder, device="cpu", local_files_only=True)
     model.max_seq_length = min(int(spec.get("tokens") or _LONGEST), model.max_seq_length or _LONGEST)
     prompts = model.prompts or {}
 
@@ -117,7 +121,10 @@ def main() -> None:
     work = Work()
     threading.Thread(target=_listen, args=(work,), daemon=True).start()
     try:
-        encode, dimension = load(first[0])
+        encode, dimension = load(first[0], lambda doing: wire.send(out, {"doing": doing}))
+    except hub.NoModelError as error:
+        wire.send(out, {"failed": str(error), "hint": error.hint})
+        return
     except BaseException as error:
         wire.send(out, {"failed": f"{type(error).__name__}: {error}"[:500]})
         return

@@ -1,4 +1,4 @@
-"""What an owner does between requests: follow the disk, embed, commit resting edits, fold the ledger."""
+"""What an owner does between requests: follow the disk, embed, commit resting edits, fold the ledger, pick captures up."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from oneiro_vault.errors import OneiroError
+from oneiro_vault.operations import capturing
 from oneiro_vault.operations.house import House
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ class Background:
     def _follow(self) -> None:
         house, every = self.house, self.house.settings["watch.reconcile"]
         pause = max(0.2, min(5.0, house.settings["edits.quiet"] / 4))
-        reconcile_at = edits_at = float("-inf")
+        reconcile_at = edits_at = captures_at = float("-inf")
         while not self._stop.is_set():
             now = time.monotonic()
             self._following.set()
@@ -82,6 +83,8 @@ class Background:
             if house.edited and now >= edits_at:
                 edits_at = now + (pause if self._guarded("edits", self._commit_edits) else AGAIN)
             self._guarded("ledger", self._fold)
+            if now >= captures_at and capturing.left(house):
+                captures_at = now + (0.0 if self._guarded("captures", lambda: capturing.collect(house)) else AGAIN)
             self._following.clear()
             self._embed.set()
             house.wake.wait(min(1.0, pause))
@@ -109,7 +112,7 @@ class Background:
         while not self._stop.is_set():
             self._embed.wait(5.0)
             self._embed.clear()
-            if self._stop.is_set() or not (self._sick() or self.house.index.pending()[0]):
+            if self._stop.is_set() or not (self._sick() or self._waiting()):
                 continue
             self._embedding.set()
             ok = self._guarded("embed", lambda: self.house.index.embed(stop=self._stop.is_set))
@@ -117,6 +120,9 @@ class Background:
             self.house.stalled = not ok
             if not ok:
                 self._stop.wait(RETRY)
+
+    def _waiting(self) -> bool:
+        return not self._guarded("vectors", lambda: self.house.index.pending()[0], wanted=0)
 
     def _sick(self) -> bool:
         """Once in a while: does the vector store still find what it holds? (One that does not is replaced by the next `embed`.)"""

@@ -15,8 +15,8 @@ from oneiro_vault.core import memory as memories
 from oneiro_vault.core import strength as curve
 from oneiro_vault.core.memory import Memory
 from oneiro_vault.core.ranking import Weights
-from oneiro_vault.errors import AmbiguousId, InvalidInput, NotFound, OneiroError
-from oneiro_vault.index.base import Embedder, Row
+from oneiro_vault.errors import AmbiguousId, EmbedderProblem, IndexProblem, InvalidInput, NotFound, OneiroError, SettingsError, shown
+from oneiro_vault.index.base import LOADING, Embedder, Refreshed, Row
 from oneiro_vault.index.store import Index
 from oneiro_vault.vault.vault import Vault
 
@@ -27,6 +27,8 @@ PATIENCE = 10.0
 """Seconds it waits for them at the most."""
 BOUND = 2.0
 """Seconds an answer waits for indexing that is under way."""
+_LONGEST_ID = 64
+"""Characters beyond which nothing is an id, ours or one that a person made up."""
 INLINE = 500
 """Changed files up to this many are indexed before a recall answers; more are indexed beside it."""
 
@@ -38,7 +40,8 @@ def quiet(_stage: str, _done: int, _total: int) -> None:
 @dataclass
 class House:
     """An open vault with its indexes. `dirty` collects paths a watcher has seen change; `wake` starts background work;
-    `stalled`: the last attempt to embed failed, so nobody should wait for vectors.
+    `stalled`: the last attempt to embed failed, so nobody should wait for vectors; `braked`: why the notes at the paths in `held` are
+    still served although their files are gone; `wrong`: what the settings files say that is not in force.
     """
 
     root: Path
@@ -52,16 +55,20 @@ class House:
     seen: Callable[[], set[str]] = set
     wake: threading.Event = field(default_factory=threading.Event)
     listeners: list[Callable[[str], None]] = field(default_factory=list)
+    refreshed: list[Callable[[Refreshed], None]] = field(default_factory=list)
     watching: str = ""
     stalled: bool = False
     edited: bool = True
     braked: str | None = None
+    held: frozenset[str] = frozenset()
+    wrong: tuple[SettingsError, ...] = ()
     weights: Weights = field(default_factory=Weights)
     _indexed_head: str = ""
     _backlog: bool = False
     _caught_up: threading.Event = field(default_factory=threading.Event)
     _uses: dict[str, Use] = field(default_factory=dict)
     _uses_stamp: object = None
+    _forgotten: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
     # -- the index follows the disk ------------------------------------------------------------------------------
@@ -92,7 +99,8 @@ class House:
         paths = self._take_dirty()
         if head != self._indexed_head:
             self.edited = True  # a person's commit may have left out what is on disk: no file says so
-            paths |= set(self.vault.changed_between(self._indexed_head, head)) if self._indexed_head else set()
+            changed = self.vault.changed_between(self._indexed_head, head) if self._indexed_head else []
+            paths |= {path for path in changed if path.lower().endswith(".md")}  # what is none would be taken for a folder of them
         if not self._indexed_head or len(paths) > INLINE:
             return False
         if paths:
@@ -112,7 +120,7 @@ class House:
             done = self.index.refresh(None, progress)
             if done.braked and not set(done.held) & self.vault.listing().keys():
                 done = self.index.refresh(None, progress, force=True)  # the history says the same: they were taken out on purpose
-            self.braked = done.braked
+            self.braked, self.held = done.braked, frozenset(done.held)
             self._announce(done)
             self._indexed_head, self._backlog = head, False
             self._caught_up.set()
@@ -121,20 +129,23 @@ class House:
     def refresh(self, paths: Iterable[str]) -> None:
         """Index these paths again (changed, new or gone)."""
         with self._lock:
-            self._announce(self.index.refresh(set(paths), None))
+            done = self.index.refresh(set(paths), None)
+            self._announce(done)
+            if done.braked:
+                self.reconcile()  # only a look at everything, and at the history, can tell a disaster from a clear-out
+            elif self.braked:
+                self.owe()  # they may be coming back
         self.wake.set()
 
-    def _announce(self, done: object) -> None:
-        for kind, paths in (
-            ("DEL", getattr(done, "removed", ())),
-            ("IDX", getattr(done, "added", ())),
-            ("IDX", getattr(done, "modified", ())),
-        ):
+    def _announce(self, done: Refreshed) -> None:
+        for kind, paths in (("DEL", done.removed), ("IDX", done.added), ("IDX", done.modified)):
             for path in paths if self.listeners else ():
                 row = self.index.by_path(path)
                 text = f"{kind} {path} {row.sha256}" if kind == "IDX" and row else f"DEL {path}"
                 for listener in list(self.listeners):
                     listener(text)
+        for follow in list(self.refreshed):
+            follow(done)
 
     def mark(self, paths: Iterable[str]) -> None:
         """A watcher saw these paths change."""
@@ -150,14 +161,13 @@ class House:
         self.wake.set()
 
     def rebuild(self, progress: Progress = quiet) -> None:
-        """Everything derived, afresh; the old index answers meanwhile."""
-        with self._lock:
-            self.index.rebuild(progress)
-        self.wake.set()
+        """Everything derived, afresh; the old index answers meanwhile, and follows the disk."""
+        self.index.rebuild(progress)
+        self.reconcile()
 
     def commit_edits(self) -> None:
-        """Commit a person's resting edits for them, when the vault's settings say so."""
-        if self.settings["edits.commit"]:
+        """Commit a person's resting edits for them, when the vault's settings say so; settings that are wrong may have said no."""
+        if self.settings["edits.commit"] and not self.wrong:
             self.vault.commit_edits()
 
     def _take_dirty(self) -> set[str]:
@@ -179,11 +189,22 @@ class House:
                 threading.Thread(target=self._warm, name="oneiro-warm", daemon=True).start()
                 return None, "embedder warming"
             if wait:
+                self.await_model(progress)
                 self._settle_vectors(progress)
             vector = self.index.query(query)
         except OneiroError as error:
-            return None, str(error)
-        return vector, self.braked or self.index.degraded()
+            return None, f"{error}. {error.hint}" if isinstance(error, EmbedderProblem) else str(error)
+        return vector, self.index.degraded()
+
+    def await_model(self, progress: Progress) -> None:
+        """Wait for the model with whoever asks; for a download only where no owner goes on with it. Raises IndexProblem."""
+
+        def waiting(doing: str) -> None:
+            progress(doing, 0, 0)
+            if self.owner and doing != LOADING:
+                raise IndexProblem(doing)
+
+        self.embedder.load(waiting)
 
     def _settle_vectors(self, progress: Progress) -> None:
         """Let what was just remembered be found by meaning: without an owner embed it now, with one wait a little."""
@@ -202,8 +223,7 @@ class House:
 
     def embedder_state(self) -> str | None:
         """Why recall by meaning is not at full strength, or None."""
-        problem = getattr(self.embedder, "problem", None)
-        return str(problem) if problem else None
+        return str(self.embedder.problem) if self.embedder.problem else None
 
     # -- finding a memory ----------------------------------------------------------------------------------------
 
@@ -212,25 +232,25 @@ class House:
         wanted = text.strip().lower() if isinstance(text, str) else ""
         if not wanted:
             raise InvalidInput("no id was given", hint="`oneiro list` shows ids.")
-        if "/" in wanted or "\\" in wanted or wanted.endswith(".md") or not wanted.isalnum():
+        if "/" in wanted or "\\" in wanted or wanted.endswith(".md") or not wanted.isalnum() or len(wanted) > _LONGEST_ID:
             raise self._not_an_id(text)
         if len(wanted) < 4:
-            raise InvalidInput(f"{text!r} is too short for an id", hint="Give at least 4 characters of it.")
+            raise InvalidInput(f"{shown(text)} is too short for an id", hint="Give at least 4 characters of it.")
         self.converge()
         rows = self.index.get(wanted)
         if not rows:
             raise self._unknown(wanted)
         if len(rows) > 1:
-            shown = "; ".join(f"{row.handle} ({row.path})" for row in rows[:8])
-            raise AmbiguousId(f"{text!r} fits {len(rows)} memories: {shown}", hint="Give more characters, or mend the copied id.")
+            which = "; ".join(f"{row.handle} ({row.path})" for row in rows[:8])
+            raise AmbiguousId(f"{shown(text)} fits {len(rows)} memories: {which}", hint="Give more characters, or mend the copied id.")
         return rows[0]
 
     def _not_an_id(self, text: str) -> OneiroError:
         with suppress(OneiroError, ValueError):
             row = self.index.by_path(text.strip())
             if row is not None:
-                return InvalidInput(f"{text!r} is a path, not an id", hint=f"That note's id is {row.handle}.")
-        return InvalidInput(f"{text!r} is not an id", hint="An id is 12 letters and digits; `oneiro list` shows them.")
+                return InvalidInput(f"{shown(text, 120)} is a path, not an id", hint=f"That note's id is {row.handle}.")
+        return InvalidInput(f"{shown(text)} is not an id", hint="An id is 12 letters and digits; `oneiro list` shows them.")
 
     def _unknown(self, wanted: str) -> OneiroError:
         gone = [event for event in self.vault.events() if event.get("e") == "tombstone" and str(event.get("id", "")).startswith(wanted)]
@@ -240,7 +260,7 @@ class House:
                 kept="Its words are still in the history.",
                 hint=f"`oneiro restore {gone[-1]['id']}` brings it back.",
             )
-        return NotFound(f"no memory has the id {wanted!r}", hint="`oneiro list` or `oneiro recall` shows ids.")
+        return NotFound(f"no memory has the id {shown(wanted)}", hint="`oneiro list` or `oneiro recall` shows ids.")
 
     def load(self, row: Row) -> tuple[bytes, Memory]:
         """The bytes on disk now and what they say."""
@@ -254,11 +274,22 @@ class House:
         stamp = self.vault.ledger_stamp()
         if stamp != self._uses_stamp:
             found: dict[str, Use] = {}
+            gone: dict[str, Mapping[str, Any]] = {}
             for event in self.vault.events():
-                if event.get("e") == "use":
-                    found.setdefault(str(event.get("id", "")), Use()).add(str(event.get("t", "")))
-            self._uses, self._uses_stamp = found, stamp
+                kind, ident = event.get("e"), str(event.get("id", ""))
+                if kind == "use":
+                    found.setdefault(ident, Use()).add(str(event.get("t", "")))
+                elif kind == "tombstone":
+                    gone |= dict.fromkeys(filter(None, (ident, str(event.get("words", "")))), event)
+                elif kind == "restore" and ident in gone:
+                    gone = {mark: other for mark, other in gone.items() if other.get("id") != ident}
+            self._uses, self._forgotten, self._uses_stamp = found, gone, stamp
         return self._uses
+
+    def forgotten(self) -> Mapping[str, Mapping[str, Any]]:
+        """Id, and fingerprint of the words (`core.twins`), of everything that was forgotten -> its tombstone."""
+        self.uses()
+        return self._forgotten
 
     def remembered(self) -> Remembered:
         """What the ledger knows right now, for one answer: asking it again for every note would cost more than the search."""
@@ -297,8 +328,10 @@ class Remembered:
         return len(use.days) if use is not None else 0
 
     def strength(self, row: Row) -> float:
-        """Ebbinghaus strength, 0 to 1."""
-        return curve.strength(row.type, self.last(row), self.now, self.days(row), base=self.base, growth=self.growth, cap=self.cap)
+        """Ebbinghaus strength, 0 to 1, from the last use or from when it was learned (`timestamp`), which may be long after it happened."""
+        known = [moment for moment in (self.last(row), memories.epoch(row.timestamp)) if moment is not None]
+        last = max(known, default=None)
+        return curve.strength(row.type, last, self.now, self.days(row), base=self.base, growth=self.growth, cap=self.cap)
 
 
 @dataclass

@@ -11,9 +11,13 @@ from hashlib import sha256
 from typing import Any
 
 from oneiro_vault.core import when as dates
-from oneiro_vault.errors import DiskProblem, InvalidInput
+from oneiro_vault.errors import DiskProblem, InvalidInput, shown
 from oneiro_vault.index.base import Filters, Row
+from oneiro_vault.operations import imaging, types
 from oneiro_vault.operations.house import House, Progress, Remembered, quiet
+from oneiro_vault.operations.queued import waiting
+from oneiro_vault.operations.serving import served
+from oneiro_vault.recall import showing
 from oneiro_vault.recall.search import Asked, Found, Search
 from oneiro_vault.vault.history import Entry
 
@@ -36,29 +40,31 @@ def recall(
 ) -> dict[str, Any]:
     """Rows that answer a question, best first; an empty list means no memory is relevant.
 
-    `fast` never waits for the embedding model. `passive` (an automatic load) leaves faded memories out.
+    `fast` never waits for the embedding model. `passive` (an automatic load) leaves out what faded, and orientation.
     """
     if not isinstance(query, str) or not query.strip():
         raise InvalidInput("there is no question", hint='Try `oneiro recall "what did we decide about the release?"`.')
     k = house.settings["recall.k"] if k is None else k
     if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= 1000:
-        raise InvalidInput(f"k must be a whole number from 1 to 1000, not {k!r}")
+        raise InvalidInput(f"k must be a whole number from 1 to 1000, not {shown(k)}")
     _text(query, entity, project, *_many(type), *_many(tag), *_many(status))
     start, end = _span(house, since, until)
+    behind = house.converge()
     filters = Filters(
-        type=_many(type) or None,
+        type=types.checked(house, _many(type)) or None,
         tag=_many(tag) or None,
-        status=_many(status) or None,
+        status=types.statuses(_many(status)) or None,
         entity=entity,
         project=project,
         since=start,
         until=end,
     )
-    behind = house.converge()
     vector, degraded = house.query_vector(query, wait=not fast, progress=progress)
-    search = Search(house.index, house.remembered(), house.weights)
-    found = search.run(Asked(query, k, filters, passive), vector)
-    return {"schema": 1, "results": [_hit(one, explain) for one in found], "degraded": degraded, "behind": behind}
+    known = house.remembered()
+    found = Search(house.index, known, house.weights).run(Asked(query, k, filters, passive), vector)
+    extras = showing.show(house.index, query, vector, [(one.row, one.score) for one in found])
+    results = [_hit(one, extra, explain) | _force(house, known, one.row) for one, extra in zip(found, extras, strict=True)]
+    return {"schema": 1, "results": results, "degraded": degraded, "behind": behind}
 
 
 def _text(*values: str | None) -> None:
@@ -80,11 +86,16 @@ def _span(house: House, since: str | None, until: str | None) -> tuple[float | N
     start = dates.parse_range(since, now)[0] if since else None
     end = dates.parse_range(until, now)[1] if until else None
     if start is not None and end is not None and start >= end:
-        raise InvalidInput(f"{since!r} is not before {until!r}", hint="Give the earlier date to --since.")
+        raise InvalidInput(f"{shown(since)} is not before {shown(until)}", hint="Give the earlier date to --since.")
     return start, end
 
 
-def _hit(found: Found, explain: bool) -> dict[str, Any]:
+def _force(house: House, known: Remembered, row: Row) -> dict[str, Any]:
+    """Whether a memory is in full force: its status, has it faded, is its file gone while the brake holds."""
+    return {"status": row.status, "faded": known.strength(row) < known.faded, "gone": row.path in house.held}
+
+
+def _hit(found: Found, extra: showing.Shown, explain: bool) -> dict[str, Any]:
     row = found.row
     return {
         "id": row.handle,
@@ -94,6 +105,8 @@ def _hit(found: Found, explain: bool) -> dict[str, Any]:
         "type": row.type,
         "created": row.created,
         "score": round(found.score, 6),
+        "snippet": extra.snippet,
+        "weak": extra.weak,
         "why": found.why if explain else {"status": row.status, "trust": row.trust},
     }
 
@@ -101,7 +114,7 @@ def _hit(found: Found, explain: bool) -> dict[str, Any]:
 def show(house: House, id: str, why: bool = False) -> dict[str, Any]:
     """One memory in full; with `why`, also how it is indexed."""
     row = house.resolve(id)
-    data, known = house.load(row)
+    data, known, notice = served(house, row)
     if row.id:
         with suppress(DiskProblem):  # a full or read-only disk must not hide a memory
             house.vault.use(row.id, "use", why="shown")
@@ -118,10 +131,12 @@ def show(house: House, id: str, why: bool = False) -> dict[str, Any]:
         "body": known.body,
         "text": data.decode("utf-8", "replace"),
         "sha256": sha256(data).hexdigest(),
+        "images": imaging.of_note(house, known.body),
         "links": house.index.links_from(row.key),
         "backlinks": house.index.links_to(row.key),
         "strength": round(house.strength(row), 4),
         "problems": list(known.problems),
+        "notice": notice,
     }
     return answer | ({"why": house.index.explain(row.path)} if why else {})
 
@@ -139,17 +154,27 @@ def list_(
 ) -> dict[str, Any]:
     """Notes that fit, newest first."""
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
-        raise InvalidInput(f"limit must be a whole number above 0, not {limit!r}")
+        raise InvalidInput(f"limit must be a whole number above 0, not {shown(limit)}")
     _text(type, tag, status, session, entity)
     house.converge()
     start, end = _span(house, since, until)
-    rows = house.index.list(type=type, tag=tag, status=status, session=session, entity=entity, since=start, until=end, limit=limit)
+    rows = house.index.list(
+        type=types.checked(house, _many(type or ())),
+        tag=tag,
+        status=types.statuses(_many(status or ())),
+        session=session,
+        entity=entity,
+        since=start,
+        until=end,
+        limit=limit,
+    )
     known = house.remembered()
-    shown = [_line(known, row) for row in rows]
-    return {"schema": 1, "results": shown, "total": house.index.count()}
+    results = [line(known, row) | _force(house, known, row) for row in rows]
+    return {"schema": 1, "results": results, "total": house.index.count()}
 
 
-def _line(known: Remembered, row: Row) -> dict[str, Any]:
+def line(known: Remembered, row: Row) -> dict[str, Any]:
+    """What a list shows of a note."""
     return {
         "id": row.handle,
         "path": row.path,
@@ -165,6 +190,7 @@ def _line(known: Remembered, row: Row) -> dict[str, Any]:
 
 def log(house: House, id: str | None = None, limit: int = 20) -> dict[str, Any]:
     """Commits, newest first: all of them or those of one memory (forgotten ones too)."""
+    house.converge()
     if id is None:
         entries = house.vault.log(limit)
     else:
@@ -175,7 +201,12 @@ def log(house: House, id: str | None = None, limit: int = 20) -> dict[str, Any]:
 
 def _entry(entry: Entry) -> dict[str, Any]:
     """A commit as data, its time as RFC 3339."""
-    return asdict(entry) | {"when": _iso(entry.when), "memories": list(entry.memories), "paths": list(entry.paths)}
+    return asdict(entry) | {
+        "when": _iso(entry.when),
+        "memories": list(entry.memories),
+        "paths": list(entry.paths),
+        "removed": list(entry.removed),
+    }
 
 
 def _iso(moment: float) -> str:
@@ -213,6 +244,7 @@ def why(house: House, id: str) -> dict[str, Any]:
         "lineage": house.index.lineage_of(row.key) if row else [],
         "uses": used,
         "strength": round(house.strength(row), 4) if row else 0.0,
+        "notice": served(house, row)[2] if row else None,
     }
 
 
@@ -248,9 +280,10 @@ def status(house: House) -> dict[str, Any]:
         "chunks": state["chunks"],
         "pending": state["pending"],
         "behind": behind,
-        "degraded": house.braked or state["degraded"] or house.embedder_state(),
+        "degraded": state["degraded"] or house.embedder_state(),
         "unreadable": unreadable,
         "model": state["model"],
         "watching": house.watching or None,
         "uncommitted": len(house.vault.look().ready),
+        "captures": len(waiting(house)),
     }

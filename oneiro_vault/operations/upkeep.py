@@ -5,21 +5,35 @@ from __future__ import annotations
 import queue
 import sqlite3
 import time
-from collections import defaultdict
+from collections.abc import Iterator
 from contextlib import suppress
+from functools import cached_property
 from typing import Any
 
-from oneiro_vault.core import memory as memories
 from oneiro_vault.core.listing import Stat, blob_id
-from oneiro_vault.errors import OneiroError
+from oneiro_vault.errors import Brake, OneiroError
 from oneiro_vault.index.base import Problem as IndexProblem
+from oneiro_vault.operations import capturing, imaging
 from oneiro_vault.operations.house import House, Progress, quiet
+from oneiro_vault.vault.attachments import named_in
+from oneiro_vault.vault.problems import RETURN
 from oneiro_vault.vault.problems import Problem as VaultProblem
 
+_PICTURES = {
+    "attachment-damaged": "`git log -- PATH` shows its versions; `git restore PATH` brings back the last one.",
+    "attachment-missing": "Sync this vault with the one the picture was added to.",
+    "attachment-unused": "It stays: a memory that is restored may need it. `git rm` takes it out of the tree, never out of the history.",
+}
 
-def reindex(house: House, progress: Progress = quiet) -> dict[str, Any]:
-    """Everything derived, afresh. Vectors come from the cache; only texts never seen before are embedded again."""
+
+def reindex(house: House, force: bool = False, progress: Progress = quiet) -> dict[str, Any]:
+    """Everything derived, afresh. Vectors come from the cache; only texts never seen before are embedded again.
+
+    Raises Brake, unless `force`, when the index is the only one that still knows some notes.
+    """
     started = time.monotonic()
+    if not force:
+        _spare(house, progress)
     house.rebuild(progress)
     state = house.index.status()
     return {
@@ -31,30 +45,77 @@ def reindex(house: House, progress: Progress = quiet) -> dict[str, Any]:
     }
 
 
-def doctor(house: House, fix: bool = False, progress: Progress = quiet) -> dict[str, Any]:
-    """What is wrong with the repository, the index and this machine; with `fix`, what is safe is mended."""
+def _spare(house: House, progress: Progress) -> None:
+    """Raise Brake for notes that a new index would not hold: their files vanished, or cannot be read and were never committed."""
+    if not house.index.count():
+        return
     house.reconcile(progress)
-    found: list[tuple[dict[str, Any], VaultProblem | IndexProblem | None]] = [(_vault_problem(p), p) for p in house.vault.problems()]
-    found += [(_index_problem(p), p) for p in house.index.check(_on_disk(house, progress))]
+    broken = [row for path, _ in house.index.unreadable() if (row := house.index.by_path(path)) is not None]
+    lost = sorted({*house.held, *(row.path for row in broken if not _committed(house, row.blob))})
+    if lost:
+        which = ", ".join(lost[:3]) + (f" and {len(lost) - 3} more" if len(lost) > 3 else "")
+        raise Brake(
+            f"a new index would not hold {len(lost)} notes that this one still serves: {which}",
+            kept="Nothing was changed; the index answers as before.",
+            hint="Bring the files back, or mend them. `oneiro reindex --yes` goes on without them.",
+        )
+
+
+def _committed(house: House, blob: str) -> bool:
+    try:
+        house.vault.past.data(blob)
+    except OneiroError:
+        return False
+    return True
+
+
+def doctor(house: House, fix: bool = False, cwd: str | None = None, progress: Progress = quiet) -> dict[str, Any]:
+    """What is wrong with the repository, the index and this machine; with `fix`, what is safe is mended.
+
+    `capture` says whether conversations in `cwd` are captured, and by which marker.
+    """
+    house.reconcile(progress)
+    with suppress(OneiroError):  # what stands in the way is listed below
+        house.await_model(progress)
+    house.index.open_vectors()
+    found: list[tuple[dict[str, Any], VaultProblem | IndexProblem | None]] = []
+    if house.braked:
+        found.append((_problem("brake", "error", house.braked, RETURN), None))
+    found += [(_vault_problem(p), p) for p in house.vault.problems() if p.kind != "brake" or not house.braked]
+    mentioned: set[str] = set()
+    found += [(_index_problem(p), p) for p in house.index.check(_on_disk(house, progress, mentioned)) if p.path not in house.held]
+    found += [(p, None) for p in _pictures(house, mentioned, progress)]
+    found += [(_problem("captures", level, text, hint), None) for level, text, hint in capturing.problems(house)]
     found += [(p, None) for p in _machine(house)]
-    shown = [_mended(house, shown, problem, progress) if fix else shown for shown, problem in found]
-    return {"schema": 1, "problems": shown, "versions": versions()}
+    mender = _Mender(house, progress)
+    shown = [mender(shown, problem) if fix else shown for shown, problem in found]
+    return {"schema": 1, "problems": shown, "capture": capturing.permission(cwd) if cwd else None, "versions": versions()}
 
 
-def _on_disk(house: House, progress: Progress) -> dict[str, str]:
-    """path -> blob id of every note, read afresh: proof that does not trust the shortcuts an index takes."""
+def _pictures(house: House, mentioned: set[str], progress: Progress) -> Iterator[dict[str, Any]]:
+    for path, code, message in imaging.problems(house, progress):
+        damaged = code == "attachment-damaged"
+        yield _problem(code, "error" if damaged else "warning", message if damaged else f"{path}: {message}", _PICTURES[code])
+    for path in imaging.unused(house, mentioned):
+        yield _problem("attachment-unused", "info", f"{path}: no note here shows it", _PICTURES["attachment-unused"])
+
+
+def _on_disk(house: House, progress: Progress, mentioned: set[str]) -> dict[str, str]:
+    """path -> blob id of every note, read afresh: proof that does not trust the shortcuts an index takes. Adds what they mention."""
     stats = [entry for entry in house.vault.files.scan() if isinstance(entry, Stat)]
     found = {}
     for number, stat in enumerate(stats):
         progress("reading", number, len(stats))
         with suppress(OSError):
-            found[stat.path] = blob_id(house.vault.files.read(stat.path))
+            data = house.vault.files.read(stat.path)
+            found[stat.path] = blob_id(data)
+            mentioned |= named_in(data)
     return found
 
 
 def _vault_problem(found: VaultProblem) -> dict[str, Any]:
     text = found.message if found.message.startswith(found.path) else f"{found.path}: {found.message}"
-    return _problem(found.kind, "warning", text, found.hint, found.fixable)
+    return _problem(found.kind, "error" if found.kind == "brake" else "warning", text, found.hint, found.fixable)
 
 
 def _index_problem(found: IndexProblem) -> dict[str, Any]:
@@ -65,28 +126,43 @@ def _problem(code: str, level: str, message: str, hint: str = "", fixable: bool 
     return {"code": code, "level": level, "message": message, "hint": hint, "fixable": fixable, "fixed": False}
 
 
-def _mended(house: House, shown: dict[str, Any], problem: VaultProblem | IndexProblem | None, progress: Progress) -> dict[str, Any]:
-    if not shown["fixable"] or problem is None:
-        return shown
-    try:
-        if isinstance(problem, IndexProblem):
-            house.rebuild(progress)
-        elif not house.vault.fix(problem):
+class _Mender:
+    """Mends what is safe to mend: one rebuild for whatever is wrong with the index."""
+
+    def __init__(self, house: House, progress: Progress) -> None:
+        self._house, self._progress = house, progress
+
+    @cached_property
+    def _rebuilt(self) -> OneiroError | None:
+        try:
+            _spare(self._house, self._progress)
+            self._house.rebuild(self._progress)
+        except OneiroError as error:
+            return error
+        return None
+
+    def __call__(self, shown: dict[str, Any], problem: VaultProblem | IndexProblem | None) -> dict[str, Any]:
+        if not shown["fixable"] or problem is None:
             return shown
-    except OneiroError as error:
-        return shown | {"message": f"{shown['message']} (could not be mended: {error})"}
-    return shown | {"fixed": True}
+        try:
+            if isinstance(problem, IndexProblem):
+                if self._rebuilt is not None:
+                    raise self._rebuilt
+            elif not self._house.vault.fix(problem):
+                return shown
+        except OneiroError as error:
+            return shown | {"message": f"{shown['message']} (could not be mended: {error})"}
+        return shown | {"fixed": True}
 
 
 def _machine(house: House) -> list[dict[str, Any]]:
-    found = []
+    found = [_problem("settings", "error", str(error), error.hint) for error in house.wrong]
     if house.watching.startswith("polling"):
         found.append(
             _problem("watch-polling", "info", f"changes are found by {house.watching}", "Raise fs.inotify.max_user_watches to be faster.")
         )
-    state = house.embedder_state()
-    if state and "warming" not in state:
-        found.append(_problem("embedder", "warning", state, "Recall by keyword still works."))
+    if house.embedder.problem:
+        found.append(_problem("embedder", "warning", str(house.embedder.problem), house.embedder.problem.hint))
     if sqlite3.sqlite_version_info < (3, 51, 3):
         text = f"SQLite {sqlite3.sqlite_version} has a known rare fault with two writing connections; the index uses one and can be rebuilt"
         found.append(_problem("sqlite-version", "info", text))
@@ -98,42 +174,12 @@ def versions() -> dict[str, str]:
     from importlib.metadata import PackageNotFoundError, version
 
     found = {"sqlite": sqlite3.sqlite_version}
-    for name in ("oneiro-vault", "pygit2", "GitPython", "chromadb", "sentence-transformers", "torch", "watchdog", "mcp"):
+    for name in ("oneiro-vault", "pygit2", "GitPython", "chromadb", "sentence-transformers", "torch", "watchdog", "pillow", "mcp"):
         try:
             found[name] = version(name)
         except PackageNotFoundError:
             found[name] = "not installed"
     return found
-
-
-def check(house: House, progress: Progress = quiet) -> dict[str, Any]:
-    """Lint the notes: what cannot be read, what clashes, what points nowhere. Changes nothing."""
-    house.reconcile(progress)
-    rows = house.index.list(limit=10_000_000)
-    problems = [{"path": path, "code": "unreadable", "level": "error", "message": reason} for path, reason in house.index.unreadable()]
-    by_id: dict[str, list[str]] = defaultdict(list)
-    for row in rows:
-        by_id[row.handle].append(row.path)
-        problems += [{"path": row.path, "code": "shape", "level": "warning", "message": text} for text in row.problems]
-        if row.id and not memories.is_id(row.id):
-            problems.append(
-                {"path": row.path, "code": "id", "level": "warning", "message": f"{row.id!r} is not an id of ours (12 letters and digits)"}
-            )
-    for ident, paths in by_id.items():
-        if len(paths) > 1:
-            problems += [
-                {"path": p, "code": "duplicate-id", "level": "error", "message": f"the id {ident} is used by {len(paths)} notes"}
-                for p in paths
-            ]
-    gone = {str(event.get("id")) for event in house.vault.events() if event.get("e") == "tombstone"}
-    for row in rows:
-        for key in ("derived_from", "supersedes"):
-            for target in getattr(row, key):
-                if target not in by_id and target not in gone:
-                    problems.append(
-                        {"path": row.path, "code": "dangling", "level": "warning", "message": f"{key} names {target}, which is not here"}
-                    )
-    return {"schema": 1, "problems": sorted(problems, key=lambda p: (p["path"], p["code"])), "notes": len(rows)}
 
 
 def embed(house: House, progress: Progress = quiet) -> dict[str, Any]:

@@ -61,7 +61,10 @@ class Ledger(Protocol):
 
 @dataclass(frozen=True)
 class Asked:
-    """One question: its text, how many rows, which notes may answer, and whether it is an automatic load (`passive`)."""
+    """One question: its text, how many rows, which notes may answer, and whether it is an automatic load (`passive`).
+
+    An automatic load brings nothing that has faded, and no orientation: that is loaded anyway.
+    """
 
     query: str
     k: int
@@ -111,7 +114,7 @@ class Search:
     def _answers(self, row: Row, asked: Asked) -> bool:
         if asked.filters.status is None and row.status not in LIVE:
             return False
-        return not (asked.passive and self.ledger.strength(row) < self.ledger.faded)
+        return not asked.passive or (row.type != "orientation" and self.ledger.strength(row) >= self.ledger.faded)
 
     def _features(
         self, asked: Asked, terms: QueryTerms, expression: str, vector: Vectors | None, rows: Sequence[Row]
@@ -164,7 +167,7 @@ class Search:
     def _evidence(self, terms: QueryTerms, features: Features, keys: list[int], asked_for: bool) -> Evidence:
         """What speaks for an answer; the words are only counted when nothing else does, because that is the dearest question."""
         named = bool(terms.names)
-        known = named and self.index.knows(terms.names)
+        known = named and self.index.knows((*terms.names, *(other for _, other in terms.spellings)))
         seen = features.cosine is not None and not np.isnan(features.cosine).all()
         cosine = float(np.nanmax(features.cosine)) if seen and features.cosine is not None else math.nan
         background, spread = self.index.background() if seen else (math.nan, math.nan)

@@ -1,6 +1,4 @@
 """Take a folder of existing files into history in one commit, in portions, so that 50,000 notes and large attachments fit in memory."""
-# pathlib is left out here: names of any shape.
-# ruff: noqa: PTH112
 
 from __future__ import annotations
 
@@ -88,7 +86,7 @@ def _store(vault: Vault) -> None:
 
 
 def _strange(vault: Vault) -> Iterator[Refused]:
-    """Everything that is no regular file, and folders that are not ours to enter."""
+    """Everything that is no regular file, and folders that are not ours to enter. Dot-names are other programs': not part of a vault."""
     for path, entry in vault.files.walk():
         if isinstance(entry, Refused):
             yield entry
@@ -97,6 +95,3 @@ def _strange(vault: Vault) -> Iterator[Refused]:
             found = vault.files.stat(path)
             if isinstance(found, Refused):
                 yield found
-    for name in vault.files.names(""):
-        if name.startswith(".") and name not in (".git", ".oneiro", ".gitignore", ".gitattributes"):
-            yield Refused(name, "a program's own settings: left to you", folder=os.path.isdir(vault.root / name))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -39,6 +40,15 @@ _FIXED: Final = ["--no-pager", "--no-optional-locks", "--literal-pathspecs"] + [
 _QUIET: Final = {"GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": "", "SSH_ASKPASS": "", "LC_ALL": "C", "LANGUAGE": "C"}
 _KEPT_VARIABLES: Final = ("GIT_SSH", "GIT_SSH_COMMAND")
 _environment = threading.Lock()
+_offered: list[str] = []
+"""Values of PATH that clients of this process came with, the latest first."""
+_OFFERS: Final = 8
+
+
+def offer(path: str) -> None:
+    """A client came with this PATH: where ours leads to no usable git, its own may."""
+    if path and path not in _offered[:1]:
+        _offered[:] = [path, *(known for known in _offered if known != path)][:_OFFERS]
 
 
 @contextmanager
@@ -63,7 +73,7 @@ class Commands:
     def __init__(self, root: Path, git_dir: Path) -> None:
         self._root = str(root)
         self._place = [f"--git-dir={git_dir}", f"--work-tree={root}"]
-        self._checked = False
+        self._ours = self._path = ""
 
     def run(self, *arguments: str, source: BinaryIO | None = None, timeout: float = 120.0) -> bytes:
         """Standard output of `git ARGUMENTS`. Raises GitProblem with git's own words when it fails or takes too long."""
@@ -75,17 +85,21 @@ class Commands:
 
     def attempt(self, *arguments: str, source: BinaryIO | None = None, timeout: float = 120.0) -> tuple[int, bytes, bytes]:
         """Exit status, output and error output of `git ARGUMENTS`."""
-        if not self._checked:
-            require(self._root)
-            self._checked = True
-        return _call(self._root, [*_FIXED, *self._place, *arguments], source, timeout)
+        ours = _ours()
+        if ours != self._ours or not shutil.which("git", path=self._path):  # an owner outlives an upgrade of git
+            self._ours, self._path = ours, require(self._root)
+        return _call(self._root, [*_FIXED, *self._place, *arguments], source, timeout, self._path)
 
     def text(self, *arguments: str, timeout: float = 120.0) -> str:
         """`run` as text without the last newline; bytes that are not UTF-8 are kept as surrogates."""
         return self.run(*arguments, timeout=timeout).decode("utf-8", "surrogateescape").rstrip("\n")
 
 
-def _call(root: str, arguments: list[str], source: BinaryIO | None, timeout: float) -> tuple[int, bytes, bytes]:
+def _ours() -> str:
+    return os.environ.get("PATH", os.defpath)
+
+
+def _call(root: str, arguments: list[str], source: BinaryIO | None, timeout: float, path: str) -> tuple[int, bytes, bytes]:
     try:
         with _scrubbed():
             os.environ["GIT_PYTHON_REFRESH"] = "quiet"  # else importing GitPython fails where git is missing
@@ -93,9 +107,9 @@ def _call(root: str, arguments: list[str], source: BinaryIO | None, timeout: flo
             from git.exc import GitCommandNotFound
 
             del os.environ["GIT_PYTHON_REFRESH"]
-            started: Any = git.Git(root).execute(["git", *arguments], istream=source, as_process=True, env=_QUIET)
+            started: Any = git.Git(root).execute(["git", *arguments], istream=source, as_process=True, env=_QUIET | {"PATH": path})
     except GitCommandNotFound as error:
-        raise GitProblem("git is not installed", kept=_KEPT, hint=_INSTALL) from error
+        raise _missing() from error
     process: subprocess.Popen[bytes] = started.proc
     try:
         out, err = process.communicate(timeout=timeout)
@@ -106,17 +120,25 @@ def _call(root: str, arguments: list[str], source: BinaryIO | None, timeout: flo
     return process.returncode, out, err
 
 
-def version(root: str) -> tuple[int, ...]:
-    """The version of the git on PATH. Raises GitProblem when there is none."""
-    _, out, _ = _call(root, ["--version"], None, 30.0)
+def _missing() -> GitProblem:
+    return GitProblem("git is not installed", kept=_KEPT, hint=_INSTALL)
+
+
+def version(root: str, path: str = "") -> tuple[int, ...]:
+    """The version of the git on `path`, or on our PATH. Raises GitProblem when there is none."""
+    _, out, _ = _call(root, ["--version"], None, 30.0, path or _ours())
     found = re.search(rb"(\d+)\.(\d+)(?:\.(\d+))?", out)
     return tuple(int(part) for part in found.groups(b"0")) if found else (0,)
 
 
-def require(root: str) -> None:
-    """Raise GitProblem naming what to install unless git is there and new enough."""
-    found = version(root)
-    if found < NEEDED:
-        raise GitProblem(
-            f"git {'.'.join(map(str, found))} is too old: {'.'.join(map(str, NEEDED))} or newer is needed", kept=_KEPT, hint=_INSTALL
-        )
+def require(root: str) -> str:
+    """The PATH, ours or a client's, that leads to a git that is new enough. Raises GitProblem naming what to install."""
+    problem: GitProblem | None = None
+    for path in (_ours(), *_offered):
+        if shutil.which("git", path=path):
+            found = version(root, path)
+            if found >= NEEDED:
+                return path
+            text = f"git {'.'.join(map(str, found))} is too old: {'.'.join(map(str, NEEDED))} or newer is needed"
+            problem = problem or GitProblem(text, kept=_KEPT, hint=_INSTALL)
+    raise problem or _missing()

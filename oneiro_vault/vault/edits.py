@@ -3,29 +3,37 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
 from oneiro_vault.core import memory
 from oneiro_vault.core.listing import Refused, Stat, blob_id
+from oneiro_vault.core.twins import fingerprint
 from oneiro_vault.errors import UnreadableNote, UnsafePath
 from oneiro_vault.vault.files import LARGEST, Files, describe
 from oneiro_vault.vault.git import Repo
+from oneiro_vault.vault.moves import id_of, pairs
 from oneiro_vault.vault.paths import is_note, is_ours
-from oneiro_vault.vault.staging import CONFLICTED, STAGED, Entry
+from oneiro_vault.vault.staging import CONFLICTED, GONE, MODIFIED, NEW, STAGED
 
 _MARKERS: Final = re.compile(rb"(?m)^<{7}[ \r\n][\s\S]*?^={7}\r?$[\s\S]*?^>{7}([ \r\n]|\Z)")
-_HEAD_ID: Final = re.compile(rb"\A(?:\xef\xbb\xbf)?---[^\n]*\n(?:[^\n]*\n){0,200}?id:[ \t]*[\"']?([0-9a-z]{12})[\"']?[ \t]*\r?\n")
 BRAKE_FROM: Final = 10
 """Up to this many deletions at once are always believed."""
+MOMENT: Final = 0.15
+"""Seconds without a change before the bytes of a file are believed to be whole, even when nobody asks for rest: many editors empty a
+file before they write it anew."""
 
 
 @dataclass
 class Look:
-    """What was found: `ready` path -> new bytes (None = deleted); the rest is left alone, with the reason to tell a person."""
+    """What was found: `ready` path -> new bytes (None = deleted); the rest is left alone, with the reason to tell a person.
+
+    `moved`: new path -> old path, both in `ready`.
+    """
 
     ready: dict[str, bytes | None] = field(default_factory=dict)
+    moved: dict[str, str] = field(default_factory=dict)
     waiting: list[str] = field(default_factory=list)
     staged: list[str] = field(default_factory=list)
     conflicted: list[str] = field(default_factory=list)
@@ -42,9 +50,17 @@ def identify(path: str, data: bytes) -> tuple[str, str]:
     try:
         found = memory.parse(path, data)
     except UnreadableNote:
-        match = _HEAD_ID.match(data[:65536])
-        return (match[1].decode() if match else ""), path.rpartition("/")[2]
+        return id_of(data), path.rpartition("/")[2]
     return found.id, found.title
+
+
+def words_of(path: str, data: bytes) -> str:
+    """The fingerprint of a note's words (`core.twins`), "" when it cannot be read."""
+    try:
+        found = memory.parse(path, data)
+    except UnreadableNote:
+        return ""
+    return fingerprint(found.type, found.title, found.body)
 
 
 class Edits:
@@ -61,7 +77,10 @@ class Edits:
         in files that are neither notes nor attachments (adopting a folder).
         """
         found = Look()
-        for path, flags in self._changed(paths):
+        status = self._repo.staging.status()
+        wanted = sorted(status) if paths is None else [path for path in dict.fromkeys(paths) if path in status]
+        for path in wanted:
+            flags = status[path]
             if not (everything or is_ours(path)) or path.endswith("/"):
                 continue
             if flags & CONFLICTED:
@@ -70,16 +89,64 @@ class Edits:
                 found.staged.append(path)
             else:
                 self._judge(path, tip, now, quiet, found)
+        new, gone = self._ends(tip, status, owed)
+        for path, old in self._pairs(tip, new, gone, found).items():
+            if paths is None or path in wanted or old in wanted:
+                self._judge_move(path, old, tip, now, quiet, found)
         return found
 
-    def _changed(self, paths: Iterable[str] | None) -> list[tuple[str, int]]:
-        status = self._repo.staging.status()
-        if paths is None:
-            return sorted(status.items())
-        return [(path, status[path]) for path in dict.fromkeys(paths) if path in status]
+    def complete(self, tip: str, edits: Mapping[str, bytes | None], owed: Collection[str]) -> dict[str, bytes | None]:
+        """`edits` with the old path of every note among them that was moved, so that no commit holds a memory twice."""
+        new = {path: data for path, data in edits.items() if data is not None and is_note(path)}
+        gone = self._ends(tip, self._repo.staging.status(), owed)[1] if new else []
+        return {**edits, **dict.fromkeys(pairs(self._repo, tip, new, gone).values())}
+
+    def _ends(self, tip: str, status: Mapping[str, int], owed: Collection[str]) -> tuple[list[str], list[str]]:
+        """Notes that are new or different, and those of `tip` that are gone from the disk; what is staged is the person's to commit."""
+        notes = {path: flags for path, flags in status.items() if is_note(path) and not flags & CONFLICTED}
+        lagging = {path for path, flags in notes.items() if flags & STAGED and path in owed}
+        new = [path for path, flags in notes.items() if path in lagging or (flags & (NEW | MODIFIED) and not flags & STAGED)]
+        gone = [path for path, flags in notes.items() if path in lagging or (flags & GONE and not flags & STAGED)]
+        return new, [path for path in gone if self._repo.entry(tip, path) is not None and self._files.stat(path) is None]
+
+    def _pairs(self, tip: str, new: list[str], gone: list[str], found: Look) -> dict[str, str]:
+        if not new or not gone:
+            return {}
+        held = {refused.path for refused in found.refused}.union(found.conflicted)
+        contents = {path: found.ready.get(path) or self._bytes(path) for path in new if path not in held}
+        return pairs(self._repo, tip, {path: data for path, data in contents.items() if data is not None}, gone)
+
+    def _bytes(self, path: str) -> bytes | None:
+        try:
+            return self._files.read(path)
+        except (OSError, UnsafePath):
+            return None
+
+    def _judge_move(self, path: str, old: str, tip: str, now: float, quiet: float, found: Look) -> None:
+        """Both ends are one edit: they are ready together or wait together.
+
+        A file keeps its time when it is moved, and the folder it left may never come to rest. So the move has rested when the new file
+        was neither written nor renamed for a while, or when both ends have rested by themselves.
+        """
+        for end in (path, old):
+            if end not in found.ready and end not in found.waiting:
+                self._judge(end, tip, now, quiet, found)
+        stat = self._stat(path)
+        renamed = isinstance(stat, Stat) and 0 <= now - stat.ctime_ns / 1e9 < quiet
+        if found.ready.get(path) is not None and (old in found.ready or (old in found.waiting and not renamed)):
+            found.ready[old] = None
+            found.waiting = [other for other in found.waiting if other != old]
+            found.moved[path] = old
+        elif {path, old} <= found.ready.keys() | set(found.waiting):
+            for end in (path, old):
+                if found.ready.pop(end, found) is not found:
+                    found.waiting.append(end)
+
+    def _stat(self, path: str) -> Stat | Refused | None:
+        return self._files.stat(path) if path != "README.md" else _plain(self._files)
 
     def _judge(self, path: str, tip: str, now: float, quiet: float, found: Look) -> None:
-        stat = self._files.stat(path) if path != "README.md" else _plain(self._files)
+        stat = self._stat(path)
         if isinstance(stat, Refused):
             found.refused.append(stat)
         elif stat is None:
@@ -89,13 +156,17 @@ class Edits:
         elif _fresh(stat, now, quiet):
             found.waiting.append(path)
         else:
-            self._judge_content(path, tip, found)
+            self._judge_content(stat, tip, found)
 
-    def _judge_content(self, path: str, tip: str, found: Look) -> None:
+    def _judge_content(self, stat: Stat, tip: str, found: Look) -> None:
+        path = stat.path
         try:
             data = self._files.read(path)
         except (OSError, UnsafePath) as error:
             found.refused.append(Refused(path, f"it cannot be read: {error}"))
+            return
+        if len(data) != stat.size or self._stat(path) != stat:
+            found.waiting.append(path)  # somebody is writing it this very moment: these bytes may be half of theirs
             return
         known = self._repo.entry(tip, path)
         if has_markers(data) and is_note(path):
@@ -139,13 +210,7 @@ def _fresh(stat: Stat, now: float, quiet: float) -> bool:
     return 0 <= age < quiet
 
 
-def too_many(deleted: Collection[str], moved: Collection[str], total: int) -> bool:
-    """Would more than half of the notes (and more than ten) vanish? Files that only moved are not gone."""
-    gone = len([path for path in deleted if is_note(path)]) - len(moved)
+def too_many(deleted: Collection[str], total: int) -> bool:
+    """Would more than half of the notes (and more than ten) vanish?"""
+    gone = len([path for path in deleted if is_note(path)])
     return gone > BRAKE_FROM and gone * 2 > total
-
-
-def moved(ready: dict[str, bytes | None], before: dict[str, Entry]) -> set[str]:
-    """Deleted paths whose bytes appear again under a new name."""
-    new = {blob_id(data) for data in ready.values() if data is not None}
-    return {path for path, data in ready.items() if data is None and path in before and before[path].blob in new}

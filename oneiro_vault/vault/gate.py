@@ -145,7 +145,7 @@ class Gate:
         holder = self._folder / "holder"
         with self.thread:
             with disk.guarded("Taking the write lock"):
-                self._folder.mkdir(parents=True, exist_ok=True)
+                self._folder.mkdir(exist_ok=True)  # not its parents: a vault that was moved away must not come back as an empty shell
                 lock = filelock.FileLock(self._folder / "write.lock", timeout=self._wait, thread_local=False)
                 try:
                     lock.acquire(poll_interval=0.01)

@@ -18,12 +18,17 @@ from oneiro_vault.vault.commands import Commands
 _SUBJECT: Final = 180
 _VALUE: Final = 2000
 _ANY_TRAILER: Final = re.compile(r"[A-Za-z][A-Za-z-]*: ")
+_UNDO: Final = re.compile(r"undo of ([0-9a-f]{40,64})")
+_OTHER: Final = {"undo": "redo", "redo": "undo"}
 _TRAILER: Final = re.compile(r"(?m)^Oneiro-([A-Z][a-z]+): (.*)$")
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One commit. `when` is epoch seconds; `op` is "" for a commit made by hand; `paths`: what it touched (moved files: new names)."""
+    """One commit. `when` is epoch seconds; `op` is "" for a commit made by hand; `paths`: what it touched (moved files: new names).
+
+    `removed`: which of them it took out of the tree; `undoes`: the commit it takes back.
+    """
 
     commit: str
     op: str
@@ -37,6 +42,8 @@ class Entry:
     judge: str = ""
     device: str = ""
     paths: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    undoes: str = ""
 
 
 def one_line(text: str, limit: int = _VALUE) -> str:
@@ -126,22 +133,38 @@ def _most(limit: int | None) -> list[str]:
 def _entries(out: bytes, mark: str) -> Iterator[Entry]:
     for record in out.decode("utf-8", "surrogateescape").split(mark)[1:]:
         commit, author, when, text, *files = record.split("\0")
-        yield parse(commit, author, float(when), text, _touched(files))
+        touched = list(_touched(files))
+        yield parse(commit, author, float(when), text, [path for _, path in touched], [path for status, path in touched if status == "D"])
 
 
-def parse(commit: str, author: str, when: float, text: str, paths: Iterable[str]) -> Entry:
+def parse(commit: str, author: str, when: float, text: str, paths: Iterable[str], removed: Iterable[str] = ()) -> Entry:
     """An Entry from the parts of a commit."""
     found = trailers(text)
     op, title = subject(text)
     first = {name: values[0] for name, values in found.items()}
     return Entry(
         commit, op, title, when, author, first.get("Actor", ""), tuple(found.get("Memory", [])), first.get("Reason", ""),
-        first.get("Run", ""), first.get("Judge", ""), first.get("Device", ""), tuple(paths),
+        first.get("Run", ""), first.get("Judge", ""), first.get("Device", ""), tuple(paths), tuple(removed), undone(text),
     )  # fmt: skip
 
 
-def _touched(words: list[str]) -> Iterator[str]:
-    """Paths of a `--name-status -z` list: status, path; for renames status, old, new."""
+def undone(text: str) -> str:
+    """The commit that one with this message takes back, "" if it takes none back."""
+    found = _UNDO.fullmatch("".join(trailers(text).get("Reason", [])[:1])) if subject(text)[0] == "restore" else None
+    return found[1] if found else ""
+
+
+def undoing(commit: str, text: str) -> str:
+    """The title of a commit that takes back `commit`, whose message is `text`; however long a chain of undoing gets, it stays short."""
+    op, title = subject(text)
+    done, _, what = title.partition(" ")
+    if undone(text) and done in _OTHER:
+        return f"{_OTHER[done]} {what}"
+    return one_line(f"undo {commit[:10]} {': '.join(filter(None, (op, title)))}", 140)
+
+
+def _touched(words: list[str]) -> Iterator[tuple[str, str]]:
+    """(status, path) of a `--name-status -z` list: status, path; for renames status, old, new."""
     left = iter(word.lstrip("\n") for word in words)
     for status in left:
         if status[:1] in ("R", "C"):
@@ -149,7 +172,7 @@ def _touched(words: list[str]) -> Iterator[str]:
         if status:
             path = next(left, "")
             if path:
-                yield path
+                yield status[:1], path
 
 
 def _last_path(entries: list[Entry], memory: str) -> str:

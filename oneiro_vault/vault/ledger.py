@@ -92,7 +92,7 @@ class Ledger:
         host = re.sub(r"[^a-z0-9]+", "-", socket.gethostname().lower()).strip("-")[:24] or "device"
         name = f"{host}-{''.join(secrets.choice(_LETTERS) for _ in range(4))}"
         temp = self._folder / f"device.{secrets.token_hex(4)}"
-        self._folder.mkdir(parents=True, exist_ok=True)
+        self._folder.mkdir(exist_ok=True)
         disk.write_new(str(temp), json.dumps({"device": name, "root": str(self._root), "machine": _machine()}).encode())
         os.replace(temp, self._folder / "device")
         return name
@@ -104,7 +104,7 @@ class Ledger:
     def append(self, events: Iterable[Mapping[str, Any]]) -> None:
         """Add events to the pending file, each line in one piece. Raises OSError."""
         data = encode(events)
-        self._folder.mkdir(parents=True, exist_ok=True)
+        self._folder.mkdir(exist_ok=True)
         while True:
             fd = os.open(self._pending, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
             try:

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from typing import Final
 
-from oneiro_vault.errors import UnsafePath
+from oneiro_vault.errors import UnsafePath, shown
 
 LONGEST: Final = 255  # bytes of one name: the limit of ext4, APFS and NTFS alike
 DEEPEST: Final = 40
@@ -24,7 +24,9 @@ def checked(path: str) -> str:
     reason = _unsafe(path, parts)
     if reason:
         raise UnsafePath(
-            f"{path!r} cannot be used: {reason}", kept=_KEPT, hint="Use a path inside the vault, such as semantic/2026/11/name.md."
+            f"{shown(path, 120)} cannot be used: {reason}",
+            kept=_KEPT,
+            hint="Use a path inside the vault, such as semantic/2026/11/name.md.",
         )
     return path
 
@@ -56,7 +58,7 @@ def portable(path: str) -> str:
     for part in checked(path).split("/"):
         if _ODD.search(part) or _RESERVED.fullmatch(part) or part != part.rstrip(" .") or part != unicodedata.normalize("NFC", part):
             raise UnsafePath(
-                f"{path!r} cannot be used: {part!r} cannot exist on every system",
+                f"{shown(path, 120)} cannot be used: {shown(part)} cannot exist on every system",
                 kept=_KEPT,
                 hint="Choose a plain name: letters, digits, '-' and '_'.",
             )

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from oneiro_vault.core.change import Change, Remove, Write
-from oneiro_vault.core.listing import blob_id
+from oneiro_vault.core.listing import Stat, blob_id
 from oneiro_vault.core.memory import is_id
-from oneiro_vault.errors import InvalidInput, RepositoryBusy, StaleMemory, UnsafePath
-from oneiro_vault.vault.edits import has_markers
+from oneiro_vault.errors import InvalidInput, OneiroError, RepositoryBusy, StaleMemory, UnsafePath, shown
+from oneiro_vault.vault.edits import MOMENT, has_markers
 from oneiro_vault.vault.files import Files, digest
 from oneiro_vault.vault.git import Repo
 from oneiro_vault.vault.journal import Owed
@@ -48,6 +49,21 @@ def validate(changes: Sequence[Change], guards: Sequence[Guard]) -> None:
                 guard(path, data)
 
 
+def one_by_one(changes: Mapping[int, Write], guards: Sequence[Guard]) -> dict[int, OneiroError]:
+    """Position -> what `validate` has against that change, or against its path being there a second time."""
+    found: dict[int, OneiroError] = {}
+    seen: set[str] = set()
+    for position, change in changes.items():
+        try:
+            validate([change], guards)
+            if change.path in seen:
+                raise InvalidInput(f"{shown(change.path)} is the path of another one here", kept=_KEPT)
+            seen.add(change.path)
+        except OneiroError as error:
+            found[position] = error
+    return found
+
+
 class Planner:
     """Compares changes with one captured tip."""
 
@@ -57,11 +73,7 @@ class Planner:
 
     def plan(self, tip: str, changes: Sequence[Change], owed: dict[str, Owed], *, invented: bool = True) -> Plan:
         """Raises StaleMemory, RepositoryBusy (staged by the person) or UnsafePath. `invented`: new names must be portable."""
-        paths = [path for change in changes for path in _paths(change)]
-        self._tip, self._invented = tip, invented
-        self._index = self._repo.staging.blobs(paths)
-        self._owed = owed
-        self._twins: dict[str, dict[str, str]] = {}
+        self._begin(tip, changes, owed, invented=invented)
         plan = Plan()
         for change in changes:
             if isinstance(change, Remove):
@@ -70,7 +82,26 @@ class Planner:
                 self._write(plan, change)
         return plan
 
+    def objections(self, tip: str, changes: Mapping[int, Write], owed: dict[str, Owed]) -> dict[int, OneiroError]:
+        """Position -> why that note cannot be where it wants to be."""
+        self._begin(tip, [*changes.values()], owed, invented=True)
+        found: dict[int, OneiroError] = {}
+        for position, change in changes.items():
+            try:
+                self._check(Plan(), change.path, change.base)
+            except (InvalidInput, StaleMemory, RepositoryBusy) as error:
+                found[position] = error
+        return found
+
+    def _begin(self, tip: str, changes: Sequence[Change], owed: dict[str, Owed], *, invented: bool) -> None:
+        self._tip, self._invented = tip, invented
+        self._index = self._repo.staging.blobs([path for change in changes for path in _paths(change)])
+        self._owed = owed
+        self._twins: dict[str, dict[str, str]] = {}
+
     def _write(self, plan: Plan, change: Write) -> None:
+        if change.base is None and change.path.startswith("attachments/") and self._stored(plan, change):
+            return
         try:
             self._check(plan, change.path, change.base)
         except StaleMemory:
@@ -82,6 +113,17 @@ class Planner:
             self._put(plan, path, data)
         else:
             self._put(plan, change.path, change.data)
+
+    def _stored(self, plan: Plan, change: Write) -> bool:
+        """Does the branch hold exactly this file already, or has the person put it there or deleted it (which goes in first)?"""
+        data, known, wanted = self._files.content(change.path), self._repo.entry(self._tip, change.path), blob_id(change.data)
+        same = known is not None and known.blob == wanted
+        if not same if data is None else data != change.data:
+            return False
+        self._unstaged(change.path, known)
+        if not (same and data is not None):
+            plan.edits[change.path] = data
+        return True
 
     def _put(self, plan: Plan, path: str, data: bytes) -> None:
         known = self._repo.entry(self._tip, path)
@@ -113,7 +155,19 @@ class Planner:
             raise StaleMemory(f"{path} holds unresolved conflict markers", kept="The file stays as it is.", hint="Resolve them first.")
         self._unstaged(path, known)
         if known is None or known.blob != blob_id(data):
+            self._whole(path, data)
             plan.edits[path] = data
+
+    def _whole(self, path: str, data: bytes) -> None:
+        """A person's text that is a moment old may be half of what their editor is writing; replacing the file would lose the rest."""
+        stat = self._files.stat(path)
+        age = time.time() - stat.mtime_ns / 1e9 if isinstance(stat, Stat) else MOMENT
+        if 0 <= age < MOMENT:
+            time.sleep(MOMENT - age)
+        if self._files.content(path) != data:
+            raise StaleMemory(
+                f"{path} is being written", kept="The file on disk stays as it is.", hint="Read it again and repeat the change."
+            )
 
     def _check_new(self, path: str, data: bytes | None, known: Entry | None) -> None:
         if data is not None or known is not None:

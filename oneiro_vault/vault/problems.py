@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from oneiro_vault.errors import GitProblem, OneiroError
-from oneiro_vault.vault import commands, disk
+from oneiro_vault.vault import commands, disk, edits
 from oneiro_vault.vault.paths import is_note, twin_key
 
 if TYPE_CHECKING:
     from oneiro_vault.vault.vault import Vault
+
+
+RETURN: Final = "`git restore .` in the vault brings them back. If they are meant to be gone, commit that: `git add -A`, `git commit`."
+"""What to do when most of the notes vanished."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,10 @@ def _history(vault: Vault) -> Iterator[Problem]:
 
 def _files(vault: Vault) -> Iterator[Problem]:
     look = vault.look()
+    moved = set(look.moved.values())
+    gone = [path for path, data in look.ready.items() if data is None and path not in moved]
+    if len(gone) > edits.BRAKE_FROM and edits.too_many(gone, len(vault.listing())):
+        yield Problem("brake", f"{len(gone)} notes are gone from the disk, which is so many that their deletion is not committed", RETURN)
     for path in look.conflicted:
         yield Problem("conflict", f"{path} holds conflict markers: its last good version keeps serving", "Resolve it in any editor.", path)
     for path in look.staged:

@@ -5,17 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from oneiro_vault.core.change import Change, Remove, Write
-from oneiro_vault.errors import AmbiguousId, InvalidInput, NotFound, StaleMemory
+from oneiro_vault.errors import AmbiguousId, InvalidInput, NotFound, StaleMemory, shown
+from oneiro_vault.vault.attachments import sha256_of
 from oneiro_vault.vault.edits import identify
 from oneiro_vault.vault.files import digest
 from oneiro_vault.vault.git import Repo
-from oneiro_vault.vault.history import History, one_line, subject, trailers
+from oneiro_vault.vault.history import History, trailers, undoing
 from oneiro_vault.vault.ledger import FOLDER
 from oneiro_vault.vault.paths import is_note
 from oneiro_vault.vault.staging import Entry
 
 _KEPT = "Nothing was changed."
-SHORTEST = 4
+SHORTEST, LONGEST = 4, 12
+"""Characters of an id, whole or as a prefix."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,7 @@ class Lost:
 
 @dataclass(frozen=True)
 class Undo:
-    """Changes that take `commit` back, and the ledger events (kind, id, sha256) that go with them."""
+    """Changes that take `commit` back, what to call that, and the ledger events (kind, id, sha256) that go with them."""
 
     commit: str
     title: str
@@ -41,17 +43,19 @@ class Undo:
 
 def lost(repo: Repo, history: History, prefix: str) -> Lost:
     """The removed memory whose id starts with `prefix`. Raises NotFound or AmbiguousId."""
-    entries = history.names(prefix) if repo.tip() and len(prefix) >= SHORTEST and prefix.isalnum() else []
+    entries = history.names(prefix) if repo.tip() and SHORTEST <= len(prefix) <= LONGEST and prefix.isalnum() else []
     ids = sorted({memory for entry in entries for memory in entry.memories if memory.startswith(prefix)})
     if len(ids) > 1:
-        raise AmbiguousId(f"{len(ids)} memories start with {prefix!r}", kept=_KEPT, hint=f"One of: {', '.join(ids[:10])}")
+        raise AmbiguousId(f"{len(ids)} memories start with {shown(prefix)}", kept=_KEPT, hint=f"One of: {', '.join(ids[:10])}")
     for entry in entries:
         found = _removed(repo, entry.commit, ids[0])
         if isinstance(found, Lost):
             return found
         if found:
             return _followed(repo, history, entry.commit, ids[0], found)
-    raise NotFound(f"no forgotten memory has an id that starts with {prefix!r}", kept=_KEPT, hint="`oneiro log` shows what was forgotten.")
+    raise NotFound(
+        f"no forgotten memory has an id that starts with {shown(prefix)}", kept=_KEPT, hint="`oneiro log` shows what was forgotten."
+    )
 
 
 def _followed(repo: Repo, history: History, commit: str, memory: str, path: str) -> Lost:
@@ -100,6 +104,8 @@ def plan(repo: Repo, history: History, commit: str, tip: str) -> Undo:
     for path, (before, after) in _delta(repo, commit).items():
         if path.startswith(FOLDER + "/"):
             continue  # what happened has happened
+        if before is None and sha256_of(path):
+            continue  # other memories may show it by now; `doctor` names it when none does
         if repo.entry(tip, path) != after:
             raise _changed(history, commit, tip, path)
         changes.append(_back(repo, path, before, after))
@@ -110,7 +116,7 @@ def plan(repo: Repo, history: History, commit: str, tip: str) -> Undo:
     moved = {memory for kind, memory, _ in events if kind == "restore"}
     memories = tuple(trailers(text).get("Memory", [])) or tuple(dict.fromkeys(memory for _, memory, _ in events))
     kept = [event for event in events if event[0] == "restore" or event[1] not in moved]  # a moved note is not dead
-    return Undo(commit, one_line(": ".join(part for part in subject(text) if part), 120), memories, changes, kept)
+    return Undo(commit, undoing(commit, text), memories, changes, kept)
 
 
 def _back(repo: Repo, path: str, before: Entry | None, after: Entry | None) -> Change:

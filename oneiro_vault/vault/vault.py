@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from oneiro_vault.core.change import Change, Operation, Receipt, Remove, Write
 from oneiro_vault.core.listing import Refused
-from oneiro_vault.errors import Brake, DiskProblem, GitProblem, LockTimeout, NotFound
-from oneiro_vault.vault import adopting, disk, edits, history, ledger, undoing
+from oneiro_vault.errors import Brake, DiskProblem, GitProblem, LockTimeout, NotFound, OneiroError, shown
+from oneiro_vault.vault import adopting, disk, edits, history, ledger, moves, undoing
 from oneiro_vault.vault.files import Files, digest
 from oneiro_vault.vault.gate import Gate
 from oneiro_vault.vault.git import Repo
 from oneiro_vault.vault.journal import Journal, owed
+from oneiro_vault.vault.past import Past
 from oneiro_vault.vault.paths import is_note
-from oneiro_vault.vault.planning import Guard, Plan, Planner, validate
+from oneiro_vault.vault.planning import Guard, Plan, Planner, one_by_one, validate
 from oneiro_vault.vault.problems import Problem, find
 from oneiro_vault.vault.recovery import Recovery, mend_head
 from oneiro_vault.vault.staging import EXECUTABLE, FILE, Entry
@@ -38,6 +39,7 @@ class Vault:
         self.journal = Journal(self.folder)
         self.ledger = ledger.Ledger(self.folder, root)
         self.history = history.History(self.repo.commands)
+        self.past = Past(self.repo)
         self.recovery = Recovery(self.repo, self.files, self.journal, self.ledger)
         self.clock = clock
         self.guards = guards
@@ -101,11 +103,6 @@ class Vault:
         found = self.repo.listing(commit or self.repo.tip())
         return {path: entry.blob for path, entry in found.items() if is_note(path)}
 
-    def last_good(self, path: str) -> bytes | None:
-        """The committed bytes of a file that cannot be read as it is on disk; None when there are none."""
-        found = self.repo.entry(self.head(), path)
-        return self.repo.data(found.blob) if found else None
-
     def log(self, limit: int | None = None, *, memory: str = "", path: str = "") -> list[history.Entry]:
         """The log, newest first; of one memory (by id, path or both), under every name its file had."""
         if not self.head():
@@ -119,7 +116,7 @@ class Vault:
     def _commit(self, name: str) -> str:
         found = self.repo.resolve(name) if name and not name.startswith("-") else ""
         if not found or not self.repo.contains(found, self.head()):
-            raise NotFound(f"there is no commit {name!r} in this vault's history", hint="`oneiro log` lists them.")
+            raise NotFound(f"there is no commit {shown(name)} in this vault's history", hint="`oneiro log` lists them.")
         return found
 
     # -- writing ----------------------------------------------------------------------------------------------------------------------
@@ -141,10 +138,12 @@ class Vault:
         events: tuple[Mapping[str, Any], ...],
         progress: Progress | None,
         invented: bool = True,
+        brake: bool = True,
     ) -> Receipt:
         validate(changes, self.guards)
         with self.gate.writing():
-            self._brake(changes)
+            if brake:
+                self._brake(changes)
             return self.gate.retried(lambda ref, tip: self._attempt(ref, tip, changes, operation, events, progress, invented))
 
     def _attempt(
@@ -161,7 +160,7 @@ class Vault:
         with disk.guarded("Reading the notes"):
             plan = self._planner.plan(tip, changes, owed(self.journal.intents), invented=invented)
         if plan.edits:
-            self._commit_person(ref, tip, plan.edits)
+            self._commit_person(ref, tip, self._edits.complete(tip, plan.edits, owed(self.journal.intents)))
             return None
         order = self._order(ref, tip, plan, operation, events)
         if not order.changes and not (events or self.ledger.waiting()):
@@ -178,6 +177,17 @@ class Vault:
         text = history.message(operation, self.ledger.device)
         return Order(ref, tip, changes, text, machine(operation.actor), self.clock(), dict(plan.writes), events, tuple(plan.removes))
 
+    def objections(self, changes: Mapping[int, Write], placed: Collection[int]) -> dict[int, OneiroError]:
+        """Position -> why `apply` would refuse that new note, so that the others can be written without it.
+
+        That is: unsafe and repeated paths, what a guard says, and for positions in `placed` (their paths are not random) whether there is
+        something already. A repository that is busy altogether is not looked at.
+        """
+        found = one_by_one(changes, self.guards)
+        with self.gate.thread, disk.guarded("Looking at the notes"):
+            there = {position: changes[position] for position in placed if position in changes and position not in found}
+            return found | Planner(self.repo, self.files).objections(self.head(), there, owed(self.journal.peek()))
+
     def fold(self) -> Receipt:
         """Commit the pending ledger events, if there are any."""
         return self.apply((), Operation("ledger", "events of this device", actor="dream"))
@@ -185,7 +195,7 @@ class Vault:
     def _brake(self, changes: Sequence[Change]) -> None:
         """More than half of the notes taken out in one operation is never meant."""
         gone = {change.path for change in changes if isinstance(change, Remove)}
-        if len(gone) > edits.BRAKE_FROM and edits.too_many(gone, (), len(self.listing())):
+        if len(gone) > edits.BRAKE_FROM and edits.too_many(gone, len(self.listing())):
             raise Brake(
                 f"{len(gone)} notes would be removed at once, more than half of the vault",
                 kept="Nothing was removed.",
@@ -202,8 +212,13 @@ class Vault:
         """
         wanted = None if paths is None else list(paths)
         pause = self._quiet if quiet is None else quiet
-        if not self._looked(wanted, pause).ready:
+        first = self._looked(wanted, pause).ready
+        if not first:
             return []
+        if pause < edits.MOMENT:
+            pause = edits.MOMENT
+            if self._looked(wanted, pause).ready.keys() != first.keys():
+                time.sleep(edits.MOMENT)
         with self.gate.writing():
             found = self.gate.retried(lambda ref, tip: self._edited(ref, tip, wanted, pause, brake))
         receipts, held = found
@@ -226,13 +241,11 @@ class Vault:
                 return self._edits.look(self.head(), self.clock(), quiet, paths, waiting)
 
     def _edited(self, ref: str, tip: str, paths: list[str] | None, quiet: float, brake: bool) -> tuple[list[Receipt], list[str]] | None:
-        ready = self._looked(paths, quiet).ready
-        held: list[str] = []
-        gone = [path for path, data in ready.items() if data is None]
-        if brake and paths is None and len(gone) > edits.BRAKE_FROM:
-            before = self.repo.listing(tip)
-            if edits.too_many(gone, edits.moved(ready, before), sum(map(is_note, before))):
-                held, ready = gone, {path: data for path, data in ready.items() if data is not None}
+        look = self._looked(paths, quiet)
+        ready, held, moved = look.ready, [], set(look.moved.values())
+        gone = [path for path, data in ready.items() if data is None and path not in moved]
+        if brake and paths is None and len(gone) > edits.BRAKE_FROM and edits.too_many(gone, len(self.listing(tip))):
+            held, ready = gone, {path: data for path, data in ready.items() if path not in gone}
         if not ready:
             return [], held
         receipt = self._commit_person(ref, tip, ready)
@@ -240,10 +253,11 @@ class Vault:
 
     def _commit_person(self, ref: str, tip: str, ready: Mapping[str, bytes | None], operation: Operation | None = None) -> Receipt | None:
         """Commit bytes that are on disk already, as the person's own."""
-        named = [edits.identify(path, self._words(tip, path, data)) for path, data in ready.items() if is_note(path)]
-        title = named[0][1] if len(ready) == 1 and named else f"{len(ready)} files" if len(ready) > 1 else next(iter(ready))
+        named = {path: edits.identify(path, self._words(tip, path, data)) for path, data in ready.items() if is_note(path)}
+        one = next(iter(ready)) if len(ready) == 1 else self._moved(tip, ready)
+        title = f"{len(ready)} files" if not one else named[one][1] if one in named else one
         operation = operation or Operation("edit", title, "user")
-        operation = replace(operation, memories=tuple(memory for memory, _ in named if memory))
+        operation = replace(operation, memories=tuple(dict.fromkeys(memory for memory, _ in named.values() if memory)))
         changes = {path: None if data is None else Entry(self.repo.add(data), self._mode(tip, path)) for path, data in ready.items()}
         text = history.message(operation, self.ledger.device)
         commit = self._writer.commit(Order(ref, tip, changes, text, self.repo.person(), self.clock()), fold=False)
@@ -251,6 +265,12 @@ class Vault:
             return None
         written = {path: digest(data) for path, data in ready.items() if data is not None}
         return Receipt(commit, written, tuple(path for path, data in ready.items() if data is None))
+
+    def _moved(self, tip: str, ready: Mapping[str, bytes | None]) -> str:
+        """The new path when all that happened is that one note was moved, else ""."""
+        new = {path: data for path, data in ready.items() if data is not None}
+        gone = [path for path, data in ready.items() if data is None]
+        return next(iter(moves.pairs(self.repo, tip, new, gone)), "") if len(new) == len(gone) == 1 and len(ready) == 2 else ""
 
     def _words(self, tip: str, path: str, data: bytes | None) -> bytes:
         """The bytes that tell which memory it is: for a deletion, the last ones."""
@@ -298,9 +318,11 @@ class Vault:
     # -- taking back --------------------------------------------------------------------------------------------------------------------
 
     def forget(self, memory: str, path: str, base: str, actor: str = "user", reason: str = "") -> Receipt:
-        """Take a note out of the tree, with a tombstone (id and content hash, no content). Its bytes stay in history."""
-        title = edits.identify(path, self.read(path))[1]
-        tombstone = ledger.make("tombstone", memory, self.clock(), sha256=base, actor=actor)
+        """Take a note out of the tree, with a tombstone (id and hashes, no content). Its bytes stay in history."""
+        data = self.read(path)
+        title = edits.identify(path, data)[1]
+        words = edits.words_of(path, data)  # so that reading the same file of memories again does not bring it back
+        tombstone = ledger.make("tombstone", memory, self.clock(), sha256=base, actor=actor, **({"words": words} if words else {}))
         operation = Operation("forget", title, actor, (memory,) if memory else (), reason)
         return self.apply([Remove(path, base)], operation, events=[tombstone])
 
@@ -315,12 +337,13 @@ class Vault:
     def undo(self, commit: str, actor: str = "user") -> Receipt:
         """A new commit (op `restore`) that gives every note of `commit` the bytes it had before.
 
-        Raises StaleMemory naming the later commit when one of them changed since, InvalidInput for merges and the first commit.
+        Raises StaleMemory naming the later commit when one of them changed since, InvalidInput for merges and the first commit. A person
+        who names a commit may take out what it brought, however much that is; for anybody else it may be a Brake.
         """
         plan = undoing.plan(self.repo, self.history, self._commit(commit), self.head())
         events = [ledger.make(kind, memory, self.clock(), sha256=sha, actor=actor) for kind, memory, sha in plan.events]
-        operation = Operation("restore", f"undo {plan.commit[:10]} {plan.title}", actor, plan.memories, f"undo of {plan.commit}")
-        return self._apply(plan.changes, operation, tuple(events), None, invented=False)
+        operation = Operation("restore", plan.title, actor, plan.memories, f"undo of {plan.commit}")
+        return self._apply(plan.changes, operation, tuple(events), None, invented=False, brake=actor != "user")
 
     # -- what is wrong ------------------------------------------------------------------------------------------------------------------
 

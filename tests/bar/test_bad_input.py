@@ -58,7 +58,7 @@ def refused(box: Box, args: list[str], code: int, says: str, stdin: bytes = b"",
     if args[0] not in IDS[1:]:  # one of the four that answer alike is enough
         as_json = box("--json", *args, stdin=stdin, **more)
         assert as_json.returncode == code
-        assert json.loads(as_json.stdout)
+        assert json.loads(as_json.stdout.splitlines()[-1])
         assert b"Traceback" not in as_json.stderr
     assert state(box) == before
 
@@ -169,14 +169,28 @@ def test_settings(ready: Box, where: str, text: str, says: str) -> None:
     file.write_text(text)
     try:
         refused(ready, ["remember", "x"], 2, says)
-        assert ready("status").returncode == 2
+        for options in ([], ["--no-daemon"]):
+            read(ready, says, *options)
+            ready.ok("stop")
     finally:
         file.write_bytes(before) if before is not None else file.unlink()
 
 
+def read(box: Box, says: str, *options: str) -> None:
+    """What only reads goes on and says it; what looks for faults finds it."""
+    for command in (["recall", "kettle"], ["list"], ["status"], ["stats"]):
+        done = box(*options, *command)
+        assert (done.returncode, says in done.stderr.decode()) == (0, True), done
+    for looking in ("doctor", "check"):
+        done = box(*options, looking)
+        assert (done.returncode, says in done.stdout.decode()) == (1, True), done
+
+
 def test_a_variable_of_the_wrong_type(ready: Box) -> None:
     ready.ok("stop")
-    refused(ready, ["recall", "x"], 2, "ONEIRO_RECALL_K", env={"ONEIRO_RECALL_K": "many"})
+    for _ in range(2):  # without an owner, and with one that was started with better ones
+        refused(ready, ["recall", "x"], 2, "ONEIRO_RECALL_K", env={"ONEIRO_RECALL_K": "many"})
+        ready.ok("list")
 
 
 def test_a_vault_that_is_no_repository(box: Box) -> None:

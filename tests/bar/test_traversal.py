@@ -40,6 +40,8 @@ with App.open(root, Settings({"embed.model": "hash", "disk.reserve": 0, "edits.c
             "show": {"id": name}, "why": {"id": name}, "log": {"id": name}, "forget": {"id": name}, "restore": {"id": name}, "undo": {"commit": name},
             "reframe": {"id": name, "text": "hacked"}, "adopt": {"paths": [name]}, "recall": {"query": "canary", "entity": name, "project": name},
             "remember": {"items": [{"text": "hostile", "path": name}]}, "list": {"session": name, "entity": name},
+            "stamps": {"ids": [name], "dates": [name]}, "reports": {"date": name}, "get": {"ids": [name]}, "image": {"id": name}, "orient": {"context": name, "project": name},
+            "reflect": {"highlights": "hostile", "session": name, "updates": [{"id": name, "text": "hacked"}]},
         }.items():
             try:
                 found = app.call(op, params)
@@ -58,7 +60,7 @@ WRITES = re.compile(
 
 def test_names_of_every_kind_are_tried() -> None:
     assert len(set(NAMES)) >= 55
-    takes = {name for name, op in OPS.items() if op.parameters.keys() & {"id", "commit", "paths", "items"}}
+    takes = {name for name, op in OPS.items() if op.parameters.keys() & {"id", "ids", "commit", "paths", "items"}}
     assert all(f'"{name}"' in TRY for name in takes)
 
 

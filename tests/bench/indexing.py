@@ -62,7 +62,7 @@ def vectors(count: int) -> Iterator[Row]:
     """Vectors per second through the whole path, as a share of bare `SentenceTransformer.encode` of the same chunks."""
     from sentence_transformers import SentenceTransformer
 
-    from oneiro_vault.index.embed import model_folder
+    from oneiro_vault.index.models import model_folder
 
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "vault"

@@ -132,7 +132,22 @@ def test_adopt_takes_paths_from_where_one_stands(box: Box) -> None:
     found = json.loads(done.stdout)
     assert [entry["path"] for entry in found["adopted"]] == ["loose/Tea notes.md"]
     assert found["adopted"][0]["id"] in note.read_text()
-    assert "Skipped nowhere.md" in box.ok("adopt", "nowhere.md")
+    nowhere = box("adopt", "nowhere.md")
+    assert (nowhere.returncode, nowhere.stdout) == (3, b"")
+    assert b"there is no note at 'nowhere.md'" in nowhere.stderr
+    (box.vault / "loose/deep").mkdir()
+    for name in ("one", "deep/two"):
+        (box.vault / f"loose/{name}.md").write_text(f"Words of {name}.\n")
+    (box.vault / "loose/broken.md").write_bytes(b"---\ntitle: [\n---\nx\n")
+    mixed = box("--json", "adopt", "loose/", "nowhere.md")
+    answer = json.loads(mixed.stdout)
+    assert mixed.returncode == 3
+    assert [entry["path"] for entry in answer["adopted"]] == ["loose/deep/two.md", "loose/one.md"]
+    assert {entry["path"]: entry["code"] for entry in answer["skipped"]} == {"nowhere.md": "missing", "loose/broken.md": "unreadable"}
+    assert b"Skipped loose/broken.md: it cannot be read" in mixed.stderr
+    assert box("adopt", "loose").returncode == 2
+    (box.vault / "loose/broken.md").unlink()
+    assert "No note got an id" in box.ok("adopt", "loose")
 
 
 def test_check_finds_errors_and_says_so_with_its_code(box: Box) -> None:

@@ -6,11 +6,13 @@ import os
 import pty
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import pytest
 
 from oneiro_vault.cli.progress import Bar
+from oneiro_vault.cli.terminal import Waiting
 from tests.box import Box
 
 
@@ -61,6 +63,68 @@ def test_a_sign_after_a_second_that_goes_away_again(make: str, sealed_env: dict[
     seen = on_a_terminal(script(text), sealed_env)
     assert seen.count("\r⠋") + seen.count("\r⠙") + seen.count("\r⠹") == 2
     assert seen.endswith("\r\x1b[K")
+
+
+def test_one_line_elsewhere_for_a_long_wait_and_only_if_asked(capfd: pytest.CaptureFixture[str]) -> None:
+    loud, quiet = Waiting("loading the model", aloud=True), Waiting("loading the model")
+    for _ in range(20):
+        loud()
+        quiet()
+    assert capfd.readouterr() == ("", "")
+    for _ in range(20):
+        loud()
+        quiet()
+    loud.close()
+    assert capfd.readouterr() == ("", "oneiro: loading the model …\n")
+
+
+def test_what_is_waited_for_may_change(capfd: pytest.CaptureFixture[str]) -> None:
+    with Bar(True, aloud=True) as bar:
+        bar.says("starting the owner")
+        assert bar.waiting is not None
+        for _ in range(21):
+            bar.waiting()
+    assert capfd.readouterr().err == "oneiro: starting the owner …\n"
+    with Bar(False, aloud=True) as bar:
+        bar.says("nothing")
+        assert bar.waiting is None
+
+
+BUSY = """
+import sys, time
+from filelock import FileLock
+with FileLock(sys.argv[1]):
+    print("held", flush=True)
+    time.sleep(3)
+"""
+
+
+@contextmanager
+def somebody_starting(box: Box) -> Iterator[None]:
+    """Another command is starting the owner, and takes three seconds for it."""
+    state = box.vault / ".git" / "oneiro"
+    holder = subprocess.Popen([sys.executable, "-c", BUSY, str(state / "start.lock")], stdout=subprocess.PIPE)
+    with holder:
+        assert holder.stdout is not None
+        holder.stdout.readline()
+        yield
+
+
+def test_a_slow_start_is_told_of(fresh: Box) -> None:
+    """A line on a terminal, one line elsewhere, nothing for programs."""
+    fresh.init("--no-daemon")
+    with somebody_starting(fresh):
+        done = fresh("recall", "x")
+    assert (done.returncode, done.stdout) == (0, b"no relevant memory\n")
+    assert done.stderr.decode().splitlines()[0] == "oneiro: starting the owner, loading the model …"
+    fresh.ok("stop")
+    with somebody_starting(fresh):
+        assert fresh("--json", "recall", "x").stderr == b""
+    fresh.ok("stop")
+    with somebody_starting(fresh):
+        seen = on_a_terminal(fresh.argv("recall", "x"), fresh.env)
+    assert " starting the owner, loading the model\x1b[K" in seen
+    assert seen.replace("\r\n", "\n").endswith("no relevant memory\n")
 
 
 @pytest.fixture

@@ -8,13 +8,10 @@ import os
 import select
 import subprocess
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from oneiro_vault.cli.remember import batches
 from tests.box import Box
 
 
@@ -135,36 +132,19 @@ def test_an_acknowledgement_comes_before_the_next_line(box: Box) -> None:
     assert process.wait(20) == 0
 
 
+def test_for_programs_every_line_is_json_and_the_last_is_the_whole(box: Box) -> None:
+    items = [{"text": f"Lines for programs, number {n} of many."} for n in range(70)]
+    done = box("--json", "remember", "--from-jsonl", "-", "--ack", stdin=lines(*items, b"{broken"))
+    assert done.returncode == 2
+    *said, whole = map(json.loads, done.stdout.decode().splitlines())
+    acks = [line["ack"] for line in said if "ack" in line]
+    assert acks == [{name: row[name] for name in ("id", "path", "sha256")} for row in whole["results"]]
+    assert (len(acks), [line["refused"]["line"] for line in said if "refused" in line]) == (70, [71])
+
+
 def test_one_text_with_ack(box: Box) -> None:
     assert box.ok("remember", "A single acknowledged thing.", "--ack").startswith("ACK ")
-
-
-@contextmanager
-def pipe() -> Iterator[tuple[int, int]]:
-    reader, writer = os.pipe()
-    try:
-        yield reader, writer
-    finally:
-        os.close(reader)
-
-
-def test_waiting_lines_come_together_and_no_line_waits() -> None:
-    with pipe() as (reader, writer):
-        os.write(writer, b"a\nb\nc\nhalf")
-        found = batches(reader, most=2)
-        assert next(found) == [(1, b"a"), (2, b"b")]
-        assert next(found) == [(3, b"c")]
-        os.write(writer, b" line\nlast")
-        assert next(found) == [(4, b"half line")]
-        os.close(writer)
-        assert list(found) == [[(5, b"last")]]
-
-
-def test_a_patient_reader_takes_everything_at_once() -> None:
-    with pipe() as (reader, writer):
-        os.write(writer, b"a\n\nb\n")
-        os.close(writer)
-        assert list(batches(reader, most=100, patient=True)) == [[(1, b"a"), (2, b""), (3, b"b")]]
+    assert box.json("remember", "Another acknowledged thing.", "--ack")["results"][0]["sha256"]
 
 
 def test_an_editor(box: Box, tmp_path: Path) -> None:

@@ -22,10 +22,10 @@ from oneiro_vault.config import load
 from oneiro_vault.daemon.owner import Owner
 from tests.daemon.fakes import SmallApp
 class App(SmallApp):
-    def call(self, op, params, progress=None):
+    def call(self, op, params, progress=None, env=None):
         if op == "recall":
             self.gate.wait(10)
-        return super().call(op, params, progress)
+        return super().call(op, params, progress, env)
 root = Path(sys.argv[2])
 Owner(root, root / ".oneiro", load(root), App, lambda app, record: inside(root, app.call, record)).serve()
 """

@@ -113,3 +113,14 @@ def test_context_is_the_episode_between_its_neighbours() -> None:
     assert context_text(["a"], "b", ["c", "d"], title="T", when="") == "T\na\nb\nc\nd"
     assert context_text([], "b", [], title="T", when="") == ""
     assert (CONTEXT_VECTOR_SPAN, CONTEXT_TEXT_SPAN) == (1, 2)
+
+
+def test_the_hash_of_a_picture_is_not_what_a_note_says() -> None:
+    link = f"![The boat](../../../attachments/ab/{'ab' * 32}.jpg)"
+    body = f"Petrel lies in the harbour.\n\n{link}\n"
+    [whole] = cut(body, [])
+    assert "The boat" in whole.text
+    assert "abab" not in whole.text
+    assert (whole.start, whole.end) == (0, len(body))
+    assert context_text([link], "b", [], title="T", when="") == "T\nThe boat\nb"
+    assert cut("![x](https://example.org/a.png)", [])[0].text.endswith("![x](https://example.org/a.png)")

@@ -18,6 +18,7 @@ from oneiro_vault.core.query import (
     name_shares,
     segment,
     speaker_of,
+    spellings,
 )
 
 
@@ -93,6 +94,10 @@ def test_no_text_breaks_the_expression() -> None:
         ("ฉันชอบกาแฟ", "กาแฟ"),
         ("Ελλάδα το καλοκαίρι", "ΕΛΛΆΔΑ"),
         ("Grüße aus Münster", "munster"),
+        ("Frau Groß wohnt hier", "Gross"),
+        ("Herr Gross wohnt hier", "Groß"),
+        ("DIE GROẞE STRAẞE", "große straße"),
+        ("Bjørn og Łukasz", "bjorn lukasz"),
         ("Tiếng Việt", "tieng viet"),
         ("переезд в Москву", "Москву"),
         ("she runs daily", "running"),
@@ -117,6 +122,24 @@ def test_every_latin_letter_is_folded_like_fts5() -> None:
 
 def test_fold_forgets_case_accents_and_spaces() -> None:
     assert fold("  José   GRÜẞE ") == "jose grusse"
+    assert fold("Bjørn Æsop") == "bjorn aesop"
+
+
+def test_a_name_with_an_umlaut_is_also_written_without() -> None:
+    assert spellings("Jürgen Groß") == ("jurgen gross", "juergen gross")
+    assert spellings("Mu\u0308ller") == ("muller", "mueller")
+    assert spellings("Michael") == ("michael",)
+
+
+@pytest.mark.parametrize("asked", ["Was mag Jürgen?", "Was mag Juergen?"])
+def test_both_spellings_of_a_name_fit_both(asked: str) -> None:
+    about = [spellings("Jürgen"), spellings("Juergen"), spellings("Michael")]
+    assert name_shares(analyse(asked), about) == [1.0, 1.0, 0.0]
+
+
+def test_text_that_needs_no_spelling_out_is_not_copied() -> None:
+    text = "schöne Grüsse"
+    assert segment(text) is text
 
 
 def test_a_question_mark_asks() -> None:

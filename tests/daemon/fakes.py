@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from oneiro_vault.errors import NotFound
+from oneiro_vault.errors import NotFound, SettingsError
 
 
 class SmallApp:
@@ -17,8 +17,16 @@ class SmallApp:
         self.gate = threading.Event()
         self.watchers = 0
         self.written: list[Any] = []
+        self.env: Mapping[str, str] | None = None
 
-    def call(self, op: str, params: dict[str, Any], progress: Callable[[str, int, int], None] | None = None) -> dict[str, Any]:
+    def call(
+        self,
+        op: str,
+        params: dict[str, Any],
+        progress: Callable[[str, int, int], None] | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> dict[str, Any]:
+        self.env = env
         if op == "recall":
             return {"schema": 1, "results": [params["query"]]}
         if op == "remember":
@@ -45,6 +53,12 @@ class SmallApp:
         finally:
             self.watchers -= 1
         return {}
+
+    def misset(self, wrong: Sequence[SettingsError]) -> None:
+        pass
+
+    def listen(self, heard: Callable[[], None]) -> Callable[[], None]:
+        return lambda: None
 
     def start(self) -> None:
         pass

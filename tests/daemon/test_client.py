@@ -163,9 +163,12 @@ def test_a_slow_owner_is_waited_for(peer: Peer) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ('{"pid": 12, "version": "1", "socket": "/a b", "log": "l"}', {"pid": "12", "version": "1", "socket": "/a b", "log": "l"}),
+        (
+            '{"pid": 12, "version": "1", "socket": "/a b", "log": "l"}',
+            {"pid": "12", "version": "1", "socket": "/a b", "log": "l", "token": "", "http": ""},
+        ),
         ('{"pid": 12, "socket": "/\\"q\\""}', {"pid": "12", "socket": '/"q"'}),
-        ("{}", {"pid": "", "version": "", "socket": "", "log": ""}),
+        ("{}", {"pid": "", "version": "", "socket": "", "log": "", "token": "", "http": ""}),
         ("not json \\", {}),
         ("[1, \\", {}),
     ],

@@ -94,7 +94,19 @@ def test_settings_that_change_on_disk(tmp_path: Path) -> None:
     assert watch.changed()
 
 
-def test_settings_that_break_count_as_changed(tmp_path: Path) -> None:
-    watch = SettingsWatch(tmp_path, load(tmp_path))
-    (tmp_path / "oneiro.toml").write_text("k = = 5")
+def test_settings_that_break_are_told_and_what_is_in_force_stays(tmp_path: Path) -> None:
+    file = tmp_path / "oneiro.toml"
+    file.write_text("[recall]\nk = 5\n")
+    told: list[list[str]] = []
+    watch = SettingsWatch(tmp_path, load(tmp_path), lambda wrong: told.append([str(error) for error in wrong]))
+    file.write_text("k = = 5")
+    assert not watch.changed()
+    assert "not valid TOML" in told[-1][0]
+    file.write_text("[recall]\nk = 7\nkk = 5\n")
+    assert not watch.changed()
+    assert "line 3" in told[-1][0]
+    file.write_text("[recall]\nk = 5\n")
+    assert not watch.changed()
+    assert told[-1] == []
+    file.write_text("[recall]\nk = 7\n\n")
     assert watch.changed()

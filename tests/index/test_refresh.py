@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
-from oneiro_vault.core.listing import Refused, Stat
+from oneiro_vault.core.listing import Refused, Stat, blob_id
 from oneiro_vault.index.store import Index
 from tests.index.conftest import FolderSource, Notes
 
@@ -131,12 +132,75 @@ def test_an_unreadable_note_keeps_its_last_good_version(vault: Notes, open_index
     assert [path for path, _ in index.unreadable()] == ["bad.md"]
 
 
-def test_an_older_version_may_come_from_outside(vault: Notes, open_index: Open) -> None:
-    (vault.root / "a.md").write_text("---\ntitle: [\n---\nbroken")
-    index = open_index(last_good=lambda path: b"committed words" if path == "a.md" else None)
+class Commits:
+    """A history: every version of each path, newest first."""
+
+    def __init__(self, **versions: list[str]) -> None:
+        self.all = {f"{name}.md": [data.encode() for data in datas] for name, datas in versions.items()}
+        self.asked: list[str] = []
+
+    def heads(self, paths: Iterable[str]) -> dict[str, str]:
+        return {path: blob_id(self.all[path][0]) for path in paths if path in self.all}
+
+    def versions(self, paths: Iterable[str]) -> dict[str, list[str]]:
+        self.asked += paths
+        return {path: [blob_id(data) for data in self.all[path]] for path in paths if path in self.all}
+
+    def data(self, blob: str) -> bytes:
+        return next(data for datas in self.all.values() for data in datas if blob_id(data) == blob)
+
+
+BROKEN = "---\ntitle: [\n---\nbroken"
+
+
+def test_what_was_committed_speaks_for_a_note_that_cannot_be_read(vault: Notes, open_index: Open) -> None:
+    vault.put("a.md", BROKEN)
+    vault.put("b.md", BROKEN)
+    index = open_index(past=Commits(a=["committed words"]))
     done = index.refresh()
-    assert (done.added, done.unreadable) == (("a.md",), ("a.md",))
+    assert (done.added, done.unreadable) == (("a.md",), ("a.md", "b.md"))
     assert found(index, "committed") == ["a.md"]
+
+
+def test_it_is_never_older_than_what_head_says(vault: Notes, open_index: Open) -> None:
+    past = Commits(a=["first words"])
+    index = open_index(past=past)
+    vault.put("a.md", "first words")
+    index.refresh()
+    past.all["a.md"].insert(0, b"second words")  # somebody commits, nobody indexes, and the file breaks
+    vault.put("a.md", BROKEN)
+    index.refresh()
+    assert (found(index, "first"), found(index, "second")) == ([], ["a.md"])
+    past.all["a.md"].insert(0, b"third words")  # HEAD moves on under the broken file
+    assert index.refresh(["a.md"]).modified == ("a.md",)
+    assert (found(index, "second"), found(index, "third")) == ([], ["a.md"])
+    past.all["a.md"].insert(0, b"fourth words")
+    assert index.refresh().modified == ("a.md",)
+    assert found(index, "fourth") == ["a.md"]
+    vault.put("a.md", "fifth words")
+    index.refresh()
+    assert (found(index, "fourth"), found(index, "fifth"), index.unreadable()) == ([], ["a.md"], [])
+
+
+def test_a_broken_head_lets_the_version_before_it_speak(vault: Notes, open_index: Open) -> None:
+    past = Commits(a=[BROKEN, BROKEN + ".", "good words", "older words"])
+    vault.put("a.md", BROKEN)
+    index = open_index(past=past)
+    index.refresh()
+    assert found(index, "good") == ["a.md"]
+    index.refresh()
+    assert past.asked == ["a.md"], "the history is asked once for each HEAD"
+    index.rebuild()
+    assert found(index, "good") == ["a.md"]
+
+
+def test_words_that_were_never_committed_keep_serving(vault: Notes, open_index: Open) -> None:
+    index = open_index(past=Commits())
+    vault.put("a.md", "apples")
+    index.refresh()
+    vault.put("a.md", BROKEN)
+    index.refresh()
+    assert found(index, "apples") == ["a.md"]
 
 
 def test_a_file_without_permission_is_listed_and_kept(vault: Notes, open_index: Open) -> None:
@@ -179,6 +243,31 @@ def test_half_the_notes_vanishing_is_not_believed_at_once(vault: Notes, open_ind
     now[0] += 2
     second = index.refresh()
     assert (second.braked, len(second.removed), second.complete) == (None, 20, True)
+
+
+@pytest.mark.parametrize("text", ["---\nid: 7k2m9x4q8w3n\n---\nturnips", "turnips without an id"])
+def test_a_moved_note_is_never_served_twice(vault: Notes, open_index: Open, text: str) -> None:
+    """The two events of a move may come one by one, from the watches of two folders."""
+    index = open_index()
+    vault.put("a.md", text)
+    vault.put("copied.md", "---\nid: 0k2m9x4q8w3n\n---\nturnips and a copy")
+    index.refresh()
+    (vault.root / "copy.md").write_bytes((vault.root / "copied.md").read_bytes())
+    (vault.root / "a.md").rename(vault.root / "b.md")
+    done = index.refresh(["b.md", "copy.md"])
+    assert (done.added, done.removed) == (("b.md", "copy.md"), ("a.md",))
+    assert sorted(found(index, "turnips")) == ["b.md", "copied.md", "copy.md"]
+    assert index.refresh(["a.md"]).removed == ()
+
+
+def test_moving_everything_is_no_reason_to_brake(vault: Notes, open_index: Open) -> None:
+    index = open_index()
+    for number in range(30):
+        vault.put(f"old/{number}.md", f"---\nid: {number:012d}\n---\nnote {number}")
+    index.refresh()
+    (vault.root / "old").rename(vault.root / "new")
+    done = index.refresh()
+    assert (len(done.removed), done.braked) == (30, None)
 
 
 def test_the_brake_lets_other_changes_through_and_can_be_forced(vault: Notes, open_index: Open) -> None:
@@ -302,3 +391,59 @@ def test_the_source_protocol_is_all_that_is_needed(vault: Notes, open_index: Ope
     assert isinstance(vault.source.stat("a.md"), Stat)
     assert isinstance(vault.source.stat("."), Refused)
     assert open_index().refresh().added == ("a.md",)
+
+
+def test_a_rebuild_beside_changes_loses_none_of_them(vault: Notes, open_index: Open, tmp_path: Path) -> None:
+    """While the new file is built the old one answers and takes in what changes; afterwards the new one knows it too."""
+
+    class Slow(FolderSource):
+        begun, go_on, held = threading.Event(), threading.Event(), False
+
+        def scan(self) -> Iterator[Stat | Refused]:
+            seen = list(super().scan())
+            if self.held:
+                self.held = False
+                self.begun.set()
+                assert self.go_on.wait(30)
+            yield from seen
+
+    vault.source = source = Slow(vault.root)
+    index = open_index()
+    vault.put("a.md", "apples")
+    vault.put("b.md", "bananas")
+    index.refresh()
+    source.held = True
+    rebuilding = threading.Thread(target=index.rebuild)
+    rebuilding.start()
+    try:
+        assert source.begun.wait(30)
+        vault.put("c.md", "cherries")
+        vault.put("a.md", "apricots")
+        vault.drop("b.md")
+        done = index.refresh(["a.md", "b.md", "c.md"])
+        assert (done.added, done.modified, done.removed) == (("c.md",), ("a.md",), ("b.md",))
+        assert (found(index, "cherries"), found(index, "bananas")) == (["c.md"], [])
+    finally:
+        source.go_on.set()
+        rebuilding.join(30)
+    assert (found(index, "cherries"), found(index, "apricots"), found(index, "apples"), found(index, "bananas")) == (
+        ["c.md"], ["a.md"], [], [],
+    )  # fmt: skip
+    assert [path.name for path in (tmp_path / "index").glob("*.new*")] == []
+
+
+def test_what_a_rebuild_that_was_killed_left_is_cleared_away(vault: Notes, open_index: Open, tmp_path: Path) -> None:
+    (tmp_path / "index").mkdir()
+    for name in ("index.db.new", "index.db.0badcafe.new", "index.db.0badcafe.new-wal"):
+        (tmp_path / "index" / name).write_bytes(b"half")
+    open_index().refresh()
+    assert [path.name for path in (tmp_path / "index").glob("*.new*")] == []
+
+
+def test_the_types_in_use(vault: Notes, open_index: Open) -> None:
+    index = open_index()
+    vault.put("a.md", "x", type="recipe")
+    vault.put("b.md", "y", type="semantic")
+    vault.put("c.md", "z")
+    index.refresh()
+    assert list(index.types()) == ["note", "recipe", "semantic"]

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from oneiro_vault.core.query import analyse, fts_expression
+from oneiro_vault.core.twins import fingerprint
 from oneiro_vault.errors import IndexProblem
 from oneiro_vault.index import schema
 from oneiro_vault.index.base import Filters
@@ -160,6 +161,28 @@ def test_names_and_links(index: Index) -> None:
     assert [link["relation"] for link in index.links_to(ben)] == ["knows"]
     assert [row["path"] for row in index.lineage_of(ann)] == ["old.md"]
     assert index.lineage([ann])[ann] == {ann, key(index, "old.md")}
+
+
+@pytest.mark.parametrize(("written", "asked"), [("Jürgen Groß", "Juergen Gross"), ("Juergen Gross", "Jürgen Groß"), ("Groß", "GROSS")])
+def test_a_name_is_found_however_it_is_spelled(index: Index, vault: Notes, written: str, asked: str) -> None:
+    vault.put("who.md", f"---\nid: 0000000000zz\ntype: entity\ntitle: {written}\n---\nHerr {written} zieht in die Hauptstraße.\n")
+    vault.put("talk.md", f"---\nabout: ['{written}']\n---\nEin Gespräch.\n")
+    index.refresh()
+    assert {row.path for row in index.list(entity=asked)} == {"who.md", "talk.md"}
+    found = index.search_text(fts_expression(analyse("hauptstrasse")), 5)
+    assert index.rows([found[0][0]])[found[0][0]].path == "who.md"
+
+
+def test_the_very_same_words_are_found_by_their_fingerprint(index: Index, vault: Notes) -> None:
+    mark = fingerprint("semantic", "Tea", "Tea is at four.")
+    assert index.same([mark, "0" * 32]) == {}
+    for name, status in (("b", "active"), ("a", "superseded"), ("c", "pending")):
+        vault.put(f"{name}.md", f"---\ntype: semantic\ntitle: Tea\nstatus: {status}\n---\n\nTea is at four.\n")
+    index.refresh()
+    assert [row.path for row in index.same([mark, "0" * 32])[mark]] == ["a.md", "b.md"]
+    vault.put("a.md", "---\ntype: semantic\ntitle: Tea\n---\nTea is at five.\n")
+    index.refresh()
+    assert [row.path for row in index.same([mark])[mark]] == ["b.md"]
 
 
 def test_what_the_vault_knows(index: Index) -> None:

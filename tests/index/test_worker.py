@@ -83,7 +83,7 @@ def test_noise_is_not_a_frame() -> None:
 
 
 def test_prints_of_libraries_do_not_reach_the_wire() -> None:
-    code = "import sys, oneiro_vault.index.worker as w; w.load = lambda s: (print('noise'), (lambda t, k: None, 3))[1]; w.main()"
+    code = "import sys, oneiro_vault.index.worker as w; w.load = lambda *_: (print('noise'), (lambda t, k: None, 3))[1]; w.main()"
     child = subprocess.Popen(
         [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=wire.environment()
     )

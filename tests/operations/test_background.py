@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -40,6 +41,29 @@ def test_an_edit_is_indexed_and_then_committed_as_the_persons(root: Path, owner:
     note.unlink()
     until(lambda: owner.house.index.by_path("garden.md") is None)
     until(lambda: git(root, "ls-files", "garden.md") == "")
+
+
+def test_a_note_that_is_moved_is_one_edit_and_never_served_twice(root: Path, owner: App) -> None:
+    """From the root, which has a watch of its own, into a folder, which has another; the file keeps its old time."""
+    ident = owner.call("remember", {"items": [{"text": "The heron stands in the reeds.", "path": "heron.md"}]})["results"][0]["id"]
+    os.utime(root / "heron.md", (1e9, 1e9))
+    (root / "birds").mkdir()
+    until(lambda: not owner.busy())
+    before = int(git(root, "rev-list", "--count", "HEAD"))
+    (root / "heron.md").rename(root / "birds/grey heron.md")
+    served: set[int] = set()
+
+    def moved() -> bool:
+        rows = owner.house.index.get(ident)
+        served.add(len(rows))
+        return [row.path for row in rows] == ["birds/grey heron.md"] and git(root, "status", "--porcelain") == ""
+
+    until(moved)
+    assert served <= {0, 1}
+    assert int(git(root, "rev-list", "--count", "HEAD")) == before + 1
+    shown = git(root, "show", "--no-renames", "--name-status", "--format=%an: %s")
+    assert shown.split("\n")[0] == "Pat Person: edit: The heron stands in the reeds."
+    assert sorted(shown.split("\n")[2:-1]) == ["A\tbirds/grey heron.md", "D\theron.md"]
 
 
 def test_a_missed_event_is_made_good_by_the_comparison(root: Path, owner: App) -> None:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from oneiro_vault.app import App, open_vault
 from oneiro_vault.errors import InvalidInput
+from oneiro_vault.index.base import LOADING
+from oneiro_vault.index.embed import HashEmbedder
 from tests.operations.conftest import QUICK, Call, hits, stored
 from tests.operations.test_writing import git
 
@@ -85,11 +90,26 @@ def test_superseded_and_pending_do_not_answer_unless_asked_for(call: Call) -> No
 
 
 def test_faded_memories_leave_passive_recall_only(call: Call) -> None:
-    ident = stored(call, "The lighthouse lamp was replaced.", type="episodic", created="2020-01-01")
+    ident = stored(call, "The lighthouse lamp was replaced.", type="episodic", created="2020-01-01", timestamp="2020-01-01")
     assert hits(call, "lighthouse lamp") == [ident]
     assert hits(call, "lighthouse lamp", passive=True) == []
     call("show", id=ident)
     assert hits(call, "lighthouse lamp", passive=True) == [ident]
+
+
+def test_what_happened_long_ago_and_was_learned_today_is_not_faded(root: Path, call: Call) -> None:
+    ident = stored(call, "The lighthouse lamp was replaced.", type="episodic", created="2020-01-01")
+    assert hits(call, "lighthouse lamp", passive=True) == [ident]
+    assert call("show", id=ident)["strength"] > 0.99
+    assert call("show", id=ident)["meta"]["created"].startswith("2020-01-01")
+    assert call("list", since="2020", until="2020")["results"][0]["id"] == ident
+    daily = root / "journal/2019-06-01.md"
+    daily.parent.mkdir()
+    daily.write_text("Sailed to the island with the old lamp.\n")
+    adopted = call("adopt", paths=["journal"])["adopted"][0]["id"]
+    assert call("show", id=adopted)["strength"] > 0.99
+    today = stored(call, "The harbour office opens at nine.")
+    assert "timestamp" not in call("show", id=today)["meta"]
 
 
 def test_recall_leaves_no_trace_and_show_counts_once_a_day(root: Path, call: Call, ids: list[str]) -> None:
@@ -173,3 +193,34 @@ def test_python_api(root: Path) -> None:
     with open_vault(root, embed_model="hash", disk_reserve=0) as vault:
         vault.call("remember", {"items": [{"text": "The boat is called Petrel."}]})
         assert vault.call("recall", {"query": "name of the boat"})["results"]
+
+
+def test_a_question_without_a_date_option_never_reaches_for_dateparser(root: Path) -> None:
+    code = (
+        "import sys; from oneiro_vault import open_vault\n"
+        f"with open_vault({str(root)!r}, embed_model='hash', disk_reserve=0) as vault:\n"
+        "    vault.call('recall', {'query': 'what did we say about the bees in March, the week before last?'})\n"
+        "sys.exit('dateparser' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], timeout=60, check=False).returncode == 0
+
+
+class Fetching(HashEmbedder):
+    """Its model has to be downloaded first."""
+
+    def load(self, waiting: Callable[[str], None]) -> None:
+        waiting(LOADING)
+        waiting("downloading the embedding model some/model")
+
+
+def test_an_owner_answers_while_a_model_is_downloaded_and_a_lone_command_waits_for_it(app: App, ids: list[str]) -> None:
+    app.house.embedder = Fetching()
+    seen: list[str] = []
+    alone = app.call("recall", {"query": "honey in autumn"}, lambda stage, *_: seen.append(stage))
+    assert seen[:2] == [LOADING, "downloading the embedding model some/model"]
+    assert alone["degraded"] is None
+    app.house.owner = True
+    beside = app.call("recall", {"query": "honey in autumn"})
+    assert beside["degraded"] == "downloading the embedding model some/model"
+    assert beside["results"][0]["id"] == ids[2]
+    app.house.owner = False

@@ -109,11 +109,10 @@ def test_a_conversation_given_turn_by_turn_is_one_session(root: Path, call: Call
         ({"text": "x", "importance": 2}, "from 0 to 1"),
         ({"text": "x", "importance": True}, "from 0 to 1"),
         ({"text": "x", "level": 1.5}, "whole number"),
-        ({"text": "x", "tags": [1]}, "tags cannot be"),
-        ({"text": "x", "tags": 7}, "tags cannot be"),
-        ({"text": "x", "title": 7}, "title cannot be"),
+        ({"text": "x", "tags": [1]}, "tags must be a list of names"),
+        ({"text": "x", "title": 7}, "title must be text"),
         ({"text": "x", "created": "soon"}, "not a date"),
-        ({"text": "x", "id": "0123456789ab"}, "given by the vault"),
+        ({"text": "x", "id": "my-id"}, "id must be 12 lower-case letters"),
         ({"text": "x", "path": 7}, "must be a string"),
         ({"text": "x", "path": "note.txt"}, ".md"),
         ("x", "not an object"),
@@ -185,8 +184,39 @@ def test_a_note_that_changed_meanwhile_gets_a_proposal(root: Path, call: Call) -
     assert done["proposal"]["id"] not in hits(call, "release on Sundays")
 
 
+@pytest.mark.parametrize("base", ["junk", "0" * 64, "", "-x", "HEAD~99"])
+def test_a_base_the_memory_never_had_is_no_reason_for_a_proposal(root: Path, call: Call, base: str) -> None:
+    ident = stored(call, "The release is on Fridays.")
+    other = stored(call, "Something else altogether.")
+    before = commits(root)
+    for wrong in (base, call("show", id=other)["sha256"]):
+        with pytest.raises(InvalidInput, match="neither the sha256 of a text this memory had nor a commit") as caught:
+            call("reframe", id=ident, text="The release is on Sundays.", base=wrong)
+        assert "sha256" in caught.value.hint
+    assert commits(root) == before
+    assert clean(root)
+
+
+@pytest.mark.parametrize("moved", [False, True])
+def test_a_base_is_a_hash_or_a_commit(root: Path, call: Call, moved: bool) -> None:
+    ident = stored(call, "The release is on Fridays.")
+    seen, commit = call("show", id=ident), git(root, "rev-parse", "HEAD").strip()
+    assert call("reframe", id=ident, text="It is on Thursdays.", base=seen["sha256"].upper())["proposal"] is None
+    if moved:
+        (root / seen["path"]).rename(root / "release.md")
+    late = call("reframe", id=ident, text="It is on Mondays.", base=seen["sha256"])
+    assert late["proposal"] is not None
+    if not moved:
+        assert call("reframe", id=ident, text="It is on Tuesdays.", base=commit)["proposal"] is not None
+    assert call("reframe", id=ident, text="It is on Sundays.")["proposal"] is None
+    if not moved:
+        assert call("reframe", id=ident, text="It is on Saturdays.", base="HEAD")["proposal"] is None
+
+
 def test_core_is_a_persons(root: Path, call: Call) -> None:
-    ident = stored(call, "The team ships small things often.", type="orientation", core=True)
+    ident = stored(call, "The team ships small things often.", type="orientation")
+    path = root / call("show", id=ident)["path"]
+    path.write_text(path.read_text().replace("\n---\n", "\ncore: true\n---\n"))
     before = call("show", id=ident)["text"]
     done = call("reframe", id=ident, text="The team is the best in the world.", actor="dream")
     assert call("show", id=ident)["text"] == before
@@ -279,7 +309,7 @@ def test_adopt_adds_an_id_and_nothing_else(root: Path, call: Call) -> None:
     keyed.write_text("---\nmood: calm   # mine\n---\nAna.\n")
     done = call("adopt", paths=["./journal/2024-03-05.md", "entities/ana.md", "nowhere.md"])
     assert {row["path"] for row in done["adopted"]} == {"journal/2024-03-05.md", "entities/ana.md"}
-    assert done["skipped"] == [{"path": "nowhere.md", "reason": "no readable note here"}]
+    assert done["skipped"] == [{"path": "nowhere.md", "reason": "there is no note here", "code": "missing"}]
     assert plain.read_bytes().endswith(b"# Day\r\n\r\nwent sailing\r\n")
     assert memory.parse("journal/2024-03-05.md", plain.read_bytes()).created.startswith("2024-03-05")
     assert "mood: calm   # mine\n" in keyed.read_text()

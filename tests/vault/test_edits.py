@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
 
 from oneiro_vault.core.change import Write
-from oneiro_vault.errors import Brake, RepositoryBusy
+from oneiro_vault.errors import Brake, RepositoryBusy, StaleMemory
 from oneiro_vault.vault import edits
+from oneiro_vault.vault.files import LARGEST, Files, digest
 from oneiro_vault.vault.vault import Vault
 from tests.vault.support import REMEMBER, git, make, note, path_of, put, reopen, sound
 
@@ -111,9 +114,6 @@ def test_conflict_markers_are_never_committed(vault: Vault, root: Path) -> None:
     assert vault.look().conflicted == [path_of()]
     assert [(p.kind, p.path) for p in vault.problems()] == [("conflict", path_of())]
     assert vault.repo.data(vault.listing()[path_of()]) == data
-    from oneiro_vault.errors import StaleMemory
-    from oneiro_vault.vault.files import digest
-
     with pytest.raises(StaleMemory, match="conflict markers"):
         vault.apply([Write(path_of(), b"machine", digest(MARKED))], REMEMBER)
 
@@ -211,6 +211,73 @@ def test_the_executable_bit_of_a_new_file_is_kept(vault: Vault, root: Path) -> N
 def test_a_note_that_cannot_be_parsed_is_still_known_by_its_id() -> None:
     assert edits.identify("a/b.md", b"---\ntitle: [\nid: 7k2m9x4q8w3n\n---\n") == ("7k2m9x4q8w3n", "b.md")
     assert edits.identify("a/b.md", b"\0\1") == ("", "b.md")
+
+
+class SavedMeanwhile(Files):
+    """A work tree in which an editor empties a file and writes it anew just as it is being read."""
+
+    def read(self, path: str, limit: int = LARGEST) -> bytes:
+        with open(self.absolute(path), "r+b") as file:
+            text = file.read()
+            file.truncate(0)
+            half = super().read(path, limit)
+            file.seek(0)
+            file.write(text)
+        return half
+
+
+def test_bytes_that_change_while_they_are_read_are_not_believed(vault: Vault, root: Path) -> None:
+    put(vault)
+    (root / path_of()).write_bytes(note(0, "mine"))
+    os.utime(root / path_of(), (1e9, 1e9))
+    look = edits.Edits(vault.repo, SavedMeanwhile(root)).look(vault.head(), time.time(), 600.0, None, ())
+    assert (look.ready, look.waiting) == ({}, [path_of()])
+
+
+WRITER = """
+import sys, time
+path, rounds = sys.argv[1], int(sys.argv[2])
+for number in range(rounds):
+    text = b"whole %d\\n" % number * 1000
+    with open(path, "r+b", buffering=0) as file:
+        emptied = time.monotonic()
+        file.truncate(0)
+        time.sleep(0.05)
+        file.write(text)
+        print(number, time.monotonic() - emptied, flush=True)
+    time.sleep(0.4)
+"""
+
+
+def test_an_editor_that_empties_a_file_before_it_writes_is_never_caught_half_way(vault: Vault, root: Path) -> None:
+    """No rest at all is asked for here; only an editor that is stopped by the machine for longer than a moment could be caught."""
+    put(vault)
+    rounds = 6
+    with subprocess.Popen([sys.executable, "-c", WRITER, str(root / path_of()), str(rounds)], stdout=subprocess.PIPE, text=True) as process:
+        while process.poll() is None:
+            vault.commit_edits()
+        assert process.stdout is not None
+        gaps = [float(line.split()[1]) for line in process.stdout]
+    vault.commit_edits()
+    whole = {b"whole %d\n" % number * 1000 for number in range(rounds)} | {note()}
+    versions = {vault.repo.data(blob) for blobs in vault.past.versions([path_of()]).values() for blob in blobs}
+    caught = versions - whole
+    assert len(gaps) == rounds
+    assert len(versions) > 2
+    assert len(caught) <= sum(gap > edits.MOMENT for gap in gaps)
+
+
+def test_a_machine_waits_for_a_text_that_is_a_moment_old(vault: Vault, root: Path) -> None:
+    """Replacing a file that an editor has emptied and not yet filled would send the person's words nowhere."""
+    put(vault)
+    path = root / path_of()
+    process = subprocess.Popen([sys.executable, "-c", WRITER, str(path), "1"], stdout=subprocess.DEVNULL)
+    while path.stat().st_size:
+        time.sleep(0.002)
+    with pytest.raises(StaleMemory):
+        vault.apply([Write(path_of(), b"of the machine", digest(b""))], REMEMBER)
+    assert process.wait(20) == 0
+    assert path.read_bytes() == b"whole 0\n" * 1000
 
 
 def test_a_file_that_only_looks_changed_makes_no_commit(vault: Vault, root: Path) -> None:

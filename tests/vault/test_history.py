@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -115,4 +116,47 @@ def test_copies_and_renames_report_the_new_name(vault: Vault, root: Path) -> Non
     git(root, "mv", "a.md", "b.md")
     git(root, "commit", "-qm", "move")
     assert vault.log(1)[0].paths == ("b.md",)
-    assert list(history._touched(["\nM", "x", "", "R100", "old", "new", "A"])) == ["x", "new"]
+    assert list(history._touched(["\nM", "x", "", "R100", "old", "new", "D", "gone", "A"])) == [("M", "x"), ("R", "new"), ("D", "gone")]
+
+
+def test_what_a_commit_took_out_is_told(vault: Vault, root: Path) -> None:
+    put(vault, 1)
+    put(vault, 2)
+    git(root, "rm", "-q", path_of(1))
+    git(root, "mv", path_of(2), "moved.md")
+    git(root, "commit", "-qm", "by hand")
+    assert vault.log(1)[0].removed == (path_of(1),)
+    assert vault.log()[-1].removed == ()
+
+
+def test_a_chain_of_undoing_keeps_a_short_name(vault: Vault, root: Path) -> None:
+    """undo, redo, undo, and so on: each says what becomes of the first commit."""
+    put(vault, 0)
+    put(vault, 1)
+    first = vault.head()
+    for _ in range(5):
+        vault.undo("HEAD")
+    entries = vault.log(5)
+    assert [entry.title for entry in entries] == [f"{word} {first[:10]} remember: Note 1" for word in "undo redo undo redo undo".split()]
+    assert [entry.op for entry in entries] == ["restore"] * 5
+    assert [entry.undoes for entry in entries] == [entry.commit for entry in vault.log(6)[1:]]
+    assert [len(entry.removed) for entry in entries] == [1, 0, 1, 0, 1]
+    assert not (root / path_of(1)).exists()
+
+
+def test_undoing_a_commit_made_by_hand_names_it(vault: Vault, root: Path) -> None:
+    put(vault, 1)
+    (root / path_of(1)).write_bytes(note(1, "changed"))
+    git(root, "commit", "-qam", "undo everything I said")
+    named = vault.head()[:10]
+    vault.undo("HEAD")
+    assert vault.log(1)[0].title == f"undo {named} undo everything I said"
+    vault.undo("HEAD")
+    assert vault.log(1)[0].title == f"redo {named} undo everything I said"
+
+
+@pytest.mark.parametrize("reason", ["undo of nothing", "said: undo of " + "a" * 40, ""])
+def test_only_our_own_words_make_an_undo(reason: str) -> None:
+    assert history.undone(history.message(Operation("restore", "Tea", reason=reason), "device")) == ""
+    assert history.undone(history.message(Operation("remember", "Tea", reason="undo of " + "a" * 40), "device")) == ""
+    assert history.undone(history.message(Operation("restore", "Tea", reason="undo of " + "a" * 40), "device")) == "a" * 40

@@ -544,13 +544,6 @@ def test_an_id_taken_out_of_its_note_by_hand_is_not_forgotten(vault: Vault, root
         vault.restore(f"{1:012d}")
 
 
-def test_the_last_good_version_of_a_file(vault: Vault, root: Path) -> None:
-    data = put(vault, 1)
-    (root / path_of(1)).write_bytes(b"\0")
-    assert vault.last_good(path_of(1)) == data
-    assert vault.last_good("none.md") is None
-
-
 def test_counting_and_stamps(vault: Vault) -> None:
     assert (vault.commits(), vault.repo.ahead("", "")) == (0, 0)
     put(vault, 1)

@@ -1,0 +1,43 @@
+"""What a memory says, even while its file cannot tell: then its last good version speaks, and a notice says so."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Final
+
+from oneiro_vault.core import frontmatter
+from oneiro_vault.core.memory import Memory, parse
+from oneiro_vault.errors import DiskProblem, NotFound, OneiroError, UnreadableNote, UnsafePath
+from oneiro_vault.index.base import Row
+from oneiro_vault.operations.house import House
+
+Notice = dict[str, str]
+"""path, reason, hint: why the text served is not the file's."""
+
+_MEND: Final = "Correct that file in any editor and save it; until then this version is served."
+_RETURN: Final = "If that was an accident, `git restore` brings the file back; else it is believed at a second look, a minute later."
+
+
+def served(house: House, row: Row) -> tuple[bytes, Memory, Notice | None]:
+    """The bytes of a note, what they say, and a notice when they are not what is on disk. Raises NotFound for a note that is gone."""
+    try:
+        data = house.vault.read(row.path)
+        return data, parse(row.path, data), None
+    except (UnreadableNote, UnsafePath, DiskProblem) as error:
+        notice = {"path": row.path, "reason": str(error), "hint": _MEND}
+    except NotFound:
+        if row.path not in house.held:
+            raise
+        notice = {"path": row.path, "reason": f"the file is gone ({house.braked})", "hint": _RETURN}
+    return *_last_good(house, row), notice
+
+
+def _last_good(house: House, row: Row) -> tuple[bytes, Memory]:
+    """The version the index serves: out of the history, or from the index itself when it was never committed."""
+    try:
+        data = house.vault.past.data(row.blob)
+        return data, parse(row.path, data)
+    except OneiroError:
+        values = {item.name: getattr(row, item.name) for item in fields(Memory) if item.name in Row._fields}
+        known = Memory(**values | {"body": house.index.body(row.key)})
+        return frontmatter.encode(known.body), known

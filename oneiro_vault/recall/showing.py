@@ -1,0 +1,80 @@
+"""What a row shows of its note: the line that answers best, and whether it barely fits beside the rows above it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from oneiro_vault.core import prose
+from oneiro_vault.core.query import QueryTerms, analyse, fts_expression
+from oneiro_vault.core.snippet import Finder
+from oneiro_vault.index.base import Row, Vectors
+from oneiro_vault.index.store import Index
+
+_LONG: Final = 20_000
+"""Characters of a body that are looked through; of a longer one only the passage that the index finds best."""
+_SCORE: Final = 0.5
+"""A row barely fits below this share of the best score (no answer of the development set does) …"""
+_WORDS: Final = 0.5
+"""… when it has at most this share of the words that the best row has of the question …"""
+_NEAR: Final = 0.75
+"""… and is less near to it in meaning than this share of the nearest row: scores alone exaggerate between few candidates."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """`snippet`: one line of plain text, raw as the note has it. `weak`: the row barely fits beside better ones."""
+
+    snippet: str
+    weak: bool
+
+
+def show(index: Index, query: str, vector: Vectors | None, found: Sequence[tuple[Row, float]]) -> list[Shown]:
+    """What to show of each row (with its score), in order."""
+    rows = [row for row, _ in found]
+    terms = analyse(query)
+    finder = Finder(terms.words)
+    keys = [row.key for row in rows]
+    bodies = _bodies(index, terms, keys)
+    spots = {key: finder.spots(body) for key, body in bodies.items()}
+    lines = {key: finder.best(body, spots[key]) for key, body in bodies.items()}
+    elsewhere = _by_meaning(index, vector, [key for key in keys if not lines.get(key)])
+    snippets = [lines.get(row.key) or elsewhere.get(row.key) or row.description or row.title for row in rows]
+    shares = [finder.share(spots.get(row.key, ()), row.title, row.description, *row.tags, *row.about) for row in rows]
+    near = _near(index, vector, keys)
+    weak = _weak([score for _, score in found], shares, near)
+    return [Shown(snippet, is_weak) for snippet, is_weak in zip(snippets, weak, strict=True)]
+
+
+def _bodies(index: Index, terms: QueryTerms, keys: Collection[int]) -> dict[int, str]:
+    """The body of each note; of a long one its best passage by words, or its beginning."""
+    bodies = index.bodies(keys)
+    long = [key for key, body in bodies.items() if len(body) > _LONG]
+    spans = index.best_passages(fts_expression(terms), long) if long else {}
+    return bodies | {key: bodies[key][slice(*spans.get(key, (0, _LONG)))] for key in long}
+
+
+def _by_meaning(index: Index, vector: Vectors | None, keys: Collection[int]) -> dict[int, str]:
+    """The first sentence of the nearest passage of each note that has several."""
+    spans = index.nearest_passages(vector, keys) if vector is not None and keys else {}
+    bodies = index.bodies(spans)
+    return {key: prose.first_sentence(bodies[key][start:end]) for key, (start, end) in spans.items() if key in bodies}
+
+
+def _near(index: Index, vector: Vectors | None, keys: Collection[int]) -> list[float]:
+    """The best cosine of each note; NaN where there is none."""
+    if vector is None:
+        return [math.nan] * len(keys)
+    found = index.cosines(vector, keys)
+    return [max((cosine for cosine in found[key] if not math.isnan(cosine)), default=math.nan) for key in keys]
+
+
+def _weak(scores: Sequence[float], shares: Sequence[float], near: Sequence[float]) -> list[bool]:
+    best_score, best_share = max(scores, default=0.0), max(shares, default=0.0)
+    nearest = max((cosine for cosine in near if not math.isnan(cosine)), default=math.nan)
+    return [
+        score < _SCORE * best_score and share <= _WORDS * best_share and not cosine >= _NEAR * nearest
+        for score, share, cosine in zip(scores, shares, near, strict=True)
+    ]

@@ -1,0 +1,57 @@
+"""adopt: notes and folders, what is passed over and why."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from oneiro_vault.errors import NotFound
+from tests.operations.conftest import Call, stored
+
+
+@pytest.fixture
+def notes(root: Path) -> Path:
+    for name in ("a.md", "folder/b.md", "folder/deep/er/c.md", "folderish/d.md"):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(f"Words of {name}.\n")
+    (root / "folder/broken.md").write_bytes(b"\0")
+    return root
+
+
+def adopted(call: Call, *paths: str) -> list[str]:
+    return [row["path"] for row in call("adopt", paths=list(paths))["adopted"]]
+
+
+@pytest.mark.parametrize("folder", ["folder", "folder/", "./folder"])
+def test_a_folder_means_everything_below_it(notes: Path, call: Call, folder: str) -> None:
+    done = call("adopt", paths=[folder])
+    assert [row["path"] for row in done["adopted"]] == ["folder/b.md", "folder/deep/er/c.md"]
+    ((path, reason, code),) = [tuple(entry.values()) for entry in done["skipped"]]
+    assert (path, code) == ("folder/broken.md", "unreadable")
+    assert "NUL" in reason
+
+
+def test_folders_and_notes_together_and_each_once(notes: Path, call: Call) -> None:
+    assert adopted(call, "folder/b.md", "folder/deep", "a.md", "folder/deep/er") == ["a.md", "folder/b.md", "folder/deep/er/c.md"]
+
+
+@pytest.mark.parametrize("paths", [[], ["."], ["./"], ["a.md", "."]])
+def test_everything(notes: Path, call: Call, paths: list[str]) -> None:
+    assert adopted(call, *paths) == ["a.md", "folder/b.md", "folder/deep/er/c.md", "folderish/d.md"]
+    assert adopted(call) == []
+
+
+def test_the_good_ones_are_adopted_and_the_others_named(notes: Path, call: Call) -> None:
+    ident = stored(call, "Has an id.")
+    path = call("show", id=ident)["path"]
+    done = call("adopt", paths=["a.md", "nowhere.md", "empty", path])
+    assert [row["path"] for row in done["adopted"]] == ["a.md"]
+    assert {entry["path"]: entry["code"] for entry in done["skipped"]} == {"nowhere.md": "missing", "empty": "missing", path: "known"}
+    assert "already has the id" in done["skipped"][-1]["reason"]
+
+
+@pytest.mark.parametrize("paths", [["nowhere.md"], ["../a.md"], ["/etc/passwd", "fold"]])
+def test_nothing_at_all_is_an_error(notes: Path, call: Call, paths: list[str]) -> None:
+    with pytest.raises(NotFound, match="there is no note at"):
+        call("adopt", paths=paths)

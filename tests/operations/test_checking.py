@@ -1,0 +1,87 @@
+"""`check`: every finding says what is wrong, in which note, and what to do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from oneiro_vault.app import App
+from oneiro_vault.core.fields import EXPECTED
+from tests.operations.conftest import QUICK, Call, stored
+
+
+def found(call: Call, path: str = "") -> list[dict[str, Any]]:
+    return [problem for problem in call("check")["problems"] if not path or problem["path"] == path]
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("type: [a, b]", "`type` is \"['a', 'b']\", but must be one word such as semantic"),
+        ("importance: high", "`importance` is 'high', but must be a number from 0 to 1"),
+        ("status: odd", "`status` is 'odd', but must be one of active, pending"),
+        ("tags: {a: 1}", "but must be a list of names"),
+        ("created: soon", "`created` is 'soon', but must be a date such as 2026-03-05"),
+        ("id: mine", "`id` is 'mine', but must be 12 lower-case letters and digits"),
+        ("core: 1", "`core` is '1', but must be true or false"),
+    ],
+)
+def test_a_value_of_the_wrong_shape_is_shown_with_what_it_must_be(root: Path, call: Call, line: str, says: str) -> None:
+    key = line.partition(":")[0]
+    (root / "odd.md").write_text(f"---\n{'' if key == 'type' else 'type: semantic' + chr(10)}{line}\n---\nWords.\n")
+    (problem,) = found(call)
+    assert (problem["path"], problem["code"], problem["level"]) == ("odd.md", "shape", "warning")
+    assert says in problem["message"]
+    assert f"`{key}:`" in problem["hint"]
+
+
+def test_every_key_we_read_can_be_explained() -> None:
+    from oneiro_vault.core.frontmatter import ORDER
+
+    assert set(ORDER) == set(EXPECTED)
+
+
+def test_what_cannot_be_read_says_whether_something_answers_for_it(root: Path, call: Call) -> None:
+    ident = stored(call, "Committed and readable.")
+    path = call("show", id=ident)["path"]
+    (root / path).write_bytes(b"---\ntitle: [unclosed\n---\nx\n")
+    (root / "new.md").write_bytes(b"\0")
+    problems = {problem["path"]: problem for problem in found(call)}
+    assert problems[path]["message"].startswith("it cannot be read as a note: ")
+    assert problems[path]["hint"] == "Mend it in an editor. Until then its last good version answers."
+    assert problems["new.md"]["hint"].endswith("Until then it is not indexed.")
+
+
+def test_two_notes_with_one_id_name_each_other(root: Path, call: Call) -> None:
+    ident = stored(call, "One of two.")
+    path = call("show", id=ident)["path"]
+    (root / "copy.md").write_bytes((root / path).read_bytes())
+    (problem,) = found(call, "copy.md")
+    assert problem["message"] == f"its id {ident} is also that of {path}"
+    assert "oneiro adopt PATH" in problem["hint"]
+
+
+def test_an_id_that_leads_nowhere(root: Path, call: Call) -> None:
+    gone = stored(call, "Forgotten on purpose.")
+    stored(call, "A conclusion.", derived_from=["0123456789ab", gone], superseded_by="zzzzzzzzzzzz")
+    call("forget", id=gone)
+    assert sorted(problem["message"] for problem in found(call)) == [
+        "`derived_from` names '0123456789ab', and no note here has that id",
+        "`superseded_by` names 'zzzzzzzzzzzz', and no note here has that id",
+    ]
+    assert all("take it out" in problem["hint"] for problem in found(call))
+
+
+def test_a_note_that_is_too_long_says_how_much_is_indexed(root: Path) -> None:
+    (root / "long.md").write_text("word " * 1000)
+    with App.open(root, QUICK.but(notes_indexed_bytes=1000)) as app:
+        (problem,) = app.call("check", {})["problems"]
+    assert problem["message"] == "it has 5,000 bytes, and only the first 1,000 are indexed"
+    assert "notes.indexed_bytes" in problem["hint"]
+
+
+def test_a_sound_vault_has_nothing_to_say(call: Call) -> None:
+    stored(call, "All is well.", tags=["a"], importance=0.5, valid_from="2024")
+    assert found(call) == []
