@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 JOBS ?= 2
 
-.PHONY: demo test check bench drills golden e2e skills install clean
+.PHONY: demo test check bench drills golden e2e skills conformance install clean
 
 # A vault, real memories, an outside edit, recall, history: the main job, shown.
 demo: $(READY)
@@ -46,6 +46,10 @@ e2e: $(READY)
 # The skills, the plug-in and the bundle before the validators of those who install them (fetched from npm).
 skills: $(READY)
 	@.ci/skills $(BIN)
+
+# The public MCP conformance suite (both requirement sets) and the Inspector against our server (node and they come from npm).
+conformance: $(READY)
+	$(BIN)/python -m tests.mcp.conformance --tools $(VENV)/conformance
 
 install: $(READY)
 

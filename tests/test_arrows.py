@@ -41,6 +41,8 @@ ONLY_IN = {
     "h11": {"access/documents.py", "daemon/http/patience.py"},
     "dateparser": {"core/foreign.py"},
     "PIL": {"operations/thumbnails.py"},
+    "mcp": {"mcp/"},
+    "mcp_types": {"mcp/"},
 }
 PURE = {
     "os",

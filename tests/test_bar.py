@@ -156,6 +156,8 @@ BAR: Final[dict[int, tuple[str, tuple[str, ...]]]] = {
         "daemon/test_owner.py::test_no_daemon_uses_an_owner_that_is_there",
         "daemon/test_owner.py::test_twelve_clients_at_once_start_one_owner",
         "daemon/test_owner.py::test_lone_commands_wait_for_each_other",
+        "daemon/test_vanishing.py::test_no_second_owner_while_the_first_one_lives",
+        "daemon/test_vanishing.py::test_a_copy_that_takes_the_place_of_a_moved_vault_has_an_owner_of_its_own",
         "drills/test_whole_crowd.py::test_eight_clients",
     )),
     33: ("another model or dimension: its own collection, the old one serves until the new is whole", (

@@ -5,7 +5,7 @@
 """
 
 # pathlib imports re and urllib: 8 ms on a path that has 20.
-# ruff: noqa: PTH100, PTH111, PTH113, PTH118, PTH120, PTH123
+# ruff: noqa: PTH100, PTH111, PTH113, PTH118, PTH119, PTH120, PTH123
 
 from __future__ import annotations
 
@@ -32,6 +32,13 @@ class Marker:
         self.vault = vault
         self.project = project
         self.problem = problem
+
+    def place(self) -> str:
+        """What this place is called: the `project` it names, else the folder it stands in unless that is somebody's home."""
+        if self.project or not self.allows:
+            return self.project
+        folder = os.path.dirname(self.path)
+        return "" if folder in ("/", os.path.expanduser("~")) else os.path.basename(folder)
 
 
 def find(folder: str) -> Marker:

@@ -4,7 +4,7 @@ One small file each in `<git dir>/oneiro/sessions`; losing one costs a repetitio
 """
 
 # pathlib imports re and urllib: 8 ms on a path that has 20.
-# ruff: noqa: PTH103, PTH108, PTH118, PTH120, PTH123, PTH208
+# ruff: noqa: PTH103, PTH108, PTH116, PTH118, PTH120, PTH123, PTH208
 
 from __future__ import annotations
 
@@ -12,21 +12,26 @@ import json
 import os
 from binascii import crc32
 
-from oneiro_vault.capture import spool
+from oneiro_vault.capture import markers, spool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
 KEPT_DAYS = 90
+ABANDONED = 6 * 3600.0
+"""Seconds without a word after which a conversation that never ended (a crash, a closed terminal) is captured all the same."""
 _MOST_IDS = 200
+_TALK = ("session", "client", "cwd", "transcript")
 
 
 class Session:
     """State of one conversation. `offset`: bytes of `transcript` that were captured; `messages`: how many came since then;
-    `given`: ids of memories that are in its context; `oriented`: id, path, title and stamp of the blocks it has seen (None: none yet)."""
+    `given`: ids of memories that are in its context; `oriented`: id, path, title and stamp of the blocks it has seen (None: none yet);
+    `talk`: session, client, cwd and transcript, when a marker allowed its capture."""
 
-    __slots__ = ("_path", "given", "key", "messages", "offset", "oriented", "transcript")
+    __slots__ = ("_path", "given", "key", "messages", "offset", "oriented", "talk", "transcript")
 
     def __init__(self, state: str, session: str) -> None:
         self.key = key_of(session)
@@ -36,6 +41,8 @@ class Session:
         self.offset = _number(found.get("offset"))
         self.messages = _number(found.get("messages"))
         self.given = [one for one in _list(found.get("given")) if isinstance(one, str)]
+        talk = found.get("talk")
+        self.talk = {name: _text(talk.get(name)) for name in _TALK} if isinstance(talk, dict) else {}
         self.oriented = [one for one in _list(found["oriented"]) if isinstance(one, dict)] if "oriented" in found else None
 
     def save(self) -> None:
@@ -48,7 +55,7 @@ class Session:
     def _save(self) -> None:
         os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
         said: dict[str, Any] = {"transcript": self.transcript, "offset": self.offset, "messages": self.messages}
-        said["given"] = self.given[-_MOST_IDS:]
+        said |= {"given": self.given[-_MOST_IDS:], "talk": self.talk}
         if self.oriented is not None:
             said["oriented"] = self.oriented
         spool.write(self._path, json.dumps(said).encode(), f"{self._path}.{os.urandom(4).hex()}", durable=False)
@@ -78,15 +85,34 @@ def key_of(session: str) -> str:
     return f"{plain}{crc32(session.encode('utf-8', 'replace')):08x}"
 
 
-def sweep(state: str, now: float) -> None:
-    """Forget conversations that nobody went on with for KEPT_DAYS."""
+def abandoned(state: str, now: float) -> Iterator[dict[str, Any]]:
+    """A spool entry for each conversation that was left without an end, if its folder still allows it."""
+    for path in _files(state):
+        talk = _read(path).get("talk")
+        session = Session(state, _text(talk.get("session"))) if isinstance(talk, dict) else None
+        if session is None or not session.talk.get("session") or not session.talk["cwd"]:
+            continue
+        try:
+            found = os.stat(session.talk["transcript"])
+        except (OSError, ValueError):
+            continue
+        start = session.offset if session.transcript == session.talk["transcript"] else 0
+        marker = markers.find(session.talk["cwd"])
+        if start < found.st_size and now - found.st_mtime > ABANDONED and marker.allows:
+            yield {**session.talk, "kind": "session", "from": start, "to": found.st_size, "project": marker.place()}
+
+
+def _files(state: str) -> list[str]:
     folder = os.path.join(state, "sessions")
     try:
-        names = os.listdir(folder)
+        return [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith(".json")]
     except OSError:
-        return
-    for name in names:
-        path = os.path.join(folder, name)
+        return []
+
+
+def sweep(state: str, now: float) -> None:
+    """Forget conversations that nobody went on with for KEPT_DAYS."""
+    for path in _files(state):
         try:
             if now - os.lstat(path).st_mtime > KEPT_DAYS * 86_400:
                 os.unlink(path)

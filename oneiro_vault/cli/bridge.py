@@ -12,6 +12,7 @@ import os
 import re
 import threading
 import time
+from contextlib import suppress
 
 from oneiro_vault.cli import terminal
 from oneiro_vault.daemon import client, protocol
@@ -37,6 +38,9 @@ _ACKNOWLEDGED = b"notifications/subscriptions/acknowledged"
 
 def run(root: str, standard_input: int = 0) -> int:
     """Serve one client until it closes standard input; returns the exit code."""
+    for file in (standard_input, terminal.OUT):
+        with suppress(OSError):
+            os.set_blocking(file, True)  # some clients hand over pipes that are not
     bridge = Bridge(root, lambda line: terminal.emit(terminal.OUT, line))
     for line in lines(standard_input):
         bridge.take(line)
@@ -221,7 +225,7 @@ class Bridge:
                 link.unacknowledged -= 1
                 return True
             return False
-        key = found[1].decode("ascii", "replace")
+        key = json.dumps(json.loads(found[1]))
         with self._lock:
             if link.pending.pop(key, None) == "subscriptions/listen":
                 self._listens.pop(key, None)

@@ -24,7 +24,7 @@ _CODEX = "rollout-"
 
 def count(place: Place, event: dict[str, Any]) -> None:
     """A person said something. When Stop did not come for a while (it was interrupted, or is not installed), capture here."""
-    session = _counted(place)
+    session = _counted(place, event)
     every = place.setting("capture.every")
     if session is not None and every and session.messages > every:
         _transcript(place, event, session, "turns")
@@ -35,7 +35,7 @@ def keep(place: Place, event: dict[str, Any], name: str) -> None:
     if not place.marker.allows or not place.session:
         return
     if name == "Stop":
-        session = _counted(place)
+        session = _counted(place, event)
         every = place.setting("capture.every")
         if session is None or not every or session.messages < every:
             return
@@ -46,12 +46,18 @@ def keep(place: Place, event: dict[str, Any], name: str) -> None:
         _transcript(place, event, Session(place.state, place.session), "compaction" if name == "PostCompact" else "session")
 
 
-def _counted(place: Place) -> Session | None:
-    """One more message; None when this conversation is not to be captured."""
+def _counted(place: Place, event: dict[str, Any]) -> Session | None:
+    """One more message, and where to find it should nobody hear of the end; None when this conversation is not to be captured."""
     if not place.marker.allows or not place.session or not place.setting("capture.every"):
         return None
     session = Session(place.state, place.session)
     session.messages += 1
+    session.talk = {
+        "session": place.session,
+        "client": _client(event),
+        "cwd": place.cwd,
+        "transcript": str(event.get("transcript_path") or ""),
+    }
     session.save()
     return session
 
@@ -91,10 +97,15 @@ def _transcript(place: Place, event: dict[str, Any], session: Session, kind: str
 def _put(place: Place, event: dict[str, Any], entry: dict[str, Any]) -> None:
     from oneiro_vault.hook.waking import wake
 
-    client = "codex" if os.path.basename(str(event.get("transcript_path") or "")).startswith(_CODEX) else "claude-code"  # noqa: PTH119
-    entry |= {"schema": 1, "session": place.session, "client": client, "project": place.project, "when": _now()}
+    entry |= {"schema": 1, "session": place.session, "client": _client(event), "project": place.project, "when": _now()}
     spool.put(spool.folder_of(place.state), entry, Session(place.state, place.session).key)
     wake(place)
+
+
+def _client(event: dict[str, Any]) -> str:
+    """Both clients say the same in the same words, but for the name of their transcript."""
+    name = os.path.basename(str(event.get("transcript_path") or ""))  # noqa: PTH119
+    return "codex" if name.startswith(_CODEX) else "claude-code"
 
 
 def _now() -> str:

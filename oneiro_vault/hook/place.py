@@ -44,11 +44,8 @@ class Place:
 
     @property
     def project(self) -> str:
-        """What the marker calls this place, else the name of the folder it stands in."""
-        if self.marker.project or not self.marker.allows:
-            return self.marker.project
-        folder = os.path.dirname(self.marker.path)  # noqa: PTH120
-        return "" if folder in ("/", os.path.expanduser("~")) else os.path.basename(folder)  # noqa: PTH119
+        """What the marker calls this place."""
+        return self.marker.place()
 
     def setting(self, name: str) -> bool | int:
         """A setting as the vault would have it: the environment, the machine's file, the vault's; the default when none makes sense."""

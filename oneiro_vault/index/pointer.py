@@ -32,6 +32,12 @@ def read(place: Path) -> Pointer | None:
     return found if sensible and "/" not in found.folder else None
 
 
+def label(place: Path, model: str) -> str:
+    """How the index's list of stored vectors names the store of this model, if it is the one that serves, else an empty string."""
+    found = read(place)
+    return f"{found.folder}/{found.serving}" if found is not None and found.model == model else ""
+
+
 def write(place: Path, pointer: Pointer) -> None:
     """Put it there whole, or leave the old one."""
     temp = place / f"{NAME}.tmp"

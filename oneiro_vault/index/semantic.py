@@ -46,6 +46,7 @@ class Semantic:
     """The vector side of an index.
 
     `former(model)` makes the embedder of another model, so that its vectors can go on answering while new ones are computed.
+    `blocked`: the model, not the store, kept it from being opened.
     """
 
     def __init__(
@@ -61,9 +62,7 @@ class Semantic:
         self.problem: str | None = "the vector index is not open yet"
         self._folder = folder
         self._backend = backend
-        self.tried = False
-        self.blocked = False
-        """Is it the model that keeps the store from being opened?"""
+        self.tried = self.blocked = False
         self._writing = database.writing
         self._reading = database.reading
         self._former = former
@@ -85,23 +84,19 @@ class Semantic:
             if self._target is not None:
                 return True
             self._stopped.clear()
-            try:
-                return self._opened()
-            finally:
-                self.tried = True
+            self.tried, opened = True, self._opened()
+            return opened
 
     def _opened(self) -> bool:
         for _ in range(2):
             try:
                 self._open()
-                self.blocked = False
                 return True
-            except EmbedderProblem as error:
-                self.problem, self.blocked, self._target = str(error), True, None
-                self._let_go()
-                return False
             except IndexProblem as error:
-                self.problem, self.blocked = str(error), False
+                self.problem, self.blocked = str(error), isinstance(error, EmbedderProblem)
+                if self.blocked:
+                    self._let_go()
+                    return False
                 log.warning("vector index: %s", error)
                 self._discard()
         return False
@@ -191,10 +186,7 @@ class Semantic:
     @property
     def label(self) -> str:
         """How the index's list of stored vectors names the store that is to become whole; one not open yet is believed to be sound."""
-        if self._target is not None:
-            return self._target.label
-        before = pointer.read(self._folder)
-        return f"{before.folder}/{before.serving}" if before is not None and before.model == self.embedder.name else ""
+        return self._target.label if self._target else pointer.label(self._folder, self.embedder.name)
 
     def search(self, vector: Vectors, limit: int) -> list[tuple[str, float]]:
         """(text hash, cosine) of the nearest vectors. Raises IndexProblem; a store that fails is opened anew by the next `fill`."""
@@ -405,4 +397,4 @@ class Semantic:
     def _let_go(self) -> None:
         if self._shelf is not None:
             self._shelf.close()
-        self._shelf = None
+        self._shelf = self._target = None

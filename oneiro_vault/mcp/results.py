@@ -6,7 +6,7 @@ from typing_extensions import TypedDict
 
 
 class Row(TypedDict):
-    """One memory in a list; `created` RFC 3339 or empty; `weak`: it barely fits the question."""
+    """One memory in a list; `created` RFC 3339 or empty; `weak`: it barely fits the question; `gone`: its file is."""
 
     id: str
     created: str
@@ -16,6 +16,7 @@ class Row(TypedDict):
     trust: str
     status: str
     weak: bool
+    gone: bool
 
 
 class Orientation(TypedDict):
@@ -47,7 +48,8 @@ class Picture(TypedDict):
 
 
 class Whole(TypedDict):
-    """One memory in full; `text` is its body, quoted; `superseded_by` names what replaced it; `cut`: characters that are not here."""
+    """One memory in full; `text` is its body, quoted; `superseded_by` names what replaced it; `cut`: characters that are not here;
+    `notice`: why these are not the words of its file."""
 
     id: str
     created: str
@@ -60,6 +62,7 @@ class Whole(TypedDict):
     superseded_by: str
     text: str
     cut: int
+    notice: str
     images: list[Picture]
 
 

@@ -37,6 +37,7 @@ def row(found: Mapping[str, Any]) -> Row:
         "trust": str(found.get("trust") or (found.get("why") or {}).get("trust") or ""),
         "status": str(found.get("status") or "active"),
         "weak": bool(found.get("weak")),
+        "gone": bool(found.get("gone")),
     }
 
 
@@ -53,7 +54,7 @@ def rows(found: Sequence[Row]) -> str:
 def _line(found: Row) -> str:
     marks = [found["status"]] if found["status"] != "active" else []
     marks += [f"trust: {found['trust']}"] if found["trust"] not in ("", "user", "model") else []
-    marks += ["weak match"] if found["weak"] else []
+    marks += [name for name, so in (("weak match", found["weak"]), ("file gone", found["gone"])) if so]
     facts = " · ".join([found["id"], day(found["created"]), found["type"], *marks])
     told = found["summary"] if found["summary"] != found["title"] else ""
     return f"- {facts} · {found['title']}{': ' if told else ''}{told}"
@@ -86,6 +87,7 @@ def whole(found: Mapping[str, Any], room: int = _ROOM) -> Whole:
         "superseded_by": one_line(found["superseded_by"]),
         "text": text,
         "cut": len(body) - len(kept),
+        "notice": one_line((found.get("notice") or {}).get("reason")),
         "images": [picture(one) for one in found.get("images") or ()],
     }
 
@@ -113,6 +115,7 @@ def _facts(found: Whole) -> str:
     facts += [f"changed {day(found['changed'])}"] if found["changed"] and found["changed"] != found["created"] else []
     facts += [found["status"]] if found["status"] != "active" else []
     facts += [f"replaced by {found['superseded_by']}"] if found["superseded_by"] else []
+    facts += [f"last good version: {found['notice']}"] if found["notice"] else []
     facts += [f"pictures: {len(found['images'])}, see recall_image"] if found["images"] else []
     return " · ".join(facts)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import PurePath
 from typing import Any
 
@@ -94,15 +95,30 @@ def captures(house: House) -> dict[str, Any]:
 
 
 def collect(house: House) -> dict[str, Any]:
-    """Store what hooks left in the spool. An entry goes only when the vault has committed it; one nobody can store is set aside."""
-    folder = spool.folder_of(str(house.vault.folder))
+    """Store what hooks left in the spool. An entry goes only when the vault has committed it; one nobody can store is set aside.
+
+    Conversations that never ended join in. An owner loads its model meanwhile: whoever lets it collect is about to ask.
+    """
+    state = str(house.vault.folder)
+    folder, now = spool.folder_of(state), house.clock()
+    if house.owner:
+        house.query_vector("anything", wait=False)
+    _pick_up_abandoned(state, folder, now)
     stored = 0
     for path in spool.entries(folder):
         stored += _picked_up(house, path)
-    now = house.clock()
     spool.sweep(folder, now)
-    sessions.sweep(str(house.vault.folder), now)
+    sessions.sweep(state, now)
     return {"schema": 1, "stored": stored, "left": len(spool.entries(folder)), "aside": len(spool.aside(folder))}
+
+
+def _pick_up_abandoned(state: str, folder: str, now: float) -> None:
+    """First into the spool: from there on they are like any other. A disk that is full keeps them where they are."""
+    with suppress(OSError):
+        for entry in sessions.abandoned(state, now):
+            session = sessions.Session(state, entry["session"])
+            spool.put(folder, entry, session.key)
+            session.advance(entry["transcript"], entry["to"])
 
 
 def left(house: House) -> bool:

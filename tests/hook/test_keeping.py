@@ -219,3 +219,16 @@ def test_times_are_written_with_their_offset(monkeypatch: pytest.MonkeyPatch) ->
         assert datetime.fromisoformat(keeping._now()).tzinfo is not None
     monkeypatch.undo()
     time.tzset()
+
+
+def test_a_terminal_that_was_closed_loses_nothing(talk: Talk) -> None:
+    """No SessionEnd ever comes; when the conversation has been silent for hours, the next collection takes it."""
+    talk.allow('project = "Ferry"')
+    talk("UserPromptSubmit", prompt="question 1")
+    converse(talk, "1")
+    talk("Stop")
+    assert talk.box("--no-daemon", "capture", "--pending").stdout == b"Captures stored: 0, waiting: 0, set aside: 0.\n"
+    os.utime(talk.transcript, (0, 0))
+    assert talk.box("--no-daemon", "capture", "--pending").stdout == b"Captures stored: 1, waiting: 0, set aside: 0.\n"
+    rows = talk.box.json("--no-daemon", "list", "--session", talk.session)["results"]
+    assert [row["title"] for row in rows] == ["Conversation: question 1"]

@@ -37,9 +37,18 @@ def test_a_row_is_one_line_with_its_date() -> None:
 
 def test_what_a_reader_must_know_of_a_row_is_marked() -> None:
     found = words.row(
-        {"id": "a", "title": "T", "created": "", "type": "note", "status": "superseded", "weak": True, "why": {"trust": "external"}}
+        {
+            "id": "a",
+            "title": "T",
+            "created": "",
+            "type": "note",
+            "status": "superseded",
+            "weak": True,
+            "gone": True,
+            "why": {"trust": "external"},
+        }
     )
-    assert words.rows([found]) == "- a · no date · note · superseded · trust: external · weak match · T"
+    assert words.rows([found]) == "- a · no date · note · superseded · trust: external · weak match · file gone · T"
 
 
 def test_the_snippet_that_answers_stands_for_the_summary() -> None:
@@ -62,7 +71,7 @@ def test_a_memory_in_full_has_its_facts_above_it() -> None:
     )
     text = words.in_full([words.whole(one)], [{"id": "zz", "reason": "no such memory"}])
     assert text.startswith(PREFACE)
-    facts = "abcd12345678 · 2026-03-05 · semantic · A title · changed 2026-04-01 · superseded · replaced by efgh12345678 · pictures: 1, see recall_image"
+    facts = "abcd12345678 · 2026-03-05 · semantic · A title · changed 2026-04-01 · superseded · replaced by efgh12345678 · last good version: a.md is not valid YAML · pictures: 1, see recall_image"
     assert facts in text
     assert text.endswith("\n\nzz: no such memory")
 

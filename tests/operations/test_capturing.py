@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -257,3 +258,31 @@ def test_doctor_names_the_marker(call: Call, tmp_path: Path) -> None:
     (folder / ".oneiro-nocapture").touch()
     found = call("doctor", cwd=str(folder))["capture"]
     assert (found["allowed"], found["marker"]) == (False, str(folder / ".oneiro-nocapture"))
+
+
+def test_a_conversation_that_never_ended_is_captured_when_it_has_been_silent_for_long(app: App, call: Call, tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_text(said("user", "captured before"))
+    session = Session(state(app), "s1")
+    session.talk = {"session": "s1", "client": "codex", "cwd": str(tmp_path), "transcript": str(path)}
+    session.advance(str(path), path.stat().st_size)
+    path.write_text(path.read_text() + said("user", "and then the light went out"))
+    os.utime(path, (app.house.clock() - 7 * 3600,) * 2)
+    assert call("collect")["stored"] == 0  # no marker allows it here
+    (tmp_path / ".oneiro-capture").write_text('project = "Ferry"')
+    assert call("collect")["stored"] == 1
+    row = call("captures")["waiting"][0]
+    meta = call("show", id=row["id"])
+    assert meta["body"] == "User: and then the light went out\n"
+    assert (meta["meta"]["project"], meta["meta"]["client"], meta["meta"]["session"]) == ("Ferry", "codex", "s1")
+    assert call("collect")["stored"] == 0
+
+
+def test_one_that_goes_on_is_left_alone(app: App, call: Call, tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_text(said("user", "a moment ago"))
+    (tmp_path / ".oneiro-capture").touch()
+    session = Session(state(app), "s1")
+    session.talk = {"session": "s1", "client": "codex", "cwd": str(tmp_path), "transcript": str(path)}
+    session.save()
+    assert call("collect") == {"schema": 1, "stored": 0, "left": 0, "aside": 0}

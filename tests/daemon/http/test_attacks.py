@@ -437,6 +437,21 @@ def test_a_reader_gets_nothing_by_odd_messages(remote: Remote, message: dict[str
     )
 
 
+def test_orientation_as_a_program_or_a_model_wants_it(remote: Remote) -> None:
+    assert remote.send("GET", "/orientation?n=0&limit=500", "hook").json()["recent"] == []
+    text = remote.send("GET", "/orientation", "hook", {"Accept": "text/markdown"})
+    assert text.headers["content-type"].startswith("text/markdown")
+    for query in ("n=many", "limit=", "n=1.5", "n=-1", "unknown=1"):
+        assert remote.send("GET", f"/orientation?{query}", "reader").status_code == 400, query
+    assert remote.send("GET", "/orientation?" + "&".join(f"a{n}=1" for n in range(60)), "reader").status_code == 400
+
+
+@pytest.mark.parametrize("path", ["/api/recall", "/capture"])
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"5", b"\xff", b'{"unknown": 1}'])
+def test_bodies_that_are_no_request(remote: Remote, path: str, body: bytes) -> None:
+    assert remote.send("POST", path, "admin", {"Content-Type": "application/json"}, content=body).status_code == 400
+
+
 # -- sessions ----------------------------------------------------------------------------------------------------------------
 
 

@@ -375,6 +375,40 @@ def test_registrations_are_limited(proxied: Remote) -> None:
     assert seen_at(proxied, "203.0.113.3").id, "others may still register"
 
 
+def test_ways_to_prove_oneself_that_make_no_sense(remote: Remote, program: Program) -> None:
+    form = {"grant_type": "authorization_code", "code": "x"}
+    double = basic(program.id, "x")
+    wrong: list[tuple[dict[str, str], dict[str, str], int]] = [
+        ({"Authorization": "Basic !!!"}, form, 400), ({"Authorization": "Bearer x"}, form, 400), ({"Authorization": "Basic " + "eA=="}, form, 400),
+        (double, form | {"client_secret": "x"}, 400), (double, form | {"client_id": "other"}, 400), (double, form, 401),
+    ]  # fmt: skip
+    for path in ("/token", "/revoke"):
+        for headers, fields, status in wrong:
+            assert remote.client.post(path, data=fields, headers=headers).status_code == status, (path, headers, fields)
+    kind = {"Content-Type": "application/x-www-form-urlencoded"}
+    for body in (b"\xff=1", b"code=%ff", b"&".join(b"a%d=1" % n for n in range(40)), b"code=1&code=2"):
+        answer = remote.client.post("/token", content=body, headers=kind)
+        assert (answer.status_code, answer.json()["error"]) == (400, "invalid_request")
+
+
+def test_while_nobody_can_tell_who_may_come_in_nobody_may(proxied: Remote) -> None:
+    program = seen_at(proxied, "203.0.113.8")
+    assert proxied.send("GET", "/status", "admin").status_code == 200
+    for name in ("keys", "clients"):
+        file = proxied.access.folder / f"{name}.json"
+        kept = file.read_bytes()
+        file.write_text("{")
+        try:
+            answer = proxied.send("GET", "/status", "admin") if name == "keys" else program.authorize()
+            assert (answer.status_code, answer.json()["error"]) == (503, "unavailable")
+            assert ".json" not in answer.text, "strangers hear nothing of files"
+        finally:
+            file.write_bytes(kept)
+    assert f"{name}.json is damaged" in (proxied.box.folder / "serve.log").read_text()
+    assert proxied.send("GET", "/status", "admin").status_code == 200
+    assert program.authorize().status_code == 200
+
+
 # -- the page ------------------------------------------------------------------------------------------------------------------------
 
 
