@@ -55,6 +55,7 @@ BAR: Final[dict[int, tuple[str, tuple[str, ...]]]] = {
     )),
     8: ("twenty and a hundred writers at once: nothing lost or refused, >= 20 ACK/s, p99 <= 2 s and <= 5 s", (
         "bar/test_writers.py::test_a_hundred_writers",
+        "bar/test_writers.py::test_their_rate_on_a_quiet_machine",
         "drills/test_crowd.py::test_eight_writers_and_a_person",
         "drills/test_crowd.py::test_twenty_writers_and_a_person",
         "drills/test_whole_crowd.py::test_eight_clients",

@@ -21,6 +21,19 @@ HUMAN = 'n=0; while [ ! -e ../stop ]; do n=$((n+1)); echo "draft $n" > draft.txt
 
 @pytest.mark.parametrize("writers", SLOWEST)
 def test_a_hundred_writers(box: Box, writers: int) -> None:
+    crowd(box, writers)
+
+
+@pytest.mark.drill
+@pytest.mark.parametrize("writers", SLOWEST)
+def test_their_rate_on_a_quiet_machine(box: Box, writers: int) -> None:
+    rate, p99 = crowd(box, writers)
+    assert rate >= 20
+    assert p99 <= SLOWEST[writers]
+
+
+def crowd(box: Box, writers: int) -> tuple[float, float]:
+    """Everything acknowledged is kept; (acknowledgements a second, seconds that 99 of 100 waited at most)."""
     box.ok("list")
     owner = client.owner_of(str(box.vault))
     human = subprocess.Popen(["sh", "-c", HUMAN], cwd=box.vault, env=box.env)
@@ -61,5 +74,4 @@ def test_a_hundred_writers(box: Box, writers: int) -> None:
     git(box.vault, "rm", "-q", "--cached", "draft.txt")
     (box.vault / "draft.txt").unlink()
     kept(box, acked)
-    assert len(acked) / took >= 20
-    assert p99 <= SLOWEST[writers]
+    return len(acked) / took, p99

@@ -19,7 +19,7 @@ from oneiro_vault.daemon.listen import listening, private_folder
 from oneiro_vault.errors import OwnerProblem
 from tests.box import ENTRY, Box, eventually
 
-NO_UNIX = f"import _socket; del _socket.AF_UNIX, _socket.socketpair\n{ENTRY}"
+NO_UNIX = f"import _socket, sys; del _socket.AF_UNIX, _socket.socketpair; sys.modules.pop('socket', None)\n{ENTRY}"
 """A platform without Unix sockets, as Python sees it."""
 
 
