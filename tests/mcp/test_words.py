@@ -66,12 +66,20 @@ def test_no_body_ends_its_quotation(body: str, title: str) -> None:
 
 
 def test_a_memory_in_full_has_its_facts_above_it() -> None:
+    notice = {"path": "a.md", "reason": "a.md is not valid YAML", "hint": ""}
     one = memory(
-        timestamp="2026-04-01T00:00:00Z", status="superseded", superseded_by="efgh12345678", images=[{"sha256": "0", "mime": None}]
+        timestamp="2026-04-01T00:00:00Z",
+        status="superseded",
+        superseded_by="efgh12345678",
+        images=[{"sha256": "0", "mime": None}],
+        notice=notice,
     )
     text = words.in_full([words.whole(one)], [{"id": "zz", "reason": "no such memory"}])
     assert text.startswith(PREFACE)
-    facts = "abcd12345678 · 2026-03-05 · semantic · A title · changed 2026-04-01 · superseded · replaced by efgh12345678 · last good version: a.md is not valid YAML · pictures: 1, see recall_image"
+    facts = (
+        "abcd12345678 · 2026-03-05 · semantic · A title · changed 2026-04-01 · superseded · replaced by efgh12345678 · "
+        "last good version: a.md is not valid YAML · pictures: 1, see recall_image"
+    )
     assert facts in text
     assert text.endswith("\n\nzz: no such memory")
 
