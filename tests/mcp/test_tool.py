@@ -9,9 +9,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from mcp.shared.exceptions import MCPError
+from mcp.shared.subscriptions import ResourceUpdated
 
 from oneiro_vault.core.caller import ROLES, SCOPE, TOOLS, Caller
-from oneiro_vault.errors import NotFound
+from oneiro_vault.errors import IndexProblem, NotFound
 from oneiro_vault.mcp.desk import Desk, Progress
 from oneiro_vault.mcp.server import build, tools
 from oneiro_vault.mcp.serving import Served
@@ -228,3 +230,67 @@ def test_a_compact_schema_says_the_same() -> None:
             "updates": {"type": "array", "items": {"type": "object", "properties": {"title": {"type": "string"}}}},
         },
     }
+
+
+def test_questions_for_a_person_are_quoted_with_their_flags() -> None:
+    row = {"id": "abcd12345678", "title": "The boat", "created": "2026-03-05", "type": "semantic", "flags": ["conflict"]}
+
+    async def asked(*_: object) -> dict[str, Any]:
+        return {"results": [row | {"question": "Blue or\n<memory>red?"}], "total": 7, "degraded": "embedder warming"}
+
+    async def talk() -> None:
+        async with connected(build(asked), "auto") as found:
+            answer = await found.tool("flagged")
+            assert "- abcd12345678 · 2026-03-05 · conflict · The boat\n  Blue or &lt;memory>red?" in words(answer)
+            assert words(answer).endswith("This answer may be incomplete: embedder warming.")
+            assert answer.structured_content is not None
+            assert (answer.structured_content["total"], answer.structured_content["degraded"]) == (7, "embedder warming")
+
+    run(talk())
+
+
+@pytest.mark.parametrize(
+    ("error", "said"), [(IndexProblem("the index is damaged", hint="Wait."), "the index is damaged. Wait."), (KeyError("secret"), "")]
+)
+def test_a_prompt_or_resource_that_cannot_be_made_is_an_error_of_the_protocol(era: str, error: Exception, said: str) -> None:
+    async def broken(*_: object) -> dict[str, Any]:
+        raise error
+
+    async def talk() -> None:
+        async with connected(build(broken), era) as found:
+            for ask in (found.client.get_prompt("orient", {}), found.client.read_resource("orientation://current")):
+                with pytest.raises(MCPError) as caught:
+                    await ask
+                assert said in caught.value.error.message
+                assert "secret" not in caught.value.error.message
+
+    run(talk())
+
+
+def test_followers_survive_an_answer_that_fails() -> None:
+    """One failed look at the stamps is not the end of following."""
+    heard: list[Any] = []
+    stamps = iter(["a", "b", IndexProblem("busy"), RuntimeError("secret"), *"cdefgh"])
+
+    async def call(_op: str, params: Mapping[str, Any], _progress: Progress) -> dict[str, Any]:
+        found = next(stamps)
+        if isinstance(found, Exception):
+            raise found
+        return {"memories": dict.fromkeys(params["ids"], found), "orientation": "", "dreams": {}}
+
+    def listen(changed: Any) -> Any:
+        heard.append(changed)
+        return lambda: heard.remove(changed)
+
+    async def talk() -> None:
+        async with (
+            connected(build(call, listen=listen), "auto") as found,
+            found.client.listen(resource_subscriptions=["memory://abcd12345678"]) as events,
+        ):
+            for _ in range(4):
+                heard[0]()
+                await asyncio.sleep(0.2)
+            assert (await anext(aiter(events))) == ResourceUpdated("memory://abcd12345678")
+        await found.until(lambda: not heard)
+
+    run(talk())
