@@ -37,7 +37,7 @@ ONLY_IN = {
     "markdown_it": {"core/markdown.py"},
     "frontmatter": {"core/frontmatter.py"},
     "starlette": {"daemon/server.py", "daemon/http/"},
-    "uvicorn": {"daemon/server.py", "daemon/http/serve.py", "daemon/http/patience.py"},
+    "uvicorn": {"daemon/server.py", "daemon/http/patience.py"},
     "h11": {"access/documents.py", "daemon/http/patience.py"},
     "dateparser": {"core/foreign.py"},
     "PIL": {"operations/thumbnails.py"},

@@ -315,18 +315,19 @@ class QuietServer(uvicorn.Server):
         yield
 
 
-def http_server(asgi: ASGIApp, grace: int) -> QuietServer:
-    """A server that lets requests under way finish for `grace` seconds when it ends; `serve(sockets=[…])` runs it."""
-    return QuietServer(
-        uvicorn.Config(
-            asgi,
-            loop="asyncio",
-            ws="none",
-            lifespan="off",
-            log_config=None,
-            access_log=False,
-            timeout_graceful_shutdown=grace,
-            date_header=False,
-            h11_max_incomplete_event_size=_LONGEST_HEAD,
-        )
-    )
+def http_server(asgi: ASGIApp, grace: int, **more: Any) -> QuietServer:
+    """A server that lets requests under way finish for `grace` seconds when it ends; `serve(sockets=[…])` runs it.
+
+    `more`: what a face wants different, as `uvicorn.Config` takes it.
+    """
+    usual: dict[str, Any] = {
+        "loop": "asyncio",
+        "ws": "none",
+        "lifespan": "off",
+        "log_config": None,
+        "access_log": False,
+        "timeout_graceful_shutdown": grace,
+        "date_header": False,
+        "h11_max_incomplete_event_size": _LONGEST_HEAD,
+    }
+    return QuietServer(uvicorn.Config(asgi, **usual | more))

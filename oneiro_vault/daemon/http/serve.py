@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
-import uvicorn
 from starlette.applications import Starlette
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
@@ -23,7 +22,7 @@ from oneiro_vault.daemon.http.oauth import OAuthFace
 from oneiro_vault.daemon.http.patience import PatientProtocol
 from oneiro_vault.daemon.http.refusal import RefusedError, answer_refusal
 from oneiro_vault.daemon.life import Life
-from oneiro_vault.daemon.server import Desk, QuietServer
+from oneiro_vault.daemon.server import Desk, QuietServer, http_server
 from oneiro_vault.errors import InvalidInput, OneiroError, OwnerProblem, shown
 
 KEEP: Final = 15
@@ -85,21 +84,15 @@ class Network:
 
     def server(self, asgi: ASGIApp, grace: int) -> QuietServer:
         """A server of its own: its limits are not the socket's."""
-        return QuietServer(
-            uvicorn.Config(
-                asgi,
-                loop="asyncio",
-                http=PatientProtocol,
-                ws="none",
-                lifespan="off",
-                log_config=None,
-                access_log=False,
-                proxy_headers=False,
-                server_header=False,
-                timeout_keep_alive=KEEP,
-                timeout_graceful_shutdown=grace,
-                h11_max_incomplete_event_size=2 * LONGEST_HEAD,
-            )
+        return http_server(
+            asgi,
+            grace,
+            http=PatientProtocol,
+            proxy_headers=False,
+            server_header=False,
+            date_header=True,
+            timeout_keep_alive=KEEP,
+            h11_max_incomplete_event_size=2 * LONGEST_HEAD,
         )
 
 
