@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import tempfile
 import threading
 from collections.abc import Iterable, Mapping
@@ -18,6 +19,7 @@ from oneiro_vault.vault.commands import Commands
 FILE: Final = 0o100644
 EXECUTABLE: Final = 0o100755
 _ZERO: Final = "0" * 40
+_ENDINGS: Final = (("sha1", 20), ("sha256", 32))
 CONFLICTED: Final = int(FileStatus.CONFLICTED)
 NEW: Final = int(FileStatus.WT_NEW)
 MODIFIED: Final = int(FileStatus.WT_MODIFIED)
@@ -83,11 +85,21 @@ class Staging:
         with self._thread:
             try:
                 index = self._read()
-            except (pygit2.GitError, OSError):
+            except (pygit2.GitError, OSError) as error:
+                self._check_whole(error)
                 return self._asked(list(paths))
             if index.conflicts is not None:
                 raise _unmerged(self._root)
             return {path: str(index[path].id) if path in index else "" for path in paths}
+
+    def _check_whole(self, error: Exception) -> None:
+        """Raise GitProblem unless the index ends in its own checksum: git reads one that does not, and takes its garbage for files."""
+        try:
+            raw = self.file.read_bytes()
+        except OSError:
+            return
+        if not any(raw[-size:] in (hashlib.new(name, raw[:-size], usedforsecurity=False).digest(), bytes(size)) for name, size in _ENDINGS):
+            raise GitProblem(f"the index of {self._root} is damaged: {error}") from error
 
     def _asked(self, paths: list[str]) -> dict[str, str]:
         """The same from git, for index formats libgit2 does not know (split, sparse)."""
@@ -151,7 +163,8 @@ class Staging:
         with self._thread:
             try:
                 return dict(self._repo.status(untracked_files="all", ignored=False))
-            except (pygit2.GitError, OSError):
+            except (pygit2.GitError, OSError) as error:
+                self._check_whole(error)
                 return self._told()
 
     def _told(self) -> dict[str, int]:

@@ -237,18 +237,22 @@ def test_a_damaged_index_is_rebuilt_from_head(vault: Vault, root: Path, damage: 
     assert len(list((root / ".git/oneiro/aside").glob("*index.aside"))) == (0 if damage is None else 2)
 
 
-def test_a_damaged_index_in_its_middle_is_rebuilt_too(vault: Vault, root: Path) -> None:
+@pytest.mark.parametrize("damage", [bytes(40), b"\xff" * 40, b"\x30" * 40])
+def test_a_damaged_index_in_its_middle_is_rebuilt_too(vault: Vault, root: Path, damage: bytes) -> None:
     for number in range(3):
         put(vault, number)
     index = root / ".git/index"
-    raw = bytearray(index.read_bytes())
-    raw[60:100] = bytes(40)
-    index.write_bytes(raw)
-    put(reopen(root), 4)
-    sound(root)
-    raw = bytearray(index.read_bytes())
-    raw[60:100] = bytes(40)
-    index.write_bytes(raw)
+
+    def scratch(at: int) -> None:
+        raw = bytearray(index.read_bytes())
+        raw[at : at + len(damage)] = damage
+        index.write_bytes(raw)
+
+    for number, at in enumerate(range(12, 160, 12), start=4):
+        scratch(at)
+        put(reopen(root), number)
+        sound(root)
+    scratch(60)
     assert reopen(root).commit_edits() == []
     sound(root)
 
