@@ -38,3 +38,10 @@ class Buckets:
         """All permits of this name are there again."""
         with self._lock:
             self._left.pop(name, None)
+
+    def refund(self, name: str, cost: float = 1.0) -> None:
+        """What was spent for this name a moment ago counts no more."""
+        with self._lock:
+            if name in self._left:
+                left, since = self._left[name]
+                self._left[name] = (min(self._size, left + cost), since)

@@ -54,7 +54,7 @@ class Login:
         return self._near.spend(address) or self._far.spend("all")
 
     def check(self, password: str, address: str) -> bool:
-        """Is this the password? Never without `wait` before it; who knows it has all attempts again."""
+        """Is this the password? Never without `wait` before it; who knows it has all attempts again and takes none from others."""
         stored = self._store.read()
         if "hash" not in stored or len(password) > LONGEST:
             return False
@@ -62,4 +62,5 @@ class Login:
             right = check_password(password, stored)
         if right:
             self._near.give_back(address)
+            self._far.refund("all")
         return right

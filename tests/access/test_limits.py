@@ -51,6 +51,17 @@ def test_they_can_be_given_back(clock: Clock) -> None:
     assert buckets.spend("a", 2) == 0
 
 
+def test_one_can_be_refunded(clock: Clock) -> None:
+    buckets = Buckets(2, 60, clock)
+    buckets.refund("nobody")
+    assert [buckets.spend("a"), buckets.spend("a")] == [0, 0]
+    buckets.refund("a")
+    assert buckets.spend("a") == 0
+    assert buckets.spend("a") > 0
+    buckets.refund("a", 100)
+    assert [buckets.spend("a") > 0 for _ in range(3)] == [False, False, True], "never more than there were"
+
+
 def test_the_memory_is_bounded(clock: Clock) -> None:
     buckets = Buckets(1, 60, clock, most=100)
     for number in range(1000):

@@ -63,3 +63,10 @@ def test_who_knows_it_starts_afresh(login: Login) -> None:
     assert login.wait("a") == 0
     assert login.check(WORD, "a")
     assert [login.wait("a") for _ in range(TRIES)] == [0.0] * TRIES
+
+
+def test_many_right_logins_lock_nobody_out(login: Login) -> None:
+    login.set(WORD)
+    for number in range(6 * TRIES + 2):
+        assert login.wait(f"program{number}") == 0
+        assert login.check(WORD, f"program{number}")
