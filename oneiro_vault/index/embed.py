@@ -104,7 +104,7 @@ class WorkerEmbedder:
         self._starting = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._ready: Future[int] = Future()
-        self._waiting: dict[int, Future[Vectors]] = {}
+        self._waiting: dict[int, tuple[subprocess.Popen[bytes], Future[Vectors]]] = {}
         self._numbers = itertools.count(1)
         self._recent: OrderedDict[str, Vectors] = OrderedDict()
         self._rest = 0.0
@@ -194,8 +194,8 @@ class WorkerEmbedder:
             process = self._process
             if process is None or process.stdin is None:
                 raise BrokenPipeError("it is not running")
-            self._waiting[number] = answer
-            wire.send(process.stdin, frame)  # type: ignore[arg-type]
+            self._waiting[number] = process, answer
+            wire.send(process.stdin, frame)
 
     # -- the process ----------------------------------------------------------------------------------------------------------------
 
@@ -243,27 +243,28 @@ class WorkerEmbedder:
         command = [sys.executable, "-m", "oneiro_vault.index.worker"]
         env = wire.environment(online=self._model.online)
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=env)
+        assert process.stdin is not None
         ready: Future[int] = Future()
         with self._lock:
             self._process, self._ready = process, ready
         threading.Thread(target=self._read, args=(process, ready), name="oneiro-embedder", daemon=True).start()
         spec = {**self._model.__dict__, "threads": self._threads, "idle": self._idle}
         with suppress(OSError):  # the reading thread reports it
-            wire.send(process.stdin, spec)  # type: ignore[arg-type]
+            wire.send(process.stdin, spec)
 
     def _read(self, process: subprocess.Popen[bytes], ready: Future[int]) -> None:
         """Hand every answer to whoever waits for it, until the process ends."""
         assert process.stdout is not None
         with suppress(ValueError, OSError):
-            while (frame := wire.receive(process.stdout)) is not None:  # type: ignore[arg-type]
+            while (frame := wire.receive(process.stdout)) is not None:
                 self._deliver(*frame, ready)
         if not ready.done():
             ready.set_exception(OSError("its process died while loading"))
         with self._lock:
             if self._process is process:
                 self._process = None
-            waiting, self._waiting = self._waiting, {}
-        for answer in waiting.values():
+            orphans = [answer for asked, answer in self._waiting.values() if asked is process]  # its successor may be at work by now
+        for answer in orphans:
             _settle(answer, OSError(f"its process ended ({process.poll()})"))
         _stop(process)
 
@@ -275,9 +276,15 @@ class WorkerEmbedder:
         elif "ready" in header:
             ready.set_result(int(header["dimension"]))
         elif "error" in header:
-            _settle(self._waiting.get(header["id"]), self._problem(header["error"]))
+            self._settle(header["id"], self._problem(header["error"]))
         else:
-            _settle(self._waiting.get(header["id"]), np.frombuffer(payload, dtype=np.float32).reshape(-1, header["dimension"]))
+            self._settle(header["id"], np.frombuffer(payload, dtype=np.float32).reshape(-1, header["dimension"]))
+
+    def _settle(self, number: int, value: Vectors | Exception) -> None:
+        """Nobody may wait for it any more."""
+        asked = self._waiting.get(number)
+        if asked is not None:
+            _settle(asked[1], value)
 
     def _problem(self, reason: str, hint: str = "") -> EmbedderProblem:
         hint = hint or (_REINSTALL if self._model.model == "default" else _ANOTHER)
@@ -296,8 +303,8 @@ class _RefusedError(ValueError):
         self.hint = hint
 
 
-def _settle(answer: Future[Vectors] | None, value: Vectors | Exception) -> None:
-    if answer is None or answer.done():
+def _settle(answer: Future[Vectors], value: Vectors | Exception) -> None:
+    if answer.done():
         return
     if isinstance(value, Exception):
         answer.set_exception(value)

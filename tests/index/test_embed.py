@@ -20,6 +20,7 @@ from oneiro_vault.index import wire
 from oneiro_vault.index.base import LOADING, Embedder
 from oneiro_vault.index.embed import HashEmbedder, WorkerEmbedder
 from oneiro_vault.index.models import DEFAULT_SHA256, model_folder, resolve
+from tests.box import eventually
 
 MAKERS: dict[str, Callable[[], Embedder]] = {
     "hash": HashEmbedder,
@@ -122,6 +123,23 @@ def test_a_killed_worker_is_replaced_and_the_answer_comes(worker: WorkerEmbedder
     assert worker.pid is not None
     os.kill(worker.pid, signal.SIGKILL)
     assert worker.encode(["still here"]).shape == (1, 256)
+
+
+def test_the_end_of_an_old_process_is_noticed_while_its_successor_works(worker: WorkerEmbedder) -> None:
+    worker.query("hello")
+    process = worker._process
+    assert process is not None
+    assert process.stdout is not None
+    with Path(f"/proc/self/fd/{process.stdout.fileno()}").open("wb"):  # as long as somebody holds its pipe, the end is not seen
+        process.kill()
+        process.wait()
+        results: list[object] = []
+        thread = threading.Thread(target=lambda: results.append(worker.encode(["some words to hash " * 50] * 6_000).shape))
+        thread.start()
+        eventually(lambda: worker.pid not in (None, process.pid) and worker.warm() and worker._waiting, 60)
+    thread.join(120)
+    assert results == [(6_000, 256)]
+    assert next(worker._numbers) == 3, "the work was not asked for twice"
 
 
 def test_killed_in_the_middle_of_work(worker: WorkerEmbedder) -> None:
