@@ -13,7 +13,7 @@ import oneiro_vault
 PACKAGE = Path(oneiro_vault.__file__).parent
 
 FLOOR = {
-    "errors": 0, "config": 0,
+    "errors": 0, "parameters": 0, "config": 0,
     "core": 1,
     "vault": 2, "index": 2, "judges": 2,
     "mind": 3, "recall": 3, "capture": 3, "sync": 3, "access": 3, "clients": 3,
@@ -27,7 +27,7 @@ SAME_FLOOR = {
 LIGHT = {("hook", "capture"), ("cli", "capture")}
 """Faces that reach past the app into a room of plain functions: the hook program could not import the app in its time."""
 ONLY_IN = {
-    "pygit2": {"vault/git.py", "vault/objects.py", "vault/staging.py"},
+    "pygit2": {"vault/git.py", "vault/objects.py", "vault/repositories.py", "vault/staging.py"},
     "git": {"vault/commands.py"},
     "chromadb": {"index/vectors.py"},
     "sentence_transformers": {"index/worker.py"},

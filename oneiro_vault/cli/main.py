@@ -51,10 +51,10 @@ def _bridge(args: list[str]) -> int | None:
     words = [word for word in args if not word.startswith("--vault=")]
     plain = words in (["mcp"], ["--vault", *words[1:2], "mcp"], ["mcp", "--vault", *words[2:]])
     try:
-        root = where.find(where.option(args), os.getcwd(), os.environ) or where.plain_default(os.environ)  # noqa: PTH109
+        root = where.find(where.option(args), os.getcwd(), os.environ) or where.plain_default(os.environ)  # noqa: PTH109  # os.path: no pathlib on the way of a short command
     except OSError:
         return None
-    if not plain or not os.path.isdir(root):  # noqa: PTH112
+    if not plain or not os.path.isdir(root):  # noqa: PTH112  # the same
         return None
     from oneiro_vault.cli import bridge
 
@@ -67,7 +67,7 @@ def _thin(args: list[str]) -> int | None:
     if not command or "_ONEIRO_COMPLETE" in os.environ:
         return None
     try:
-        cwd = os.getcwd()  # noqa: PTH109
+        cwd = os.getcwd()  # noqa: PTH109  # os.path: no pathlib on the way of a short command
     except OSError:
         return None
     root = where.find(where.option(args), cwd, os.environ) or where.plain_default(os.environ)

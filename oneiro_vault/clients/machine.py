@@ -21,7 +21,7 @@ class Machine:
     def here(cls, env: Mapping[str, str]) -> Machine:
         """This machine, as an environment describes it."""
         home = env.get("USERPROFILE" if sys.platform == "win32" else "HOME")
-        return cls(sys.platform, Path(home) if home and os.path.isabs(home) else Path.home(), env)  # noqa: PTH117
+        return cls(sys.platform, Path(home) if home and os.path.isabs(home) else Path.home(), env)  # noqa: PTH117  # a text that may be empty
 
     def named(self, variable: str) -> PurePath | None:
         """The folder a variable names; one that is not absolute is ignored, as the XDG rules say."""
@@ -51,5 +51,5 @@ def own_program(argv0: str, python: str) -> tuple[str, ...]:
     called = Path(argv0)
     beside = Path(python).parent / ("oneiro.exe" if os.name == "nt" else "oneiro")
     if called.name.removesuffix(".exe") == "oneiro" and called.is_file():
-        return (os.path.abspath(called),)  # noqa: PTH100
+        return (os.path.abspath(called),)  # noqa: PTH100  # without following links
     return (str(beside),) if beside.is_file() else (python, "-m", "oneiro_vault")

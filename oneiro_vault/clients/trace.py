@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 
-class Trouble(ValueError):  # noqa: N818
+class Trouble(ValueError):  # noqa: N818  # named after what happened
     """The text cannot be edited; `line` and `column` from 1."""
 
     def __init__(self, what: str, line: int, column: int) -> None:

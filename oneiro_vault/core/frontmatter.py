@@ -32,7 +32,7 @@ LARGEST: Final = 65_536
 _MARKERS: Final = tuple(re.compile(rf"(?:\A\ufeff?|(?<=[\r\n])){mark}(?=[ \r\n]|\Z)") for mark in ("<{7}", "={7}", ">{7}"))
 
 
-class _Handler(YAMLHandler):  # type: ignore[misc]
+class _Handler(YAMLHandler):  # type: ignore[misc]  # the library ships no types
     """python-frontmatter with our boundaries and our values."""
 
     def split(self, text: str) -> tuple[str, str]:

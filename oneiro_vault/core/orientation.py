@@ -26,7 +26,7 @@ class Block:
 
     __slots__ = ("core", "id", "path", "priority", "text", "timestamp", "title", "when")
 
-    def __init__(self, id: str, path: str, title: str, text: str, priority: int | None, core: bool, timestamp: str, when: float) -> None:  # noqa: A002
+    def __init__(self, id: str, path: str, title: str, text: str, priority: int | None, core: bool, timestamp: str, when: float) -> None:
         self.id, self.path, self.title, self.text = id, path, title, text
         self.priority, self.core, self.timestamp, self.when = priority, core, timestamp, when
 

@@ -26,7 +26,7 @@ _PLAIN: Final = re.compile(r"[^\w:.+@/ -]+")
 _LONGEST: Final = 120
 
 
-def quote(body: str, *, id: str, created: str, trust: str, source: str) -> str:  # noqa: A002
+def quote(body: str, *, id: str, created: str, trust: str, source: str) -> str:
     """`body` between `<memory …>` and `</memory>`; the attributes hold names and dates only, whatever a note gave for them."""
     facts = {"id": id, "created": created, "trust": trust, "source": source}
     attributes = " ".join(f'{name}="{attribute(value)}"' for name, value in facts.items())

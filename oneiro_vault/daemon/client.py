@@ -79,7 +79,7 @@ def held(path: str) -> bool:
     except ImportError:  # Windows
         return True
     try:
-        file = open(path, "rb")  # noqa: SIM115
+        file = open(path, "rb")  # noqa: SIM115  # the caller closes it
     except OSError:
         return False
     try:

@@ -74,7 +74,7 @@ def _summary(place: Place, event: dict[str, Any]) -> None:
 def _transcript(place: Place, event: dict[str, Any], session: Session, kind: str) -> None:
     """What the client recorded since the last capture."""
     path = event.get("transcript_path")
-    if not isinstance(path, str) or not os.path.isfile(path):  # noqa: PTH113
+    if not isinstance(path, str) or not os.path.isfile(path):  # noqa: PTH113  # no pathlib in a hook
         return
     folder = spool.folder_of(place.state)
     start = session.captured_to(folder, path)
@@ -104,7 +104,7 @@ def _put(place: Place, event: dict[str, Any], entry: dict[str, Any]) -> None:
 
 def _client(event: dict[str, Any]) -> str:
     """Both clients say the same in the same words, but for the name of their transcript."""
-    name = os.path.basename(str(event.get("transcript_path") or ""))  # noqa: PTH119
+    name = os.path.basename(str(event.get("transcript_path") or ""))  # noqa: PTH119  # no pathlib in a hook
     return "codex" if name.startswith(_CODEX) else "claude-code"
 
 

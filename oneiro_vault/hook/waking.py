@@ -106,7 +106,7 @@ def _notes(root: str) -> list[str]:
     except OSError:
         names = []
     for name in names:
-        if name.lower().endswith(".md") and not os.path.islink(os.path.join(root, FOLDER, name)):  # noqa: PTH114
+        if name.lower().endswith(".md") and not os.path.islink(os.path.join(root, FOLDER, name)):  # noqa: PTH114  # no pathlib in a hook
             paths[f"{FOLDER}/{name}"] = None
     try:
         with open(os.path.join(root, ".oneiro", "orientation.json"), encoding="utf-8") as file:
@@ -124,7 +124,7 @@ def wake(place: Place) -> None:
     """See to it that an owner runs soon, without waiting for it: it answers prompts and stores what is in the spool."""
     if not place.setting("owner.start") or _alive(place.root) or _tried(place.state):
         return
-    parent = os.path.abspath(os.path.join(__file__, "..", "..", ".."))  # noqa: PTH100
+    parent = os.path.abspath(os.path.join(__file__, "..", "..", ".."))  # noqa: PTH100  # no pathlib in a hook
     code = f"import sys; {parent!r} in sys.path or sys.path.append({parent!r}); from oneiro_vault.cli.main import main; sys.exit(main())"
     # -P: the folder of the conversation is somebody's project and must not be imported from
     argv = [sys.executable, "-P", "-c", code, "--vault", place.root, "capture", "--pending"]

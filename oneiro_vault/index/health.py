@@ -43,7 +43,7 @@ def probe(folder: Path, store: str, names: Sequence[str], vectors: Vectors) -> b
     try:
         assert child.stdin is not None
         with child.stdin as stream:
-            wire.send(stream, {"names": list(names), "dimension": vectors.shape[1]}, vectors.astype(np.float32).tobytes())  # type: ignore[arg-type]
+            wire.send(stream, {"names": list(names), "dimension": vectors.shape[1]}, vectors.astype(np.float32).tobytes())
         return child.wait(_PATIENCE) == 0
     except (OSError, subprocess.TimeoutExpired):
         return False

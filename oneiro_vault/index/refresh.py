@@ -108,7 +108,7 @@ class Refresher:
                 if type(entry) is Stat:
                     seen[entry.path] = entry
                 else:
-                    refused.append(entry)  # type: ignore[arg-type]
+                    refused.append(entry)  # type: ignore[arg-type]  # type() told the two kinds apart, faster than isinstance
         return _speakable(look)
 
     def _look_at(self, wanted: Collection[str]) -> _Look:

@@ -176,7 +176,7 @@ class Watcher:
                 if not rested:
                     self._changed.wait(wait)
                     continue
-            self._guarded(lambda rested=rested: self._on_dirty(rested))  # type: ignore[misc]
+            self._guarded(lambda rested=rested: self._on_dirty(rested))  # type: ignore[misc]  # mypy cannot type a lambda's default
             if any(path.endswith("/") for path in rested):
                 try:
                     _require_room(self._root)

@@ -6,7 +6,7 @@ import json
 import os
 import struct
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import IO, Any, Final
 
 _LENGTH: Final = struct.Struct(">I")
 _LARGEST: Final = 1 << 28
@@ -24,7 +24,7 @@ _QUIET: Final = {
 }
 
 
-def send(stream: BinaryIO, header: dict[str, Any], payload: bytes = b"") -> None:
+def send(stream: IO[bytes], header: dict[str, Any], payload: bytes = b"") -> None:
     """Write one frame. Raises OSError when the other side is gone."""
     head = json.dumps({**header, "bytes": len(payload)}).encode()
     stream.write(_LENGTH.pack(len(head)) + head)
@@ -33,7 +33,7 @@ def send(stream: BinaryIO, header: dict[str, Any], payload: bytes = b"") -> None
     stream.flush()
 
 
-def receive(stream: BinaryIO) -> tuple[dict[str, Any], bytes] | None:
+def receive(stream: IO[bytes]) -> tuple[dict[str, Any], bytes] | None:
     """Read one frame; None at the end of the stream. Raises ValueError if it makes no sense."""
     start = stream.read(_LENGTH.size)
     if len(start) < _LENGTH.size:

@@ -50,9 +50,9 @@ class Changing:
         text: str,
         title: str = "",
         summary: Summary = "",
-        type: Kind = "semantic",  # noqa: A002
-        tags: Tags = [],  # noqa: B006
-        about: Annotated[list[str], Field(description="Names of whom or what it is about")] = [],  # noqa: B006
+        type: Kind = "semantic",
+        tags: Tags = [],
+        about: Annotated[list[str], Field(description="Names of whom or what it is about")] = [],
         when: Annotated[str, Field(description="Date, if not now")] = "",
     ) -> Annotated[CallToolResult, Stored]:
         """Store one lasting fact, decision, event, preference or way of working, in words that need no context.
@@ -67,8 +67,8 @@ class Changing:
         alt: Annotated[str, Field(description="What it shows")] = "",
         title: str = "",
         summary: str = "",
-        type: Kind = "semantic",  # noqa: A002
-        tags: Tags = [],  # noqa: B006
+        type: Kind = "semantic",
+        tags: Tags = [],
     ) -> Annotated[CallToolResult, Stored]:
         """remember, with a picture."""
         item = {"text": text, **_described(title, summary, type, tags)}
@@ -91,7 +91,7 @@ class Changing:
     async def reframe(
         self,
         ctx: Ctx,
-        id: str,  # noqa: A002
+        id: str,
         text: str,
         title: str = "",
         summary: Summary = "",
@@ -108,7 +108,7 @@ class Changing:
     async def forget(
         self,
         ctx: Ctx,
-        id: str,  # noqa: A002
+        id: str,
         reason: str = "",
     ) -> Annotated[CallToolResult, Forgotten]:
         """Take away a memory that is wrong or unwanted; history keeps it and a person can restore it."""
@@ -116,7 +116,7 @@ class Changing:
         data: Forgotten = {"now": self.desk.now(), "id": found["id"], "title": words.one_line(found["title"])}
         return answer(f"{data['now']}: {data['id']} ({data['title']}) is forgotten. A person can bring it back.", data)
 
-    async def reflect(self, ctx: Ctx, highlights: str, updates: list[Update] = []) -> Annotated[CallToolResult, Reflection]:  # noqa: B006
+    async def reflect(self, ctx: Ctx, highlights: str, updates: list[Update] = []) -> Annotated[CallToolResult, Reflection]:
         """When a conversation comes to its end: store what mattered in it as one episode, and reframe the memories it changed."""
         changes = [{("description" if name == "summary" else name): value for name, value in one.items()} for one in updates]
         found = await self.desk.ask(ctx, "reflect", highlights=highlights, updates=changes, actor=actor_of(ctx))
@@ -138,5 +138,5 @@ class Changing:
         return {"now": self.desk.now(), "id": found["id"], "proposal": proposal}
 
 
-def _described(title: str, summary: str, type: str, tags: list[str]) -> dict[str, Any]:  # noqa: A002
+def _described(title: str, summary: str, type: str, tags: list[str]) -> dict[str, Any]:
     return {"title": title, "description": summary, "type": type, "tags": tags}

@@ -42,7 +42,7 @@ class History:
         """In the order in which a model meets them."""
         return [tool(self.recall_story, reads=True), tool(self.restore, repeats=True)]
 
-    async def recall_story(self, ctx: Ctx, id: str) -> Annotated[CallToolResult, Story]:  # noqa: A002
+    async def recall_story(self, ctx: Ctx, id: str) -> Annotated[CallToolResult, Story]:
         """What happened to a memory, also to one that was forgotten: when, what, who, why."""
         found = await self.desk.ask(ctx, "why", id=id)
         steps: list[Step] = [
@@ -59,7 +59,7 @@ class History:
         lines = [f"- {one['when']} · {one['what']} · {one['who']}{' · ' if one['reason'] else ''}{one['reason']}" for one in steps]
         return answer("\n".join([f"{data['now']}: {data['id']} · {data['title']} · {data['status']}", *lines]), data)
 
-    async def restore(self, ctx: Ctx, id: str) -> Annotated[CallToolResult, Changed]:  # noqa: A002
+    async def restore(self, ctx: Ctx, id: str) -> Annotated[CallToolResult, Changed]:
         """Bring a forgotten memory back as it was."""
         found = await self.desk.ask(ctx, "restore", id=id, actor=actor_of(ctx))
         data: Changed = {"now": self.desk.now(), "id": found["id"], "proposal": None}

@@ -51,7 +51,7 @@ class Recalling:
         topic: str,
         limit: Annotated[int, Field(ge=1, le=50)] = 8,
         entity: Annotated[str, Field(description="Only about this person, project or place")] = "",
-        type: Annotated[str, Field(description="semantic, episodic, entity, procedure, principle, orientation")] = "",  # noqa: A002
+        type: Annotated[str, Field(description="semantic, episodic, entity, procedure, principle, orientation")] = "",
         tag: str = "",
         since: Annotated[str, Field(description="A date, or words such as last March")] = "",
         until: str = "",
@@ -82,7 +82,7 @@ class Recalling:
     async def recall_image(
         self,
         ctx: Ctx,
-        id: str,  # noqa: A002
+        id: str,
         size: Literal["thumbnail", "recall", "full"] = "recall",
         sha256: Annotated[str, Field(description="Which one, if the memory has several")] = "",
     ) -> Annotated[CallToolResult, Image]:

@@ -38,7 +38,7 @@ def add(server: MCPServer[Any], desk: Desk) -> None:
         return f"Now: {desk.now()}\n\n{found['text'].strip() or 'No orientation is stored yet.'}\n"
 
     @server.resource(f"{MEMORY}{{id}}", title="A memory", description="One memory in full, quoted", mime_type=_MARKDOWN)
-    async def memory(id: str) -> str:  # noqa: A002
+    async def memory(id: str) -> str:
         found = await ask("get", ids=[id])
         if not found["memories"]:
             raise ResourceNotFoundError(words.one_line(found["missing"][0]["reason"]))

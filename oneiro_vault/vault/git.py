@@ -12,7 +12,6 @@ import os
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,6 +21,7 @@ from oneiro_vault.errors import GitProblem, InvalidInput, RepositoryBusy, Unsafe
 from oneiro_vault.vault import disk
 from oneiro_vault.vault.commands import Commands
 from oneiro_vault.vault.objects import PACK_FROM, Memory, Stored, pack, store_loose
+from oneiro_vault.vault.repositories import common_dir
 from oneiro_vault.vault.staging import Entry, Locked, Staging
 
 _FOLDER: Final = 0o040000
@@ -65,7 +65,7 @@ class Repo:
                 f"the repository in {root} keeps its files elsewhere, or has none", kept=_KEPT, hint="Use a clone with its files in place."
             )
         self.git_dir = Path(self._repo.path)
-        self.common_dir = _common(self.git_dir)
+        self.common_dir = common_dir(self.git_dir)
         self.commands = Commands(root, self.git_dir)
         # A store written in Python must not be in an object database that several threads read: libgit2 holds that database's mutex while
         # our callback waits for the interpreter, and another thread holds the interpreter while it waits for the mutex. So commits are
@@ -366,33 +366,8 @@ def _offset(moment: int) -> int:
         return 0
 
 
-def _common(git_dir: Path) -> Path:
-    """Where objects and branches live: another folder for linked worktrees."""
-    pointer = git_dir / "commondir"
-    return (git_dir / pointer.read_text().strip()).resolve() if pointer.exists() else git_dir
-
-
 def _unreadable(ref: str, error: Exception) -> GitProblem:
     return GitProblem(f"{ref} cannot be read: {error}", kept="The notes in the folder are untouched.", hint="Run `oneiro doctor --fix`.")
-
-
-def init(root: Path, settings: Mapping[str, str]) -> None:
-    """A new repository on branch `main` in `root`, with `settings` in its own configuration. Raises OSError."""
-    try:
-        made = pygit2.init_repository(str(root), initial_head="main")
-    except (pygit2.GitError, OSError) as error:
-        with suppress(FileExistsError):
-            (root / ".git").mkdir()  # libgit2 keeps the errno to itself: let the system say it
-        raise OSError(0, str(error)) from error
-    for name, value in settings.items():
-        made.config[name] = value
-
-
-def around(folder: Path) -> tuple[Path, Path] | None:
-    """Work tree and private folder (`info/` and so on) of the repository that `folder` is in, if any."""
-    found = pygit2.discover_repository(str(folder))
-    workdir = pygit2.Repository(found).workdir if found else None
-    return (Path(os.path.realpath(workdir)), _common(Path(found))) if found and workdir else None
 
 
 def _unopened(root: Path, error: Exception) -> GitProblem | VaultNotFound:

@@ -178,8 +178,8 @@ class Journal:
 
     def witnesses(self) -> list[Seen]:
         """Newest first: where the branch is known to have been."""
-        lines = [Seen(l["ref"], l["commit"], tuple(l.get("paths", ())), l.get("boot", "")) for l in _lines(self._tip) if "commit" in l]  # noqa: E741
-        return lines[::-1]
+        seen = [Seen(s["ref"], s["commit"], tuple(s.get("paths", ())), s.get("boot", "")) for s in _lines(self._tip) if "commit" in s]
+        return seen[::-1]
 
     def _compact(self) -> None:
         lines = self._tip.read_bytes().splitlines(keepends=True)[-_KEPT_LINES:]

@@ -13,7 +13,7 @@ from typing import Final
 
 from oneiro_vault.core.listing import Refused
 from oneiro_vault.errors import InvalidInput, VaultNotFound
-from oneiro_vault.vault import disk, git
+from oneiro_vault.vault import disk, repositories
 from oneiro_vault.vault.files import Files
 from oneiro_vault.vault.vault import Vault
 from oneiro_vault.vault.writer import Progress
@@ -136,13 +136,13 @@ def _make_repository(root: Path) -> Path | None:
     if os.path.lexists(root / ".git"):
         return None
     with disk.guarded(f"Creating {root}"):
-        git.init(root, _OURS)
+        repositories.init(root, _OURS)
         return _hide(root)
 
 
 def _hide(root: Path) -> Path | None:
     """Tell an outer repository to ignore this folder, in its private exclude file, so that memories never become its commits."""
-    outer = git.around(root.parent)
+    outer = repositories.around(root.parent)
     if outer is None:
         return None
     workdir, private = outer

@@ -40,7 +40,7 @@ def redeem(grants: Grants, code: str, **change: str) -> Tokens:
 
 def refused(call: object, *args: str) -> str:
     with pytest.raises(OAuthRefusal) as caught:
-        call(*args)  # type: ignore[operator]
+        call(*args)  # type: ignore[operator]  # a table of methods
     assert caught.value.code == "invalid_grant"
     return str(caught.value)
 

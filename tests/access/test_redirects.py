@@ -45,7 +45,7 @@ def test_what_nobody_may_register(uri: str) -> None:
 @pytest.mark.parametrize("uri", [None, 5, ["https://x.org"], {"a": 1}, b"https://x.org/"])
 def test_what_is_no_text(uri: object) -> None:
     with pytest.raises(OAuthRefusal):
-        redirects.check(uri)  # type: ignore[arg-type]
+        redirects.check(uri)  # type: ignore[arg-type]  # wrong on purpose
 
 
 @pytest.mark.parametrize(

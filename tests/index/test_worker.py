@@ -89,8 +89,8 @@ def test_prints_of_libraries_do_not_reach_the_wire() -> None:
     )
     assert child.stdin is not None
     assert child.stdout is not None
-    wire.send(child.stdin, {"idle": 0.1})  # type: ignore[arg-type]
-    assert wire.receive(child.stdout) == ({"ready": True, "dimension": 3, "bytes": 0}, b"")  # type: ignore[arg-type]
+    wire.send(child.stdin, {"idle": 0.1})
+    assert wire.receive(child.stdout) == ({"ready": True, "dimension": 3, "bytes": 0}, b"")
     out, err = child.communicate(timeout=30)
     assert (out, err) == (b"", b"noise\n")
 

@@ -50,7 +50,7 @@ def endpoint() -> Iterator[Endpoint]:
     state = Endpoint()
 
     class Handler(BaseHTTPRequestHandler):
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+        def log_message(self, format: str, *args: Any) -> None:
             """Quiet."""
 
         def answer(self, status: int, body: Any, **headers: str) -> None:

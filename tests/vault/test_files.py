@@ -109,8 +109,8 @@ def test_a_note_that_vanishes_or_resists_while_listing(tree: Files) -> None:
         def stat(self, *, follow_symlinks: bool) -> os.stat_result:
             raise self.error
 
-    assert tree._described("x.md", Entry(FileNotFoundError())) is None  # type: ignore[arg-type]
-    found = tree._described("x.md", Entry(PermissionError(13, "Permission denied")))  # type: ignore[arg-type]
+    assert tree._described("x.md", Entry(FileNotFoundError())) is None  # type: ignore[arg-type]  # only the error is looked at
+    found = tree._described("x.md", Entry(PermissionError(13, "Permission denied")))  # type: ignore[arg-type]  # only the error is looked at
     assert isinstance(found, Refused)
 
 

@@ -69,7 +69,7 @@ def test_a_note_without_an_id_has_a_life_too(vault: Vault, root: Path) -> None:
 def test_the_log_is_ordered_by_history_not_by_clock(root: Path) -> None:
     make(root)
     for number, clock in enumerate((2e9, 1e9, 3e9, 0.0)):
-        vault = Vault.open(root, clock=lambda clock=clock: clock, reserve=0)  # type: ignore[misc]
+        vault = Vault.open(root, clock=lambda clock=clock: clock, reserve=0)  # type: ignore[misc]  # mypy cannot type a lambda's default
         put(vault, 1, f"version {number}")
     assert [entry.when for entry in vault.log()] == [0.0, 3e9, 1e9, 2e9]
     assert [entry.when for entry in vault.log(memory=f"{1:012d}")] == [0.0, 3e9, 1e9, 2e9]

@@ -386,7 +386,7 @@ def test_a_note_that_could_not_be_written_is_caught_up(vault: Vault, root: Path)
 
     vault.files.stage = refuse  # type: ignore[method-assign]  # a full disk at exactly this step
     receipt = vault.apply([Write(path_of(2), note(2)), Write(path_of(3), note(3))], REMEMBER)
-    vault.files.stage = real  # type: ignore[method-assign]
+    vault.files.stage = real  # type: ignore[method-assign]  # a disk that refuses one file
     assert receipt.commit == vault.head()
     assert not (root / path_of(2)).exists()
     put(vault, 4)
@@ -402,9 +402,9 @@ def test_a_removal_that_could_not_be_done_is_caught_up(vault: Vault, root: Path)
     def refuse(path: str, expected: str) -> bool:
         raise OSError(5, "Input/output error")
 
-    vault.files.remove = refuse  # type: ignore[method-assign]
+    vault.files.remove = refuse  # type: ignore[method-assign]  # a disk that refuses one file
     vault.apply([Remove(path_of(2), digest(note(2)))], Operation("forget", "x"))
-    vault.files.remove = real  # type: ignore[method-assign]
+    vault.files.remove = real  # type: ignore[method-assign]  # a disk that refuses one file
     assert (root / path_of(2)).exists()
     assert reopen(root).listing() == {path_of(1): vault.listing()[path_of(1)]}
     assert not (root / path_of(2)).exists()
@@ -491,7 +491,7 @@ def test_a_person_saving_in_the_middle_keeps_their_text(vault: Vault, root: Path
 
     vault.files.stage = stage  # type: ignore[method-assign]  # only the moment is chosen
     vault.apply([Write(path_of(1), note(1, "machine"), base)], REMEMBER)
-    vault.files.stage = real  # type: ignore[method-assign]
+    vault.files.stage = real  # type: ignore[method-assign]  # a disk that refuses one file
     assert vault.read(path_of(1)) == note(1, "mine")
     vault.commit_edits()
     assert git(root, "show", f"HEAD:{path_of(1)}").encode() == note(1, "mine")

@@ -38,7 +38,7 @@ class PatientProtocol(H11Protocol):
         super().__init__(*args, **kwargs)
         self.logger = log
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # asyncio's own signature is wider than any transport it passes
         """Too many are hung up on at once."""
         super().connection_made(transport)
         if len(self.connections) > MOST:

@@ -337,7 +337,7 @@ def reading(server: MCPServer[Any]) -> None:
         return base64.b64decode(PNG)
 
     @server.resource("test://template/{id}/data", mime_type="application/json")
-    async def template(id: str) -> str:  # noqa: A002  # named by the suite
+    async def template(id: str) -> str:  # named by the suite
         return json.dumps({"id": id, "templateTest": True, "data": f"Data for ID: {id}"})
 
     @server.resource("test://watched-resource", description="Something to follow")

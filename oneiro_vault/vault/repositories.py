@@ -1,0 +1,35 @@
+"""Making a repository, and finding the one around a folder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+import pygit2
+
+
+def init(root: Path, settings: Mapping[str, str]) -> None:
+    """A new repository on branch `main` in `root`, with `settings` in its own configuration. Raises OSError."""
+    try:
+        made = pygit2.init_repository(str(root), initial_head="main")
+    except (pygit2.GitError, OSError) as error:
+        with suppress(FileExistsError):
+            (root / ".git").mkdir()  # libgit2 keeps the errno to itself: let the system say it
+        raise OSError(0, str(error)) from error
+    for name, value in settings.items():
+        made.config[name] = value
+
+
+def around(folder: Path) -> tuple[Path, Path] | None:
+    """Work tree and private folder (`info/` and so on) of the repository that `folder` is in, if any."""
+    found = pygit2.discover_repository(str(folder))
+    workdir = pygit2.Repository(found).workdir if found else None
+    return (Path(os.path.realpath(workdir)), common_dir(Path(found))) if found and workdir else None
+
+
+def common_dir(git_dir: Path) -> Path:
+    """Where objects and branches live: another folder for linked worktrees."""
+    pointer = git_dir / "commondir"
+    return (git_dir / pointer.read_text().strip()).resolve() if pointer.exists() else git_dir
