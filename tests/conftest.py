@@ -12,6 +12,21 @@ GIT = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_TERMINAL_PROMPT": "0"}
 IDENTITY = "[user]\n\tname = Pat Person\n\temail = pat@example.org\n[init]\n\tdefaultBranch = main\n"
 
 
+_UNMEASURED = frozenset(("bar", "clients", "drills", "e2e"))
+"""Folders whose programs run as they are: measuring a process costs more than starting it, and others go through the same lines."""
+_MEASURING = {name: value for name, value in os.environ.items() if name.startswith("COVERAGE")}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Before the first fixture: are the processes of this test measured?"""
+    for name, value in _MEASURING.items():
+        if item.path.relative_to(Path(__file__).parent).parts[0] in _UNMEASURED:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
+
+
 def sealed(folder: Path) -> dict[str, str]:
     """An environment whose home, settings and runtime folder lie in `folder`, with the hash embedder and no stray variable of ours."""
     home = folder / "home"
