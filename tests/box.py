@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +20,21 @@ from oneiro_vault.daemon import places
 
 ENTRY = "import sys; from oneiro_vault.cli.main import main; sys.exit(main())"
 ORDINARY = "import sys; from oneiro_vault.cli.run import run; sys.exit(run(sys.argv[1:]))"
+
+
+@cache
+def _template() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="oneiro-empty-")
+
+
+def _empty_vault(env: dict[str, str]) -> Path:
+    made = Path(_template().name, "vault")
+    if not made.exists():
+        plain = {name: value for name, value in env.items() if not name.startswith("ONEIRO_")} | {"ONEIRO_EMBED_MODEL": "hash"}
+        done = subprocess.run([sys.executable, "-c", ENTRY, "--no-daemon", "init", str(made)], env=plain, capture_output=True, timeout=60)
+        assert done.returncode == 0, done.stdout + done.stderr
+        shutil.rmtree(made / ".oneiro")
+    return made
 
 
 class Box:
@@ -47,11 +65,9 @@ class Box:
         found: dict[str, Any] = json.loads(self.ok("--json", *args, stdin=stdin))
         return found
 
-    def init(self, *options: str) -> Box:
-        done = subprocess.run(
-            [sys.executable, "-c", ENTRY, *options, "init", str(self.vault)], env=self.env, capture_output=True, timeout=60
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
+    def init(self) -> Box:
+        """A vault without indexes, as `oneiro init` made it once for all tests."""
+        shutil.copytree(_empty_vault(self.env), self.vault, symlinks=True)
         return self
 
     def remember(self, text: str, *args: str) -> dict[str, Any]:

@@ -12,16 +12,20 @@ GIT = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_TERMINAL_PROMPT": "0"}
 IDENTITY = "[user]\n\tname = Pat Person\n\temail = pat@example.org\n[init]\n\tdefaultBranch = main\n"
 
 
-_UNMEASURED = frozenset(("bar", "clients", "drills", "e2e"))
-"""Folders whose programs run as they are: measuring a process costs more than starting it, and others go through the same lines."""
+_UNMEASURED = (
+    "bar", "clients", "drills", "e2e", "daemon/http/test_attacks", "daemon/test_owner", "daemon/test_surroundings", "daemon/test_vanishing",
+    "hook/test_program", "hook/test_recorded", "mcp/test_limits",
+)  # fmt: skip
+"""Tests whose programs run as they are: measuring a process costs more than starting it, and others go through the same lines."""
 _MEASURING = {name: value for name, value in os.environ.items() if name.startswith("COVERAGE")}
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Before the first fixture: are the processes of this test measured?"""
+    place = item.path.relative_to(Path(__file__).parent).as_posix()
     for name, value in _MEASURING.items():
-        if item.path.relative_to(Path(__file__).parent).parts[0] in _UNMEASURED:
+        if place.startswith(_UNMEASURED):
             os.environ.pop(name, None)
         else:
             os.environ[name] = value

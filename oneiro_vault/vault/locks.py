@@ -62,6 +62,8 @@ def _works_in(pid: str, root: Path) -> bool:
         return True
     try:
         words = Path(f"/proc/{pid}/cmdline").read_bytes() + Path(f"/proc/{pid}/environ").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        return False  # it ended while it was looked at
     except OSError:
         return True
     return os.fsencode(place) in words

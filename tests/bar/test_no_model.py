@@ -23,7 +23,7 @@ def ready(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Box]:
     folder = tmp_path_factory.mktemp("model")
     box = Box(folder, sealed(folder))
     try:
-        box.init("--no-daemon").ok("--no-daemon", "remember", "The kettle is blue.")
+        box.init().ok("--no-daemon", "remember", "The kettle is blue.")
         yield box
     finally:
         box.close()

@@ -27,7 +27,7 @@ NEEDED = {"json", "re", "datetime", "typing"}
 @pytest.fixture
 def made(fresh: Box) -> Box:
     """A vault of its own, without an owner."""
-    return fresh.init("--no-daemon")
+    return fresh.init()
 
 
 @pytest.fixture(params=[MODERN, LEGACY])

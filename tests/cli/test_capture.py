@@ -20,7 +20,7 @@ def bodies(box: Box) -> dict[str, str]:
 
 @pytest.fixture
 def own(tmp_path: Path, sealed_env: dict[str, str]) -> Box:
-    return Box(tmp_path, sealed_env).init("--no-daemon")
+    return Box(tmp_path, sealed_env).init()
 
 
 def cold(box: Box, *args: str, stdin: bytes = b"") -> str:

@@ -112,7 +112,7 @@ def somebody_starting(box: Box) -> Iterator[None]:
 
 def test_a_slow_start_is_told_of(fresh: Box) -> None:
     """A line on a terminal, one line elsewhere, nothing for programs."""
-    fresh.init("--no-daemon")
+    fresh.init()
     with somebody_starting(fresh):
         done = fresh("recall", "x")
     assert (done.returncode, done.stdout) == (0, b"no relevant memory\n")

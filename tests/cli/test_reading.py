@@ -148,7 +148,7 @@ def test_a_log_that_reads_well(fresh: Box) -> None:
 
 
 def test_a_vault_that_seems_to_vanish_is_said_on_the_side(fresh: Box) -> None:
-    fresh.init("--no-daemon")
+    fresh.init()
     lines = "".join(json.dumps({"text": f"Fact number {n} about item {n}."}) + "\n" for n in range(30)).encode()
     fresh.ok("--no-daemon", "remember", "--from-jsonl", "-", stdin=lines)
     for path in sorted((fresh.vault / "semantic").rglob("*.md"))[:25]:

@@ -34,7 +34,7 @@ Owner(root, root / ".oneiro", load(root), App, lambda app, record: inside(root, 
 
 @pytest.fixture
 def hanging(fresh: Box) -> Box:
-    fresh.init("--no-daemon")
+    fresh.init()
     fresh.env["PYTHONPATH"] = os.pathsep.join([str(Path(__file__).parents[2]), fresh.env["PYTHONPATH"]])
     fresh.start("ignored", entry=HANGING_OWNER, stderr=subprocess.DEVNULL)
     eventually(lambda: fresh.record, 15)
@@ -76,7 +76,7 @@ def test_a_question_is_simply_asked_again(hanging: Box) -> None:
 
 
 def test_a_lone_command_waits_its_turn_and_says_for_whom(fresh: Box) -> None:
-    fresh.init("--no-daemon")
+    fresh.init()
     fresh.env["ONEIRO_GIT_WAIT"] = "1"
     holder = """
 import sys, time
@@ -97,7 +97,7 @@ time.sleep(60)
 
 
 def test_a_vault_that_cannot_be_opened_is_let_go_of(fresh: Box) -> None:
-    fresh.init("--no-daemon")
+    fresh.init()
     (fresh.folder / "file").touch()
     done = fresh("--no-daemon", "list", env={"ONEIRO_INDEX_DIR": str(fresh.folder / "file")})
     assert done.returncode != 0
@@ -106,7 +106,7 @@ def test_a_vault_that_cannot_be_opened_is_let_go_of(fresh: Box) -> None:
 
 
 def test_ctrl_c_is_calm(fresh: Box) -> None:
-    fresh.init("--no-daemon")
+    fresh.init()
     process = fresh.start("watch", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     eventually(lambda: fresh.record, 15)
     with pytest.raises(subprocess.TimeoutExpired):

@@ -14,7 +14,7 @@ from tests.box import Box
 
 @pytest.fixture
 def box(tmp_path: Path, sealed_env: dict[str, str]) -> Any:
-    box = Box(tmp_path, sealed_env).init("--no-daemon")
+    box = Box(tmp_path, sealed_env).init()
     box.ok("list")
     yield box
     box.close()

@@ -23,7 +23,7 @@ SESSION = "6b1f0a1e-4d5c-4a58-9a3e-0f1e2d3c4b5a"
 
 @contextmanager
 def vault(folder: Path) -> Iterator[Box]:
-    box = Box(folder, sealed(folder)).init("--no-daemon")
+    box = Box(folder, sealed(folder)).init()
     try:
         box.remember(BOAT)
         box.json("remember", "--type", "orientation", "--title", "The project", PROJECT)

@@ -66,7 +66,7 @@ class Talk:
 @pytest.fixture
 def talk(tmp_path: Path, sealed_env: dict[str, str]) -> Iterator[Talk]:
     """In a folder beside a fresh vault, with no owner."""
-    box = Box(tmp_path, sealed_env).init("--no-daemon")
+    box = Box(tmp_path, sealed_env).init()
     place = tmp_path / "project"
     place.mkdir()
     yield Talk(box, place)

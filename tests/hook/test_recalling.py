@@ -18,7 +18,7 @@ ASKED = "what is the boat called that lies in Bergen harbour?"
 @pytest.fixture(scope="module")
 def box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Box]:
     folder = tmp_path_factory.mktemp("w")
-    box = Box(folder, sealed(folder)).init("--no-daemon")
+    box = Box(folder, sealed(folder)).init()
     box.remember(BOAT)
     box.remember("Invoices are numbered without gaps, as the law demands.")
     box.ok("recall", "warm up")
@@ -76,7 +76,7 @@ def test_no_session_id_is_no_obstacle(talk: Talk) -> None:
 
 
 def test_without_an_owner_nothing_now_and_one_for_next_time(tmp_path: Path, sealed_env: dict[str, str]) -> None:
-    box = Box(tmp_path, sealed_env).init("--no-daemon")
+    box = Box(tmp_path, sealed_env).init()
     try:
         assert box("--no-daemon", "remember", BOAT).returncode == 0
         talk = Talk(box, tmp_path, warm=True)
@@ -91,7 +91,7 @@ def test_an_owner_that_was_killed_is_replaced(tmp_path: Path, sealed_env: dict[s
     import os
     import signal
 
-    box = Box(tmp_path, sealed_env).init("--no-daemon")
+    box = Box(tmp_path, sealed_env).init()
     try:
         box.remember(BOAT)
         killed = box.pid

@@ -73,7 +73,7 @@ class Replay:
 @pytest.fixture(scope="module", params=CLIENTS)
 def replay(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Replay]:
     folder = tmp_path_factory.mktemp("r")
-    box = Box(folder, sealed(folder) | COLD).init("--no-daemon")
+    box = Box(folder, sealed(folder) | COLD).init()
     box.env.pop("ONEIRO_OWNER_START")
     box.remember(BOAT)
     box.json("remember", "--type", "orientation", "--title", "The project", PROJECT)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -19,10 +18,9 @@ from tests.daemon.http.remote import PASSWORD, Remote
 GENEROUS = {"ONEIRO_ACCESS_READS": "0", "ONEIRO_ACCESS_WRITES": "0", "ONEIRO_MCP_TOOLS": "history"}
 
 
-def make_box(folder: Path, vault: Path, **env: str) -> Box:
+def make_box(folder: Path, **env: str) -> Box:
     """A machine with a vault and a password; the password is as `oneiro keys login` stores it, but cheap to check."""
-    box = Box(folder, sealed(folder) | env)
-    shutil.copytree(vault, box.vault, symlinks=True)
+    box = Box(folder, sealed(folder) | env).init()
     access = private_folder(folder_of(box.vault, folder / "home" / ".config" / "oneiro"))
     cost = {"n": 2, "r": 1, "p": 1}
     found = hashlib.scrypt(PASSWORD.encode(), salt=b"salt", **cost, dklen=32)
@@ -31,9 +29,9 @@ def make_box(folder: Path, vault: Path, **env: str) -> Box:
 
 
 @pytest.fixture(scope="session")
-def proxied(tmp_path_factory: pytest.TempPathFactory, empty_vault: Path) -> Iterator[Remote]:
+def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Remote]:
     """One that is known by another name, as behind a proxy; its access tokens are good for four seconds."""
-    box = make_box(tmp_path_factory.mktemp("p"), empty_vault, ONEIRO_ACCESS_TOKEN_SECONDS="4")
+    box = make_box(tmp_path_factory.mktemp("p"), ONEIRO_ACCESS_TOKEN_SECONDS="4")
     try:
         found = Remote(box, "--public-url", "https://vault.example.org/")
         yield found
@@ -43,9 +41,9 @@ def proxied(tmp_path_factory: pytest.TempPathFactory, empty_vault: Path) -> Iter
 
 
 @pytest.fixture(scope="session")
-def remote(tmp_path_factory: pytest.TempPathFactory, empty_vault: Path) -> Iterator[Remote]:
+def remote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Remote]:
     """Without rate limits for those who have a key."""
-    box = make_box(tmp_path_factory.mktemp("r"), empty_vault, **GENEROUS)
+    box = make_box(tmp_path_factory.mktemp("r"), **GENEROUS)
     try:
         found = Remote(box)
         yield found
@@ -55,12 +53,12 @@ def remote(tmp_path_factory: pytest.TempPathFactory, empty_vault: Path) -> Itera
 
 
 @pytest.fixture
-def solo(tmp_path: Path, empty_vault: Path) -> Iterator[Callable[..., Remote]]:
+def solo(tmp_path: Path) -> Iterator[Callable[..., Remote]]:
     """Start an owner of one's own: `solo("--option", ONEIRO_X="1")`."""
     boxes: list[Box] = []
 
     def start(*options: str, where: str = "127.0.0.1", **env: str) -> Remote:
-        boxes.append(make_box(tmp_path, empty_vault, **env))
+        boxes.append(make_box(tmp_path, **env))
         return Remote(boxes[-1], *options, where=where)
 
     yield start
