@@ -5,11 +5,15 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 JOBS ?= 3
 
-.PHONY: demo test check bench drills golden e2e skills conformance install clean
+.PHONY: demo demo-dreams test check bench drills golden e2e skills conformance install clean
 
 # A vault, real memories, an outside edit, recall, history: the main job, shown.
 demo: $(READY)
 	@$(BIN)/oneiro demo
+
+# A month of conversations and nights with the real embedding model: what is left of it.
+demo-dreams: $(READY)
+	@$(BIN)/python -m tests.month
 
 # Lint, types and the whole default test suite with its coverage gate.
 test: check

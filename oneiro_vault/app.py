@@ -21,18 +21,24 @@ from oneiro_vault.index.embed import HashEmbedder, WorkerEmbedder
 from oneiro_vault.index.store import Index
 from oneiro_vault.operations import (
     adopting,
+    arguments,
+    browsing,
     capturing,
     checking,
+    dreams,
+    fading,
     imaging,
     injecting,
     orienting,
     publishing,
+    ratifying,
     reading,
     resources,
     upkeep,
     writing,
 )
 from oneiro_vault.operations.background import Background
+from oneiro_vault.operations.dreaming import past
 from oneiro_vault.operations.house import House, Progress, quiet
 from oneiro_vault.vault import commands, layout
 from oneiro_vault.vault.vault import Vault
@@ -70,7 +76,16 @@ OPS: Final[dict[str, Op]] = {
     "restore": Op(writing.restore),
     "undo": Op(writing.undo),
     "adopt": Op(adopting.adopt),
+    "browse": Op(browsing.browse, reads_only=True),
+    "move": Op(browsing.move),
     "reflect": Op(orienting.reflect),
+    "dream": Op(dreams.dream),
+    "dream_stop": Op(dreams.dream_stop, upkeep=True),
+    "dream_next": Op(dreams.dream_next, reads_only=True),
+    "dream_decide": Op(dreams.dream_decide),
+    "scheduled": Op(dreams.scheduled),
+    "schedule": Op(dreams.schedule),
+    "runs": Op(past.runs, reads_only=True),
     "capture": Op(capturing.capture),
     "captures": Op(capturing.captures, reads_only=True),
     "collect": Op(capturing.collect),
@@ -78,6 +93,9 @@ OPS: Final[dict[str, Op]] = {
     "orient": Op(orienting.orient, reads_only=True),
     "get": Op(orienting.get, reads_only=True),
     "flagged": Op(orienting.flagged, reads_only=True),
+    "resolve": Op(ratifying.resolve),
+    "ratify": Op(ratifying.ratify),
+    "strength": Op(fading.strength, reads_only=True),
     "image": Op(imaging.image, reads_only=True),
     "stamps": Op(resources.stamps, reads_only=True),
     "complete": Op(resources.complete, reads_only=True),
@@ -161,6 +179,7 @@ class App:
             raise InvalidInput(
                 f"{op}: " + "; ".join([f"unknown {shown(n)}" for n in sorted(unknown)] + [f"{n!r} is needed" for n in missing])
             )
+        arguments.check(op, found.run, given)
         if found.reports:
             given["progress"] = progress or quiet
         if env is None:
@@ -289,6 +308,15 @@ def make_bundle(folder: Path, vault: Path | None) -> dict[str, Any]:
     from oneiro_vault.clients import bundle, table
 
     return bundle.write(folder, table.Ours(_program(), str(vault) if vault else bundle.ON_PATH.vault), sys.platform)
+
+
+def system_timer(root: Path, times: Sequence[str], env: Mapping[str, str], action: str, kind: str | None = None) -> dict[str, Any]:
+    """`show`, `install` or `remove` what lets this machine's own timer start the loops of a vault at these local times."""
+    from oneiro_vault.operations.dreaming import timers
+
+    timer = timers.Timer(root, _program(), tuple(times), env)
+    act = {"show": timers.shown, "install": timers.install, "remove": timers.remove}[action]
+    return act(timer, kind or timers.kind_here(env))
 
 
 def _program() -> tuple[str, ...]:

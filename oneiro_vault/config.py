@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from oneiro_vault.errors import SettingsError
+from oneiro_vault.parameters import LOOPS, Table
 
 Value = bool | int | float | str
 _KEPT: Final = "No note was touched."
@@ -64,7 +65,30 @@ def _share(value: float) -> bool:
 
 
 def _sets(value: str) -> bool:
-    return set(value.split()) <= {"history"}
+    return set(value.split()) <= {"history", "dreams"}
+
+
+def _judge(value: str) -> bool:
+    return value in JUDGES
+
+
+def _times(value: str) -> bool:
+    return all(re.fullmatch(r"\s*([01]?\d|2[0-3]):[0-5]\d(\s+[a-z]+)*\s*", part) for part in value.split(",") if part.strip())
+
+
+JUDGES: Final = ("offline", "deferred", "anthropic", "openai", "none")
+"""Who may answer the loops' questions."""
+
+
+def _of_loops(table: Table) -> Iterator[Setting]:
+    """The loops' own numbers, as settings of the vault."""
+    for name, default, text in table:
+        if type(default) is float and default <= 1:
+            yield Setting(name, default, "vault", text, _share, "0 to 1")
+        elif type(default) in (int, float):
+            yield Setting(name, default, "vault", text, _not_negative, "0 or more")
+        else:
+            yield Setting(name, default, "vault", text)
 
 
 SETTINGS: Final[tuple[Setting, ...]] = (
@@ -91,12 +115,22 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     ),
     Setting("notes.indexed_bytes", 1_000_000, "vault", "bytes of one note that are indexed", _positive, "a number above 0"),
     Setting("notes.brake", 0.5, "vault", "share of the notes that may vanish at once before indexing stops and asks", _share, "0 to 1"),
+    Setting(
+        "dreams.schedule",
+        "00:00, 18:00 dialectic",
+        "vault",
+        "local times at which an owner runs loops: a time for those it names, or for all that no time names; empty: never",
+        _times,
+        "times such as `00:00, 18:00 dialectic`",
+    ),
+    Setting("dreams.brake", 0.1, "vault", "share of the notes that one run of a loop may change", _share, "0 to 1"),
+    *_of_loops(LOOPS),
     Setting("vault", "", "machine", "vault to use when none is named and none is near"),
     Setting("index.dir", "", "machine", "folder for the indexes instead of `.oneiro/` in the vault"),
     Setting("embed.model", "default", "machine", "`default` (packaged all-MiniLM-L6-v2), `hash` (no model), a folder, or a hub name"),
     Setting("embed.idle", 300.0, "machine", "seconds without work after which the embedding process stops", _positive, "a number above 0"),
     Setting("embed.threads", 0, "machine", "threads of the embedding process; 0 lets it choose", _not_negative, "0 or more"),
-    Setting("mcp.tools", "", "machine", "further sets of tools for models, separated by spaces", _sets, "`history`"),
+    Setting("mcp.tools", "", "machine", "further sets of tools for models, separated by spaces", _sets, "`history`, `dreams`"),
     Setting("owner.start", True, "machine", "start the owner process when it is not there"),
     Setting("owner.idle", 900.0, "machine", "seconds without a request after which the owner stops", _positive, "a number above 0"),
     Setting("owner.log_bytes", 1_000_000, "machine", "size at which the owner's log is rotated", _positive, "a number above 0"),
@@ -115,6 +149,24 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     Setting("images.bytes", 10_000_000, "machine", "bytes of a picture that is stored", _positive, "a number above 0", each=True),
     Setting("images.pixels", 50_000_000, "machine", "pixels of a picture that are decoded", _positive, "a number above 0", each=True),
     Setting("images.location", False, "machine", "keep where a photo was taken (GPS) in pictures that are stored", each=True),
+    Setting(
+        "dreams.judge",
+        "offline",
+        "machine",
+        "who answers what loops ask: rules, the connected model or a person, a model's API, nobody",
+        _judge,
+        ", ".join(f"`{name}`" for name in JUDGES),
+    ),
+    Setting("dreams.model", "", "machine", "model that an API judge asks; needed for `anthropic` and `openai`"),
+    Setting("dreams.models", "", "machine", "other models for single stages: `encode=small-one dialectic=large-one`"),
+    Setting("dreams.url", "", "machine", "address of an API other than the provider's own (Ollama, llama.cpp, vLLM)"),
+    Setting("dreams.key_file", "", "machine", "file that holds the API key; empty: the provider's own variable"),
+    Setting("dreams.batch", False, "machine", "ask in batches where the provider has them: cheaper and slower"),
+    Setting("dreams.calls", 400, "machine", "questions one run asks at most; 0: no limit", _not_negative, "0 or more"),
+    Setting("dreams.tokens", 2_000_000, "machine", "tokens one run uses at most; 0: no limit", _not_negative, "0 or more"),
+    Setting("dreams.spend", 0.0, "machine", "what one run may cost by the prices below; 0: no limit", _not_negative, "0 or more"),
+    Setting("dreams.price_in", 0.0, "machine", "price of a million tokens that are read", _not_negative, "0 or more"),
+    Setting("dreams.price_out", 0.0, "machine", "price of a million tokens that are written", _not_negative, "0 or more"),
     Setting("git.wait", 10.0, "machine", "seconds to wait for a lock another program holds", _positive, "a number above 0"),
     Setting("disk.reserve", 50_000_000, "machine", "writes are refused when fewer bytes than this are free", _not_negative, "0 or more"),
 )

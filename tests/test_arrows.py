@@ -18,11 +18,11 @@ FLOOR = {
     "vault": 2, "index": 2, "judges": 2,
     "mind": 3, "recall": 3, "capture": 3, "sync": 3, "access": 3, "clients": 3,
     "operations": 4, "app": 4,
-    "mcp": 5, "web": 5, "cli": 5, "daemon": 5, "hook": 5,
+    "mcp": 5, "web": 5, "cli": 5, "daemon": 5, "hook": 5, "memory_tool": 5,
 }  # fmt: skip
 SAME_FLOOR = {
     ("app", "operations"), ("cli", "daemon"), ("daemon", "cli"), ("daemon", "mcp"), ("daemon", "web"),
-    ("cli", "hook"), ("hook", "cli"), ("hook", "daemon"),
+    ("cli", "hook"), ("hook", "cli"), ("hook", "daemon"), ("memory_tool", "cli"),
 }  # fmt: skip
 LIGHT = {("hook", "capture"), ("cli", "capture")}
 """Faces that reach past the app into a room of plain functions: the hook program could not import the app in its time."""
@@ -43,6 +43,7 @@ ONLY_IN = {
     "PIL": {"operations/thumbnails.py"},
     "mcp": {"mcp/"},
     "mcp_types": {"mcp/"},
+    "anthropic": {"judges/anthropic_api.py", "memory_tool/"},
 }
 PURE = {
     "os",

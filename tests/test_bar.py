@@ -10,8 +10,9 @@ from typing import Final
 import pytest
 
 TESTS: Final = Path(__file__).parent
-ROWS: Final = [*range(1, 21), 29, *range(31, 37), 40, *range(42, 45)]
-"""Rows this part of the product answers for; the others (sync, loops, network faces, access) belong to parts that are not built."""
+ROWS: Final = [*range(1, 21), 29, *range(31, 37), *range(40, 51)]
+"""Rows this part of the product answers for; the others (sync, loops, history that was tampered with) belong to parts that are not built.
+Of 45 that is what callers send and what is private, not yet that secrets are found in a memory; of 46 and 48 not yet the loops."""
 
 BAR: Final[dict[int, tuple[str, tuple[str, ...]]]] = {
     1: ("kill -9 at any moment: no acknowledged memory lost, no manual step, first ACK <= 2 s after the restart", (
@@ -115,6 +116,7 @@ BAR: Final[dict[int, tuple[str, tuple[str, ...]]]] = {
         "bar/test_traversal.py::test_names_of_every_kind_are_tried",
         "bar/test_traversal.py::test_nothing_outside_is_touched",
         "bar/test_bad_input.py::test_ids",
+        "memory_tool/test_files.py::test_no_name_leads_out_of_the_vault",
         "vault/test_vault.py::test_unsafe_and_unportable_paths_are_refused",
         "operations/test_writing.py::test_a_path_out_of_the_vault_is_refused",
     )),
@@ -193,6 +195,15 @@ BAR: Final[dict[int, tuple[str, tuple[str, ...]]]] = {
         "daemon/http/test_attacks.py::test_a_slow_body_is_408",
         "daemon/http/test_attacks.py::test_too_many_connections_leave_the_socket_alone",
     )),
+    41: ("malformed JSON-RPC and HTTP: the right answer each, alive, stdout only JSON-RPC, large headers and bodies refused", (
+        "mcp/test_fuzz.py::test_over_stdio",
+        "mcp/test_fuzz.py::test_over_http",
+        "daemon/http/test_fuzz.py::test_over_tcp",
+        "daemon/http/test_attacks.py::test_what_is_no_json_rpc_is_said_to_be_none",
+        "daemon/http/test_attacks.py::test_a_hundred_megabytes_are_413_and_not_held",
+        "daemon/http/test_attacks.py::test_large_headers",
+        "daemon/http/test_attacks.py::test_what_is_no_http",
+    )),
     42: ("DNS rebinding, requests of other pages: 403 or 421, wherever it is bound", (
         "daemon/http/test_attacks.py::test_a_foreign_host_is_421",
         "daemon/http/test_attacks.py::test_a_foreign_origin_is_403",
@@ -219,6 +230,49 @@ BAR: Final[dict[int, tuple[str, tuple[str, ...]]]] = {
         "daemon/http/test_serve.py::test_new_settings_are_taken_up_by_the_same_process",
         "cli/test_keys.py::test_a_key_is_shown_once",
         "access/test_keys.py::test_the_secret_is_nowhere_on_the_disk",
+    )),
+    45: ("secrets of ours and of callers: in no log, no trace, no message to others; what is private in nothing at all", (
+        "bar/test_secrets.py::test_what_callers_send_is_in_no_log",
+        "bar/test_secrets.py::test_what_is_private_is_nowhere",
+        "access/test_keys.py::test_the_secret_is_nowhere_on_the_disk",
+        "daemon/http/test_attacks.py::test_the_audit_log_says_who_did_what_and_never_a_word",
+        "mcp/test_tool.py::test_a_call_is_logged_without_its_words",
+        "operations/test_capturing.py::test_private_words_never_reach_the_repository",
+        "capture/test_transcripts.py::test_private_words_are_gone_wherever_they_stand",
+    )),
+    46: ("planted orders: quoted with their origin on every way to a model, no delimiter left, never orientation", (
+        "bar/test_injection.py::test_the_corpus_is_large_enough",
+        "bar/test_injection.py::test_every_way_to_a_model_quotes_what_was_planted",
+        "bar/test_injection.py::test_what_is_put_in_unasked_is_quoted_too",
+        "bar/test_injection.py::test_nothing_from_outside_is_orientation_until_a_person_says_so",
+        "bar/test_injection.py::test_a_model_cannot_make_orientation_of_it",
+        "core/test_quoting.py::test_no_delimiter_survives",
+        "core/test_quoting.py::test_no_mixture_survives",
+    )),
+    47: ("ten planted among a hundred: a fifth of an answer at most, taken back by one command", (
+        "bar/test_poison.py::test_a_flood_from_one_origin_gets_a_fifth_of_an_answer",
+        "bar/test_poison.py::test_they_were_first_without_that",
+        "bar/test_poison.py::test_one_commit_planted_them_and_one_command_takes_them_back",
+    )),
+    48: ("lines that say who a model is: stopped, describing ones pass; no machine-written line of ours does", (
+        "core/test_prescribing.py::test_no_line_that_prescribes_passes",
+        "core/test_prescribing.py::test_lines_that_describe_pass",
+        "core/test_orientation.py::test_no_machine_written_line_says_who_anybody_is",
+    )),
+    49: ("attachments of the wrong kind, bombs, flipped bytes: refused before they are decoded, found when served", (
+        "operations/test_imaging.py::test_bad_pictures_are_refused_and_nothing_is_written",
+        "operations/test_imaging.py::test_a_bomb_is_refused_without_allocating",
+        "operations/test_imaging.py::test_a_bomb_that_arrived_by_pull_is_not_decoded",
+        "operations/test_imaging.py::test_a_picture_that_lies_about_its_size_is_not_decoded",
+        "operations/test_imaging.py::test_a_flipped_byte_is_found_when_served_and_by_check_and_doctor",
+        "vault/test_attachments.py::test_a_flipped_byte_is_found_and_the_right_bytes_are_served",
+    )),
+    50: ("attachments that are not here yet, or that nobody shows any more: marked, named, never deleted", (
+        "operations/test_imaging.py::test_a_picture_that_is_not_here_yet",
+        "operations/test_imaging.py::test_a_clone_that_gets_the_picture_later",
+        "operations/test_imaging.py::test_unused_ones_are_named_and_never_deleted",
+        "operations/test_imaging.py::test_a_proposal_or_a_broken_note_is_reason_enough_to_keep_one",
+        "vault/test_attachments.py::test_not_here_yet_and_gone_from_the_disk",
     )),
 }  # fmt: skip
 

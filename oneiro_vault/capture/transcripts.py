@@ -26,7 +26,8 @@ _NAMES = {"user": "User", "assistant": "Assistant"}
 TURN = "User:"
 """How what a person said begins."""
 _SPEAKERS = tuple(_NAMES)  # not the dict: a type may be anything, also what cannot be hashed
-_UNSAID = ("isSidechain", "isMeta", "isCompactSummary", "isApiErrorMessage")
+_UNSAID = ("isSidechain", "isMeta", "isCompactSummary", "isApiErrorMessage", "forkedFrom")
+"""Marks of what nobody said in this conversation; a fork begins with a copy of another one, which is captured there."""
 _ADDED = re.compile(
     r"<(environment_context|user_instructions|system-reminder|command-(?:name|message|args)|local-command-(?:stdout|stderr|caveat)"
     r"|bash-(?:stdout|stderr)|task-notification|turn_aborted|subagent_notification)>"

@@ -145,7 +145,8 @@ def _entry(entry: Mapping[str, Any], style: Style) -> str:
     if gone and op != "forget":
         reason = "; ".join(filter(None, (reason, f"took out {gone[0] if len(gone) == 1 else f'{len(gone)} files'}")))
     what = (f"{style(op, 'bold')}: " if op else "") + title + (f"  ({reason})" if reason else "")
-    return "  ".join([style(entry["commit"][:10], "cyan"), style(when, "dim"), what, style(who, "dim")])
+    by = [who, *(f"{word} {line(entry[key])}" for word, key in (("run", "run"), ("judged by", "judge")) if entry.get(key))]
+    return "  ".join([style(entry["commit"][:10], "cyan"), style(when, "dim"), what, style(" · ".join(by), "dim")])
 
 
 def story(found: Mapping[str, Any], style: Style) -> str:

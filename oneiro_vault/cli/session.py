@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from oneiro_vault.cli import terminal
 from oneiro_vault.cli.progress import Bar
-from oneiro_vault.config import Settings
+from oneiro_vault.cli.where import MARK
+from oneiro_vault.config import Settings, load
 from oneiro_vault.daemon import client, places, protocol, spawn
 from oneiro_vault.daemon.lock import OwnerLock
-from oneiro_vault.errors import DiskProblem, LockTimeout, OwnerProblem
+from oneiro_vault.errors import DiskProblem, LockTimeout, OwnerProblem, VaultNotFound
 
 if TYPE_CHECKING:
     from oneiro_vault.app import App
@@ -114,6 +115,18 @@ class VaultSession:
                 app.close()
             finally:
                 lock.release()
+
+
+def at(path: str | os.PathLike[str]) -> VaultSession:
+    """The way to the vault at `path` for a program that stays: through its owner, which is started when the settings allow it.
+
+    Raises VaultNotFound.
+    """
+    root = Path(path).expanduser()
+    if not (root / MARK).is_file():
+        raise VaultNotFound(f"there is no vault at {root}", hint=f"`oneiro init {root}` makes one.")
+    settings = load(root, os.environ, strict=False)
+    return VaultSession(root.resolve(), settings, bool(settings["owner.start"]), False)
 
 
 def _has_room(folder: str) -> bool:

@@ -1,21 +1,24 @@
-"""undo, log, why, stats."""
+"""undo, log, why, strength, stats."""
 
 from __future__ import annotations
 
 import click
 
-from oneiro_vault.cli import render
+from oneiro_vault.cli import curve, render
 from oneiro_vault.cli.face import Face
 from oneiro_vault.cli.group import command
 from oneiro_vault.cli.output import Output, line
 
 
 @command("undo")
-@click.argument("commit")
-def undo_(face: Face, commit: str) -> Output:
-    """Bring back the exact bytes from before a commit, as a new commit."""
-    found = face.call("undo", commit=commit)
-    head = f"Undid {line(found['undone'])[:10]} in {str(found['commit'])[:10]}"
+@click.argument("commit", required=False)
+@click.option("--run", metavar="ID", help="Undo everything a run of a loop did (`oneiro runs` lists them).")
+def undo_(face: Face, commit: str | None, run: str | None) -> Output:
+    """Bring back the exact bytes from before a commit or a whole run of a loop, as a new commit."""
+    if (commit is None) == (run is None):
+        raise click.UsageError("Name a commit, or a run with --run.")
+    found = face.call("undo", commit=commit, run=run)
+    head = f"Undid {'run ' if run else ''}{line(found['undone'])[:10]} in {str(found['commit'])[:10]}"
     text = [f"  {line(path)}" + (" is taken out again" if path in found["removed"] else " is as it was") for path in found["paths"]]
     return Output("\n".join([head, *text]), found)
 
@@ -35,6 +38,15 @@ def why_(face: Face, ident: str) -> Output:
     """The story of one memory: where it came from, what changed it, how it was used."""
     found = face.call("why", id=ident)
     return Output(render.story(found, face.style), found)
+
+
+@command("strength")
+@click.argument("ident", metavar="ID")
+@click.option("--days", type=int, default=30, show_default=True, help="How far ahead.")
+def strength_(face: Face, ident: str, days: int) -> Output:
+    """How much of a memory is left: its curve so far, and as it goes on if nobody looks."""
+    found = face.call("strength", id=ident, days=days)
+    return Output(curve.drawn(found, face.style), found)
 
 
 @command("stats")

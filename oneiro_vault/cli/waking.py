@@ -1,4 +1,4 @@
-"""orient, flags."""
+"""orient, flags, ratify."""
 
 from __future__ import annotations
 
@@ -29,8 +29,13 @@ def orient_(face: Face, context: str | None, n: int, project: str | None, limit:
 
 @command("flags")
 @click.option("-n", "--limit", type=int, default=20, show_default=True, help="How many at most.")
-def flags_(face: Face, limit: int) -> Output:
+@click.option("--resolve", metavar="ID", help="That note's questions are answered.")
+def flags_(face: Face, limit: int, resolve: str | None) -> Output:
     """Notes with an open question for a person, and the question."""
+    if resolve:
+        done = face.call("resolve", id=resolve)
+        said = f"Answered: {', '.join(map(line, done['flags']))}" if done["flags"] else "There was no open question"
+        return Output(f"{said}  {line(done['title'])}", done)
     found = face.call("flagged", limit=limit)
     text = []
     for row in found["results"]:
@@ -39,3 +44,17 @@ def flags_(face: Face, limit: int) -> Output:
     rest = found["total"] - len(found["results"])
     more = [f"{rest} more are not shown"] if rest > 0 else []
     return Output("\n".join(text + more) or "No open questions.", found)
+
+
+@command("ratify")
+@click.argument("ident", metavar="ID")
+@click.option("--undo", is_flag=True, help="Take it back: loops may change the block again.")
+@click.option("--reason", help="Why; kept in the history.")
+def ratify_(face: Face, ident: str, undo: bool, reason: str | None) -> Output:
+    """Say that an orientation block holds: it is always loaded, and no loop or model changes its words."""
+    found = face.call("ratify", id=ident, undo=undo or None, reason=reason)
+    if found["commit"] is None:
+        return Output(f"{line(found['title'])} was {'core' if found['core'] else 'not core'} already.", found)
+    text = f"Ratified {line(found['title'])}" if found["core"] else f"{line(found['title'])} is an ordinary block again"
+    note = f"It does more than describe: {line(found['prescribes'])}" if found["prescribes"] else ""
+    return Output(f"{text}  {line(found['path'])}", found, note)

@@ -45,7 +45,8 @@ Change: TypeAlias = Write | Remove
 class Operation:
     """Why a commit exists: becomes its subject `<op>: <title>` and its `Oneiro-*` trailers.
 
-    `memories` are ids; `actor` is `user`, `model`, `capture`, `dream` or `import:<name>`.
+    `memories` are ids; `actor` is `user`, `model`, `capture`, `dream` or `import:<name>`. Of a loop's work: `run` and `loop`, the
+    `judge` it rests on, and `decision`, the id by which it is done at most once.
     """
 
     op: str
@@ -55,6 +56,8 @@ class Operation:
     reason: str = ""
     run: str = ""
     judge: str = ""
+    loop: str = ""
+    decision: str = ""
 
     def __post_init__(self) -> None:
         if self.op not in OPS:

@@ -51,6 +51,10 @@ def stamp(text: str) -> str:
     return f"{crc32(text.encode('utf-8', 'replace')):08x}"
 
 
+SOURCES: Final = 2
+"""Sources that words from outside need before a block made of them is loaded."""
+
+
 def units(text: str) -> int:
     """UTF-16 code units: what clients count."""
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
@@ -59,9 +63,11 @@ def units(text: str) -> int:
 def belongs(note: Any) -> bool:
     """Is this note (a Memory or a Row) part of what is always loaded?
 
-    What came from outside is not, until a person has made it `core`: a captured page must not speak at every beginning.
+    What came from outside is not, until a person has made it `core`, or a dream found it in several conversations and put them into its
+    lineage: one captured page must not speak at every beginning.
     """
-    return bool(note.type == "orientation" and note.status == "active" and (note.core or note.trust != "external"))
+    corroborated = note.source == "dream" and len(note.derived_from) >= SOURCES
+    return bool(note.type == "orientation" and note.status == "active" and (note.core or corroborated or note.trust != "external"))
 
 
 def block(note: Any, body: str, ident: str, when: float | None) -> Block:

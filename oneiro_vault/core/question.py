@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from hashlib import sha256
 from typing import Annotated, Any, Final
 
@@ -81,7 +81,7 @@ class Question:
     @cached_property
     def schema(self) -> dict[str, Any]:
         """JSON schema of the answer."""
-        return self.form.model_json_schema()
+        return _schema(self.form)
 
     @cached_property
     def ids(self) -> tuple[str, ...]:
@@ -97,6 +97,12 @@ class Question:
         if self.given:
             parts.append(quote(self.given, id="given", created="", trust="", source=""))
         return "\n\n".join(parts)
+
+
+@cache
+def _schema(form: type[Answer]) -> dict[str, Any]:
+    """Of every form once: it is part of every question's id."""
+    return form.model_json_schema()
 
 
 @dataclass(frozen=True)

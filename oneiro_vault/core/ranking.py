@@ -17,7 +17,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Evidence", "Features", "Scored", "Weights", "coverage", "diversify", "fuse", "relevant"]
+__all__ = ["Evidence", "Features", "Scored", "Weights", "coverage", "diversify", "fuse", "rationed", "relevant"]
 
 Array = npt.NDArray[np.float64]
 _Key = TypeVar("_Key", bound=Hashable)
@@ -133,6 +133,25 @@ def diversify(order: Iterable[_Key], lineage: Mapping[_Key, Collection[_Key]]) -
             kept[key] = None
             sources.update(own)
     return [*kept, *later]
+
+
+def rationed(order: Iterable[_Key], origin: Mapping[_Key, str], score: Mapping[_Key, float], most: int) -> list[_Key]:
+    """The same order, with more than `most` of one origin behind what fits at least half as well.
+
+    `origin` names where a memory came from when that is somebody who is not trusted; whoever floods a vault with memories made for a
+    question then fills no answer with them while there are others. A lone origin loses nothing.
+    """
+    kept: list[_Key] = []
+    surplus: list[_Key] = []
+    seen: dict[str, int] = {}
+    for key in order:
+        source = origin.get(key, "")
+        seen[source] = seen.get(source, 0) + 1
+        (surplus if source and seen[source] > most else kept).append(key)
+    if not surplus:
+        return kept
+    least = 0.5 * max(score[key] for key in surplus)
+    return [*(key for key in kept if score[key] >= least), *surplus, *(key for key in kept if score[key] < least)]
 
 
 @dataclass(frozen=True)

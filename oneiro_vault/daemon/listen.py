@@ -41,7 +41,8 @@ def listening(paths: Sequence[str]) -> Iterator[Listener]:
     """
     bound = next(filter(None, map(_bound, map(Path, paths))), None) if hasattr(socket, "AF_UNIX") else None
     if bound is None:
-        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listener:
+        # with the protocol named, asyncio sends small answers at once (TCP_NODELAY); without, each may wait 40 ms for an acknowledgement
+        with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listener:
             listener.bind((LOOPBACK, 0))
             yield Listener(listener, f"{LOOPBACK}:{listener.getsockname()[1]}", secrets.token_hex(32))
         return

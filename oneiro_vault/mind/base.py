@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -72,6 +72,8 @@ class Snapshot:
     """ids -> (those that have a vector, their vectors n x d of length 1)."""
     settled: frozenset[str] = frozenset()
     """Decisions that were made, or rejected by a person, before."""
+    known: Callable[[str], bool] = lambda _: False
+    """Question id -> has this run's judge answered it before? A loop with a ceiling spends it on what is new."""
     history: Sequence[Mapping[str, Any]] = ()
     """Earlier decisions of loops, newest first: loop, op, memories, when (epoch seconds), reason."""
 
@@ -87,8 +89,8 @@ NOW = "@now"
 
 @dataclass(frozen=True)
 class New:
-    """Make a memory. `meta` as in frontmatter, without `id`, `created` and `source`, which the runner gives; `key` lets other edits of the
-    same decision name it before it has an id, as `new:<key>`."""
+    """Make a memory. `meta` as in frontmatter, without `id` and `source`, which the runner gives, as it gives `created` unless the loop
+    knows better; `key` lets other edits of the same decision name it before it has an id, as `new:<key>`."""
 
     meta: Mapping[str, Any]
     body: str
@@ -109,7 +111,10 @@ Edit = New | Set
 
 @dataclass(frozen=True)
 class Decision:
-    """One thing a loop wants done: becomes one commit, at most once ever. Nothing in it can remove a note."""
+    """One thing a loop wants done: becomes one commit, at most once ever. Nothing in it can remove a note.
+
+    Without edits it is only said in the report: what was looked at and left as it is.
+    """
 
     loop: str
     op: str
@@ -120,15 +125,30 @@ class Decision:
     """Every memory it rests on: if one of them changed since the snapshot, the decision lapses."""
     questions: tuple[str, ...] = ()
     judge: str = ""
+    transcript: str = ""
+    """What was said on the way, for the report: Markdown that no model is shown as its own context."""
+    key: str = ""
+    """Names what is settled by it, whatever the words turn out to be; without it the decision is its edits on exactly these notes."""
+    after: tuple[str, ...] = ()
+    """Ids of decisions without which it must not happen."""
+    instead: Decision | None = None
+    """What happens when this one would cost recall."""
 
     def id(self, snapshot: Snapshot) -> str:
-        """16 hex digits over what is done and the exact notes it was decided on."""
+        """16 hex digits over its key, or over what is done and the exact notes it was decided on."""
+        if self.key:
+            return keyed(self.loop, self.key)
         based = [f"{m}:{snapshot.notes[m].sha256 if m in snapshot.notes else ''}" for m in self.memories]
         done = [
             ["new", dict(edit.meta), edit.body] if isinstance(edit, New) else ["set", edit.id, dict(edit.changes), edit.body]
             for edit in self.edits
         ]
         return sha256(json.dumps([self.loop, self.op, based, done], sort_keys=True, default=str).encode()).hexdigest()[:16]
+
+
+def keyed(loop: str, key: str) -> str:
+    """The id of the decision that settles `key`: known before anybody is asked."""
+    return sha256(f"{loop}\0{key}".encode("utf-8", "replace")).hexdigest()[:16]
 
 
 class Loop(Protocol):
@@ -142,6 +162,22 @@ class Loop(Protocol):
     def run(self, snapshot: Snapshot) -> Asking:
         """Ask, and decide."""
         ...
+
+
+@runtime_checkable
+class Telling(Protocol):
+    """A loop that has something to say in its report besides its decisions."""
+
+    def told(self, snapshot: Snapshot) -> str:
+        """Markdown for the report, "" when there is nothing to tell."""
+        ...
+
+
+def within(questions: Sequence[Question], most: int, snapshot: Snapshot) -> list[Question]:
+    """The questions that were answered before, which cost nothing, and the first `most` of the others, in their order."""
+    new = [question.id for question in questions if not snapshot.known(question.id)]
+    beyond = set(new[most:])
+    return [question for question in questions if question.id not in beyond]
 
 
 def superseding(old: Note, by: str) -> Set:

@@ -11,17 +11,15 @@ from typing import Any, Final, Literal
 
 from pydantic import Field
 
+from oneiro_vault import parameters
+from oneiro_vault.core.memory import weakest
 from oneiro_vault.core.question import Answer, Question, ShownId
-from oneiro_vault.mind.base import Asking, Decision, Note, Set, Snapshot, superseding
+from oneiro_vault.mind.base import Asking, Decision, Note, Set, Snapshot, superseding, within
 from oneiro_vault.mind.clusters import clusters, normal
 
 POLICY: Final = 1
 KIND: Final = "merge"
-SETTINGS: Final = (
-    ("consolidate.similarity", 0.90, "cosine above which two pieces of knowledge may be one"),
-    ("consolidate.largest", 8, "members of a cluster at most"),
-    ("consolidate.clusters", 40, "clusters judged in one run at most"),
-)
+SETTINGS: Final = parameters.CONSOLIDATE
 INSTRUCTION: Final = (
     "These notes resemble each other. Do they all make the same claim, so that one of them can stand for all? Choose merge only if "
     "nothing that matters is said by one and not by the note that is kept. A general rule and one case of it, an earlier and a later state "
@@ -46,14 +44,17 @@ class Consolidate:
 
     def run(self, snapshot: Snapshot) -> Asking:
         """One question a cluster."""
-        groups = self.groups(snapshot)
-        asked = {question(group).id: group for group in groups}
-        verdicts = yield [question(group) for group in groups]
+        groups = {question(group).id: group for group in self.groups(snapshot)}
+        asked = within([question(group) for group in groups.values()], snapshot.settings["consolidate.clusters"], snapshot)
+        if not asked:
+            return []
+        verdicts = yield asked
         decisions = []
-        for ident, group in asked.items():
-            verdict = verdicts[ident]
-            if verdict.ok and isinstance(verdict.answer, Merge) and (found := merging(group, verdict.answer, ident, verdict.judge)):
-                decisions.append(found)
+        for one in asked:
+            verdict = verdicts[one.id]
+            if verdict.ok and isinstance(verdict.answer, Merge):
+                found = merging(groups[one.id], verdict.answer, one.id, verdict.judge)
+                decisions += [found] if found is not None else []
         return decisions
 
     def groups(self, snapshot: Snapshot) -> list[list[Note]]:
@@ -64,7 +65,7 @@ class Consolidate:
         if len(ids) < 2:
             return []
         found = clusters(normal(vectors), settings["consolidate.similarity"], settings["consolidate.largest"])
-        return [[notes[ids[position]] for position in members] for members in found[: settings["consolidate.clusters"]]]
+        return [[notes[ids[position]] for position in members] for members in found]
 
 
 LOOP: Final = Consolidate()
@@ -82,7 +83,7 @@ def merging(group: Sequence[Note], answer: Merge, asked: str, judge: str) -> Dec
     if answer.action != "merge" or answer.keep is None:
         return None
     keeper = by_id[answer.keep]
-    others = [by_id[member] for member in dict.fromkeys(answer.members) if member != keeper.id]
+    others = [by_id[member] for member in dict.fromkeys(answer.members) if member != keeper.id and may_replace(keeper, by_id[member])]
     if not others:
         return None
     losers = tuple(superseding(other, keeper.id) for other in others)
@@ -96,6 +97,11 @@ def merging(group: Sequence[Note], answer: Merge, asked: str, judge: str) -> Dec
         questions=(asked,),
         judge=judge,
     )
+
+
+def may_replace(keeper: Note, other: Note) -> bool:
+    """Words that are trusted less never stand for others that are trusted more."""
+    return weakest([keeper.memory.trust, other.memory.trust]) == other.memory.trust
 
 
 def folded(keeper: Note, others: Sequence[Note]) -> dict[str, Any]:

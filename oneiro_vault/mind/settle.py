@@ -9,11 +9,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from oneiro_vault.core.prescribing import objection
 from oneiro_vault.mind.base import Decision, New, Set, Snapshot
 
 SMALLEST_BRAKE: Final = 5
 """Notes a run may always touch, however small the vault."""
 REMOVING: Final = frozenset(("superseded", "dormant", "archived"))
+UNCOUNTED: Final = frozenset(("encoded",))
+"""Keys whose change alone touches nothing a memory says."""
+AFTER: Final = "something it needs was not done in this run; it comes again"
 
 Rule = Callable[[Decision], str]
 """Why a decision must not happen, "" when it may."""
@@ -33,14 +37,17 @@ def settle(
     """(what may happen, in order; what may not). `share` of the notes may be touched by one run."""
     limit = max(SMALLEST_BRAKE, int(share * len(snapshot.notes)))
     touched: set[str] = set()
+    made: set[str] = set()
     kept: list[Decision] = []
     turned: list[Turned] = []
-    everything = [*rules, _may_edit(snapshot), _keeps_orientation(snapshot)]
+    everything = [*rules, _may_edit(snapshot), _only_describes(snapshot), _keeps_orientation(snapshot)]
     for decision in decisions:
-        sets = {edit.id for edit in decision.edits if isinstance(edit, Set)}
+        sets = {edit.id for edit in decision.edits if isinstance(edit, Set) and (edit.body is not None or set(edit.changes) - UNCOUNTED)}
         why = ""
         if decision.id(snapshot) in snapshot.settled:
             why = "it was decided before"
+        elif set(decision.after) - made - snapshot.settled:
+            why = AFTER
         elif sets & touched:
             why = "another decision of this run changed one of its memories first"
         elif len(touched | sets) > limit and sets:
@@ -51,6 +58,7 @@ def settle(
             turned.append(Turned(decision, why))
         else:
             kept.append(decision)
+            made.add(decision.id(snapshot))
             touched |= sets
     return kept, turned
 
@@ -73,6 +81,25 @@ def _may_edit(snapshot: Snapshot) -> Rule:
                 return "only a person ratifies"
         if any(isinstance(edit, New) and edit.meta.get("core") for edit in decision.edits):
             return "only a person ratifies"
+        return ""
+
+    return rule
+
+
+def _only_describes(snapshot: Snapshot) -> Rule:
+    """No loop, whatever it is called, writes words into the orientation that do more than describe."""
+    limit = snapshot.settings.get("distil.characters", 800)
+
+    def rule(decision: Decision) -> str:
+        for edit in decision.edits:
+            meta, body = (edit.meta, edit.body) if isinstance(edit, New) else (edit.changes, edit.body)
+            old = snapshot.notes[edit.id].memory if isinstance(edit, Set) else None
+            type_ = meta.get("type") or (old.type if old else "")
+            if type_ == "orientation" and (body is not None or not {"type", "title", "description"}.isdisjoint(meta)):
+                title, told = (str(meta.get(key) or getattr(old, key, "")) for key in ("title", "description"))
+                words = body if body is not None else old.body if old else ""
+                if why := objection(title, told, words, limit):
+                    return f"it would stand in the orientation, and {why}"
         return ""
 
     return rule

@@ -1,4 +1,4 @@
-"""What an owner does between requests: follow the disk, embed, commit resting edits, fold the ledger, pick captures up."""
+"""What an owner does between requests: follow the disk, embed, commit resting edits, fold the ledger, pick captures up, dream."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("oneiro.background")
 LEDGER_EVERY = 3600.0
 """Seconds after which pending ledger events get a commit of their own when nothing else took them along."""
+DREAM_EVERY = 20.0
+"""Seconds between two looks at the schedule: an owner that has just begun answers first."""
 AGAIN = 3.0
 """Seconds after which edits that could not be committed (a rebase was under way) are tried again."""
 RETRY = 30.0
@@ -25,7 +27,7 @@ RETRY = 30.0
 
 
 class Background:
-    """Two threads: one keeps the index at the disk and commits what rests, one computes vectors."""
+    """Three threads: one keeps the index at the disk and commits what rests, one computes vectors, one runs loops when they are due."""
 
     def __init__(self, house: House) -> None:
         self.house = house
@@ -33,6 +35,7 @@ class Background:
         self._embed = threading.Event()
         self._following = threading.Event()
         self._embedding = threading.Event()
+        self._dreaming = threading.Event()
         self._threads: list[threading.Thread] = []
         self._watcher: Watcher | None = None
         self._ledger_at = self._proved_at = time.monotonic()
@@ -48,14 +51,15 @@ class Background:
         self._watcher.start()
         self.house.seen = self._watcher.take
         self.house.watching = self._watcher.mode + (f" ({self._watcher.reason})" if self._watcher.reason else "")
-        for name, work in (("follow", self._follow), ("embed", self._embed_loop)):
+        for name, work in (("follow", self._follow), ("embed", self._embed_loop), ("dream", self._dream_loop)):
             thread = threading.Thread(target=work, name=f"oneiro-{name}", daemon=True)
             thread.start()
             self._threads.append(thread)
 
     def stop(self) -> None:
-        """End both threads; a batch in flight is finished."""
+        """End the threads; a batch in flight is finished, a run of a loop ends with what it has committed."""
         self._stop.set()
+        self.house.cancel.set()
         self.house.wake.set()
         self._embed.set()
         if self._watcher is not None:
@@ -66,7 +70,7 @@ class Background:
 
     def busy(self) -> bool:
         """Is something under way that an idle exit would cut short?"""
-        return self._following.is_set() or self._embedding.is_set() or self.house.backlog
+        return self._following.is_set() or self._embedding.is_set() or self._dreaming.is_set() or self.house.backlog
 
     def _follow(self) -> None:
         house, every = self.house, self.house.settings["watch.reconcile"]
@@ -120,6 +124,23 @@ class Background:
             self.house.stalled = not ok
             if not ok:
                 self._stop.wait(RETRY)
+
+    def _dream_loop(self) -> None:
+        """Run what is due by the schedule, also what was due while the machine slept."""
+        while not self._stop.wait(DREAM_EVERY):
+            if self.house.settings["dreams.schedule"].strip() and not self.house.wrong:
+                self._guarded("dreams", self.dream)
+
+    def dream(self) -> None:
+        """Run the loops that are due, if any are."""
+        from oneiro_vault.operations.dreaming import timing  # what loops need is not loaded before there is time for it
+
+        if timing.due(self.house):
+            self._dreaming.set()
+            try:
+                timing.scheduled(self.house)
+            finally:
+                self._dreaming.clear()
 
     def _waiting(self) -> bool:
         return not self._guarded("vectors", lambda: self.house.index.pending()[0], wanted=0)

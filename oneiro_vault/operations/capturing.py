@@ -10,11 +10,12 @@ from pathlib import PurePath
 from typing import Any
 
 from oneiro_vault.capture import drafts, markers, sessions, spool, transcripts
+from oneiro_vault.core.captures import OWN, SOURCE, TYPE
 from oneiro_vault.core.twins import fingerprint
 from oneiro_vault.errors import InvalidInput, OneiroError, shown
 from oneiro_vault.operations import reading, writing
 from oneiro_vault.operations.house import House
-from oneiro_vault.operations.queued import OWN, SOURCE, TYPE, waiting
+from oneiro_vault.operations.queued import waiting
 
 LOG = logging.getLogger("oneiro.capture")
 _STORING = threading.Lock()
@@ -190,8 +191,11 @@ def problems(house: House) -> Iterable[tuple[str, str, str]]:
 
 
 def permission(folder: str) -> dict[str, Any]:
-    """May conversations in a folder be captured, and which marker says so?"""
-    found = markers.find(folder)
+    """May conversations in a folder be captured, and which marker says so? Raises InvalidInput for what is no path."""
+    try:
+        found = markers.find(folder)
+    except ValueError as error:
+        raise InvalidInput(f"{folder!a:.60} is no folder: {error}") from error
     return {
         "folder": folder,
         "allowed": found.allows,

@@ -9,7 +9,7 @@ from datetime import datetime
 from itertools import groupby
 from typing import Any, Final
 
-from oneiro_vault.core import fields, frontmatter
+from oneiro_vault.core import fields, frontmatter, prescribing
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core import when as dates
 from oneiro_vault.core.query import speaker_of
@@ -17,6 +17,7 @@ from oneiro_vault.core.twins import fingerprint
 from oneiro_vault.errors import InvalidInput, UnreadableNote, UnsafePath, shown
 from oneiro_vault.operations import imaging, types
 from oneiro_vault.operations.house import House
+from oneiro_vault.vault.paths import checked, hidden
 
 KEPT: Final = "Nothing was written."
 TITLE_LENGTH: Final = 80
@@ -65,8 +66,9 @@ def draft(house: House, item: Mapping[str, Any], actor: str) -> Draft:
     meta.setdefault("id", new_id())
     meta.setdefault("title", title_of(text))
     meta.setdefault("source", actor)
+    describes(meta["type"], actor, meta["title"], meta.get("description", ""), text)
     _dates(house, meta)
-    made.path = _note_path(item["path"]) if made.placed else memories.path_for(meta["type"], meta["title"], meta["id"], meta["created"])
+    made.path = note_path(item["path"]) if made.placed else memories.path_for(meta["type"], meta["title"], meta["id"], meta["created"])
     if item.get("images"):
         made.pictures = imaging.received(house, item["images"])
         made.body = imaging.shown_in(made.body, made.path, made.pictures)
@@ -157,11 +159,23 @@ def _permitted(meta: Mapping[str, Any], actor: str) -> None:
         raise InvalidInput(f"trust cannot be {meta['trust']}: what comes from {shown(source)} is trusted as {most} at most", kept=KEPT)
 
 
-def _note_path(path: Any) -> str:
+def describes(type_: str, actor: str, *texts: str) -> None:
+    """Refuse what a model writes for every beginning to come, when it does more than describe. Raises InvalidInput."""
+    if type_ != "orientation" or memories.trust_of(actor) != "model":
+        return
+    if why := next((why for text in texts if (why := prescribing.prescribes(text))), ""):
+        hint = "Orientation describes the world: say it of the people and things it is about, in the third person."
+        raise InvalidInput(f"this may not stand in the orientation: {why}", kept=KEPT, hint=hint)
+
+
+def note_path(path: Any) -> str:
+    """A path that a caller chose for a note. Raises UnsafePath for one where no note would ever be found."""
     if not isinstance(path, str):
         raise UnsafePath("a path must be a string", kept=KEPT)
     if not path.lower().endswith(".md"):
         raise UnsafePath(f"{shown(path)} does not end with .md", kept=KEPT, hint="Memories are Markdown notes.")
+    if hidden(checked(path)):
+        raise UnsafePath(f"{shown(path)} is hidden: notes there are never read", kept=KEPT, hint="Leave the leading dot out.")
     return path
 
 

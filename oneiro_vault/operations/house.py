@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from oneiro_vault.config import Settings
 from oneiro_vault.core import memory as memories
@@ -20,6 +20,9 @@ from oneiro_vault.index.base import LOADING, Embedder, Refreshed, Row
 from oneiro_vault.index.store import Index
 from oneiro_vault.vault.vault import Vault
 
+if TYPE_CHECKING:
+    from oneiro_vault.judges.base import Judge
+
 Progress = Callable[[str, int, int], None]
 SOON = 256
 """Texts waiting for a vector that a person's recall waits for."""
@@ -27,6 +30,10 @@ PATIENCE = 10.0
 """Seconds it waits for them at the most."""
 BOUND = 2.0
 """Seconds an answer waits for indexing that is under way."""
+SITTING = 1800.0
+"""Seconds after a question within which looking at a memory it found counts as because of it."""
+MOST_QUESTIONS = 5000
+LONGEST_QUESTION = 200
 _LONGEST_ID = 64
 """Characters beyond which nothing is an id, ours or one that a person made up."""
 INLINE = 500
@@ -41,7 +48,9 @@ def quiet(_stage: str, _done: int, _total: int) -> None:
 class House:
     """An open vault with its indexes. `dirty` collects paths a watcher has seen change; `wake` starts background work;
     `stalled`: the last attempt to embed failed, so nobody should wait for vectors; `braked`: why the notes at the paths in `held` are
-    still served although their files are gone; `wrong`: what the settings files say that is not in force.
+    still served although their files are gone; `wrong`: what the settings files say that is not in force; `judges` makes a judge of a name
+    where the settings shall not; `cancel` asks the run of a loop that is under way to end; `questions`: by memory, what was asked last
+    when it was found, and when.
     """
 
     root: Path
@@ -63,6 +72,9 @@ class House:
     held: frozenset[str] = frozenset()
     wrong: tuple[SettingsError, ...] = ()
     weights: Weights = field(default_factory=Weights)
+    judges: Callable[[str], Judge] | None = None
+    cancel: threading.Event = field(default_factory=threading.Event)
+    questions: dict[str, tuple[str, float]] = field(default_factory=dict)
     _indexed_head: str = ""
     _backlog: bool = False
     _caught_up: threading.Event = field(default_factory=threading.Event)
@@ -266,6 +278,24 @@ class House:
         """The bytes on disk now and what they say."""
         data = self.vault.read(row.path)
         return data, memories.parse(row.path, data)
+
+    # -- what was asked ------------------------------------------------------------------------------------------
+
+    def answered(self, query: str, rows: Iterable[Row]) -> None:
+        """Remember which question found these, for as long as somebody may look at one because of it."""
+        now = self.clock()
+        if len(self.questions) > MOST_QUESTIONS:
+            self.questions = {ident: (text, when) for ident, (text, when) in self.questions.items() if now - when < SITTING}
+        self.questions |= {row.id: (" ".join(query.split())[:LONGEST_QUESTION], now) for row in rows if row.id}
+
+    def used(self, ident: str, why: str) -> None:
+        """A deliberate look at a memory, with the question that had found it: dreams must not cost what people really ask.
+
+        Raises DiskProblem.
+        """
+        query, when = self.questions.pop(ident, ("", 0.0))
+        fields = {"q": query} if query and 0 <= self.clock() - when < SITTING else {}
+        self.vault.use(ident, "use", why=why, **fields)
 
     # -- use and strength ----------------------------------------------------------------------------------------
 

@@ -20,6 +20,7 @@ MOST: Final = 100
 """Ids, rows or updates in one request."""
 _LEAST: Final = 200
 _QUESTION: Final = 2_000
+_NEWEST: Final = 20
 _TYPES: Final = ("episodic", "semantic")
 _PRIOR: Final = 0.05
 """What being learned in the same project adds to a row's score."""
@@ -106,7 +107,7 @@ def _whole(name: str, value: object, least: int) -> None:
 # -- memories in full ---------------------------------------------------------------------------------------------------------------------
 
 
-def get(house: House, ids: Sequence[str]) -> dict[str, Any]:
+def get(house: House, ids: Sequence[Any]) -> dict[str, Any]:
     """Memories in full, in the order asked for; what cannot be had is in `missing`. Counts as a use, once a day for each."""
     if isinstance(ids, str) or not isinstance(ids, Sequence) or not ids:
         raise InvalidInput("ids must be a list of ids", hint="`oneiro list` shows ids.")
@@ -148,7 +149,7 @@ def note_use(house: House, row: Row, ledger: Remembered) -> None:
     use, today = ledger.use(row), datetime.fromtimestamp(ledger.now, UTC).date().isoformat()
     if row.id and not (use is not None and today in use.days):
         with suppress(DiskProblem):
-            house.vault.use(row.id, "use", why="fetched")
+            house.used(row.id, "fetched")
 
 
 # -- what a conversation left behind ------------------------------------------------------------------------------------------------------
@@ -199,14 +200,21 @@ def flagged(house: House, limit: int = 20) -> dict[str, Any]:
 
 
 def _question(house: House, row: Row) -> str:
-    """The text of the callouts of the kinds that are flagged, or of all when none is."""
+    """The text of the callouts of the kinds that are flagged, or of all when none is; without any, why it was flagged."""
     try:
         body = served(house, row)[1].body
     except OneiroError:
         return ""
     callouts = markdown.parse(body).callouts
     meant = [one for one in callouts if one.kind in {flag.lower() for flag in row.flags}] or callouts
-    return "\n\n".join(_unquoted(body[one.start : one.end], one.title) for one in meant)[:_QUESTION]
+    asked = "\n\n".join(_unquoted(body[one.start : one.end], one.title) for one in meant)
+    return (asked or _why_flagged(house, row))[:_QUESTION]
+
+
+def _why_flagged(house: House, row: Row) -> str:
+    """What the loop wrote that flagged it: a question for a person does not belong into words that every model wakes into."""
+    entries = house.vault.log(_NEWEST, memory=row.id, path=row.path)
+    return next((entry.reason for entry in entries if entry.op == "flag" and entry.reason), "")
 
 
 def _unquoted(text: str, title: str) -> str:

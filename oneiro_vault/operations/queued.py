@@ -6,18 +6,12 @@ from typing import Final
 from weakref import WeakKeyDictionary
 
 from oneiro_vault.core import frontmatter
+from oneiro_vault.core.captures import ENCODED, OWN, REFLECTION, SOURCE, TYPE
 from oneiro_vault.errors import OneiroError
 from oneiro_vault.index.base import Row
 from oneiro_vault.index.store import Index
 from oneiro_vault.operations.house import House
 
-TYPE: Final = "episodic"
-SOURCE: Final = "capture"
-REFLECTION: Final = "reflection"
-OWN: Final = "capture"
-"""Tag of a person's own words, which are theirs (`source: user`) and still wait for encoding."""
-ENCODED: Final = "encoded"
-"""Key of the frontmatter of an episode that has become memories."""
 _MOST: Final = 10_000_000
 _KNOWN: WeakKeyDictionary[Index, dict[str, bool]] = WeakKeyDictionary()
 """sha256 of a file -> is it encoded? Reading thousands of notes again for every count would cost seconds."""

@@ -62,6 +62,8 @@ def recall(
     vector, degraded = house.query_vector(query, wait=not fast, progress=progress)
     known = house.remembered()
     found = Search(house.index, known, house.weights).run(Asked(query, k, filters, passive), vector)
+    if not passive:
+        house.answered(query, [one.row for one in found[:10]])
     extras = showing.show(house.index, query, vector, [(one.row, one.score) for one in found])
     results = [_hit(one, extra, explain) | _force(house, known, one.row) for one, extra in zip(found, extras, strict=True)]
     return {"schema": 1, "results": results, "degraded": degraded, "behind": behind}
@@ -70,6 +72,8 @@ def recall(
 def _text(*values: str | None) -> None:
     """Half a surrogate pair is no text: no index can be asked for it."""
     for value in values:
+        if value is not None and not isinstance(value, str):
+            raise InvalidInput(f"{value!a:.60} is not text")
         try:
             (value or "").encode()
         except UnicodeEncodeError as error:
@@ -117,7 +121,7 @@ def show(house: House, id: str, why: bool = False) -> dict[str, Any]:
     data, known, notice = served(house, row)
     if row.id:
         with suppress(DiskProblem):  # a full or read-only disk must not hide a memory
-            house.vault.use(row.id, "use", why="shown")
+            house.used(row.id, "shown")
     meta = {
         key: value
         for key, value in asdict(known).items()
@@ -143,9 +147,9 @@ def show(house: House, id: str, why: bool = False) -> dict[str, Any]:
 
 def list_(
     house: House,
-    type: str | None = None,
+    type: str | Sequence[str] = (),
     tag: str | None = None,
-    status: str | None = None,
+    status: str | Sequence[str] = (),
     session: str | None = None,
     entity: str | None = None,
     since: str | None = None,
@@ -155,13 +159,14 @@ def list_(
     """Notes that fit, newest first."""
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
         raise InvalidInput(f"limit must be a whole number above 0, not {shown(limit)}")
-    _text(type, tag, status, session, entity)
+    kinds, states = _many(type or ()), _many(status or ())
+    _text(*kinds, tag, *states, session, entity)
     house.converge()
     start, end = _span(house, since, until)
     rows = house.index.list(
-        type=types.checked(house, _many(type or ())),
+        type=types.checked(house, kinds),
         tag=tag,
-        status=types.statuses(_many(status or ())),
+        status=types.statuses(states),
         session=session,
         entity=entity,
         since=start,

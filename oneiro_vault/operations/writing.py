@@ -14,7 +14,7 @@ from oneiro_vault.errors import shown as quoted
 from oneiro_vault.index.base import Row
 from oneiro_vault.operations import imaging
 from oneiro_vault.operations.already import Already, durable, repeated, shown
-from oneiro_vault.operations.drafts import KEPT, Draft, body_of, conversations, draft, moment, new_id, number_turns, title_of
+from oneiro_vault.operations.drafts import KEPT, Draft, body_of, conversations, describes, draft, moment, new_id, number_turns, title_of
 from oneiro_vault.operations.house import House, Progress, quiet
 
 Results = dict[int, dict[str, Any]]
@@ -142,6 +142,8 @@ def reframe(
     row = house.resolve(id)
     words = body_of(text, house.settings["notes.indexed_bytes"])
     data, known = house.load(row)
+    if not known.core:  # of what a person ratified, a model only proposes other words
+        describes(known.type, actor, title or "", description or "", words)
     shows = "" if actor == "user" else known.body  # a person means the text as it stands; a model does not think of the links
     body = imaging.carried(shows, words, row.path)
     base = _base(house, row, data, base)
@@ -228,10 +230,12 @@ def restore(house: House, id: str, actor: str = "user") -> dict[str, Any]:
     return {"schema": 1, "id": row.handle if row else id, "path": path, "commit": receipt.commit}
 
 
-def undo(house: House, commit: str, actor: str = "user") -> dict[str, Any]:
-    """Bring back the exact bytes from before one commit, as a new commit."""
-    receipt = house.vault.undo(commit, actor)
+def undo(house: House, commit: str | None = None, run: str | None = None, actor: str = "user") -> dict[str, Any]:
+    """Bring back the exact bytes from before one commit, or before a whole run of a loop, as a new commit."""
+    if (commit is None) == (run is None):
+        raise InvalidInput("name a commit or a run to undo", kept=KEPT, hint="`oneiro log` lists commits, `oneiro runs` runs.")
+    receipt = house.vault.undo(commit, actor) if commit is not None else house.vault.undo_run(str(run).strip().lower(), actor)
     paths = [*receipt.written, *receipt.removed]
     house.refresh(paths)
     touched = sorted(path for path in paths if not path.startswith("ledger/"))
-    return {"schema": 1, "commit": receipt.commit, "undone": commit, "paths": touched, "removed": sorted(receipt.removed)}
+    return {"schema": 1, "commit": receipt.commit, "undone": commit or run, "paths": touched, "removed": sorted(receipt.removed)}

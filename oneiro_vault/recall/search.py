@@ -14,7 +14,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 
 from oneiro_vault.core.query import QueryTerms, analyse, asks, date_shares, fts_expression, name_shares
-from oneiro_vault.core.ranking import Evidence, Features, Scored, Weights, coverage, diversify, fuse, relevant
+from oneiro_vault.core.ranking import Evidence, Features, Scored, Weights, coverage, diversify, fuse, rationed, relevant
 from oneiro_vault.index.base import Filters, Row, Vectors
 from oneiro_vault.index.store import Index
 
@@ -31,6 +31,8 @@ MOST_WORDS: Final = 32
 """Words of a question that are looked at one by one."""
 BUSY: Final = 20
 """Uses on so many days count as the most frequent."""
+OUTSIDE: Final = 0.2
+"""Share of an answer that one untrusted origin (a captured conversation, an import) gets while other memories fit about as well."""
 
 
 class Ledger(Protocol):
@@ -63,13 +65,15 @@ class Ledger(Protocol):
 class Asked:
     """One question: its text, how many rows, which notes may answer, and whether it is an automatic load (`passive`).
 
-    An automatic load brings nothing that has faded, and no orientation: that is loaded anyway.
+    An automatic load brings nothing that has faded, and no orientation: that is loaded anyway. `without`: handles of notes that are to be
+    left out as if they were not there.
     """
 
     query: str
     k: int
     filters: Filters = field(default_factory=Filters)
     passive: bool = False
+    without: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -112,7 +116,7 @@ class Search:
         return sorted(set(found))
 
     def _answers(self, row: Row, asked: Asked) -> bool:
-        if asked.filters.status is None and row.status not in LIVE:
+        if row.handle in asked.without or (asked.filters.status is None and row.status not in LIVE):
             return False
         return not asked.passive or (row.type != "orientation" and self.ledger.strength(row) >= self.ledger.faded)
 
@@ -181,11 +185,20 @@ class Search:
         return replace(evidence, coverage=float(shares.max()) if shares.size else 0.0)
 
     def _top(self, scored: Sequence[Scored], rows: Sequence[Row], k: int) -> list[Found]:
-        """The first `k`, sources and products of a better row behind all others."""
+        """The first `k`: sources and products of a better row behind all others, and much from one outside origin behind what else fits."""
         best = [(rows[one.index], one) for one in scored if one.score > 0][: max(4 * k, 40)]
         by_handle = {row.handle: (row, one) for row, one in best}
         order = diversify(by_handle, {handle: _ancestors(row, by_handle) for handle, (row, _) in by_handle.items()})
+        scores = {handle: one.score for handle, (_, one) in by_handle.items()}
+        order = rationed(order, {handle: _origin(row) for handle, (row, _) in by_handle.items()}, scores, max(1, round(OUTSIDE * k)))
         return [Found(row, one.score, _why(row, one)) for row, one in (by_handle[handle] for handle in order[:k])]
+
+
+def _origin(row: Row) -> str:
+    """The conversation or the import a memory from outside came with; "" for one of the user's or a model's own."""
+    if row.trust != "external":
+        return ""
+    return f"{row.source} {row.session}" if row.session else row.source if row.source.startswith("import:") else ""
 
 
 def _ancestors(row: Row, known: Mapping[str, tuple[Row, Scored]]) -> set[str]:

@@ -27,7 +27,7 @@ _TRAILER: Final = re.compile(r"(?m)^Oneiro-([A-Z][a-z]+): (.*)$")
 class Entry:
     """One commit. `when` is epoch seconds; `op` is "" for a commit made by hand; `paths`: what it touched (moved files: new names).
 
-    `removed`: which of them it took out of the tree; `undoes`: the commit it takes back.
+    `removed`: which of them it took out of the tree; `undoes`: the commit it takes back; `decision`: what a loop did at most once.
     """
 
     commit: str
@@ -44,6 +44,8 @@ class Entry:
     paths: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
     undoes: str = ""
+    loop: str = ""
+    decision: str = ""
 
 
 def one_line(text: str, limit: int = _VALUE) -> str:
@@ -61,8 +63,10 @@ def message(operation: Operation, device: str) -> str:
         ("Actor", operation.actor),
         ("Device", device),
         ("Run", operation.run),
+        ("Loop", operation.loop),
         ("Judge", operation.judge),
         ("Reason", operation.reason),
+        ("Decision", operation.decision),
     )
     lines += [f"Oneiro-{name}: {line}" for name, value in fields if (line := one_line(value))]
     return "\n".join(lines) + "\n"
@@ -113,6 +117,14 @@ class History:
         """Commits whose trailers name an id that starts with `prefix`."""
         return self._read(["HEAD", "--extended-regexp", f"--grep=^Oneiro-Memory: {re.escape(prefix)}[0-9a-z]*$"], ())
 
+    def runs(self, run: str = "") -> list[Entry]:
+        """Commits of loops, of all runs or of one."""
+        return self._read(["HEAD", "--extended-regexp", f"--grep=^Oneiro-Run: {re.escape(run)}{'$' if run else ''}"], ())
+
+    def undoings(self) -> list[Entry]:
+        """Commits that took something back."""
+        return self._read(["HEAD", "--fixed-strings", "--grep=Oneiro-Reason: undo of "], ())
+
     def since(self, commit: str, paths: Sequence[str], *, until: str = "HEAD") -> list[Entry]:
         """Commits after `commit` that touched `paths`."""
         return self._read([f"{commit}..{until}"], paths)
@@ -145,6 +157,7 @@ def parse(commit: str, author: str, when: float, text: str, paths: Iterable[str]
     return Entry(
         commit, op, title, when, author, first.get("Actor", ""), tuple(found.get("Memory", [])), first.get("Reason", ""),
         first.get("Run", ""), first.get("Judge", ""), first.get("Device", ""), tuple(paths), tuple(removed), undone(text),
+        first.get("Loop", ""), first.get("Decision", ""),
     )  # fmt: skip
 
 

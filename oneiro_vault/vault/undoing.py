@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from oneiro_vault.core.change import Change, Remove, Write
@@ -16,6 +17,8 @@ from oneiro_vault.vault.paths import is_note
 from oneiro_vault.vault.staging import Entry
 
 _KEPT = "Nothing was changed."
+REPORTS = "dreams"
+RUN = re.compile(r"[0-9a-z-]{1,60}")
 SHORTEST, LONGEST = 4, 12
 """Characters of an id, whole or as a prefix."""
 
@@ -117,6 +120,34 @@ def plan(repo: Repo, history: History, commit: str, tip: str) -> Undo:
     memories = tuple(trailers(text).get("Memory", [])) or tuple(dict.fromkeys(memory for _, memory, _ in events))
     kept = [event for event in events if event[0] == "restore" or event[1] not in moved]  # a moved note is not dead
     return Undo(commit, undoing(commit, text), memories, changes, kept)
+
+
+def plan_run(repo: Repo, history: History, run: str, tip: str) -> Undo:
+    """How to undo everything a run of a loop did but its report. Raises NotFound, InvalidInput or StaleMemory."""
+    made = [entry for entry in history.runs(run) if entry.run == run] if tip and RUN.fullmatch(run) else []
+    if not made:
+        raise NotFound(f"no run is called {shown(run)}", kept=_KEPT, hint="`oneiro runs` lists them.")
+    spans: dict[str, tuple[Entry | None, Entry | None]] = {}
+    for entry in reversed(made):
+        for path, (before, after) in _delta(repo, entry.commit).items():
+            if path.startswith((FOLDER + "/", REPORTS + "/")) or (before is None and sha256_of(path)):
+                continue
+            first, last = spans.get(path, (before, before))
+            if last != before:
+                raise _changed(history, entry.commit, tip, path)
+            spans[path] = first, after
+    changes: list[Change] = []
+    events: list[tuple[str, str, str]] = []
+    for path, (before, after) in spans.items():
+        if repo.entry(tip, path) != after:
+            raise _changed(history, made[0].commit, tip, path)
+        if before != after:
+            changes.append(_back(repo, path, before, after))
+            events += _event(repo, path, before, after)
+    if not changes:
+        raise InvalidInput(f"run {run} changed no note: there is nothing to undo", kept=_KEPT)
+    memories = tuple(dict.fromkeys(memory for entry in reversed(made) for memory in entry.memories))
+    return Undo(made[0].commit, f"undo run {run}", memories, changes, events)
 
 
 def _back(repo: Repo, path: str, before: Entry | None, after: Entry | None) -> Change:

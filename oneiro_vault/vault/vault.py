@@ -26,6 +26,7 @@ from oneiro_vault.vault.staging import EXECUTABLE, FILE, Entry
 from oneiro_vault.vault.writer import Order, Progress, Writer, machine
 
 RESERVE: Final = 50_000_000
+Check = Callable[[str], None]
 
 
 class Vault:
@@ -122,14 +123,21 @@ class Vault:
     # -- writing ----------------------------------------------------------------------------------------------------------------------
 
     def apply(
-        self, changes: Sequence[Change], operation: Operation, *, events: Sequence[Mapping[str, Any]] = (), progress: Progress | None = None
+        self,
+        changes: Sequence[Change],
+        operation: Operation,
+        *,
+        events: Sequence[Mapping[str, Any]] = (),
+        progress: Progress | None = None,
+        check: Check | None = None,
     ) -> Receipt:
         """Make the changes one durable commit; returning is the acknowledgement.
 
-        `events` (see `ledger.make`) go into the ledger in the same commit. Raises InvalidInput, UnsafePath, StaleMemory, RepositoryBusy,
-        LockTimeout, DiskProblem or Brake; nothing was written then.
+        `events` (see `ledger.make`) go into the ledger in the same commit. `check` is asked with the write lock held, with the tip the
+        commit will stand on, and refuses by raising. Raises InvalidInput, UnsafePath, StaleMemory, RepositoryBusy, LockTimeout,
+        DiskProblem or Brake; nothing was written then.
         """
-        return self._apply(tuple(changes), operation, tuple(events), progress)
+        return self._apply(tuple(changes), operation, tuple(events), progress, check=check)
 
     def _apply(
         self,
@@ -139,12 +147,13 @@ class Vault:
         progress: Progress | None,
         invented: bool = True,
         brake: bool = True,
+        check: Check | None = None,
     ) -> Receipt:
         validate(changes, self.guards)
         with self.gate.writing():
             if brake:
                 self._brake(changes)
-            return self.gate.retried(lambda ref, tip: self._attempt(ref, tip, changes, operation, events, progress, invented))
+            return self.gate.retried(lambda ref, tip: self._attempt(ref, tip, changes, operation, events, progress, invented, check))
 
     def _attempt(
         self,
@@ -155,8 +164,11 @@ class Vault:
         events: tuple[Mapping[str, Any], ...],
         progress: Progress | None,
         invented: bool,
+        check: Check | None,
     ) -> Receipt | None:
         """One try on one captured tip; None asks for another."""
+        if check is not None:
+            check(tip)
         with disk.guarded("Reading the notes"):
             plan = self._planner.plan(tip, changes, owed(self.journal.intents), invented=invented)
         if plan.edits:
@@ -343,6 +355,16 @@ class Vault:
         plan = undoing.plan(self.repo, self.history, self._commit(commit), self.head())
         events = [ledger.make(kind, memory, self.clock(), sha256=sha, actor=actor) for kind, memory, sha in plan.events]
         operation = Operation("restore", plan.title, actor, plan.memories, f"undo of {plan.commit}")
+        return self._apply(plan.changes, operation, tuple(events), None, invented=False, brake=actor != "user")
+
+    def undo_run(self, run: str, actor: str = "user") -> Receipt:
+        """A new commit (op `restore`) that gives every note a run of a loop touched the exact bytes it had before; its report stays.
+
+        Raises NotFound for a run nobody made, StaleMemory when one of the notes changed since.
+        """
+        plan = undoing.plan_run(self.repo, self.history, run, self.head())
+        events = [ledger.make(kind, memory, self.clock(), sha256=sha, actor=actor) for kind, memory, sha in plan.events]
+        operation = Operation("restore", plan.title, actor, plan.memories, f"undo of run {run}")
         return self._apply(plan.changes, operation, tuple(events), None, invented=False, brake=actor != "user")
 
     # -- what is wrong ------------------------------------------------------------------------------------------------------------------

@@ -35,12 +35,13 @@ bad = []
 with App.open(root, Settings({"embed.model": "hash", "disk.reserve": 0, "edits.commit": False})) as app:
     print("READY", file=sys.stderr, flush=True)
     Path(sys.argv[3]).write_text("")
+    moved = app.call("remember", {"items": [{"text": "to be moved"}]})["results"][0]["id"]
     for name in names:
         for op, params in {
             "show": {"id": name}, "why": {"id": name}, "log": {"id": name}, "forget": {"id": name}, "restore": {"id": name}, "undo": {"commit": name},
             "reframe": {"id": name, "text": "hacked"}, "adopt": {"paths": [name]}, "recall": {"query": "canary", "entity": name, "project": name},
             "remember": {"items": [{"text": "hostile", "path": name}]}, "list": {"session": name, "entity": name},
-            "stamps": {"ids": [name], "dates": [name]}, "reports": {"date": name}, "get": {"ids": [name]}, "image": {"id": name}, "orient": {"context": name, "project": name},
+            "stamps": {"ids": [name], "dates": [name]}, "reports": {"date": name}, "get": {"ids": [name]}, "image": {"id": name}, "browse": {"path": name}, "move": {"id": moved, "path": name}, "orient": {"context": name, "project": name},
             "reflect": {"highlights": "hostile", "session": name, "updates": [{"id": name, "text": "hacked"}]},
         }.items():
             try:
@@ -60,7 +61,7 @@ WRITES = re.compile(
 
 def test_names_of_every_kind_are_tried() -> None:
     assert len(set(NAMES)) >= 55
-    takes = {name for name, op in OPS.items() if op.parameters.keys() & {"id", "ids", "commit", "paths", "items"}}
+    takes = {name for name, op in OPS.items() if op.parameters.keys() & {"id", "ids", "commit", "path", "paths", "items"}}
     assert all(f'"{name}"' in TRY for name in takes)
 
 

@@ -80,6 +80,14 @@ def test_what_nobody_said_in_this_conversation(tmp_path: Path, mark: str) -> Non
     assert words(path) == "User: kept"
 
 
+def test_a_fork_says_only_what_is_new(tmp_path: Path) -> None:
+    origin = {"sessionId": "0a1b", "messageUuid": "c2d3"}
+    path = transcript(
+        tmp_path, said("user", "Before.", forkedFrom=origin), said("assistant", "Then.", forkedFrom=origin), said("user", "Now.")
+    )
+    assert words(path) == "User: Now."
+
+
 def test_what_the_client_puts_into_the_users_mouth(tmp_path: Path) -> None:
     path = transcript(
         tmp_path,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import os
@@ -49,6 +50,26 @@ def test_a_stale_socket_is_replaced_and_somebody_elses_is_left(tmp_path: Path) -
         path.unlink()
         path.write_text("mine")
     assert path.read_text() == "mine"
+
+
+def test_small_answers_on_a_port_are_not_held_back() -> None:
+    """Nagle's algorithm against a client's delayed acknowledgement costs 40 ms an answer."""
+
+    async def answering() -> int:
+        found: list[int] = []
+
+        def met(_: object, writer: asyncio.StreamWriter) -> None:
+            found.append(writer.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+            writer.close()
+
+        with listening([]) as listener:
+            async with await asyncio.start_server(met, sock=listener.socket.dup()):
+                reader, writer = await asyncio.open_connection(*listener.socket.getsockname())
+                await reader.read()
+                writer.close()
+        return found[0]
+
+    assert asyncio.run(answering()) == 1
 
 
 def test_no_path_takes_one(tmp_path: Path) -> None:

@@ -39,7 +39,8 @@ class Http:
     """One client over HTTP in one era."""
 
     def __init__(self, place: str, era: str = MODERN) -> None:
-        self.era, self.line = era, Unix(place)
+        self.era = era
+        self.line: http.client.HTTPConnection = Unix(place)
         self.session: dict[str, str] = {}
         self.ids = itertools.count(1)
 
@@ -57,7 +58,7 @@ class Http:
         self.line.request("POST", path, body, {**ACCEPT, **self.session, **(headers or {})})
         answer = self.line.getresponse()
         if found := answer.getheader("mcp-session-id"):
-            self.session = {"Mcp-Session-Id": found, "MCP-Protocol-Version": self.era}
+            self.session |= {"Mcp-Session-Id": found, "MCP-Protocol-Version": self.era}
         return answer.status, answer.read()
 
     def rpc(self, method: str, params: Mapping[str, Any] | None = None) -> dict[str, Any]:

@@ -1,4 +1,5 @@
-"""Bar row 41: whatever is sent, the answer is the right one, the server stays, and nothing is written. `make drills` sends thousands."""
+"""Bar row 41: whatever is sent, the answer is the right one, the server stays, and nothing is written. `make drills` sends thousands.
+The face for other machines gets the same in `tests/daemon/http/test_fuzz.py`."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ from tests.mcp.mess import ANY, CODES, PARAMS, PARSE, REQUEST, SILENT, TOOL, Cas
 from tests.mcp.raw import ENVELOPE, LEGACY, MODERN, Http, Stdio
 from tests.vault.support import git
 
-FEW, MANY = 320, 3_000
+FEW, MANY = 320, 5_000
+"""Of each era on each way; `MANY` on two eras are the ten thousand that a way has to bear."""
 SIZES = [FEW, pytest.param(MANY, marks=pytest.mark.drill)]
 SEED = 20261122
 
@@ -77,22 +79,27 @@ def test_over_http(box: Box, era: str, number: int) -> None:
     box.remember("The boat is called Petrel.")
     before = still(box)
     with Http(box.record["socket"], era) as client:
-        for case in Mess(SEED + 1, era).cases(number):
-            headers = headers_for(case, era)
-            status, data = client.post(case.data, headers)
-            assert status < 500, (case, status, data)
-            if b"-32020" in data:  # chance broke the names, or no header can say such a name
-                assert case.right == ANY or not headers.get("Mcp-Name", "").strip(), case
-            elif case.right in STATUS and era == MODERN and case.right != SILENT:
-                assert status in STATUS[case.right], (case, status, data)
-                found = json.loads(data)
-                if case.right == TOOL:
-                    assert found["result"]["isError"], (case, found)
-                else:
-                    assert found["error"]["code"] == case.right, (case, found)
-            assert b"Traceback" not in data
-        assert client.rpc("tools/list")["result"]["tools"]
+        bombard(client, era, SEED + 1, number)
     assert still(box) == before
+
+
+def bombard(client: Http, era: str, seed: int, number: int) -> None:
+    """So many messages over HTTP, each with the right status and answer; afterwards it still lists its tools."""
+    for case in Mess(seed, era).cases(number):
+        headers = headers_for(case, era)
+        status, data = client.post(case.data, headers)
+        assert status < 500, (case, status, data)
+        if b"-32020" in data:  # chance broke the names, or no header can say such a name
+            assert case.right == ANY or not headers.get("Mcp-Name", "").strip(), case
+        elif case.right in STATUS and era == MODERN and case.right != SILENT:
+            assert status in STATUS[case.right], (case, status, data)
+            found = json.loads(data)
+            if case.right == TOOL:
+                assert found["result"]["isError"], (case, found)
+            else:
+                assert found["error"]["code"] == case.right, (case, found)
+        assert b"Traceback" not in data
+    assert client.rpc("tools/list")["result"]["tools"]
 
 
 def headers_for(case: Case, era: str) -> dict[str, str]:

@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 from mcp.shared.exceptions import MCPError
 from mcp.shared.subscriptions import ResourceUpdated
+from mcp_types import INVALID_PARAMS
 
 from oneiro_vault.core.caller import ROLES, SCOPE, TOOLS, Caller
 from oneiro_vault.errors import IndexProblem, NotFound
+from oneiro_vault.mcp import prompts
 from oneiro_vault.mcp.desk import Desk, Progress
 from oneiro_vault.mcp.server import build, tools
 from oneiro_vault.mcp.serving import Served
@@ -183,6 +185,19 @@ def test_a_fault_of_ours_keeps_its_details_in_the_log(era: str, caplog: pytest.L
 
     run(talk())
     assert "secret detail" in caplog.text
+
+
+def test_an_unknown_prompt_is_no_fault_of_ours(era: str, caplog: pytest.LogCaptureFixture) -> None:
+    async def talk() -> None:
+        async with connected(build(Calls()), era) as found:
+            with pytest.raises(MCPError, match=r"there is no prompt 'dance'\. One of: orient, reflect-on-session, remember-this") as caught:
+                await found.client.get_prompt("dance", {})
+            assert caught.value.error.code == INVALID_PARAMS
+            assert {one.name for one in (await found.client.list_prompts()).prompts} == prompts.NAMES
+
+    run(talk())
+    assert "Traceback" not in caplog.text
+    assert "dance" not in caplog.text
 
 
 def test_a_call_is_logged_without_its_words(caplog: pytest.LogCaptureFixture) -> None:

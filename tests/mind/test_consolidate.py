@@ -89,3 +89,35 @@ def test_no_more_clusters_than_the_setting() -> None:
     judge = ScriptedJudge(merge)
     Driver(judge, Memo()).drive(LOOP.run(snap(FULL, SHORT, settings=DEFAULTS | {"consolidate.clusters": 0})))
     assert judge.asked == []
+
+
+def test_words_that_are_trusted_less_stand_for_nobody_elses() -> None:
+    theirs = note("s", "Ana ships on Friday.", trust="user")
+    outside = note("f", "Ana ships on Friday at noon.", trust="external")
+    judge = ScriptedJudge(merge)
+    assert Driver(judge, Memo()).drive(LOOP.run(snap(outside, theirs))) == []
+    assert len(judge.asked) == 1
+    (found,) = Driver(
+        ScriptedJudge(lambda q: {"reason": "r", "action": "merge", "keep": theirs.id, "members": [outside.id]}), Memo()
+    ).drive(LOOP.run(snap(outside, theirs)))
+    assert found.memories == (theirs.id, outside.id)
+
+
+def test_the_ceiling_is_spent_on_what_is_new() -> None:
+    memo = Memo()
+    notes = [note(letter, f"Note {letter}.") for letter in "abcdefgh"]
+    places = {
+        one.id: ((1.0, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0), (0.0, 0.0, 0.0, 1.0))[n // 2]
+        for n, one in enumerate(notes)
+    }
+
+    def vectors(ids: Sequence[str]) -> tuple[list[str], Any]:
+        return list(ids), np.array([places[ident] for ident in ids], np.float32)
+
+    for _ in range(4):
+        known = {question for question, _ in memo}
+        judge = temperament("no")
+        taken = snap(*notes, vectors=vectors, settings=DEFAULTS | {"consolidate.clusters": 1}, known=known.__contains__)
+        Driver(judge, memo).drive(LOOP.run(taken))
+        assert len(judge.asked) == 1
+    assert len(memo) == 4

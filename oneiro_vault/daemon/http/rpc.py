@@ -21,11 +21,16 @@ _KNOWN: Final = (
 
 
 class NotRpcError(Exception):
-    """The body is not JSON-RPC."""
+    """The body is no JSON, or (`shape`) JSON that is no message."""
+
+    def __init__(self, shape: bool = False) -> None:
+        super().__init__()
+        self.shape = shape
 
     def response(self) -> Response:
         """As JSON-RPC says it."""
-        return JSONResponse({"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "Parse error"}}, 400)
+        error = {"code": -32600, "message": "Invalid Request"} if self.shape else {"code": -32700, "message": "Parse error"}
+        return JSONResponse({"jsonrpc": "2.0", "id": None, "error": error}, 400)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +55,7 @@ def read(body: bytes) -> list[Request]:
         raise NotRpcError from error
     messages = found if isinstance(found, list) else [found]
     if not 0 < len(messages) <= MOST or not all(isinstance(message, dict) for message in messages):
-        raise NotRpcError
+        raise NotRpcError(shape=True)
     return [_request(message) for message in messages]
 
 

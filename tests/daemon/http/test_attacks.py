@@ -290,6 +290,8 @@ def test_names_and_ids_lead_nowhere(remote: Remote, name: str) -> None:
     for op in ("show", "why", "forget", "restore"):
         assert remote.send("POST", f"/api/{op}", "admin", json={"id": name}).status_code in (400, 404), op
     assert remote.send("POST", "/api/undo", "admin", json={"commit": name}).status_code in (400, 404)
+    assert remote.send("POST", "/api/move", "admin", json={"id": "3xk9m2p7q4rt", "path": name}).status_code in (400, 404)
+    assert name == "" or remote.send("POST", "/api/browse", "admin", json={"path": name}).status_code in (400, 404)
 
 
 @pytest.mark.parametrize(
@@ -321,10 +323,10 @@ def memory_of(remote: Remote) -> int:
     return int(line.split()[1]) * 1024
 
 
-@pytest.mark.parametrize("path", ["/mcp", "/api/remember", "/token", "/register", "/authorize"])
+@pytest.mark.parametrize("path", ["/mcp", "/api/remember", "/capture", "/token", "/register", "/authorize"])
 @pytest.mark.parametrize("chunked", [False, True], ids=["declared", "chunked"])
 def test_a_hundred_megabytes_are_413_and_not_held(remote: Remote, path: str, chunked: bool) -> None:
-    kind = "application/json" if path in ("/mcp", "/api/remember", "/register") else "application/x-www-form-urlencoded"
+    kind = "application/json" if path in ("/mcp", "/api/remember", "/capture", "/register") else "application/x-www-form-urlencoded"
     head = (
         f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1:{remote.port}\r\nAuthorization: Bearer {remote.key('admin')}\r\nContent-Type: {kind}\r\n"
     )
@@ -393,26 +395,19 @@ def test_smuggled_requests_are_refused(remote: Remote) -> None:
 
 
 @pytest.mark.parametrize(
-    "body",
+    ("code", "body"),
     [
-        b"",
-        b"{",
-        b"[]",
-        b"null",
-        b"5",
-        b'"x"',
-        b"\xff\xfe",
-        b"[" * 100_000,
-        b'{"a":' * 50_000,
-        b'{"method": "tools/list", "method": "tools/call"}',
-        b"[1]",
-        b"[{}" + b",{}" * 60 + b"]",
-        '{"method":"tools/call"}'.encode("utf-16"),
+        *(
+            (-32700, body)
+            for body in (b"", b"{", b"\xff\xfe", b"[" * 100_000, b'{"a":' * 50_000, '{"method":"tools/call"}'.encode("utf-16"))
+        ),
+        (-32700, b'{"method": "tools/list", "method": "tools/call"}'),
+        *((-32600, body) for body in (b"[]", b"null", b"5", b'"x"', b"[1]", b"[{}" + b",{}" * 60 + b"]")),
     ],
 )
-def test_what_is_no_json_rpc_is_a_parse_error(remote: Remote, body: bytes) -> None:
+def test_what_is_no_json_rpc_is_said_to_be_none(remote: Remote, code: int, body: bytes) -> None:
     answer = remote.send("POST", "/mcp", "writer", {"Content-Type": "application/json"}, content=body)
-    assert (answer.status_code, answer.json()["error"]["code"]) == (400, -32700)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, code)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,107 @@
+"""Orientation blocks: what may be written into one, what it rests on, and who may change it. Shared by the loops that look after them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from hashlib import sha256
+from typing import Any, Final
+
+from oneiro_vault.core import memory as memories
+from oneiro_vault.core import prescribing, prose
+from oneiro_vault.core.query import analyse
+from oneiro_vault.mind.base import NOW, New, Note, Set, Snapshot
+
+DAY: Final = 86_400.0
+MACHINES: Final = frozenset(("dream", "model"))
+"""Sources whose words a loop may say anew; a person's own, and what came from outside, it only asks about."""
+GOLDEN: Final = 0.6180339887498949
+"""Steps of this size along a circle come near every place on it."""
+SAME: Final = 0.6
+"""Share of common words at which a new block says what another one says."""
+DESCRIBE: Final = (
+    "Orientation blocks are read at the beginning of every conversation. They describe the world: people, projects, decisions, how things "
+    "stand. They never prescribe: no words to a reader, no commands, no name, character or feeling for a model, nothing a model must do. "
+    "What a person wants is said of that person, in the third person. Texts and titles say only what the notes shown say."
+)
+
+
+def blocks(snapshot: Snapshot) -> list[Note]:
+    """Active orientation, oldest first."""
+    return snapshot.of("orientation")
+
+
+def ours(block: Note) -> bool:
+    """May a loop change its words?"""
+    return block.memory.source in MACHINES and not block.memory.core
+
+
+def changed(block: Note) -> float:
+    """Epoch seconds of its last change of meaning, 0 if nobody knows."""
+    m = block.memory
+    return max(memories.epoch(m.timestamp) or 0.0, memories.epoch(m.created) or 0.0)
+
+
+def rests(block: Note, snapshot: Snapshot) -> bool:
+    """Is it long enough since its last change that a loop may change it again?"""
+    cooldown: float = snapshot.settings["dialectic.cooldown"]
+    return snapshot.now - changed(block) >= cooldown * DAY
+
+
+def no_weaker(trust: str, than: str) -> bool:
+    """Is `trust` as strong as another?"""
+    return memories.weakest([trust, than]) == than
+
+
+def trust_of(notes: Iterable[Note]) -> str:
+    """Of words a model made of these notes: the weakest of them, and a model's at most."""
+    return memories.weakest(["model", *(note.memory.trust for note in notes)])
+
+
+def refused(title: str, text: str, snapshot: Snapshot) -> str:
+    """Why these words may not stand in the orientation; "" when they may."""
+    return prescribing.objection(title, described(text), text, snapshot.settings["distil.characters"])
+
+
+def described(text: str) -> str:
+    """One sentence for a search row."""
+    return prose.first_sentence(text)
+
+
+def made(title: str, text: str, sources: Sequence[Note], lineage: Sequence[str]) -> New:
+    """A new block that says what these notes say and is derived from `lineage` (ids)."""
+    meta = {"type": "orientation", "title": title.strip(), "description": described(text), "trust": trust_of(sources)}
+    return New(meta | {"derived_from": list(lineage)}, text.strip() + "\n")
+
+
+def said_anew(block: Note, title: str, text: str, sources: Sequence[Note] = (), more: Sequence[str] = ()) -> Set:
+    """Other words for a block, resting on these sources besides its own, and on `more` (ids)."""
+    m = block.memory
+    changes: dict[str, Any] = {"title": title.strip(), "description": described(text), "timestamp": NOW}
+    lineage = list(dict.fromkeys([*m.derived_from, *(source.id for source in sources), *more]))
+    if lineage != list(m.derived_from):
+        changes["derived_from"] = lineage
+    if (trust := trust_of([block, *sources])) != m.trust:
+        changes["trust"] = trust
+    return Set(block.id, changes, text.strip() + "\n")
+
+
+def rotated(notes: Iterable[Note], now: float) -> list[Note]:
+    """In an order that begins somewhere else every day, so that none is passed over for ever by a limit. A note's place in the row is
+    its own: others coming and going do not move it."""
+    start = now // DAY * GOLDEN % 1.0
+    return sorted(notes, key=lambda note: ((_place(note.id) - start) % 1.0, note.id))
+
+
+def _place(ident: str) -> float:
+    """0 to 1."""
+    return int.from_bytes(sha256(ident.encode()).digest()[:6]) / 2**48
+
+
+def words(text: str) -> frozenset[str]:
+    """Its content words."""
+    return frozenset(analyse(text).words)
+
+
+def alike(mine: frozenset[str], theirs: frozenset[str]) -> bool:
+    """Do two texts consist of mostly the same words?"""
+    return bool(mine and theirs) and len(mine & theirs) >= SAME * min(len(mine), len(theirs))

@@ -1,0 +1,244 @@
+"""Stable knowledge becomes a small orientation that describes the world, and blocks whose ground has moved are said anew.
+
+Knowledge enters when it is still strong, has lasted, and is used or stands on several sources; then a judge must find that a model could
+not go on without it, and the gate of `core.prescribing` must find nothing but description. What came from outside needs a second source
+whatever its use, and stays marked as such. Nothing here makes a block `core`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from typing import Final, Literal
+
+from pydantic import Field
+
+from oneiro_vault import parameters
+from oneiro_vault.core import memory as memories
+from oneiro_vault.core.question import Answer, Question, ShownId, Verdict
+from oneiro_vault.mind import stale
+from oneiro_vault.mind.base import Asking, Decision, New, Note, Set, Snapshot
+from oneiro_vault.mind.blocks import (
+    DAY,
+    DESCRIBE,
+    alike,
+    blocks,
+    changed,
+    made,
+    no_weaker,
+    ours,
+    refused,
+    rests,
+    rotated,
+    said_anew,
+    trust_of,
+    words,
+)
+from oneiro_vault.mind.fitting import Draft, fitted
+
+POLICY: Final = 1
+SETTINGS: Final = parameters.DISTIL
+SIBLINGS: Final = 8
+CONFIRMING: Final = 4
+"""Conversations that are named in the lineage of a block whose words came from outside."""
+GRADE: Final = (
+    "Is this piece of knowledge orientation grade? It is when a model that begins a conversation without it would misunderstand people, "
+    "plans or decisions for a long time to come, and could not find that out again by itself. Most knowledge is not: it is found when it "
+    "is looked for. When in doubt answer false."
+)
+PLACE: Final = (
+    f"{DESCRIBE}\n\nThe first note is knowledge that may belong into the orientation; then come notes near it and the blocks there are. "
+    "Choose one. create: a new block, when no block covers its subject; `sources` are the other notes that say the same or belong to it. "
+    "revise: `target` is the block on the same subject, `title` and `text` replace what it says and keep all of it that still holds. "
+    "link: the block `target` says it already. skip: it does not belong there. `unregenerable`: nobody could find it out again. "
+    "`describes_not_prescribes`: your text only describes. When in doubt choose skip. At most {limit} characters."
+)
+
+
+class Graded(Answer):
+    """Does it belong to what is always loaded?"""
+
+    orientation_grade: bool
+
+
+class Distilled(Answer):
+    """Where a piece of knowledge goes."""
+
+    action: Literal["create", "revise", "link", "skip"]
+    target: ShownId | None = None
+    sources: list[ShownId] = Field(default_factory=list, max_length=SIBLINGS)
+    title: str = Field(default="", max_length=200)
+    text: str = Field(default="", max_length=8_000)
+    unregenerable: bool = False
+    describes_not_prescribes: bool = False
+
+
+class Distil:
+    """Make and mend the orientation."""
+
+    name = "distil"
+
+    def run(self, snapshot: Snapshot) -> Asking:
+        """Grade what is new, place what passes, shorten what is too long; blocks on moved ground first."""
+        mended = yield from stale.mend(snapshot)
+        drivers = self.drivers(snapshot)
+        graded = yield [grade(note) for note in drivers]
+        fit = [note for note in drivers if isinstance(answer := graded[grade(note).id].answer, Graded) and answer.orientation_grade]
+        taken = {edit.id for decision in mended for edit in decision.edits if isinstance(edit, Set)}
+        placed = yield from self._placed(snapshot, fit, taken)
+        return [*mended, *placed]
+
+    def drivers(self, snapshot: Snapshot) -> list[Note]:
+        """Knowledge that has earned a question and is in no block yet: half of a night for what stands firmest, half for whose turn it is.
+
+        What was found unfit stays knowledge and would else keep its place before the others for ever.
+        """
+        orientation = [note for note in snapshot.notes.values() if note.memory.type == "orientation"]
+        covered = {ident for block in orientation for ident in block.memory.derived_from}
+        found = [note for note in snapshot.of("semantic") if note.id not in covered and stable(note, snapshot)]
+        most = snapshot.settings["distil.notes"]
+        firm = sorted(found, key=lambda note: (-len(sources(note, snapshot)), -note.uses, -note.memory.level, note.id))[: (most + 1) // 2]
+        ids = {note.id for note in firm}
+        return [*firm, *[note for note in rotated(found, snapshot.now) if note.id not in ids][: most - len(firm)]]
+
+    def _placed(
+        self, snapshot: Snapshot, fit: Sequence[Note], taken: set[str]
+    ) -> Generator[list[Question], Mapping[str, Verdict], list[Decision]]:
+        asked = {(one := place(snapshot, note)).id: (note, one) for note in fit}
+        verdicts = yield [question for _, question in asked.values()]
+        wanted = [found for ident, (note, _) in asked.items() if (found := _draft(snapshot, note, verdicts[ident])) is not None]
+        wanted = _without_twins(snapshot, wanted, taken)
+        drafts = yield from fitted(snapshot, wanted)
+        return [_decision(snapshot, draft) for draft in drafts]
+
+
+LOOP: Final = Distil()
+
+
+def stable(note: Note, snapshot: Snapshot) -> bool:
+    """The entry bar: strong, lasting, and either used or said by several sources."""
+    settings = snapshot.settings
+    enough = len(sources(note, snapshot)) >= settings["distil.sources"]
+    if note.memory.trust == "external":
+        enough = enough and settings["distil.sources"] > 1
+    else:
+        enough = enough or note.uses >= settings["distil.uses"]
+    lasted = snapshot.now - changed(note) >= settings["distil.age"] * DAY
+    ended = (memories.epoch(note.memory.valid_until) or snapshot.now) < snapshot.now
+    return enough and lasted and not ended and not note.memory.flags and note.strength >= settings["distil.strength"]
+
+
+def sources(note: Note, snapshot: Snapshot) -> dict[str, str]:
+    """What it rests on in the end: conversations, and other things it was made of or replaced. Session, or id without one -> an id."""
+    found: dict[str, str] = {}
+    todo, seen = [note.id], set()
+    while todo:
+        ident = todo.pop()
+        if ident in seen:
+            continue
+        seen.add(ident)
+        one = snapshot.notes.get(ident)
+        below = [*one.memory.derived_from, *one.memory.supersedes] if one else []
+        if one and below and one.memory.type != "episodic":
+            todo += below
+        else:
+            found.setdefault(one.memory.session or ident if one else ident, ident)
+    return found
+
+
+def lineage(notes: Sequence[Note], snapshot: Snapshot) -> list[str]:
+    """Ids a block made of these notes is derived from: the notes, and for words from outside the conversations that confirm each other."""
+    found = [note.id for note in notes]
+    if trust_of(notes) == "external":
+        found += sorted({ident for note in notes for ident in sources(note, snapshot).values()})[:CONFIRMING]
+    return list(dict.fromkeys(found))
+
+
+def grade(note: Note) -> Question:
+    """Does it belong to the orientation? Shows nothing that changes from night to night."""
+    return Question("distil.grade", GRADE, Graded, (note.shown(),), policy=POLICY, stage="distil.grade")
+
+
+def place(snapshot: Snapshot, note: Note) -> Question:
+    """Where does it belong? Shows only what it may be joined with: nothing weaker beside it, nothing stronger to be changed by it."""
+    near = [
+        snapshot.notes[ident] for ident in snapshot.candidates(f"{note.memory.title}\n{note.memory.body}", SIBLINGS + 1) if ident != note.id
+    ]
+    siblings = [one for one in near if one.memory.type == "semantic" and one.active and no_weaker(one.memory.trust, note.memory.trust)]
+    targets = [block for block in blocks(snapshot) if not ours(block) or no_weaker(note.memory.trust, block.memory.trust)]
+    shown = (
+        note.shown(("this is", "the knowledge in question")),
+        *(one.shown(("this is", "knowledge near it")) for one in siblings[:SIBLINGS]),
+        *(
+            one.shown(("this is", "an orientation block" if ours(one) else "an orientation block that only a person changes"))
+            for one in targets
+        ),
+    )
+    text = PLACE.format(limit=snapshot.settings["distil.characters"])
+    return Question("distil", text, Distilled, shown, policy=POLICY, stage="distil")
+
+
+def _draft(snapshot: Snapshot, note: Note, verdict: Verdict) -> Draft | None:
+    """What an answer wants written; None when nothing may follow from it."""
+    answer = verdict.answer
+    if not isinstance(answer, Distilled) or answer.action == "skip":
+        return None
+    target = snapshot.notes.get(answer.target or "")
+    known = (
+        target is not None and target.memory.type == "orientation" and ours(target) and no_weaker(note.memory.trust, target.memory.trust)
+    )
+    if answer.action != "create" and not known:
+        return None
+    if answer.action == "revise" and target is not None and not rests(target, snapshot):
+        return None
+    if answer.action != "link" and not (answer.unregenerable and answer.describes_not_prescribes):
+        return None
+    named = [snapshot.notes[ident] for ident in dict.fromkeys(answer.sources) if ident != note.id]
+    joined = [one for one in named if one.memory.type == "semantic" and no_weaker(one.memory.trust, note.memory.trust)]
+    title, text = ("", "") if answer.action == "link" else (answer.title, answer.text)
+    return Draft(
+        title, text, answer.reason, (note, *joined), None if answer.action == "create" else target, (verdict.question,), verdict.judge
+    )
+
+
+def _without_twins(snapshot: Snapshot, wanted: Sequence[Draft], taken: set[str]) -> list[Draft]:
+    """One change a block, one block a subject, and no more new ones than a night may bring; the others wait for another night."""
+    texts = [words(block.memory.body) for block in blocks(snapshot)]
+    covered: set[str] = set()
+    kept = []
+    new = 0
+    for draft in wanted:
+        ids, said = {source.id for source in draft.sources}, words(draft.text)
+        if draft.target is not None:
+            fresh = draft.target.id not in taken
+            taken.add(draft.target.id)
+        else:
+            fresh = new < snapshot.settings["distil.new"] and not ids & covered and not any(alike(said, text) for text in texts)
+            new += fresh
+        if fresh:
+            kept.append(draft)
+            covered |= ids
+            texts.append(said)
+    return kept
+
+
+def _decision(snapshot: Snapshot, draft: Draft) -> Decision:
+    """What is done with a draft; one that the gate stopped is only reported."""
+    ids = tuple(source.id for source in draft.sources)
+    grounds = lineage(draft.sources, snapshot)
+    title = draft.title.strip() or (draft.target.memory.title if draft.target else "")
+    edit: New | Set | None
+    if draft.target is None:
+        why = refused(draft.title, draft.text, snapshot)
+        edit = made(draft.title, draft.text, draft.sources, grounds)
+    elif draft.text:
+        why = refused(draft.title, draft.text, snapshot)
+        edit = said_anew(draft.target, draft.title, draft.text, draft.sources, grounds)
+        ids = (draft.target.id, *ids)
+    else:
+        why = ""
+        m = draft.target.memory
+        edit = Set(m.id, {"derived_from": list(dict.fromkeys([*m.derived_from, *grounds]))})
+        ids = (m.id, *ids)
+    reason = f"not written, because {why}" if why else draft.reason
+    shown = snapshot.notes[ids[0]].memory.title if why else title
+    return Decision("distil", "distil", shown, reason, () if why else (edit,), ids, draft.questions, draft.judge)

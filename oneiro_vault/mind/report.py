@@ -1,0 +1,215 @@
+"""What a run tells a person: what happened and why, what was turned down, what recall made of it, what it cost, what failed.
+
+Notes' titles and reasons are quoted into Markdown on one line, so that no memory can write a section of the report.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from oneiro_vault.mind.base import Decision, New, Note, Set, Snapshot
+from oneiro_vault.mind.settle import Turned
+
+SHORT: Final = 8
+"""Characters of an id or commit that are shown."""
+MOST: Final = 60
+"""Entries of one section; the rest is counted."""
+DOES: Final = {
+    "remember": "New", "merge": "Merged", "split": "Split", "revise": "Revised", "supersede": "Replaced", "link": "Linked",
+    "synthesize": "Drew together", "distil": "Distilled", "whittle": "Whittled", "flag": "Flagged", "reframe": "Reframed",
+}  # fmt: skip
+_MARKS: Final = re.compile(r"([\\`*_\[\]<>#|])")
+
+
+@dataclass(frozen=True)
+class Done:
+    """A decision that was carried out: its commit ("" in a dry run) and the ids of the memories it made."""
+
+    decision: Decision
+    commit: str = ""
+    made: tuple[str, ...] = ()
+
+
+@dataclass
+class Run:
+    """One run of one loop. Times are RFC 3339; `asked` counts questions by kind, `known` those answered before."""
+
+    run: str
+    loop: str
+    judge: str
+    started: str
+    dry: bool = False
+    ended: str = ""
+    done: list[Done] = field(default_factory=list)
+    seen: list[Decision] = field(default_factory=list)
+    """Decisions without a change: what was looked at and left as it is."""
+    turned: list[Turned] = field(default_factory=list)
+    probes: dict[str, int] = field(default_factory=lambda: {"probes": 0, "before": 0, "after": 0, "dropped": 0})
+    asked: Counter[str] = field(default_factory=Counter)
+    known: int = 0
+    waiting: list[str] = field(default_factory=list)
+    fresh: int = 0
+    """How many of those that wait have not waited before."""
+    news: int = 0
+    """How many of `seen` and `turned` (and whether `told`) no earlier report has said."""
+    failed: list[tuple[str, str]] = field(default_factory=list)
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost: float = 0.0
+    told: str = ""
+    notes: list[str] = field(default_factory=list)
+    """What else a reader must know: it was stopped, meaning was not available."""
+    path: str = ""
+
+    @property
+    def calls(self) -> int:
+        """Questions a judge has dealt with; one that waits has not been."""
+        return max(0, sum(self.asked.values()) - len(self.waiting))
+
+    @property
+    def quiet(self) -> bool:
+        """Was there nothing to ask, to do and to tell?"""
+        return not (self.calls or self.done or self.failed or self.fresh or self.news or self.notes)
+
+    def counts(self) -> dict[str, int]:
+        """How many decisions by operation, most frequent first."""
+        return dict(Counter(one.decision.op for one in self.done).most_common())
+
+
+def name_of(run: Run) -> str:
+    """Vault path of its report: `dreams/YYYY/MM/<date>-<loop>-<run>.md`."""
+    day = run.started[:10]
+    return f"dreams/{day[:4]}/{day[5:7]}/{day}-{run.loop}-{run.run}.md"
+
+
+def title_of(run: Run) -> str:
+    """`consolidate: 3 merged, 1 turned down`."""
+    said = [f"{number} {DOES.get(op, op).lower()}" for op, number in run.counts().items()]
+    said += [f"{len(run.turned)} turned down"] if run.turned else []
+    said += [f"{len(run.waiting)} waiting for an answer"] if run.waiting else []
+    return f"{run.loop}: {', '.join(said) or 'nothing to change'}"
+
+
+def meta_of(run: Run, title: str = "") -> dict[str, object]:
+    """Frontmatter of the report. It is archived from the start: it answers no question and is found when asked for."""
+    return {
+        "type": "dream", "title": title or title_of(run), "created": run.started, "source": "dream", "status": "archived",
+        "run": run.run, "loop": run.loop, "judge": run.judge,
+    }  # fmt: skip
+
+
+def body_of(run: Run, snapshot: Snapshot) -> str:
+    """The report of one run."""
+    notes = snapshot.notes
+    parts = [f"# {title_of(run)}\n", _opening(run, len(notes))]
+    parts += [_section("What changed", [_done(one, notes) for one in run.done])]
+    parts += [_section("Looked at and left as it is", [_told(one, notes) for one in run.seen])]
+    parts += [_section("Turned down", [f"- {plain(one.decision.op)} {plain(one.decision.title)}: {plain(one.why)}" for one in run.turned])]
+    parts += [run.told.strip() + "\n" if run.told else ""]
+    parts += [_section("What failed", [f"- {plain(kind)}: {plain(problem)}" for kind, problem in run.failed])]
+    parts += [_recall(run), _cost(run)]
+    return "\n".join(part for part in parts if part)
+
+
+def gathered(runs: Sequence[Run]) -> str:
+    """One report of several runs that had nothing to do."""
+    names = ", ".join(run.loop for run in runs)
+    known = sum(run.known for run in runs)
+    again = f" {known} answers given earlier still hold." if known else ""
+    return f"# A quiet night\n\nNothing had changed, so nothing was asked and nothing was done: {names}.{again}\n"
+
+
+def _opening(run: Run, total: int) -> str:
+    """A first paragraph that says it all."""
+    said = [f"{'This was only tried: ' if run.dry else ''}Over {total} notes, judged by {plain(run.judge)}."]
+    said += [f"{plain(note)}." for note in run.notes]
+    if run.done and not run.dry:
+        said.append(f"Every change below is a commit of its own; `oneiro undo --run {run.run}` takes all of them back.")
+    return " ".join(said) + "\n"
+
+
+def _section(title: str, entries: Sequence[str]) -> str:
+    if not entries:
+        return ""
+    more = [f"- and {len(entries) - MOST} more"] if len(entries) > MOST else []
+    return "\n".join([f"## {title}\n", *entries[:MOST], *more]) + "\n"
+
+
+def _done(one: Done, notes: Mapping[str, Note]) -> str:
+    mark = f" ({one.commit[:SHORT]})" if one.commit else ""
+    return _told(one.decision, notes, mark)
+
+
+def _told(decision: Decision, notes: Mapping[str, Note], mark: str = "") -> str:
+    lines = [f"- {_what(decision, notes)}{mark}"]
+    lines += [f"  - why: {plain(decision.reason)}"] if decision.reason else []
+    lines += [f"  - {text}" for text in _edits(decision, notes)]
+    if decision.transcript:
+        lines += ["", *(f"    > {plain(line, 1000)}" for line in decision.transcript.splitlines()), ""]
+    return "\n".join(lines)
+
+
+def _what(decision: Decision, notes: Mapping[str, Note]) -> str:
+    title = decision.title or next((notes[one].memory.title for one in decision.memories if one in notes), "untitled")
+    return f"**{DOES.get(decision.op, decision.op)}** {plain(title)}"
+
+
+def _edits(decision: Decision, notes: Mapping[str, Note]) -> Iterator[str]:
+    for edit in decision.edits:
+        if isinstance(edit, New):
+            yield f"new {plain(str(edit.meta.get('type', 'memory')))}: {plain(str(edit.meta.get('title') or edit.body))}"
+        elif edit.id in notes:
+            yield f"{plain(notes[edit.id].memory.title)} `{edit.id[:SHORT]}`: {plain(_changed(edit))}"
+
+
+def _changed(edit: Set) -> str:
+    """What an edit does to a note, in words."""
+    if status := edit.changes.get("status"):
+        return f"{status}, still readable" if status != "active" else "active again"
+    if edit.body is not None:
+        return "new words"
+    return f"kept, with its {', '.join(sorted(edit.changes))} brought up to date"
+
+
+def _recall(run: Run) -> str:
+    found = run.probes
+    text = f"{found['probes']} probes; {found['before']} found their memory before, {found['after']} after"
+    return f"## Recall\n\n{text}; {found['dropped']} decisions dropped because they would have cost recall.\n"
+
+
+def _cost(run: Run) -> str:
+    kinds = f" ({', '.join(f'{number} {plain(kind)}' for kind, number in sorted(run.asked.items()))})" if run.asked else ""
+    text = f"{run.calls} questions asked{kinds}, {run.known} answered before; {run.tokens_in:,} tokens in, {run.tokens_out:,} out"
+    spent = f"; about {run.cost:.4f} spent" if run.cost else ""
+    waits = f"; {len(run.waiting)} wait for an answer" if run.waiting else ""
+    return f"## Cost\n\n{text}{spent}{waits}.\n"
+
+
+def plain(text: str, limit: int = 300) -> str:
+    """Somebody's words on one line, with nothing in them that Markdown would take for its own."""
+    kept = "".join(c if c.isprintable() else " " for c in text.encode("utf-8", "replace").decode())
+    line = " ".join(kept.split())
+    line = line if len(line) <= limit else line[: limit - 1] + "…"
+    return _MARKS.sub(r"\\\1", line)
+
+
+def row(run: Run) -> dict[str, object]:
+    """The run as data."""
+    return {
+        "run": run.run, "loop": run.loop, "judge": run.judge, "started": run.started, "ended": run.ended, "dry_run": run.dry,
+        "title": title_of(run), "report": run.path or None, "probes": dict(run.probes),
+        "decisions": [
+            {"op": one.decision.op, "title": one.decision.title, "reason": one.decision.reason, "memories": list(one.decision.memories),
+             "made": list(one.made), "commit": one.commit or None, "judge": one.decision.judge}
+            for one in run.done
+        ],
+        "left": [{"title": one.title, "reason": one.reason, "memories": list(one.memories)} for one in run.seen],
+        "turned_down": [{"op": one.decision.op, "title": one.decision.title, "why": one.why} for one in run.turned],
+        "failed": [{"kind": kind, "problem": problem} for kind, problem in run.failed],
+        "calls": run.calls, "known": run.known, "waiting": len(run.waiting), "tokens_in": run.tokens_in, "tokens_out": run.tokens_out,
+        "cost": round(run.cost, 6), "notes": list(run.notes),
+    }  # fmt: skip

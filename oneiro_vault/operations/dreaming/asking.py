@@ -1,0 +1,165 @@
+"""The operations of loops: dream, stop dreaming, and the questions that wait for the connected model or a person."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import Any, Final
+
+from oneiro_vault.core.question import LONGEST_ANSWER
+from oneiro_vault.errors import InvalidInput, NotFound, OneiroError, shown
+from oneiro_vault.judges import deferred, form
+from oneiro_vault.mind import report
+from oneiro_vault.mind.registry import LOOPS
+from oneiro_vault.mind.report import Run
+from oneiro_vault.operations.dreaming import judging
+from oneiro_vault.operations.dreaming.lease import Lease
+from oneiro_vault.operations.dreaming.running import Runner
+from oneiro_vault.operations.dreaming.verdicts import Verdicts
+from oneiro_vault.operations.house import House, Progress, quiet
+
+_KEPT: Final = "Nothing was changed."
+_OPEN: Final = "open-questions.json"
+"""loop -> ids of the questions it left open, beside the questions' folder."""
+
+
+def dream(
+    house: House, loops: Sequence[str] = (), judge: str | None = None, dry_run: bool = False, progress: Progress = quiet
+) -> dict[str, Any]:
+    """Run loops now, all of them or some, one after the other; a dry run asks and decides and changes no note.
+
+    Raises InvalidInput for an unknown loop or judge, LockTimeout while another run is under way.
+    """
+    names = _names(loops)
+    asked = judging.judge(house, judge)
+    with closing(asked), closing(Verdicts(house.vault.folder, house.clock)) as answers:
+        house.cancel.clear()
+        if dry_run:
+            runner = Runner(house, asked, answers, None, progress)
+            found = _all(runner, names)
+        else:
+            with Lease(house.vault, ", ".join(names)) as lease:
+                with suppress(OneiroError):  # what a person left on disk belongs into the picture, but is no condition
+                    house.commit_edits()
+                runner = Runner(house, asked, answers, lease, progress)
+                found = _all(runner, names)
+                runner.settle_quiet([run for run in found if run.quiet])
+        if asked.name == deferred.DeferredJudge.name:
+            _tidy(house, found, answers)
+    return {
+        "schema": 1,
+        "dry_run": dry_run,
+        "runs": [report.row(run) for run in found],
+        "waiting": len(deferred.waiting(judging.folder(house))),
+    }
+
+
+def _names(loops: Sequence[str]) -> list[str]:
+    wanted = [loops] if isinstance(loops, str) else list(loops)
+    if strange := [name for name in wanted if name not in LOOPS]:
+        raise InvalidInput(f"there is no loop {shown(strange[0])}", kept=_KEPT, hint=f"One of: {', '.join(LOOPS)}.")
+    return [name for name in LOOPS if not wanted or name in wanted]
+
+
+def _all(runner: Runner, names: Sequence[str]) -> list[Run]:
+    """Every loop in its order, until somebody stops it or another run takes over."""
+    found: list[Run] = []
+    with _interruptible(runner):
+        for name in names:
+            if runner.house.cancel.is_set() or (runner.lease is not None and not runner.lease.held()):
+                break
+            found.append(runner.run(LOOPS[name]))
+    return found
+
+
+@contextmanager
+def _interruptible(runner: Runner) -> Iterator[None]:
+    """The first Ctrl-C ends the run in good order, the second at once (which loses nothing either)."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def ask(_signal: int, _frame: object) -> None:
+        again = runner.house.cancel.is_set()
+        runner.house.cancel.set()
+        if again or runner.patient.asking:
+            raise KeyboardInterrupt
+
+    former = signal.signal(signal.SIGINT, ask)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, former)
+
+
+def dream_next(house: House) -> dict[str, Any]:
+    """The question that has waited longest, as a text with quoted memories and the form of its answer; None when nothing waits."""
+    found = deferred.waiting(judging.folder(house))
+    return {"schema": 1, "question": found[0] if found else None, "waiting": len(found)}
+
+
+def dream_decide(house: House, id: str, answer: Mapping[str, Any] | str, progress: Progress = quiet) -> dict[str, Any]:
+    """Answer a question. With the last one answered, the loops that asked are run again and do what follows from the answers.
+
+    Raises NotFound for a question that does not wait, InvalidInput for an answer of the wrong form.
+    """
+    place = judging.folder(house)
+    known = {str(entry["id"]): entry for entry in deferred.waiting(place)}
+    if id not in known:
+        raise NotFound(f"no question {shown(id)} waits for an answer", kept=_KEPT, hint="`oneiro dream answer` shows the next one.")
+    said = _parsed(answer)
+    if problem := form.wrong(known[id]["schema"], said):
+        raise InvalidInput(f"the answer does not fit: {problem}", kept=_KEPT, hint="The question says what form its answer has.")
+    deferred.answer(place, id, said)
+    left = len(known) - 1
+    loops = [] if left else [name for name, ids in _open(house).items() if name in LOOPS and ids]
+    runs = dream(house, loops, deferred.DeferredJudge.name, progress=progress)["runs"] if loops else []
+    return {"schema": 1, "id": id, "waiting": len(deferred.waiting(place)), "runs": runs}
+
+
+def _parsed(answer: Mapping[str, Any] | str) -> dict[str, Any]:
+    try:
+        found = json.loads(answer) if isinstance(answer, str) else answer
+        size = len(json.dumps(found))
+    except (ValueError, TypeError, RecursionError) as error:
+        raise InvalidInput(f"the answer is not JSON: {str(error)[:120]}", kept=_KEPT) from error
+    if not isinstance(found, Mapping) or size > LONGEST_ANSWER:
+        raise InvalidInput("the answer must be a JSON object", kept=_KEPT, hint='Such as {"action": "keep_distinct", "reason": "…"}.')
+    return dict(found)
+
+
+def _open(house: House) -> dict[str, list[str]]:
+    try:
+        found = json.loads((house.vault.folder / _OPEN).read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return {str(name): list(ids) for name, ids in found.items() if isinstance(ids, list)} if isinstance(found, dict) else {}
+
+
+def _tidy(house: House, runs: Sequence[Run], answers: Verdicts) -> None:
+    """Forget questions that are settled or that no loop asks any more; an answer that was refused is asked for again."""
+    place, before = judging.folder(house), _open(house)
+    after = before | {run.loop: run.waiting for run in runs}
+    for run in runs:
+        still = {ident for ids in after.values() for ident in ids}
+        for ident in before.get(run.loop, ()):
+            if ident not in still:
+                refused = (place / f"{ident}.answer.json").exists() and answers.get(ident, deferred.DeferredJudge.name) is None
+                if refused and any(kind != "loop" for kind, _ in run.failed):
+                    (place / f"{ident}.answer.json").unlink(missing_ok=True)
+                    after[run.loop] = [*after[run.loop], ident]
+                else:
+                    deferred.drop(place, [ident])
+    _put(house.vault.folder / _OPEN, after)
+
+
+def _put(path: Path, found: Mapping[str, Sequence[str]]) -> None:
+    with suppress(OSError):
+        temp = path.with_suffix(f".{os.getpid()}")
+        temp.write_text(json.dumps(found), encoding="utf-8")
+        temp.replace(path)

@@ -1,0 +1,204 @@
+"""One run of one loop: snapshot, drive, settle, recall gate, one commit a decision, report.
+
+Whatever stops a run between two of its steps leaves only whole decisions behind; the next run finds the answers that were given and the
+decisions that were made, and goes on from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from typing import Final
+
+from oneiro_vault.core import frontmatter
+from oneiro_vault.core.change import Operation, Write
+from oneiro_vault.core.question import Question, Raw
+from oneiro_vault.errors import InvalidInput, LockTimeout, OneiroError, StaleMemory, UnreadableNote
+from oneiro_vault.judges.budget import Budgeted, Spent
+from oneiro_vault.mind import report
+from oneiro_vault.mind.base import Decision, Loop, Set, Telling
+from oneiro_vault.mind.drive import Answers, Driver
+from oneiro_vault.mind.gate import Gate
+from oneiro_vault.mind.report import Done, Run
+from oneiro_vault.mind.settle import AFTER, Turned, settle
+from oneiro_vault.operations.drafts import moment, new_id
+from oneiro_vault.operations.dreaming import applying, picture
+from oneiro_vault.operations.dreaming.finding import Finder
+from oneiro_vault.operations.dreaming.lease import Lease
+from oneiro_vault.operations.house import House, Progress, quiet
+
+FIRST: Final = "another decision of this run changed one of its memories first"
+STOPPED: Final = "It was stopped; what was committed until then stays, and the next run goes on from there"
+
+
+def _in_the_way(seen: picture.Picture, decision: Decision, run: Run) -> str:
+    """What this run did, or did not do, so that the decision cannot stand; "" when nothing did."""
+    done = {one.decision.id(seen.snapshot) for one in run.done}
+    if set(decision.after) - done - seen.snapshot.settled:
+        return AFTER
+    touched = {edit.id for one in run.done for edit in one.decision.edits if isinstance(edit, Set)}
+    return FIRST if touched & set(applying.based_on(decision)) else ""
+
+
+@dataclass
+class Patient:
+    """A judge that a person may interrupt: Ctrl-C while it is asked ends the asking, not the run."""
+
+    judge: Budgeted
+    stop: Callable[[], None]
+    asking: bool = False
+
+    @property
+    def name(self) -> str:
+        """The judge's own name."""
+        return self.judge.name
+
+    def ask(self, questions: Sequence[Question]) -> Iterator[tuple[str, Raw]]:
+        """As the judge does."""
+        answers = iter(self.judge.ask(questions))
+        try:
+            while True:
+                self.asking = True
+                pair = next(answers, None)
+                self.asking = False
+                if pair is None:
+                    return
+                yield pair
+        except KeyboardInterrupt:
+            self.stop()
+        finally:
+            self.asking = False
+
+
+@dataclass
+class Runner:
+    """Runs loops one after the other under one lease; without one it only tries, and changes nothing."""
+
+    house: House
+    judge: Budgeted
+    answers: Answers
+    lease: Lease | None
+    progress: Progress = quiet
+
+    def __post_init__(self) -> None:
+        self.patient = Patient(self.judge, self.house.cancel.set)
+        self._seen: picture.Picture | None = None
+
+    def _picture(self) -> picture.Picture:
+        """The vault as it is; a loop that changed nothing leaves its picture to the next."""
+        self.house.converge()
+        if self._seen is None or self._seen.head != self.house.vault.head():
+            self._seen = picture.take(self.house, lambda question: self.answers.get(question, self.judge.name) is not None)
+        return self._seen
+
+    def run(self, loop: Loop) -> Run:
+        """One loop from beginning to end. Raises OneiroError only when nothing was done yet."""
+        run = Run(new_id()[:8], loop.name, self.judge.name, moment(self.house), dry=self.lease is None)
+        self.judge.spent = Spent()
+        seen = self._picture()
+        driver = Driver(self.patient, self.answers, self.house.cancel.is_set, self.progress)
+        decisions = self._driven(driver, loop, seen, run)
+        wanted = self._allowed(seen, decisions, run)
+        for position, decision in enumerate(wanted, 1):
+            self.progress(f"{loop.name}: deciding", position, len(wanted))
+            if not self._done(seen, decision, run):
+                break
+        self._finish(loop, seen, run)
+        return run
+
+    def _driven(self, driver: Driver, loop: Loop, seen: picture.Picture, run: Run) -> list[Decision]:
+        """What the loop decides. A fault in it is told in the report and ends nothing else."""
+        decisions: list[Decision] = []
+        try:
+            decisions = driver.drive(loop.run(seen.snapshot))
+        except OneiroError as error:
+            run.failed.append(("loop", str(error)))
+        except Exception as error:  # one loop's fault must not take the night away from the others
+            run.failed.append(("loop", f"{type(error).__name__}: {str(error)[:200]}"))
+        tally, spent = driver.tally, self.judge.spent
+        run.asked, run.known, run.waiting = tally.asked, tally.known, list(tally.waiting)
+        run.failed += tally.failed
+        run.tokens_in, run.tokens_out, run.cost = tally.tokens_in, tally.tokens_out, spent.cost
+        return decisions
+
+    def _allowed(self, seen: picture.Picture, decisions: Sequence[Decision], run: Run) -> list[Decision]:
+        run.seen = [decision for decision in decisions if not decision.edits]
+        share = self.house.settings["dreams.brake"]
+        acting = [decision for decision in decisions if decision.edits]
+        kept, turned = settle(seen.snapshot, acting, share)
+        run.turned += [one for one in turned if one.why != "it was decided before"]
+        if not kept:
+            return []
+        gate = Gate(seen.snapshot, Finder(self.house), seen.asked)
+        kept, dropped = gate.judge(kept)
+        run.turned, run.probes = run.turned + dropped, gate.numbers()
+        return kept
+
+    def _done(self, seen: picture.Picture, decision: Decision, run: Run) -> bool:
+        """Carry one decision out; False when the run must end."""
+        if self.house.cancel.is_set():
+            return False
+        if why := _in_the_way(seen, decision, run):
+            run.turned.append(Turned(decision, why))
+            return True
+        if self.lease is None:
+            run.done.append(Done(decision))
+            return True
+        try:
+            run.done.append(applying.apply(self.house, seen, decision, run.run, self.judge.name, self.lease))
+        except (StaleMemory, InvalidInput, UnreadableNote) as error:
+            run.turned.append(Turned(decision, str(error)))
+        except OneiroError as error:
+            run.notes.append(f"It ended early: {error}")
+            return False
+        return True
+
+    def _finish(self, loop: Loop, seen: picture.Picture, run: Run) -> None:
+        if self.house.cancel.is_set():
+            run.notes.append(STOPPED)
+        if isinstance(loop, Telling):
+            with suppress(OneiroError):
+                run.told = loop.told(seen.snapshot)
+        said: list[tuple[str, ...]] = [(one.id(seen.snapshot), one.title, one.reason) for one in run.seen]
+        said += [(one.decision.id(seen.snapshot), one.why) for one in run.turned]
+        said += [(run.told,)] if run.told else []
+        run.news = sum(self._is_news(loop.name, *words) for words in said)
+        run.fresh = sum(self._is_news("waits", run.judge, question) for question in run.waiting)
+        run.ended = moment(self.house)
+        if self.lease is not None and not run.quiet:
+            run.path = report.name_of(run)
+            self._write(run, report.body_of(run, seen.snapshot), report.title_of(run))
+
+    def _is_news(self, *words: str) -> bool:
+        """Has no report said this before? A night on which nothing changed has nothing to tell."""
+        mark = sha256("\0".join(words).encode("utf-8", "replace")).hexdigest()[:20]
+        if self.answers.get(mark, "report") is not None:
+            return False
+        if self.lease is not None:
+            self.answers.put(mark, "report", {"told": True})
+        return True
+
+    def settle_quiet(self, runs: Sequence[Run]) -> None:
+        """One report for all loops of this night that had nothing to do."""
+        if not runs or self.lease is None:
+            return
+        one = runs[0] if len(runs) == 1 else replace(runs[0], loop="night")
+        for run in runs:
+            run.path = report.name_of(one)
+        self._write(one, report.gathered(runs), f"{', '.join(run.loop for run in runs)}: nothing to do")
+
+    def _write(self, run: Run, body: str, title: str) -> None:
+        """Commit a report. A night whose report cannot be written is no less done."""
+        path = report.name_of(run)
+        change = Write(path, frontmatter.encode(frontmatter.compose(report.meta_of(run, title), body)))
+        operation = Operation("ledger", f"report of {title}", "dream", run=run.run, judge=run.judge, loop=run.loop)
+        lease = self.lease
+        assert lease is not None
+        try:
+            self.house.vault.apply([change], operation, check=lambda _tip: applying.fence(lease))
+            self.house.refresh([path])
+        except (OneiroError, LockTimeout) as error:
+            run.path = ""
+            run.notes.append(f"The report could not be written: {error}")

@@ -1,0 +1,92 @@
+"""The schedule: which loops are due on this machine, and running them, never twice for one time."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import datetime, tzinfo
+from pathlib import Path
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+from oneiro_vault.errors import SettingsError
+from oneiro_vault.mind.registry import LOOPS
+from oneiro_vault.mind.schedule import next_due, overdue, parse
+from oneiro_vault.operations.dreaming import asking
+from oneiro_vault.operations.dreaming.lease import current
+from oneiro_vault.operations.house import House, Progress, quiet
+
+_FILE: Final = "schedule.json"
+"""loop -> when its last scheduled run was begun (epoch seconds), beside the journal."""
+
+
+def local_zone() -> tzinfo:
+    """This machine's time zone with its rules; its present offset where the rules cannot be found."""
+    with suppress(KeyError, ValueError, OSError):  # an unknown zone is a KeyError of its own
+        return ZoneInfo(os.environ.get("TZ", "").lstrip(":") or os.path.realpath("/etc/localtime").partition("zoneinfo/")[2])
+    return datetime.now().astimezone().tzinfo or ZoneInfo("UTC")
+
+
+def times(house: House) -> dict[str, list[str]]:
+    """{loop: its local times of day}. Raises SettingsError."""
+    try:
+        return parse(house.settings["dreams.schedule"], list(LOOPS))
+    except ValueError as error:
+        raise SettingsError(f"dreams.schedule: {error}", kept="Nothing was run.", hint="Correct it in oneiro.toml.") from error
+
+
+def due(house: House, zone: tzinfo | None = None) -> list[str]:
+    """The loops whose time has come. A loop that was never looked at here counts from now on: there is nothing to catch up on."""
+    wanted, last = times(house), _last(house)
+    fresh = {name: house.clock() for name in wanted if name not in last}
+    if fresh:
+        _mark(house, fresh)
+    return overdue(last | fresh, house.clock(), wanted, zone or local_zone())
+
+
+def scheduled(house: House, zone: tzinfo | None = None, judge: str | None = None, progress: Progress = quiet) -> dict[str, Any]:
+    """Run what is due, if anything is. Each is marked before it begins: whatever happens then, it is not begun a second time."""
+    with house.vault.gate.locked():
+        names = due(house, zone)
+        busy = current(house.vault) is not None
+        if names and not busy:
+            _mark(house, dict.fromkeys(names, house.clock()))
+    if not names or busy:
+        return {"schema": 1, "dry_run": False, "runs": [], "waiting": 0}
+    return asking.dream(house, names, judge, progress=progress)
+
+
+def schedule(house: House, begin: bool = False) -> dict[str, Any]:
+    """For each loop: its local times, when it last ran by them and when it will next (RFC 3339), and the zone they are local to.
+
+    `begin`: loops that never ran by the schedule count from now on.
+    """
+    if begin:
+        due(house)
+    zone, last, now = local_zone(), _last(house), house.clock()
+    rows = [
+        {"loop": name, "times": at, "last": _shown(last.get(name), zone), "next": _shown(next_due(last.get(name), now, at, zone), zone)}
+        for name, at in times(house).items()
+    ]
+    return {"schema": 1, "zone": str(zone), "loops": rows}
+
+
+def _shown(moment: float | None, zone: tzinfo) -> str | None:
+    return None if moment is None else datetime.fromtimestamp(moment, zone).isoformat(timespec="seconds")
+
+
+def _last(house: House) -> dict[str, float]:
+    try:
+        found = json.loads((house.vault.folder / _FILE).read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return {str(name): float(when) for name, when in found.items() if isinstance(when, int | float)} if isinstance(found, dict) else {}
+
+
+def _mark(house: House, moments: Mapping[str, float]) -> None:
+    path: Path = house.vault.folder / _FILE
+    temp = path.with_suffix(f".{os.getpid()}")
+    temp.write_text(json.dumps(_last(house) | dict(moments)), encoding="utf-8")
+    temp.replace(path)

@@ -1,0 +1,160 @@
+"""Loops at the command line: run, tried, answered by hand, told, taken back, and put into the system's own timer."""
+
+from __future__ import annotations
+
+import json
+import plistlib
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+from tests.box import Box
+
+TWINS = ("The tap in the kitchen drips all winter.", "The tap in the kitchen drips all winter.\n")
+ALIKE = ("Ana prefers the release on Fridays.", "Ana prefers the releases on Fridays.")
+
+
+def stored(box: Box, *texts: str) -> list[str]:
+    """Store texts, whatever they repeat."""
+    return [box.remember(text, "--title", f"{number} {text.strip()[:20]}")["id"] for number, text in enumerate(texts)]
+
+
+def test_a_night_from_the_first_question_to_undo(fresh: Box) -> None:
+    fresh.init()
+    fresh.env["ONEIRO_CONSOLIDATE_SIMILARITY"] = "0.5"
+    stored(fresh, *ALIKE)
+    tried = fresh.ok("dream", "consolidate", "--judge", "deferred", "--dry-run")
+    assert "only tried" in tried
+    assert "questions wait" in fresh.ok("dream", "consolidate", "--judge", "deferred")
+    asked = fresh.ok("dream", "answer")
+    assert "<memory" in asked
+    question = fresh.json("dream", "answer")["question"]
+    first, *others = question["ids"]
+    answer = json.dumps({"action": "merge", "reason": "the same wish", "keep": first, "members": others})
+    said = fresh.ok("dream", "answer", question["id"], answer)
+    assert "no other question waits" in said
+    assert "merge" in said
+    assert "no question waits" in fresh.ok("dream", "answer")
+    run = fresh.json("runs", "--loop", "consolidate")["runs"][0]
+    told = fresh.ok("runs", "--since", "3 weeks ago")
+    assert run["run"] in told
+    assert "the same wish" in told
+    story = fresh.ok("why", first)
+    assert f"run {run['run']}" in story
+    assert "judged by deferred" in story
+    assert "the same wish" in story
+    assert "Undid run" in fresh.ok("undo", "--run", run["run"])
+    assert "[undone]" in fresh.ok("runs")
+    assert {row["status"] for row in fresh.json("list", "--type", "semantic")["results"]} == {"active"}
+
+
+def test_wrong_words_are_named(fresh: Box) -> None:
+    fresh.init()
+    for words, text in (
+        (("dream", "nap"), "nap"), (("dream", "--judge", "oracle"), "oracle"), (("dream", "answer", "x"), "dream answer ID JSON"),
+        (("dream", "answer", "feedfeed", "{}"), "feedfeed"), (("undo",), "--run"), (("undo", "HEAD", "--run", "x"), "--run"),
+        (("undo", "--run", "nobody"), "nobody"), (("dream", "decay", "--scheduled"), "--scheduled"), (("schedule", "later"), "later"),
+    ):  # fmt: skip
+        done = fresh(*words)
+        assert done.returncode in (2, 3), words
+        assert text in done.stderr.decode(), words
+        assert b"Traceback" not in done.stderr
+
+
+def test_nothing_is_due_in_a_new_vault(fresh: Box) -> None:
+    fresh.init()
+    assert "nothing is due" in fresh.ok("dream", "--scheduled")
+    shown = fresh.ok("schedule")
+    assert "consolidate  00:00" in shown
+    assert "dialectic    18:00" in shown
+
+
+def program(folder: Path, name: str, text: str) -> None:
+    """A program of the system, as far as a test needs one."""
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_text(f"#!/bin/sh\n{text}\n")
+    (folder / name).chmod(0o755)
+
+
+def test_systemd_is_told_and_untold(fresh: Box, tmp_path: Path) -> None:
+    fresh.init()
+    said = tmp_path / "said"
+    program(tmp_path / "bin", "systemctl", f'echo "$@" >> {said}')
+    fresh.env["PATH"] = f"{tmp_path / 'bin'}:{fresh.env['PATH']}"
+    found = fresh.json("schedule", "install", "--kind", "systemd")["timer"]
+    service, timer = (Path(path).read_text() for path in found["files"])
+    assert found["installed"]
+    assert "OnCalendar=*-*-* 00:00:00\nOnCalendar=*-*-* 18:00:00\nPersistent=true" in timer
+    assert f'"--vault" "{fresh.vault}" "dream" "--scheduled"' in service
+    assert f"--user enable --now {found['name']}.timer" in said.read_text()
+    assert "is installed" in fresh.ok("schedule", "show", "--kind", "systemd")
+    assert not fresh.json("schedule", "remove", "--kind", "systemd")["timer"]["installed"]
+    assert not any(Path(path).exists() for path in found["files"])
+    assert f"--user disable --now {found['name']}.timer" in said.read_text()
+    program(tmp_path / "bin", "systemctl", "echo no bus >&2; exit 1")
+    done = fresh("schedule", "install", "--kind", "systemd")
+    assert done.returncode == 1
+    assert b"no bus" in done.stderr
+
+
+def test_cron_keeps_other_lines(fresh: Box, tmp_path: Path) -> None:
+    fresh.init()
+    table = tmp_path / "table"
+    table.write_text("5 4 * * * something else\n")
+    program(tmp_path / "bin", "crontab", f'if [ "$1" = "-l" ]; then cat {table}; else cat > {table}.new && mv {table}.new {table}; fi')
+    fresh.env["PATH"] = f"{tmp_path / 'bin'}:{fresh.env['PATH']}"
+    for _ in range(2):
+        found = fresh.json("schedule", "install", "--kind", "cron")["timer"]
+        lines = table.read_text().splitlines()
+        assert lines[0] == "5 4 * * * something else"
+        assert [line.split(" ")[:2] for line in lines[1:]] == [["0", "0"], ["0", "18"]]
+        assert all(line.endswith(f"dream --scheduled # {found['name']}") for line in lines[1:])
+    fresh.ok("schedule", "remove", "--kind", "cron")
+    assert table.read_text() == "5 4 * * * something else\n"
+
+
+def test_launchd_is_told(fresh: Box, tmp_path: Path) -> None:
+    fresh.init()
+    program(tmp_path / "bin", "launchctl", "true")
+    fresh.env["PATH"] = f"{tmp_path / 'bin'}:{fresh.env['PATH']}"
+    (path,) = fresh.json("schedule", "install", "--kind", "launchd")["timer"]["files"]
+    found = plistlib.loads(Path(path).read_bytes())
+    assert found["StartCalendarInterval"] == [{"Hour": 0, "Minute": 0}, {"Hour": 18, "Minute": 0}]
+    assert found["ProgramArguments"][-4:] == ["--vault", str(fresh.vault), "dream", "--scheduled"]
+    assert not fresh.json("schedule", "remove", "--kind", "launchd")["timer"]["installed"]
+
+
+def test_ctrl_c_ends_a_dream_in_good_order(fresh: Box) -> None:
+    """Without an owner the command itself dreams; the API it asks never answers."""
+    import socket
+
+    fresh.init()
+    fresh.env["ONEIRO_CONSOLIDATE_SIMILARITY"] = "0.5"
+    stored(fresh, *ALIKE)
+    fresh.ok("stop")
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        fresh.env |= {
+            "ONEIRO_DREAMS_MODEL": "m", "ONEIRO_DREAMS_URL": f"http://127.0.0.1:{silent.getsockname()[1]}/v1", "OPENAI_API_KEY": "k",
+        }  # fmt: skip
+        process = fresh.start(
+            "--no-daemon",
+            "dream",
+            "consolidate",
+            "--judge",
+            "openai",
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+        connection, _ = silent.accept()
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        connection.close()
+        silent.close()
+        out, err = process.communicate(timeout=60)
+    assert b"Traceback" not in err, err
+    assert process.returncode in (0, 130)
+    assert process.returncode == 130 or b"stopped" in out
+    assert fresh.json("runs")["runs"] == [] or not fresh.json("runs")["runs"][0]["decisions"]
+    assert "waits" not in fresh.ok("doctor")

@@ -1,0 +1,43 @@
+"""The set `dreams`: a connected model judges what the loops ask, and sees nothing but quoted notes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from oneiro_vault.app import App, init_vault
+from oneiro_vault.config import Settings
+from tests.mcp.speaking import connected, run, server_over
+
+ALIKE = ("Ana prefers the release on Fridays because support is quiet.", "Ana prefers the releases on Fridays because support is quiet.")
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> Iterator[App]:
+    """A vault in which near is near enough."""
+    init_vault(tmp_path / "vault")
+    with App.open(tmp_path / "vault", Settings({"embed.model": "hash", "disk.reserve": 0, "consolidate.similarity": 0.6})) as found:
+        yield found
+
+
+def test_a_model_judges(app: App, era: str) -> None:
+    app.call("remember", {"items": [{"text": text, "title": f"{era} {number}"} for number, text in enumerate(ALIKE)], "dedupe": False})
+    app.call("dream", {"loops": ["consolidate"], "judge": "deferred"})
+
+    async def talk() -> None:
+        async with connected(server_over(app, sets=["dreams"]), era) as found:
+            one = await found.data("dream_next")
+            while one["id"] is not None:
+                assert "<memory" in one["question"]
+                shown = app.call("dream_next")["question"]["ids"]
+                said = {"action": "merge", "reason": "the same", "keep": shown[0], "members": shown[1:]}
+                done = await found.data("dream_decide", id=one["id"], answer_json=json.dumps(said))
+                one = await found.data("dream_next")
+            assert done["waiting"] == 0
+            assert done["done"] == ["consolidate: 1 merged"]
+
+    run(talk())
+    assert app.call("runs")["runs"][0]["judge"] == "deferred"

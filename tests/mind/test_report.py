@@ -1,0 +1,74 @@
+"""A report is read by a person, and nothing a note says can write a section of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from oneiro_vault.mind.base import Decision, New, Set
+from oneiro_vault.mind.report import MOST, Done, Run, body_of, gathered, meta_of, name_of, plain, row, title_of
+from oneiro_vault.mind.settle import Turned
+from tests.mind.support import archive, note, snapshot
+
+A = note("a", "text")
+
+
+def run(**facts: object) -> Run:
+    return Run("abcd1234", "toy", "scripted", "2026-11-22T00:00:00+01:00", **facts)  # type: ignore[arg-type]
+
+
+def test_it_lies_where_its_date_says() -> None:
+    assert name_of(run()) == "dreams/2026/11/2026-11-22-toy-abcd1234.md"
+    assert meta_of(run())["status"] == "archived"
+
+
+def test_the_title_counts() -> None:
+    found = run(done=[Done(archive(A))] * 2, turned=[Turned(archive(A), "no")], waiting=["q"])
+    assert title_of(found) == "toy: 2 revised, 1 turned down, 1 waiting for an answer"
+    assert title_of(run()) == "toy: nothing to change"
+
+
+def test_it_tells_everything() -> None:
+    made = Decision("toy", "remember", "new one", "because", (New({"type": "semantic", "title": "T"}, "b"), Set(A.id, {}, "b")), (A.id,))
+    found = run(
+        done=[Done(archive(A), "0123456789ab")], seen=[Decision("toy", "flag", "left", "as it is", (), (A.id,), transcript="one\n# two")],
+        turned=[Turned(made, "the brake")], failed=[("merge", "it is not JSON")], asked=Counter({"merge": 3}), known=2, cost=0.5,
+        tokens_in=1000, tokens_out=5, told="## Faded\n\n- a", notes=["It was stopped"], waiting=["q"],
+    )  # fmt: skip
+    found.probes = {"probes": 4, "before": 3, "after": 3, "dropped": 1}
+    text = body_of(found, snapshot(A))
+    for words in (
+        "## What changed", "(01234567)", "why: so", "archived, still readable", "## Looked at and left as it is", "> one", "> \\# two",
+        "## Turned down", "remember new one: the brake", "## Faded", "## What failed", "it is not JSON", "4 probes; 3 found their memory before",
+        "1 decisions dropped", "2 questions asked", "2 answered before", "1,000 tokens in", "0.5000 spent", "1 wait", "It was stopped",
+        "undo --run abcd1234",
+    ):  # fmt: skip
+        assert words in text, words
+    data = row(found)
+    assert data["calls"] == 2
+    assert data["title"] == title_of(found)
+
+
+def test_long_lists_are_counted() -> None:
+    text = body_of(run(turned=[Turned(archive(A), "no")] * (MOST + 5)), snapshot(A))
+    assert "- and 5 more" in text
+    assert text.count(": no") == MOST
+
+
+def test_a_title_cannot_write_the_report() -> None:
+    evil = note("e", "x", title="x\n## Recall\n\n- **all** [is](well) <b>")
+    text = body_of(run(done=[Done(archive(evil))]), snapshot(evil))
+    assert text.count("\n## Recall\n") == 1
+    assert "[is](" not in text
+    assert plain("a\x00b\u202ec") == "a b c"
+    assert len(plain("x" * 999)) == 300
+
+
+def test_what_is_quiet() -> None:
+    assert run(known=5, waiting=["q"]).quiet
+    assert run(turned=[Turned(archive(A), "no")]).quiet  # an earlier report has told it
+    assert not run(news=1).quiet
+    assert not run(done=[Done(archive(A))]).quiet
+    assert not run(failed=[("a", "b")]).quiet
+    assert not run(asked=Counter({"a": 1})).quiet
+    assert "toy, toy" in gathered([run(), run(known=3)])
+    assert "3 answers given earlier" in gathered([run(), run(known=3)])

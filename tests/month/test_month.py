@@ -1,0 +1,121 @@
+"""Thirty nights over two hundred conversations: what is known stays known, what was known can be reached, and the store stays small."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.month.judge import competent, told
+from tests.month.life import Month, live, recall
+from tests.month.story import BY_KEY, DAYS, THREADS, story
+from tests.operations.dreaming.support import git
+
+pytestmark = pytest.mark.timeout(900)
+TRUTH = {(thread.key, thread.at(DAYS - 1)) for thread in THREADS}
+PAST = {(thread.key, value) for thread in THREADS for _, value in thread.values} - TRUTH
+
+
+@pytest.fixture(scope="module")
+def month(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Month]:
+    found = live(tmp_path_factory.mktemp("month") / "vault", competent())
+    yield found
+    found.app.close()
+
+
+def notes(month: Month) -> list[dict[str, Any]]:
+    """Every note but reports: what a list says of it, its frontmatter, its body and the facts in it."""
+    found = []
+    for row in month.app.call("list", {"limit": 10_000})["results"]:
+        if row["type"] != "dream":
+            shown = month.app.call("show", {"id": row["id"]})
+            found.append(shown["meta"] | row | {"body": shown["body"], "facts": told(shown["body"])})
+    return found
+
+
+def test_what_is_true_is_found(month: Month) -> None:
+    found, gain = recall(month)
+    assert found == 1.0
+    assert gain > 0.9
+
+
+def test_what_was_true_is_replaced_and_can_be_reached(month: Month) -> None:
+    everything = {row["id"]: row for row in notes(month)}
+    still = set()
+    for key, value in PAST:
+        rows = [row for row in everything.values() if row["type"] == "semantic" and (key, value) in row["facts"]]
+        assert rows, f"{key}: {value} is nowhere"
+        if any(row["status"] == "active" for row in rows):
+            still.add((key, value))
+        else:
+            assert any(_leads_to(row, everything, (key, BY_KEY[key].at(DAYS - 1))) for row in rows), f"nothing leads on from {key}: {value}"
+    assert len(still) <= len(PAST) / 5, "a copy in quite other words is found by meaning only, and this embedder has none"
+
+
+def _leads_to(row: dict[str, Any], everything: dict[str, dict[str, Any]], fact: tuple[str, str]) -> bool:
+    for _ in range(20):
+        if row["status"] == "active":
+            return fact in row["facts"]
+        row = everything.get(row.get("superseded_by") or "", {"status": "active", "facts": []})
+    return False
+
+
+def test_nothing_is_lost(month: Month) -> None:
+    root = month.app.house.root
+    assert git(root, "log", "--diff-filter=D", "--format=%H", "--", "*.md") == ""
+    everything = notes(month)
+    captured = [row["body"].strip() for row in everything if row["type"] == "episodic"]
+    assert sorted(captured) == sorted(talk.text for day in story() for talk in day)
+    assert "fatal" not in git(root, "fsck", "--strict", "--no-dangling")
+
+
+def test_the_orientation_is_small_and_true(month: Month) -> None:
+    text = month.app.call("orient", {})["text"]
+    assert 0 < len(text) <= 8_000
+    facts = told(text)
+    assert set(facts) <= TRUTH
+    lasting = {(thread.key, thread.at(DAYS - 1)) for thread in THREADS if thread.lasting}
+    assert set(facts) <= lasting
+    assert len(facts) > len(lasting) / 2
+    assert sum(1 for row in notes(month) if row["type"] == "orientation" and row["status"] == "active") <= 20
+    first = next(night for night, size in enumerate(month.orientation) if size)
+    assert first <= 7
+    assert all(month.orientation[first:]), "once there, it is never empty"
+
+
+def test_the_store_shrank_where_it_repeated_itself(month: Month) -> None:
+    said = Counter(fact for day in story() for talk in day for fact in talk.told)
+    rows = [row for row in notes(month) if row["type"] == "semantic" and row["status"] == "active" and not row.get("level")]
+    kept = Counter(fact for row in rows for fact in row["facts"])
+    assert sum(said[fact] for fact in TRUTH) > 2.5 * sum(kept.values())
+    assert max(kept.values()) <= 2
+
+
+def test_every_night_is_told_and_a_quiet_one_asks_nothing(month: Month) -> None:
+    assert all(run["report"] for run in month.runs)
+    assert sum(run["calls"] for run in month.runs) > 200
+    assert not [run["failed"] for run in month.runs if run["failed"]]
+    for _ in range(4):  # what a night changes may be looked at in the next one
+        month.clock.now += 600
+        quiet = month.app.call("dream", {})["runs"]
+    assert [run["calls"] for run in quiet] == [0] * len(quiet)
+
+
+def test_without_a_model_nothing_is_merged_wrongly(tmp_path: Path) -> None:
+    month = live(tmp_path / "vault", None, 12, settings={"dreams.judge": "offline"})
+    try:
+        done = [decision for run in month.runs for decision in run["decisions"] if decision["op"] in ("merge", "link", "supersede")]
+        merged = [decision["memories"] for decision in done if decision["op"] == "merge"]
+        for ids in merged:
+            facts = [told(month.app.call("show", {"id": ident})["body"]) for ident in ids]
+            assert all(one == facts[0] for one in facts), facts
+        assert not [run["failed"] for run in month.runs if run["failed"]]
+        untouched = live(tmp_path / "untouched", None, 12, ("decay",))
+        assert recall(month, 12)[0] >= recall(untouched, 12)[0] - 0.005
+        untouched.app.close()
+        assert git(month.app.house.root, "log", "--diff-filter=D", "--format=%H", "--", "*.md") == ""
+    finally:
+        month.app.close()

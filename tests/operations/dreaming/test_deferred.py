@@ -1,0 +1,98 @@
+"""Questions that wait for the connected model or a person, and what follows when they are answered."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from oneiro_vault.app import App
+from oneiro_vault.errors import InvalidInput, NotFound
+from oneiro_vault.judges import form
+from oneiro_vault.judges.deferred import waiting
+from oneiro_vault.operations.dreaming.judging import folder
+from tests.operations.dreaming.support import dream, statuses
+
+
+@pytest.fixture(autouse=True)
+def _deferred(app: App) -> None:
+    app.house.judges = None
+
+
+def merged(question: dict[str, Any]) -> dict[str, Any]:
+    first, *others = question["ids"]
+    return {"action": "merge", "reason": "the same", "keep": first, "members": others}
+
+
+def test_questions_wait_and_the_last_answer_lets_the_loop_go_on(app: App) -> None:
+    run = dream(app, judge="deferred")
+    assert (run["waiting"], run["calls"], run["decisions"]) == (2, 0, [])
+    first = app.call("dream_next")
+    assert first["waiting"] == 2
+    assert "<memory" in first["question"]["prompt"]
+    done = app.call("dream_decide", {"id": first["question"]["id"], "answer": merged(first["question"])})
+    assert (done["waiting"], done["runs"]) == (1, [])
+    second = app.call("dream_next")["question"]
+    done = app.call("dream_decide", {"id": second["id"], "answer": json.dumps(merged(second))})
+    assert done["waiting"] == 0
+    assert [len(one["decisions"]) for one in done["runs"]] == [2]
+    assert app.call("dream_next")["question"] is None
+    assert not list(folder(app.house).glob("*.json"))
+    assert list(statuses(app).values()).count("superseded") == 2
+
+
+def test_what_waits_is_not_told_again(app: App) -> None:
+    assert dream(app, judge="deferred")["report"]
+    head = app.house.vault.listing()
+    again = dream(app, judge="deferred")
+    assert again["waiting"] == 2
+    assert len(app.house.vault.listing()) == len(head) + 1  # the quiet night's own report
+
+
+def test_an_answer_of_the_wrong_form_is_refused_at_once(app: App) -> None:
+    dream(app, judge="deferred")
+    question = app.call("dream_next")["question"]
+    for wrong in (
+        "no",
+        "[]",
+        "{}",
+        {"action": "burn", "reason": "x"},
+        {"action": "merge", "reason": "x" * 601},
+        merged(question) | {"also": 1},
+    ):
+        with pytest.raises(InvalidInput):
+            app.call("dream_decide", {"id": question["id"], "answer": wrong})
+    with pytest.raises(NotFound):
+        app.call("dream_decide", {"id": "feedfeed", "answer": {}})
+    assert app.call("dream_next")["waiting"] == 2
+
+
+def test_an_answer_that_names_strangers_is_asked_again(app: App) -> None:
+    dream(app, judge="deferred")
+    for entry in waiting(folder(app.house)):
+        app.call("dream_decide", {"id": entry["id"], "answer": merged(entry) | {"keep": "zzzzzzzzzzzz"}})
+    assert len(waiting(folder(app.house))) == 2
+    assert "superseded" not in statuses(app).values()
+
+
+def test_a_question_nobody_asks_any_more_is_forgotten(app: App) -> None:
+    dream(app, judge="deferred")
+    gone = app.call("dream_next")["question"]["ids"][0]
+    app.call("forget", {"id": gone})
+    dream(app, judge="deferred")
+    assert app.call("dream_next")["waiting"] == 1
+
+
+def test_forms() -> None:
+    schema = {
+        "type": "object", "required": ["a"], "additionalProperties": False, "$defs": {"N": {"type": "integer"}},
+        "properties": {"a": {"$ref": "#/$defs/N"}, "b": {"anyOf": [{"type": "string", "maxLength": 3}, {"type": "null"}]},
+                       "c": {"type": "array", "items": {"enum": ["x", "y"]}}, "d": {"const": 1}},
+    }  # fmt: skip
+    assert form.wrong(schema, {"a": 1, "b": None, "c": ["x"], "d": 1}) == ""
+    for answer, place in (
+        ({}, "'a'"), ({"a": "1"}, "a"), ({"a": True}, "a"), ({"a": 1, "b": "long"}, "b"), ({"a": 1, "c": ["x", "z"]}, "c 2"),
+        ({"a": 1, "d": 2}, "d"), ({"a": 1, "e": 2}, "'e'"), ([], "object"),
+    ):  # fmt: skip
+        assert place in form.wrong(schema, answer), answer

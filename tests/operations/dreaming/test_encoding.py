@@ -1,0 +1,129 @@
+"""From a capture to knowledge in a real vault: dated, trusted as little as its source, each fact once, whatever interrupts it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from oneiro_vault.app import App
+from oneiro_vault.core import memory as memories
+from oneiro_vault.core.question import Question, Raw
+from oneiro_vault.judges.offline import OfflineJudge
+from oneiro_vault.judges.scripted import ScriptedJudge
+from oneiro_vault.mind.settle import AFTER
+from tests.operations.dreaming.support import dream, git, judged, tree
+
+TALK = "User: Ana lives in Porto. The boat Petrel is moored in Como. The invoice number of the mast is 4711.\n\nAssistant: Noted."
+FACTS = ("Ana lives in Porto.", "The boat Petrel is moored in Como.", "The invoice number of the mast is 4711.")
+WHEN = "2026-03-05T10:00:00+00:00"
+
+
+def script(question: Question) -> Any:
+    """All three facts, each a memory of its own."""
+    if question.kind == "encode.units":
+        units = [
+            {"content": text, "title": "", "about": [], "tags": ["boat"], "happened": ""}
+            for text in FACTS
+            if text in question.shown[0].text
+        ]
+        return {"reason": "r", "units": units, "complete": True}
+    return {"reason": "nothing says that", "action": "create"}
+
+
+@pytest.fixture
+def captured(app: App) -> Iterator[tuple[App, str]]:
+    """The vault with one conversation in it."""
+    found = app.call("capture", {"text": TALK, "kind": "session", "session": "s1", "project": "boats", "when": WHEN})
+    yield app, found["id"]
+
+
+def filed(app: App, root: Path, capture: str) -> list[memories.Memory]:
+    """What was made of the capture, as it stands in the files."""
+    read = [memories.parse(path, data) for path, data in tree(root).items() if path.endswith(".md")]
+    return sorted((one for one in read if capture in one.derived_from), key=lambda one: one.body)
+
+
+def test_a_conversation_becomes_knowledge(captured: tuple[App, str], root: Path) -> None:
+    app, capture = captured
+    judged(app, ScriptedJudge(script))
+    run = dream(app, "encode")
+    assert [one["op"] for one in run["decisions"]] == ["remember", "remember", "remember", "link"]
+    made = filed(app, root, capture)
+    assert [one.body.strip() for one in made] == sorted(FACTS)
+    for one in made:
+        assert (one.type, one.source, one.trust, one.project, one.created) == ("semantic", "dream", "external", "boats", WHEN)
+        assert one.timestamp > one.created
+        assert one.path.startswith("semantic/2026/03/")
+    assert app.call("captures", {})["waiting"] == []
+    assert "encoded: 3 created" in git(root, "log", "-4", "--format=%B")
+    again = dream(app, "encode")
+    assert (again["calls"], again["decisions"]) == (0, [])
+
+
+def test_a_fact_that_found_no_place_is_tried_again_alone(captured: tuple[App, str], root: Path) -> None:
+    app, capture = captured
+    app.call("remember", {"items": [{"text": "The boat Petrel needs a mast."}]})
+
+    def stumbling(question: Question) -> Any:
+        return Raw(problem="timeout") if "4711" in question.given else script(question)
+
+    judged(app, ScriptedJudge(stumbling))
+    first = dream(app, "encode")
+    assert [one["op"] for one in first["decisions"]] == ["remember", "remember"]
+    assert len(app.call("captures", {})["waiting"]) == 1
+    judge = ScriptedJudge(script)
+    judged(app, judge)
+    second = dream(app, "encode")
+    assert [one["op"] for one in second["decisions"]] == ["remember", "link"]
+    assert [question.kind for question in judge.asked] == ["encode.place"]
+    assert len(filed(app, root, capture)) == 3
+    assert app.call("captures", {})["waiting"] == []
+
+
+def test_what_a_person_took_back_is_not_filed_again(captured: tuple[App, str], root: Path) -> None:
+    app, capture = captured
+    judged(app, ScriptedJudge(script))
+    run = dream(app, "encode")
+    app.call("undo", {"commit": run["decisions"][0]["commit"]})
+    app.call("undo", {"commit": run["decisions"][3]["commit"]})  # the mark: the capture waits again
+    assert len(app.call("captures", {})["waiting"]) == 1
+    again = dream(app, "encode")
+    assert [one["op"] for one in again["decisions"]] == []
+    assert len(filed(app, root, capture)) == 2
+
+
+def test_without_a_model_plain_sentences_are_filed_and_the_rest_waits(captured: tuple[App, str], root: Path) -> None:
+    app, capture = captured
+    judged(app, OfflineJudge())
+    run = dream(app, "encode")
+    assert {one["op"] for one in run["decisions"]} == {"remember"}
+    assert [one.body.strip() for one in filed(app, root, capture)] == sorted(FACTS[:2])
+    assert len(app.call("captures", {})["waiting"]) == 1
+    assert dream(app, "encode")["decisions"] == []
+
+
+def test_a_memory_that_changes_meanwhile_keeps_its_capture_waiting(captured: tuple[App, str], root: Path) -> None:
+    app, _ = captured
+    known = app.call(
+        "capture", {"text": "The boat Petrel is moored in Bellagio.", "kind": "session", "session": "s0", "when": "2026-01-01"}
+    )
+    path = root / known["path"]
+    path.write_text(path.read_text().replace("type: episodic", "type: semantic"))  # a person made it knowledge
+    app.call("status", {})
+
+    def edited(question: Question) -> Any:
+        if question.kind == "encode.units" or "Como" not in question.given or known["id"] not in question.ids:
+            return script(question)
+        path.write_text(path.read_text().replace("Bellagio", "Varenna"))
+        return {"reason": "it moved", "action": "supersede", "existing": known["id"], "flavour": "progression"}
+
+    judged(app, ScriptedJudge(edited))
+    run = dream(app, "encode")
+    assert sorted(one["why"][:20] for one in run["turned_down"]) == sorted((AFTER[:20], f"{known['path']} changed"[:20]))
+    assert len(app.call("captures", {})["waiting"]) == 1
+    assert "Varenna" in path.read_text()
+    judged(app, ScriptedJudge(script))
+    assert [one["op"] for one in dream(app, "encode")["decisions"]] == ["remember", "link"]
