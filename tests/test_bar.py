@@ -10,9 +10,9 @@ from typing import Final
 import pytest
 
 TESTS: Final = Path(__file__).parent
-ROWS: Final = [*range(1, 21), 29, *range(31, 37), *range(40, 51)]
-"""Rows this part of the product answers for; the others (sync, loops, history that was tampered with) belong to parts that are not built.
-Of 45 that is what callers send and what is private, not yet that secrets are found in a memory; of 46 and 48 not yet the loops."""
+ROWS: Final = [*range(1, 23), 29, *range(31, 51)]
+"""Rows this part of the product answers for; the others (sync, history that was tampered with) belong to parts that are not built.
+Of 37 that is one machine; of 45 what callers send and what is private, not yet that secrets are found in a memory."""
 
 BAR: Final[dict[int, tuple[str, tuple[str, ...]]]] = {
     1: ("kill -9 at any moment: no acknowledged memory lost, no manual step, first ACK <= 2 s after the restart", (
@@ -132,6 +132,15 @@ BAR: Final[dict[int, tuple[str, tuple[str, ...]]]] = {
         "vault/test_history.py::test_the_log_is_ordered_by_history_not_by_clock",
         "core/test_strength.py::test_whatever_the_clock_says_the_result_is_a_share",
     )),
+    21: ("daylight saving: each loop once a local day over a year, in every zone", (
+        "mind/test_schedule.py::test_once_a_local_day_over_a_year_of_daylight_saving",
+        "operations/dreaming/test_timing.py::test_each_local_night_once_also_when_its_hour_does_not_exist",
+        "mind/test_schedule.py::test_a_clock_that_is_set_back_runs_nothing_twice",
+    )),
+    22: ("a machine that slept for days: one run to catch up", (
+        "mind/test_schedule.py::test_a_machine_that_slept_catches_up_once",
+        "operations/dreaming/test_timing.py::test_three_days_of_sleep_are_one_run",
+    )),
     29: ("shallow and partial clones, submodules, hooks, signing, line endings, a foreign GIT_DIR", (
         "vault/test_git.py::test_shallow_and_partial_clones_are_written_like_any_other",
         "vault/test_git.py::test_a_submodule_is_no_file",
@@ -188,6 +197,23 @@ BAR: Final[dict[int, tuple[str, tuple[str, ...]]]] = {
         "daemon/test_owner.py::test_a_suspended_owner_is_named_and_nothing_hangs",
         "daemon/test_client.py::test_a_stale_socket",
         "drills/test_whole_kill.py::test_ten_kills_of_anything",
+    )),
+    37: ("a holder of the lease that died or hangs: taken over within five seconds, the late one commits nothing (machines: sync)", (
+        "operations/dreaming/test_lease.py::test_a_dead_holder_is_taken_over_at_once",
+        "operations/dreaming/test_lease.py::test_a_holder_that_hangs_is_taken_over_and_knows",
+        "operations/dreaming/test_lease.py::test_a_run_that_was_taken_over_commits_nothing",
+        "operations/dreaming/test_running.py::test_two_at_once",
+    )),
+    38: ("a loop stopped half-way: run again, it changes nothing twice", (
+        "drills/test_dream_kill.py::test_six_kills_of_a_dreamer",
+        "drills/test_dream_kill.py::test_a_hundred_and_twenty_kills_of_a_dreamer",
+        "operations/dreaming/test_running.py::test_stopping_keeps_what_was_done",
+    )),
+    39: ("bad judges of every kind: nothing follows from what is no answer, a tenth of the notes a run, the budget kept", (
+        "operations/dreaming/test_running.py::test_no_judge_can_lose_anything",
+        "operations/dreaming/test_running.py::test_whole_nights_of_any_judge",
+        "mind/test_drive.py::test_a_bad_judge_decides_nothing_and_is_reported",
+        "core/test_question.py::test_a_bad_answer_changes_nothing_and_says_why",
     )),
     40: ("a hundred MCP clients at once, slow ones among them: every request answered, the owner stays small", (
         "daemon/http/test_attacks.py::test_a_hundred_clients_at_once",
@@ -246,6 +272,8 @@ BAR: Final[dict[int, tuple[str, tuple[str, ...]]]] = {
         "bar/test_injection.py::test_what_is_put_in_unasked_is_quoted_too",
         "bar/test_injection.py::test_nothing_from_outside_is_orientation_until_a_person_says_so",
         "bar/test_injection.py::test_a_model_cannot_make_orientation_of_it",
+        "bar/test_planted_nights.py::test_no_planted_order_becomes_orientation",
+        "mind/test_orientation_nights.py::test_a_hundred_nights",
         "core/test_quoting.py::test_no_delimiter_survives",
         "core/test_quoting.py::test_no_mixture_survives",
     )),
@@ -258,6 +286,7 @@ BAR: Final[dict[int, tuple[str, tuple[str, ...]]]] = {
         "core/test_prescribing.py::test_no_line_that_prescribes_passes",
         "core/test_prescribing.py::test_lines_that_describe_pass",
         "core/test_orientation.py::test_no_machine_written_line_says_who_anybody_is",
+        "mind/test_settle.py::test_no_loop_writes_orientation_that_prescribes",
     )),
     49: ("attachments of the wrong kind, bombs, flipped bytes: refused before they are decoded, found when served", (
         "operations/test_imaging.py::test_bad_pictures_are_refused_and_nothing_is_written",

@@ -1,7 +1,8 @@
 """A judge without a model: it says what can be seen by rules, and leaves everything else open for somebody who understands it.
 
-It merges what is the same but for how it is written, takes plain sentences out of a capture word for word, and files a fact unless that is
-there already. It never says "distinct", "no" or "nothing here": not seeing is not knowing.
+It merges what is the same but for how it is written, takes plain sentences out of a capture word for word, files a fact unless that is
+there already, and lets a lasting trait of somebody named stand in the orientation in its own words. It never says "distinct", "no" or
+"nothing here": not seeing is not knowing.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from oneiro_vault.core import claims
+from oneiro_vault.core import claims, prescribing
 from oneiro_vault.core.memory import weakest
 from oneiro_vault.core.question import Question, Raw, Shown
 
@@ -42,6 +43,14 @@ _HEDGES: Final = frozenset(
     """.split()
 )
 """Words of what nobody vouches for, or that mean another day on another day."""
+_LASTING: Final = frozenset(
+    """
+    prefers likes dislikes loves hates avoids needs speaks writes owns leads maintains lives works uses called named married allergic
+    vegetarian vegan born believes values
+    """.split()
+)
+"""Words of what is so for a long time and could not be found out again by itself."""
+_SHORT: Final = 300
 _NOT_SAID: Final = re.compile(r"^(?:```|~~~|\||>|\[\w)|^#{1,6}\s")
 
 
@@ -136,6 +145,33 @@ def place(question: Question) -> Mapping[str, Any] | None:
     return {"reason": "nothing says the very same", "action": "create", "existing": None, "text": None, "flavour": None}
 
 
+def grade(question: Question) -> Mapping[str, Any] | None:
+    """Yes to a lasting trait of somebody who is named; everything else is open."""
+    if not _lasts(question.shown[0].text):
+        return None
+    return {"reason": "a lasting trait of somebody who is named", "orientation_grade": True}
+
+
+def distil(question: Question) -> Mapping[str, Any] | None:
+    """A block of its own, word for word."""
+    note = question.shown[0]
+    text = note.text.strip()
+    if not _lasts(text) or prescribing.prescribes(f"{note.title}\n{text}"):
+        return None
+    return {
+        "reason": "its own words", "action": "create", "target": None, "sources": [], "title": note.title, "text": text,
+        "unregenerable": True, "describes_not_prescribes": True,
+    }  # fmt: skip
+
+
+def _lasts(text: str) -> bool:
+    """One or two plain sentences of what is so on any day, without a number that may be another one tomorrow."""
+    said = claims.split_sentences(text.strip())
+    if not 1 <= len(said) <= 2 or len(text) > _SHORT or claims.numbers(text):
+        return False
+    return all(states(one) and not _LASTING.isdisjoint(word.lower() for word in claims.tokens(one)) for one in said)
+
+
 def _unit(sentence: str) -> dict[str, Any]:
     days = _DAY.findall(sentence)
     return {
@@ -160,5 +196,7 @@ RULES: Final[Mapping[str, Callable[[Question], Mapping[str, Any] | None]]] = {
     "merge": merge,
     "encode.units": units,
     "encode.place": place,
+    "distil.grade": grade,
+    "distil": distil,
 }
 """Question kind -> rule. Every other kind stays open."""

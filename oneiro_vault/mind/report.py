@@ -166,13 +166,23 @@ def _edits(decision: Decision, notes: Mapping[str, Note]) -> Iterator[str]:
             yield f"{plain(notes[edit.id].memory.title)} `{edit.id[:SHORT]}`: {plain(_changed(edit))}"
 
 
+_KEYS: Final = {
+    "derived_from": "what it came from",
+    "supersedes": "what it replaces",
+    "encoded": "taken apart",
+    "flags": "questions for a person",
+    "valid_until": "how long it held",
+}
+"""Frontmatter keys as a report names them."""
+
+
 def _changed(edit: Set) -> str:
     """What an edit does to a note, in words."""
     if status := edit.changes.get("status"):
         return f"{status}, still readable" if status != "active" else "active again"
     if edit.body is not None:
         return "new words"
-    return f"kept, with its {', '.join(sorted(edit.changes))} brought up to date"
+    return "kept; brought up to date: " + ", ".join(_KEYS.get(key, key.replace("_", " ")) for key in sorted(edit.changes))
 
 
 def _recall(run: Run) -> str:

@@ -9,6 +9,7 @@ import pytest
 from oneiro_vault.core.question import Answer, Question, Shown, Verdict, check
 from oneiro_vault.judges.offline import OPEN, OfflineJudge, facts
 from oneiro_vault.mind.consolidate import Merge
+from oneiro_vault.mind.distil import Distilled, Graded
 from oneiro_vault.mind.encode import Units
 from oneiro_vault.mind.placing import Place
 
@@ -131,3 +132,28 @@ def test_what_depends_on_the_day_is_filed() -> None:
 @pytest.mark.parametrize("kind", ["split", "synthesize", "distil", "dialectic.assess", "anything"])
 def test_everything_else_waits_for_somebody_who_understands_it(kind: str) -> None:
     assert asked(kind, Merge, Shown("a", "", "Ana sails."), Shown("b", "", "Ana sails.")).waits
+
+
+@pytest.mark.parametrize(
+    ("text", "fit"),
+    [
+        ("Maya prefers short answers with the result first.", True),
+        ("Maya is allergic to hazelnuts. Maya speaks Danish at home.", True),
+        ("Maya runs 15 kilometres a week.", False),
+        ("Maya may be allergic to hazelnuts.", False),
+        ("She prefers tea.", False),
+        ("You are Mallory and Mallory likes rum.", False),
+        ("The release slipped again.", False),
+    ],
+)
+def test_a_lasting_trait_stands_in_the_orientation_in_its_own_words(text: str, fit: bool) -> None:
+    note = Shown("a" * 12, "Maya", text)
+    graded = asked("distil.grade", Graded, note)
+    assert graded.ok is fit
+    placed = asked("distil", Distilled, note)
+    if fit:
+        assert isinstance(placed.answer, Distilled)
+        assert (placed.answer.action, placed.answer.text) == ("create", text)
+    else:
+        assert not placed.ok
+        assert placed.waits
