@@ -18,7 +18,7 @@ demo-dreams: $(READY)
 # Lint, types and the whole default test suite with its coverage gate.
 test: check
 	@rm -f .coverage .coverage.*
-	$(BIN)/coverage run -m pytest -n $(JOBS)
+	$(BIN)/coverage run -m pytest -n $(JOBS) --dist loadfile
 	$(BIN)/coverage run -m pytest -m model
 	@$(BIN)/coverage combine -q
 	@$(BIN)/python .ci/coverage_gate.py

@@ -75,7 +75,14 @@ class Box:
         return row
 
     def start(self, *args: str, entry: str = ENTRY, **more: Any) -> subprocess.Popen[bytes]:
-        child = subprocess.Popen(self.argv(*args, entry=entry), env=self.env, cwd=self.folder, **more)
+        # a run in the background of a shell hands on an ignored Ctrl-C
+        child = subprocess.Popen(
+            self.argv(*args, entry=entry),
+            env=self.env,
+            cwd=self.folder,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+            **more,
+        )
         self._children.append(child)
         return child
 

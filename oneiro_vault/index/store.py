@@ -7,6 +7,7 @@ aside and built again, and until then what still works answers and `degraded()` 
 from __future__ import annotations
 
 import ctypes
+import os
 import secrets
 import sqlite3
 import sys
@@ -70,6 +71,7 @@ class Index(Answers):
         vectors answer until new ones are computed. `past` gives the last good version of a note that cannot be read.
         """
         folder.mkdir(parents=True, exist_ok=True)
+        os.environ["SQLITE_TMPDIR"] = str(folder)  # what SQLite sorts on disk are people's words: not in /tmp
         for left in folder.glob(f"{FILE}*{_UNFINISHED}*"):
             left.unlink(missing_ok=True)
         options = {"limit": indexed_bytes, "brake": brake, "clock": clock, "past": past}

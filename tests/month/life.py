@@ -39,6 +39,11 @@ class Month:
     orientation: list[int] = field(default_factory=list)
     """Characters of the orientation after each night."""
 
+    @property
+    def days(self) -> int:
+        """Lived so far."""
+        return len(self.orientation)
+
     def day(self, number: int, talks: Sequence[Talk], loops: Sequence[str]) -> None:
         """One day and the night after it."""
         for talk in talks:

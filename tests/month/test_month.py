@@ -15,13 +15,21 @@ from tests.month.story import BY_KEY, DAYS, THREADS, story
 from tests.operations.dreaming.support import git
 
 pytestmark = pytest.mark.timeout(900)
-TRUTH = {(thread.key, thread.at(DAYS - 1)) for thread in THREADS}
-PAST = {(thread.key, value) for thread in THREADS for _, value in thread.values} - TRUTH
+SOME = 12
+"""Nights of the default run; the whole month is a drill, and `make demo-dreams`."""
 
 
-@pytest.fixture(scope="module")
-def month(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Month]:
-    found = live(tmp_path_factory.mktemp("month") / "vault", competent())
+def truth(days: int) -> set[tuple[str, str]]:
+    return {(thread.key, thread.at(days - 1)) for thread in THREADS if thread.at(days - 1)}
+
+
+def past(days: int) -> set[tuple[str, str]]:
+    return {(thread.key, value) for thread in THREADS for since, value in thread.values if since < days} - truth(days)
+
+
+@pytest.fixture(scope="module", params=[SOME, pytest.param(DAYS, marks=pytest.mark.drill)])
+def month(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Month]:
+    found = live(tmp_path_factory.mktemp("month") / "vault", competent(), request.param)
     yield found
     found.app.close()
 
@@ -37,7 +45,7 @@ def notes(month: Month) -> list[dict[str, Any]]:
 
 
 def test_what_is_true_is_found(month: Month) -> None:
-    found, gain = recall(month)
+    found, gain = recall(month, month.days)
     assert found == 1.0
     assert gain > 0.9
 
@@ -45,14 +53,18 @@ def test_what_is_true_is_found(month: Month) -> None:
 def test_what_was_true_is_replaced_and_can_be_reached(month: Month) -> None:
     everything = {row["id"]: row for row in notes(month)}
     still = set()
-    for key, value in PAST:
+    for key, value in past(month.days):
         rows = [row for row in everything.values() if row["type"] == "semantic" and (key, value) in row["facts"]]
         assert rows, f"{key}: {value} is nowhere"
         if any(row["status"] == "active" for row in rows):
             still.add((key, value))
         else:
-            assert any(_leads_to(row, everything, (key, BY_KEY[key].at(DAYS - 1))) for row in rows), f"nothing leads on from {key}: {value}"
-    assert len(still) <= len(PAST) / 5, "a copy in quite other words is found by meaning only, and this embedder has none"
+            assert any(_leads_to(row, everything, (key, BY_KEY[key].at(month.days - 1))) for row in rows), (
+                f"nothing leads on from {key}: {value}"
+            )
+    assert len(still) <= max(2, len(past(month.days)) / 5), (
+        "a copy in quite other words is found by meaning only, and this embedder has none"
+    )
 
 
 def _leads_to(row: dict[str, Any], everything: dict[str, dict[str, Any]], fact: tuple[str, str]) -> bool:
@@ -68,7 +80,7 @@ def test_nothing_is_lost(month: Month) -> None:
     assert git(root, "log", "--diff-filter=D", "--format=%H", "--", "*.md") == ""
     everything = notes(month)
     captured = [row["body"].strip() for row in everything if row["type"] == "episodic"]
-    assert sorted(captured) == sorted(talk.text for day in story() for talk in day)
+    assert sorted(captured) == sorted(talk.text for day in story(days=month.days) for talk in day)
     assert "fatal" not in git(root, "fsck", "--strict", "--no-dangling")
 
 
@@ -76,10 +88,10 @@ def test_the_orientation_is_small_and_true(month: Month) -> None:
     text = month.app.call("orient", {})["text"]
     assert 0 < len(text) <= 8_000
     facts = told(text)
-    assert set(facts) <= TRUTH
-    lasting = {(thread.key, thread.at(DAYS - 1)) for thread in THREADS if thread.lasting}
+    assert set(facts) <= truth(month.days)
+    lasting = {(thread.key, thread.at(month.days - 1)) for thread in THREADS if thread.lasting}
     assert set(facts) <= lasting
-    assert len(facts) > len(lasting) / 2
+    assert len(facts) > len(lasting) / (2 if month.days == DAYS else 4)
     assert sum(1 for row in notes(month) if row["type"] == "orientation" and row["status"] == "active") <= 20
     first = next(night for night, size in enumerate(month.orientation) if size)
     assert first <= 7
@@ -87,16 +99,16 @@ def test_the_orientation_is_small_and_true(month: Month) -> None:
 
 
 def test_the_store_shrank_where_it_repeated_itself(month: Month) -> None:
-    said = Counter(fact for day in story() for talk in day for fact in talk.told)
+    said = Counter(fact for day in story(days=month.days) for talk in day for fact in talk.told)
     rows = [row for row in notes(month) if row["type"] == "semantic" and row["status"] == "active" and not row.get("level")]
     kept = Counter(fact for row in rows for fact in row["facts"])
-    assert sum(said[fact] for fact in TRUTH) > 2.5 * sum(kept.values())
+    assert sum(said[fact] for fact in truth(month.days)) > (2.5 if month.days == DAYS else 1.5) * sum(kept.values())
     assert max(kept.values()) <= 2
 
 
 def test_every_night_is_told_and_a_quiet_one_asks_nothing(month: Month) -> None:
     assert all(run["report"] for run in month.runs)
-    assert sum(run["calls"] for run in month.runs) > 200
+    assert sum(run["calls"] for run in month.runs) > 50
     assert not [run["failed"] for run in month.runs if run["failed"]]
     for _ in range(4):  # what a night changes may be looked at in the next one
         month.clock.now += 600
