@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-JOBS ?= 3
+JOBS ?= 2
 
 .PHONY: demo demo-dreams test check bench drills golden e2e skills conformance install clean
 
