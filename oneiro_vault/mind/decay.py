@@ -45,14 +45,16 @@ class Decay:
         yield from ()
         return []
 
-    def summary(self, snapshot: Snapshot) -> list[str]:
-        """Lines of Markdown for the report."""
+    def told(self, snapshot: Snapshot) -> str:
+        """Markdown for the report; it changes when a memory fades or comes near to it, not with every day."""
         found, days = forecast(snapshot), snapshot.settings["decay.forecast"]
+        if not found.faded and not found.fading:
+            return ""
         lines = [f"{len(found.faded)} memories have faded from passive recall; {len(found.fading)} more will within {days:g} days."]
-        lines += [f"- {_named(one)}: fades on {_day(one.when)}, {one.strength:.0%} left" for one in found.fading[:SHOWN]]
+        lines += [f"- {_named(one)}: fades on {_day(one.when)}" for one in found.fading[:SHOWN]]
         lines += [f"- {_named(one)}: faded on {_day(one.when)}" for one in found.faded[:SHOWN]]
         hidden = sum(max(0, len(part) - SHOWN) for part in (found.faded, found.fading))
-        return [*lines, f"- … and {hidden} more"] if hidden else lines
+        return "\n".join([*lines, f"- … and {hidden} more"] if hidden else lines)
 
 
 LOOP: Final = Decay()
