@@ -317,3 +317,8 @@ def weakest(trusts: Iterable[str]) -> str:
     """The lowest trust of a lineage; unknown words count as `external`, an empty lineage as `user`."""
     ranks = [TRUSTS.index(trust) if trust in TRUSTS else len(TRUSTS) - 1 for trust in trusts]
     return TRUSTS[max(ranks, default=0)]
+
+
+def no_weaker(trust: str, than: str) -> bool:
+    """Is a trust at least another? Words that are trusted less never stand for others that are trusted more."""
+    return weakest([trust, than]) == weakest([than])

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from oneiro_vault.core import claims, prescribing
-from oneiro_vault.core.memory import weakest
+from oneiro_vault.core.memory import no_weaker
 from oneiro_vault.core.question import Question, Raw, Shown
 
 NAME: Final = "offline"
@@ -72,8 +72,8 @@ class OfflineJudge:
 
 def same(keeper: Shown, other: Shown) -> bool:
     """Does the first note say all of the second, so that nothing is lost when it stands for both?"""
-    if other.trust and weakest([keeper.trust or other.trust, other.trust]) != other.trust:
-        return False  # words that are trusted less never stand for others
+    if other.trust and not no_weaker(keeper.trust or other.trust, other.trust):
+        return False
     mine, theirs = _whole(keeper), _whole(other)
     if not claims.covers(mine, theirs):
         return False

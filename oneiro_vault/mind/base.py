@@ -180,6 +180,18 @@ def within(questions: Sequence[Question], most: int, snapshot: Snapshot) -> list
     return [question for question in questions if question.id not in beyond]
 
 
+def asked_each(
+    questions: Sequence[Question], most: int, snapshot: Snapshot, decide: Callable[[Question, Verdict], Decision | None]
+) -> Asking:
+    """The decisions of a loop that asks everything in one round: `decide` sees each good verdict beside its question."""
+    wanted = within(questions, most, snapshot)
+    if not wanted:
+        return []
+    verdicts = yield wanted
+    found = (decide(one, verdicts[one.id]) for one in wanted if verdicts[one.id].ok)
+    return [decision for decision in found if decision is not None]
+
+
 def superseding(old: Note, by: str) -> Set:
     """The edit that replaces a memory by another: its words stay, its status changes."""
     return Set(old.id, {"status": "superseded", "superseded_by": by, "valid_until": old.memory.valid_until or NOW})

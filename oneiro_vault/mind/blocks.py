@@ -47,11 +47,6 @@ def rests(block: Note, snapshot: Snapshot) -> bool:
     return snapshot.now - changed(block) >= cooldown * DAY
 
 
-def no_weaker(trust: str, than: str) -> bool:
-    """Is `trust` as strong as another?"""
-    return memories.weakest([trust, than]) == than
-
-
 def trust_of(notes: Iterable[Note]) -> str:
     """Of words a model made of these notes: the weakest of them, and a model's at most."""
     return memories.weakest(["model", *(note.memory.trust for note in notes)])

@@ -12,9 +12,9 @@ from typing import Any, Final, Literal
 from pydantic import Field
 
 from oneiro_vault import parameters
-from oneiro_vault.core.memory import weakest
-from oneiro_vault.core.question import Answer, Question, ShownId
-from oneiro_vault.mind.base import Asking, Decision, Note, Set, Snapshot, superseding, within
+from oneiro_vault.core.memory import no_weaker
+from oneiro_vault.core.question import Answer, Question, ShownId, Verdict
+from oneiro_vault.mind.base import Asking, Decision, Note, Set, Snapshot, asked_each, superseding
 from oneiro_vault.mind.clusters import clusters, normal
 
 POLICY: Final = 1
@@ -44,18 +44,13 @@ class Consolidate:
 
     def run(self, snapshot: Snapshot) -> Asking:
         """One question a cluster."""
-        groups = {question(group).id: group for group in self.groups(snapshot)}
-        asked = within([question(group) for group in groups.values()], snapshot.settings["consolidate.clusters"], snapshot)
-        if not asked:
-            return []
-        verdicts = yield asked
-        decisions = []
-        for one in asked:
-            verdict = verdicts[one.id]
-            if verdict.ok and isinstance(verdict.answer, Merge):
-                found = merging(groups[one.id], verdict.answer, one.id, verdict.judge)
-                decisions += [found] if found is not None else []
-        return decisions
+        found = {(one := question(group)).id: (one, group) for group in self.groups(snapshot)}
+
+        def decide(one: Question, verdict: Verdict) -> Decision | None:
+            assert isinstance(verdict.answer, Merge)
+            return merging(found[one.id][1], verdict.answer, one.id, verdict.judge)
+
+        return (yield from asked_each([one for one, _ in found.values()], snapshot.settings["consolidate.clusters"], snapshot, decide))
 
     def groups(self, snapshot: Snapshot) -> list[list[Note]]:
         """Clusters of active knowledge, largest first."""
@@ -83,7 +78,11 @@ def merging(group: Sequence[Note], answer: Merge, asked: str, judge: str) -> Dec
     if answer.action != "merge" or answer.keep is None:
         return None
     keeper = by_id[answer.keep]
-    others = [by_id[member] for member in dict.fromkeys(answer.members) if member != keeper.id and may_replace(keeper, by_id[member])]
+    others = [
+        by_id[member]
+        for member in dict.fromkeys(answer.members)
+        if member != keeper.id and no_weaker(keeper.memory.trust, by_id[member].memory.trust)
+    ]
     if not others:
         return None
     losers = tuple(superseding(other, keeper.id) for other in others)
@@ -97,11 +96,6 @@ def merging(group: Sequence[Note], answer: Merge, asked: str, judge: str) -> Dec
         questions=(asked,),
         judge=judge,
     )
-
-
-def may_replace(keeper: Note, other: Note) -> bool:
-    """Words that are trusted less never stand for others that are trusted more."""
-    return weakest([keeper.memory.trust, other.memory.trust]) == other.memory.trust
 
 
 def folded(keeper: Note, others: Sequence[Note]) -> dict[str, Any]:

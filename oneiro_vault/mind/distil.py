@@ -14,6 +14,7 @@ from pydantic import Field
 
 from oneiro_vault import parameters
 from oneiro_vault.core import memory as memories
+from oneiro_vault.core.memory import no_weaker
 from oneiro_vault.core.question import Answer, Question, ShownId, Verdict
 from oneiro_vault.mind import stale
 from oneiro_vault.mind.base import Asking, Decision, New, Note, Set, Snapshot
@@ -24,7 +25,6 @@ from oneiro_vault.mind.blocks import (
     blocks,
     changed,
     made,
-    no_weaker,
     ours,
     refused,
     rests,

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from oneiro_vault.core import claims
 from oneiro_vault.core.captures import OWN, REFLECTION
-from oneiro_vault.core.memory import TRUSTS, epoch, moment, weakest
+from oneiro_vault.core.memory import epoch, moment, no_weaker, weakest
 from oneiro_vault.core.question import Answer, Question, ShownId
 from oneiro_vault.mind.base import Decision, New, Note, Set, Snapshot, superseding
 
@@ -197,7 +197,7 @@ def _superseding(snapshot: Snapshot, capture: Note, unit: Unit, existing: Note, 
 
 def stronger(existing: Note, capture: Note) -> bool:
     """Is a memory trusted more than what a capture says?"""
-    return TRUSTS.index(existing.memory.trust) < TRUSTS.index(trust(capture))
+    return not no_weaker(trust(capture), existing.memory.trust)
 
 
 def _is_older(capture: Note, existing: Note) -> bool:

@@ -14,8 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from oneiro_vault import parameters
 from oneiro_vault.core import claims
 from oneiro_vault.core.memory import weakest
-from oneiro_vault.core.question import Answer, Question
-from oneiro_vault.mind.base import Asking, Decision, New, Note, Set, Snapshot, within
+from oneiro_vault.core.question import Answer, Question, Verdict
+from oneiro_vault.mind.base import Asking, Decision, New, Note, Set, Snapshot, asked_each
 from oneiro_vault.mind.placing import LINKS, names
 
 KIND: Final = "split"
@@ -61,18 +61,13 @@ class Splitting:
 
     def run(self, snapshot: Snapshot) -> Asking:
         """One question a note, those that most was made of first."""
-        asked = {question(note).id: note for note in nominated(snapshot)}
-        questions = within([question(note) for note in asked.values()], snapshot.settings["split.notes"], snapshot)
-        if not questions:
-            return []
-        verdicts = yield questions
-        decisions = []
-        for one in questions:
-            verdict = verdicts[one.id]
-            if verdict.ok and isinstance(verdict.answer, Split):
-                found = splitting(asked[one.id], verdict.answer, one.id, verdict.judge)
-                decisions += [found] if found is not None else []
-        return decisions
+        found = {(one := question(note)).id: (one, note) for note in nominated(snapshot)}
+
+        def decide(one: Question, verdict: Verdict) -> Decision | None:
+            assert isinstance(verdict.answer, Split)
+            return splitting(found[one.id][1], verdict.answer, one.id, verdict.judge)
+
+        return (yield from asked_each([one for one, _ in found.values()], snapshot.settings["split.notes"], snapshot, decide))
 
 
 LOOP: Final = Splitting()

@@ -8,9 +8,10 @@ from typing import Final, Literal
 from pydantic import Field
 
 from oneiro_vault.core import memory as memories
+from oneiro_vault.core.memory import no_weaker
 from oneiro_vault.core.question import Answer, Question, Verdict
 from oneiro_vault.mind.base import Decision, Note, Set, Snapshot
-from oneiro_vault.mind.blocks import DESCRIBE, blocks, no_weaker, ours, refused, said_anew, trust_of
+from oneiro_vault.mind.blocks import DESCRIBE, blocks, ours, refused, said_anew, trust_of
 from oneiro_vault.mind.fitting import Draft, fitted
 
 POLICY: Final = 1

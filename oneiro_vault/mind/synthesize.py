@@ -22,7 +22,7 @@ from oneiro_vault.core.captures import OWN, REFLECTION
 from oneiro_vault.core.memory import weakest
 from oneiro_vault.core.question import Answer, Question, ShownId, Verdict
 from oneiro_vault.mind import stale
-from oneiro_vault.mind.base import Asking, Decision, New, Note, Set, Snapshot, keyed, superseding, within
+from oneiro_vault.mind.base import Asking, Decision, New, Note, Set, Snapshot, asked_each, keyed, superseding
 from oneiro_vault.mind.blocks import ours
 
 NAME: Final = "synthesize"
@@ -58,25 +58,21 @@ class Synthesize:
 
     def run(self, snapshot: Snapshot) -> Asking:
         """One question an insight on moved ground, then one a topic, the largest first; of topics nothing while too little waits."""
-        found: dict[str, tuple[str, list[Note], Note | None]] = {}
-        for old, ground in moved(snapshot):
-            topic = next(iter(sorted(topics(old))), "")
-            found[question(topic, ground).id] = topic, ground, old
+        wanted: list[tuple[str, list[Note], Note | None]] = [(min(topics(old), default=""), ground, old) for old, ground in moved(snapshot)]
         if len(raw(snapshot)) >= snapshot.settings["synthesize.due"]:
-            for topic, group in groups(snapshot):
-                found.setdefault(question(topic, group).id, (topic, group, None))
-        questions = within([question(*one[:2]) for one in found.values()], snapshot.settings["synthesize.groups"], snapshot)
-        if not questions:
-            return []
-        verdicts = yield questions
-        decisions: list[Decision] = []
-        for one in questions:
-            verdict, (topic, group, former) = verdicts[one.id], found[one.id]
-            if verdict.ok and isinstance(verdict.answer, Insight):
-                made = insight(topic, group, verdict.answer, one.id, verdict.judge, former)
-                made = stale_insight(former, verdict) if made is None and former is not None else made
-                decisions += [made] if made is not None else []
-        return decisions
+            wanted += [(topic, group, None) for topic, group in groups(snapshot)]
+        found: dict[str, tuple[Question, tuple[str, list[Note], Note | None]]] = {}
+        for about in wanted:
+            one = question(*about[:2])
+            found.setdefault(one.id, (one, about))
+
+        def decide(one: Question, verdict: Verdict) -> Decision | None:
+            assert isinstance(verdict.answer, Insight)
+            topic, group, former = found[one.id][1]
+            made = insight(topic, group, verdict.answer, one.id, verdict.judge, former)
+            return stale_insight(former, verdict) if made is None and former is not None else made
+
+        return (yield from asked_each([one for one, _ in found.values()], snapshot.settings["synthesize.groups"], snapshot, decide))
 
     def told(self, snapshot: Snapshot) -> str:
         """How much waits, and whether that is enough."""
