@@ -70,7 +70,7 @@ def prompts(hook: Hook, scale: int) -> Iterator[Row]:
         time.sleep(0.5)
     assert hook("UserPromptSubmit", prompt=relevant), "the model is warm and the note is found"
     for what, prompt in (("a relevant prompt", relevant), ("an irrelevant prompt", "fix the failing test")):
-        seconds = median(lambda words=prompt: hook("UserPromptSubmit", prompt=words), times=40, warmup=3)  # type: ignore[misc]
+        seconds = median(lambda words=prompt: hook("UserPromptSubmit", prompt=words), times=40, warmup=3)  # type: ignore[misc]  # mypy cannot type a default of a lambda
         yield Row(f"hook UserPromptSubmit, {what}, warm owner, {scale:,} memories", seconds, None, "<= 0.1")
 
 

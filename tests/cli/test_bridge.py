@@ -91,7 +91,7 @@ def test_after_a_kill_the_next_call_finds_another_owner(made: Box, era: str) -> 
         for _ in range(2):
             pid = made.pid
             os.kill(pid, signal.SIGKILL)
-            eventually(lambda pid=pid: not command_line(pid), 5)  # type: ignore[misc]
+            eventually(lambda pid=pid: not command_line(pid), 5)  # type: ignore[misc]  # mypy cannot type a default of a lambda
             time.sleep(0.3)  # its files are closed a little later
             ident = client.ask("tools/call", {"name": "recall_specific", "arguments": {"ids": [kept]}})
             first = client.read()

@@ -22,7 +22,7 @@ def test_changes_are_values() -> None:
     assert write == Write("a.md", b"x", base=None, proposal=None)
     assert hash(write) != hash(Remove("a.md", "0" * 64))
     with pytest.raises(dataclasses.FrozenInstanceError):
-        write.path = "b.md"  # type: ignore[misc]
+        write.path = "b.md"  # type: ignore[misc]  # frozen: that is what is tried
 
 
 def test_receipts_share_nothing() -> None:

@@ -41,7 +41,7 @@ def test_either_byte_order(order: str) -> None:
     """A directory by hand: orientation, GPS (two values, one kept elsewhere), a date after it."""
 
     def n(value: int, size: int) -> bytes:
-        return value.to_bytes(size, order)  # type: ignore[arg-type]
+        return value.to_bytes(size, order)  # type: ignore[arg-type]  # `order` is one of two words
 
     def entry(tag: int, kind: int, count: int, value: bytes) -> bytes:
         return n(tag, 2) + n(kind, 2) + n(count, 4) + value.ljust(4, b"\0")
@@ -131,7 +131,7 @@ def test_texts_of_a_png() -> None:
     out = BytesIO()
     drawn().save(out, "PNG", pnginfo=info)
     found = opened(without(out.getvalue(), "image/png"))
-    assert found.text == {"Comment": "stays"}  # type: ignore[attr-defined]
+    assert found.text == {"Comment": "stays"}  # type: ignore[attr-defined]  # the type is wider than what is in it
     assert found.tobytes() == drawn().tobytes()
     plain = encoded("PNG")
     assert without(plain[:33] + chunk(b"caBX", b"PLACE") + plain[33:], "image/png") == plain
@@ -159,7 +159,7 @@ def test_xmp_of_a_gif_and_its_frames() -> None:
     after = without(plain[:at] + packet + plain[at:], "image/gif")
     assert b"GPSLatitude" not in after
     found = Image.open(BytesIO(after))
-    assert found.n_frames == 3  # type: ignore[attr-defined]
+    assert found.n_frames == 3  # type: ignore[attr-defined]  # the type is wider than what is in it
     assert b"stays" in after
 
 

@@ -86,7 +86,7 @@ def open_index(vault: Notes, tmp_path: Path) -> Iterator[Callable[..., Index]]:
     def open_(name: str = "index", **options: object) -> Index:
         options = {"vectors": "ram", "embedder": HashEmbedder(), **options}
         embedder = options.pop("embedder")
-        index = Index.open(tmp_path / name, vault.source, embedder, **options)  # type: ignore[arg-type]
+        index = Index.open(tmp_path / name, vault.source, embedder, **options)  # type: ignore[arg-type]  # keywords of one test, of many types
         opened.append(index)
         return index
 

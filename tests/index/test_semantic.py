@@ -127,7 +127,7 @@ def test_vectors_nobody_needs_leave_the_store_and_come_back_from_the_cache(vault
     vault.drop("a.md")
     index.refresh()
     index.embed()
-    assert len(index._semantic._target.store.ids()) == 1  # type: ignore[union-attr]
+    assert len(index._semantic._target.store.ids()) == 1  # type: ignore[union-attr]  # it is there: the test made it
     assert [index.rows([hit.key])[hit.key].path for hit in index.search_vectors(index.query("apples"), 5)] == ["b.md"]
     vault.put("c.md", "apples", title="Fruit")
     index.refresh()

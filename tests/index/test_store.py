@@ -47,8 +47,8 @@ def index(vault: Notes, open_index: Open) -> Index:
 
 
 def paths(index: Index, keys: object) -> list[str]:
-    rows = index.rows(list(keys))  # type: ignore[call-overload]
-    return [rows[key].path for key in keys]  # type: ignore[attr-defined]
+    rows = index.rows(list(keys))  # type: ignore[call-overload]  # the column is a list of keys
+    return [rows[key].path for key in keys]  # type: ignore[attr-defined]  # the type is wider than what is in it
 
 
 def key(index: Index, path: str) -> int:

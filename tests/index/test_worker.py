@@ -41,9 +41,9 @@ def test_a_question_is_answered_between_two_batches() -> None:
         return HashEmbedder().encode(texts)
 
     work.put({"id": 1, "texts": ["long text " * 200] * 100, "kind": "passage"})
-    worker.serve(work, out, encode, 256, idle=0)  # type: ignore[arg-type]
+    worker.serve(work, out, encode, 256, idle=0)  # type: ignore[arg-type]  # small stand-ins for a pipe and a model
     out.seek(0)
-    assert [wire.receive(out)[0]["id"], wire.receive(out)[0]["id"]] == [2, 1]  # type: ignore[index]
+    assert [wire.receive(out)[0]["id"], wire.receive(out)[0]["id"]] == [2, 1]  # type: ignore[index]  # it is there: the test made it
 
 
 def test_an_error_in_the_model_is_answered() -> None:
@@ -53,7 +53,7 @@ def test_an_error_in_the_model_is_answered() -> None:
         raise RuntimeError("out of something")
 
     work.put({"id": 1, "texts": ["a"], "kind": "passage"})
-    worker.serve(work, out, encode, 256, idle=0)  # type: ignore[arg-type]
+    worker.serve(work, out, encode, 256, idle=0)  # type: ignore[arg-type]  # small stand-ins for a pipe and a model
     out.seek(0)
     frame = wire.receive(out)
     assert frame is not None

@@ -55,7 +55,7 @@ def archive(one: Note, loop: str = "toy") -> Decision:
 class Memo(dict[tuple[str, str], Mapping[str, Any]]):
     """Answers kept in a dict."""
 
-    def get(self, question: str, judge: str) -> Mapping[str, Any] | None:  # type: ignore[override]
+    def get(self, question: str, judge: str) -> Mapping[str, Any] | None:  # type: ignore[override]  # a plain dict is enough here
         return super().get((question, judge))
 
     def put(self, question: str, judge: str, answer: Mapping[str, Any]) -> None:

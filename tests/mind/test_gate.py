@@ -28,7 +28,7 @@ def decision(*edits: New | Set, memories: tuple[str, ...] = ()) -> Decision:
 
 
 def gate(snap: Snapshot, **facts: object) -> Gate:
-    return Gate(snap, finder(snap), **facts)  # type: ignore[arg-type]
+    return Gate(snap, finder(snap), **facts)  # type: ignore[arg-type]  # keywords of one test, of many types
 
 
 def test_a_merge_whose_keeper_is_found_by_both_passes() -> None:

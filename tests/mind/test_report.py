@@ -13,7 +13,7 @@ A = note("a", "text")
 
 
 def run(**facts: object) -> Run:
-    return Run("abcd1234", "toy", "scripted", "2026-11-22T00:00:00+01:00", **facts)  # type: ignore[arg-type]
+    return Run("abcd1234", "toy", "scripted", "2026-11-22T00:00:00+01:00", **facts)  # type: ignore[arg-type]  # keywords of one test, of many types
 
 
 def test_it_lies_where_its_date_says() -> None:

@@ -82,7 +82,7 @@ def test_a_shared_picture_is_stored_once(root: Path, call: Call) -> None:
 def test_many_at_once(root: Path, call: Call) -> None:
     pictures = [encoded("PNG", 10 + number, 10) for number in range(3)]
     items = [{"text": f"number {number} of them", "images": [{"data": text(one)} for one in pictures[: number + 1]]} for number in range(3)]
-    items[0]["images"].append(items[0]["images"][0])  # type: ignore[attr-defined]
+    items[0]["images"].append(items[0]["images"][0])  # type: ignore[attr-defined]  # the type is wider than what is in it
     done = call("remember", items=items)["results"]
     assert [len(row["images"]) for row in done] == [1, 2, 3]
     assert len(list((root / "attachments").rglob("*.png"))) == 3
@@ -314,7 +314,7 @@ def test_an_animation_shows_its_first_frame_small_and_all_of_it_in_full(call: Ca
     frames[0].save(out, "GIF", save_all=True, append_images=frames[1:], comment=b"x")
     row = remembered(call, out.getvalue())
     assert served(call, row["id"], "thumbnail")[0]["mime"] == "image/png"
-    assert Image.open(BytesIO(served(call, row["id"], "full")[1])).n_frames == 2  # type: ignore[attr-defined]
+    assert Image.open(BytesIO(served(call, row["id"], "full")[1])).n_frames == 2  # type: ignore[attr-defined]  # the type is wider than what is in it
 
 
 def test_small_ones_are_made_once_outside_git(root: Path, call: Call) -> None:

@@ -25,7 +25,7 @@ OWN = "---\ntype: Recipe\n---\nLentil soup with cumin and lemon.\n"
 )
 def test_an_unknown_type_is_an_error_that_lists_the_known_ones(call: Call, ask: object) -> None:
     with pytest.raises(InvalidInput, match="there is no type 'banana' here") as caught:
-        ask(call)  # type: ignore[operator]
+        ask(call)  # type: ignore[operator]  # a table of callables
     assert "episodic, semantic, orientation, entity, procedure, principle" in caught.value.hint
     assert "`type: banana`" in caught.value.hint
     assert call("list")["results"] == []

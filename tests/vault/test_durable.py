@@ -66,7 +66,7 @@ def test_packs_are_what_git_reads(tmp_path: Path) -> None:
     with (tmp_path / "p.pack").open("rb") as file:
         subprocess.run(["git", "-C", str(tmp_path), "index-pack", "--stdin"], stdin=file, check=True, capture_output=True)
     repo = pygit2.Repository(str(tmp_path))
-    assert all(repo.get(oid).data == data for oid, (_, data) in made.items())  # type: ignore[union-attr]
+    assert all(repo.get(oid).data == data for oid, (_, data) in made.items())  # type: ignore[union-attr]  # it is there: the test made it
 
 
 def test_the_memory_answers_for_what_is_not_on_disk_yet(vault: Vault) -> None:
@@ -133,7 +133,7 @@ def test_a_sync_that_fails_after_the_move_tears_nothing(vault: Vault, root: Path
         calls.append(paths)
         if len(calls) == 2:
             raise OSError(5, "Input/output error")
-        real(paths)  # type: ignore[arg-type]
+        real(paths)  # type: ignore[arg-type]  # handed on as it came
 
     monkeypatch.setattr(disk, "sync", broken)
     with pytest.raises(DiskProblem, match="input/output"):

@@ -707,10 +707,10 @@ def test_other_programs_moving_the_branch_are_followed(vault: Vault, root: Path)
     moves.clear()
     vault.commit_edits()
     assert git(root, "log", "--format=%s").splitlines()[:3] == ["edit: Note 1", "human 1", "human 0"]
-    vault.repo.move = lambda ref, old, new: False  # type: ignore[method-assign]
+    vault.repo.move = lambda ref, old, new: False  # type: ignore[method-assign]  # one step is chosen, the rest is real
     with pytest.raises(LockTimeout, match="keeps moving"):
         put(vault, 3)
-    vault.repo.move = real  # type: ignore[method-assign]
+    vault.repo.move = real  # type: ignore[method-assign]  # one step is chosen, the rest is real
     assert reopen(root).log(1)[0].title == "Note 1"
     sound(root)
 

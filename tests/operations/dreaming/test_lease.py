@@ -94,9 +94,9 @@ def test_a_run_that_was_taken_over_commits_nothing(app: App) -> None:
 
     def script(question: object) -> object:
         (root / ".git/oneiro/dream.json").write_text(json.dumps({"token": "other", "pid": os.getpid(), "about": "other"}))
-        return merge(question)  # type: ignore[arg-type]
+        return merge(question)  # type: ignore[arg-type]  # a script may return less
 
-    judged(app, ScriptedJudge(script))  # type: ignore[arg-type]
+    judged(app, ScriptedJudge(script))  # type: ignore[arg-type]  # a script may return less
     run = app.call("dream", {"loops": ["consolidate"]})["runs"][0]
     assert run["decisions"] == []
     assert any("another run took over" in note for note in run["notes"])
