@@ -13,7 +13,7 @@ import pytest
 
 from oneiro_vault.daemon.client import owner_of
 from oneiro_vault.daemon.lock import is_free
-from tests.box import Box, eventually
+from tests.box import Box, eventually, patient
 
 HANGING_OWNER = """
 import sys
@@ -24,8 +24,9 @@ from oneiro_vault.daemon.owner import Owner
 from tests.daemon.fakes import SmallApp
 class App(SmallApp):
     def call(self, op, params, progress=None, env=None):
+        (Path(sys.argv[2]) / ".oneiro" / "asked").touch()
         if op == "recall":
-            self.gate.wait(10)
+            self.gate.wait(60)
         return super().call(op, params, progress, env)
 root = Path(sys.argv[2])
 Owner(root, root / ".oneiro", load(root), App, lambda app, record: inside(root, app.call, record)).serve()
@@ -48,8 +49,8 @@ def kill_under(box: Box, *args: str, stdin: bytes = b"") -> subprocess.Completed
     process.stdin.write(stdin)
     process.stdin.close()
     process.stdin = None
-    with pytest.raises(subprocess.TimeoutExpired):
-        process.wait(1.0)
+    eventually((box.vault / ".oneiro" / "asked").exists, 15)
+    assert process.poll() is None
     os.kill(int(owner_of(str(box.vault))["pid"]), signal.SIGKILL)
     out, err = process.communicate(timeout=30)
     return subprocess.CompletedProcess(process.args, process.returncode, out, err)
@@ -116,7 +117,7 @@ def test_ctrl_c_is_calm(fresh: Box) -> None:
         with suppress(subprocess.TimeoutExpired):
             process.wait(5)
             break
-    _, err = process.communicate(timeout=10)
+    _, err = process.communicate(timeout=patient(10))
     assert process.returncode == 130
     assert err.strip().endswith(b"Stopped.")
     assert b"KeyboardInterrupt" not in err

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from oneiro_vault.errors import NotFound, SettingsError
+from tests.box import patient
 
 
 class SmallApp:
@@ -32,7 +33,7 @@ class SmallApp:
         if op == "remember":
             if progress:
                 progress("storing", 1, 2)
-            self.gate.wait(10)
+            self.gate.wait(patient(10))
             self.written.append(params)
             return {"schema": 1}
         if op == "watch":

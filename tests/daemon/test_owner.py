@@ -18,7 +18,7 @@ import pytest
 from oneiro_vault.daemon import places, protocol
 from oneiro_vault.daemon.owner import rotate
 from oneiro_vault.errors import LockTimeout, OwnerProblem
-from tests.box import Box, command_line, eventually
+from tests.box import Box, command_line, eventually, patient
 
 OTHER_VERSION = "import sys, oneiro_vault; oneiro_vault.__version__ = '0.0.1'; from oneiro_vault.cli.main import main; sys.exit(main())"
 
@@ -67,7 +67,7 @@ def test_after_a_kill_the_next_command_works_within_three_seconds(box: Box) -> N
     assert Path(box.record["socket"]).exists()  # stale, and in the way
     started = time.monotonic()
     found = box.json("recall", "boiler")
-    assert time.monotonic() - started < (12 if "PYTEST_XDIST_WORKER" in os.environ else 3)  # beside other tests it shares the machine
+    assert time.monotonic() - started < patient(3)
     assert found["results"][0]["id"] == kept["id"]
     assert box.pid != pid
 
@@ -100,7 +100,7 @@ def test_a_suspended_owner_is_named_and_nothing_hangs(box: Box) -> None:
         for command in (("remember", "Never stored twice."), ("--no-daemon", "list"), ("stop",)):
             started = time.monotonic()
             done = box(*command)
-            assert time.monotonic() - started < 6
+            assert time.monotonic() - started < patient(6)
             assert done.returncode == OwnerProblem.exit_code
             assert f"process {pid}) is suspended".encode() in done.stderr
             assert f"kill -CONT {pid}".encode() in done.stderr
@@ -114,7 +114,7 @@ def test_an_owner_of_another_version_is_replaced(box: Box) -> None:
     old = box.start("serve", entry=OTHER_VERSION, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     eventually(lambda: box.record.get("version") == "0.0.1", 10)
     box.ok("list")
-    assert old.wait(10) == 0
+    assert old.wait(patient(10)) == 0
     assert box.record["version"] == protocol.version()
 
 
@@ -132,7 +132,7 @@ def test_it_ends_when_its_indexes_are_deleted(box: Box) -> None:
     shutil.rmtree(box.vault / ".oneiro")
     started = time.monotonic()
     assert box.json("recall", "spare key")["results"][0]["id"] == kept["id"]
-    assert time.monotonic() - started < 6
+    assert time.monotonic() - started < patient(6)
     assert box.pid != pid
     assert not running(pid)
 
@@ -202,7 +202,7 @@ def test_signals_end_it_cleanly(box: Box, number: signal.Signals) -> None:
     owner = box.start("serve", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     eventually(lambda: box.record, 10)
     owner.send_signal(number)
-    out, _ = owner.communicate(timeout=6)
+    out, _ = owner.communicate(timeout=patient(6))
     assert owner.returncode == 0
     assert f"it got {number.name}".encode() in out
     assert box.record == {}

@@ -13,6 +13,7 @@ from oneiro_vault.index import filling
 from oneiro_vault.index.base import Kind, Vectors
 from oneiro_vault.index.embed import HashEmbedder
 from oneiro_vault.index.store import Index
+from tests.box import patient
 from tests.index.conftest import Notes
 
 Open = Callable[..., Index]
@@ -95,7 +96,7 @@ def test_closing_ends_a_fill(vault: Notes, open_index: Open) -> None:
     start = time.monotonic()
     index.close()
     thread.join(10)
-    assert time.monotonic() - start < 3
+    assert time.monotonic() - start < patient(3)
     assert not thread.is_alive()
 
 

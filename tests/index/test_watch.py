@@ -14,6 +14,7 @@ import pytest
 
 from oneiro_vault.index import watch
 from oneiro_vault.index.watch import Watcher
+from tests.box import patient
 
 
 class Seen:
@@ -58,7 +59,7 @@ def watcher(root: Path, seen: Seen) -> Iterator[Watcher]:
 
 
 def wait(happened: Callable[[], bool], seconds: float = 10) -> None:
-    end = time.monotonic() + seconds
+    end = time.monotonic() + patient(seconds)
     while not happened():
         assert time.monotonic() < end, "it was not reported"
         time.sleep(0.01)
@@ -125,7 +126,7 @@ def test_a_folder_moved_out_is_one_event_for_all_it_held(root: Path, seen: Seen,
 
 
 def test_a_file_that_never_rests_is_reported_all_the_same(root: Path, seen: Seen, watcher: Watcher) -> None:
-    end = time.monotonic() + 3
+    end = time.monotonic() + patient(3)
     while time.monotonic() < end and not seen.paths:
         (root / "busy.md").write_text(str(time.monotonic()))
         time.sleep(0.02)

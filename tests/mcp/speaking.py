@@ -17,7 +17,7 @@ from mcp_types import CallToolResult
 from oneiro_vault.app import App
 from oneiro_vault.mcp.desk import Progress
 from oneiro_vault.mcp.server import build
-from tests.box import Box
+from tests.box import Box, patient
 
 ERAS = ("auto", "legacy")
 WAYS = ("memory", "socket", "stdio")
@@ -50,7 +50,7 @@ class Heard:
         return found.structured_content
 
     async def until(self, condition: Callable[[], object], seconds: float = 10) -> None:
-        async with asyncio.timeout(seconds):
+        async with asyncio.timeout(patient(seconds)):
             while not condition():
                 await asyncio.sleep(0.02)
 

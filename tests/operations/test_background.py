@@ -12,6 +12,7 @@ import pytest
 from oneiro_vault.app import App
 from oneiro_vault.config import Settings, Value
 from oneiro_vault.operations import background
+from tests.box import patient
 from tests.operations.test_writing import git
 
 QUICK: dict[str, Value] = {"embed.model": "hash", "disk.reserve": 0, "edits.quiet": 0.3, "watch.debounce": 0.05, "watch.reconcile": 1.0}
@@ -26,7 +27,7 @@ def owner(root: Path) -> Iterator[App]:
 
 
 def until(condition: Callable[[], bool], seconds: float = 15.0) -> None:
-    end = time.monotonic() + seconds
+    end = time.monotonic() + patient(seconds)
     while not condition():
         assert time.monotonic() < end, "it did not happen"
         time.sleep(0.05)

@@ -24,6 +24,7 @@ from oneiro_vault.errors import (
 )
 from oneiro_vault.vault.files import digest
 from oneiro_vault.vault.vault import Vault
+from tests.box import patient
 from tests.vault.support import REMEMBER, git, make, note, path_of, put, reopen, run, sound
 
 
@@ -383,7 +384,7 @@ def test_a_lock_of_another_process_is_waited_for_and_named(vault: Vault, root: P
         started = time.monotonic()
         with pytest.raises(LockTimeout, match=f"process {holder.pid}"):
             put(reopen(root, wait=0.3), 1)
-        assert time.monotonic() - started < 5
+        assert time.monotonic() - started < patient(5)
         assert reopen(root, wait=0.1).flush_index() is True
     finally:
         holder.kill()

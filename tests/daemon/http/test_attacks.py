@@ -14,7 +14,7 @@ import pytest
 
 from oneiro_vault.core.caller import ROLES as MAY
 from oneiro_vault.core.caller import ROUTES, TOOLS
-from tests.box import eventually
+from tests.box import eventually, patient
 from tests.daemon.http.remote import ROLES, Remote, request, result
 
 PIXEL = base64.b64encode(
@@ -162,7 +162,7 @@ def test_a_revoked_key_is_dead_within_a_second(remote: Remote) -> None:
     remote.box.ok("keys", "revoke", "thief")
     began = time.monotonic()
     eventually(lambda: remote.client.get("/status", headers=header).status_code == 401, 1)
-    assert time.monotonic() - began < 1
+    assert time.monotonic() - began < patient(1)
 
 
 def test_an_expired_key_is_dead(remote: Remote) -> None:
@@ -557,7 +557,7 @@ def test_slow_heads_are_hung_up_on_while_others_are_served(remote: Remote) -> No
         for line in lines:
             line.settimeout(30)
             assert ended(line)
-        assert time.monotonic() - began < 25
+        assert time.monotonic() - began < patient(25)
     finally:
         for line in lines:
             line.close()
