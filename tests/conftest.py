@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import coverage
 import pygit2
 import pytest
 
@@ -17,6 +18,8 @@ _UNMEASURED = (
     "hook/test_program", "hook/test_recorded", "mcp/test_limits",
 )  # fmt: skip
 """Tests whose programs run as they are: measuring a process costs more than starting it, and others go through the same lines."""
+_UNCOUNTED = ("month", "bar", "drills", "mind/test_orientation_nights", "mind/test_schedule")
+"""Tests of many nights and days, whose lines others run too: counting them takes longer than running them."""
 _MEASURING = {name: value for name, value in os.environ.items() if name.startswith("COVERAGE")}
 
 
@@ -29,6 +32,17 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
             os.environ.pop(name, None)
         else:
             os.environ[name] = value
+    counting = coverage.Coverage.current()
+    if counting is not None and place.startswith(_UNCOUNTED):
+        counting.stop()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """After the last fixture of a test that was not counted, the next one may be."""
+    counting = coverage.Coverage.current()
+    if counting is not None and item.path.relative_to(Path(__file__).parent).as_posix().startswith(_UNCOUNTED):
+        counting.start()
 
 
 def sealed(folder: Path) -> dict[str, str]:
