@@ -11,10 +11,12 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from tests.bench import commands, devset, hooks, indexing, models, recalling
+from tests.bench import commands, devset, hooks, indexing, models, nights, recalling
 from tests.bench.kit import Row
 
-PARTS = {"indexing": indexing.run, "recalling": recalling.run, "commands": commands.run, "hooks": hooks.run, "mcp": models.run}
+PARTS = {
+    "indexing": indexing.run, "recalling": recalling.run, "commands": commands.run, "hooks": hooks.run, "mcp": models.run, "nights": nights.run,
+}  # fmt: skip
 
 
 def main() -> None:

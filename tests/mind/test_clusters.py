@@ -51,10 +51,21 @@ def test_zeros_are_near_nothing() -> None:
 @given(st.lists(st.integers(0, 359), min_size=2, max_size=40), st.sampled_from([0.5, 0.9, 0.99]), st.integers(1, 7))
 def test_pairs_are_all_pairs(angles: list[int], threshold: float, block: int) -> None:
     vectors = around(*angles)
-    found, scores = pairs(vectors, threshold, block)
+    found, scores = pairs(vectors, threshold, block=block)
     every = {(i, j) for i in range(len(angles)) for j in range(i + 1, len(angles)) if float(vectors[i] @ vectors[j]) >= threshold + 1e-5}
     assert every <= set(map(tuple, found.tolist()))
     assert list(scores) == sorted(scores, reverse=True)
+
+
+@given(st.lists(st.integers(0, 359), min_size=2, max_size=40), st.integers(1, 5), st.integers(1, 7))
+def test_of_a_crowded_store_the_nearest_are_looked_at(angles: list[int], most: int, block: int) -> None:
+    vectors = around(*angles)
+    found, scores = pairs(vectors, 0.51, most, block)
+    every, cosines = pairs(vectors, 0.51)
+    assert set(map(tuple, found.tolist())) <= set(map(tuple, every.tolist()))
+    for i in range(len(angles)):
+        wanted = sorted(cosines[every[:, 0] == i], reverse=True)[:most]
+        assert sorted(scores[found[:, 0] == i], reverse=True) == pytest.approx(wanted, abs=1e-5)
 
 
 @given(st.lists(st.integers(0, 359), max_size=40), st.sampled_from([0.5, 0.9, 0.99]))
