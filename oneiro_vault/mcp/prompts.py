@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 from mcp.server import MCPServer
 from pydantic import Field
@@ -10,8 +10,6 @@ from pydantic import Field
 from oneiro_vault.mcp import words
 from oneiro_vault.mcp.desk import Desk, nowhere
 from oneiro_vault.mcp.results import Orientation
-
-NAMES: Final = frozenset({"orient", "remember-this", "reflect-on-session"})
 
 
 def add(server: MCPServer[Any], desk: Desk) -> None:

@@ -15,7 +15,6 @@ from mcp_types import INVALID_PARAMS
 
 from oneiro_vault.core.caller import ROLES, SCOPE, TOOLS, Caller
 from oneiro_vault.errors import IndexProblem, NotFound
-from oneiro_vault.mcp import prompts
 from oneiro_vault.mcp.desk import Desk, Progress
 from oneiro_vault.mcp.server import build, tools
 from oneiro_vault.mcp.serving import Served
@@ -193,11 +192,14 @@ def test_an_unknown_prompt_is_no_fault_of_ours(era: str, caplog: pytest.LogCaptu
             with pytest.raises(MCPError, match=r"there is no prompt 'dance'\. One of: orient, reflect-on-session, remember-this") as caught:
                 await found.client.get_prompt("dance", {})
             assert caught.value.error.code == INVALID_PARAMS
-            assert {one.name for one in (await found.client.list_prompts()).prompts} == prompts.NAMES
+        more = build(Calls())
+        more.prompt("dance", description="Of somebody who builds on this server")(lambda: "One, two, three.")
+        async with connected(more, era) as found:
+            assert (await found.client.get_prompt("dance", {})).messages
 
     run(talk())
     assert "Traceback" not in caplog.text
-    assert "dance" not in caplog.text
+    assert "'dance'" not in caplog.text
 
 
 def test_a_call_is_logged_without_its_words(caplog: pytest.LogCaptureFixture) -> None:
