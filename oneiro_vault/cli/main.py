@@ -20,6 +20,8 @@ _AT_HOME = frozenset({"-", "--help", "--version", "--ack", "--from-jsonl", "--im
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line; returns the exit code."""
     args = list(sys.argv[1:] if argv is None else argv)
+    if len(args) == 5 and args[0] == "merge-driver":
+        return _merge(args[1:])
     if _command(args) == "hook" and "--help" not in args:
         return _hook(args)
     try:
@@ -34,6 +36,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         terminal.emit(terminal.ERR, b"\nStopped.\n")
         return terminal.INTERRUPTED
     return code
+
+
+def _merge(words: list[str]) -> int:
+    """git waits for this once for every note that both sides changed."""
+    from oneiro_vault.cli import driver
+
+    return driver.main(words)
 
 
 def _hook(args: list[str]) -> int:

@@ -41,15 +41,3 @@ class Machine:
         if self.platform == "win32":
             return self.named("APPDATA") or self.home / "AppData" / "Roaming"
         return self.config
-
-
-def own_program(argv0: str, python: str) -> tuple[str, ...]:
-    """How this program is started from anywhere: the command as it was called, else the one beside the interpreter, else the interpreter.
-
-    `argv0` is `sys.argv[0]`, `python` is `sys.executable`. Links are not followed: the link on the PATH outlives an upgrade.
-    """
-    called = Path(argv0)
-    beside = Path(python).parent / ("oneiro.exe" if os.name == "nt" else "oneiro")
-    if called.name.removesuffix(".exe") == "oneiro" and called.is_file():
-        return (os.path.abspath(called),)  # noqa: PTH100  # without following links
-    return (str(beside),) if beside.is_file() else (python, "-m", "oneiro_vault")

@@ -33,3 +33,14 @@ def common_dir(git_dir: Path) -> Path:
     """Where objects and branches live: another folder for linked worktrees."""
     pointer = git_dir / "commondir"
     return (git_dir / pointer.read_text().strip()).resolve() if pointer.exists() else git_dir
+
+
+def exclude(private: Path, line: str, name: str = "exclude") -> None:
+    """Add a line to a repository's private `info/` file unless it is there."""
+    place = private / "info" / name
+    old = place.read_bytes() if place.exists() else b""
+    if line.encode() in old.splitlines():
+        return
+    place.parent.mkdir(exist_ok=True)
+    with place.open("ab") as file:
+        file.write((b"\n" if old and not old.endswith(b"\n") else b"") + line.encode() + b"\n")

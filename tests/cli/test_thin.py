@@ -15,7 +15,8 @@ from tests.box import ORDINARY, Box
 
 HEAVY = frozenset(
     """chromadb torch mcp pydantic click rich starlette uvicorn filelock pygit2 git numpy yaml sqlite3 asyncio logging
-subprocess pathlib typing re json socket selectors tomllib importlib.metadata dataclasses datetime http.client""".split()
+subprocess pathlib typing re json socket selectors tomllib importlib.metadata dataclasses datetime http.client
+detect_secrets requests""".split()
 )
 TRACED = """
 import sys
@@ -39,6 +40,11 @@ SAME = [
     ["show", "ID"],
     ["--json", "show", "--why", "ID"],
     ["why", "ID"],
+    ["blame", "ID"],
+    ["diff", "1 year ago"],
+    ["diff", "tomorrow"],
+    ["recall", "boiler", "--as-of", "now", "--valid-at", "today"],
+    ["show", "ID", "--as-of", "1 year ago"],
     ["show", "zzzz"],
     ["--json", "show", "zzzz"],
     ["recall", "x", "--since", "not a date at all"],

@@ -8,7 +8,7 @@ from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
 import pytest
 
 from oneiro_vault.clients import entries
-from oneiro_vault.clients.machine import Machine, own_program
+from oneiro_vault.clients.machine import Machine
 from oneiro_vault.clients.table import CLIENTS, Ours
 
 OURS = Ours(("/opt/a b/oneiro",), "/home/pat/my vault")
@@ -121,17 +121,3 @@ def test_this_machine(tmp_path: Path) -> None:
     assert Machine.here({"HOME": str(tmp_path)}) == Machine(sys.platform, tmp_path, {"HOME": str(tmp_path)})
     assert isinstance(Machine.here({"HOME": "relative"}).home, PurePath)
     assert Machine.here({}).home == Path.home()
-
-
-def test_own_program(tmp_path: Path) -> None:
-    called = tmp_path / "link" / "oneiro"
-    called.parent.mkdir()
-    beside = tmp_path / "bin" / "oneiro"
-    beside.parent.mkdir()
-    python = str(tmp_path / "bin" / "python")
-    assert own_program(str(called), python) == (python, "-m", "oneiro_vault")
-    beside.touch()
-    called.symlink_to(beside)
-    assert own_program(str(called), python) == (str(called),), "a link stays a link"
-    assert own_program("-c", python) == (str(beside),)
-    assert own_program(str(tmp_path / "oneiro"), python) == (str(beside),)

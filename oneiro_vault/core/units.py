@@ -1,0 +1,119 @@
+"""A body as the pieces that a merge moves about: paragraphs, headings, list items, quotes, fenced code. Lossless and without a parser.
+
+`markdown.parse` knows more and costs 20 ms to load; a merge driver is started anew for every note.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+TEXT, HEADING, ITEM, QUOTE, FENCE = "text", "heading", "item", "quote", "fence"
+
+_ITEM: Final = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$)")
+_HEADING: Final = re.compile(r" {0,3}#{1,6}(?:[ \t]|$)")
+_QUOTE: Final = re.compile(r" {0,3}>")
+_FENCE: Final = re.compile(r"(?:[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+|[ \t]*)(`{3,}(?=[^`]*$)|~{3,})")
+_CONFLICT: Final = re.compile(r"[ \t]*>[ \t]*\[!conflict\]", re.I)
+_INDENTED: Final = re.compile(r"  |[ ]?\t")
+
+
+class Unit(NamedTuple):
+    """One piece: `text` without white space at its end, `gap` all white space behind it (line breaks, blank lines)."""
+
+    text: str
+    gap: str = ""
+
+    @property
+    def kind(self) -> str:
+        """What it is, from its first line."""
+        return kind(self.text.partition("\n")[0])
+
+
+def kind(line: str) -> str:
+    """What a piece that begins with this line is (a callout inside a list item is a piece of its own)."""
+    if _FENCE.match(line):
+        return ITEM if _ITEM.match(line) else FENCE
+    return ITEM if _ITEM.match(line) else HEADING if _HEADING.match(line) else QUOTE if _QUOTE.match(line) else TEXT
+
+
+def split(body: str) -> tuple[str, list[Unit]]:
+    """Blank lines at the beginning, and the pieces; put together they are `body` again. Lines end with LF (a CR belongs to its line)."""
+    reader = _Reader()
+    for line in body.split("\n"):
+        reader.take(line)
+    pieces = ["\n".join(lines) for lines in reader.found]
+    lead = pieces[0] + "\n" if len(pieces) > 1 and reader.found[0] else pieces[0] if len(pieces) == 1 else ""
+    return lead, [_unit(piece, last) for piece, last in zip(pieces[1:], [*[False] * (len(pieces) - 2), True], strict=False)]
+
+
+def _unit(piece: str, last: bool) -> Unit:
+    text = piece.rstrip()
+    return Unit(text, piece[len(text) :] + ("" if last else "\n"))
+
+
+class _Reader:
+    """Lines into pieces; the first one found holds the blank lines before everything."""
+
+    def __init__(self) -> None:
+        self.found: list[list[str]] = [[]]
+        self._kind = ""
+        self._fence = ""
+        self._blank = False
+
+    def take(self, line: str) -> None:
+        """The next line."""
+        if self._fence:
+            self.found[-1].append(line)
+            bare = line.strip()
+            if bare.startswith(self._fence) and not bare.strip(self._fence[0]):
+                self._fence = ""
+            return
+        if not line.strip():
+            self.found[-1].append(line)
+            self._blank = True
+            return
+        opened = _FENCE.match(line)
+        if not self._kind or self._begins(line):
+            self.found.append([])
+            self._kind = QUOTE if _CONFLICT.match(line) else kind(line)
+        self.found[-1].append(line)
+        self._blank, self._fence = False, opened[1] if opened else ""
+
+    def _begins(self, line: str) -> bool:
+        """Does this line begin another piece than the one before it?"""
+        new = kind(line)
+        if new in (ITEM, HEADING) or self._kind in (HEADING, FENCE):
+            return True
+        if _CONFLICT.match(line):
+            return True
+        if self._kind == ITEM and _INDENTED.match(line):
+            return False
+        if self._blank or new == FENCE:
+            return True
+        return new == QUOTE and self._kind != QUOTE
+
+
+def join(lead: str, units: Iterable[Unit], neighbours: frozenset[tuple[str, str]] = frozenset()) -> str:
+    """The body of these pieces. Pieces that would run into each other get a blank line; `neighbours` stood side by side before."""
+    parts = [lead]
+    before: Unit | None = None
+    for unit in units:
+        if before is not None:
+            parts.append(_between(before, unit, neighbours))
+        parts.append(unit.text)
+        before = unit
+    return "".join(parts) + (before.gap if before else "")
+
+
+def _between(before: Unit, after: Unit, neighbours: frozenset[tuple[str, str]]) -> str:
+    gap = before.gap if "\n" in before.gap else before.gap + "\n"
+    if gap.count("\n") > 1 or (before.text, after.text) in neighbours:
+        return gap
+    _, apart = split(f"{before.text}\n{after.text}")
+    quotes = before.kind == after.kind == QUOTE
+    return gap if [unit.text for unit in apart] == [before.text, after.text] and not quotes else gap + "\n"
