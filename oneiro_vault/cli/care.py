@@ -1,4 +1,4 @@
-"""doctor, check, reindex, adopt."""
+"""doctor, check, pr-summary, reindex, adopt."""
 
 from __future__ import annotations
 
@@ -44,13 +44,26 @@ def _permission(found: Mapping[str, Any]) -> str:
 
 
 @command("check")
-def check_(face: Face) -> Output:
+@click.option(
+    "--format", "format_", type=click.Choice(["text", "github"]), default="text", help="github: as annotations of a pull request."
+)
+def check_(face: Face, format_: str) -> Output:
     """Lint the notes; changes nothing. Exit code 1 when there is an error (for CI)."""
     found = face.call("check")
     bad = any(problem["level"] == "error" for problem in found["problems"])
+    if format_ == "github":
+        return Output(render.workflow_commands(found["problems"]), found, code=1 if bad else 0)
     wrong = sum(problem["level"] != "info" for problem in found["problems"])
     summary = f"{found['notes']} notes, {wrong or 'no'} problem{'' if wrong == 1 else 's'}"
     return Output("\n".join(filter(None, [render.problems(found["problems"], face.style), summary])), found, code=1 if bad else 0)
+
+
+@command("pr-summary")
+@click.argument("range_", metavar="BASE..HEAD")
+def pr_summary_(face: Face, range_: str) -> Output:
+    """What a branch would change in the memory, as Markdown for a pull request: believed, revised, merged, retired, recall."""
+    found = face.call("pr_summary", range=range_)
+    return Output(found["markdown"].rstrip("\n"), found)
 
 
 @command("reindex")

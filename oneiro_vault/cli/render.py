@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from oneiro_vault.cli import moments
 from oneiro_vault.cli.output import Style, cells, cut, line, safe
 from oneiro_vault.core.query import analyse
 from oneiro_vault.core.snippet import Finder, around
@@ -50,6 +51,7 @@ def _marks(row: Mapping[str, Any]) -> str:
     status = line(str(row.get("status") or "active"))
     found = [status] if status != "active" else []
     found += [name for name, key in (("faded", "faded"), ("file gone", "gone")) if row.get(key)]
+    found += moments.since(row)
     return f"[{', '.join(found)}]" if found else ""
 
 
@@ -97,7 +99,8 @@ def memory(found: Mapping[str, Any], style: Style) -> str:
     for name in ("links", "backlinks"):
         head += [f"{style(name + ':', 'dim')} {_value(entry)}" for entry in found[name]]
     head += [style(f"problem: {line(text)}", "yellow") for text in found["problems"]]
-    text = "\n".join(notice(found, style) + head) + "\n\n" + safe(found["body"]).strip("\n")
+    head += [style(f"today: {line(found['now'])}", "yellow")] if found.get("now", "same") != "same" else []
+    text = "\n".join(moments.heading(found, style) + notice(found, style) + head) + "\n\n" + safe(found["body"]).strip("\n")
     return text + (f"\n\n{facts(found['why'], style)}" if found.get("why") else "")
 
 
@@ -179,6 +182,26 @@ def problems(found: Sequence[Mapping[str, Any]], style: Style) -> str:
     return "\n".join(text)
 
 
+_LEVELS = {"error": "error", "warning": "warning", "info": "notice"}
+
+
+def workflow_commands(found: Iterable[Mapping[str, Any]]) -> str:
+    """Problems as workflow commands of GitHub Actions, worst first, since only the first ten of a kind are shown."""
+    ordered = sorted(found, key=lambda problem: list(_LEVELS).index(problem["level"]))
+    return "\n".join(_annotation(problem) for problem in ordered)
+
+
+def _annotation(problem: Mapping[str, Any]) -> str:
+    """Nothing in a note can end the command or begin another: what separates is escaped."""
+    place = [("file", problem["path"]), ("line", str(problem.get("line") or 1))] if problem["path"] else []
+    facts = ",".join(f"{name}={_escaped(value, ',:')}" for name, value in [*place, ("title", f"oneiro {problem['code']}")])
+    return f"::{_LEVELS[problem['level']]} {facts}::{_escaped(' '.join(filter(None, (problem['message'], problem['hint']))))}"
+
+
+def _escaped(text: str, more: str = "") -> str:
+    return "".join(f"%{ord(c):02X}" if c in "%\r\n" + more else c for c in safe(text))
+
+
 def gaps(found: Mapping[str, Any]) -> str:
     """What an answer may be missing, for standard error."""
     notes = []
@@ -186,7 +209,8 @@ def gaps(found: Mapping[str, Any]) -> str:
     for notice in found.get("notices", ()):  # said already
         reason = reason.replace(notice, "").strip("; ")
     if reason:
-        notes.append(f"keywords only: {line(reason)}")
+        notes.append(f"{'incomplete' if found.get('as_of') else 'keywords only'}: {line(reason)}")
     if found.get("behind"):
         notes.append(f"{found['behind']} commits are not indexed yet")
+    notes += filter(None, [moments.notes(found)])
     return "\n".join(notes)

@@ -15,8 +15,8 @@ from oneiro_vault.index.base import Row
 from oneiro_vault.operations.drafts import moment, new_id
 from oneiro_vault.operations.house import House, Progress, quiet
 
-MISSING, UNREADABLE, KNOWN = "missing", "unreadable", "known"
-"""Why a note was passed over (`code`): it is not there, it cannot be read, it has an id."""
+MISSING, UNREADABLE, KNOWN, SECRET = "missing", "unreadable", "known", "secret"
+"""Why a note was passed over (`code`): it is not there, it cannot be read, it has an id, it holds a secret that is not committed."""
 
 
 def adopt(house: House, paths: Sequence[str] = (), actor: str = "user", progress: Progress = quiet) -> dict[str, Any]:
@@ -64,6 +64,8 @@ def _adopted(
     if row.id:
         return {"reason": f"already has the id {row.id}", "code": KNOWN} if asked else {}
     data = house.vault.read(row.path)
+    if what := house.vault.held(row.path, data):
+        return {"reason": f"it holds what looks like {what}", "code": SECRET}
     changes.append(Write(row.path, _with_id(house, row, data, ident := new_id()), sha256(data).hexdigest()))
     adopted.append({"path": row.path, "id": ident})
     return {}

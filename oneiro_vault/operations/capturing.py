@@ -44,7 +44,8 @@ def capture(
         raise InvalidInput(f"kind must be one of {', '.join(drafts.KINDS)}, not {shown(kind)}", kept="Nothing was written.")
     if not isinstance(text, str) or not text.strip():
         raise InvalidInput("there is nothing to capture", kept="Nothing was written.", hint="Give a text.")
-    words = drafts.clean(text)
+    secrets = house.vault.secrets
+    words = secrets.cleaned(drafts.clean(text))  # nobody is there to say it again without: `block` would lose the conversation
     if not words:
         raise InvalidInput("all of it is private", kept="Nothing was written.")
     project = project or (PurePath(cwd).name if isinstance(cwd, str) else None) or None
@@ -52,7 +53,7 @@ def capture(
     common |= {"kind": "conversation"} if kind != "note" else {}
     common |= {"tags": [OWN]} if actor == "user" and kind == "note" else {"source": SOURCE}
     pieces = drafts.parts(words, house.settings["notes.indexed_bytes"] - 1)
-    name = " ".join(drafts.clean(title or "").split()) or drafts.title(words, kind)
+    name = " ".join(secrets.cleaned(drafts.clean(title or "")).split()) or drafts.title(words, kind)
     items = [
         {**common, "title": name if len(pieces) == 1 else f"{name} ({number}/{len(pieces)})", "text": piece}
         for number, piece in enumerate(pieces, 1)

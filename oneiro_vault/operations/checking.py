@@ -12,32 +12,36 @@ from oneiro_vault.errors import OneiroError, shown
 from oneiro_vault.index.base import Row
 from oneiro_vault.operations import imaging, types
 from oneiro_vault.operations.house import House, Progress, quiet
-
-Problem = dict[str, Any]
+from oneiro_vault.operations.linting import Problem, lint, problem
 
 
 def check(house: House, progress: Progress = quiet) -> dict[str, Any]:
-    """Lint the notes. Changes nothing. Each problem has `path`, `code`, `level` (error, warning, info), `message` and `hint`."""
+    """Lint the notes. Changes nothing. Each problem has `path`, `code`, `level` (error, warning, info), `message`, `hint` and, where
+    it is known, `line`."""
     house.reconcile(progress)
     rows = house.index.list(limit=10_000_000)
-    problems = [_problem("", "settings", "error", str(error), error.hint) for error in house.wrong]
-    problems += [*_unreadable(house), *_shapes(house, rows), *_twins(rows), *_own_types(rows), *_nowhere(house, rows)]
+    problems = [problem("", "settings", "error", str(error), error.hint) for error in house.wrong]
     problems += [
-        _problem(path, code, "error" if code == "attachment-damaged" else "warning", message)
+        *_unreadable(house),
+        *_shapes(house, rows),
+        *_twins(rows),
+        *_own_types(rows),
+        *_nowhere(house, rows),
+        *lint(house, progress),
+    ]
+    problems += [
+        problem(path, code, "error" if code == "attachment-damaged" else "warning", message)
         for path, code, message in imaging.problems(house, progress)
     ]
-    return {"schema": 1, "problems": sorted(problems, key=lambda p: (p["path"], p["code"])), "notes": len(rows)}
-
-
-def _problem(path: str, code: str, level: str, message: str, hint: str = "") -> Problem:
-    return {"path": path, "code": code, "level": level, "message": message, "hint": hint}
+    ordered = sorted(problems, key=lambda p: (p["path"], p["code"], p["line"] or 0))
+    return {"schema": 1, "problems": ordered, "notes": len(rows)}
 
 
 def _unreadable(house: House) -> Iterator[Problem]:
     for path, reason in house.index.unreadable():
         served = house.index.by_path(path) is not None
         until = "Until then its last good version answers." if served else "Until then it is not indexed."
-        yield _problem(path, "unreadable", "error", f"it cannot be read as a note: {reason}", f"Mend it in an editor. {until}")
+        yield problem(path, "unreadable", "error", f"it cannot be read as a note: {reason}", f"Mend it in an editor. {until}")
 
 
 def _shapes(house: House, rows: Sequence[Row]) -> Iterator[Problem]:
@@ -48,10 +52,10 @@ def _shapes(house: House, rows: Sequence[Row]) -> Iterator[Problem]:
             if key == "truncated":
                 limit = int(house.settings["notes.indexed_bytes"])
                 text = f"it has {row.size:,} bytes, and only the first {limit:,} are indexed"
-                yield _problem(row.path, "shape", "warning", text, "Split it, or raise `notes.indexed_bytes` in oneiro.toml.")
+                yield problem(row.path, "shape", "warning", text, "Split it, or raise `notes.indexed_bytes` in oneiro.toml.")
             else:
                 text = f"`{key}` is {shown(values.get(key, '?'))}, but must be {fields.EXPECTED[key]}; as it is, it counts for nothing"
-                yield _problem(row.path, "shape", "warning", text, f"Correct the line `{key}:` in the note, or take it out.")
+                yield problem(row.path, "shape", "warning", text, f"Correct the line `{key}:` in the note, or take it out.")
 
 
 def _values(house: House, row: Row) -> dict[str, Any]:
@@ -70,7 +74,7 @@ def _twins(rows: Sequence[Row]) -> Iterator[Problem]:
             others = [other for other in paths if other != path]
             which = ", ".join(others[:3]) + (f" and {len(others) - 3} more" if len(others) > 3 else "")
             hint = "Keep it in one of them: take the `id` line out of the others, and `oneiro adopt PATH` gives each an id of its own."
-            yield _problem(path, "duplicate-id", "error", f"its id {ident} is also that of {which}", hint)
+            yield problem(path, "duplicate-id", "error", f"its id {ident} is also that of {which}", hint)
 
 
 def _nowhere(house: House, rows: Sequence[Row]) -> Iterator[Problem]:
@@ -83,7 +87,7 @@ def _nowhere(house: House, rows: Sequence[Row]) -> Iterator[Problem]:
                 if target and target not in known:
                     back = f" A note that was deleted by hand comes back with `oneiro restore {target}`." if memories.is_id(target) else ""
                     text = f"`{key}` names {shown(target)}, and no note here has that id"
-                    yield _problem(row.path, "dangling", "warning", text, f"Correct it or take it out.{back}")
+                    yield problem(row.path, "dangling", "warning", text, f"Correct it or take it out.{back}")
 
 
 def _own_types(rows: Sequence[Row]) -> Iterator[Problem]:
@@ -97,4 +101,4 @@ def _own_types(rows: Sequence[Row]) -> Iterator[Problem]:
         count = "1 note has" if len(paths) == 1 else f"{len(paths)} notes have"
         text = f"{count} the type {shown(name)}, which is not one of {', '.join(memories.TYPES)}{near}"
         hint = f"Correct `type:` in {', '.join(paths[:3])}." if near else "Nothing has to be done: such notes are searched like any other."
-        yield _problem(paths[0], "type", "warning" if near else "info", text, hint)
+        yield problem(paths[0], "type", "warning" if near else "info", text, hint)

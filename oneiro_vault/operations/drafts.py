@@ -56,8 +56,8 @@ def draft(house: House, item: Mapping[str, Any], actor: str) -> Draft:
     """One request, checked and completed. Raises InvalidInput, or UnsafePath for a path that is none of a note."""
     if not isinstance(item, Mapping):
         raise InvalidInput("it is not an object", hint='Each one looks like {"text": "…"}.')
-    text = body_of(item.get("text"), house.settings["notes.indexed_bytes"])
-    given = {key: value for key, value in item.items() if key not in ("text", "path", "images") and value is not None}
+    text = body_of(_redacted(house, item.get("text")), house.settings["notes.indexed_bytes"])
+    given = {key: _redacted(house, value) for key, value in item.items() if key not in ("text", "path", "images") and value is not None}
     checked = {key: fields.checked(key, value) for key, value in given.items()}
     meta = {key: value for key, value in checked.items() if key not in fields.EXPECTED or value not in ("", [])}
     _permitted(meta, actor)
@@ -73,6 +73,13 @@ def draft(house: House, item: Mapping[str, Any], actor: str) -> Draft:
         made.pictures = imaging.received(house, item["images"])
         made.body = imaging.shown_in(made.body, made.path, made.pictures)
     return made
+
+
+def _redacted(house: House, value: Any) -> Any:
+    """What goes into a title goes into a file's name too, where nothing can take it out: so first of all."""
+    if isinstance(value, str):
+        return house.vault.secrets.redacted(value)
+    return [_redacted(house, one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def new_id() -> str:

@@ -230,12 +230,31 @@ def restore(house: House, id: str, actor: str = "user") -> dict[str, Any]:
     return {"schema": 1, "id": row.handle if row else id, "path": path, "commit": receipt.commit}
 
 
-def undo(house: House, commit: str | None = None, run: str | None = None, actor: str = "user") -> dict[str, Any]:
-    """Bring back the exact bytes from before one commit, or before a whole run of a loop, as a new commit."""
-    if (commit is None) == (run is None):
-        raise InvalidInput("name a commit or a run to undo", kept=KEPT, hint="`oneiro log` lists commits, `oneiro runs` runs.")
-    receipt = house.vault.undo(commit, actor) if commit is not None else house.vault.undo_run(str(run).strip().lower(), actor)
+def undo(house: House, commit: str | None = None, run: str | None = None, source: str | None = None, actor: str = "user") -> dict[str, Any]:
+    """Bring back the exact bytes from before one commit, a whole run of a loop, or all that came from a source, as a new commit.
+
+    With a source (an import, a session, an actor), what somebody else changed since stays; `left` names it.
+    """
+    named = [one for one in (commit, run, source) if one is not None]
+    if len(named) != 1:
+        raise InvalidInput("name a commit, a run or a source to undo", kept=KEPT, hint="`oneiro log` lists commits, `oneiro runs` runs.")
+    left: Mapping[str, str] = {}
+    if source is not None:
+        receipt, left = house.vault.undo_source(_source(source), actor)
+    else:
+        receipt = house.vault.undo(commit, actor) if commit is not None else house.vault.undo_run(str(run).strip().lower(), actor)
     paths = [*receipt.written, *receipt.removed]
     house.refresh(paths)
     touched = sorted(path for path in paths if not path.startswith("ledger/"))
-    return {"schema": 1, "commit": receipt.commit, "undone": commit or run, "paths": touched, "removed": sorted(receipt.removed)}
+    stays = [{"path": path, "why": why} for path, why in sorted(left.items())]
+    return {
+        "schema": 1, "commit": receipt.commit, "undone": named[0], "paths": touched, "removed": sorted(receipt.removed), "left": stays,
+    }  # fmt: skip
+
+
+def _source(name: str) -> str:
+    """A person's own work is no source that one command takes back."""
+    name = name.strip()
+    if name in ("", "user"):
+        raise InvalidInput("what you wrote yourself is not taken back as a whole", kept=KEPT, hint="Undo single commits: `oneiro log`.")
+    return name

@@ -13,6 +13,7 @@ from oneiro_vault.vault import disk, history
 from oneiro_vault.vault.edits import has_markers, identify
 from oneiro_vault.vault.files import LARGEST
 from oneiro_vault.vault.paths import hidden, is_note, is_ours
+from oneiro_vault.vault.secrets import told
 from oneiro_vault.vault.staging import CONFLICTED, EXECUTABLE, FILE, NEW, STAGED, Entry
 from oneiro_vault.vault.writer import Order, Progress, Writer
 
@@ -73,6 +74,8 @@ def _read(vault: Vault, path: str) -> tuple[bytes, int] | Refused:
         return Refused(path, f"it is larger than {LARGEST // 1_000_000} MB")
     if is_note(path) and has_markers(data):
         return Refused(path, "it holds unresolved conflict markers")
+    if found := vault.secrets.new(path, data, ()):
+        return Refused(path, f"it holds what looks like {told(found)}, and history could never lose it again")
     return data, mode
 
 

@@ -15,7 +15,7 @@ from oneiro_vault.vault.files import LARGEST, Files, describe
 from oneiro_vault.vault.git import Repo
 from oneiro_vault.vault.moves import id_of, pairs
 from oneiro_vault.vault.paths import is_note, is_ours
-from oneiro_vault.vault.staging import CONFLICTED, GONE, MODIFIED, NEW, STAGED
+from oneiro_vault.vault.staging import CONFLICTED, EXECUTABLE, FILE, GONE, MODIFIED, NEW, STAGED
 
 _MARKERS: Final = re.compile(rb"(?m)^<{7}[ \r\n][\s\S]*?^={7}\r?$[\s\S]*?^>{7}([ \r\n]|\Z)")
 BRAKE_FROM: Final = 10
@@ -29,7 +29,7 @@ file before they write it anew."""
 class Look:
     """What was found: `ready` path -> new bytes (None = deleted); the rest is left alone, with the reason to tell a person.
 
-    `moved`: new path -> old path, both in `ready`.
+    `moved`: new path -> old path, both in `ready`. `secret`: path -> what it looks as if it held.
     """
 
     ready: dict[str, bytes | None] = field(default_factory=dict)
@@ -38,6 +38,14 @@ class Look:
     staged: list[str] = field(default_factory=list)
     conflicted: list[str] = field(default_factory=list)
     refused: list[Refused] = field(default_factory=list)
+    secret: dict[str, str] = field(default_factory=dict)
+
+    def hold(self, path: str, why: str) -> None:
+        """Keep a file with a secret out of history; a note that was moved keeps its old place there too."""
+        self.secret[path] = why
+        self.ready.pop(path, None)
+        if (old := self.moved.pop(path, "")) in self.ready:
+            del self.ready[old]
 
 
 def has_markers(data: bytes) -> bool:
@@ -176,8 +184,9 @@ class Edits:
 
     def _judge_missing(self, path: str, tip: str, now: float, quiet: float, found: Look) -> None:
         """A deletion counts only when the nearest folder that is still there can be listed and has come to rest."""
-        if self._repo.entry(tip, path) is None:
-            return
+        known = self._repo.entry(tip, path)
+        if known is None or known.mode not in (FILE, EXECUTABLE):
+            return  # what is no file was never in the folder: a merge leaves links out
         folder = self._files.root / path
         while not folder.parent.is_dir():
             folder = folder.parent

@@ -17,7 +17,6 @@ from oneiro_vault.vault.journal import Owed
 from oneiro_vault.vault.paths import checked, portable, twin_key
 from oneiro_vault.vault.staging import FILE, Entry
 
-Guard = Callable[[str, bytes], None]
 _KEPT = "Nothing was written."
 
 
@@ -34,28 +33,24 @@ class Plan:
     entries: dict[str, Entry | None] = field(default_factory=dict)
 
 
-def validate(changes: Sequence[Change], guards: Sequence[Guard]) -> None:
-    """Refuse what could never be written: unsafe or repeated paths, anything a guard raises for."""
+def validate(changes: Sequence[Change]) -> None:
+    """Refuse what could never be written: unsafe or repeated paths."""
     seen: set[str] = set()
     for change in changes:
-        pairs = [(change.path, change.data)] if isinstance(change, Write) else [(change.path, b"")]
-        if isinstance(change, Write) and change.proposal is not None:
-            pairs.append(change.proposal)
-        for path, data in pairs:
+        for path in _paths(change):
             if checked(path) in seen:
                 raise InvalidInput(f"{path!r} is changed twice in one operation", kept=_KEPT)
             seen.add(path)
-            for guard in guards:
-                guard(path, data)
 
 
-def one_by_one(changes: Mapping[int, Write], guards: Sequence[Guard]) -> dict[int, OneiroError]:
-    """Position -> what `validate` has against that change, or against its path being there a second time."""
+def one_by_one(changes: Mapping[int, Write], screen: Callable[[Write], object]) -> dict[int, OneiroError]:
+    """Position -> what `validate` or `screen` has against that change, or against its path being there a second time."""
     found: dict[int, OneiroError] = {}
     seen: set[str] = set()
     for position, change in changes.items():
         try:
-            validate([change], guards)
+            validate([change])
+            screen(change)
             if change.path in seen:
                 raise InvalidInput(f"{shown(change.path)} is the path of another one here", kept=_KEPT)
             seen.add(change.path)

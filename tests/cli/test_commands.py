@@ -158,6 +158,9 @@ def test_check_finds_errors_and_says_so_with_its_code(box: Box) -> None:
         assert done.returncode == 1
         assert "bad.md" in done.stdout.decode()
         assert "bad.md" in box.ok("status")
+        done = box("check", "--format", "github")
+        assert done.returncode == 1
+        assert done.stdout.startswith(b"::error file=bad.md,line=1,title=oneiro unreadable::it cannot be read as a note: ")
     finally:
         bad.unlink()
     assert box("check").returncode == 0

@@ -55,3 +55,11 @@ def test_the_good_ones_are_adopted_and_the_others_named(notes: Path, call: Call)
 def test_nothing_at_all_is_an_error(notes: Path, call: Call, paths: list[str]) -> None:
     with pytest.raises(NotFound, match="there is no note at"):
         call("adopt", paths=paths)
+
+
+def test_a_note_with_a_secret_is_passed_over_and_stops_no_other(root: Path, call: Call) -> None:
+    (root / "keys.md").write_text("The token is ghp_" + "AbCdEf0123456789" * 2 + "abcd\n")
+    (root / "good.md").write_text("Nothing special.\n")
+    found = call("adopt")
+    assert [one["path"] for one in found["adopted"]] == ["good.md"]
+    assert found["skipped"] == [{"path": "keys.md", "reason": "it holds what looks like a GitHub token", "code": "secret"}]

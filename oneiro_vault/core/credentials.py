@@ -1,0 +1,165 @@
+"""Shapes of secrets in a text: keys of services by how they begin, passwords by what stands before them, cards by their check digit.
+
+Only shapes that ordinary sentences do not have; what merely looks random (a hash, an id) is none. A library knows more of them
+(`vault.secrets`); these are the ones it lacks, and those of which it does not say where they end. What stands for a secret in an
+example (`<token>`, `${TOKEN}`, `xxxx`) is none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A secret at `start`..`end` of a text; `kind` names what it is without a character of it. `vague`: only told by what stands before."""
+
+    kind: str
+    start: int
+    end: int
+    vague: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """One shape. `anchors`: one of them is in every text (in small letters) that can hold it, so that most texts cost nothing; the last
+    group of the pattern is the secret; `proves` is asked about it."""
+
+    kind: str
+    anchors: tuple[str, ...]
+    pattern: re.Pattern[str]
+    proves: Callable[[str], bool]
+
+
+_STANDS_FOR: Final = re.compile(
+    r"(?i)[$%<\[{(~/]|\*{3}|x{4}|\.{3}|…|your[-_]|my[-_]|the[-_]|example|sample|dummy|change[-_]?me|redacted|placeholder|removed"
+    r"|process\.env|os\.environ|getenv|env[.\[(]|https?://|(?:password|passwd|pass|pwd|pw|secret|token|user|null|none|true|false)\Z"
+)
+_FEWEST: Final = 5
+"""Different characters that a secret has at least."""
+
+
+def plausible(value: str) -> bool:
+    """Could somebody have drawn this at random? It has letters and digits, and does not stand for something else."""
+    mixed = any(c.isdigit() for c in value) and any(c.isalpha() for c in value)
+    return mixed and len(set(value)) >= _FEWEST and not _STANDS_FOR.match(value)
+
+
+def _any(_value: str) -> bool:
+    return True
+
+
+def _password(value: str) -> bool:
+    return plausible(value) and "(" not in value
+
+
+def _in_address(value: str) -> bool:
+    return len(value) >= 3 and not _STANDS_FOR.match(value)
+
+
+def _card(value: str) -> bool:
+    """Does the check digit fit (Luhn)?"""
+    digits = [int(c) for c in reversed(value) if c.isdigit()]
+    return sum(d if at % 2 == 0 else d * 2 - 9 * (d > 4) for at, d in enumerate(digits)) % 10 == 0
+
+
+_BEGINNINGS: Final = (
+    ("GitHub token", "ghp_ gho_ ghu_ ghs_ ghr_", r"[A-Za-z0-9]{36,}"),
+    ("GitHub token", "github_pat_", r"[A-Za-z0-9_]{22,}"),
+    ("GitLab token", "glpat- gldt- glrt- glcbt- glptt- glagent- gloas-", r"[\w-]{20,}"),
+    ("API key", "sk- sk_live_ sk_test_ rk_live_ rk_test_ whsec_ gsk_ xai- pplx- r8_ sk_org_", r"[\w-]{20,}"),
+    ("Google key", "AIza", r"[\w-]{32,}"),
+    ("Google token", "ya29. GOCSPX-", r"[\w.-]{20,}"),
+    ("SendGrid key", "SG.", r"[\w-]{16,}\.[\w-]{16,}"),
+    ("Slack token", "xoxb- xoxp- xoxa- xoxr- xoxs- xoxe- xapp-", r"[\w-]{16,}"),
+    ("npm token", "npm_", r"[A-Za-z0-9]{36,}"),
+    ("PyPI token", "pypi-AgE", r"[\w-]{40,}"),
+    ("cloud token", "dop_v1_ doo_v1_ dor_v1_ dapi shpat_ shpss_ hvs. hvb. PMAK- figd_ lin_api_ ntn_", r"[\w.-]{20,}"),
+    ("Hugging Face token", "hf_", r"[A-Za-z0-9]{30,}"),
+    ("private key", "AGE-SECRET-KEY-1", r"[A-Z0-9]{40,}"),
+    ("key of a vault", "onk_reader_ onk_writer_ onk_hook_ onk_admin_", r"[\w-]{30,}"),
+)
+"""(kind, how it may begin, what follows)."""
+
+_NAMED: Final = (
+    r"(?i)(?<![a-z])(?:pass(?:word|wd|phrase|code)|pwd|passwort|kennwort|contraseña|mot de passe)[\w-]{0,20}[\"'`*]{0,3}"
+    r"(?:\s{0,3}(?::=|=>|[:=]{1,2})|\s(?:is|ist|es|est))\s{0,3}[\"'`*]{0,3}([^\s\"'`*,;<>]{8,200})(?<![.:])"
+)
+_KEYED: Final = (
+    r"(?i)(?:secret|token|credential|(?:api|access|auth|private|signing|encryption|service|account|client)[_ -]?(?:key|secret))"
+    r"[\w-]{0,20}[\"'`*]{0,3}\s{0,3}(?::=|=>|[:=]{1,2}|\sis\s)\s{0,3}[\"'`*]{0,3}([^\s\"'`*,;<>()\[\]{}]{16,400})(?<![.:])(?![\w(\[{])"
+)
+
+_RULES: Final = (
+    *(
+        _Rule(
+            kind,
+            tuple(heads.lower().split()),
+            re.compile(rf"(?<![A-Za-z0-9])((?:{'|'.join(map(re.escape, heads.split()))}){rest})"),
+            plausible,
+        )
+        for kind, heads, rest in _BEGINNINGS
+    ),
+    _Rule(
+        "private key",
+        ("private key",),
+        re.compile(
+            r"(-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----(?:\s|\\n){0,4}(?:[\w-]{1,30}: [^\n]{0,200}\s{1,4}){0,8}"
+            r"[A-Za-z0-9+/=]{16}(?:[A-Za-z0-9+/=\s]|\\n){0,20000}(?:-----END [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----)?)"
+        ),
+        _any,
+    ),
+    _Rule("signed token", ("eyj",), re.compile(r"(?<![\w-])(eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,})"), _any),
+    _Rule(
+        "password in an address",
+        ("://",),
+        re.compile(r"[A-Za-z][\w+.-]{1,30}://[^\s/:@\"'<>]{0,200}:([^\s/@\"'<>]{1,300})@[\w\[]"),
+        _in_address,
+    ),
+    _Rule("token of a header", ("bearer", "basic "), re.compile(r"(?i)\b(?:bearer|authorization: basic)\s+([\w.~+/-]{16,}=*)"), plausible),
+    _Rule("storage key", ("accountkey", "accesskey"), re.compile(r"(?i)(?:Account|Access)Key=([A-Za-z0-9+/]{32,}={0,2})"), plausible),
+    _Rule("one-time password", ("otpauth://",), re.compile(r"otpauth://\S{0,300}?[?&]secret=([A-Za-z0-9]{16,})"), _any),
+    _Rule("password", ("passw", "passphrase", "passcode", "pwd", "kennwort", "contraseña", "mot de passe"), re.compile(_NAMED), _password),
+    _Rule("key", ("secret", "token", "credential", "key"), re.compile(_KEYED), plausible),
+)
+_CARDS: Final = re.compile(
+    r"(?<![\w.,/-])((?:4\d{3}|5[1-5]\d\d|2[2-7]\d\d|6011|65\d\d)([ -]?)\d{4}\2\d{4}\2\d{4}|3[47]\d\d([ -]?)\d{6}\3\d{5})(?![\w-]|[.,/]\d)"
+)
+
+
+_VAGUE: Final = frozenset(("password", "key"))
+
+
+def find(text: str) -> list[Found]:
+    """Every secret of a text, in order; where shapes overlap, one."""
+    return joined(_all(text))
+
+
+def _all(text: str) -> Iterator[Found]:
+    small = text.lower()
+    for rule in _RULES:
+        if any(anchor in small for anchor in rule.anchors):
+            for match in rule.pattern.finditer(text):
+                if rule.proves(match[1]):
+                    yield Found(rule.kind, *match.span(1), rule.kind in _VAGUE)
+    for match in _CARDS.finditer(text):
+        if _card(match[1]):
+            yield Found("card number", *match.span(1))
+
+
+def joined(found: Iterator[Found] | list[Found]) -> list[Found]:
+    """In order, what overlaps as one, named by the longest; what is vague gives way."""
+    done: list[Found] = []
+    for one in sorted(found, key=lambda f: (f.start, -f.end)):
+        if not done or one.start >= done[-1].end:
+            done.append(one)
+        elif one.vague == done[-1].vague:
+            last = done.pop()
+            kind = last.kind if last.end - last.start >= one.end - one.start else one.kind
+            done.append(Found(kind, last.start, max(last.end, one.end), last.vague))
+        elif not one.vague:
+            done[-1] = one
+    return done

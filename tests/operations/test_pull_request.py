@@ -1,0 +1,114 @@
+"""`pr-summary`: two commits by memory, as tables that nothing in a note can break out of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from oneiro_vault.app import App
+from oneiro_vault.core import frontmatter
+from oneiro_vault.core.change import Operation, Write
+from oneiro_vault.errors import InvalidInput
+from oneiro_vault.vault.files import digest
+from tests.operations.conftest import Call, stored
+from tests.vault.support import git
+
+
+def summary(app: App, base: str) -> dict[str, Any]:
+    return app.call("pr_summary", {"range": f"{base}..HEAD"})
+
+
+def edited(app: App, ident: str, op: str, reason: str = "", **changes: object) -> None:
+    """What a loop would do to a note's frontmatter."""
+    row = app.house.resolve(ident)
+    data = app.house.vault.read(row.path)
+    new = frontmatter.encode(frontmatter.edit(frontmatter.decode(data), changes))
+    app.house.vault.apply([Write(row.path, new, digest(data))], Operation(op, row.title, "dream", (ident,), reason, judge="offline"))
+    app.house.refresh([row.path])
+
+
+def test_each_kind_of_change_has_its_table(app: App, call: Call) -> None:
+    ids = [stored(call, f"Fact number {number} about the harbour.", title=f"Fact {number}") for number in range(6)]
+    block = stored(call, "Ana likes short answers.", type="orientation", title="Ana")
+    base = app.house.vault.head()
+    new = stored(call, "The boat is called Petrel.", title="Boat")
+    call("reframe", id=ids[0], text="Fact number 0 about the lighthouse.", reason="she | said so")
+    edited(app, ids[1], "merge", "the same", status="superseded", superseded_by=new)
+    edited(app, ids[2], "supersede", "a new fact", status="superseded", superseded_by=new)
+    call("forget", id=ids[3], reason="of no use")
+    edited(app, ids[4], "flag", "they differ", flags=["contradiction"])
+    edited(app, ids[5], "revise", "it ended", valid_until="2026-01-01")
+    call("reframe", id=block, text="Ana likes long answers.")
+    stored(call, "A proposal.", status="pending", title="Maybe")
+    stored(call, "User: hello", type="episodic", source="capture", title="Talk")
+    found = summary(app, base)
+    assert found["counts"] == {
+        "Newly believed": 1, "Revised": 1, "Merged": 1, "Retired": 3, "Contradicted": 1, "Orientation": 1, "Waiting for a decision": 1,
+    }  # fmt: skip
+    text = found["markdown"]
+    assert f"| **Boat** (semantic, `{new[:8]}`) | The boat is called Petrel. | user, trusted as user | remember |" in text
+    assert "about the ~~harbour.~~ **lighthouse.** | she \\| said so |" in text
+    assert f"| **Boat** (semantic, `{new[:8]}`) | the same (judged by offline) |" in text
+    assert "superseded by **Boat**" in text
+    assert "| forgotten | of no use |" in text
+    assert "held until 2026-01-01" in text
+    assert "| contradiction |" in text
+    assert "| Ana likes short answers. | Ana likes ~~short~~ **long** answers. |" in text
+    assert "1 captured conversations" in text
+    assert "Always loaded: 1 blocks with 25 characters before, 1 with 24 after." in text
+    assert "Asked now by their titles" in text
+    assert len([line for line in text.splitlines() if line.startswith("| ")]) == 9 + 7
+
+
+def test_words_of_a_note_stay_in_their_cell(app: App, call: Call) -> None:
+    base = app.house.vault.head()
+    stored(call, "a | b\n\n| x | y |\n|---|---|\n# Approved by @everyone\n<script>alert(1)</script>", title="### Looks good | really")
+    text = summary(app, base)["markdown"]
+    assert "@" not in text
+    assert "<script" not in text.replace("\\<script", "")
+    assert [line for line in text.splitlines() if line.startswith("#")] == [
+        "## What this changes in the memory",
+        "### Newly believed (1)",
+        "### Recall",
+    ]
+
+
+def test_a_branch_is_compared_with_where_it_began(app: App, call: Call, root: Path) -> None:
+    stored(call, "Of both.")
+    git(root, "branch", "side")
+    stored(call, "Of main only.", title="Mine")
+    git(root, "switch", "-q", "side")
+    (root / "side.md").write_text("---\ntype: semantic\ntitle: Theirs\n---\nOf the side.\n")
+    git(root, "add", "side.md")
+    git(root, "commit", "-qm", "by hand")
+    git(root, "switch", "-q", "-")
+    found = app.call("pr_summary", {"range": "HEAD..side"})
+    assert found["counts"]["Newly believed"] == 1
+    assert "**Theirs** (semantic) | Of the side. | a person, trusted as user | by hand |" in found["markdown"]
+    assert found["recall"] is None, "the index is of another commit"
+
+
+def test_reports_of_runs_are_summed_and_not_listed(app: App, call: Call, root: Path) -> None:
+    base = app.house.vault.head()
+    for number in (1, 2):
+        body = f"## Recall\n\n{number}0 probes; 9 found their memory before, 8 after; 1 decisions dropped because they would have cost recall.\n"
+        (root / f"dream{number}.md").write_text(f"---\ntype: dream\ntitle: Run\nstatus: archived\n---\n{body}")
+    (root / "broken.md").write_bytes(b"---\ntitle: [\n---\n")
+    app.house.vault.commit_edits()
+    found = summary(app, base)
+    assert "2 runs of loops: 30 probes; 18 found their memory before, 16 after; 2 decisions dropped" in found["markdown"]
+    assert "nothing that is believed changes" in found["markdown"]
+    assert found["unreadable"] == ["broken.md"]
+    assert "Not readable as notes, so not looked at: broken.md" in found["markdown"]
+
+
+@pytest.mark.parametrize("span", ["", "nothing..HEAD", "HEAD..nothing", "--output=x..HEAD", ".."])
+def test_a_range_that_is_none(app: App, span: str) -> None:
+    with pytest.raises(InvalidInput, match="names no commit"):
+        app.call("pr_summary", {"range": span})
+
+
+def test_nothing_new_says_so(app: App) -> None:
+    assert "0 commits: nothing that is believed changes." in summary(app, "HEAD")["markdown"]
