@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from oneiro_vault.cli import render, terminal
+from oneiro_vault.cli.dreams import shared
 from oneiro_vault.cli.face import Face
 from oneiro_vault.cli.group import command
 from oneiro_vault.cli.output import Output, as_json, line, safe
@@ -115,9 +116,18 @@ def status_(face: Face) -> Output:
         f"model    {line(str(found['model']))}",
         f"owner    {runs}",
     ]
+    text += [f"sync     {_synced(found['sync'])}"] if found["sync"]["tried"] else []
+    text += [f"dreams   {said}" for said in shared(found["dreaming"])]
     text += [f"degraded {line(str(found['degraded']))}"] if found["degraded"] else []
     text += [f"unreadable {line(entry['path'])}: {line(entry['reason'])}" for entry in found["unreadable"]]
+    text += [f"not committed {line(entry['path'])}: {line(entry['reason'])}" for entry in found["held"]]
     return Output("\n".join(text), found)
+
+
+def _synced(state: dict[str, Any]) -> str:
+    remote = line(state["remote"] or "a remote")
+    when = f"last with {remote} {state['last']}" if state["last"] else f"never yet with {remote}"
+    return when + (f"; failed {state['tried']}: {line(state['problem'])}" if state["problem"] else "")
 
 
 @command("stop")

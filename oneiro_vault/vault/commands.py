@@ -10,12 +10,13 @@ import re
 import shutil
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from oneiro_vault.errors import GitProblem
+from oneiro_vault.vault import talking
 
 NEEDED: Final = (2, 38)
 """The oldest git that can do what we ask of it (`merge-tree --write-tree`)."""
@@ -37,6 +38,20 @@ _SETTINGS: Final = {
 _FIXED: Final = ["--no-pager", "--no-optional-locks", "--literal-pathspecs"] + [
     word for name, value in _SETTINGS.items() for word in ("-c", f"{name}={value}")
 ]
+_AFAR: Final = [
+    word
+    for name, value in {
+        "fetch.fsckObjects": "true",  # what others made is looked at before it is let in
+        "fetch.recurseSubmodules": "false",
+        "push.recurseSubmodules": "no",
+        "push.gpgSign": "false",
+        "protocol.ext.allow": "never",
+        "credential.interactive": "false",
+    }.items()
+    for word in ("-c", f"{name}={value}")
+]
+_ALONE: Final = {"SSH_ASKPASS_REQUIRE": "never", "GCM_INTERACTIVE": "never"}
+"""With a session of its own, which has no terminal: nobody is ever asked for a password."""
 _QUIET: Final = {"GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": "", "SSH_ASKPASS": "", "LC_ALL": "C", "LANGUAGE": "C"}
 _KEPT_VARIABLES: Final = ("GIT_SSH", "GIT_SSH_COMMAND")
 _environment = threading.Lock()
@@ -85,10 +100,33 @@ class Commands:
 
     def attempt(self, *arguments: str, source: BinaryIO | None = None, timeout: float = 120.0) -> tuple[int, bytes, bytes]:
         """Exit status, output and error output of `git ARGUMENTS`."""
+        return _call(self._root, [*_FIXED, *self._place, *arguments], source, timeout, self._found())
+
+    def _found(self) -> str:
         ours = _ours()
         if ours != self._ours or not shutil.which("git", path=self._path):  # an owner outlives an upgrade of git
             self._ours, self._path = ours, require(self._root)
-        return _call(self._root, [*_FIXED, *self._place, *arguments], source, timeout, self._path)
+        return self._path
+
+    def program(self, words: list[str], timeout: float) -> None:
+        """Run another program that calls git itself, in the same surroundings and with the same settings. Raises GitProblem."""
+        env = {f"GIT_CONFIG_KEY_{i}": name for i, name in enumerate(_SETTINGS)}
+        env |= {f"GIT_CONFIG_VALUE_{i}": value for i, value in enumerate(_SETTINGS.values())}
+        handle = _started(self._root, words, None, self._found(), env | {"GIT_CONFIG_COUNT": str(len(_SETTINGS))}, program="")
+        status, out, err = _ended(handle.proc, timeout)
+        if status:
+            text = (err or out).decode("utf-8", "replace").strip().splitlines()
+            raise GitProblem(f"{Path(words[0]).name} ended with status {status}: {' '.join(text[-3:])}", hint="oneiro purge --resume")
+
+    def attend(self, *arguments: str, stall: float, limit: float = 3600.0) -> tuple[int, str, str]:
+        """Exit status, output and error output of a `git ARGUMENTS` that talks to another machine; nobody can be asked anything.
+
+        Ended, with every program it started, after `stall` seconds without a byte from it: status -1 then. Raises GitProblem.
+        """
+        path = self._found()
+        handle = _started(self._root, [*_FIXED, *_AFAR, *self._place, *arguments], None, path, _ALONE, start_new_session=True)
+        status, out, err = talking.attend(handle.proc, stall, limit)
+        return status, out.decode("utf-8", "replace"), err.decode("utf-8", "replace")
 
     def text(self, *arguments: str, timeout: float = 120.0) -> str:
         """`run` as text without the last newline; bytes that are not UTF-8 are kept as surrogates."""
@@ -99,7 +137,10 @@ def _ours() -> str:
     return os.environ.get("PATH", os.defpath)
 
 
-def _call(root: str, arguments: list[str], source: BinaryIO | None, timeout: float, path: str) -> tuple[int, bytes, bytes]:
+def _started(
+    root: str, arguments: list[str], source: BinaryIO | None, path: str, env: Mapping[str, str], program: str = "git", **extra: Any
+) -> Any:
+    """GitPython's handle (the program ends with it); its `proc` is the process."""
     try:
         with _scrubbed():
             os.environ["GIT_PYTHON_REFRESH"] = "quiet"  # else importing GitPython fails where git is missing
@@ -107,10 +148,18 @@ def _call(root: str, arguments: list[str], source: BinaryIO | None, timeout: flo
             from git.exc import GitCommandNotFound
 
             del os.environ["GIT_PYTHON_REFRESH"]
-            started: Any = git.Git(root).execute(["git", *arguments], istream=source, as_process=True, env=_QUIET | {"PATH": path})
+            words, env = [*filter(None, [program]), *arguments], {**_QUIET, **env, "PATH": path}
+            return git.Git(root).execute(words, istream=source, as_process=True, env=env, **extra)
     except GitCommandNotFound as error:
         raise _missing() from error
-    process: subprocess.Popen[bytes] = started.proc
+
+
+def _call(root: str, arguments: list[str], source: BinaryIO | None, timeout: float, path: str) -> tuple[int, bytes, bytes]:
+    handle = _started(root, arguments, source, path, {})
+    return _ended(handle.proc, timeout)
+
+
+def _ended(process: subprocess.Popen[bytes], timeout: float) -> tuple[int, bytes, bytes]:
     try:
         out, err = process.communicate(timeout=timeout)
     except subprocess.TimeoutExpired as error:

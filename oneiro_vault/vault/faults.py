@@ -22,7 +22,23 @@ POINTS: Final = (
     "folded",  # the pending ledger is renamed, about to be part of a commit
     "unfolded",  # its events are in the branch, the renamed file is still there
 )
-"""Every step after which a process can be made to die."""
+"""Every step of a write after which a process can be made to die."""
+SYNC_POINTS: Final = (
+    "sync-fetched",  # their history is here, nothing else has happened
+    "sync-joining",  # what joining the two means is decided, nothing is written
+    "sync-joined",  # ours contains theirs, they know nothing of it yet
+    "sync-pushed",  # they have ours, it is not written down that we are at one
+)
+"""And of a sync, which goes through those of a write as well."""
+PURGE_POINTS: Final = (
+    "purge-cleaned",  # the spool and the like are clean, the history is as it was
+    "purge-entombed",  # the tombstones are committed, no plan is written
+    "purge-begun",  # the plan is on disk; from here on only going on is possible
+    "purge-rewritten",  # every ref leads to the new history, the reflogs to the old
+    "purge-expired",  # nothing leads to the old history, its objects are there
+    "purge-settled",  # the history is clean, the indexes are not
+)
+"""And of a purge."""
 
 _reached: Counter[str] = Counter()
 

@@ -196,6 +196,15 @@ class Files:
             os.close(folder)
         return os.path.join(os.path.dirname(self.absolute(path)), temp)
 
+    def make_executable(self, path: str, temp: str) -> None:
+        """Let the owner run a file that was staged for `path`, as its commit says."""
+        folder = self._enter(checked(path), create=False)
+        try:
+            name = os.path.basename(temp)
+            os.chmod(name, modes.S_IMODE(os.stat(name, dir_fd=folder).st_mode) | modes.S_IXUSR, dir_fd=folder)
+        finally:
+            os.close(folder)
+
     def publish(self, path: str, temp: str, expected: str) -> bool:
         """Give a staged file its name if `path` still has the blob id `expected` ("" = absent). False: the person's file stays."""
         folder = self._enter(checked(path), create=False)

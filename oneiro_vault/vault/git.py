@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,6 +27,8 @@ from oneiro_vault.vault.staging import Entry, Locked, Staging
 _FOLDER: Final = 0o040000
 _ZERO: Final = "0" * 40
 _KEPT: Final = "No note was touched."
+PURGING: Final = "purging/plan.json"
+"""In our own folder, as long as a purge is not finished."""
 _BUSY: Final = {
     "merge": "a merge",
     "revert": "a revert",
@@ -35,8 +37,11 @@ _BUSY: Final = {
     "rebase": "a rebase",
     "apply": "git am",
     "sequence": "a sequence of picks",
+    "purge": "an unfinished purge",
 }
+_HINTS: Final = {"purge": "A person finishes it: oneiro purge --resume"}
 _MARKS: Final = {
+    f"oneiro/{PURGING}": "purge",
     "MERGE_HEAD": "merge",
     "REVERT_HEAD": "revert",
     "CHERRY_PICK_HEAD": "cherrypick",
@@ -100,7 +105,7 @@ class Repo:
             raise _unreadable(ref, error) from error
 
     def check_ready(self) -> None:
-        """Raise RepositoryBusy in the middle of a merge, rebase, cherry-pick, revert, bisect or am, and on a detached HEAD."""
+        """Raise RepositoryBusy in the middle of a merge, rebase, cherry-pick, revert, bisect, am or purge, and on a detached HEAD."""
         for name, what in _MARKS.items():
             if os.path.exists(self.git_dir / name):
                 if what == "rebase" and os.path.exists(self.git_dir / "rebase-apply" / "applying"):
@@ -108,7 +113,7 @@ class Repo:
                 raise RepositoryBusy(
                     f"{_BUSY[what]} is in progress in {self.root}",
                     kept="Every note is as it was.",
-                    hint="Finish or abort it (git status), then try again.",
+                    hint=_HINTS.get(what, "Finish or abort it (git status), then try again."),
                 )
         self.branch()
 
@@ -139,6 +144,10 @@ class Repo:
             return str(self._repo.config[name])
         except KeyError:
             return ""
+
+    def remotes(self) -> list[str]:
+        """Names of the repository's remotes."""
+        return [str(name) for name in self._repo.remotes.names()]
 
     def configure(self, values: Mapping[str, str]) -> None:
         """Set values in this repository's own configuration."""
@@ -188,6 +197,13 @@ class Repo:
                 f"object {blob} cannot be read: {error}", kept="Other notes are unaffected.", hint="Run `oneiro doctor`."
             ) from error
         return bytes(found.data) if isinstance(found, pygit2.Blob) else b""
+
+    def size(self, blob: str) -> int:
+        """Bytes of a blob, without reading it. Raises GitProblem when it is missing."""
+        try:
+            return int(self._repo.odb.read_header(blob)[1])
+        except (KeyError, ValueError, pygit2.GitError) as error:
+            raise GitProblem(f"object {blob} cannot be read: {error}", hint="Run `oneiro doctor`.") from error
 
     def listing(self, commit: str, under: str = "") -> dict[str, Entry]:
         """Every file (not submodules) of a commit, path -> Entry, optionally only below one folder."""
@@ -258,23 +274,27 @@ class Repo:
         author: tuple[str, str],
         committer: tuple[str, str],
         when: float,
+        also: Sequence[str] = (),
     ) -> str:
-        """A commit in memory: `changes` (path -> Entry, None = gone) on top of `parent` ("" = a root commit)."""
+        """A commit in memory: `changes` (path -> Entry, None = gone) on top of `parent` ("" = a root commit); `also`: further parents."""
         base = self._draft[parent].tree if parent else None
         tree = self._build(base, changes, "") or self._draft.TreeBuilder().write()
         signatures = [_signature(*who, when) for who in (author, committer)]
-        return str(self._draft.create_commit(None, *signatures, message, tree, [parent] if parent else []))
+        return str(self._draft.create_commit(None, *signatures, message, tree, [*filter(None, [parent]), *also]))
 
     def _build(self, base: pygit2.Tree | None, changes: Mapping[str, Entry | None], prefix: str) -> pygit2.Oid | None:
         """Write the trees along the changed paths; None when nothing is left of this folder."""
         builder = self._draft.TreeBuilder(base) if base is not None else self._draft.TreeBuilder()
         below: dict[str, dict[str, Entry | None]] = {}
+        here: dict[str, Entry | None] = {}
         for path, entry in changes.items():
             name, slash, rest = path.partition("/")
             if slash:
                 below.setdefault(name, {})[rest] = entry
             else:
-                _put(builder, name, entry, prefix)
+                here[name] = entry
+        for name in [name for name, entry in here.items() if entry is None]:  # first: a folder may take a file's name, or the reverse
+            _put(builder, name, here.pop(name), prefix)
         for name, inner in below.items():
             old = builder.get(name)
             if old is not None and not isinstance(old, pygit2.Tree):
@@ -284,6 +304,8 @@ class Repo:
                 builder.insert(name, new, _FOLDER)
             elif old is not None:
                 builder.remove(name)
+        for name, entry in here.items():
+            _put(builder, name, entry, prefix)
         return builder.write() if len(builder) else None
 
     def store(self) -> Stored:

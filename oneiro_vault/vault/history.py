@@ -27,7 +27,8 @@ _TRAILER: Final = re.compile(r"(?m)^Oneiro-([A-Z][a-z]+): (.*)$")
 class Entry:
     """One commit. `when` is epoch seconds; `op` is "" for a commit made by hand; `paths`: what it touched (moved files: new names).
 
-    `removed`: which of them it took out of the tree; `undoes`: the commit it takes back; `decision`: what a loop did at most once.
+    `removed`: which of them it took out of the tree; `undoes`: the commit it takes back; `decision`: what a loop did at most once;
+    `fence`: the number of the lease it was done under (0: none).
     """
 
     commit: str
@@ -46,6 +47,7 @@ class Entry:
     undoes: str = ""
     loop: str = ""
     decision: str = ""
+    fence: int = 0
 
 
 def one_line(text: str, limit: int = _VALUE) -> str:
@@ -67,6 +69,7 @@ def message(operation: Operation, device: str) -> str:
         ("Judge", operation.judge),
         ("Reason", operation.reason),
         ("Decision", operation.decision),
+        ("Fence", str(operation.fence or "")),
     )
     lines += [f"Oneiro-{name}: {line}" for name, value in fields if (line := one_line(value))]
     return "\n".join(lines) + "\n"
@@ -121,9 +124,13 @@ class History:
         """Commits of loops, of all runs or of one."""
         return self._read(["HEAD", "--extended-regexp", f"--grep=^Oneiro-Run: {re.escape(run)}{'$' if run else ''}"], ())
 
-    def undoings(self) -> list[Entry]:
+    def decisions(self, tip: str, without: str = "") -> list[Entry]:
+        """Commits in which loops decided something, up to `tip` and not up to `without`."""
+        return self._read([tip, *([f"^{without}"] if without else []), "--fixed-strings", "--grep=Oneiro-Decision: "], ())
+
+    def undoings(self, tip: str = "HEAD") -> list[Entry]:
         """Commits that took something back."""
-        return self._read(["HEAD", "--fixed-strings", "--grep=Oneiro-Reason: undo of "], ())
+        return self._read([tip, "--fixed-strings", "--grep=Oneiro-Reason: undo of "], ())
 
     def since(self, commit: str, paths: Sequence[str], *, until: str = "HEAD") -> list[Entry]:
         """Commits after `commit` that touched `paths`."""
@@ -157,8 +164,12 @@ def parse(commit: str, author: str, when: float, text: str, paths: Iterable[str]
     return Entry(
         commit, op, title, when, author, first.get("Actor", ""), tuple(found.get("Memory", [])), first.get("Reason", ""),
         first.get("Run", ""), first.get("Judge", ""), first.get("Device", ""), tuple(paths), tuple(removed), undone(text),
-        first.get("Loop", ""), first.get("Decision", ""),
+        first.get("Loop", ""), first.get("Decision", ""), _number(first.get("Fence", "")),
     )  # fmt: skip
+
+
+def _number(text: str) -> int:
+    return int(text) if re.fullmatch(r"[0-9]{1,12}", text) else 0
 
 
 def undone(text: str) -> str:

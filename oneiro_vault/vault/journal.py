@@ -189,6 +189,12 @@ class Journal:
         disk.sync([str(temp)])
         os.replace(temp, self._tip)
 
+    def restart(self) -> None:
+        """Forget everything: the history it speaks of was purged."""
+        self.clear()
+        for path in (self._file, self._tip, self.folder / "repairs.jsonl"):
+            path.unlink(missing_ok=True)
+
     # -- moving things out of the way -------------------------------------------------------------------------------------------------
 
     def set_aside(self, path: Path, why: str) -> None:

@@ -14,7 +14,9 @@ from typing import Final
 from oneiro_vault.core.listing import Refused
 from oneiro_vault.errors import InvalidInput, VaultNotFound
 from oneiro_vault.vault import disk, repositories
+from oneiro_vault.vault.driver import register_driver
 from oneiro_vault.vault.files import Files
+from oneiro_vault.vault.secrets import OFF, Secrets
 from oneiro_vault.vault.vault import Vault
 from oneiro_vault.vault.writer import Progress
 
@@ -85,7 +87,7 @@ def is_vault(folder: Path) -> bool:
     return os.path.isfile(folder / MARK)
 
 
-def create(path: Path, progress: Progress | None = None, *, clock: Callable[[], float] = time.time) -> Created:
+def create(path: Path, progress: Progress | None = None, *, clock: Callable[[], float] = time.time, secrets: Secrets = OFF) -> Created:
     """A new vault in a folder that is empty or not there yet. Raises InvalidInput or DiskProblem."""
     root = Path(os.path.abspath(path))
     if os.path.lexists(root) and not root.is_dir():
@@ -97,10 +99,10 @@ def create(path: Path, progress: Progress | None = None, *, clock: Callable[[], 
                 f"{root} is not empty", kept=_KEPT, hint=f"To make this folder a vault, with what is in it: cd {root} && oneiro init --here"
             )
         root.mkdir(parents=True, exist_ok=True)
-    return create_here(root, progress, clock=clock)
+    return create_here(root, progress, clock=clock, secrets=secrets)
 
 
-def create_here(path: Path, progress: Progress | None = None, *, clock: Callable[[], float] = time.time) -> Created:
+def create_here(path: Path, progress: Progress | None = None, *, clock: Callable[[], float] = time.time, secrets: Secrets = OFF) -> Created:
     """Make an existing folder a vault: add what is missing, rewrite nothing, one commit. Calling it again adds what is missing by then.
 
     Without history every readable file goes into that commit, with history only notes that are not tracked yet.
@@ -111,16 +113,29 @@ def create_here(path: Path, progress: Progress | None = None, *, clock: Callable
         raise InvalidInput(f"{root} is not a folder", kept=_KEPT, hint="Create a new vault with: oneiro init PATH")
     _refuse_inside_vault(root)
     outer = _make_repository(root)
-    vault = Vault.open(root, clock=clock, quiet=0.0)
+    vault = Vault.open(root, clock=clock, quiet=0.0, secrets=secrets)
     try:
         fresh = not vault.head()
         vault.repo.check_ready()
         with disk.guarded(f"Creating {root}"):
             added = _copy(vault)
+            register_driver(vault.repo)
         adopted, skipped = vault.adopt(everything=fresh, also=added, progress=progress)
         return Created(root, vault.head(), tuple(added), tuple(sorted(set(adopted) - set(added))), tuple(skipped), outer)
     finally:
         vault.close()
+
+
+def blank(path: Path) -> Path:
+    """A repository without a commit, for a clone, in a folder that is empty or not there yet. Raises InvalidInput or DiskProblem."""
+    root = Path(os.path.abspath(path))
+    _refuse_inside_vault(root)
+    with disk.guarded(f"Creating {root}"):
+        if os.path.lexists(root) and (not root.is_dir() or next(root.iterdir(), None) is not None):
+            raise InvalidInput(f"{root} is there already, and is not an empty folder", kept=_KEPT, hint="Choose another PATH.")
+        root.mkdir(parents=True, exist_ok=True)
+    _make_repository(root)
+    return root
 
 
 def _refuse_inside_vault(root: Path) -> None:
@@ -146,23 +161,12 @@ def _hide(root: Path) -> Path | None:
     if outer is None:
         return None
     workdir, private = outer
-    _exclude(private, "/" + _escaped(root.relative_to(workdir).as_posix()) + "/")
+    repositories.exclude(private, "/" + _escaped(root.relative_to(workdir).as_posix()) + "/")
     return workdir
 
 
 def _escaped(path: str) -> str:
     return "".join("\\" + c if c in "*?[]\\! #" else c for c in path)
-
-
-def _exclude(private: Path, line: str, name: str = "exclude") -> None:
-    """Add a line to a repository's private `info/` file unless it is there."""
-    place = private / "info" / name
-    old = place.read_bytes() if place.exists() else b""
-    if line.encode() in old.splitlines():
-        return
-    place.parent.mkdir(exist_ok=True)
-    with place.open("ab") as file:
-        file.write((b"\n" if old and not old.endswith(b"\n") else b"") + line.encode() + b"\n")
 
 
 def _copy(vault: Vault) -> list[str]:
@@ -173,8 +177,8 @@ def _copy(vault: Vault) -> list[str]:
             Files(vault.root).write(name, data)
             added.append(name)
         elif name == ".gitignore":
-            _exclude(vault.repo.common_dir, ".oneiro/")
+            repositories.exclude(vault.repo.common_dir, ".oneiro/")
         elif name == ".gitattributes":
             for line in data.decode().splitlines():
-                _exclude(vault.repo.common_dir, line, "attributes")
+                repositories.exclude(vault.repo.common_dir, line, "attributes")
     return added

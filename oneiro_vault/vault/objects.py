@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import pygit2
 
+from oneiro_vault.errors import GitProblem
 from oneiro_vault.vault import disk
 
 PACK_FROM: Final = 200
@@ -125,6 +126,17 @@ def _pieces(objects: dict[pygit2.Oid, tuple[int, bytes]]) -> Iterator[bytes]:
     yield b"PACK" + (2).to_bytes(4, "big") + len(objects).to_bytes(4, "big")
     for kind, data in objects.values():
         yield _header(kind, len(data)) + zlib.compress(data, 1)
+
+
+def every(root: str) -> Iterator[tuple[str, str, bytes]]:
+    """(id, type, bytes) of every object of a repository, also of those that nothing leads to any more."""
+    store = pygit2.Repository(root, pygit2.enums.RepositoryOpenFlag.NO_SEARCH).odb
+    for oid in store:
+        try:
+            kind, data = store.read(oid)
+        except (KeyError, pygit2.GitError) as error:
+            raise GitProblem(f"object {oid} cannot be read: {error}", kept="Nothing was changed.", hint="Run `oneiro doctor`.") from error
+        yield str(oid), _TYPES[int(kind)].decode(), data
 
 
 def _header(kind: int, size: int) -> bytes:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from oneiro_vault.errors import GitProblem, OneiroError
-from oneiro_vault.vault import commands, disk, edits
+from oneiro_vault.vault import commands, disk, driver, edits, purging
 from oneiro_vault.vault.paths import is_note, twin_key
 
 if TYPE_CHECKING:
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 RETURN: Final = "`git restore .` in the vault brings them back. If they are meant to be gone, commit that: `git add -A`, `git commit`."
 """What to do when most of the notes vanished."""
+SECRET: Final = "Take it out, or allow it if it is none: `oneiro check` prints the line for oneiro.toml."
+"""What to do about an edit with a secret."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,7 @@ class Problem:
 
 def find(vault: Vault) -> list[Problem]:
     """All findings, worst first."""
-    return [*_program(vault), *_state(vault), *_journal(vault), *_history(vault), *_files(vault)]
+    return [*_program(vault), *_driver(vault), *_state(vault), *_journal(vault), *_history(vault), *_files(vault)]
 
 
 def _program(vault: Vault) -> Iterator[Problem]:
@@ -39,6 +41,11 @@ def _program(vault: Vault) -> Iterator[Problem]:
         commands.require(str(vault.root))
     except GitProblem as error:
         yield Problem("git", str(error), error.hint)
+
+
+def _driver(vault: Vault) -> Iterator[Problem]:
+    if (vault.root / "oneiro.toml").is_file() and (text := driver.problem(vault.repo)):  # else it is no vault yet
+        yield Problem("driver", text, "`oneiro doctor --fix` registers it.", fixable=True)
 
 
 def _state(vault: Vault) -> Iterator[Problem]:
@@ -73,6 +80,9 @@ def _history(vault: Vault) -> Iterator[Problem]:
         )
     except GitProblem:
         return  # said already
+    blobs = purging.purged(vault.repo, vault.head())
+    if purging.returning(vault.repo, vault.head(), "", blobs):
+        yield Problem("purged", "what was purged is in the history again", "A copy that still had it was joined. Purge it again.")
     if status:
         words = (err or out).decode("utf-8", "replace").strip().split("\n")[0]
         yield Problem("damage", f"git fsck: {words}", "Fetch the missing objects from a remote or a backup.")
@@ -86,6 +96,8 @@ def _files(vault: Vault) -> Iterator[Problem]:
         yield Problem("brake", f"{len(gone)} notes are gone from the disk, which is so many that their deletion is not committed", RETURN)
     for path in look.conflicted:
         yield Problem("conflict", f"{path} holds conflict markers: its last good version keeps serving", "Resolve it in any editor.", path)
+    for path, what in look.secret.items():
+        yield Problem("secret", f"{path} holds what looks like {what}, so this edit is not committed", SECRET, path)
     for path in look.staged:
         yield Problem("staged", f"{path} has staged changes; they are left to you", "Commit or unstage it.", path)
     for refused in {**{r.path: r for r in look.refused}, **{r.path: r for r in vault.refused()}}.values():

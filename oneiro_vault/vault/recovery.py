@@ -20,7 +20,7 @@ from oneiro_vault.vault.files import TEMPORARY, Files
 from oneiro_vault.vault.git import Repo
 from oneiro_vault.vault.journal import Intent, Journal, Owed, boot_id, owed
 from oneiro_vault.vault.ledger import Ledger
-from oneiro_vault.vault.staging import Locked
+from oneiro_vault.vault.staging import EXECUTABLE, FILE, Locked
 
 _EMPTY: Final = blob_id(b"")
 _NOTHING: Final = "0" * 40
@@ -202,6 +202,8 @@ class Recovery:
 
     def _bring(self, path: str, due: Owed, tip: str) -> None:
         head = self._repo.entry(tip, path)
+        if due.blob and due.mode not in (FILE, EXECUTABLE):
+            return  # a link or a submodule of somebody else: in history, never in the folder
         now = self._files.blob(path)
         if (head.blob if head else "") != due.blob or now is None or now == due.blob:
             return

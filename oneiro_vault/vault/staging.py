@@ -141,6 +141,13 @@ class Staging:
                     raise Locked(lock) from error
                 raise
 
+    def leave_out(self, paths: Iterable[str]) -> None:
+        """Tell git that these are not in the folder on purpose (links and submodules are never put there); a courtesy, so it may fail."""
+        with tempfile.TemporaryFile() as file:
+            file.write(b"".join(path.encode("utf-8", "surrogateescape") + b"\0" for path in paths))
+            file.seek(0)
+            self._commands.attempt("update-index", "--skip-worktree", "-z", "--stdin", source=file)
+
     def rebuild(self, commit: str) -> None:
         """A new index that equals a commit. Raises Locked when `index.lock` is taken."""
         lock = self._git_dir / "index.lock"

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from oneiro_vault.core.change import Change, Remove, Write
+from oneiro_vault.core.merge3 import merge_file
 from oneiro_vault.errors import AmbiguousId, InvalidInput, NotFound, StaleMemory, shown
+from oneiro_vault.vault import ledger
 from oneiro_vault.vault.attachments import sha256_of
 from oneiro_vault.vault.edits import identify
 from oneiro_vault.vault.files import digest
 from oneiro_vault.vault.git import Repo
+from oneiro_vault.vault.history import Entry as Commit
 from oneiro_vault.vault.history import History, trailers, undoing
 from oneiro_vault.vault.ledger import FOLDER
 from oneiro_vault.vault.paths import is_note
@@ -42,6 +47,16 @@ class Undo:
     memories: tuple[str, ...]
     changes: list[Change]
     events: list[tuple[str, str, str]]
+    words: dict[str, str] = field(default_factory=dict)
+    """id -> fingerprint of words that are not to come in again by themselves."""
+
+    def recorded(self, when: float, actor: str) -> tuple[dict[str, Any], ...]:
+        """The events as they stand in the ledger."""
+        return tuple(
+            ledger.make(kind, memory, when, sha256=sha, actor=actor)
+            | ({"words": self.words[memory]} if kind == "tombstone" and memory in self.words else {})
+            for kind, memory, sha in self.events
+        )
 
 
 def lost(repo: Repo, history: History, prefix: str) -> Lost:
@@ -50,10 +65,10 @@ def lost(repo: Repo, history: History, prefix: str) -> Lost:
     ids = sorted({memory for entry in entries for memory in entry.memories if memory.startswith(prefix)})
     if len(ids) > 1:
         raise AmbiguousId(f"{len(ids)} memories start with {shown(prefix)}", kept=_KEPT, hint=f"One of: {', '.join(ids[:10])}")
-    for entry in entries:
+    for number, entry in enumerate(entries):
         found = _removed(repo, entry.commit, ids[0])
         if isinstance(found, Lost):
-            return found
+            return _whole(repo, found, entries[number + 1 :])
         if found:
             return _followed(repo, history, entry.commit, ids[0], found)
     raise NotFound(
@@ -75,21 +90,46 @@ def _followed(repo: Repo, history: History, commit: str, memory: str, path: str)
 
 
 def _removed(repo: Repo, commit: str, memory: str) -> Lost | str:
-    """What the commit did to the memory's note: Lost, the path it has after it, or "" when it did not touch it."""
-    for path, (_, after) in _delta(repo, commit).items():
+    """What the commit did to the memory's note: Lost, the path it has after it, or "" when it did not touch it.
+
+    A merge can take away what its second parent had: there one side had forgotten what the other one still changed.
+    """
+    deltas = [repo.difference(parent, commit) for parent in repo.parents(commit) or [""]]
+    for path, (_, after) in (item for each in deltas for item in each.items()):
         if after is not None and is_note(path) and _is(repo, path, after, memory):
             return path
-    for path, (before, after) in _delta(repo, commit).items():
+    for path, (before, after) in (item for each in deltas for item in each.items()):
         if before is not None and after is None and _is(repo, path, before, memory):
             return Lost(memory, path, repo.data(before.blob), commit)
     return ""
+
+
+def _whole(repo: Repo, found: Lost, earlier: Sequence[Commit]) -> Lost:
+    """Of a memory that a merge took away, the words of both: of the side that changed it, and of the side that forgot it."""
+    if len(repo.parents(found.commit)) < 2:
+        return found
+    for entry in earlier:
+        other = _removed(repo, entry.commit, found.memory)
+        if isinstance(other, Lost):
+            side = next(parent for parent in repo.parents(found.commit) if repo.entry(parent, found.path) is not None)
+            _, out, _ = repo.commands.attempt("merge-base", side, entry.commit)
+            base = _in(repo, out.decode().strip(), (found.path, other.path), found.memory)
+            return replace(found, data=merge_file(found.path, base, found.data, other.data).data)
+    return found
+
+
+def _in(repo: Repo, commit: str, paths: Iterable[str], memory: str) -> bytes | None:
+    """The memory as a commit has it at one of these paths."""
+    entries = [(path, repo.entry(commit, path)) for path in paths] if commit else []
+    return next((repo.data(entry.blob) for path, entry in entries if entry is not None and _is(repo, path, entry, memory)), None)
 
 
 def _is(repo: Repo, path: str, entry: Entry, memory: str) -> bool:
     return identify(path, repo.data(entry.blob))[0] == memory
 
 
-def _delta(repo: Repo, commit: str) -> dict[str, tuple[Entry | None, Entry | None]]:
+def delta(repo: Repo, commit: str) -> dict[str, tuple[Entry | None, Entry | None]]:
+    """path -> (what was there before a commit, what is there after it), of everything it changed."""
     parents = repo.parents(commit)
     return repo.difference(parents[0] if parents else "", commit)
 
@@ -104,15 +144,15 @@ def plan(repo: Repo, history: History, commit: str, tip: str) -> Undo:
         )
     changes: list[Change] = []
     events: list[tuple[str, str, str]] = []
-    for path, (before, after) in _delta(repo, commit).items():
+    for path, (before, after) in delta(repo, commit).items():
         if path.startswith(FOLDER + "/"):
             continue  # what happened has happened
         if before is None and sha256_of(path):
             continue  # other memories may show it by now; `doctor` names it when none does
         if repo.entry(tip, path) != after:
             raise _changed(history, commit, tip, path)
-        changes.append(_back(repo, path, before, after))
-        events += _event(repo, path, before, after)
+        changes.append(back(repo, path, before, after))
+        events += event(repo, path, before, after)
     if not changes:
         raise InvalidInput(f"{commit[:10]} changed no note: there is nothing to undo", kept=_KEPT)
     text = repo.message(commit)
@@ -129,7 +169,7 @@ def plan_run(repo: Repo, history: History, run: str, tip: str) -> Undo:
         raise NotFound(f"no run is called {shown(run)}", kept=_KEPT, hint="`oneiro runs` lists them.")
     spans: dict[str, tuple[Entry | None, Entry | None]] = {}
     for entry in reversed(made):
-        for path, (before, after) in _delta(repo, entry.commit).items():
+        for path, (before, after) in delta(repo, entry.commit).items():
             if path.startswith((FOLDER + "/", REPORTS + "/")) or (before is None and sha256_of(path)):
                 continue
             first, last = spans.get(path, (before, before))
@@ -142,22 +182,23 @@ def plan_run(repo: Repo, history: History, run: str, tip: str) -> Undo:
         if repo.entry(tip, path) != after:
             raise _changed(history, made[0].commit, tip, path)
         if before != after:
-            changes.append(_back(repo, path, before, after))
-            events += _event(repo, path, before, after)
+            changes.append(back(repo, path, before, after))
+            events += event(repo, path, before, after)
     if not changes:
         raise InvalidInput(f"run {run} changed no note: there is nothing to undo", kept=_KEPT)
     memories = tuple(dict.fromkeys(memory for entry in reversed(made) for memory in entry.memories))
     return Undo(made[0].commit, f"undo run {run}", memories, changes, events)
 
 
-def _back(repo: Repo, path: str, before: Entry | None, after: Entry | None) -> Change:
+def back(repo: Repo, path: str, before: Entry | None, after: Entry | None) -> Change:
+    """The change that makes `before` of `after`."""
     base = digest(repo.data(after.blob)) if after else None
     if before is None:
         return Remove(path, base or "")
     return Write(path, repo.data(before.blob), base)
 
 
-def _event(repo: Repo, path: str, before: Entry | None, after: Entry | None) -> list[tuple[str, str, str]]:
+def event(repo: Repo, path: str, before: Entry | None, after: Entry | None) -> list[tuple[str, str, str]]:
     """A note that vanishes leaves a tombstone; one that comes back lifts it."""
     entry = after if before is None else before if after is None else None
     if entry is None or not is_note(path):

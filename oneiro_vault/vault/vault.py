@@ -5,24 +5,26 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from oneiro_vault.core.change import Change, Operation, Receipt, Remove, Write
 from oneiro_vault.core.listing import Refused
-from oneiro_vault.errors import Brake, DiskProblem, GitProblem, LockTimeout, NotFound, OneiroError, shown
-from oneiro_vault.vault import adopting, disk, edits, history, ledger, moves, undoing
+from oneiro_vault.errors import Brake, DiskProblem, LockTimeout, NotFound, OneiroError, shown
+from oneiro_vault.vault import adopting, disk, edits, history, joining, ledger, sources, undoing
+from oneiro_vault.vault.driver import register_driver
 from oneiro_vault.vault.files import Files, digest
 from oneiro_vault.vault.gate import Gate
 from oneiro_vault.vault.git import Repo
 from oneiro_vault.vault.journal import Journal, owed
 from oneiro_vault.vault.past import Past
 from oneiro_vault.vault.paths import is_note
-from oneiro_vault.vault.planning import Guard, Plan, Planner, one_by_one, validate
+from oneiro_vault.vault.persons import Person
+from oneiro_vault.vault.planning import Plan, Planner, one_by_one, validate
 from oneiro_vault.vault.problems import Problem, find
 from oneiro_vault.vault.recovery import Recovery, mend_head
-from oneiro_vault.vault.staging import EXECUTABLE, FILE, Entry
+from oneiro_vault.vault.secrets import OFF, Secrets, refusal, told
+from oneiro_vault.vault.staging import FILE, Entry
 from oneiro_vault.vault.writer import Order, Progress, Writer, machine
 
 RESERVE: Final = 50_000_000
@@ -32,7 +34,7 @@ Check = Callable[[str], None]
 class Vault:
     """A vault's files and history. Safe to use from several threads and processes; `open` makes one."""
 
-    def __init__(self, root: Path, clock: Callable[[], float], quiet: float, guards: Sequence[Guard], **gate: Any) -> None:
+    def __init__(self, root: Path, clock: Callable[[], float], quiet: float, secrets: Secrets, **gate: Any) -> None:
         self.root = root
         self.files = Files(root)
         self.repo = _opened(root)
@@ -43,27 +45,26 @@ class Vault:
         self.past = Past(self.repo)
         self.recovery = Recovery(self.repo, self.files, self.journal, self.ledger)
         self.clock = clock
-        self.guards = guards
+        self.secrets = secrets
         self.gate = Gate(self.repo, self.journal, self.recovery, **gate)
-        self._quiet = quiet
         self._writer = Writer(self.repo, self.files, self.journal, self.ledger)
         self._planner = Planner(self.repo, self.files)
-        self._edits = edits.Edits(self.repo, self.files)
+        self._person = Person(self, self._writer, quiet)
 
     @classmethod
     def open(
         cls, root: Path, *, clock: Callable[[], float] = time.time, quiet: float = 30.0, wait: float = 10.0, reserve: int = RESERVE,
-        guards: Sequence[Guard] = (), lazy_index: bool = False, small_index: int = 0,
+        secrets: Secrets = OFF, lazy_index: bool = False, small_index: int = 0,
     ) -> Vault:  # fmt: skip
         """The vault whose repository is exactly `root`, repaired if something died in it.
 
-        `quiet`: seconds a person's file must rest; `wait`: seconds for locks; `reserve`: bytes that must stay free; `guards` are asked
-        before anything is written; `lazy_index`: leave a `.git/index` larger than `small_index` bytes to `flush_index` (for a process that
-        stays). Raises VaultNotFound.
+        `quiet`: seconds a person's file must rest; `wait`: seconds for locks; `reserve`: bytes that must stay free; `secrets`: what happens
+        to those in what is to be committed; `lazy_index`: leave a `.git/index` larger than `small_index` bytes to `flush_index` (for a
+        process that stays). Raises VaultNotFound.
         A disk that cannot be written is no obstacle to reading.
         """
         vault = cls(
-            Path(os.path.realpath(root)), clock, quiet, guards, wait=wait, reserve=reserve, lazy_index=lazy_index, small=small_index
+            Path(os.path.realpath(root)), clock, quiet, secrets, wait=wait, reserve=reserve, lazy_index=lazy_index, small=small_index
         )
         if vault.recovery.needed():
             try:
@@ -149,7 +150,9 @@ class Vault:
         brake: bool = True,
         check: Check | None = None,
     ) -> Receipt:
-        validate(changes, self.guards)
+        validate(changes)
+        if invented:  # what comes back out of history is in history already
+            changes, operation = self.secrets.screened(changes, operation, self._person.in_history)
         with self.gate.writing():
             if brake:
                 self._brake(changes)
@@ -172,7 +175,9 @@ class Vault:
         with disk.guarded("Reading the notes"):
             plan = self._planner.plan(tip, changes, owed(self.journal.intents), invented=invented)
         if plan.edits:
-            self._commit_person(ref, tip, self._edits.complete(tip, plan.edits, owed(self.journal.intents)))
+            for path, found in self._person.secrets(plan.edits).items():
+                raise refusal(f"what a person left uncommitted in {self.secrets.cleaned(path)}", found)
+            self._person.first(ref, tip, plan.edits)
             return None
         order = self._order(ref, tip, plan, operation, events)
         if not order.changes and not (events or self.ledger.waiting()):
@@ -192,10 +197,11 @@ class Vault:
     def objections(self, changes: Mapping[int, Write], placed: Collection[int]) -> dict[int, OneiroError]:
         """Position -> why `apply` would refuse that new note, so that the others can be written without it.
 
-        That is: unsafe and repeated paths, what a guard says, and for positions in `placed` (their paths are not random) whether there is
+        That is: unsafe and repeated paths, secrets, and for positions in `placed` (their paths are not random) whether there is
         something already. A repository that is busy altogether is not looked at.
         """
-        found = one_by_one(changes, self.guards)
+        said = Operation("remember", "")
+        found = one_by_one(changes, lambda change: self.secrets.screened([change], said, self._person.in_history))
         with self.gate.thread, disk.guarded("Looking at the notes"):
             there = {position: changes[position] for position in placed if position in changes and position not in found}
             return found | Planner(self.repo, self.files).objections(self.head(), there, owed(self.journal.peek()))
@@ -222,78 +228,11 @@ class Vault:
         Raises Brake, after committing the rest, when most of the notes seem gone (`brake=False` believes it); RepositoryBusy,
         LockTimeout or DiskProblem.
         """
-        wanted = None if paths is None else list(paths)
-        pause = self._quiet if quiet is None else quiet
-        first = self._looked(wanted, pause).ready
-        if not first:
-            return []
-        if pause < edits.MOMENT:
-            pause = edits.MOMENT
-            if self._looked(wanted, pause).ready.keys() != first.keys():
-                time.sleep(edits.MOMENT)
-        with self.gate.writing():
-            found = self.gate.retried(lambda ref, tip: self._edited(ref, tip, wanted, pause, brake))
-        receipts, held = found
-        if held:
-            raise Brake(
-                f"{len(held)} notes are gone from the disk at once, more than half of the vault: their deletion was not committed",
-                kept="Every one of them is in history; other edits were committed.",
-                hint="Bring them back with git restore, or confirm the deletion.",
-            )
-        return receipts
+        return self._person.commit(None if paths is None else list(paths), quiet, brake)
 
-    def _looked(self, paths: list[str] | None, quiet: float) -> edits.Look:
-        with self.gate.thread:
-            waiting = owed(self.journal.peek())
-            try:
-                return self._edits.look(self.head(), self.clock(), quiet, paths, waiting)
-            except GitProblem:
-                with self.gate.locked():
-                    self.gate.recover()
-                return self._edits.look(self.head(), self.clock(), quiet, paths, waiting)
-
-    def _edited(self, ref: str, tip: str, paths: list[str] | None, quiet: float, brake: bool) -> tuple[list[Receipt], list[str]] | None:
-        look = self._looked(paths, quiet)
-        ready, held, moved = look.ready, [], set(look.moved.values())
-        gone = [path for path, data in ready.items() if data is None and path not in moved]
-        if brake and paths is None and len(gone) > edits.BRAKE_FROM and edits.too_many(gone, len(self.listing(tip))):
-            held, ready = gone, {path: data for path, data in ready.items() if path not in gone}
-        if not ready:
-            return [], held
-        receipt = self._commit_person(ref, tip, ready)
-        return None if receipt is None else ([receipt], held)
-
-    def _commit_person(self, ref: str, tip: str, ready: Mapping[str, bytes | None], operation: Operation | None = None) -> Receipt | None:
-        """Commit bytes that are on disk already, as the person's own."""
-        named = {path: edits.identify(path, self._words(tip, path, data)) for path, data in ready.items() if is_note(path)}
-        one = next(iter(ready)) if len(ready) == 1 else self._moved(tip, ready)
-        title = f"{len(ready)} files" if not one else named[one][1] if one in named else one
-        operation = operation or Operation("edit", title, "user")
-        operation = replace(operation, memories=tuple(dict.fromkeys(memory for memory, _ in named.values() if memory)))
-        changes = {path: None if data is None else Entry(self.repo.add(data), self._mode(tip, path)) for path, data in ready.items()}
-        text = history.message(operation, self.ledger.device)
-        commit = self._writer.commit(Order(ref, tip, changes, text, self.repo.person(), self.clock()), fold=False)
-        if not commit:
-            return None
-        written = {path: digest(data) for path, data in ready.items() if data is not None}
-        return Receipt(commit, written, tuple(path for path, data in ready.items() if data is None))
-
-    def _moved(self, tip: str, ready: Mapping[str, bytes | None]) -> str:
-        """The new path when all that happened is that one note was moved, else ""."""
-        new = {path: data for path, data in ready.items() if data is not None}
-        gone = [path for path, data in ready.items() if data is None]
-        return next(iter(moves.pairs(self.repo, tip, new, gone)), "") if len(new) == len(gone) == 1 and len(ready) == 2 else ""
-
-    def _words(self, tip: str, path: str, data: bytes | None) -> bytes:
-        """The bytes that tell which memory it is: for a deletion, the last ones."""
-        known = self.repo.entry(tip, path)
-        return data if data is not None else self.repo.data(known.blob) if known else b""
-
-    def _mode(self, tip: str, path: str) -> int:
-        known = self.repo.entry(tip, path)
-        if known:
-            return known.mode
-        return EXECUTABLE if os.access(self.files.absolute(path), os.X_OK) else FILE
+    def held(self, path: str, data: bytes) -> str:
+        """What keeps an uncommitted text of a person out of history: the secret it looks as if it held, "" for none."""
+        return "".join(map(told, self._person.secrets({path: data}).values()))
 
     def adopt(
         self, *, everything: bool = False, also: Iterable[str] = (), progress: Progress | None = None
@@ -313,11 +252,12 @@ class Vault:
             self.ledger.append([ledger.make(event, memory, self.clock(), **fields)])
 
     def events(self) -> Iterator[ledger.Event]:
-        """Every event once: of all devices as the tip has them, then this device's pending ones."""
+        """Every event once, by its time (each device has files of its own): as the tip has them, and this device's pending ones."""
         tip = self.head()
         files = self.repo.listing(tip, ledger.FOLDER)
         known = (event for path in sorted(files) if path.endswith(".jsonl") for event in ledger.decode(self.repo.data(files[path].blob)))
-        yield from ledger.once(event for source in (known, self.ledger.waiting()) for event in source)
+        found = ledger.once(event for source in (known, self.ledger.waiting()) for event in source)
+        yield from sorted(found, key=lambda event: str(event.get("t", "")))
 
     def ledger_stamp(self) -> Hashable:
         """Changes whenever `events` may have something new to say."""
@@ -326,6 +266,16 @@ class Vault:
     def commits(self) -> int:
         """Number of commits in the history."""
         return int(self.repo.commands.text("rev-list", "--count", "HEAD")) if self.head() else 0
+
+    def merge(self, decide: joining.Decide, operation: Operation, progress: Progress | None = None) -> Receipt:
+        """Join another history to ours by one commit with two parents (or by moving the branch, when ours is part of theirs).
+
+        `decide` is asked, with the write lock held, what joining means for the tip it is given. Raises RepositoryBusy when files are in
+        the way that only a person can settle, UnsafePath, LockTimeout, DiskProblem, and what `decide` raises; nothing was changed then.
+        """
+        joiner = joining.Joiner(self, self._writer, self._person.first, decide, operation, progress)
+        with self.gate.writing():
+            return self.gate.retried(joiner.join)
 
     # -- taking back --------------------------------------------------------------------------------------------------------------------
 
@@ -337,6 +287,10 @@ class Vault:
         tombstone = ledger.make("tombstone", memory, self.clock(), sha256=base, actor=actor, **({"words": words} if words else {}))
         operation = Operation("forget", title, actor, (memory,) if memory else (), reason)
         return self.apply([Remove(path, base)], operation, events=[tombstone])
+
+    def purge(self, changes: Sequence[Remove], operation: Operation, events: Sequence[Mapping[str, Any]]) -> Receipt:
+        """The first step of a purge: however many notes that are, they leave the tree, with tombstones. See `purging`."""
+        return self._apply(changes, operation, tuple(events), None, invented=False, brake=False)
 
     def restore(self, memory: str, actor: str = "user") -> Receipt:
         """Bring a forgotten or deleted memory back, byte for byte. `memory` may be a prefix of its id (4 or more characters)."""
@@ -352,20 +306,24 @@ class Vault:
         Raises StaleMemory naming the later commit when one of them changed since, InvalidInput for merges and the first commit. A person
         who names a commit may take out what it brought, however much that is; for anybody else it may be a Brake.
         """
-        plan = undoing.plan(self.repo, self.history, self._commit(commit), self.head())
-        events = [ledger.make(kind, memory, self.clock(), sha256=sha, actor=actor) for kind, memory, sha in plan.events]
-        operation = Operation("restore", plan.title, actor, plan.memories, f"undo of {plan.commit}")
-        return self._apply(plan.changes, operation, tuple(events), None, invented=False, brake=actor != "user")
+        return self._take_back(undoing.plan(self.repo, self.history, self._commit(commit), self.head()), actor)
 
     def undo_run(self, run: str, actor: str = "user") -> Receipt:
         """A new commit (op `restore`) that gives every note a run of a loop touched the exact bytes it had before; its report stays.
 
         Raises NotFound for a run nobody made, StaleMemory when one of the notes changed since.
         """
-        plan = undoing.plan_run(self.repo, self.history, run, self.head())
-        events = [ledger.make(kind, memory, self.clock(), sha256=sha, actor=actor) for kind, memory, sha in plan.events]
-        operation = Operation("restore", plan.title, actor, plan.memories, f"undo of run {run}")
-        return self._apply(plan.changes, operation, tuple(events), None, invented=False, brake=actor != "user")
+        return self._take_back(undoing.plan_run(self.repo, self.history, run, self.head()), actor, f"run {run}")
+
+    def undo_source(self, source: str, actor: str = "user") -> tuple[Receipt, Mapping[str, str]]:
+        """Take back what came from a source and what loops did because of it; path -> why of what stays. Raises as `sources.plan` does."""
+        traced = sources.plan(self.repo, self.history, source, self.head(), self.files.blob)
+        return self._take_back(traced.undo, actor, f"source {source}"), traced.left
+
+    def _take_back(self, plan: undoing.Undo, actor: str, what: str = "") -> Receipt:
+        events = plan.recorded(self.clock(), actor)
+        operation = Operation("restore", plan.title, actor, plan.memories, f"undo of {what or plan.commit}")
+        return self._apply(plan.changes, operation, events, None, invented=False, brake=actor != "user")
 
     # -- what is wrong ------------------------------------------------------------------------------------------------------------------
 
@@ -377,13 +335,16 @@ class Vault:
         """Do what is safe about a problem; returns what was done, "" when only a person can."""
         if not problem.fixable:
             return ""
+        if problem.kind == "driver":
+            register_driver(self.repo)
+            return "registered in .git/config"
         with self.gate.locked():
             self.gate.recover()
         return "repaired by the journal and the history"
 
-    def look(self) -> edits.Look:
-        """The person's uncommitted changes, each with why it waits or is left alone."""
-        return self._looked(None, self._quiet)
+    def look(self, paths: list[str] | None = None, quiet: float | None = None) -> edits.Look:
+        """The person's uncommitted changes (of all files, or of some), each with why it waits or is left alone."""
+        return self._person.look(paths, self._person.quiet if quiet is None else quiet)
 
     def refused(self) -> list[Refused]:
         """What is in the folder and will not be read, with the reasons."""

@@ -7,7 +7,7 @@ notes on disk, where they still hold what the commit replaced → index entries 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,7 +18,7 @@ from oneiro_vault.vault.files import Files, digest
 from oneiro_vault.vault.git import Repo
 from oneiro_vault.vault.journal import Intent, Journal
 from oneiro_vault.vault.ledger import Ledger, encode
-from oneiro_vault.vault.staging import FILE, Entry
+from oneiro_vault.vault.staging import EXECUTABLE, FILE, Entry
 
 log = logging.getLogger("oneiro.vault")
 Progress = Callable[[str, int, int], None]
@@ -27,7 +27,10 @@ MACHINE = "oneiro@localhost"
 
 @dataclass
 class Order:
-    """One commit to make on top of `tip`: `changes` (None = gone), `data` to put on disk, who and why."""
+    """One commit to make on top of `tip`: `changes` (None = gone), `data` to put on disk, who and why.
+
+    Of a merge: the `other` parent, and paths that are `brought` from it as they are; with `forward` that parent is itself the new tip.
+    """
 
     ref: str
     tip: str
@@ -38,6 +41,16 @@ class Order:
     data: dict[str, bytes] = field(default_factory=dict)
     events: tuple[Mapping[str, Any], ...] = ()
     removed: tuple[str, ...] = ()
+    other: str = ""
+    brought: tuple[str, ...] = ()
+    forward: bool = False
+
+    def to_write(self, repo: Repo) -> Iterator[tuple[str, bytes, int]]:
+        """(path, bytes, git mode) of every file to put on disk; those of a merge are read one at a time."""
+        for path in dict.fromkeys((*self.data, *self.brought)):
+            entry = self.changes[path]
+            if entry is not None:
+                yield path, self.data[path] if path in self.data else repo.data(entry.blob), entry.mode
 
 
 def machine(actor: str) -> tuple[str, str]:
@@ -91,8 +104,8 @@ class Writer:
         if not new:
             return ""
         path = self._ledger.file(order.when)
-        known = self._repo.entry(order.tip, path)
-        old = self._repo.data(known.blob) if known else b""
+        known = order.changes.get(path) or self._repo.entry(order.tip, path)
+        old = order.data[path] if path in order.data else self._repo.data(known.blob) if known else b""
         data = old + (b"\n" if old and not old.endswith(b"\n") else b"") + new
         order.changes[path] = Entry(self._repo.add(data), FILE)
         order.data[path] = data
@@ -100,7 +113,7 @@ class Writer:
 
     def _prepare(self, order: Order, folded: str) -> tuple[Intent, list[str]]:
         """Objects and intent, durable. Returns the intent and the object folders still to fsync."""
-        commit = self._repo.commit(order.tip, order.changes, order.message, order.author, order.author, order.when)
+        commit = order.other if order.forward else self._made(order)
         reach("built")
         paths = {path: self._step(order.tip, path, entry) for path, entry in order.changes.items()}
         intent = Intent(order.ref, order.tip, commit, paths, folded)
@@ -116,6 +129,10 @@ class Writer:
                 raise
         reach("journal")
         return intent, folders
+
+    def _made(self, order: Order) -> str:
+        also = [order.other] if order.other else []
+        return self._repo.commit(order.tip, order.changes, order.message, order.author, order.author, order.when, also)
 
     def _step(self, tip: str, path: str, entry: Entry | None) -> tuple[str, str, int]:
         known = self._repo.entry(tip, path)
@@ -133,13 +150,16 @@ class Writer:
     def _stage(self, order: Order, progress: Progress | None) -> tuple[dict[str, str], bool]:
         """The new bytes beside their notes, under temporary names; False when some could not be written (caught up later)."""
         temps: dict[str, str] = {}
-        for count, (path, data) in enumerate(order.data.items()):
+        total = len(order.data.keys() | set(order.brought))
+        for count, (path, data, mode) in enumerate(order.to_write(self._repo)):
             try:
                 temps[path] = self._files.stage(path, data)
+                if mode == EXECUTABLE:
+                    self._files.make_executable(path, temps[path])
             except (OSError, OneiroError) as error:
                 log.warning("%s is in history but not yet on disk: %s", path, error)
                 return temps, False
-            _tell(progress, "writing", count, len(order.data))
+            _tell(progress, "writing", count, total)
         reach("note-temp")
         return temps, True
 

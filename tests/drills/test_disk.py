@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from oneiro_vault.core.change import Write
-from oneiro_vault.errors import DiskProblem
+from oneiro_vault.errors import DiskProblem, OneiroError
 from oneiro_vault.vault.vault import Vault
+from tests.sync.support import copies, learn, meet, sync, where
 from tests.vault.support import REMEMBER, git, make, note, path_of, put, reopen, sound
 
 
@@ -69,6 +72,25 @@ def test_a_full_disk(small: Path, leave: int) -> None:
         assert all(path_of(number) in listing for number in done)
         sound(small / "vault")
         assert reopen(small / "vault").problems() == []
+
+
+@pytest.mark.parametrize("leave", [0, 40_000, 200_000, 420_000])
+def test_a_full_disk_in_a_sync(small: Path, tmp_path: Path, leave: int) -> None:
+    """What the other copy brings does not fit, at whatever step that shows: nothing of either is lost, and with space the next one completes."""
+    one, two = copies(tmp_path, notes=2)
+    shutil.move(two.root, small / "two")
+    two = reopen(small / "two")
+    for number in range(40, 100):
+        learn(one, number, os.urandom(2000).hex())
+    sync(one)
+    learn(two, 20)
+    filler = fill(small, leave)
+    with suppress(OneiroError):
+        sync(two)
+    assert where(20) in two.listing()
+    filler.unlink()
+    meet(reopen(small / "two"), one)
+    assert {where(number) for number in (20, *range(40, 100))} <= one.listing().keys()
 
 
 def test_below_the_reserve_nothing_starts(small: Path) -> None:

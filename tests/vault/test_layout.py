@@ -18,7 +18,7 @@ from oneiro_vault.vault.layout import create, create_here, find, template, templ
 from oneiro_vault.vault.vault import Vault
 from tests.vault.support import git, make, note, put, reopen, sound
 
-TEMPLATE = {".gitattributes", ".gitignore", "README.md", "oneiro.toml"}
+TEMPLATE = {".gitattributes", ".github/workflows/dream.yml", ".github/workflows/memory.yml", ".gitignore", "README.md", "oneiro.toml"}
 
 
 def test_a_new_vault_is_one_commit_and_clean(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def test_a_folder_of_notes_is_taken_in_byte_for_byte(tmp_path: Path) -> None:
     vault = reopen(root)
     listing = vault.repo.listing(vault.head())
     assert {name: vault.repo.data(listing[name].blob) for name in strange} == strange
-    assert git(root, "log", "--format=%s") == f"adopt: {len(strange) + 4} files\n"
+    assert git(root, "log", "--format=%s") == f"adopt: {len(strange) + len(TEMPLATE)} files\n"
     assert steps[-1][1] == steps[-1][2]
     assert git(root, "status", "--porcelain", "--untracked-files=no") == ""
     again = create_here(root)
@@ -135,7 +135,7 @@ def test_in_a_repository_with_history_only_notes_are_added(tmp_path: Path) -> No
     (root / "staged.md").write_text("staged")
     git(root, "add", "staged.md")
     made = create_here(root)
-    assert set(made.added) == {"README.md", "oneiro.toml"}
+    assert set(made.added) == TEMPLATE - {".gitattributes", ".gitignore"}
     assert made.adopted == ("notes/x.md",)
     assert git(root, "status", "--porcelain").splitlines() == [" M main.py", "A  staged.md", "?? new.py"]
     assert (root / ".gitignore").read_text() == "build/\n"

@@ -18,11 +18,13 @@ from oneiro_vault.errors import (
     LockTimeout,
     NotFound,
     RepositoryBusy,
+    SecretFound,
     StaleMemory,
     UnsafePath,
     VaultNotFound,
 )
 from oneiro_vault.vault.files import digest
+from oneiro_vault.vault.secrets import Secrets
 from oneiro_vault.vault.vault import Vault
 from tests.box import patient
 from tests.vault.support import REMEMBER, git, make, note, path_of, put, reopen, run, sound
@@ -179,17 +181,13 @@ def test_a_case_twin_is_refused(vault: Vault) -> None:
         vault.apply([Write("new/A.md", b"y"), Write("new/a.md", b"y")], REMEMBER)
 
 
-def test_a_path_twice_or_a_guard_refuses_everything(root: Path) -> None:
-    def guard(path: str, data: bytes) -> None:
-        if b"sk-" in data:
-            raise InvalidInput("a key")
-
+def test_a_path_twice_or_a_secret_refuses_everything(root: Path) -> None:
     make(root)
-    vault = Vault.open(root, guards=[guard], reserve=0)
+    vault = Vault.open(root, secrets=Secrets(), reserve=0)
     with pytest.raises(InvalidInput, match="twice"):
         vault.apply([Write("a.md", b"x"), Write("a.md", b"y")], REMEMBER)
-    with pytest.raises(InvalidInput, match="key"):
-        vault.apply([Write("a.md", b"x"), Write("b.md", b"y", None, ("c.md", b"sk-1"))], REMEMBER)
+    with pytest.raises(SecretFound, match="API key"):
+        vault.apply([Write("a.md", b"x"), Write("b.md", b"y", None, ("c.md", b"sk-" + b"a1b2c3d4e5" * 3))], REMEMBER)
     assert vault.head() == ""
 
 
@@ -732,5 +730,6 @@ def test_two_processes_never_overwrite_each_other(vault: Vault, root: Path) -> N
 
 
 def test_importing_the_door_is_cheap() -> None:
-    done = run("import sys, oneiro_vault.vault.vault\nprint([m for m in ('git', 'torch', 'chromadb', 'pydantic') if m in sys.modules])")
+    heavy = ("git", "torch", "chromadb", "pydantic", "detect_secrets", "requests")
+    done = run(f"import sys, oneiro_vault.vault.vault\nprint([m for m in {heavy} if m in sys.modules])")
     assert done.stdout == "[]\n", done.stderr

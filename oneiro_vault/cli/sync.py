@@ -1,0 +1,88 @@
+"""sync and clone: meeting the vault's other copies."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from oneiro_vault.cli.face import Face
+from oneiro_vault.cli.group import command
+from oneiro_vault.cli.output import Output, line
+from oneiro_vault.cli.progress import Bar
+
+_SHOWN: Final = 20
+_WORDS: Final = {
+    "take": "comes here",
+    "send": "goes there",
+    "merge": "changed on both sides, merged",
+    "forget": "was forgotten on one side, only a machine had changed it on the other: goes away",
+    "revive": "was taken away on one side and changed on the other: stays",
+    "rename": "gets a name of its own",
+}
+
+
+@command("sync")
+@click.option("--dry-run", is_flag=True, help="Fetch, and say what would happen; change nothing.")
+@click.option("--yes", is_flag=True, help="Go on where a safety gate stopped, after looking at what it said.")
+def sync_(face: Face, dry_run: bool, yes: bool) -> Output:
+    """Bring this vault and its git remote together: memories are merged, nothing is lost, nobody's words win in silence."""
+    with Bar(shows=not face.json) as bar:
+        found = face.call("sync", bar, dry_run=dry_run or None, yes=yes or None)
+    return Output("\n".join(_told(found)), found)
+
+
+def _told(found: Mapping[str, Any]) -> list[str]:
+    if found["offline"]:
+        since = f"The last sync was {found['last']}." if found["last"] else "There was none before."
+        return [f"Offline: {line(found['offline'])}. Everything here is committed. {since}"]
+    text = [_late(one) for one in found["late"]]
+    text += [_action(action) for action in found["actions"][:_SHOWN]]
+    text += [f"  … and {len(found['actions']) - _SHOWN} more (--json lists all)"] if len(found["actions"]) > _SHOWN else []
+    if found["dry_run"]:
+        edits = f", after {found['edits']} uncommitted edits" if found["edits"] else ""
+        return [*text, f"{_counted(found)} would happen with {line(found['remote'])}{edits}. Nothing was changed."]
+    text += [f"The history that was replaced there is kept as {line(found['rescued'])}."] if found["rescued"] else []
+    flagged = sum(1 for action in found["actions"] if action["clashes"])
+    text += [f"{flagged} of them say both things now, marked [!conflict]: `oneiro flags` lists them."] if flagged else []
+    return [*text, f"In step with {line(found['remote'])}: {_counted(found)}."]
+
+
+def _late(one: Mapping[str, Any]) -> str:
+    stays = f", {one['left']} of its decisions stay: their notes were changed since" if one["left"] else ""
+    kept = f" (with it the vault was {line(one['kept'])})" if one["kept"] else ""
+    return f"  the run {line(one['run'])} of {line(one['loop'])} gives way, {line(one['why'])}{stays}{kept}"
+
+
+def _counted(found: Mapping[str, Any]) -> str:
+    counts = Counter(action["action"] for action in found["actions"])
+    names = {"take": "came", "send": "sent", "merge": "merged", "forget": "forgotten", "revive": "kept", "rename": "renamed"}
+    return ", ".join(f"{count} {names[doing]}" for doing, count in sorted(counts.items())) or "nothing new"
+
+
+def _action(action: Mapping[str, Any]) -> str:
+    to, was = action["path"], action["was"]
+    name = f"{line(was)} → {line(to)}" if to and was and to != was else line(to or was or "")
+    gone = " (taken away)" if not to and action["action"] in ("take", "send") else ""
+    return f"  {name}: {_WORDS[action['action']]}{gone}"
+
+
+@command("clone")
+@click.argument("url")
+@click.argument("path")
+def clone_(face: Face, url: str, path: str) -> Output:
+    """Copy a vault from a git remote to this machine, ready to use; nothing that it holds is run."""
+    face.at_home()
+    from oneiro_vault.app import clone_vault
+    from oneiro_vault.config import load
+
+    place = Path(face.request.cwd, Path(path).expanduser())
+    with Bar(shows=not face.json) as bar:
+        made = clone_vault(url, place, load(None, face.request.env, strict=False), bar)
+    face.vault = str(made["vault"])
+    hint = "" if made["is_vault"] else f"It is no vault yet: cd {line(made['vault'])} && oneiro init --here"
+    text = f"The copy of {line(made['url'])} is {line(made['vault'])}: {made['notes']} notes."
+    return Output("\n".join(filter(None, [text, hint])), made)

@@ -1,0 +1,1 @@
+"""Two copies of a vault meet: what happens to every file (plan), what is too much (gates), and the order of it all (settling)."""

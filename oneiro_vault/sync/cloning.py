@@ -1,0 +1,67 @@
+"""A vault's first copy on this machine. It is untrusted: its files are written as a sync writes them, and nothing in it is run."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from oneiro_vault.core.listing import Stat
+from oneiro_vault.errors import InvalidInput, NotFound
+from oneiro_vault.sync.settling import Progress, Sync
+from oneiro_vault.vault import layout, remotes
+from oneiro_vault.vault.driver import register_driver
+from oneiro_vault.vault.vault import Vault
+
+_NAME: Final = "origin"
+
+
+@dataclass(frozen=True)
+class Cloned:
+    """What a clone made; `url` without passwords; not `is_vault`: it has no oneiro.toml yet."""
+
+    root: Path
+    url: str
+    branch: str
+    notes: int
+    is_vault: bool
+
+
+def clone(url: str, path: Path, wait: float, progress: Progress) -> Cloned:
+    """Copy the repository at `url` into a folder that is empty or not there yet; on failure nothing is left of it.
+
+    Raises InvalidInput, NotFound for an empty repository, Unreachable, GitProblem, UnsafePath or DiskProblem.
+    """
+    if not url or url.startswith("-"):
+        raise InvalidInput("that is no address of a repository", kept="Nothing was changed.", hint="oneiro clone URL PATH")
+    there = path.exists()
+    root = layout.blank(path)
+    try:
+        return _filled(url, root, wait, progress)
+    except BaseException:
+        shutil.rmtree(root / ".git" if there else root, ignore_errors=True)
+        raise
+
+
+def _filled(url: str, root: Path, wait: float, progress: Progress) -> Cloned:
+    vault = Vault.open(root, quiet=0.0)
+    try:
+        local = Path(url).expanduser()
+        address = str(local.resolve()) if local.exists() else url
+        vault.repo.configure({f"remote.{_NAME}.url": address, f"remote.{_NAME}.fetch": f"+refs/heads/*:refs/remotes/{_NAME}/*"})
+        remote = remotes.choose(vault.repo, vault.recovery, _NAME, wait)
+        branch = remote.default_branch()
+        if not branch:
+            raise NotFound(
+                f"the repository at {remotes.clean(url)} is empty",
+                kept="Nothing was changed.",
+                hint="Make a vault and send it there: oneiro init PATH, git remote add origin URL, oneiro sync.",
+            )
+        vault.repo.commands.run("symbolic-ref", "HEAD", f"refs/heads/{branch}")
+        vault.repo.configure({f"branch.{branch}.remote": _NAME, f"branch.{branch}.merge": f"refs/heads/{branch}"})
+        Sync(vault, remotes.choose(vault.repo, vault.recovery, _NAME, wait), progress=progress).run()
+        register_driver(vault.repo)
+        return Cloned(root, remote.url, branch, sum(isinstance(found, Stat) for found in vault.files.scan()), layout.is_vault(root))
+    finally:
+        vault.close()

@@ -1,0 +1,71 @@
+"""What the plan asks about contents, answered from the repository; merged bytes wait here until they are committed."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from oneiro_vault.core import memory, merge3
+from oneiro_vault.core.frontmatter import edit
+from oneiro_vault.core.listing import blob_id
+from oneiro_vault.errors import GitProblem, InvalidInput, UnreadableNote
+from oneiro_vault.vault.git import Repo
+from oneiro_vault.vault.moves import id_of
+
+
+class Contents:
+    """Blobs of a repository and blobs that are being made (`made`: blob id -> bytes)."""
+
+    def __init__(self, repo: Repo) -> None:
+        self._repo = repo
+        self.made: dict[str, bytes] = {}
+        self.ident = cache(self._ident)
+
+    def data(self, blob: str) -> bytes:
+        """The bytes of a blob, b"" for "". Raises GitProblem."""
+        return self.made[blob] if blob in self.made else self._repo.data(blob) if blob else b""
+
+    def keep(self, data: bytes) -> str:
+        """The blob id of new bytes."""
+        blob = blob_id(data)
+        self.made[blob] = data
+        return blob
+
+    def _ident(self, blob: str) -> str:
+        try:
+            return id_of(self.data(blob))
+        except GitProblem:
+            return ""  # a submodule is no file
+
+    def by_person(self, path: str, base: str, blob: str) -> bool:
+        """Did a person change this note? A machine that changes words moves `timestamp`; what nobody can read only a person writes."""
+        try:
+            old, new = (memory.parse(path, self.data(each)) for each in (base, blob))
+        except UnreadableNote:
+            return True
+        return old.timestamp == new.timestamp and (old.body, old.title, old.description) != (new.body, new.title, new.description)
+
+    def merge(self, path: str, base: str, ours: str, theirs: str) -> tuple[str, int]:
+        """The blob that holds the words of both, and how many clashes it shows."""
+        found = merge3.merge_file(path, self.data(base) if base else None, self.data(ours), self.data(theirs))
+        return self.keep(found.data), found.clashes
+
+    def superseded_by(self, path: str, blob: str) -> tuple[str, str]:
+        """(id, id of what replaced it) of a note that is out of force; "" for others."""
+        data = self.data(blob)
+        if b"superseded_by" not in data:
+            return "", ""
+        try:
+            found = memory.parse(path, data)
+        except UnreadableNote:
+            return "", ""
+        return (found.id, found.superseded_by) if found.status == "superseded" else ("", "")
+
+    def reinstated(self, blob: str, base: str) -> str:
+        """The same note in force again, with the end it had in `base` (if any)."""
+        text = self.data(blob).decode("utf-8", "surrogateescape")
+        ended = b"valid_until" in self.data(base)
+        try:
+            text = edit(text, {"status": None, "superseded_by": None} | ({} if ended else {"valid_until": None}))
+        except InvalidInput:
+            return blob
+        return self.keep(text.encode("utf-8", "surrogateescape"))

@@ -1,0 +1,126 @@
+"""What a person changed on disk, committed under their own name and never mixed with a machine's change."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from oneiro_vault.core.change import Operation, Receipt
+from oneiro_vault.errors import Brake, GitProblem
+from oneiro_vault.vault import edits, history, moves
+from oneiro_vault.vault.files import digest
+from oneiro_vault.vault.journal import owed
+from oneiro_vault.vault.paths import is_note
+from oneiro_vault.vault.secrets import Secret, told
+from oneiro_vault.vault.staging import EXECUTABLE, FILE, Entry
+from oneiro_vault.vault.writer import Order, Writer
+
+if TYPE_CHECKING:
+    from oneiro_vault.vault.vault import Vault
+
+Ready = Mapping[str, bytes | None]
+"""path -> the bytes on disk, None for a file that is gone."""
+
+
+class Person:
+    """The uncommitted files of the person whose vault it is. What commits is called with the write lock held."""
+
+    def __init__(self, vault: Vault, writer: Writer, quiet: float) -> None:
+        self._vault = vault
+        self._repo = vault.repo
+        self._writer = writer
+        self._edits = edits.Edits(vault.repo, vault.files)
+        self.quiet = quiet
+
+    def commit(self, paths: list[str] | None, quiet: float | None, brake: bool) -> list[Receipt]:
+        """See `Vault.commit_edits`."""
+        pause = self.quiet if quiet is None else quiet
+        first = self.look(paths, pause).ready
+        if not first:
+            return []
+        if pause < edits.MOMENT:
+            pause = edits.MOMENT
+            if self.look(paths, pause).ready.keys() != first.keys():
+                time.sleep(edits.MOMENT)
+        gate = self._vault.gate
+        with gate.writing():
+            receipts, held = gate.retried(lambda ref, tip: self._all(ref, tip, paths, pause, brake))
+        if held:
+            raise Brake(
+                f"{len(held)} notes are gone from the disk at once, more than half of the vault: their deletion was not committed",
+                kept="Every one of them is in history; other edits were committed.",
+                hint="Bring them back with git restore, or confirm the deletion.",
+            )
+        return receipts
+
+    def look(self, paths: list[str] | None, quiet: float) -> edits.Look:
+        """The changes (of all files, or of some), each with why it waits or is left alone."""
+        vault = self._vault
+        with vault.gate.thread:
+            waiting = owed(vault.journal.peek())
+            try:
+                found = self._edits.look(vault.head(), vault.clock(), quiet, paths, waiting)
+            except GitProblem:
+                with vault.gate.locked():
+                    vault.gate.recover()
+                found = self._edits.look(vault.head(), vault.clock(), quiet, paths, waiting)
+        for path, secrets in self.secrets(found.ready).items():
+            found.hold(path, told(secrets))
+        return found
+
+    def secrets(self, ready: Ready) -> dict[str, list[Secret]]:
+        """Paths whose text is not committed, with what looks like secrets in it."""
+        return self._vault.secrets.of_person(ready, self.in_history)
+
+    def in_history(self, path: str) -> bytes:
+        """The bytes of a file at the tip, b"" when it is not there."""
+        return self._words(self._vault.head(), path, None)
+
+    def first(self, ref: str, tip: str, ready: Ready) -> Receipt | None:
+        """Commit these before a machine's change to the same files; None asks for another try."""
+        return self._record(ref, tip, self._edits.complete(tip, ready, owed(self._vault.journal.intents)))
+
+    def _all(self, ref: str, tip: str, paths: list[str] | None, quiet: float, brake: bool) -> tuple[list[Receipt], list[str]] | None:
+        look = self.look(paths, quiet)
+        ready, held, moved = look.ready, [], set(look.moved.values())
+        gone = [path for path, data in ready.items() if data is None and path not in moved]
+        if brake and paths is None and len(gone) > edits.BRAKE_FROM and edits.too_many(gone, len(self._vault.listing(tip))):
+            held, ready = gone, {path: data for path, data in ready.items() if path not in gone}
+        if not ready:
+            return [], held
+        receipt = self._record(ref, tip, ready)
+        return None if receipt is None else ([receipt], held)
+
+    def _record(self, ref: str, tip: str, ready: Ready) -> Receipt | None:
+        """Commit bytes that are on disk already, as the person's own."""
+        vault = self._vault
+        named = {path: edits.identify(path, self._words(tip, path, data)) for path, data in ready.items() if is_note(path)}
+        one = next(iter(ready)) if len(ready) == 1 else self._moved(tip, ready)
+        title = f"{len(ready)} files" if not one else named[one][1] if one in named else one
+        operation = Operation("edit", title, "user", tuple(dict.fromkeys(memory for memory, _ in named.values() if memory)))
+        changes = {path: None if data is None else Entry(self._repo.add(data), self._mode(tip, path)) for path, data in ready.items()}
+        text = history.message(operation, vault.ledger.device)
+        commit = self._writer.commit(Order(ref, tip, changes, text, self._repo.person(), vault.clock()), fold=False)
+        if not commit:
+            return None
+        written = {path: digest(data) for path, data in ready.items() if data is not None}
+        return Receipt(commit, written, tuple(path for path, data in ready.items() if data is None))
+
+    def _moved(self, tip: str, ready: Ready) -> str:
+        """The new path when all that happened is that one note was moved, else ""."""
+        new = {path: data for path, data in ready.items() if data is not None}
+        gone = [path for path, data in ready.items() if data is None]
+        return next(iter(moves.pairs(self._repo, tip, new, gone)), "") if len(new) == len(gone) == 1 and len(ready) == 2 else ""
+
+    def _words(self, tip: str, path: str, data: bytes | None) -> bytes:
+        """The bytes that tell which memory it is: for a deletion, the last ones."""
+        known = self._repo.entry(tip, path)
+        return data if data is not None else self._repo.data(known.blob) if known else b""
+
+    def _mode(self, tip: str, path: str) -> int:
+        known = self._repo.entry(tip, path)
+        if known:
+            return known.mode
+        return EXECUTABLE if os.access(self._vault.files.absolute(path), os.X_OK) else FILE

@@ -1,0 +1,31 @@
+"""What a person reads of a sync and a clone."""
+
+from __future__ import annotations
+
+from tests.box import Box
+from tests.sync.support import bare
+from tests.vault.support import git
+
+
+def test_sync_and_clone(fresh: Box) -> None:
+    remote = bare(fresh.folder / "remote.git")
+    fresh.init()
+    assert "no remote" in fresh("sync").stderr.decode()
+    git(fresh.vault, "remote", "add", "origin", str(remote))
+    fresh.remember("The boat is called Petrel.")
+    assert "would happen with origin" in fresh.ok("sync", "--dry-run")
+    assert "In step with origin" in fresh.ok("sync")
+    assert "sync     last with origin" in fresh.ok("status")
+    two = Box(fresh.folder, fresh.env, fresh.folder / "two")
+    try:
+        assert "1 notes" in fresh.ok("clone", str(remote), str(two.vault))
+        two.remember("It leaks.")
+        assert "1 sent" in two.ok("sync")
+    finally:
+        two.close()
+    assert "comes here" in fresh.ok("sync")
+    git(fresh.vault, "remote", "set-url", "origin", "https://127.0.0.1:9/x.git")
+    done = fresh("sync")
+    assert done.returncode == 0
+    assert done.stdout.startswith(b"Offline:")
+    assert "failed" in fresh.ok("status")

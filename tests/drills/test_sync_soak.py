@@ -1,0 +1,198 @@
+"""Three copies, people and machines at work in each, some offline, some killed while they sync: in the end all are one, and every word
+anybody wrote is in the tree or in its history."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from oneiro_vault.core.frontmatter import edit, read
+from oneiro_vault.errors import OneiroError
+from oneiro_vault.vault.driver import register_driver
+from oneiro_vault.vault.vault import Vault
+from tests.sync.support import copies, forget, learn, reframe, sync, tree
+from tests.sync.test_kills import SCRIPT
+from tests.vault.support import git, reopen
+
+_WORD = re.compile(r"\bword\d+\b")
+
+
+class Life:
+    """What happens to the copies; `words` is every word that was ever saved, `tags` what was ever added to a memory."""
+
+    def __init__(self, folder: Path, seed: int) -> None:
+        print("seed", seed)
+        self.random = random.Random(seed)
+        self.vaults = copies(folder, 3, notes=6)
+        for vault in self.vaults:
+            register_driver(vault.repo, (sys.executable, "-m", "oneiro_vault"))
+        self.words: set[str] = set()
+        self.tags: dict[str, set[str]] = {}
+        self.number = 100
+
+    def word(self) -> str:
+        self.number += 1
+        found = f"word{self.number}"
+        self.words.add(found)
+        return found
+
+    def step(self) -> str:
+        vault = self.random.choice(self.vaults)
+        kinds = [
+            self.learns,
+            self.reframes,
+            self.tells,
+            self.tags_it,
+            self.forgets,
+            self.restores,
+            self.moves,
+            self.deletes,
+            self.meets,
+            self.pulls,
+        ]
+        kind = self.random.choices(kinds, [3, 5, 6, 4, 1, 1, 1, 1, 5, 2])[0]
+        kind(vault)
+        return kind.__name__
+
+    def note(self, vault: Vault) -> str:
+        return self.random.choice(sorted(path for path in vault.listing() if path != "README.md" and (vault.root / path).exists()))
+
+    def learns(self, vault: Vault) -> None:
+        self.number += 1
+        body = "\n\n".join(self.word() for _ in range(3))
+        learn(vault, self.number, body, path=self.random.choice(["", f"semantic/same-{self.random.randrange(3)}-{self.number}.md"]))
+
+    def reframes(self, vault: Vault) -> None:
+        vault.commit_edits(quiet=0.0)
+        path = self.note(vault)
+        paragraphs = read(vault.read(path).decode())[1].strip().split("\n\n")
+        paragraphs[self.random.randrange(len(paragraphs))] = self.word()
+        reframe(vault, path, "\n\n".join(paragraphs), day=self.random.randrange(2, 28))
+
+    def tells(self, vault: Vault) -> None:
+        """A person writes something into a note, at its end or in its middle."""
+        file = vault.root / self.note(vault)
+        text = file.read_text()
+        body = read(text)[1]
+        if "\n\n" in body and self.random.random() < 0.5:
+            file.write_text(text.removesuffix(body) + body.replace("\n\n", f"\n\n{self.word()}\n\n", 1))
+        else:
+            file.write_text(f"{text}\n{self.word()}\n")
+
+    def tags_it(self, vault: Vault) -> None:
+        vault.commit_edits(quiet=0.0)
+        path, tag = self.note(vault), f"tag{self.number}"
+        self.number += 1
+        meta, body = read(vault.read(path).decode())
+        found = meta.get("tags")
+        if "id" not in meta:
+            return
+        self.tags.setdefault(str(meta["id"]), set()).add(tag)
+        tags = [*(found if isinstance(found, list) else []), tag]
+        if self.random.random() < 0.5:
+            reframe(vault, path, body.removesuffix("\n"), day=self.random.randrange(2, 28), tags=tags)
+        else:
+            (vault.root / path).write_text(edit(vault.read(path).decode(), {"tags": tags}))
+
+    def forgets(self, vault: Vault) -> None:
+        vault.commit_edits(quiet=0.0)
+        path = self.note(vault)
+        ident = read(vault.read(path).decode())[0].get("id")
+        if ident and len(vault.listing()) > 5:
+            forget(vault, int(str(ident)), path)
+
+    def restores(self, vault: Vault) -> None:
+        gone = sorted({str(event["id"]) for event in vault.events() if event["e"] == "tombstone"})
+        if gone:
+            with suppress(OneiroError):  # it is there again already
+                vault.restore(self.random.choice(gone))
+
+    def moves(self, vault: Vault) -> None:
+        vault.commit_edits(quiet=0.0)
+        path = self.note(vault)
+        self.number += 1
+        (vault.root / path).rename(vault.root / f"semantic/moved-{self.number}.md")
+
+    def deletes(self, vault: Vault) -> None:
+        vault.commit_edits(quiet=0.0)
+        if len(vault.listing()) > 8:
+            (vault.root / self.note(vault)).unlink()
+
+    def meets(self, vault: Vault) -> None:
+        if self.random.random() < 0.25:
+            self.killed(vault)
+        else:
+            sync(vault)
+
+    def killed(self, vault: Vault) -> None:
+        vault.commit_edits(quiet=0.0)
+        process = subprocess.Popen([sys.executable, "-c", SCRIPT, str(vault.root)], start_new_session=True, stderr=subprocess.DEVNULL)
+        time.sleep(self.random.uniform(0.2, 1.2))
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        self.vaults[self.vaults.index(vault)] = reopen(vault.root)
+
+    def pulls(self, vault: Vault) -> None:
+        """A person does it by hand, with the driver but without the tool; where git stops (a deletion met an edit) they give up."""
+        vault.commit_edits(quiet=0.0)
+        vault.fold()
+        vault.flush_index()
+        git(vault.root, "pull", "-q", "--no-rebase", "--no-edit", check=False)
+        if (vault.root / ".git/MERGE_HEAD").exists():
+            git(vault.root, "merge", "--abort")
+
+    def end(self) -> None:
+        for _ in range(2):
+            for vault in self.vaults:
+                sync(vault)
+        sync(self.vaults[0])
+        assert len({tree(vault) for vault in self.vaults}) == 1, [str(vault.root) for vault in self.vaults]
+        for vault in self.vaults:
+            assert git(vault.root, "status", "--porcelain", "--untracked-files=all") == ""
+            assert git(vault.root, "fsck", "--strict", "--no-dangling") == ""
+        self.nothing_lost(self.vaults[0])
+
+    def nothing_lost(self, vault: Vault) -> None:
+        objects = git(vault.root, "rev-list", "--objects", "HEAD").splitlines()
+        names = "\n".join(line.split()[0] for line in objects if line.endswith(".md"))
+        history = git(vault.root, "cat-file", "--batch", stdin=names)
+        assert self.words <= set(_WORD.findall(history)), self.words - set(_WORD.findall(history))
+        assert "<<<<<<<" not in history
+        forgotten = {str(event["id"]) for event in vault.events() if event["e"] == "tombstone"}
+        for path in vault.listing():
+            meta, _ = read(vault.read(path).decode())
+            if str(meta.get("id")) in forgotten:
+                continue  # brought back as it was when it was forgotten, without what a machine added elsewhere meanwhile
+            missing = self.tags.get(str(meta.get("id")), set()) - set(meta.get("tags") or [])  # type: ignore[call-overload]
+            assert not missing, (path, missing)
+        events = [event["n"] for event in vault.events()]
+        assert len(events) == len(set(events))
+
+
+def soak(folder: Path, steps: int, seed: int) -> None:
+    life = Life(folder, seed)
+    for number in range(steps):
+        print(number, life.step())
+    life.end()
+
+
+def test_thirty_steps(tmp_path: Path) -> None:
+    soak(tmp_path, 30, 20261122)
+
+
+@pytest.mark.drill
+@pytest.mark.timeout(7200)
+def test_a_thousand_steps(tmp_path: Path) -> None:
+    soak(
+        tmp_path, int(os.environ.get("SOAK_STEPS", "1000")), int(os.environ.get("SOAK_SEED", "0")) or random.SystemRandom().randrange(10**9)
+    )

@@ -1,0 +1,68 @@
+"""Death at any step of a sync: the next one completes it, and nothing is lost or doubled."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from oneiro_vault.vault.faults import POINTS, SYNC_POINTS
+from tests.sync.support import copies, forget, learn, meet, person, reframe, sync, text, where
+from tests.vault.support import reopen, run
+
+SCRIPT = """
+import sys
+from pathlib import Path
+from tests.sync.support import sync
+from tests.vault.support import reopen
+sync(reopen(Path(sys.argv[1])))
+"""
+
+
+def dies_and_is_completed(tmp_path: Path, fault: str) -> None:
+    one, two = copies(tmp_path, notes=4)
+    reframe(one, where(0), "their wording", day=4)
+    forget(one, 1)
+    learn(one, 10, "learned there")
+    sync(one)
+    person(two, where(0), "hello", "a person's wording")
+    reframe(two, where(1), "a machine's wording", day=5)
+    learn(two, 11, "learned here")
+    two.use("000000000002", "use")
+    two.commit_edits(quiet=0.0)
+    two.fold()
+    assert run(SCRIPT, two.root, fault=fault).returncode == 137
+    two = reopen(two.root)
+    learn(one, 12, "learned meanwhile")
+    meet(one, two)
+    found = text(one, where(0))
+    assert "a person's wording" in found
+    assert "their wording" in found
+    assert found.count("[!conflict]") == 1
+    assert {path for path in one.listing() if path.startswith("semantic")} == {where(number) for number in (0, 2, 3, 10, 11, 12)}
+    marks = [event["n"] for event in one.events()]
+    assert len(marks) == len(set(marks)) == 2
+
+
+@pytest.mark.parametrize("fault", [*SYNC_POINTS, "objects", "moved", "note"])
+def test_dying_in_a_sync_is_made_good_by_the_next(tmp_path: Path, fault: str) -> None:
+    dies_and_is_completed(tmp_path, fault)
+
+
+@pytest.mark.drill
+@pytest.mark.parametrize("fault", [point for point in POINTS if point not in ("folded", "unfolded")])
+def test_dying_at_any_step(tmp_path: Path, fault: str) -> None:
+    dies_and_is_completed(tmp_path, fault)
+
+
+def test_dying_in_a_plain_advance(tmp_path: Path) -> None:
+    one, two = copies(tmp_path)
+    reframe(one, where(0), "their wording", day=4)
+    learn(one, 10, "learned there")
+    forget(one, 1)
+    sync(one)
+    assert run(SCRIPT, two.root, fault="note:2").returncode == 137
+    two = reopen(two.root)
+    assert two.commit_edits(quiet=0.0) == []
+    meet(one, two)
+    assert "their wording" in text(two, where(0))
