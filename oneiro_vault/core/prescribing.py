@@ -2,8 +2,8 @@
 
 Orientation is context, never a persona: no line that a machine wrote there speaks to its reader, gives it a name, a character or a feeling,
 or commands it. What a person wants is said of the person ("Maya prefers short answers"). The rules rather stop a harmless line than let
-such a one pass: what is stopped was only not written, and can be said in the third person. What is only implied ("what Leo says is done")
-is left to the judge, who is asked whether a text only describes. Nothing here decides what a person writes.
+such a one pass: what is stopped was only not written, and can be said in the third person. What is implied in ways that `oblique` does not
+know is left to the judge, who is asked whether a text only describes. Nothing here decides what a person writes.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Final
 
 from oneiro_vault.core import prescriptions as english
 from oneiro_vault.core import tongues
+from oneiro_vault.core.oblique import OBLIQUE
 from oneiro_vault.core.quoting import escape
 
 LONGEST_TITLE: Final = 120
@@ -110,6 +111,7 @@ _AT_START: Final[tuple[tuple[str, Callable[[str], re.Match[str] | None]], ...]] 
     ("it commands", english.OF_REPLIES.match),
     ("it commands", english.FRAGMENT.match),
     ("it commands", english.NEEDFUL.match),
+    ("it implies a command", OBLIQUE.search),
 )
 
 

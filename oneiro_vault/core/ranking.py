@@ -17,7 +17,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Evidence", "Features", "Scored", "Weights", "coverage", "diversify", "fuse", "rationed", "relevant"]
+__all__ = ["Evidence", "Features", "Scored", "Weights", "coverage", "diversify", "fuse", "rationed", "relevant", "voices"]
 
 Array = npt.NDArray[np.float64]
 _Key = TypeVar("_Key", bound=Hashable)
@@ -135,23 +135,45 @@ def diversify(order: Iterable[_Key], lineage: Mapping[_Key, Collection[_Key]]) -
     return [*kept, *later]
 
 
-def rationed(order: Iterable[_Key], origin: Mapping[_Key, str], score: Mapping[_Key, float], most: int) -> list[_Key]:
+def rationed(order: Iterable[_Key], origin: Mapping[_Key, Hashable], score: Mapping[_Key, float], most: int) -> list[_Key]:
     """The same order, with more than `most` of one origin behind what fits at least half as well.
 
-    `origin` names where a memory came from when that is somebody who is not trusted; whoever floods a vault with memories made for a
-    question then fills no answer with them while there are others. A lone origin loses nothing.
+    `origin` names what memories that are not trusted have in common; whoever floods a vault with memories made for a question then fills
+    no answer with them while there are others. Where there are no others nothing is moved.
     """
     kept: list[_Key] = []
     surplus: list[_Key] = []
-    seen: dict[str, int] = {}
+    seen: dict[Hashable, int] = {}
     for key in order:
-        source = origin.get(key, "")
+        source = origin.get(key)
         seen[source] = seen.get(source, 0) + 1
-        (surplus if source and seen[source] > most else kept).append(key)
+        (surplus if source is not None and seen[source] > most else kept).append(key)
     if not surplus:
         return kept
     least = 0.5 * max(score[key] for key in surplus)
     return [*(key for key in kept if score[key] >= least), *surplus, *(key for key in kept if score[key] < least)]
+
+
+SAME = 0.6
+"""Share of the shorter text's words that another must have to say the same."""
+_FEW = 4
+"""Fewer words than these are in many texts that say something else."""
+
+
+def voices(words: Mapping[_Key, Collection[str]]) -> dict[_Key, _Key]:
+    """Memory -> the first one that says the same in mostly the same words (itself when none does); `words` are those that carry meaning.
+
+    Ten pages that repeat one thing are one voice, however many conversations they were pasted into.
+    """
+    found: dict[_Key, _Key] = {}
+    heads: dict[_Key, frozenset[str]] = {}
+    for key, given in words.items():
+        mine = frozenset(given)
+        same = (head for head, other in heads.items() if len(mine & other) >= SAME * min(len(mine), len(other)))
+        found[key] = next(same, key) if len(mine) >= _FEW else key
+        if found[key] == key and len(mine) >= _FEW:
+            heads[key] = mine
+    return found
 
 
 @dataclass(frozen=True)

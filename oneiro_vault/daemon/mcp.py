@@ -92,11 +92,14 @@ class McpDoor:
         return served
 
     def _make(self) -> Served:
+        from oneiro_vault.mcp.sampling import Samplers
         from oneiro_vault.mcp.server import build
         from oneiro_vault.mcp.serving import Served
 
         logging.getLogger("mcp").setLevel(logging.WARNING)  # session ids stay out of the log
-        return Served(build(self.call, listen=self.app.listen, hold=self.life.request, sets=self.sets))
+        samplers = Samplers()
+        self.app.sample_with(samplers.ask)
+        return Served(build(self.call, listen=self.app.listen, hold=self.life.request, sets=self.sets, samplers=samplers))
 
     async def _run(self, served: Served, end: asyncio.Event, ready: asyncio.Event) -> None:
         """Sessions begin and end in one task, as their scopes must."""

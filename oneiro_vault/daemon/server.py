@@ -56,6 +56,10 @@ class Operations(Protocol):
         """Begin background work."""
         ...
 
+    def sample_with(self, sample: Callable[[str, str, int], str | None]) -> None:
+        """The way to the models of connected clients: (system, question, tokens at most) -> what one said, None without one."""
+        ...
+
     def busy(self) -> bool:
         """Is background work under way?"""
         ...

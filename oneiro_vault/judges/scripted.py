@@ -84,7 +84,7 @@ def _value(schema: Mapping[str, Any], known: Mapping[str, Any], rng: random.Rand
         return rng.randint(int(schema.get("minimum", 0)), int(schema.get("maximum", 3)))
     if kind == "null":
         return None
-    return _text(key, rng, question)
+    return _text(key, rng, question)[: schema.get("maxLength")]
 
 
 def _text(key: str, rng: random.Random, question: Question) -> str:
@@ -96,7 +96,7 @@ def _text(key: str, rng: random.Random, question: Question) -> str:
     return " ".join(words[start : start + 12]) or "nothing"
 
 
-_ID_KEYS: Final = frozenset("keep keeper existing target members axis sources".split())
+_ID_KEYS: Final = frozenset("keep keeper existing also target members axis sources".split())
 
 
 def temperament(name: str, seed: int = 0) -> ScriptedJudge:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Final
 
@@ -11,11 +11,11 @@ from mcp.server import CacheHint, MCPServer
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.subscriptions import InMemorySubscriptionBus
 from mcp.shared.exceptions import MCPError
-from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST
+from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, Prompt
 from pydantic import ValidationError
 
 import oneiro_vault
-from oneiro_vault.core.caller import METHODS, ORIENT
+from oneiro_vault.core.caller import LOCAL, METHODS, ORIENT
 from oneiro_vault.errors import OneiroError, shown
 from oneiro_vault.mcp import prompts, resources
 from oneiro_vault.mcp.changing import Changing
@@ -23,6 +23,7 @@ from oneiro_vault.mcp.desk import Call, Desk, caller_of
 from oneiro_vault.mcp.dreaming import Dreaming
 from oneiro_vault.mcp.history import History
 from oneiro_vault.mcp.recalling import Recalling
+from oneiro_vault.mcp.sampling import Samplers
 from oneiro_vault.mcp.tool import VaultTool
 from oneiro_vault.mcp.updates import Listen, Updates, asked_for
 from oneiro_vault.mcp.words import advice
@@ -38,6 +39,7 @@ SETS: Final[dict[str, Callable[[Desk], list[VaultTool]]]] = {
 }
 """Further tools, off unless the setting `mcp.tools` names their set."""
 _LISTS: Final = ("tools/list", "prompts/list", "resources/list", "resources/templates/list")
+_Prompts = Awaitable[list[Prompt]]
 _STAY: Final = CacheHint(ttl_ms=300_000, scope="private")
 
 
@@ -47,10 +49,11 @@ def build(
     listen: Listen = lambda _heard: lambda: None,
     hold: Callable[[], AbstractContextManager[Any]] = nullcontext,
     sets: Sequence[str] = (),
+    samplers: Samplers | None = None,
     clock: Callable[[], float] = time.time,
 ) -> MCPServer[Any]:
     """A server over `call`. `listen` says when something changed; `hold` is entered while a request is under way or an address is
-    followed (the owner then stays); `sets` names further tools. Raises KeyError for a set there is not."""
+    followed (the owner then stays); `sets` names further tools; `samplers` meets clients. Raises KeyError for a set there is not."""
     desk = Desk(call, clock)
     bus = InMemorySubscriptionBus()
     updates = Updates(desk, bus, listen, hold)
@@ -63,7 +66,7 @@ def build(
         log_level="WARNING",
         cache_hints=dict.fromkeys(_LISTS, _STAY),
         subscriptions=bus,
-        middleware=[_Doorkeeper(updates, hold)],
+        middleware=[_Doorkeeper(updates, hold, samplers, lambda: server.list_prompts())],  # it is not there yet
     )
     resources.add(server, desk)
     prompts.add(server, desk)
@@ -80,11 +83,15 @@ def tools(desk: Desk) -> list[VaultTool]:
 class _Doorkeeper:
     """Around every message: is its caller allowed what no tool guards, and the owner is needed meanwhile."""
 
-    def __init__(self, updates: Updates, hold: Callable[[], AbstractContextManager[Any]]) -> None:
-        self.updates, self.hold = updates, hold
+    def __init__(
+        self, updates: Updates, hold: Callable[[], AbstractContextManager[Any]], samplers: Samplers | None, known: Callable[[], _Prompts]
+    ) -> None:
+        self.updates, self.hold, self.samplers, self.known = updates, hold, samplers, known
 
     async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         """Middleware of the SDK."""
+        if self.samplers is not None and caller_of(ctx.request) == LOCAL:  # who comes over a network judges nothing here
+            self.samplers.meet(ctx.session)
         need = _needed(ctx)
         if need is not None and not caller_of(ctx.request).may(need):
             raise MCPError(INVALID_REQUEST, f"{ctx.method} is not allowed here: it needs the right to {need}")
@@ -92,17 +99,17 @@ class _Doorkeeper:
             async with self.updates.following(asked_for(ctx.params)):
                 return await call_next(ctx)
         with self.hold():
-            return await (_prompt(ctx, call_next) if ctx.method == "prompts/get" else call_next(ctx))
+            return await (_prompt(ctx, call_next, await self.known()) if ctx.method == "prompts/get" else call_next(ctx))
 
 
-async def _prompt(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+async def _prompt(ctx: ServerRequestContext[Any, Any], call_next: CallNext, known: Sequence[Prompt]) -> HandlerResult:
     """A prompt that does not exist or lacks an argument is the caller's mistake; the SDK has one ValueError for that and for faults.
 
     One that does not exist never gets there: the SDK would write it into the log as a fault of ours.
     """
-    name = (ctx.params or {}).get("name")
-    if isinstance(name, str) and name not in prompts.NAMES:
-        raise MCPError(INVALID_PARAMS, f"there is no prompt {shown(name)}. One of: {', '.join(sorted(prompts.NAMES))}.")
+    name, names = (ctx.params or {}).get("name"), sorted(one.name for one in known)
+    if isinstance(name, str) and name not in names:
+        raise MCPError(INVALID_PARAMS, f"there is no prompt {shown(name)}. One of: {', '.join(names)}.")
     try:
         return await call_next(ctx)
     except ValidationError:

@@ -71,7 +71,9 @@ class Snapshot:
     vectors: Callable[[Sequence[str]], tuple[list[str], Vectors]] = _no_vectors
     """ids -> (those that have a vector, their vectors n x d of length 1)."""
     settled: frozenset[str] = frozenset()
-    """Decisions that were made, or rejected by a person, before."""
+    """Decisions that were made before, wait for a person's review, or were rejected in one."""
+    declined: frozenset[str] = frozenset()
+    """Those that a person rejected."""
     known: Callable[[str], bool] = lambda _: False
     """Question id -> has this run's judge answered it before? A loop with a ceiling spends it on what is new."""
     history: Sequence[Mapping[str, Any]] = ()

@@ -7,7 +7,7 @@ whatever its use, and stays marked as such. Nothing here makes a block `core`.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Final, Literal
 
 from pydantic import Field
@@ -92,9 +92,8 @@ class Distil:
 
         What was found unfit stays knowledge and would else keep its place before the others for ever.
         """
-        orientation = [note for note in snapshot.notes.values() if note.memory.type == "orientation"]
-        covered = {ident for block in orientation for ident in block.memory.derived_from}
-        found = [note for note in snapshot.of("semantic") if note.id not in covered and stable(note, snapshot)]
+        known = covered(snapshot)
+        found = [note for note in snapshot.of("semantic") if note.id not in known and stable(note, snapshot)]
         most = snapshot.settings["distil.notes"]
         firm = sorted(found, key=lambda note: (-len(sources(note, snapshot)), -note.uses, -note.memory.level, note.id))[: (most + 1) // 2]
         ids = {note.id for note in firm}
@@ -125,6 +124,30 @@ def stable(note: Note, snapshot: Snapshot) -> bool:
     lasted = snapshot.now - changed(note) >= settings["distil.age"] * DAY
     ended = (memories.epoch(note.memory.valid_until) or snapshot.now) < snapshot.now
     return enough and lasted and not ended and not note.memory.flags and note.strength >= settings["distil.strength"]
+
+
+def covered(snapshot: Snapshot) -> set[str]:
+    """Ids of knowledge that is in a block already. One that was whittled counts until the knowledge is met or used again after that: then
+    it may have its question once more. One that was retired, because nothing of it held, always counts."""
+    slept = _last(snapshot, lambda loop: loop == "whittle")
+    met = _last(snapshot, lambda loop: loop not in ("whittle", "distil", "dialectic"))
+    found: set[str] = set()
+    for block in snapshot.notes.values():
+        if block.memory.type == "orientation":
+            since = slept.get(block.id, float("inf")) if block.memory.status == "dormant" else float("inf")
+            found.update(ident for ident in block.memory.derived_from if max(met.get(ident, 0.0), _used(snapshot, ident)) <= since)
+    return found
+
+
+def _last(snapshot: Snapshot, wanted: Callable[[str], bool]) -> dict[str, float]:
+    """When such a loop last decided something on each memory (epoch seconds)."""
+    rows = [row for row in snapshot.history if wanted(str(row["loop"]))]
+    return {ident: float(row["when"]) for row in reversed(rows) for ident in row["memories"]}
+
+
+def _used(snapshot: Snapshot, ident: str) -> float:
+    note = snapshot.notes.get(ident)
+    return note.last_use or 0.0 if note is not None else 0.0
 
 
 def sources(note: Note, snapshot: Snapshot) -> dict[str, str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from pydantic import Field
@@ -220,7 +220,20 @@ def marking(snapshot: Snapshot, filing: Filing) -> list[Decision]:
             changes["flags"] = [*memory.flags, UNFILED]
     after = tuple(decision.id(snapshot) for decision in filing.done)
     asked = tuple(question.id for question in filing.questions)
-    return [Decision(NAME, "link", memory.title, reason, (Set(memory.id, changes),), (memory.id,), asked, after=after)]
+    mark = Decision(NAME, "link", memory.title, reason, (Set(memory.id, changes),), (memory.id,), asked, after=after)
+    return _once_more(mark, snapshot)
+
+
+def _once_more(mark: Decision, snapshot: Snapshot) -> list[Decision]:
+    """A mark that was taken back is set again: it says that nothing is left to do, which is no judgement, and without it the capture would
+    wait for ever (its facts are not decided anew). One that a person would not have is not."""
+    times = 1
+    while mark.id(snapshot) in snapshot.settled:
+        if mark.id(snapshot) in snapshot.declined:
+            return []
+        times += 1
+        mark = replace(mark, key=f"{mark.memories[0]} encoded, {times}")
+    return [mark]
 
 
 def _did(op: str) -> str:

@@ -64,6 +64,8 @@ class Run:
     notes: list[str] = field(default_factory=list)
     """What else a reader must know: it was stopped, meaning was not available."""
     path: str = ""
+    branch: str = ""
+    """Where its decisions wait for a person's review instead of being in force."""
 
     @property
     def calls(self) -> int:
@@ -127,7 +129,9 @@ def _opening(run: Run, total: int) -> str:
     """A first paragraph that says it all."""
     said = [f"{'This was only tried: ' if run.dry else ''}Over {total} notes, judged by {plain(run.judge)}."]
     said += [f"{plain(note)}." for note in run.notes]
-    if run.done and not run.dry:
+    if run.done and run.branch:
+        said.append(f"Nothing below is in force: it waits on the branch {run.branch} for your review (`oneiro review`).")
+    elif run.done and not run.dry:
         said.append(f"Every change below is a commit of its own; `oneiro undo --run {run.run}` takes all of them back.")
     return " ".join(said) + "\n"
 
@@ -211,7 +215,8 @@ def row(run: Run) -> dict[str, object]:
     """The run as data."""
     return {
         "run": run.run, "loop": run.loop, "judge": run.judge, "started": run.started, "ended": run.ended, "dry_run": run.dry,
-        "title": title_of(run), "report": run.path or None, "probes": dict(run.probes),
+        "title": title_of(run), "report": run.path or None, "branch": run.branch or None,
+        "probes": dict(run.probes),
         "decisions": [
             {"op": one.decision.op, "title": one.decision.title, "reason": one.decision.reason, "memories": list(one.decision.memories),
              "made": list(one.made), "commit": one.commit or None, "judge": one.decision.judge}

@@ -44,6 +44,11 @@ class Rubric(Answer):
         """0 to 12."""
         return self.relational + self.durability + self.irreplaceable + self.cost_of_absence
 
+    @property
+    def rank(self) -> tuple[int, int]:
+        """What sorts the more needed first."""
+        return -self.total, -self.meaning
+
 
 class Whittle:
     """Bring the orientation back under its cap."""
@@ -63,9 +68,11 @@ class Whittle:
             verdicts = yield [question(block) for block in loose]
         graded = {block.id: answer for block in loose if (answer := _answer(block, verdicts)) is not None}
         if len(graded) == len(loose):
-            ranked = sorted(loose, key=lambda block: (*_first(block), -graded[block.id].total, -graded[block.id].meaning, block.id))
+            ranked = sorted(
+                loose, key=lambda block: (*_first(block, snapshot), -graded[block.id].total, -graded[block.id].meaning, block.id)
+            )
             return [_asleep(block, _rubric(graded[block.id]), verdicts) for block in ranked[room:]]
-        ranked = sorted(loose, key=lambda block: (*_first(block), -rfm(block, snapshot), block.id))
+        ranked = sorted(loose, key=lambda block: (*_first(block, snapshot), -rfm(block, snapshot), block.id))
         return [_asleep(block, _rfm(block, snapshot), {}) for block in ranked[room:]]
 
 
@@ -91,10 +98,11 @@ def _answer(block: Note, verdicts: Mapping[str, Verdict]) -> Rubric | None:
     return verdict.answer if verdict is not None and isinstance(verdict.answer, Rubric) else None
 
 
-def _first(block: Note) -> tuple[bool, bool]:
-    """A person's own words before a machine's; what is loaded before what waits for a person."""
+def _first(block: Note, snapshot: Snapshot) -> tuple[bool, bool, bool]:
+    """A person's own words before a machine's, what is loaded before what is not, and what a person woke again first."""
     m = block.memory
-    return (m.trust != "user" or m.source in MACHINES, not orientation.belongs(m))
+    woken = _asleep(block, "", {}).id(snapshot) in snapshot.settled
+    return (m.trust != "user" or m.source in MACHINES, not orientation.belongs(m), not woken)
 
 
 def _asleep(block: Note, why: str, verdicts: Mapping[str, Verdict]) -> Decision:

@@ -10,8 +10,8 @@ from typing import Final
 from oneiro_vault.core import prose
 from oneiro_vault.core.query import QueryTerms, analyse, fts_expression
 from oneiro_vault.core.snippet import Finder
+from oneiro_vault.index.answers import Answers
 from oneiro_vault.index.base import Row, Vectors
-from oneiro_vault.index.store import Index
 
 _LONG: Final = 20_000
 """Characters of a body that are looked through; of a longer one only the passage that the index finds best."""
@@ -31,7 +31,7 @@ class Shown:
     weak: bool
 
 
-def show(index: Index, query: str, vector: Vectors | None, found: Sequence[tuple[Row, float]]) -> list[Shown]:
+def show(index: Answers, query: str, vector: Vectors | None, found: Sequence[tuple[Row, float]]) -> list[Shown]:
     """What to show of each row (with its score), in order."""
     rows = [row for row, _ in found]
     terms = analyse(query)
@@ -48,7 +48,7 @@ def show(index: Index, query: str, vector: Vectors | None, found: Sequence[tuple
     return [Shown(snippet, is_weak) for snippet, is_weak in zip(snippets, weak, strict=True)]
 
 
-def _bodies(index: Index, terms: QueryTerms, keys: Collection[int]) -> dict[int, str]:
+def _bodies(index: Answers, terms: QueryTerms, keys: Collection[int]) -> dict[int, str]:
     """The body of each note; of a long one its best passage by words, or its beginning."""
     bodies = index.bodies(keys)
     long = [key for key, body in bodies.items() if len(body) > _LONG]
@@ -56,14 +56,14 @@ def _bodies(index: Index, terms: QueryTerms, keys: Collection[int]) -> dict[int,
     return bodies | {key: bodies[key][slice(*spans.get(key, (0, _LONG)))] for key in long}
 
 
-def _by_meaning(index: Index, vector: Vectors | None, keys: Collection[int]) -> dict[int, str]:
+def _by_meaning(index: Answers, vector: Vectors | None, keys: Collection[int]) -> dict[int, str]:
     """The first sentence of the nearest passage of each note that has several."""
     spans = index.nearest_passages(vector, keys) if vector is not None and keys else {}
     bodies = index.bodies(spans)
     return {key: prose.first_sentence(bodies[key][start:end]) for key, (start, end) in spans.items() if key in bodies}
 
 
-def _near(index: Index, vector: Vectors | None, keys: Collection[int]) -> list[float]:
+def _near(index: Answers, vector: Vectors | None, keys: Collection[int]) -> list[float]:
     """The best cosine of each note; NaN where there is none."""
     if vector is None:
         return [math.nan] * len(keys)

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import json
 import plistlib
+import re
 import signal
 import subprocess
+import threading
 import time
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
-from tests.box import Box
+from tests.box import Box, eventually
+from tests.judges.wire import completion
+from tests.operations.dreaming.support import TWINS as TWO_PAIRS
 
 TWINS = ("The tap in the kitchen drips all winter.", "The tap in the kitchen drips all winter.\n")
 ALIKE = ("Ana prefers the release on Fridays.", "Ana prefers the releases on Fridays.")
@@ -158,3 +165,71 @@ def test_ctrl_c_ends_a_dream_in_good_order(fresh: Box) -> None:
     assert process.returncode == 130 or b"stopped" in out
     assert fresh.json("runs")["runs"] == [] or not fresh.json("runs")["runs"][0]["decisions"]
     assert "waits" not in fresh.ok("doctor")
+
+
+class Model:
+    """Speaks OpenAI's protocol on loopback and merges: the first question is answered, every later one waits until `answers` is set."""
+
+    def __init__(self) -> None:
+        self.asked, self.answers = threading.Semaphore(0), threading.Event()
+        self.first = threading.Lock()
+        model = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def log_message(self, format: str, *args: Any) -> None:
+                """Quiet."""
+
+            def do_POST(self) -> None:
+                words = self.rfile.read(int(self.headers["content-length"])).decode()
+                if not model.first.acquire(blocking=False):
+                    model.asked.release()
+                    model.answers.wait(60)
+                ids = list(dict.fromkeys(re.findall(r'<memory id=.{0,2}"([0-9a-z]{12})', words)))
+                merge = {"action": "merge", "reason": "one wish", "keep": ids[0], "members": ids[1:]}
+                data = json.dumps(completion(json.dumps(merge))).encode()
+                with suppress(OSError):  # who asked may be gone
+                    self.send_response(200)
+                    self.send_header("content-type", "application/json")
+                    self.send_header("content-length", str(len(data)))
+                    self.end_headers()
+                    self.wfile.write(data)
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.env = {
+            "ONEIRO_DREAMS_MODEL": "m", "ONEIRO_DREAMS_URL": f"http://127.0.0.1:{self.server.server_port}/v1", "OPENAI_API_KEY": "k",
+        }  # fmt: skip
+
+    def __enter__(self) -> Model:
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.answers.set()
+        self.server.shutdown()
+        self.server.server_close()
+
+
+def test_ctrl_c_ends_a_dream_that_an_owner_runs_and_keeps_what_was_decided(fresh: Box) -> None:
+    fresh.init()
+    with Model() as model:
+        fresh.env |= {"ONEIRO_CONSOLIDATE_SIMILARITY": "0.8"} | model.env
+        fresh.ok("remember", "--from-jsonl", "-", stdin=b"".join(json.dumps({"text": text}).encode() + b"\n" for text in TWO_PAIRS))
+        owner = fresh.pid
+        process = fresh.start(
+            "dream", "consolidate", "--judge", "openai", stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+        )
+        assert model.asked.acquire(timeout=60), "a second question is asked while the first is answered"
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        assert process.returncode == 130, (out, err)
+        assert b"Traceback" not in err
+        model.answers.set()
+        eventually(lambda: fresh.json("runs")["runs"], 60)
+        (run,) = fresh.json("runs")["runs"]
+        assert "It was stopped" in (fresh.vault / run["report"]).read_text()
+        assert fresh.pid == owner, "the owner serves on"
+        decided = len(run["decisions"])
+        again = fresh.json("dream", "consolidate", "--judge", "openai")["runs"][0]
+    assert again["calls"] + again["known"] <= 2
+    assert again["calls"] < 2, "what was answered is not asked again"
+    assert decided + len(again["decisions"]) == 2, "and nobody holds the lease"

@@ -61,6 +61,9 @@ class SmallApp:
     def listen(self, heard: Callable[[], None]) -> Callable[[], None]:
         return lambda: None
 
+    def sample_with(self, sample: Callable[[str, str, int], str | None]) -> None:
+        pass
+
     def start(self) -> None:
         pass
 

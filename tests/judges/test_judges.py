@@ -13,6 +13,7 @@ from oneiro_vault.core.question import Answer, Question, Raw, Shown, ShownId, ch
 from oneiro_vault.judges import deferred
 from oneiro_vault.judges.budget import Budgeted, Ceilings
 from oneiro_vault.judges.scripted import TEMPERAMENTS, ScriptedJudge, leaning, random_answer, temperament
+from oneiro_vault.mind.registry import LOOPS
 
 IDS = ("a" * 12, "b" * 12, "c" * 12)
 
@@ -39,6 +40,19 @@ def test_random_answers_fit_the_form(shown: bool) -> None:
     good = sum(verdict.ok for verdict in verdicts)
     assert good == 300 if shown else good > 0  # where nothing was shown an answer may still name something: that one is refused
     assert len({str(verdict.kept) for verdict in verdicts}) > 20
+
+
+@pytest.mark.parametrize("form", Answer.__subclasses__(), ids=lambda form: form.__name__)
+def test_answers_fit_every_form_a_loop_asks_for(form: type[Answer]) -> None:
+    """Else a judge of drills would be refused before anything it says could do harm."""
+    rng = random.Random(2)
+    asked = Question("any", "What?", form, tuple(Shown(i, i, "User: a long text " * 200) for i in IDS), given="words of a capture " * 200)
+    for said in (leaning(asked, True), leaning(asked, False), *(random_answer(asked, rng) for _ in range(50))):
+        assert check(asked, Raw(said)).problem == ""
+
+
+def test_the_forms_of_all_loops_were_looked_at() -> None:
+    assert {"Place", "Units", "Merge", "Distilled", "Synthesis"} <= {form.__name__ for form in Answer.__subclasses__()}, LOOPS
 
 
 def test_yes_and_no() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -266,3 +267,26 @@ def test_what_ended_moves_the_ground_too() -> None:
         remembered("n", "x", status="superseded", superseded_by="h" * 12),
     ]
     judged(picture(*round_about, BLOCK), distil_stale=stale("keep"))
+
+
+def asleep(*rows: dict[str, Any], used: float | None = None, whittled: bool = True) -> list[str]:
+    """Drivers when the block of the boat sleeps since a day, and these are later or earlier decisions."""
+    block = remembered("d", BOAT.memory.body, type="orientation", source="dream", status="dormant", derived_from=(BOAT.id,))
+    slept = [{"loop": "whittle", "op": "whittle", "memories": (block.id,), "when": BEGINNING - DAY, "reason": "r"}] if whittled else []
+    history = sorted([*rows, *slept], key=lambda row: -row["when"])
+    boat = replace(BOAT, last_use=used)
+    return [note.id for note in LOOP.drivers(picture(*TALKS, boat, block, history=tuple(history)))]
+
+
+def met(days: float, loop: str = "encode") -> dict[str, Any]:
+    return {"loop": loop, "op": "link", "memories": (BOAT.id, TALKS[0].id), "when": BEGINNING - days * DAY, "reason": "r"}
+
+
+def test_what_a_sleeping_block_said_has_its_question_again_once_it_is_met_or_used_again() -> None:
+    assert asleep() == []
+    assert asleep(met(3.0), met(2.0)) == [], "before it fell asleep"
+    assert asleep(met(0.5, "distil")) == [], "the orientation's own loops confirm nothing"
+    assert asleep(met(0.5)) == [BOAT.id]
+    assert asleep(used=BEGINNING - DAY / 2) == [BOAT.id]
+    assert asleep(used=BEGINNING - 2 * DAY) == []
+    assert asleep(met(0.5), whittled=False) == [], "what was retired stays away"

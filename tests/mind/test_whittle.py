@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -114,3 +115,14 @@ def test_half_a_set_of_grades_is_none() -> None:
     assert asleep(decisions) == ["b"]
     assert "recency" in decisions[0].reason
     assert decisions[0].judge == ""
+
+
+@pytest.mark.parametrize("rubric", [True, False])
+def test_a_block_that_a_person_woke_again_stays_and_the_next_one_goes(rubric: bool) -> None:
+    """What was taken back is not done again, and the cap holds all the same."""
+    snapshot = capped(2, block("a"), block("b"), block("c"), rubric=rubric)
+    (first,) = driven(snapshot, ScriptedJudge(grades))
+    again = replace(snapshot, settled=frozenset({first.id(snapshot)}))
+    (second,) = driven(again, ScriptedJudge(grades))
+    assert second.memories != first.memories
+    assert second.id(again) not in again.settled

@@ -63,6 +63,30 @@ def test_a_conversation_becomes_knowledge(captured: tuple[App, str], root: Path)
     assert (again["calls"], again["decisions"]) == (0, [])
 
 
+def test_a_capture_whose_mark_was_taken_back_does_not_wait_for_ever(captured: tuple[App, str]) -> None:
+    app, _ = captured
+    judged(app, ScriptedJudge(script))
+    run = dream(app, "encode")
+    app.call("undo", {"commit": run["decisions"][-1]["commit"]})
+    for _ in range(2):
+        assert len(app.call("captures", {})["waiting"]) == 1
+        (mark,) = dream(app, "encode")["decisions"]
+        assert "3 filed before" in mark["reason"]
+        assert app.call("captures", {})["waiting"] == []
+        assert dream(app, "encode")["decisions"] == []
+        app.call("undo", {"commit": mark["commit"]})
+
+
+def test_a_capture_whose_facts_were_all_taken_back_does_not_wait_either(captured: tuple[App, str], root: Path) -> None:
+    app, capture = captured
+    judged(app, ScriptedJudge(script))
+    app.call("undo", {"run": dream(app, "encode")["run"]})
+    assert filed(app, root, capture) == []
+    assert [one["op"] for one in dream(app, "encode")["decisions"]] == ["link"]
+    assert filed(app, root, capture) == [], "what was taken back is not done again"
+    assert app.call("captures", {})["waiting"] == []
+
+
 def test_a_fact_that_found_no_place_is_tried_again_alone(captured: tuple[App, str], root: Path) -> None:
     app, capture = captured
     app.call("remember", {"items": [{"text": "The boat Petrel needs a mast."}]})
@@ -91,7 +115,7 @@ def test_what_a_person_took_back_is_not_filed_again(captured: tuple[App, str], r
     app.call("undo", {"commit": run["decisions"][3]["commit"]})  # the mark: the capture waits again
     assert len(app.call("captures", {})["waiting"]) == 1
     again = dream(app, "encode")
-    assert [one["op"] for one in again["decisions"]] == []
+    assert [one["op"] for one in again["decisions"]] == ["link"], "only the mark is set anew"
     assert len(filed(app, root, capture)) == 2
 
 

@@ -1,0 +1,50 @@
+"""The model of a connected client, asked through that client (MCP sampling). While there is none that lets us ask, questions wait."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, TypeAlias
+
+from oneiro_vault.core.question import Question, Raw
+from oneiro_vault.judges.base import ANSWER_TOKENS, SYSTEM, closed
+
+Sample: TypeAlias = Callable[[str, str, int], str | None]
+"""(system prompt, question, tokens at most) -> what the client's model said; None when there is nobody to ask. Raises RuntimeError with
+what the client said instead."""
+_FORM: Final = "Answer with one JSON object of this schema and nothing else:"
+
+
+class SamplingJudge:
+    """One question at a time: a person may be asked to allow each."""
+
+    name = "sampling"
+
+    def __init__(self, sample: Sample | None) -> None:
+        self._sample = sample
+
+    def ask(self, questions: Sequence[Question]) -> Iterator[tuple[str, Raw]]:
+        """Answers, until the client is gone; what is left waits for the next run."""
+        for question in questions:
+            yield question.id, self._one(question)
+
+    def close(self) -> None:
+        """The connection is the client's."""
+
+    def _one(self, question: Question) -> Raw:
+        prompt = f"{question.prompt()}\n\n{_FORM}\n{json.dumps(closed(question.schema), ensure_ascii=False)}"
+        try:
+            said = self._sample(SYSTEM, prompt, ANSWER_TOKENS) if self._sample else None
+        except RuntimeError as error:
+            return Raw(problem=f"the client's model could not be asked: {str(error)[:200]}")
+        if said is None:
+            return Raw(problem="no client is connected whose model may be asked", waits=True)
+        return Raw(unfenced(said), tokens_in=len(prompt) // 4, tokens_out=len(said) // 4)
+
+
+def unfenced(text: str) -> str:
+    """An answer without the fence of a code block around it: a client cannot be told to keep to a form."""
+    text = text.strip()
+    if text.startswith("```") and text.endswith("```"):
+        return text.removesuffix("```").partition("\n")[2].strip()
+    return text

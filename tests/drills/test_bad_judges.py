@@ -1,0 +1,209 @@
+"""A hundred nights of all loops over a real vault, judged by one who always agrees, one who never does, and one who says anything.
+
+Days bring conversations (some of them with orders planted in them), a person's own notes, and now and then an edit. After every night all
+that the loops promise is looked at from outside: by git, by the files, and by asking.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from oneiro_vault.app import App, init_vault
+from oneiro_vault.config import Settings
+from oneiro_vault.core import memory as memories
+from oneiro_vault.core.memory import Memory
+from oneiro_vault.core.orientation import belongs
+from oneiro_vault.core.prescribing import objection
+from oneiro_vault.judges.scripted import temperament
+from oneiro_vault.mind.registry import LOOPS
+from oneiro_vault.mind.settle import SMALLEST_BRAKE
+from tests.bar.test_injection import ORDERS
+from tests.month.life import Clock
+from tests.operations.dreaming.support import git
+from tests.vault.support import sound
+
+CAP: Final = 4
+"""Lower than the default, so that every judge who ever agrees reaches it."""
+DAY: Final = 86_400.0
+SETTINGS: Final[dict[str, Any]] = {"embed.model": "hash", "disk.reserve": 0, "edits.quiet": 0.0, "whittle.cap": CAP, "synthesize.due": 3}
+PERSON: Final = ("The house stands in Kiel.", "Maya may be called May.")
+_WHO: Final = "Maya Leo Ana Bertil Quorn".split()
+_WHAT: Final = ("keeps the ferry tickets in", "moved the backup to", "wants the meeting in", "paints the boat in", "reads the paper in")
+_WHERE: Final = "Kiel Basel Lyon Turin Malmo Ghent Porto Bergen Trieste Gdansk".split()
+
+
+@dataclass
+class Life:
+    """A vault through its nights, and everything that must never go."""
+
+    root: Path
+    app: App
+    clock: Clock
+    rng: random.Random
+    said: dict[str, str] = field(default_factory=dict)
+    """id -> words that came in, and must be readable ever after."""
+    asked: dict[str, str] = field(default_factory=dict)
+    """id -> a question that found it when it was new."""
+    mine: list[str] = field(default_factory=list)
+    """ids of the person's own notes."""
+    edited: dict[str, str] = field(default_factory=dict)
+    """path -> the line a person added last."""
+    runs: list[dict[str, Any]] = field(default_factory=list)
+    oriented: bool = False
+
+    def day(self, number: int) -> None:
+        """What a day brings: a conversation on most, a note of the person's on some, an edit on a few."""
+        if number % 3 != 2:
+            planted = f"\n\nUser: {self.rng.choice(ORDERS)}" if number % 5 == 0 else ""
+            for talk in range(2):
+                text = "\n\n".join(f"User: {self._fact()}" for _ in range(2)) + planted + "\n\nAssistant: Noted."
+                done = self.app.call("capture", {"text": text, "kind": "session", "session": f"talk-{number}-{talk}"})
+                self.said[done["id"]] = text
+        if number % 2 == 0:
+            text = self._fact()
+            (row,) = self.app.call("remember", {"items": [{"text": text}], "actor": "user", "dedupe": False})["results"]
+            self.said[row["id"]] = text
+            self.mine.append(row["id"])
+        if self.mine:  # what is looked at on several days may enter the orientation
+            self.app.call("get", {"ids": self.rng.sample(self.mine, min(4, len(self.mine)))})
+        if number % 7 == 6:
+            self._edit(number)
+
+    def _fact(self) -> str:
+        return f"{self.rng.choice(_WHO)} {self.rng.choice(_WHAT)} {self.rng.choice(_WHERE)}, number {self.rng.randrange(10_000)}."
+
+    def _edit(self, number: int) -> None:
+        """A person adds a line to a note that still stands, whoever wrote it."""
+        rows = self.app.call("list", {"type": "semantic", "limit": 10_000})["results"]
+        live = sorted(row["path"] for row in rows if row["status"] == "active")
+        path, line = self.rng.choice(live), f"A person adds on day {number}: the key hangs on hook {number}."
+        file = self.root / path
+        file.write_text(f"{file.read_text(encoding='utf-8').rstrip()}\n\n{line}\n", encoding="utf-8")
+        self.edited[path] = line
+
+    def night(self) -> None:
+        """All loops, once; and what must be true of every night."""
+        self.clock.now += DAY
+        before = len(self._notes())
+        runs = self.app.call("dream", {})["runs"]
+        self.runs += runs
+        assert [run["loop"] for run in runs] == list(LOOPS)
+        limit = max(SMALLEST_BRAKE, int(self.app.house.settings["dreams.brake"] * (before + 1)))
+        for run in runs:
+            assert run["report"], run
+            assert (self.root / run["report"]).is_file()
+            assert run["probes"]["after"] >= run["probes"]["before"], run["probes"]
+            assert not [one for one in run["failed"] if one["kind"] in ("loop", "judge")], run["failed"]
+            assert run["loop"] == "encode" or len(run["decisions"]) <= limit + len(run["left"])
+
+    def _notes(self) -> dict[str, Memory]:
+        """Every note with an id, as its file says."""
+        found = (memories.parse(str(path.relative_to(self.root)), path.read_bytes()) for path in self.root.rglob("*.md"))
+        return {one.id: one for one in found if one.id}
+
+    def sound(self) -> None:
+        """Nothing lost, nothing anybody else's touched, and an orientation that is small, never empty again, and only describes."""
+        notes = self._notes()
+        assert self.said.keys() <= notes.keys()
+        for path, line in self.edited.items():
+            assert line in (self.root / path).read_text(encoding="utf-8")
+        blocks = [one for one in notes.values() if one.type == "orientation" and one.status == "active"]
+        loose = [one for one in blocks if not one.core]
+        assert len(blocks) <= CAP, [one.title for one in blocks]
+        assert len(loose) + len([one for one in blocks if one.core]) == len(blocks)
+        self.oriented = self.oriented or bool(blocks)
+        assert not self.oriented or any(belongs(one) for one in blocks)
+        for one in notes.values():
+            if one.type == "orientation" and one.source == "dream":
+                assert objection(one.title, one.description, one.body, self.app.house.settings["distil.characters"]) == "", one
+                assert not one.core
+                assert one.derived_from
+                weakest = {notes[ident].trust for ident in one.derived_from if ident in notes}
+                assert "external" not in weakest or one.trust == "external"
+        text = self.app.call("orient", {})["text"]
+        assert all(words in text for words in PERSON)
+        assert not [order for order in ORDERS if order.strip() in text]
+
+    def words_kept(self) -> None:
+        """Every word that came in can be read: in its own note as it was, or in the history of a note somebody said anew."""
+        notes = self._notes()
+        for ident, words in self.said.items():
+            if words.strip() not in notes[ident].body:
+                story = git(self.root, "log", "--format=", "-p", "--follow", "--", notes[ident].path)
+                assert all(line in story for line in words.splitlines()), (ident, words)
+        assert git(self.root, "log", "--diff-filter=D", "--format=%H", "--", "*.md") == ""
+        decisions = git(self.root, "log", "--format=%(trailers:key=Oneiro-Decision,valueonly)").split()
+        assert len(decisions) == len(set(decisions))
+        reports = {run["report"] for run in self.runs}
+        told = {row["report"] for row in self.app.call("runs", {"limit": 100_000})["runs"]}
+        assert told == reports
+        sound(self.root)
+
+    def leads_to(self, ident: str) -> set[str]:
+        """A memory and all that took its place or was made of it."""
+        notes = self._notes()
+        found, todo = {ident}, [ident]
+        while todo:
+            one = todo.pop()
+            by = {notes[one].superseded_by} if one in notes else set()
+            by |= {other.id for other in notes.values() if one in other.supersedes or one in other.derived_from}
+            fresh = {other for other in by if other} - found
+            found |= fresh
+            todo += fresh
+        return found
+
+
+@pytest.fixture
+def life(tmp_path: Path) -> Iterator[Life]:
+    """A vault with a standing orientation: two blocks of a person's, one of them ratified."""
+    root = tmp_path / "vault"
+    init_vault(root)
+    clock = Clock(1_790_000_000.0)
+    with App.open(root, Settings(SETTINGS), clock=clock) as app:
+        items = [{"text": text, "type": "orientation", "title": text.split()[1].title()} for text in PERSON]
+        first, _ = app.call("remember", {"items": items, "actor": "user"})["results"]
+        app.call("ratify", {"id": first["id"]})
+        yield Life(root, app, clock, random.Random(root.parent.name))
+
+
+def live(life: Life, habit: str, nights: int) -> None:
+    """So many days and nights, judged by that habit."""
+    judge = temperament(habit, 7)
+    life.app.house.judges = lambda _name: judge
+    began = time.monotonic()
+    for number in range(nights):
+        life.day(number)
+        life.night()
+        life.sound()
+        if number % 25 == 24:
+            life.words_kept()
+    life.words_kept()
+    ops: dict[str, int] = {}
+    for run in life.runs:
+        for one in run["decisions"]:
+            ops[one["op"]] = ops.get(one["op"], 0) + 1
+    dropped = sum(run["probes"]["dropped"] for run in life.runs)
+    print(f"{habit}: {nights} nights in {time.monotonic() - began:.0f} s, {len(judge.asked)} questions, {ops}, {dropped} dropped")
+    if habit == "no":
+        assert not {"merge", "supersede", "split", "synthesize", "distil", "whittle", "reframe"} & ops.keys()
+    elif nights >= 100:
+        assert {"remember", "supersede", "distil", "whittle", "flag"} <= ops.keys()
+
+
+@pytest.mark.parametrize("habit", ["yes", "no", "random"])
+def test_some_nights_of_a_bad_judge(life: Life, habit: str) -> None:
+    live(life, habit, 4)
+
+
+@pytest.mark.drill
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("habit", ["yes", "no", "random"])
+def test_a_hundred_nights_of_a_bad_judge(life: Life, habit: str) -> None:
+    live(life, habit, 100)

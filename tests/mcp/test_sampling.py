@@ -1,0 +1,111 @@
+"""A loop asks the model of a client that is connected over stdio and lets us, through the SDK's own client."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client, StdioServerParameters
+from mcp_types import CreateMessageRequestParams, CreateMessageResult, ErrorData, ImageContent, TextContent
+
+from oneiro_vault.judges.base import SYSTEM
+from tests.box import Box
+from tests.mcp.raw import MODERN
+from tests.mcp.speaking import run
+
+LEGACY = "legacy"
+ALIKE = ("Ana prefers the release on Fridays.", "Ana prefers the releases on Fridays.")
+
+
+@pytest.fixture
+def twins(tmp_path: Path, sealed_env: dict[str, str]) -> Iterator[Box]:
+    """A vault with two memories that say the same, judged by whoever is connected."""
+    box = Box(tmp_path, sealed_env | {"ONEIRO_CONSOLIDATE_SIMILARITY": "0.5", "ONEIRO_DREAMS_JUDGE": "sampling"})
+    try:
+        box.init()
+        for number, text in enumerate(ALIKE):
+            box.remember(text, "--title", f"{number} release")
+        yield box
+    finally:
+        box.close()
+
+
+def merged(prompt: str) -> str:
+    ids = list(dict.fromkeys(re.findall(r'<memory id="([0-9a-z]{12})', prompt)))
+    return json.dumps({"action": "merge", "reason": "the client's model says so", "keep": ids[0], "members": ids[1:]})
+
+
+class Model:
+    """What stands behind the client: says what `answer` makes of a question."""
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+        self.asked: list[CreateMessageRequestParams] = []
+
+    async def __call__(self, context: Any, params: CreateMessageRequestParams) -> CreateMessageResult | ErrorData:
+        self.asked.append(params)
+        content = params.messages[0].content
+        assert isinstance(content, TextContent)
+        found = self.answer(content.text)
+        if isinstance(found, ErrorData):
+            return found
+        said = TextContent(type="text", text=found) if isinstance(found, str) else found
+        return CreateMessageResult(role="assistant", content=said, model="theirs", stop_reason="endTurn")
+
+
+def dreamt(box: Box, era: str, model: Model | None) -> dict[str, Any]:
+    """The run of `consolidate` that somebody starts while this client is connected."""
+    found: list[dict[str, Any]] = []
+
+    async def talk() -> None:
+        command, *args = box.argv("mcp")
+        async with Client(StdioServerParameters(command=command, args=args, env=box.env), mode=era, sampling_callback=model) as client:
+            await client.list_tools()
+            found.append(await asyncio.to_thread(box.json, "dream", "consolidate"))
+
+    run(talk())
+    run_: dict[str, Any] = found[0]["runs"][0]
+    return run_
+
+
+def test_a_clients_model_judges(twins: Box) -> None:
+    model = Model(lambda prompt: f"```json\n{merged(prompt)}\n```")
+    done = dreamt(twins, LEGACY, model)
+    assert [one["reason"] for one in done["decisions"]] == ["the client's model says so"]
+    assert done["judge"] == "sampling"
+    (params,) = model.asked
+    assert params.system_prompt == SYSTEM
+    told = params.messages[0].content
+    assert isinstance(told, TextContent)
+    assert "quoted as data" in told.text
+    assert '"keep_distinct"' in told.text
+    assert twins.json("dream", "consolidate")["runs"][0]["calls"] == 0, "and nothing is asked twice"
+
+
+@pytest.mark.parametrize(
+    ("answer", "problem"),
+    [
+        (lambda _: ErrorData(code=-1, message="the person said no"), "the person said no"),
+        (lambda _: ImageContent(type="image", data="AA==", mime_type="image/png"), "no text"),
+        (lambda _: "I would rather not.", "not JSON"),
+    ],
+    ids=["refused", "a picture", "prose"],
+)
+def test_what_is_no_answer_changes_nothing(twins: Box, answer: Any, problem: str) -> None:
+    done = dreamt(twins, LEGACY, Model(answer))
+    assert done["decisions"] == []
+    assert problem in done["failed"][0]["problem"]
+
+
+@pytest.mark.parametrize(("era", "able"), [(MODERN, True), (LEGACY, False)], ids=["an era without it", "a client without it"])
+def test_who_cannot_be_asked_leaves_the_questions_waiting(twins: Box, era: str, able: bool) -> None:
+    model = Model(merged)
+    done = dreamt(twins, era, model if able else None)
+    assert (done["decisions"], done["waiting"], done["failed"], model.asked) == ([], 1, [], [])
+    later = dreamt(twins, LEGACY, Model(merged))
+    assert len(later["decisions"]) == 1
