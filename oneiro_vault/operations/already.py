@@ -64,6 +64,12 @@ class Already:
     def _refuse_forgotten(self, draft: Draft) -> None:
         gone = self._house.forgotten()
         event = (gone.get(draft.id) if draft.named else None) or (gone.get(draft.words) if self._importing else None)
+        if event is not None and event.get("e") == "purge":
+            raise InvalidInput(
+                f"a memory that said this was purged on {str(event.get('t', ''))[:10]}",
+                kept=KEPT,
+                hint="If a person wants it back: `oneiro remember --again`.",
+            )
         if event is not None:
             raise InvalidInput(
                 f"{event['id']} said this and was forgotten on {str(event.get('t', ''))[:10]}",

@@ -49,8 +49,8 @@ class House:
     """An open vault with its indexes. `dirty` collects paths a watcher has seen change; `wake` starts background work;
     `stalled`: the last attempt to embed failed, so nobody should wait for vectors; `braked`: why the notes at the paths in `held` are
     still served although their files are gone; `wrong`: what the settings files say that is not in force; `judges` makes a judge of a name
-    where the settings shall not; `cancel` asks the run of a loop that is under way to end; `questions`: by memory, what was asked last
-    when it was found, and when.
+    where the settings shall not; `sample` asks the model of a connected client; `cancel` asks the run of a loop that is under way to end;
+    `questions`: by memory, what was asked last when it was found, and when.
     """
 
     root: Path
@@ -73,6 +73,7 @@ class House:
     wrong: tuple[SettingsError, ...] = ()
     weights: Weights = field(default_factory=Weights)
     judges: Callable[[str], Judge] | None = None
+    sample: Callable[[str, str, int], str | None] | None = None
     cancel: threading.Event = field(default_factory=threading.Event)
     questions: dict[str, tuple[str, float]] = field(default_factory=dict)
     _indexed_head: str = ""
@@ -266,6 +267,9 @@ class House:
 
     def _unknown(self, wanted: str) -> OneiroError:
         gone = [event for event in self.vault.events() if event.get("e") == "tombstone" and str(event.get("id", "")).startswith(wanted)]
+        purged = [event for event in self.vault.events() if event.get("e") == "purge" and str(event.get("id", "")).startswith(wanted)]
+        if purged:
+            return NotFound(f"{purged[-1]['id']} was purged on {str(purged[-1].get('t', ''))[:10]}", hint="Its words are nowhere any more.")
         if gone:
             return NotFound(
                 f"{gone[-1]['id']} was forgotten on {str(gone[-1].get('t', ''))[:10]}",
@@ -294,7 +298,8 @@ class House:
         Raises DiskProblem.
         """
         query, when = self.questions.pop(ident, ("", 0.0))
-        fields = {"q": query} if query and 0 <= self.clock() - when < SITTING else {}
+        asked = query and 0 <= self.clock() - when < SITTING and not self.vault.secrets.find(query)  # the ledger is history too
+        fields = {"q": query} if asked else {}
         self.vault.use(ident, "use", why=why, **fields)
 
     # -- use and strength ----------------------------------------------------------------------------------------
@@ -311,7 +316,9 @@ class House:
                     found.setdefault(ident, Use()).add(str(event.get("t", "")))
                 elif kind == "tombstone":
                     gone |= dict.fromkeys(filter(None, (ident, str(event.get("words", "")))), event)
-                elif kind == "restore" and ident in gone:
+                elif kind == "purge":
+                    gone |= dict.fromkeys(filter(None, (ident, *map(str, event.get("words", ())))), event)
+                elif kind == "restore" and ident in gone and gone[ident].get("e") != "purge":
                     gone = {mark: other for mark, other in gone.items() if other.get("id") != ident}
             self._uses, self._forgotten, self._uses_stamp = found, gone, stamp
         return self._uses

@@ -174,7 +174,19 @@ def versions() -> dict[str, str]:
     from importlib.metadata import PackageNotFoundError, version
 
     found = {"sqlite": sqlite3.sqlite_version}
-    for name in ("oneiro-vault", "pygit2", "GitPython", "chromadb", "sentence-transformers", "torch", "watchdog", "pillow", "mcp"):
+    for name in (
+        "oneiro-vault",
+        "pygit2",
+        "GitPython",
+        "git-filter-repo",
+        "chromadb",
+        "sentence-transformers",
+        "torch",
+        "watchdog",
+        "pillow",
+        "detect-secrets",
+        "mcp",
+    ):
         try:
             found[name] = version(name)
         except PackageNotFoundError:

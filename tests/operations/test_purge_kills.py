@@ -1,0 +1,61 @@
+"""Death at any step of a purge: the next command says so, nothing is written until it is finished, and finishing it leaves nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from oneiro_vault.app import App
+from oneiro_vault.errors import NotFound, RepositoryBusy
+from oneiro_vault.operations import purging
+from oneiro_vault.vault.faults import PURGE_POINTS
+from tests.operations.conftest import QUICK
+from tests.operations.erasure import TEXT, everything, remember, said_everywhere
+from tests.vault.support import git, run
+
+SCRIPT = """
+import sys
+from pathlib import Path
+from oneiro_vault.app import App
+from oneiro_vault.operations import purging
+from tests.operations.conftest import QUICK
+from tests.operations.erasure import TEXT
+with App.open(Path(sys.argv[1]), QUICK) as app:
+    purging.resume(app.house) if sys.argv[2:] else purging.look(app.house, matching=TEXT).run()
+"""
+
+
+def dies_and_is_finished(root: Path, point: str) -> None:
+    with App.open(root, QUICK) as app:
+        said_everywhere(app)
+    assert run(SCRIPT, root, fault=point).returncode == 137
+    assert git(root, "fsck", "--strict", "--no-dangling").strip() == ""
+    with App.open(root, QUICK) as app:
+        if point in ("purge-cleaned", "purge-entombed"):  # nothing was begun: once more, from the start
+            assert "notices" not in app.call("status")
+            assert purging.look(app.house, matching=TEXT).run()["left"] == []
+        else:
+            assert "--resume" in app.call("status")["notices"][0]
+            assert any("purge" in problem["message"] for problem in app.call("doctor")["problems"])
+            with pytest.raises(RepositoryBusy, match="unfinished purge"):
+                remember(app, "In between.")
+            assert purging.resume(app.house)["left"] == []
+        remember(app, "Life goes on.")
+        with pytest.raises(NotFound):
+            purging.resume(app.house)
+    assert everything(root) == []
+    assert git(root, "stash", "list").strip() == "stash@{0}: On main: [purged]"
+    assert "[purged]" in git(root, "stash", "show", "-p")
+    assert git(root, "fsck", "--strict", "--no-dangling").strip() == ""
+
+
+@pytest.mark.parametrize("point", ["purge-entombed", "purge-rewritten"])
+def test_a_killed_purge_is_finished(root: Path, point: str) -> None:
+    dies_and_is_finished(root, point)
+
+
+@pytest.mark.drill
+@pytest.mark.parametrize("point", PURGE_POINTS)
+def test_a_purge_killed_anywhere_is_finished(root: Path, point: str) -> None:
+    dies_and_is_finished(root, point)

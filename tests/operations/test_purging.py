@@ -1,0 +1,198 @@
+"""Erasure is real: afterwards nothing of the repository, its indexes or its private files holds the words, and nothing brings them back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from oneiro_vault.app import OPS, App, init_vault
+from oneiro_vault.core.change import Operation, Write
+from oneiro_vault.daemon.protocol import HOT, READS
+from oneiro_vault.errors import AmbiguousId, GitProblem, InvalidInput, NotFound, OneiroError, RepositoryBusy
+from oneiro_vault.mcp import server
+from oneiro_vault.operations import purging
+from oneiro_vault.vault.files import digest
+from tests.operations.conftest import QUICK
+from tests.operations.erasure import TEXT, everything, remember, said_everywhere
+from tests.vault.support import git
+
+TYPES = ("commit messages", "file names", "stashes", "versions of dream reports", "versions of notes that stay")
+
+
+def test_no_program_can_purge() -> None:
+    assert not {name for name in {*OPS, *READS, *HOT} if "purge" in name}
+    assert "purg" not in Path(server.__file__).read_text()
+
+
+def test_a_text_is_nowhere_any_more(root: Path) -> None:
+    with App.open(root, QUICK) as app:
+        said_everywhere(app)
+        before = int(git(root, "rev-list", "--count", "--all"))
+        purge = purging.look(app.house, matching=TEXT)
+        plan = purge.shown()
+        assert set(TYPES) <= plan["found"].keys()
+        assert plan["found"]["attachments and other files that go"] == 1
+        assert len(everything(root)) > 5, "looking at the plan changes nothing"
+        receipt = purge.run()
+        assert receipt["left"] == []
+        assert TEXT not in json.dumps(receipt, ensure_ascii=False)
+        kinds = {problem["code"] for problem in app.call("doctor")["problems"]}
+        assert not kinds & {"rewritten", "damage", "purged", "busy"}
+        assert everything(root) == []
+    with App.open(root, QUICK) as app:
+        assert everything(root) == []
+        assert git(root, "status", "--porcelain") == ""
+        assert int(git(root, "rev-list", "--count", "--all")) == before + 1, "the one that a reflog led to is gone, tombstones came"
+        assert git(root, "stash", "list").strip() == "stash@{0}: On main: [purged]"
+        assert "[purged]" in git(root, "stash", "show", "-p")
+        assert "[purged]" in git(root, "tag", "-n1", "v1")
+        assert git(root, "log", "-1", "--format=%s").strip() == "forget: purged a text"
+        (row, *_) = app.call("recall", {"query": "She moved, says Bo"})["results"]
+        assert app.call("show", {"id": row["id"]})["body"].startswith("She moved. [purged] all the same")
+        again = remember(app, "Life goes on.")
+        assert app.call("show", {"id": again})["body"].strip() == "Life goes on."
+
+
+def test_a_memory_goes_with_all_that_was_made_of_it(root: Path) -> None:
+    with App.open(root, QUICK) as app:
+        ident = said_everywhere(app)
+        twin = remember(app, f"Bystander. {TEXT}, as Ann says.", type="episodic")
+        git(root, "stash", "drop", "-q")
+        app.call("forget", {"id": ident})  # also what was forgotten long ago
+        purge = purging.look(app.house, [ident[:7]])
+        plan = purge.shown()
+        assert [one["id"] for one in plan["memories"]] == [ident]
+        assert any(twin in path for path in plan["also"]), "another memory that says the same is a person's to name"
+        receipt = purge.run()
+        assert receipt["memories"] == [ident]
+        assert receipt["left"] == []
+        second = purging.look(app.house, [twin]).run()
+        assert second["left"] == []
+        left = [line for line in everything(root) if "object" not in line]
+        assert all(line.startswith("attachments/") for line in left), left
+        with pytest.raises(NotFound, match="was purged"):
+            app.call("show", {"id": ident})
+        with pytest.raises(NotFound):
+            app.call("restore", {"id": ident})
+        assert git(root, "log", "--format=%s", "-2").split("\n")[:2] == ["forget: purged 1 memory"] * 2
+        assert git(root, "log", "-1", "--format=%B").count(twin) == 1
+
+
+def test_what_was_purged_is_not_imported_again(root: Path) -> None:
+    with App.open(root, QUICK) as app:
+        item = {"text": "Kim has the keys to the shed in June.", "id": "0123456789ab", "title": "Keys"}
+        app.call("remember", {"items": [item]})
+        purging.look(app.house, ["0123456789ab"]).run()
+        answer = app.call("remember", {"items": [item, {"text": "Something else entirely."}], "partial": True, "dedupe": "exact"})
+        assert "purged" in json.dumps(answer)
+        assert app.call("list")["total"] == 1
+
+
+def test_attachments_go_with_the_last_memory_that_shows_them(root: Path) -> None:
+    with App.open(root, QUICK) as app:
+        data = b"%PDF and so on"
+        path = f"attachments/{digest(data)[:2]}/{digest(data)}.pdf"
+        picture = f"---\nid: 00000000abcd\ntype: semantic\ntitle: Shown\n---\n![[{path}]]\n".encode()
+        app.house.vault.apply([Write(path, data), Write("semantic/shown.md", picture)], Operation("remember", "x"))
+        plan = purging.look(app.house, ["00000000abcd"])
+        assert plan.trace.paths[path] == ""
+        last = remember(app, f"Also shown here: ![[{path}]]")
+        plan.run()  # what it does is decided anew
+        assert (root / path).exists()
+        purging.look(app.house, [last]).run()
+        assert not (root / path).exists()
+        assert not {problem["code"] for problem in app.call("doctor")["problems"]} & {"purged", "attachment-missing"}
+
+
+def dirty(root: Path) -> None:
+    note = next(root.glob("semantic/*/*/*.md"))
+    note.write_text(note.read_text() + "more\n")
+
+
+def staged(root: Path) -> None:
+    dirty(root)
+    git(root, "add", "-A")
+
+
+def merging(root: Path) -> None:
+    (root / ".git/MERGE_HEAD").write_text(git(root, "rev-parse", "HEAD"))
+
+
+def detached(root: Path) -> None:
+    git(root, "checkout", "-q", "--detach")
+
+
+def elsewhere(root: Path) -> None:
+    git(root, "worktree", "add", "-q", str(root.parent / "tree"), "-b", "side")
+
+
+def borrowing(root: Path) -> None:
+    (root / ".git/objects/info").mkdir(exist_ok=True)
+    (root / ".git/objects/info/alternates").write_text(f"{root.parent}\n")
+
+
+def shallow(root: Path) -> None:
+    (root / ".git/shallow").write_text(git(root, "rev-parse", "HEAD"))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "error", "text"),
+    [
+        (dirty, RepositoryBusy, "not committed"), (staged, RepositoryBusy, "staged"), (merging, RepositoryBusy, "merge"),
+        (detached, RepositoryBusy, "detached"), (elsewhere, RepositoryBusy, "work trees"), (borrowing, GitProblem, "borrows"),
+        (shallow, GitProblem, "beginning"),
+    ],
+)  # fmt: skip
+def test_not_in_the_middle_of_something(root: Path, spoil: Callable[[Path], None], error: type[OneiroError], text: str) -> None:
+    with App.open(root, QUICK) as app:
+        remember(app, "The boat is called Petrel.")
+        tip = app.house.vault.head()
+        purge = purging.look(app.house, matching="Petrel")
+        spoil(root)
+        with pytest.raises(error, match=text):
+            purging.look(app.house, matching="Petrel")
+        with pytest.raises(error, match=text):
+            purge.run()
+        assert git(root, "rev-parse", "main").strip() == tip
+
+
+def test_what_cannot_be_looked_for(root: Path) -> None:
+    with App.open(root, QUICK) as app:
+        remember(app, "One.", id="abcd00000001")
+        remember(app, "Two.", id="abcd00000002")
+        for ids, matching, error in (
+            ((), "", InvalidInput), (("abcd",), "x", InvalidInput), (("abcd",), "", AmbiguousId), (("abcx",), "", NotFound),
+            (("a/b",), "", NotFound), ((), "nowhere at all", NotFound), ((), "semantic", InvalidInput), ((), "ab", InvalidInput),
+        ):  # fmt: skip
+            with pytest.raises(error):
+                purging.look(app.house, ids, matching)
+        (root / "mine.txt").write_text("an aardvark")
+        assert purging.look(app.house, matching="aardvark").shown()["untouched"] == ["mine.txt"]
+        with pytest.raises(NotFound, match="no purge was begun"):
+            purging.resume(app.house)
+
+
+def test_the_receipt_says_what_remotes_must_do(root: Path, tmp_path: Path) -> None:
+    with App.open(root, QUICK) as app:
+        remember(app, "The boat is called Petrel.")
+        git(tmp_path, "init", "-q", "--bare", "-b", "main", "far.git")
+        git(root, "remote", "add", "far", str(tmp_path / "far.git"))
+        git(root, "push", "-q", "far", "main", "main:gone")
+        git(root, "tag", "v1")
+        old = app.house.vault.head()
+        receipt = purging.look(app.house, matching="Petrel").run()
+        commands = [todo for todo in receipt["todo"] if todo.startswith("git ")]
+        assert commands == ["git push far --delete gone", f"git push --force-with-lease=main:{old} far main", "git push --force far --tags"]
+        for command in commands:
+            git(root, *command.split()[1:])
+        assert git(root, "ls-remote", "far", "main").split()[0] == app.house.vault.head()
+        assert json.loads(Path(receipt["receipt"]).read_text())["after"] == app.house.vault.head()
+
+
+def test_a_new_vault_can_be_purged(tmp_path: Path) -> None:
+    init_vault(tmp_path / "v")
+    with App.open(tmp_path / "v", QUICK) as app, pytest.raises(NotFound):
+        purging.look(app.house, matching="anything at all")
