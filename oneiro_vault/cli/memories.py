@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from oneiro_vault.cli import render
+from oneiro_vault.cli import moments, render
 from oneiro_vault.cli.face import Face
 from oneiro_vault.cli.group import command
 from oneiro_vault.cli.output import Output, line
@@ -22,6 +22,8 @@ from oneiro_vault.cli.text import words
 @click.option("--project", help="Only from this project.")
 @click.option("--since", help='From this date on: 2026-03, "last March", "3 weeks ago".')
 @click.option("--until", help="Up to this date.")
+@click.option("--as-of", metavar="DATE", help="What was believed then: a date, or a commit.")
+@click.option("--valid-at", metavar="DATE", help="What held then, also what was replaced since; with --as-of: by what was believed.")
 @click.option("--explain", is_flag=True, help="Show the score and what it is made of.")
 @click.option("--fast", is_flag=True, help="Do not wait for the embedding model.")
 def recall_(
@@ -34,6 +36,8 @@ def recall_(
     project: str | None,
     since: str | None,
     until: str | None,
+    as_of: str | None,
+    valid_at: str | None,
     explain: bool,
     fast: bool,
 ) -> Output:
@@ -48,19 +52,22 @@ def recall_(
         project=project,
         since=since,
         until=until,
+        as_of=as_of,
+        valid_at=valid_at,
         explain=explain or None,
         fast=fast or None,
     )
     text = render.rows(found["results"], face.style, explain, " ".join(query)) or "no relevant memory"
-    return Output(text, found, render.gaps(found))
+    return Output("\n".join([*moments.heading(found, face.style), text]), found, render.gaps(found))
 
 
 @command("show")
 @click.argument("ident", metavar="ID")
 @click.option("--why", is_flag=True, help="How it is indexed, and what would make it found.")
-def show_(face: Face, ident: str, why: bool) -> Output:
+@click.option("--as-of", metavar="DATE", help="As it was then: a date, or a commit.")
+def show_(face: Face, ident: str, why: bool, as_of: str | None) -> Output:
     """Show one memory in full."""
-    found = face.call("show", id=ident, why=why or None)
+    found = face.call("show", id=ident, why=why or None, as_of=as_of)
     return Output(render.memory(found, face.style), found)
 
 

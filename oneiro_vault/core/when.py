@@ -39,6 +39,7 @@ _BETWEEN: Final = re.compile(
     r"(?:between\s+(.+?)\s+and|from\s+(.+?)\s+(?:to|until|till))\s+(.+)|(.+?)\s*(?:\.\.\.?|\s(?:to|until|till|[-–])\s)\s*(.+)"
 )
 _OPEN: Final = re.compile(r"(since|after|before|until|till|up to)\s+(.+)")
+_DISTANCE: Final = re.compile(rf"(?:about\s+|around\s+)?{_NUMBER}\s+{_UNIT}\s+(?:ago|back|earlier)")
 _EXAMPLES: Final = "Write it like 2024-03-05, 2024-03, last March, yesterday, 3 weeks ago, since May, or between March and June 2024."
 
 
@@ -51,7 +52,33 @@ def parse_range(text: str, now: datetime) -> Range:
             return _range(words, now)
     except (ValueError, OverflowError):
         pass
-    raise InvalidInput(f"{text[:LONGEST]!r} is not a time that can be understood", hint=_EXAMPLES)
+    raise _unreadable(text)
+
+
+def _unreadable(text: str) -> InvalidInput:
+    return InvalidInput(f"{text[:LONGEST]!r} is not a time that can be understood", hint=_EXAMPLES)
+
+
+def parse_moment(text: str, now: datetime) -> Range:
+    """`parse_range` for one moment in time: "3 weeks ago" is the day that lies so far back, not the whole of that week."""
+    words = " ".join(text.lower().replace(",", " ").split())
+    if len(words) <= LONGEST and (found := _DISTANCE.fullmatch(words)):
+        try:
+            start, end = _back(found[2], _count(found[1]), now if now.tzinfo else now.replace(tzinfo=UTC))
+        except (ValueError, OverflowError):
+            raise _unreadable(text) from None
+        return _seconds(start), _seconds(end)
+    return parse_range(text, now)
+
+
+def _back(unit: str, steps: int, now: datetime) -> Span:
+    """The day (for hours and minutes the minute) that lies `steps` units before `now`; the last day of a month that is too short."""
+    if unit in ("minute", "hour"):
+        return _unit("minute", -steps * {"minute": 1, "hour": 60}[unit], now)
+    if unit in ("day", "week"):
+        return _unit("day", -steps * {"day": 1, "week": 7}[unit], now)
+    start, end = _months(now.year, now.month - steps * {"month": 1, "quarter": 3, "year": 12}[unit], 1, now.tzinfo)
+    return _day(start.year, start.month, min(now.day, (end - timedelta(days=1)).day), now.tzinfo)
 
 
 def _range(words: str, now: datetime) -> Range:

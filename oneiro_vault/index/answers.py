@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from oneiro_vault.core.query import fold, spellings
+from oneiro_vault.core.validity import Claim
 from oneiro_vault.errors import IndexProblem
 from oneiro_vault.index import links, nearest, notes, sessions, text
 from oneiro_vault.index.base import Edge, Filters, Hit, Row, Vectors
@@ -79,6 +80,11 @@ class Answers:
         """Keys of all notes that fit: what the searches take as `allowed`. None if nothing is asked."""
         where, values = _where(filters)
         return {key for (key,) in self._database.read(f"SELECT key FROM notes WHERE {where}", values)} if values else None
+
+    def claims(self) -> Sequence[Claim]:
+        """What the validity of every note depends on."""
+        columns = "key, handle, status, created, timestamp, valid_from, valid_until, superseded_by"
+        return [Claim(*row) for row in self._database.read(f"SELECT {columns} FROM notes")]
 
     def count(self) -> int:
         """Number of notes."""

@@ -24,6 +24,7 @@ from oneiro_vault.index import dump, notes, schema, shape
 from oneiro_vault.index.answers import Answers
 from oneiro_vault.index.base import Embedder, Problem, Progress, Refreshed
 from oneiro_vault.index.database import FILE, Database
+from oneiro_vault.index.earlier import FOLDER, Shelf
 from oneiro_vault.index.refresh import LARGEST, Refresher
 from oneiro_vault.index.semantic import Semantic
 
@@ -48,6 +49,7 @@ class Index(Answers):
         self.embedder = embedder
         self._source = source
         self._options = options
+        self.earlier = Shelf(folder / FOLDER, database, self._semantic, options)
         self._life = -1
         self._pending: tuple[object, int, int] = (None, 0, 0)
 
@@ -256,6 +258,7 @@ class Index(Answers):
 
     def scrub(self) -> None:
         """Remove every trace of texts that are in no note any more: cached vectors, words in free pages, what was put aside."""
+        self.earlier.clear()
         held = [name for (name,) in self._database.read("SELECT DISTINCT hash FROM chunks")]
         self._semantic.cache.scrub(held)
         self.rebuild()

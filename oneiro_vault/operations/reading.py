@@ -11,9 +11,11 @@ from hashlib import sha256
 from typing import Any
 
 from oneiro_vault.core import when as dates
+from oneiro_vault.core.memory import Memory, parse
 from oneiro_vault.errors import DiskProblem, InvalidInput, shown
 from oneiro_vault.index.base import Filters, Row
-from oneiro_vault.operations import imaging, types
+from oneiro_vault.operations import imaging, moments, syncing, types, viewing
+from oneiro_vault.operations.dreaming import sharing
 from oneiro_vault.operations.house import House, Progress, Remembered, quiet
 from oneiro_vault.operations.queued import waiting
 from oneiro_vault.operations.serving import served
@@ -33,6 +35,8 @@ def recall(
     project: str | None = None,
     since: str | None = None,
     until: str | None = None,
+    as_of: str | None = None,
+    valid_at: str | None = None,
     explain: bool = False,
     fast: bool = False,
     passive: bool = False,
@@ -40,7 +44,8 @@ def recall(
 ) -> dict[str, Any]:
     """Rows that answer a question, best first; an empty list means no memory is relevant.
 
-    `fast` never waits for the embedding model. `passive` (an automatic load) leaves out what faded, and orientation.
+    `fast` never waits for the embedding model. `passive` (an automatic load) leaves out what faded, and orientation. `as_of`: what was
+    believed then (a date, or a commit). `valid_at`: what held then, replaced or not, by what is (or with `as_of` was) believed.
     """
     if not isinstance(query, str) or not query.strip():
         raise InvalidInput("there is no question", hint='Try `oneiro recall "what did we decide about the release?"`.')
@@ -49,24 +54,26 @@ def recall(
         raise InvalidInput(f"k must be a whole number from 1 to 1000, not {shown(k)}")
     _text(query, entity, project, *_many(type), *_many(tag), *_many(status))
     start, end = _span(house, since, until)
-    behind = house.converge()
-    filters = Filters(
-        type=types.checked(house, _many(type)) or None,
-        tag=_many(tag) or None,
-        status=types.statuses(_many(status)) or None,
-        entity=entity,
-        project=project,
-        since=start,
-        until=end,
-    )
-    vector, degraded = house.query_vector(query, wait=not fast, progress=progress)
-    known = house.remembered()
-    found = Search(house.index, known, house.weights).run(Asked(query, k, filters, passive), vector)
-    if not passive:
-        house.answered(query, [one.row for one in found[:10]])
-    extras = showing.show(house.index, query, vector, [(one.row, one.score) for one in found])
-    results = [_hit(one, extra, explain) | _force(house, known, one.row) for one, extra in zip(found, extras, strict=True)]
-    return {"schema": 1, "results": results, "degraded": degraded, "behind": behind}
+    valid = moments.span(house, valid_at) if valid_at is not None else None
+    with viewing.view(house, as_of, progress) as view:
+        filters = Filters(
+            type=(types.checked(house, _many(type)) if view.moment is None else _many(type)) or None,
+            tag=_many(tag) or None,
+            status=types.statuses(_many(status)) or None,
+            entity=entity,
+            project=project,
+            since=start,
+            until=end,
+        )
+        only, late = view.holding(*valid) if valid else (None, 0)
+        vector, degraded = view.vector(query, not fast, progress)
+        found = Search(view.index, view.known, house.weights).run(Asked(query, k, filters, passive, only=only), vector)
+        if view.moment is None and not passive:
+            house.answered(query, [one.row for one in found[:10]])
+        extras = showing.show(view.index, query, vector, [(one.row, one.score) for one in found])
+        results = [_hit(one, extra, explain) | view.of(one.row) for one, extra in zip(found, extras, strict=True)]
+        answer = {"schema": 1, "results": results, "degraded": degraded, "behind": view.behind}
+        return answer | view.told(valid_at, valid, late)
 
 
 def _text(*values: str | None) -> None:
@@ -94,11 +101,6 @@ def _span(house: House, since: str | None, until: str | None) -> tuple[float | N
     return start, end
 
 
-def _force(house: House, known: Remembered, row: Row) -> dict[str, Any]:
-    """Whether a memory is in full force: its status, has it faded, is its file gone while the brake holds."""
-    return {"status": row.status, "faded": known.strength(row) < known.faded, "gone": row.path in house.held}
-
-
 def _hit(found: Found, extra: showing.Shown, explain: bool) -> dict[str, Any]:
     row = found.row
     return {
@@ -115,19 +117,35 @@ def _hit(found: Found, extra: showing.Shown, explain: bool) -> dict[str, Any]:
     }
 
 
-def show(house: House, id: str, why: bool = False) -> dict[str, Any]:
-    """One memory in full; with `why`, also how it is indexed."""
+def show(house: House, id: str, why: bool = False, as_of: str | None = None) -> dict[str, Any]:
+    """One memory in full, or as it was at a moment (a date, or a commit); with `why`, also how it is indexed now."""
+    if as_of is not None:
+        return _as_it_was(house, id, as_of)
     row = house.resolve(id)
     data, known, notice = served(house, row)
     if row.id:
         with suppress(DiskProblem):  # a full or read-only disk must not hide a memory
             house.used(row.id, "shown")
+    answer = _whole(viewing.View(house, house.index, house.remembered()), row, data, known) | {"notice": notice}
+    return answer | ({"why": house.index.explain(row.path)} if why else {})
+
+
+def _as_it_was(house: House, ident: str, as_of: str) -> dict[str, Any]:
+    """A look at the past is no use of a memory."""
+    with viewing.view(house, as_of) as view:
+        row = view.row(ident)
+        data = house.vault.past.data(row.blob)
+        answer = _whole(view, row, data, parse(row.path, data)) | {"notice": None}
+        return answer | {"now": view.state(row)["now"]} | view.told(None, None, 0)
+
+
+def _whole(view: viewing.View, row: Row, data: bytes, known: Memory) -> dict[str, Any]:
     meta = {
         key: value
         for key, value in asdict(known).items()
         if key not in {"body", "path", "problems", "extra"} and value not in ("", (), None)
     }
-    answer = {
+    return {
         "schema": 1,
         "id": row.handle,
         "path": row.path,
@@ -135,14 +153,12 @@ def show(house: House, id: str, why: bool = False) -> dict[str, Any]:
         "body": known.body,
         "text": data.decode("utf-8", "replace"),
         "sha256": sha256(data).hexdigest(),
-        "images": imaging.of_note(house, known.body),
-        "links": house.index.links_from(row.key),
-        "backlinks": house.index.links_to(row.key),
-        "strength": round(house.strength(row), 4),
+        "images": imaging.of_note(view.house, known.body),
+        "links": view.index.links_from(row.key),
+        "backlinks": view.index.links_to(row.key),
+        "strength": round(view.known.strength(row), 4),
         "problems": list(known.problems),
-        "notice": notice,
     }
-    return answer | ({"why": house.index.explain(row.path)} if why else {})
 
 
 def list_(
@@ -174,7 +190,8 @@ def list_(
         limit=limit,
     )
     known = house.remembered()
-    results = [line(known, row) | _force(house, known, row) for row in rows]
+    view = viewing.View(house, house.index, known)
+    results = [line(known, row) | view.state(row) for row in rows]
     return {"schema": 1, "results": results, "total": house.index.count()}
 
 
@@ -199,7 +216,7 @@ def log(house: House, id: str | None = None, limit: int = 20) -> dict[str, Any]:
     if id is None:
         entries = house.vault.log(limit)
     else:
-        ident, path = _anyone(house, id)
+        ident, path = anyone(house, id)
         entries = house.vault.log(limit, memory=ident, path=path)
     return {"schema": 1, "entries": [_entry(entry) for entry in entries]}
 
@@ -218,7 +235,7 @@ def _iso(moment: float) -> str:
     return datetime.fromtimestamp(moment).astimezone().isoformat(timespec="seconds")
 
 
-def _anyone(house: House, text: str) -> tuple[str, str]:
+def anyone(house: House, text: str) -> tuple[str, str]:
     """Id and path of a memory, also of one that was forgotten (no path then); a note without an id has only a path."""
     wanted = text.strip().lower()
     gone = {
@@ -234,7 +251,7 @@ def _anyone(house: House, text: str) -> tuple[str, str]:
 
 def why(house: House, id: str) -> dict[str, Any]:
     """The story of one memory: what happened to it, what it came from, how it was used."""
-    ident, path = _anyone(house, id)
+    ident, path = anyone(house, id)
     row = house.index.by_path(path) if path else None
     story = [_entry(entry) for entry in reversed(house.vault.log(1000, memory=ident, path=path))]
     use = house.uses().get(ident)
@@ -277,6 +294,7 @@ def status(house: House) -> dict[str, Any]:
     """Is everything indexed, and if not, why not?"""
     behind = house.converge()
     state = house.index.status()
+    look = house.vault.look()
     unreadable = [{"path": path, "reason": reason} for path, reason in house.index.unreadable()]
     return {
         "schema": 1,
@@ -289,6 +307,9 @@ def status(house: House) -> dict[str, Any]:
         "unreadable": unreadable,
         "model": state["model"],
         "watching": house.watching or None,
-        "uncommitted": len(house.vault.look().ready),
+        "uncommitted": len(look.ready),
+        "held": [{"path": path, "reason": f"it holds what looks like {what}"} for path, what in look.secret.items()],
         "captures": len(waiting(house)),
+        "sync": syncing.standing(house),
+        "dreaming": sharing.holder(house),
     }

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oneiro_vault.core.when import LONGEST, parse_range
+from oneiro_vault.core.when import LONGEST, parse_moment, parse_range
 from oneiro_vault.errors import InvalidInput
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -120,6 +120,28 @@ def test_the_first_days_of_a_year() -> None:
     assert said("January", new_year) == ("2026-01-01", "2026-02-01")
     assert said("last quarter", new_year) == ("2025-10-01", "2026-01-01")
     assert said("last 3 months", datetime(2026, 5, 31, 12, tzinfo=UTC)) == ("2026-03-01", "2026-05-31 12:00")
+
+
+@pytest.mark.parametrize(
+    ("text", "start", "end"),
+    [
+        ("3 weeks ago", "2026-10-31", "2026-11-01"), ("a month ago", "2026-10-21", "2026-10-22"), ("2 years ago", "2024-11-21", "2024-11-22"),
+        ("9 months back", "2026-02-21", "2026-02-22"), ("a quarter ago", "2026-08-21", "2026-08-22"), ("3 days ago", "2026-11-18", "2026-11-19"),
+        ("about an hour ago", "2026-11-21 14:30", "2026-11-21 14:31"), ("last week", "2026-11-09", "2026-11-16"),
+        ("2024-03", "2024-03-01", "2024-04-01"), ("before May", None, "2026-05-01"), ("since May", "2026-05-01", None),
+    ],
+)  # fmt: skip
+def test_a_moment_is_the_day_that_lies_so_far_back(text: str, start: str | None, end: str | None) -> None:
+    seconds = parse_moment(text, NOW)
+    said_ = [None if t is None else datetime.fromtimestamp(t, BERLIN).strftime("%Y-%m-%d %H:%M").removesuffix(" 00:00") for t in seconds]
+    assert said_ == [start, end]
+
+
+def test_a_month_that_is_too_short_has_its_last_day() -> None:
+    start, _ = parse_moment("a month ago", datetime(2026, 3, 31, 12, tzinfo=UTC))
+    assert datetime.fromtimestamp(start or 0, UTC) == datetime(2026, 2, 28, tzinfo=UTC)
+    with pytest.raises(InvalidInput, match="not a time"):
+        parse_moment("99999 years ago", NOW)
 
 
 def test_dateparser_is_not_imported_for_common_forms() -> None:

@@ -1,0 +1,98 @@
+"""The vault at a moment of its history: which commit stood then, and its notes as a source that an index can read."""
+
+from __future__ import annotations
+
+import errno
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from oneiro_vault.core.listing import Stat, committed
+from oneiro_vault.errors import GitProblem
+from oneiro_vault.vault import history
+from oneiro_vault.vault.files import SPEC_MARK
+from oneiro_vault.vault.git import Repo
+from oneiro_vault.vault.paths import is_note
+from oneiro_vault.vault.staging import EXECUTABLE, FILE
+
+_LAYOUT: Final = "--format=%H%x00%T%x00%ct%x00%B"
+_HEX: Final = re.compile(r"[0-9a-f]{7,64}")
+
+
+@dataclass(frozen=True)
+class Point:
+    """A commit. `tree`: id of all it holds (equal ids, equal contents); `when`: epoch seconds by its own date; `op`: "" if made by hand."""
+
+    commit: str
+    tree: str
+    when: int
+    op: str
+    title: str
+
+
+def at(repo: Repo, last: int) -> Point | None:
+    """The last commit on the first-parent history of HEAD that is dated at or before `last` (epoch seconds); None: there was none yet."""
+    return _point(repo, "--first-parent", f"--until=@{last} +0000", "HEAD") if repo.tip() and last >= 0 else None
+
+
+def first(repo: Repo) -> Point | None:
+    """Where the first-parent history of HEAD begins; None without any commit."""
+    return _point(repo, "--first-parent", "--max-parents=0", "HEAD") if repo.tip() else None
+
+
+def named(repo: Repo, name: str) -> Point | None:
+    """The commit that a name or an id of at least 7 characters means; None when there is none."""
+    found = repo.resolve(name) if name and not name.startswith("-") else ""
+    return _point(repo, found) if found else None
+
+
+def looks_like_id(text: str) -> bool:
+    """Could it be a commit's id rather than a date?"""
+    return _HEX.fullmatch(text) is not None and not text.isdigit()
+
+
+def is_shallow(repo: Repo) -> bool:
+    """Does this clone lack the beginning of its history?"""
+    return (repo.common_dir / "shallow").exists()
+
+
+def _point(repo: Repo, *which: str) -> Point | None:
+    words = repo.commands.text("log", "--max-count=1", _LAYOUT, *which, "--").split("\0", 3)
+    return Point(words[0], words[1], int(words[2]), *history.subject(words[3])) if len(words) == 4 else None
+
+
+class Tree:
+    """The notes of one commit as a `core.listing.Source`; `blobs`: path -> blob id."""
+
+    def __init__(self, repo: Repo, commit: str) -> None:
+        self._repo = repo
+        entries = repo.listing(commit)
+        self.blobs = {path: one.blob for path, one in entries.items() if is_note(path) and one.mode in (FILE, EXECUTABLE)}
+        if "README.md" in self.blobs and repo.data(self.blobs["README.md"]).startswith(SPEC_MARK):
+            del self.blobs["README.md"]
+
+    def scan(self) -> Iterator[Stat]:
+        """Every note."""
+        for path in self.blobs:
+            yield self._stat(path)
+
+    def stat(self, path: str) -> Stat | None:
+        """One of them."""
+        return self._stat(path) if path in self.blobs else None
+
+    def read(self, path: str, limit: int) -> bytes:
+        """At most `limit` + 1 bytes of it. Raises OSError."""
+        if path not in self.blobs:
+            raise FileNotFoundError(path)
+        try:
+            return self._repo.data(self.blobs[path])[: limit + 1]
+        except GitProblem as error:
+            raise OSError(errno.EIO, str(error)) from error
+
+    def _stat(self, path: str) -> Stat:
+        blob = self.blobs[path]
+        try:
+            return committed(path, self._repo.size(blob), blob)
+        except GitProblem:
+            return committed(path, 0, blob)  # reading it will say what is wrong

@@ -1,0 +1,174 @@
+"""What was believed then, what was true then, and the two apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from oneiro_vault.app import init_vault
+from oneiro_vault.errors import AmbiguousId, InvalidInput, NotFound
+from tests.operations.past import Life, life
+from tests.vault.support import git
+
+ROME, MILAN = "Ana lives in Rome.", "Ana lives in Milan."
+
+
+@pytest.fixture(scope="module")
+def lived(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Life, dict[str, str]]]:
+    """Day 0: Rome, a boat, bees. Day 10: it was Milan since 2024, the boat is blue, the bees are forgotten. Day 20: today."""
+    root = tmp_path_factory.mktemp("past") / "vault"
+    init_vault(root)
+    with life(root) as found:
+        told = [{"text": ROME, "valid_from": "2020-01-01", "title": "Ana"}, {"text": "The boat is red.", "title": "Boat"}]
+        made = found.several(*told, {"text": "Bo keeps bees.", "title": "Bees"})
+        ids = dict(zip(("rome", "boat", "bees"), made, strict=True))
+        found("show", id=ids["boat"])
+        found.day = 10
+        ids["milan"] = found.remember(MILAN, valid_from="2024-06-01", title="Ana", supersedes=[ids["rome"]])
+        found.change(ids["rome"], "supersede", status="superseded", superseded_by=ids["milan"])
+        found("reframe", id=ids["boat"], text="The boat is blue.")
+        found("forget", id=ids["bees"], reason="sold")
+        found.day = 20
+        yield found, ids
+
+
+Lived = tuple[Life, dict[str, str]]
+
+
+def test_what_was_believed_then(lived: Lived) -> None:
+    found, _ = lived
+    assert found.said("where does Ana live?") == [MILAN]
+    then = found("recall", query="where does Ana live?", as_of="15 days ago")
+    assert then["results"][0]["snippet"] == ROME
+    assert then["results"][0]["now"] == "superseded"
+    assert then["as_of"]["asked"] == "15 days ago"
+    assert then["as_of"]["title"].startswith("remember: ")
+    assert git(found.root, "cat-file", "-t", then["as_of"]["commit"]).strip() == "commit"
+    assert (then["degraded"], then["behind"]) == (None, 0)
+    assert found.said("who keeps bees?", as_of="15 days ago") == ["Bo keeps bees."]
+    assert found.said("who keeps bees?") == []
+
+
+def test_what_became_of_it_since(lived: Lived) -> None:
+    found, ids = lived
+    rows = [found("recall", query=word, as_of="15 days ago")["results"][0] for word in ("Ana", "boat", "bees")]
+    now = {row["id"]: row["now"] for row in rows}
+    assert now == {ids["rome"]: "superseded", ids["boat"]: "revised", ids["bees"]: "forgotten"}
+    assert found("recall", query="boat", as_of="5 days ago")["results"][0]["now"] == "same"
+
+
+def test_what_was_true_then_is_another_question(lived: Lived) -> None:
+    found, _ = lived
+    assert found.said("where does Ana live?", valid_at="2022") == [ROME]
+    assert found.said("where does Ana live?", valid_at="2025") == [MILAN]
+    assert found.said("where does Ana live?", valid_at="2025", as_of="15 days ago") == [ROME], "so it was believed"
+    assert set(found.said("where does Ana live?", valid_at="2024")) == {ROME, MILAN}
+    row = found("recall", query="Ana", valid_at="2022")["results"][0]
+    assert (row["valid"]["from"][:4], row["valid"]["until"][:7], row["valid"]["stated"]) == ("2020", "2024-06", True)
+    answer = found("recall", query="Ana Rome", valid_at="2019")
+    assert answer["results"] == []
+    assert answer["valid_at"]["undated"] == 1, "nobody said since when the boat is blue"
+    assert found.said("Ana", valid_at="tomorrow") == [MILAN]
+    assert set(found.said("Ana", valid_at="since 2023")) == {ROME, MILAN}
+
+
+def test_a_memory_as_it_was(lived: Lived) -> None:
+    found, ids = lived
+    then = found("show", id=ids["boat"][:6], as_of="15 days ago")
+    assert (then["body"].strip(), then["now"]) == ("The boat is red.", "revised")
+    assert then["as_of"]["commit"]
+    uses = found("why", id=ids["boat"])["uses"]
+    assert uses["days"] == 1, "a look at the past is no use"
+    assert found("show", id=ids["rome"], as_of="15 days ago")["links"] == []
+
+
+@pytest.mark.parametrize(
+    ("which", "when", "words"),
+    [
+        ("milan", "15 days ago", "not known yet"),
+        ("bees", "5 days ago", "already forgotten"),
+        ("none", "5 days ago", "no memory had the id"),
+    ],
+)
+def test_an_id_that_was_not_there_then(lived: Lived, which: str, when: str, words: str) -> None:
+    found, ids = lived
+    with pytest.raises(NotFound, match=words):
+        found("show", id=ids.get(which, "zzzzzzzz"), as_of=when)
+
+
+@pytest.mark.parametrize("ident", ["abc", "a/b.md", "", "x" * 4 + "!"])
+def test_what_is_no_id(lived: Lived, ident: str) -> None:
+    with pytest.raises(InvalidInput, match="is not an id"):
+        lived[0]("show", id=ident, as_of="5 days ago")
+
+
+@pytest.mark.parametrize(
+    ("when", "error", "words"),
+    [
+        ("3 years ago", NotFound, "the history of this vault begins on"),
+        ("tomorrow", InvalidInput, "lies in the future"),
+        ("2999", InvalidInput, "lies in the future"),
+        ("until 2999", InvalidInput, "lies in the future"),
+        ("since May", InvalidInput, "has no end"),
+        ("gibberish", InvalidInput, "not a time"),
+        ("--all", InvalidInput, "not a time"),
+        ("deadbeef", InvalidInput, "not a time"),
+        ("", InvalidInput, "not a time"),
+        ("a\nb", InvalidInput, "not a time"),
+        ("\udce9", InvalidInput, "not a time"),
+        ("x" * 5000, InvalidInput, "not a time"),
+    ],
+)
+def test_moments_that_are_none(lived: Lived, when: str, error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        lived[0]("recall", query="Ana", as_of=when)
+
+
+def test_a_moment_may_be_a_commit(lived: Lived) -> None:
+    found, _ = lived
+    commit = found("recall", query="Ana", as_of="15 days ago")["as_of"]["commit"]
+    for name in (commit, commit[:10], "HEAD~4"):
+        assert found.said("Ana", as_of=name) == [ROME], name
+    assert found.said("Ana", as_of="HEAD") == [MILAN]
+    assert found.said("Ana", as_of="now") == [MILAN]
+    assert found.said("Ana", as_of="main~1", status=["superseded"]) == [ROME]
+
+
+def test_filters_and_weak_questions_work_in_the_past_too(lived: Lived) -> None:
+    found, _ = lived
+    assert found.said("boat", type="episodic", as_of="15 days ago") == []
+    assert found.said("boat", type="semantic", as_of="15 days ago") == ["The boat is red."]
+    assert found.said("quantum chromodynamics lattice", as_of="15 days ago") == []
+    row = found("recall", query="boat", as_of="15 days ago", explain=True)["results"][0]
+    assert "parts" in row["why"]
+
+
+def test_what_is_missing_is_said(tmp_path: Path) -> None:
+    """Words of old texts whose vectors are gone, and many of them: nobody waits for those."""
+    init_vault(tmp_path / "vault")
+    with life(tmp_path / "vault") as found:
+        ids = found.several(*({"text": f"Fact {number} about harbours.", "title": f"Fact {number}"} for number in range(4)))
+        found("recall", query="harbours")
+        found.day = 5
+        for ident in ids:
+            found("reframe", id=ident, text=f"Another text about lighthouses {ident}.")
+        house = found.app.house
+        house.index.scrub()
+        then = found("recall", query="harbours", as_of="3 days ago", fast=True)
+        assert then["degraded"] == "4 of 4 passages of that time have no vector any more: they are found by words"
+        assert len(then["results"]) == 4
+        assert found("recall", query="harbours", as_of="3 days ago")["degraded"] is None, "a few are computed when one may wait"
+
+
+def test_an_id_that_was_used_twice_then(tmp_path: Path) -> None:
+    init_vault(tmp_path / "vault")
+    with life(tmp_path / "vault") as found:
+        ident = found.remember("One.")
+        row = found.app.house.resolve(ident)
+        (found.root / "copy.md").write_bytes(found.app.house.vault.read(row.path))
+        git(found.root, "add", "-A")
+        git(found.root, "commit", "-qm", "a copy")
+        with pytest.raises(AmbiguousId, match="fits 2 memories of then"):
+            found("show", id=ident, as_of="HEAD")

@@ -1,0 +1,101 @@
+"""Which commit stood at a moment, and its notes as something an index can read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from oneiro_vault.core.listing import Stat, blob_id, committed
+from oneiro_vault.vault import then
+from oneiro_vault.vault.files import SPEC_MARK
+from oneiro_vault.vault.vault import Vault
+from tests.vault.support import git, make, note, path_of, put
+
+
+def at(root: Path, when: int) -> Vault:
+    """The vault with its clock at `when`."""
+    return Vault.open(root, clock=lambda: float(when), quiet=0.0, reserve=0)
+
+
+def test_the_last_commit_at_or_before_a_moment(root: Path) -> None:
+    repo = make(root).repo
+    assert then.at(repo, 10) is None
+    assert then.first(repo) is None
+    for number, when in enumerate([1000, 2000, 1500, 3000]):  # a clock was wrong once
+        put(at(root, when), number)
+    found = {moment: then.at(repo, moment) for moment in (999, 1000, 1499, 1500, 2000, 2999, 3000, 9999)}
+    titles = {moment: point.title if point else None for moment, point in found.items()}
+    assert titles == {
+        999: None, 1000: "Note 0", 1499: "Note 0", 1500: "Note 2", 2000: "Note 2", 2999: "Note 2", 3000: "Note 3", 9999: "Note 3",
+    }  # fmt: skip
+    point = found[1000]
+    assert point == then.first(repo)
+    assert point is not None
+    assert (point.when, point.op) == (1000, "remember")
+    assert point.tree == git(root, "rev-parse", f"{point.commit}^{{tree}}").strip()
+
+
+def test_what_another_machine_knew_counts_from_the_merge_on(root: Path) -> None:
+    make(root)
+    put(at(root, 1000), 1)
+    git(root, "checkout", "-qb", "side")
+    put(at(root, 2000), 2)
+    git(root, "checkout", "-q", "-")
+    put(at(root, 3000), 3)
+    git(root, "merge", "-q", "--no-edit", "side")
+    repo = at(root, 4000).repo
+    point = then.at(repo, 2500)
+    assert point is not None
+    assert point.title == "Note 1"
+    newest = then.at(repo, 10**10)
+    assert newest is not None
+    assert newest.commit == repo.tip()
+    assert newest.op == ""
+
+
+@pytest.mark.parametrize(("name", "fits"), [("HEAD", True), ("main", True), ("nothing", False), ("--all", False), ("", False)])
+def test_a_commit_by_name(vault: Vault, name: str, fits: bool) -> None:
+    put(vault, 1)
+    found = then.named(vault.repo, name)
+    assert (found is not None and found.commit == vault.head()) is fits
+
+
+def test_what_may_be_the_id_of_a_commit() -> None:
+    assert [text for text in ("deadbeef", "1234567", "abcdef", "2024", "deadbeeg", "a" * 40) if then.looks_like_id(text)] == [
+        "deadbeef",
+        "a" * 40,
+    ]
+
+
+def test_a_tree_is_the_notes_of_a_commit(vault: Vault, root: Path) -> None:
+    put(vault, 1, "old")
+    (root / "README.md").write_bytes(SPEC_MARK + b"\n")
+    (root / ".hidden").mkdir()
+    (root / ".hidden" / "a.md").write_text("x")
+    (root / "plain.txt").write_text("x")
+    (root / "link.md").symlink_to("plain.txt")
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "by hand")
+    old = vault.head()
+    put(vault, 1, "new")
+    tree = then.Tree(vault.repo, old)
+    data = note(1, "old")
+    assert tree.blobs == {path_of(1): blob_id(data)}
+    assert list(tree.scan()) == [committed(path_of(1), len(data), blob_id(data))]
+    assert isinstance(tree.stat(path_of(1)), Stat)
+    assert tree.stat("link.md") is None
+    assert tree.read(path_of(1), 10**6) == data
+    assert tree.read(path_of(1), 4) == data[:5]
+    with pytest.raises(FileNotFoundError):
+        tree.read("none.md", 1)
+
+
+def test_a_note_whose_object_is_lost_is_an_error_of_the_disk(vault: Vault, root: Path) -> None:
+    put(vault, 1)
+    tree = then.Tree(vault.repo, vault.head())
+    tree.blobs["lost.md"] = "1" * 40
+    assert tree.stat("lost.md") == committed("lost.md", 0, "1" * 40)
+    with pytest.raises(OSError, match="cannot be read"):
+        tree.read("lost.md", 10)
+    assert not then.is_shallow(vault.repo)
