@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from oneiro_vault.access.door import Access, Rules, folder_of
 from oneiro_vault.config import Settings, load, machine_file
@@ -19,100 +17,23 @@ from oneiro_vault.errors import DiskProblem, InvalidInput, OneiroError, Settings
 from oneiro_vault.index.base import Embedder, Refreshed
 from oneiro_vault.index.embed import HashEmbedder, WorkerEmbedder
 from oneiro_vault.index.store import Index
-from oneiro_vault.operations import (
-    adopting,
-    arguments,
-    browsing,
-    capturing,
-    checking,
-    dreams,
-    fading,
-    imaging,
-    injecting,
-    orienting,
-    publishing,
-    ratifying,
-    reading,
-    resources,
-    upkeep,
-    writing,
-)
+from oneiro_vault.operations import arguments, capturing, publishing
 from oneiro_vault.operations.background import Background
-from oneiro_vault.operations.dreaming import past
 from oneiro_vault.operations.house import House, Progress, quiet
 from oneiro_vault.vault import commands, layout
+from oneiro_vault.vault.purging import unfinished
+from oneiro_vault.vault.secrets import Secrets
 from oneiro_vault.vault.vault import Vault
 
+if TYPE_CHECKING:
+    from oneiro_vault.operations.purging import Purge
+from oneiro_vault.operations.table import OPS, Op
+
 OTHER_SETTINGS: Final = "the owner that answers was started with other settings"
+UNFINISHED: Final = "A purge was begun and is not finished; until a person finishes it (`oneiro purge --resume`) nothing is written."
 SMALL_INDEX: Final = 1_000_000
 """Bytes of `.git/index` (about 8,000 files) up to which an owner rewrites it with every commit, so that a person's `git commit` never
 meets one that lags; a larger one follows within a second."""
-
-
-@dataclass(frozen=True)
-class Op:
-    """One operation: its function; whether it only reads; whether it looks after what is derived (`upkeep`) and so may always run."""
-
-    run: Callable[..., dict[str, Any]]
-    reads_only: bool = False
-    upkeep: bool = False
-
-    @property
-    def parameters(self) -> dict[str, inspect.Parameter]:
-        """What a caller may pass (the house and the progress callback are ours)."""
-        found = inspect.signature(self.run).parameters
-        return {name: p for name, p in found.items() if name not in {"house", "progress"}}
-
-    @property
-    def reports(self) -> bool:
-        """Does it take a progress callback?"""
-        return "progress" in inspect.signature(self.run).parameters
-
-
-OPS: Final[dict[str, Op]] = {
-    "remember": Op(writing.remember),
-    "reframe": Op(writing.reframe),
-    "forget": Op(writing.forget),
-    "restore": Op(writing.restore),
-    "undo": Op(writing.undo),
-    "adopt": Op(adopting.adopt),
-    "browse": Op(browsing.browse, reads_only=True),
-    "move": Op(browsing.move),
-    "reflect": Op(orienting.reflect),
-    "dream": Op(dreams.dream),
-    "dream_stop": Op(dreams.dream_stop, upkeep=True),
-    "dream_next": Op(dreams.dream_next, reads_only=True),
-    "dream_decide": Op(dreams.dream_decide),
-    "scheduled": Op(dreams.scheduled),
-    "schedule": Op(dreams.schedule),
-    "runs": Op(past.runs, reads_only=True),
-    "capture": Op(capturing.capture),
-    "captures": Op(capturing.captures, reads_only=True),
-    "collect": Op(capturing.collect),
-    "inject": Op(injecting.inject, reads_only=True),
-    "orient": Op(orienting.orient, reads_only=True),
-    "get": Op(orienting.get, reads_only=True),
-    "flagged": Op(orienting.flagged, reads_only=True),
-    "resolve": Op(ratifying.resolve),
-    "ratify": Op(ratifying.ratify),
-    "strength": Op(fading.strength, reads_only=True),
-    "image": Op(imaging.image, reads_only=True),
-    "stamps": Op(resources.stamps, reads_only=True),
-    "complete": Op(resources.complete, reads_only=True),
-    "reports": Op(resources.reports, reads_only=True),
-    "recall": Op(reading.recall, reads_only=True),
-    "show": Op(reading.show, reads_only=True),
-    "list": Op(reading.list_, reads_only=True),
-    "log": Op(reading.log, reads_only=True),
-    "why": Op(reading.why, reads_only=True),
-    "stats": Op(reading.stats, reads_only=True),
-    "status": Op(reading.status, reads_only=True),
-    "check": Op(checking.check, reads_only=True),
-    "doctor": Op(upkeep.doctor, upkeep=True),
-    "reindex": Op(upkeep.reindex, upkeep=True),
-    "embed": Op(upkeep.embed, upkeep=True),
-    "watch": Op(upkeep.watch, reads_only=True),
-}
 
 
 class App:
@@ -138,6 +59,7 @@ class App:
             reserve=settings["disk.reserve"],
             lazy_index=owner,
             small_index=SMALL_INDEX,
+            secrets=_secrets(settings),
         )
         embedder = make_embedder(settings)
         folder = index_folder(root, settings)
@@ -208,6 +130,7 @@ class App:
             return answer
         reason = "; ".join(filter(None, (brake, answer.get("degraded")))) or None
         answer |= {"degraded": reason}
+        answer = _noticed(answer, UNFINISHED) if unfinished(self.house.vault) else answer
         return _noticed(answer, brake) if brake else answer
 
     def misset(self, wrong: Sequence[SettingsError]) -> None:
@@ -222,6 +145,10 @@ class App:
     def busy(self) -> bool:
         """Is background work under way?"""
         return self._background is not None and self._background.busy()
+
+    def sample_with(self, sample: Callable[[str, str, int], str | None]) -> None:
+        """Owner only: the way to the models of connected clients, for the judge `sampling`."""
+        self.house.sample = sample
 
     def listen(self, heard: Callable[[], None]) -> Callable[[], None]:
         """Call `heard`, on whichever thread it happens, after every refresh that changed something; returns how to end it."""
@@ -255,6 +182,10 @@ def _noticed(answer: dict[str, Any], text: str) -> dict[str, Any]:
     return answer | {"notices": [*answer.get("notices", []), text]}
 
 
+def _secrets(settings: Settings) -> Secrets:
+    return Secrets(settings["secrets.mode"], settings["secrets.allowed"].split())
+
+
 def make_embedder(settings: Settings) -> Embedder:
     """The embedder the machine's settings name."""
     model = settings["embed.model"]
@@ -281,7 +212,8 @@ def index_folder(root: Path, settings: Settings) -> Path:
 
 def init_vault(path: Path, here: bool = False, progress: Progress = quiet) -> dict[str, Any]:
     """Make a vault of a new folder, or (`here`) of a folder of notes; rewrites nothing that is there."""
-    made = layout.create_here(path, progress) if here else layout.create(path, progress)
+    secrets = _secrets(load(path, strict=False))
+    made = layout.create_here(path, progress, secrets=secrets) if here else layout.create(path, progress, secrets=secrets)
     return {
         "schema": 1,
         "vault": str(made.root),
@@ -291,6 +223,28 @@ def init_vault(path: Path, here: bool = False, progress: Progress = quiet) -> di
         "skipped": [{"path": entry.path, "reason": entry.reason} for entry in made.skipped],
         "outer": str(made.outer) if made.outer else None,
     }
+
+
+def clone_vault(url: str, path: Path, settings: Settings, progress: Progress = quiet) -> dict[str, Any]:
+    """A vault's copy in a new folder: nothing of it is run, none of its links is put on the disk."""
+    from oneiro_vault.sync import cloning
+
+    made = cloning.clone(url, path, settings["sync.wait"], progress)
+    return {"schema": 1, "vault": str(made.root), "url": made.url, "branch": made.branch, "notes": made.notes, "is_vault": made.is_vault}
+
+
+def plan_purge(app: App, ids: Sequence[str], matching: str) -> Purge:
+    """What a purge would do; its `run` does it. Only for whoever has asked a person: no operation by name leads here."""
+    from oneiro_vault.operations import purging
+
+    return purging.look(app.house, ids, matching)
+
+
+def resume_purge(app: App, progress: Progress = quiet) -> dict[str, Any]:
+    """Finish a purge that was interrupted; returns its receipt."""
+    from oneiro_vault.operations import purging
+
+    return purging.resume(app.house, progress)
 
 
 def setup_client(name: str, vault: Path | None, env: Mapping[str, str], *, dry_run: bool = False) -> dict[str, Any]:
@@ -320,7 +274,7 @@ def system_timer(root: Path, times: Sequence[str], env: Mapping[str, str], actio
 
 
 def _program() -> tuple[str, ...]:
-    from oneiro_vault.clients.machine import own_program
+    from oneiro_vault.vault.driver import own_program
 
     return own_program(sys.argv[0], sys.executable)
 

@@ -76,7 +76,15 @@ def _times(value: str) -> bool:
     return all(re.fullmatch(r"\s*([01]?\d|2[0-3]):[0-5]\d(\s+[a-z]+)*\s*", part) for part in value.split(",") if part.strip())
 
 
-JUDGES: Final = ("offline", "deferred", "anthropic", "openai", "none")
+def _mode(value: str) -> bool:
+    return value in ("block", "redact", "off")
+
+
+def _hashes(value: str) -> bool:
+    return all(re.fullmatch(r"[0-9a-fA-F]{64}", mark) for mark in value.split())
+
+
+JUDGES: Final = ("offline", "deferred", "sampling", "anthropic", "openai", "none")
 """Who may answer the loops' questions."""
 
 
@@ -113,6 +121,12 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         _not_negative,
         "0 or more",
     ),
+    Setting(
+        "secrets.mode", "block", "vault", "what happens to a secret in a text that is to be written", _mode, "`block`, `redact`, `off`"
+    ),
+    Setting(
+        "secrets.allowed", "", "vault", "sha256 of what looks like a secret and is none, separated by spaces", _hashes, "sha256 in hex"
+    ),
     Setting("notes.indexed_bytes", 1_000_000, "vault", "bytes of one note that are indexed", _positive, "a number above 0"),
     Setting("notes.brake", 0.5, "vault", "share of the notes that may vanish at once before indexing stops and asks", _share, "0 to 1"),
     Setting(
@@ -123,7 +137,9 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         _times,
         "times such as `00:00, 18:00 dialectic`",
     ),
+    Setting("dreams.review", False, "vault", "let what loops decide wait on a branch until a person has reviewed it"),
     Setting("dreams.brake", 0.1, "vault", "share of the notes that one run of a loop may change", _share, "0 to 1"),
+    Setting("dreams.runner", "", "vault", "device that alone runs loops (`oneiro schedule` names this one); empty: whoever has the lease"),
     *_of_loops(LOOPS),
     Setting("vault", "", "machine", "vault to use when none is named and none is near"),
     Setting("index.dir", "", "machine", "folder for the indexes instead of `.oneiro/` in the vault"),
@@ -153,7 +169,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "dreams.judge",
         "offline",
         "machine",
-        "who answers what loops ask: rules, the connected model or a person, a model's API, nobody",
+        "who answers what loops ask: rules, the connected model or a person, a connected client (MCP sampling), a model's API, nobody",
         _judge,
         ", ".join(f"`{name}`" for name in JUDGES),
     ),
@@ -167,6 +183,18 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     Setting("dreams.spend", 0.0, "machine", "what one run may cost by the prices below; 0: no limit", _not_negative, "0 or more"),
     Setting("dreams.price_in", 0.0, "machine", "price of a million tokens that are read", _not_negative, "0 or more"),
     Setting("dreams.price_out", 0.0, "machine", "price of a million tokens that are written", _not_negative, "0 or more"),
+    Setting(
+        "dreams.lease",
+        120.0,
+        "machine",
+        "seconds without a sign of life after which another machine may dream",
+        _positive,
+        "a number above 0",
+    ),
+    Setting("sync.remote", "", "machine", "name of the git remote to sync with; empty: the one the branch follows, else `origin`"),
+    Setting("sync.every", 0.0, "machine", "seconds between two syncs by an owner; 0: none by itself", _not_negative, "0 or more"),
+    Setting("sync.quiet", 0.0, "machine", "seconds after a change here at which an owner syncs; 0: never", _not_negative, "0 or more"),
+    Setting("sync.wait", 8.0, "machine", "seconds without a word after which a remote is out of reach", _positive, "a number above 0"),
     Setting("git.wait", 10.0, "machine", "seconds to wait for a lock another program holds", _positive, "a number above 0"),
     Setting("disk.reserve", 50_000_000, "machine", "writes are refused when fewer bytes than this are free", _not_negative, "0 or more"),
 )

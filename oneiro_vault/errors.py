@@ -5,6 +5,7 @@
     │   ├── SettingsError       exit 2   HTTP 400   a settings file or variable is wrong
     │   ├── UnreadableNote      exit 2   HTTP 422   a file cannot be read as a note (its bytes stay as they are)
     │   ├── UnsafePath          exit 2   HTTP 400   a path leaves the vault or names something we never touch
+    │   ├── SecretFound         exit 2   HTTP 422   what is to be written holds a secret
     │   ├── ForeignFile         exit 2   HTTP 422   another program's settings file cannot be edited (it stays as it is)
     │   └── OAuthRefusal        exit 2   HTTP 400   a program asks for access in a way that cannot be granted
     │       └── UnknownClient   exit 2   HTTP 401   the program is not known, or is not who it says it is
@@ -15,8 +16,10 @@
     ├── RepositoryBusy          exit 7   HTTP 409   merge, rebase, bisect or a detached HEAD
     ├── Brake                   exit 8   HTTP 409   far too much would vanish at once
     ├── LockTimeout             exit 9   HTTP 503   another program held a lock too long
+    │   └── Elsewhere           exit 9   HTTP 503   it is another machine's to dream, or nobody can say whose
     ├── DiskProblem             exit 10  HTTP 507   full, read-only or failing disk
     ├── GitProblem              exit 11  HTTP 500   git is missing, too old or refused
+    │   └── Unreachable         exit 11  HTTP 503   the other copy of the vault does not answer
     ├── IndexProblem            exit 12  HTTP 503   an index cannot answer (the notes are untouched)
     │   └── EmbedderProblem     exit 12  HTTP 503   no vectors: model missing, wrong or dead
     └── OwnerProblem            exit 13  HTTP 503   the owner process cannot be started or reached
@@ -80,6 +83,12 @@ class UnreadableNote(InvalidInput):
 
 class UnsafePath(InvalidInput):
     """A path leaves the vault or names something the tool never touches."""
+
+
+class SecretFound(InvalidInput):
+    """What is to be written holds a secret; history could never lose it again. Says what it is and where, not one character of it."""
+
+    http_status = 422
 
 
 class ForeignFile(InvalidInput):
@@ -151,6 +160,14 @@ class LockTimeout(OneiroError):
     http_status = 503
 
 
+class Elsewhere(LockTimeout):
+    """It is another machine's to run loops, or it cannot be known whose. `later`: worth another try before the next time is due."""
+
+    def __init__(self, message: str, *, kept: str = "", hint: str = "", later: bool = False) -> None:
+        super().__init__(message, kept=kept, hint=hint)
+        self.later = later
+
+
 class DiskProblem(OneiroError):
     """The disk is full, read-only or failing."""
 
@@ -162,6 +179,12 @@ class GitProblem(OneiroError):
     """git is missing, too old or refused."""
 
     exit_code = 11
+
+
+class Unreachable(GitProblem):
+    """The other copy of the vault cannot be reached now."""
+
+    http_status = 503
 
 
 class IndexProblem(OneiroError):

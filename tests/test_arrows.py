@@ -41,6 +41,8 @@ ONLY_IN = {
     "h11": {"access/documents.py", "daemon/http/patience.py"},
     "dateparser": {"core/foreign.py"},
     "PIL": {"operations/thumbnails.py"},
+    "detect_secrets": {"vault/secrets.py"},
+    "git_filter_repo": {"vault/refilter.py"},
     "mcp": {"mcp/"},
     "mcp_types": {"mcp/"},
     "anthropic": {"judges/anthropic_api.py", "memory_tool/"},

@@ -18,22 +18,25 @@ from oneiro_vault.errors import OneiroError
 @command("dream")
 @click.argument("words", metavar="[LOOP]... | answer [ID JSON]", nargs=-1)
 @click.option("--dry-run", is_flag=True, help="Ask and decide, and change no note.")
-@click.option("--judge", metavar="NAME", help="Who judges: offline, deferred, anthropic, openai, none (default: the setting dreams.judge).")
+@click.option("--judge", metavar="NAME", help="Who judges: offline, deferred, sampling, anthropic, openai, none (default: dreams.judge).")
 @click.option("--scheduled", is_flag=True, help="Run only what is due by the schedule (timers start this).")
-def dream_(face: Face, words: tuple[str, ...], dry_run: bool, judge: str | None, scheduled: bool) -> Output:
+@click.option("--review", is_flag=True, help="Put what is decided on a branch, for `oneiro review` or a pull request.")
+def dream_(face: Face, words: tuple[str, ...], dry_run: bool, judge: str | None, scheduled: bool, review: bool) -> Output:
     """Run loops now (all, or those named); `answer` shows the next question that waits for you, or answers one."""
     if words[:1] == ("answer",):
         return _answer(face, words[1:])
-    if scheduled and (words or dry_run):
+    if scheduled and (words or dry_run or review):
         raise click.UsageError("--scheduled runs what is due, nothing else.")
     try:
-        given = {"judge": judge} if scheduled else {"loops": words, "judge": judge, "dry_run": dry_run or None}
+        given = {"judge": judge} if scheduled else {"loops": words, "judge": judge, "dry_run": dry_run or None, "review": review or None}
         found = face.call("scheduled" if scheduled else "dream", **given)
     except KeyboardInterrupt:
         with suppress(OneiroError):
             face.call("dream_stop", start=False)  # an owner does the work: it ends in good order, and keeps what it has committed
         raise
-    text = [_run(run, face.style) for run in found["runs"]] or ["nothing is due"]
+    elsewhere = line(found.get("elsewhere") or "")
+    text = [_run(run, face.style) for run in found["runs"]] or [f"not here: {elsewhere}" if elsewhere else "nothing is due"]
+    text += [face.style(line(found["note"]), "yellow")] if found["note"] else []
     if found["waiting"]:
         text.append(f"{found['waiting']} questions wait for an answer: `oneiro dream answer`")
     return Output("\n".join(text), found)
@@ -51,6 +54,8 @@ def _run(run: Mapping[str, Any], style: Style) -> str:
     lines += [style(f"  {line(one['kind'])}: {line(one['problem'])}", "yellow") for one in run["failed"][:5]]
     lines += [style(f"  and {len(run['failed']) - 5} more failed", "yellow")] if len(run["failed"]) > 5 else []
     lines += [style(f"  {line(note)}", "yellow") for note in run["notes"]]
+    if run["branch"]:
+        lines.append(style(f"  waits on {line(run['branch'])} for your review: `oneiro review`", "yellow"))
     if run["report"]:
         lines.append(style(f"  {line(run['report'])}", "dim"))
     return "\n".join(lines)
@@ -115,7 +120,21 @@ def schedule_(face: Face, action: str, kind: str | None) -> Output:
         f"{row['loop']:<12} {', '.join(row['times']):<14} last {row['last'] or '-':<26} next {row['next'] or '-'}" for row in found["loops"]
     ]
     text = [*rows, f"local to {line(found['zone'])}"] if rows else ["nothing is scheduled (dreams.schedule is empty)"]
+    text += shared(found["sharing"])
     if timer:
         text.append(f"{timer['kind']}: {timer['name']} is {'installed' if timer['installed'] else 'not installed'}")
         text += [f"  {line(path)}" for path in timer["files"]]
     return Output("\n".join(text), found | {"timer": timer})
+
+
+def shared(found: Mapping[str, Any]) -> list[str]:
+    """Who may run loops, where that is a question."""
+    lease = found["lease"]
+    text = [f"only {line(found['runner'])} runs loops (dreams.runner); this machine is {line(found['device'])}"] if found["runner"] else []
+    if lease is not None:
+        who = f"this machine ({lease['device']})" if lease["here"] else lease["device"]
+        what = f"{', '.join(lease['loops'])}, since {lease['since']}"
+        text.append(
+            f"lease {lease['fence']}: {who} dreams ({what})" if lease["held"] else f"lease {lease['fence']}: free, last {who} ({what})"
+        )
+    return text + ([f"the remote could not be asked: {line(found['problem'])}"] if found["problem"] else [])

@@ -30,15 +30,23 @@ COMMANDS: Final[dict[str, str]] = {
     "undo": "story",
     "dream": "dreams",
     "runs": "dreams",
+    "review": "review",
     "schedule": "dreams",
     "log": "story",
     "why": "story",
+    "blame": "past",
+    "diff": "past",
     "strength": "story",
     "stats": "story",
     "doctor": "care",
     "check": "care",
+    "pr-summary": "care",
     "reindex": "care",
     "adopt": "care",
+    "sync": "sync",
+    "clone": "sync",
+    "merge-driver": "merging",
+    "purge": "purge",
     "serve": "owner",
     "status": "owner",
     "stop": "owner",
@@ -101,7 +109,7 @@ class Group(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module = import_module(f"oneiro_vault.cli.{COMMANDS[cmd_name]}")
-        found: click.Command = getattr(module, f"{cmd_name}_")
+        found: click.Command = getattr(module, f"{cmd_name.replace('-', '_')}_")
         return found
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:

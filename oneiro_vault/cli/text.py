@@ -21,10 +21,10 @@ def words(face: Face, given: tuple[str, ...], draft: Callable[[], str] = str) ->
     face.at_home()
     if given or not sys.stdin.isatty():
         return from_stdin()
-    return _edited(face, draft())
+    return edited(face, draft())
 
 
-def _edited(face: Face, start: str) -> str:
+def edited(face: Face, start: str) -> str:
     """What a person writes in their editor. The file stays until the command has succeeded: it is the only copy of their words."""
     handle, name = tempfile.mkstemp(prefix="oneiro-", suffix=".md")
     face.draft = Path(name)

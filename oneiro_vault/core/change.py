@@ -46,7 +46,7 @@ class Operation:
     """Why a commit exists: becomes its subject `<op>: <title>` and its `Oneiro-*` trailers.
 
     `memories` are ids; `actor` is `user`, `model`, `capture`, `dream` or `import:<name>`. Of a loop's work: `run` and `loop`, the
-    `judge` it rests on, and `decision`, the id by which it is done at most once.
+    `judge` it rests on, `decision`, the id by which it is done at most once, and `fence`, the number of the lease it had (0: none).
     """
 
     op: str
@@ -58,6 +58,7 @@ class Operation:
     judge: str = ""
     loop: str = ""
     decision: str = ""
+    fence: int = 0
 
     def __post_init__(self) -> None:
         if self.op not in OPS:

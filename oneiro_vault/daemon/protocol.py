@@ -26,11 +26,11 @@ LEAVING = 410
 """HTTP status: the owner is ending itself; wait for its lock and start another."""
 
 READS = frozenset(
-    "recall show list log why stats status check watch orient get flagged image stamps complete reports captures inject browse runs "
-    "dream_next strength".split()
+    "recall show list log why blame diff stats status check watch orient get flagged image stamps complete reports captures inject browse "
+    "runs review pr_summary dream_next strength".split()
 )
 """Operations that change nothing: safe to repeat, and run beside a long write."""
-HOT = frozenset("recall show list log why stats status orient remember reframe forget restore undo runs".split())
+HOT = frozenset("recall show list log why blame diff stats status orient remember reframe forget restore undo runs".split())
 """Commands the owner can run for a client, given nothing but the command line."""
 
 BEAT = b"."

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from oneiro_vault.errors import OneiroError
-from oneiro_vault.operations import capturing
+from oneiro_vault.operations import capturing, syncing
 from oneiro_vault.operations.house import House
 
 if TYPE_CHECKING:
@@ -20,6 +20,10 @@ LEDGER_EVERY = 3600.0
 """Seconds after which pending ledger events get a commit of their own when nothing else took them along."""
 DREAM_EVERY = 20.0
 """Seconds between two looks at the schedule: an owner that has just begun answers first."""
+SYNC_EVERY = 1.0
+"""Seconds between two looks at whether a sync is due."""
+ASK_AGAIN = 900.0
+"""Seconds after which a remote that could not say whose it is to dream is asked again."""
 AGAIN = 3.0
 """Seconds after which edits that could not be committed (a rebase was under way) are tried again."""
 RETRY = 30.0
@@ -27,7 +31,8 @@ RETRY = 30.0
 
 
 class Background:
-    """Three threads: one keeps the index at the disk and commits what rests, one computes vectors, one runs loops when they are due."""
+    """Four threads: one keeps the index at the disk and commits what rests, one computes vectors, one runs loops when they are due, one
+    syncs (so that no remote, however slow, is ever waited for)."""
 
     def __init__(self, house: House) -> None:
         self.house = house
@@ -36,9 +41,11 @@ class Background:
         self._following = threading.Event()
         self._embedding = threading.Event()
         self._dreaming = threading.Event()
+        self._syncing = threading.Event()
         self._threads: list[threading.Thread] = []
         self._watcher: Watcher | None = None
         self._ledger_at = self._proved_at = time.monotonic()
+        self._dream_after = 0.0
 
     def start(self) -> None:
         """Start watching first, then compare: nothing that happens in between is missed."""
@@ -51,7 +58,7 @@ class Background:
         self._watcher.start()
         self.house.seen = self._watcher.take
         self.house.watching = self._watcher.mode + (f" ({self._watcher.reason})" if self._watcher.reason else "")
-        for name, work in (("follow", self._follow), ("embed", self._embed_loop), ("dream", self._dream_loop)):
+        for name, work in (("follow", self._follow), ("embed", self._embed_loop), ("dream", self._dream_loop), ("sync", self._sync_loop)):
             thread = threading.Thread(target=work, name=f"oneiro-{name}", daemon=True)
             thread.start()
             self._threads.append(thread)
@@ -70,7 +77,9 @@ class Background:
 
     def busy(self) -> bool:
         """Is something under way that an idle exit would cut short?"""
-        return self._following.is_set() or self._embedding.is_set() or self._dreaming.is_set() or self.house.backlog
+        return (
+            self._following.is_set() or self._embedding.is_set() or self._dreaming.is_set() or self._syncing.is_set() or self.house.backlog
+        )
 
     def _follow(self) -> None:
         house, every = self.house, self.house.settings["watch.reconcile"]
@@ -135,12 +144,22 @@ class Background:
         """Run the loops that are due, if any are."""
         from oneiro_vault.operations.dreaming import timing  # what loops need is not loaded before there is time for it
 
-        if timing.due(self.house):
+        if time.monotonic() >= self._dream_after and timing.due(self.house):
             self._dreaming.set()
             try:
-                timing.scheduled(self.house)
+                if timing.scheduled(self.house)["later"]:
+                    self._dream_after = time.monotonic() + ASK_AGAIN
             finally:
                 self._dreaming.clear()
+
+    def _sync_loop(self) -> None:
+        """Sync when it is due; off unless a setting of the machine says so."""
+        automatic = syncing.Automatic(self.house)
+        while automatic.wanted and not self._stop.wait(SYNC_EVERY):
+            if not self.house.wrong and automatic.due():
+                self._syncing.set()
+                self._guarded("sync", automatic.run)
+                self._syncing.clear()
 
     def _waiting(self) -> bool:
         return not self._guarded("vectors", lambda: self.house.index.pending()[0], wanted=0)

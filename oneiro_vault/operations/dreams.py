@@ -9,12 +9,18 @@ from oneiro_vault.operations.house import House, Progress, quiet
 
 
 def dream(
-    house: House, loops: Sequence[str] = (), judge: str | None = None, dry_run: bool = False, progress: Progress = quiet
+    house: House,
+    loops: Sequence[str] = (),
+    judge: str | None = None,
+    dry_run: bool = False,
+    review: bool = False,
+    progress: Progress = quiet,
 ) -> dict[str, Any]:
-    """Run loops now, all of them or some, one after the other; a dry run asks and decides and changes no note."""
+    """Run loops now, all of them or some, one after the other; a dry run asks and decides and changes no note; with `review` its
+    decisions wait for a person."""
     from oneiro_vault.operations.dreaming import asking
 
-    return asking.dream(house, loops, judge, dry_run, progress)
+    return asking.dream(house, loops, judge, dry_run, review, progress)
 
 
 def dream_stop(house: House) -> dict[str, Any]:

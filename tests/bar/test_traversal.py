@@ -42,7 +42,10 @@ with App.open(root, Settings({"embed.model": "hash", "disk.reserve": 0, "edits.c
             "reframe": {"id": name, "text": "hacked"}, "adopt": {"paths": [name]}, "recall": {"query": "canary", "entity": name, "project": name},
             "remember": {"items": [{"text": "hostile", "path": name}]}, "list": {"session": name, "entity": name},
             "stamps": {"ids": [name], "dates": [name]}, "reports": {"date": name}, "get": {"ids": [name]}, "image": {"id": name}, "browse": {"path": name}, "move": {"id": moved, "path": name}, "orient": {"context": name, "project": name},
-            "strength": {"id": name}, "ratify": {"id": name}, "resolve": {"id": name}, "dream_decide": {"id": name, "answer": {}},
+            "strength": {"id": name}, "blame": {"id": name}, "review": {"branch": name}, "review_accept": {"ids": [name]},
+            "review_reject": {"ids": [name], "reason": name}, "diff": {"before": name}, "pr_summary": {"range": name},
+            "ratify": {"id": name}, "resolve": {"id": name}, "dream_decide": {"id": name, "answer": {}},
+            "review_accept": {"ids": [name], "edited": {name: "hacked"}}, "review_reject": {"ids": [name]},
             "reflect": {"highlights": "hostile", "session": name, "updates": [{"id": name, "text": "hacked"}]},
         }.items():
             try:

@@ -8,21 +8,25 @@ from typing import Any, Final
 from oneiro_vault.core import frontmatter
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.change import Operation, Write
-from oneiro_vault.errors import LockTimeout, StaleMemory
+from oneiro_vault.errors import StaleMemory
 from oneiro_vault.mind.base import NOW, Decision, New, Set, Snapshot
 from oneiro_vault.mind.report import Done
 from oneiro_vault.operations.drafts import moment, new_id, title_of
 from oneiro_vault.operations.dreaming.lease import Lease
 from oneiro_vault.operations.dreaming.picture import Picture
 from oneiro_vault.operations.house import House
+from oneiro_vault.vault.proposals import Branch, Check
 
 _KEPT: Final = "What was decided before it is committed."
 _REMADE: Final = ("id", "source")
 """Keys of a new memory that are never the loop's to give."""
 
 
-def apply(house: House, picture: Picture, decision: Decision, run: str, judge: str, lease: Lease) -> Done:
-    """Commit one decision. Raises StaleMemory when something it rests on has changed since, LockTimeout when the lease is gone."""
+def apply(house: House, picture: Picture, decision: Decision, run: str, judge: str, lease: Lease, branch: Branch | None = None) -> Done:
+    """Commit one decision, or (with a `branch`) only propose it there.
+
+    Raises StaleMemory when something it rests on has changed since, LockTimeout when the lease is gone.
+    """
     snapshot = picture.snapshot
     changes, made = writes(house, picture, decision)
     operation = Operation(
@@ -35,7 +39,10 @@ def apply(house: House, picture: Picture, decision: Decision, run: str, judge: s
         decision.judge or judge,
         decision.loop,
         decision.id(snapshot),
+        lease.fence,
     )
+    if branch is not None:
+        return Done(decision, branch.add(changes, operation, _beside(house, picture, decision, lease, branch)), made)
     receipt = house.vault.apply(changes, operation, check=lambda tip: _check(house, picture, decision, lease, tip))
     house.refresh([change.path for change in changes])
     return Done(decision, receipt.commit, made)
@@ -54,10 +61,23 @@ def _check(house: House, picture: Picture, decision: Decision, lease: Lease, tip
             raise StaleMemory(f"{path} changed since the run began: what was changed by hand stays", kept=_KEPT)
 
 
+def _beside(house: House, picture: Picture, decision: Decision, lease: Lease, branch: Branch) -> Check:
+    """The same for a branch: a note is also as it was if no other proposal there has changed it."""
+
+    def check(tip: str, parent: str) -> None:
+        _check(house, picture, decision, lease, tip)
+        for ident in based_on(decision):
+            path, blob = picture.places.get(ident, ("", ""))
+            entry = house.vault.repo.entry(parent, path) if path else None
+            if path and (entry is None or entry.blob != blob):
+                raise StaleMemory(f"{path} is not the same on {branch.name}: one proposal there at a time", kept=_KEPT)
+
+    return check
+
+
 def fence(lease: Lease) -> None:
-    """Raise LockTimeout when another run has taken over."""
-    if not lease.held():
-        raise LockTimeout("another run took over, because this one gave no sign of life", kept=_KEPT)
+    """Raise LockTimeout when another run has taken over, here or on another machine."""
+    lease.check()
 
 
 def based_on(decision: Decision) -> list[str]:

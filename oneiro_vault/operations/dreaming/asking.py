@@ -17,24 +17,37 @@ from oneiro_vault.judges import deferred, form
 from oneiro_vault.mind import report
 from oneiro_vault.mind.registry import LOOPS
 from oneiro_vault.mind.report import Run
-from oneiro_vault.operations.dreaming import judging
+from oneiro_vault.operations import reviewing
+from oneiro_vault.operations.drafts import moment
+from oneiro_vault.operations.dreaming import judging, sharing
 from oneiro_vault.operations.dreaming.lease import Lease
 from oneiro_vault.operations.dreaming.running import Runner
 from oneiro_vault.operations.dreaming.verdicts import Verdicts
 from oneiro_vault.operations.house import House, Progress, quiet
+from oneiro_vault.vault import proposals
 
 _KEPT: Final = "Nothing was changed."
 _OPEN: Final = "open-questions.json"
 """loop -> ids of the questions it left open, beside the questions' folder."""
+_REVIEW: Final = "review"
+"""In the same file: whether what is decided waits for a person."""
 
 
 def dream(
-    house: House, loops: Sequence[str] = (), judge: str | None = None, dry_run: bool = False, progress: Progress = quiet
+    house: House,
+    loops: Sequence[str] = (),
+    judge: str | None = None,
+    dry_run: bool = False,
+    review: bool = False,
+    progress: Progress = quiet,
+    scheduled: bool = False,
 ) -> dict[str, Any]:
     """Run loops now, all of them or some, one after the other; a dry run asks and decides and changes no note.
 
-    Raises InvalidInput for an unknown loop or judge, LockTimeout while another run is under way.
+    With `review`, or where the settings say so, what is decided waits on a branch for a person. `scheduled`: nobody asked for it now.
+    Raises InvalidInput for an unknown loop or judge, LockTimeout while another run is under way, Elsewhere when it is another machine's.
     """
+    note = ""
     names = _names(loops)
     asked = judging.judge(house, judge)
     with closing(asked), closing(Verdicts(house.vault.folder, house.clock)) as answers:
@@ -43,19 +56,27 @@ def dream(
             runner = Runner(house, asked, answers, None, progress)
             found = _all(runner, names)
         else:
-            with Lease(house.vault, ", ".join(names)) as lease:
+            with Lease(house.vault, ", ".join(names)) as lease, sharing.share(house, names, scheduled) as lease.share:
+                note = lease.share.note
+                lease.share.meet()
                 with suppress(OneiroError):  # what a person left on disk belongs into the picture, but is no condition
                     house.commit_edits()
-                runner = Runner(house, asked, answers, lease, progress)
+                with suppress(OneiroError):
+                    reviewing.tidy(house)
+                review = (review or house.settings["dreams.review"]) and not proposals.reviewing_here(house.vault)
+                branch = proposals.Branch(house.vault, moment(house)[:10], house.vault.head()) if review else None
+                runner = Runner(house, asked, answers, lease, progress, branch)
                 found = _all(runner, names)
                 runner.settle_quiet([run for run in found if run.quiet])
+                lease.share.meet()
         if asked.name == deferred.DeferredJudge.name:
-            _tidy(house, found, answers)
+            _tidy(house, found, answers, review or (dry_run and _to_review(house)))
     return {
         "schema": 1,
         "dry_run": dry_run,
         "runs": [report.row(run) for run in found],
         "waiting": len(deferred.waiting(judging.folder(house))),
+        "note": note or None,
     }
 
 
@@ -118,7 +139,8 @@ def dream_decide(house: House, id: str, answer: Mapping[str, Any] | str, progres
     deferred.answer(place, id, said)
     left = len(known) - 1
     loops = [] if left else [name for name, ids in _open(house).items() if name in LOOPS and ids]
-    runs = dream(house, loops, deferred.DeferredJudge.name, progress=progress)["runs"] if loops else []
+    again = bool(loops) and dream(house, loops, deferred.DeferredJudge.name, review=_to_review(house), progress=progress)
+    runs = again["runs"] if again else []
     return {"schema": 1, "id": id, "waiting": len(deferred.waiting(place)), "runs": runs}
 
 
@@ -134,14 +156,23 @@ def _parsed(answer: Mapping[str, Any] | str) -> dict[str, Any]:
 
 
 def _open(house: House) -> dict[str, list[str]]:
+    return {str(name): list(ids) for name, ids in _known(house).items() if isinstance(ids, list)}
+
+
+def _known(house: House) -> dict[str, Any]:
     try:
         found = json.loads((house.vault.folder / _OPEN).read_bytes())
     except (OSError, ValueError):
         return {}
-    return {str(name): list(ids) for name, ids in found.items() if isinstance(ids, list)} if isinstance(found, dict) else {}
+    return found if isinstance(found, dict) else {}
 
 
-def _tidy(house: House, runs: Sequence[Run], answers: Verdicts) -> None:
+def _to_review(house: House) -> bool:
+    """Did the run that asked want its decisions reviewed?"""
+    return bool(_known(house).get(_REVIEW))
+
+
+def _tidy(house: House, runs: Sequence[Run], answers: Verdicts, review: bool) -> None:
     """Forget questions that are settled or that no loop asks any more; an answer that was refused is asked for again."""
     place, before = judging.folder(house), _open(house)
     after = before | {run.loop: run.waiting for run in runs}
@@ -155,10 +186,10 @@ def _tidy(house: House, runs: Sequence[Run], answers: Verdicts) -> None:
                     after[run.loop] = [*after[run.loop], ident]
                 else:
                     deferred.drop(place, [ident])
-    _put(house.vault.folder / _OPEN, after)
+    _put(house.vault.folder / _OPEN, {**after, _REVIEW: review})
 
 
-def _put(path: Path, found: Mapping[str, Sequence[str]]) -> None:
+def _put(path: Path, found: Mapping[str, Any]) -> None:
     with suppress(OSError):
         temp = path.with_suffix(f".{os.getpid()}")
         temp.write_text(json.dumps(found), encoding="utf-8")

@@ -11,6 +11,7 @@ from oneiro_vault.judges.base import Judge
 from oneiro_vault.judges.budget import Budgeted, Ceilings
 from oneiro_vault.judges.deferred import DeferredJudge
 from oneiro_vault.judges.nobody import Nobody
+from oneiro_vault.judges.sampling import SamplingJudge
 from oneiro_vault.operations.house import House
 
 QUESTIONS: Final = "questions"
@@ -29,21 +30,23 @@ def judge(house: House, name: str | None) -> Budgeted:
     made = house.judges(wanted) if house.judges is not None else None
     s = house.settings
     ceilings = Ceilings(s["dreams.calls"], s["dreams.tokens"], s["dreams.spend"], s["dreams.price_in"], s["dreams.price_out"])
-    return Budgeted(made or _made(wanted, s, folder(house)), ceilings)
+    return Budgeted(made or _made(wanted, house), ceilings)
 
 
-def _made(name: str, settings: Settings, questions: Path) -> Judge:
+def _made(name: str, house: House) -> Judge:
     if name == "none":
         return Nobody()
     if name == "deferred":
-        return DeferredJudge(questions)
+        return DeferredJudge(folder(house))
+    if name == "sampling":
+        return SamplingJudge(house.sample)
     if name == "offline":
         from oneiro_vault.judges.offline import OfflineJudge
 
         return OfflineJudge()
     if name not in JUDGES:
         raise InvalidInput(f"there is no judge {shown(name)}", kept=_KEPT, hint=f"One of: {', '.join(JUDGES)}.")
-    return _api(name, settings)
+    return _api(name, house.settings)
 
 
 def _api(name: str, settings: Settings) -> Judge:

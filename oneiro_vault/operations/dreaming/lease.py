@@ -15,11 +15,15 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from oneiro_vault.errors import LockTimeout
 from oneiro_vault.vault.vault import Vault
 
+if TYPE_CHECKING:
+    from oneiro_vault.operations.dreaming.sharing import Share
+
+_DECIDED: Final = "What was decided before it is committed."
 BEAT: Final = 0.5
 STALE: Final = 4.0
 """Seconds without a sign of life after which a run counts as given up."""
@@ -27,10 +31,14 @@ _NAME: Final = "dream.json"
 
 
 class Lease:
-    """The right to change the vault as a run. Raises LockTimeout while another run has it and lives."""
+    """The right to change the vault as a run. Raises LockTimeout while another run has it and lives.
+
+    `share`: the same right among machines, once it was asked for.
+    """
 
     def __init__(self, vault: Vault, about: str) -> None:
         self._vault = vault
+        self.share: Share | None = None
         self._file = vault.folder / _NAME
         self.token = secrets.token_hex(8)
         self._beat = self._beating(self.token)
@@ -85,17 +93,33 @@ class Lease:
         """The record of who holds the lease, None when nobody does or it cannot be read."""
         return read(self._file)
 
-    def held(self) -> bool:
-        """Is it still ours?"""
+    def _here(self) -> bool:
         held = self.holder()
         return held is not None and held["token"] == self.token
+
+    def held(self) -> bool:
+        """Is it still ours, here and among machines?"""
+        return self._here() and (self.share is None or self.share.held())
+
+    def check(self) -> None:
+        """Raise LockTimeout when it is not."""
+        if not self._here():
+            raise LockTimeout("another run took over, because this one gave no sign of life", kept=_DECIDED)
+        if not self.held():
+            why = "the lease is lost: another machine took it over, or the remote was out of reach for too long"
+            raise LockTimeout(why, kept=_DECIDED)
+
+    @property
+    def fence(self) -> int:
+        """The number of the lease among machines, 0 when there is none."""
+        return self.share.fence if self.share is not None else 0
 
     def release(self) -> None:
         """Give it back, unless somebody took it over."""
         self._over.set()
         self._thread.join(timeout=2)
         with suppress(OSError, LockTimeout), self._vault.gate.locked():
-            if self.held():
+            if self._here():
                 self._file.unlink(missing_ok=True)
         self._beat.unlink(missing_ok=True)
 

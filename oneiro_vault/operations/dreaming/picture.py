@@ -15,8 +15,10 @@ from oneiro_vault.core.memory import Memory
 from oneiro_vault.errors import OneiroError
 from oneiro_vault.index.base import Filters
 from oneiro_vault.mind.base import Note, Snapshot, Vectors
+from oneiro_vault.operations.dreaming import proposed
 from oneiro_vault.operations.house import House, Remembered
 from oneiro_vault.recall.search import Asked, Search
+from oneiro_vault.sync.late import withdrawn
 from oneiro_vault.vault.files import digest
 from oneiro_vault.vault.history import Entry
 
@@ -36,6 +38,8 @@ class Picture:
     places: Mapping[str, tuple[str, str]]
     asked: Mapping[str, Sequence[str]]
     head: str
+    waiting: frozenset[str] = frozenset()
+    """Paths that a proposal would change which waits for a person's review."""
 
 
 def take(house: House, answered: Callable[[str], bool] = lambda _: False) -> Picture:
@@ -50,6 +54,10 @@ def take(house: House, answered: Callable[[str], bool] = lambda _: False) -> Pic
     children = _children(read)
     notes = {ident: _note(memory, data, known, children.get(ident, ())) for ident, (memory, data, _) in read.items()}
     runs = house.vault.history.runs() if head else []
+    gone = withdrawn(house.vault.history) if any(entry.fence for entry in runs) else set()
+    decided = {entry.decision for entry in runs if entry.decision and not gone & {entry.commit, entry.run}}
+    verdicts = proposed.verdicts(house)
+    waiting = [one for one in proposed.waiting(house, decided | verdicts.keys()) if not proposed.stale(house, one)]
     snapshot = Snapshot(
         now=house.clock(),
         notes=notes,
@@ -57,10 +65,12 @@ def take(house: House, answered: Callable[[str], bool] = lambda _: False) -> Pic
         candidates=_Candidates(house, known, notes),
         vectors=_Vectors(house, notes),
         known=answered,
-        settled=frozenset(entry.decision for entry in runs if entry.decision),
+        settled=frozenset(decided | verdicts.keys() | {one.id for one in waiting}),
+        declined=frozenset(decision for decision, said in verdicts.items() if said == proposed.REJECTED),
         history=tuple(_past(entry) for entry in runs if entry.decision),
     )
-    return Picture(snapshot, {ident: (memory.path, blob) for ident, (memory, _, blob) in read.items()}, _asked(house), head)
+    places = {ident: (memory.path, blob) for ident, (memory, _, blob) in read.items()}
+    return Picture(snapshot, places, _asked(house), head, frozenset(path for one in waiting for path in one.files))
 
 
 def _read(house: House, head: str) -> dict[str, tuple[Memory, bytes, str]]:

@@ -28,17 +28,21 @@ from oneiro_vault.operations.dreaming import applying, picture
 from oneiro_vault.operations.dreaming.finding import Finder
 from oneiro_vault.operations.dreaming.lease import Lease
 from oneiro_vault.operations.house import House, Progress, quiet
+from oneiro_vault.vault.proposals import Branch
 
 FIRST: Final = "another decision of this run changed one of its memories first"
+WAITS: Final = "a proposal that waits for your review changes one of its memories"
 STOPPED: Final = "It was stopped; what was committed until then stays, and the next run goes on from there"
 
 
-def _in_the_way(seen: picture.Picture, decision: Decision, run: Run) -> str:
+def _in_the_way(seen: picture.Picture, decision: Decision, run: Run, proposing: bool = False) -> str:
     """What this run did, or did not do, so that the decision cannot stand; "" when nothing did."""
     done = {one.decision.id(seen.snapshot) for one in run.done}
     if set(decision.after) - done - seen.snapshot.settled:
         return AFTER
     touched = {edit.id for one in run.done for edit in one.decision.edits if isinstance(edit, Set)}
+    if proposing and any(isinstance(edit, Set) and seen.places[edit.id][0] in seen.waiting for edit in decision.edits):
+        return WAITS
     return FIRST if touched & set(applying.based_on(decision)) else ""
 
 
@@ -74,13 +78,14 @@ class Patient:
 
 @dataclass
 class Runner:
-    """Runs loops one after the other under one lease; without one it only tries, and changes nothing."""
+    """Runs loops one after the other under one lease; without one it only tries, and changes nothing. With a `branch` it proposes there."""
 
     house: House
     judge: Budgeted
     answers: Answers
     lease: Lease | None
     progress: Progress = quiet
+    branch: Branch | None = None
 
     def __post_init__(self) -> None:
         self.patient = Patient(self.judge, self.house.cancel.set)
@@ -140,14 +145,14 @@ class Runner:
         """Carry one decision out; False when the run must end."""
         if self.house.cancel.is_set():
             return False
-        if why := _in_the_way(seen, decision, run):
+        if why := _in_the_way(seen, decision, run, self.branch is not None):
             run.turned.append(Turned(decision, why))
             return True
         if self.lease is None:
             run.done.append(Done(decision))
             return True
         try:
-            run.done.append(applying.apply(self.house, seen, decision, run.run, self.judge.name, self.lease))
+            run.done.append(applying.apply(self.house, seen, decision, run.run, self.judge.name, self.lease, self.branch))
         except (StaleMemory, InvalidInput, UnreadableNote) as error:
             run.turned.append(Turned(decision, str(error)))
         except OneiroError as error:
@@ -167,6 +172,7 @@ class Runner:
         run.news = sum(self._is_news(loop.name, *words) for words in said)
         run.fresh = sum(self._is_news("waits", run.judge, question) for question in run.waiting)
         run.ended = moment(self.house)
+        run.branch = self.branch.name if self.branch and run.done else ""
         if self.lease is not None and not run.quiet:
             run.path = report.name_of(run)
             self._write(run, report.body_of(run, seen.snapshot), report.title_of(run))
@@ -193,10 +199,13 @@ class Runner:
         """Commit a report. A night whose report cannot be written is no less done."""
         path = report.name_of(run)
         change = Write(path, frontmatter.encode(frontmatter.compose(report.meta_of(run, title), body)))
-        operation = Operation("ledger", f"report of {title}", "dream", run=run.run, judge=run.judge, loop=run.loop)
         lease = self.lease
         assert lease is not None
+        operation = Operation("ledger", f"report of {title}", "dream", run=run.run, judge=run.judge, loop=run.loop, fence=lease.fence)
         try:
+            if self.branch is not None and self.branch.name:  # beside what it tells; of a night without proposals nothing is to review
+                self.branch.add([change], operation, lambda *_: applying.fence(lease))
+                return
             self.house.vault.apply([change], operation, check=lambda _tip: applying.fence(lease))
             self.house.refresh([path])
         except (OneiroError, LockTimeout) as error:

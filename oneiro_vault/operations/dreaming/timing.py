@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
-from oneiro_vault.errors import SettingsError
+from oneiro_vault.errors import Elsewhere, SettingsError
 from oneiro_vault.mind.registry import LOOPS
 from oneiro_vault.mind.schedule import next_due, overdue, parse
-from oneiro_vault.operations.dreaming import asking
+from oneiro_vault.operations.dreaming import asking, sharing
 from oneiro_vault.operations.dreaming.lease import current
 from oneiro_vault.operations.house import House, Progress, quiet
 
@@ -47,19 +47,30 @@ def due(house: House, zone: tzinfo | None = None) -> list[str]:
 
 
 def scheduled(house: House, zone: tzinfo | None = None, judge: str | None = None, progress: Progress = quiet) -> dict[str, Any]:
-    """Run what is due, if anything is. Each is marked before it begins: whatever happens then, it is not begun a second time."""
+    """Run what is due, if anything is. Each is marked before it begins: whatever happens then, it is not begun a second time.
+
+    What another machine does at that time is not done here (`elsewhere` says why not); what nobody could say stays due (`later`).
+    """
+    nothing = {"schema": 1, "dry_run": False, "runs": [], "waiting": 0, "note": None, "elsewhere": None, "later": False}
     with house.vault.gate.locked():
+        before = _last(house)
         names = due(house, zone)
         busy = current(house.vault) is not None
         if names and not busy:
             _mark(house, dict.fromkeys(names, house.clock()))
     if not names or busy:
-        return {"schema": 1, "dry_run": False, "runs": [], "waiting": 0}
-    return asking.dream(house, names, judge, progress=progress)
+        return nothing
+    try:
+        return nothing | asking.dream(house, names, judge, progress=progress, scheduled=True)
+    except Elsewhere as error:
+        if error.later:
+            _mark(house, {name: before[name] for name in names if name in before})
+        return nothing | {"elsewhere": str(error), "later": error.later}
 
 
 def schedule(house: House, begin: bool = False) -> dict[str, Any]:
-    """For each loop: its local times, when it last ran by them and when it will next (RFC 3339), and the zone they are local to.
+    """For each loop: its local times, when it last ran by them and when it will next (RFC 3339), and the zone they are local to; and who
+    may run them, where a vault lives on several machines (`sharing.holder`; the remote is asked).
 
     `begin`: loops that never ran by the schedule count from now on.
     """
@@ -70,7 +81,7 @@ def schedule(house: House, begin: bool = False) -> dict[str, Any]:
         {"loop": name, "times": at, "last": _shown(last.get(name), zone), "next": _shown(next_due(last.get(name), now, at, zone), zone)}
         for name, at in times(house).items()
     ]
-    return {"schema": 1, "zone": str(zone), "loops": rows}
+    return {"schema": 1, "zone": str(zone), "loops": rows, "sharing": sharing.holder(house, ask=True)}
 
 
 def _shown(moment: float | None, zone: tzinfo) -> str | None:

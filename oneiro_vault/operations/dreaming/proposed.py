@@ -1,0 +1,125 @@
+"""What waits for a person's review: the decisions on branches of runs that are neither in our history nor rejected."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from oneiro_vault.errors import UnsafePath
+from oneiro_vault.operations.house import House
+from oneiro_vault.vault import proposals
+from oneiro_vault.vault.history import Entry
+from oneiro_vault.vault.paths import checked, is_note
+from oneiro_vault.vault.proposals import Open
+from oneiro_vault.vault.staging import EXECUTABLE, FILE
+from oneiro_vault.vault.staging import Entry as File
+
+EVENT: Final = "review"
+"""Kind of the ledger events that say what a person decided about a decision `d`: `v` is one of the following."""
+REJECTED: Final = "rejected"
+ACCEPTED: Final = "accepted"
+"""For what came in without the decision's own commit: a pull request that was squashed."""
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """One decision on a branch: its commit, and what it makes of which files (path -> before, after), as the branch says it now."""
+
+    branch: Open
+    entry: Entry
+    parent: str
+    files: Mapping[str, tuple[File | None, File | None]]
+
+    @property
+    def id(self) -> str:
+        """The decision's."""
+        return self.entry.decision
+
+
+def verdicts(house: House) -> dict[str, str]:
+    """Decision -> what the ledger says became of it; the latest counts."""
+    found = {}
+    for event in house.vault.events():
+        if event.get("e") == EVENT and isinstance(decision := event.get("d"), str) and event.get("v") in (REJECTED, ACCEPTED):
+            found[decision] = str(event["v"])
+    return found
+
+
+def made(house: House) -> set[str]:
+    """Decisions that our history has."""
+    return {entry.decision for entry in house.vault.history.runs() if entry.decision} if house.vault.head() else set()
+
+
+def waiting(house: House, settled: Collection[str] | None = None) -> list[Proposal]:
+    """Every proposal that is open, branch by branch, in the order in which they were made. `settled`: decisions that are not.
+
+    What another program put on a branch and no run of ours could have is passed over: only notes can be proposed.
+    """
+    found: dict[str, Proposal] = {}
+    for branch in proposals.branches(house.vault):
+        if settled is None:
+            settled = made(house) | verdicts(house).keys()
+        for one in on(house, branch):
+            if one.id not in settled and one.files and not arrived(house, one):
+                found.setdefault(one.id, one)
+    return list(found.values())
+
+
+def entries(house: House, branch: Open) -> list[Entry]:
+    """Commits of a branch that ours does not have, oldest first."""
+    head = house.vault.head()
+    return house.vault.history.log(start=f"{head}..{branch.tip}" if head else branch.tip)[::-1]
+
+
+def on(house: House, branch: Open) -> Iterator[Proposal]:
+    """The decisions among the commits of a branch that ours does not have."""
+    repo = house.vault.repo
+    for entry in entries(house, branch):
+        if entry.decision and entry.op:
+            parent = next(iter(repo.parents(entry.commit)), "")
+            files = repo.difference(parent, entry.commit)
+            # as the tip says it: a reviewer may have edited it on the branch
+            now = {path: (before, repo.entry(branch.tip, path)) for path, (before, _) in files.items()}
+            whole = all(_is_note(path, after) for path, (_, after) in now.items())
+            yield Proposal(branch, entry, parent, {path: pair for path, pair in now.items() if pair[1] is not None} if whole else {})
+
+
+def _is_note(path: str, after: File | None) -> bool:
+    """A branch may have been fetched from anywhere: no settings, workflows or links come in as a dream."""
+    try:
+        return is_note(checked(path)) and (after is None or after.mode in (FILE, EXECUTABLE))
+    except UnsafePath:
+        return False
+
+
+def arrived(house: House, one: Proposal) -> bool:
+    """Does our history hold exactly what it proposes, however that came in?"""
+    head = house.vault.head()
+    return bool(one.files) and all(house.vault.repo.entry(head, path) == after for path, (_, after) in one.files.items())
+
+
+def stale(house: House, one: Proposal, disk: bool = True) -> str:
+    """What changed so that it no longer fits, "" when nothing did. `disk`: also what a person has not committed yet."""
+    repo, head = house.vault.repo, house.vault.head()
+    for path, (before, _) in one.files.items():
+        now = repo.entry(head, path)
+        if before is None:
+            if now is not None:
+                return f"{path} is there already"
+        elif now is None:
+            return f"{path} is not there any more"
+        elif now.blob != before.blob or (disk and house.vault.files.blob(path) != before.blob):
+            return f"{path} changed since"
+    return next((why for ident in one.entry.memories if (why := _moved_on(house, one, ident))), "")
+
+
+def _moved_on(house: House, one: Proposal, ident: str) -> str:
+    """Did a memory it rests on change? Another proposal of the same branch may have changed it."""
+    rows = house.index.get(ident)
+    if len(rows) != 1 or rows[0].path in one.files:
+        return ""
+    repo, path = house.vault.repo, rows[0].path
+    then, now = repo.entry(one.parent, path), repo.entry(house.vault.head(), path)
+    fine = {known.blob for known in (then, repo.entry(one.branch.tip, path)) if known}
+    return f"{path}, which it rests on, changed since" if then and now and now.blob not in fine else ""
