@@ -38,7 +38,7 @@ def sync_(face: Face, dry_run: bool, yes: bool) -> Output:
 def _told(found: Mapping[str, Any]) -> list[str]:
     if found["offline"]:
         since = f"The last sync was {found['last']}." if found["last"] else "There was none before."
-        return [f"Offline: {line(found['offline'])}. Everything here is committed. {since}"]
+        return [f"Offline: {line(found['offline'])}. {since}"]
     text = [_late(one) for one in found["late"]]
     text += [_action(action) for action in found["actions"][:_SHOWN]]
     text += [f"  … and {len(found['actions']) - _SHOWN} more (--json lists all)"] if len(found["actions"]) > _SHOWN else []

@@ -191,7 +191,7 @@ def _time(line: bytes) -> str:
 
     try:
         found = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return ""
     return str(found.get("t", "")) if isinstance(found, dict) else ""
 
@@ -201,9 +201,20 @@ def _settings(base: bytes, first: bytes, second: bytes) -> Merged:
     texts = [data.decode("utf-8", "surrogateescape") for data in (base, first, second)]
     lines = [text.split("\n") for text in texts]
     merged = mergebody.by_lines(*lines)
-    if merged is not None:
+    if merged is not None and (_parses(merged) or not all(map(_parses, lines[1:]))):
         return Merged(_joined(merged))
     return Merged(_joined([*texts[1].rstrip("\n").split("\n"), *_commented(lines[1], lines[2])]), 1)
+
+
+def _parses(lines: Sequence[str]) -> bool:
+    """Is it TOML? Lines that met without a clash may say one table or key twice."""
+    import tomllib  # notes need none
+
+    try:
+        tomllib.loads("\n".join(lines))
+    except ValueError:
+        return False
+    return True
 
 
 def _commented(first: Sequence[str], second: Sequence[str]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,8 +48,8 @@ def clone(url: str, path: Path, wait: float, progress: Progress) -> Cloned:
 def _filled(url: str, root: Path, wait: float, progress: Progress) -> Cloned:
     vault = Vault.open(root, quiet=0.0)
     try:
-        local = Path(url).expanduser()
-        address = str(local.resolve()) if local.exists() else url
+        local = os.path.expanduser(url)  # noqa: PTH111  # leaves a user it does not know as he is
+        address = str(Path(local).resolve()) if os.path.exists(local) else url  # noqa: PTH110  # of any length
         vault.repo.configure({f"remote.{_NAME}.url": address, f"remote.{_NAME}.fetch": f"+refs/heads/*:refs/remotes/{_NAME}/*"})
         remote = remotes.choose(vault.repo, vault.recovery, _NAME, wait)
         branch = remote.default_branch()

@@ -9,6 +9,7 @@ from oneiro_vault.errors import Brake, shown
 from oneiro_vault.vault import purging
 from oneiro_vault.vault.git import Repo
 from oneiro_vault.vault.remotes import Remote
+from oneiro_vault.vault.vault import Vault
 
 FEW: Final = 10
 """Up to this many notes that vanish at once are always believed."""
@@ -36,15 +37,17 @@ def rewritten(repo: Repo, remote: Remote, old: str, new: str, confirmed: bool) -
     return kept
 
 
-def erased(repo: Repo, remote: Remote, ours: str, theirs: str) -> None:
+def erased(vault: Vault, remote: Remote, ours: str, theirs: str) -> None:
     """Would joining bring back, here or there, what a person purged? Raises Brake, whatever was confirmed.
 
     What was just fetched of it is cleared away again.
     """
+    repo = vault.repo
     if not (ours and theirs) or repo.contains(theirs, ours):
         return
     if purging.returning(repo, theirs, ours, purging.purged(repo, ours)):
-        remote.drop()
+        with vault.gate.locked():  # what a writer has just stored belongs to no branch yet
+            remote.drop()
         raise Brake(
             f"{remote.name} still holds what was purged here",
             kept="It was not let in.",

@@ -72,7 +72,7 @@ def parse(text: str) -> Record | None:
         words = (record.device, record.run, *record.loops)
         sound = all(map(_WORD.fullmatch, words)) and all(map(_WHEN.fullmatch, (record.since, record.at, record.until)))
         return record if sound and 0 < record.fence < 10**12 else None
-    except (ValueError, TypeError, AttributeError, OverflowError):
+    except (ValueError, TypeError, AttributeError, OverflowError, RecursionError):
         return None
 
 
@@ -173,7 +173,7 @@ def remembered(vault: Vault) -> Seen:
         record = found.pop("record")
         seen = Seen(record=parse(json.dumps(record)) if record else None, **found)
         sound = isinstance(seen.commit, str) and isinstance(seen.since, float) and isinstance(seen.fence, int)
-    except (OSError, ValueError, TypeError, AttributeError, KeyError):
+    except (OSError, ValueError, TypeError, AttributeError, KeyError, RecursionError):
         return Seen()
     return seen if sound and seen.device == vault.ledger.device else Seen()
 

@@ -85,6 +85,7 @@ class Sync:
         for done.tries in range(1, TRIES + 1):
             theirs = self._fetch()
             reach("sync-fetched")
+            self._meet(self._vault.head(), theirs)  # every gate first: what they stop has changed nothing
             done.late += late.give_way(self._vault, self._remote, self._vault.head(), theirs)
             met = self._join(theirs, done)
             reach("sync-joined")
@@ -116,7 +117,7 @@ class Sync:
             self._remote.settle(old)
         self._tell("fetching")
         theirs = self._remote.fetch()
-        gates.erased(self._vault.repo, self._remote, self._vault.head(), theirs)
+        gates.erased(self._vault, self._remote, self._vault.head(), theirs)
         self._rescued = gates.rewritten(self._vault.repo, self._remote, old, theirs, self._confirmed) or self._rescued
         if self._rescued and theirs:
             self._remote.settle(theirs)

@@ -94,9 +94,14 @@ class Joiner:
         text = history.message(operation, vault.ledger.device)
         return Order(
             ref, tip, changes, text, machine(operation.actor), vault.clock(), data, joined.events,
-            tuple(path for path, entry in changes.items() if entry is None),
+            tuple(path for path, entry in changes.items() if entry is None or (not _is_file(entry) and self._was_file(tip, path))),
             other=joined.other, brought=tuple(path for path in files if path not in data), forward=joined.forward,
         )  # fmt: skip
+
+    def _was_file(self, tip: str, path: str) -> bool:
+        """What became a link there must not stay here as a file that git no longer looks at."""
+        known = self._vault.repo.entry(tip, path)
+        return known is not None and _is_file(known)
 
     def _blocked(self, tip: str, changes: Mapping[str, Entry | None]) -> list[str]:
         """Files whose bytes on disk are in no history. Raises RepositoryBusy for those a person has staged."""
@@ -108,7 +113,7 @@ class Joiner:
             fine = {known.blob if known else "", entry.blob if entry else ""} | (due.olds | {due.blob} if due else set())
             if staged[path] not in fine:
                 theirs.append(path)
-            elif (entry is None or _is_file(entry)) and (known is None or _is_file(known)) and vault.files.blob(path) not in fine:
+            elif (known is None or _is_file(known)) and vault.files.blob(path) not in fine:
                 blocked.append(path)
         if theirs:
             raise _busy(theirs, "has staged changes", "Commit or unstage them (git restore --staged)")

@@ -47,7 +47,7 @@ def decode(data: bytes) -> Iterator[Event]:
     for line in data.split(b"\n"):
         try:
             event = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):  # a pulled line may be anything
             continue
         if isinstance(event, dict) and "e" in event:
             yield event

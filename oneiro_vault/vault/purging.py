@@ -21,7 +21,7 @@ from oneiro_vault.vault.faults import reach
 from oneiro_vault.vault.git import PURGING, Repo
 from oneiro_vault.vault.paths import is_ours
 from oneiro_vault.vault.refilter import mark_of
-from oneiro_vault.vault.staging import NEW, STAGED
+from oneiro_vault.vault.staging import EXECUTABLE, FILE, GONE, NEW, STAGED
 from oneiro_vault.vault.tracing import Trace
 
 if TYPE_CHECKING:
@@ -39,7 +39,8 @@ def purged(repo: Repo, tip: str) -> frozenset[str]:
     files = repo.listing(tip, ledger.FOLDER) if tip else {}
     texts = (repo.data(entry.blob) for path, entry in files.items() if path.endswith(".jsonl"))
     events = (event for text in texts if b'"purge"' in text for event in ledger.decode(text))
-    return frozenset(str(blob) for event in events if event["e"] == EVENT for blob in event.get("blobs", ()))
+    lists = (event.get("blobs") for event in events if event["e"] == EVENT)
+    return frozenset(str(blob) for found in lists if isinstance(found, list) for blob in found)
 
 
 def returning(repo: Repo, tip: str, known: str, blobs: frozenset[str]) -> bool:
@@ -68,12 +69,19 @@ def check_ready(vault: Vault) -> None:
         )  # fmt: skip
     if (common / "shallow").exists():
         raise GitProblem("the beginning of this history is not here", kept=_KEPT, hint="git fetch --unshallow")
-    changed = {path: flags for path, flags in repo.staging.status().items() if flags != NEW or is_ours(path)}
+    status = repo.staging.status().items()
+    changed = {path: flags for path, flags in status if (flags != NEW or is_ours(path)) and not _left_out(repo, path, flags)}
     if changed:
         staged = any(flags & STAGED for flags in changed.values())
         what = "has staged changes" if staged else "has changes that are not committed"
         which = ", ".join(shown(path, 80) for path in sorted(changed)[:3]) + (f" and {len(changed) - 3} more" if len(changed) > 3 else "")
         raise RepositoryBusy(f"the work tree {what}: {which}", kept=_KEPT, hint="Commit them or take them back, then purge.")
+
+
+def _left_out(repo: Repo, path: str, flags: int) -> bool:
+    """A link or a submodule that came with a sync is in history and never in the folder."""
+    entry = repo.entry(repo.tip(), path)
+    return flags == GONE and entry is not None and entry.mode not in (FILE, EXECUTABLE)
 
 
 def loose_ends(vault: Vault, trace: Trace) -> list[str]:
@@ -131,7 +139,8 @@ def begin(vault: Vault, trace: Trace, about: Mapping[str, Any]) -> None:
     folder.mkdir(mode=0o700)
     for oid, data in trace.blobs.items():
         if data is not None:
-            (folder / oid).write_bytes(data)
+            disk.write_new(str(folder / oid), data, 0o600)
+    disk.sync([*map(str, folder.iterdir()), str(folder)])  # a plan that outlived its texts would empty the notes
     plan = {
         "blobs": {oid: data is not None for oid, data in trace.blobs.items()},
         "messages": trace.messages,
@@ -173,7 +182,7 @@ def carry_out(vault: Vault) -> dict[str, Any]:
         if "map" not in plan:
             _let_go(vault)
             reach("purge-begun")
-            _rewrite(vault, folder)
+            _rewrite(vault, folder, plan["before"])
             reach("purge-rewritten")
             plan["map"] = _renamed(vault, plan)
             _write(vault.folder / PURGING, plan)
@@ -203,10 +212,13 @@ def _let_go(vault: Vault) -> None:
         shutil.rmtree(vault.repo.git_dir / name, ignore_errors=True)
 
 
-def _rewrite(vault: Vault, folder: Path) -> None:
+def _rewrite(vault: Vault, folder: Path, before: str) -> None:
+    """In history, then in the folder only what became different: what a person saves meanwhile stays."""
     parent = str(Path(__file__).resolve().parents[2])
     code = f"import sys; {parent!r} in sys.path or sys.path.append({parent!r}); from oneiro_vault.vault.refilter import main; main()"
     vault.repo.commands.program([sys.executable, "-P", "-c", code, str(folder)], _HOURS)
+    vault.repo.commands.attempt("update-index", "-q", "--refresh")
+    vault.repo.commands.run("read-tree", "-m", "-u", before, "HEAD")
 
 
 def _renamed(vault: Vault, plan: Mapping[str, Any]) -> dict[str, str]:

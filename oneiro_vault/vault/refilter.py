@@ -60,4 +60,6 @@ def main() -> None:
                 found.file_changes[place] = tool.FileChange(b"D", change.filename)
 
     options = tool.FilteringOptions.parse_args(_WORDS)
-    tool.RepoFilter(options, filename_callback=filename, blob_callback=blob, commit_callback=commit, tag_callback=message).run()
+    made = tool.RepoFilter(options, filename_callback=filename, blob_callback=blob, commit_callback=commit, tag_callback=message)
+    made.cleanup = lambda *_words, **_more: None  # its `reset --hard` would write over what a person saves meanwhile
+    made.run()

@@ -20,8 +20,8 @@ log = logging.getLogger("oneiro.sync")
 PUSH_PATIENCE: Final = 3
 """A remote may think this many times longer after a push (its hooks run) than before it says its first word."""
 _TRIES: Final = 3
-_SAFE: Final = "Everything here is committed; nothing was changed."
-_USER: Final = re.compile(r"(?<=://)[^/\s@]+@")
+_SAFE: Final = "What was committed here stays; nothing is lost."
+_USER: Final = re.compile(r"(?<=://)[^/\s]+@")
 _SECRET: Final = re.compile(r"(?i)([?&][^=\s&]*(?:token|key|secret|password|auth)[^=\s&]*=)[^&\s'\"]+")
 _ABSENT: Final = "couldn't find remote ref"
 _LOCK: Final = re.compile(r"Unable to create '([^']+\.lock)'|cannot lock ref '([^']+)'")
@@ -187,7 +187,8 @@ class Remote:
         text = " ".join(line.strip() for line in clean(err).splitlines() if _tells(line)) or f"exit status {status}"
         if _OFFLINE.search(text) and not _DENIED.search(text):
             return Unreachable(f"{where} cannot be reached: {text}", kept=_SAFE, hint="Run `oneiro sync` again when it can.")
-        hint = f"`git {doing.split()[0]} {self.name}` in the vault says more, and may ask for a password."
+        command = {"read": "ls-remote"}.get(doing.split()[0], doing.split()[0])
+        hint = f"`git {command} {self.url}` says more, and may ask for a password."
         return GitProblem(f"git could not {doing} {where}: {text}", kept=_SAFE, hint=hint)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from random import Random
 
 import pytest
@@ -294,6 +295,8 @@ def test_ledgers_are_unions() -> None:
     assert merge_file(name, None, lines(1, 2)[:-1], lines(2, 3)).data == lines(1, 2, 3)
     torn = merge_file(name, None, b'{"torn\n[1]\n', lines(1))
     assert torn == Merged(b'[1]\n{"torn\n' + lines(1))
+    deep = b"[" * 100_000 + b"\n"
+    assert merge_file(name, None, deep, lines(1)).data == deep + lines(1)
 
 
 def test_settings_never_get_conflict_markers() -> None:
@@ -304,6 +307,10 @@ def test_settings_never_get_conflict_markers() -> None:
     found = merge_file("oneiro.toml", base, base.replace(b"10", b"12"), base.replace(b"10", b"14"))
     assert found == merge_file("oneiro.toml", base, base.replace(b"10", b"14"), base.replace(b"10", b"12"))
     assert found == Merged(base.replace(b"10", b"14") + b"# changed on both sides; the other version said:\n# k = 12\n", 1)
+    above, below = b"[dreams]\nbrake = 0.2\n\n" + base, base + b"\n[dreams]\nbrake = 0.3\n"
+    twice = merge_file("oneiro.toml", base, above, below)
+    assert tomllib.loads(twice.data.decode())["dreams"]["brake"] in (0.2, 0.3)
+    assert twice.clashes == 1
 
 
 def test_of_other_files_one_stands() -> None:

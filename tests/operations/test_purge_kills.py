@@ -59,3 +59,17 @@ def test_a_killed_purge_is_finished(root: Path, point: str) -> None:
 @pytest.mark.parametrize("point", PURGE_POINTS)
 def test_a_purge_killed_anywhere_is_finished(root: Path, point: str) -> None:
     dies_and_is_finished(root, point)
+
+
+def test_what_a_person_saves_meanwhile_stays(root: Path) -> None:
+    with App.open(root, QUICK) as app:
+        said_everywhere(app)
+        other = root / app.call("show", {"id": remember(app, "The pier is closed in winter.")})["path"]
+    assert run(SCRIPT, root, fault="purge-begun").returncode == 137
+    other.write_text(other.read_text() + "\nSaved while the history was rewritten.\n")
+    with App.open(root, QUICK) as app:
+        assert purging.resume(app.house)["left"] == []
+        assert "Saved while the history was rewritten." in other.read_text()
+        app.house.commit_edits()
+    assert everything(root) == []
+    assert "Saved while" in git(root, "log", "-1", "-p")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import socket
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -370,6 +371,20 @@ def test_links_and_submodules_come_into_history_and_never_into_the_folder(tmp_pa
     assert two.commit_edits(quiet=0.0) == []
     assert reopen(two.root).commit_edits(quiet=0.0) == []
     assert not os.path.lexists(two.root / "semantic/link.md")
+
+
+def test_a_note_that_became_a_link_there_leaves_the_folder_with_its_words_kept(tmp_path: Path) -> None:
+    one, two = copies(tmp_path)
+    (one.root / where(0)).unlink()
+    (one.root / where(0)).symlink_to("/etc/passwd")
+    git(one.root, "commit", "-qam", "a link")
+    sync(one)
+    (two.root / where(0)).write_text("not committed yet\n")
+    with suppress(RepositoryBusy):
+        sync(two)
+    history = git(two.root, "log", "--all", "-p", "--format=")
+    assert "not committed yet" in history or "not committed yet" in (two.root / where(0)).read_text()
+    assert not os.path.islink(two.root / where(0))
 
 
 def test_an_unsafe_name_is_refused(tmp_path: Path) -> None:
