@@ -18,31 +18,34 @@ _UNMEASURED = (
     "hook/test_program", "hook/test_recorded", "mcp/test_limits",
 )  # fmt: skip
 """Tests whose programs run as they are: measuring a process costs more than starting it, and others go through the same lines."""
-_UNCOUNTED = ("month", "bar", "drills", "mind/test_orientation_nights", "mind/test_schedule")
+_UNCOUNTED = ("month", "mind/test_orientation_nights", "mind/test_schedule.py::test_once_a_local_day")
 """Tests of many nights and days, whose lines others run too: counting them takes longer than running them."""
+_COUNTING = coverage.Coverage.current()  # asked once: of one that is stopped it knows nothing any more
 _MEASURING = {name: value for name, value in os.environ.items() if name.startswith("COVERAGE")}
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Before the first fixture: are the processes of this test measured?"""
-    place = item.path.relative_to(Path(__file__).parent).as_posix()
+    place = _place(item)
     for name, value in _MEASURING.items():
         if place.startswith(_UNMEASURED):
             os.environ.pop(name, None)
         else:
             os.environ[name] = value
-    counting = coverage.Coverage.current()
-    if counting is not None and place.startswith(_UNCOUNTED):
-        counting.stop()
+    if _COUNTING is not None and place.startswith(_UNCOUNTED):
+        _COUNTING.stop()
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item: pytest.Item) -> None:
     """After the last fixture of a test that was not counted, the next one may be."""
-    counting = coverage.Coverage.current()
-    if counting is not None and item.path.relative_to(Path(__file__).parent).as_posix().startswith(_UNCOUNTED):
-        counting.start()
+    if _COUNTING is not None and _place(item).startswith(_UNCOUNTED):
+        _COUNTING.start()
+
+
+def _place(item: pytest.Item) -> str:
+    return f"{item.path.relative_to(Path(__file__).parent).as_posix()}::{item.name}"
 
 
 def sealed(folder: Path) -> dict[str, str]:

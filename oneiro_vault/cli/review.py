@@ -95,6 +95,8 @@ def _decided(face: Face, text: str) -> Output:
         lines = reviewlist.read(text)
     except ValueError as error:
         raise InvalidInput(str(error), kept=_KEPT, hint="`oneiro review --file` shows the form.") from error
+    # all of it is checked before any of it happens
+    lines = reviewlist.settled({row["id"]: row["branch"] for row in face.call("review")["proposals"]}, lines)
     answer: dict[str, Any] = {"schema": 1, "accepted": [], "rejected": [], "stale": [], "closed": []}
     reasons = dict.fromkeys(reason for verb, _, reason in lines if verb == reviewlist.REJECT)
     calls: list[tuple[str, dict[str, Any]]] = [

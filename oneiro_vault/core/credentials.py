@@ -36,16 +36,37 @@ class _Rule:
 
 _STANDS_FOR: Final = re.compile(
     r"(?i)[$%<\[{(~/]|\*{3}|x{4}|\.{3}|…|your[-_]|my[-_]|the[-_]|example|sample|dummy|change[-_]?me|redacted|placeholder|removed"
-    r"|process\.env|os\.environ|getenv|env[.\[(]|https?://|(?:password|passwd|pass|pwd|pw|secret|token|user|null|none|true|false)\Z"
+    r"|process\.env|os\.environ|getenv|env[.\[(]|https?://|op://|keychain:|1password|argon2|bcrypt"
+    r"|sha-?\d{1,3}(?![a-z\d])|at[-_]least|\d{4}-\d\d-\d\dT\d|(?:password|passwd|pass|pwd|pw|secret|token|user|null|none|true|false)\Z"
 )
 _FEWEST: Final = 5
 """Different characters that a secret has at least."""
+_UUID: Final = re.compile(r"(?i)(?<![a-z\d])[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}(?![a-z\d])")
+_JOINTS: Final = re.compile(r"[-_./:@]")
+_CHANGES: Final = re.compile(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])|(?<=[a-z])(?=[A-Z])")
+_PIECE: Final = 12
+"""Characters that one piece of a key has at least: names of models, versions, addresses and times are made of shorter ones."""
+_TURNS: Final = 6
+"""Changes between letters and digits, or to a capital, that make a key of shorter pieces as well (`A1B2-C3D4-E5F6`)."""
 
 
 def plausible(value: str) -> bool:
     """Could somebody have drawn this at random? It has letters and digits, and does not stand for something else."""
-    mixed = any(c.isdigit() for c in value) and any(c.isalpha() for c in value)
-    return mixed and len(set(value)) >= _FEWEST and not _STANDS_FOR.match(value)
+    return _mixed(value) and len(set(value)) >= _FEWEST and not _STANDS_FOR.match(value)
+
+
+def _drawn(value: str) -> bool:
+    """Is a piece of it long and mixed enough, or all of it mixed again and again? A name that people gave is words and short numbers."""
+    pieces = _JOINTS.split(value)
+    return plausible(value) and (
+        len(_CHANGES.findall(value)) >= _TURNS
+        or bool(_UUID.search(value))
+        or any(len(piece) >= _PIECE and (_mixed(piece) or (piece[1:].lower() != piece[1:] and not piece.isupper())) for piece in pieces)
+    )
+
+
+def _mixed(value: str) -> bool:
+    return any(c.isdigit() for c in value) and any(c.isalpha() for c in value)
 
 
 def _any(_value: str) -> bool:
@@ -84,13 +105,18 @@ _BEGINNINGS: Final = (
 )
 """(kind, how it may begin, what follows)."""
 
+_MARKS: Final = r"\s{0,3}(?:[\"'`*]{1,3}\s{0,3}[\"'`*]{0,3}|_{1,2}\s{1,3}[\"'`*]{0,3})?"
+"""Between the colon and the value: quotes, and the end of what is set in bold (`**Password:** ...`)."""
 _NAMED: Final = (
     r"(?i)(?<![a-z])(?:pass(?:word|wd|phrase|code)|pwd|passwort|kennwort|contraseña|mot de passe)[\w-]{0,20}[\"'`*]{0,3}"
-    r"(?:\s{0,3}(?::=|=>|[:=]{1,2})|\s(?:is|ist|es|est))\s{0,3}[\"'`*]{0,3}([^\s\"'`*,;<>]{8,200})(?<![.:])"
+    rf"(?:\s{{0,3}}(?::=|=>|[:=]{{1,2}})|\s(?:is|ist|es|est)){_MARKS}"
+    r"([^\s\"'`*,;<>]{8,200})(?<![.:])"
 )
 _KEYED: Final = (
-    r"(?i)(?:secret|token|credential|(?:api|access|auth|private|signing|encryption|service|account|client)[_ -]?(?:key|secret))"
-    r"[\w-]{0,20}[\"'`*]{0,3}\s{0,3}(?::=|=>|[:=]{1,2}|\sis\s)\s{0,3}[\"'`*]{0,3}([^\s\"'`*,;<>()\[\]{}]{16,400})(?<![.:])(?![\w(\[{])"
+    r"(?i)(?:secret(?!ar)|token(?!i[sz])|credential"
+    r"|(?:api|access|auth|private|signing|encryption|service|account|client)[_ -]?(?:key|secret(?!ar)))"
+    rf"[\w-]{{0,20}}[\"'`*]{{0,3}}\s{{0,3}}(?::=|=>|[:=]{{1,2}}|\sis\s){_MARKS}"
+    r"([^\s\"'`*,;<>()\[\]{}]{16,400})(?<![.:])(?![\w(\[{])"
 )
 
 _RULES: Final = (
@@ -107,8 +133,9 @@ _RULES: Final = (
         "private key",
         ("private key",),
         re.compile(
-            r"(-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----(?:\s|\\n){0,4}(?:[\w-]{1,30}: [^\n]{0,200}\s{1,4}){0,8}"
-            r"[A-Za-z0-9+/=]{16}(?:[A-Za-z0-9+/=\s]|\\n){0,20000}(?:-----END [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----)?)"
+            r"(-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----(?:[\s>|+]|\\[nr]){0,60}"
+            r"(?:[\w-]{1,30}: (?:[^\n]{0,200}\n|\S{1,200}\s)[\s>]{0,40}){0,8}"
+            r"[A-Za-z0-9+/=]{16}(?:[A-Za-z0-9+/=\s>]|\\[nr]){0,20000}(?:-----END [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----)?)"
         ),
         _any,
     ),
@@ -123,7 +150,7 @@ _RULES: Final = (
     _Rule("storage key", ("accountkey", "accesskey"), re.compile(r"(?i)(?:Account|Access)Key=([A-Za-z0-9+/]{32,}={0,2})"), plausible),
     _Rule("one-time password", ("otpauth://",), re.compile(r"otpauth://\S{0,300}?[?&]secret=([A-Za-z0-9]{16,})"), _any),
     _Rule("password", ("passw", "passphrase", "passcode", "pwd", "kennwort", "contraseña", "mot de passe"), re.compile(_NAMED), _password),
-    _Rule("key", ("secret", "token", "credential", "key"), re.compile(_KEYED), plausible),
+    _Rule("key", ("secret", "token", "credential", "key"), re.compile(_KEYED), _drawn),
 )
 _CARDS: Final = re.compile(
     r"(?<![\w.,/-])((?:4\d{3}|5[1-5]\d\d|2[2-7]\d\d|6011|65\d\d)([ -]?)\d{4}\2\d{4}\2\d{4}|3[47]\d\d([ -]?)\d{6}\3\d{5})(?![\w-]|[.,/]\d)"

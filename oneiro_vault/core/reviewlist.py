@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from oneiro_vault.errors import AmbiguousId, InvalidInput, NotFound, shown
+
 ACCEPT: Final = "accept"
 REJECT: Final = "reject"
 SKIP: Final = "skip"
+_KEPT: Final = "Nothing was changed."
+_SHORTEST: Final = 4
+"""Characters of an id."""
 _VERBS: Final = {verb[:length]: verb for verb in (ACCEPT, REJECT, SKIP) for length in (1, len(verb))}
 _HEAD: Final = """# {count} for review. Change the first word of a line, save, and it happens:
 #   accept  let it happen (a)
@@ -53,6 +58,32 @@ def read(text: str) -> list[tuple[str, str, str]]:
             if words[1] in {ident for _, ident, _ in found}:
                 raise ValueError(f"line {number} decides {words[1][:40]} a second time")
             found.append((verb, words[1], " ".join(reason.split())))
+    return found
+
+
+def named(waiting: Mapping[str, str], name: str) -> list[str]:
+    """The ids of those that wait (id -> branch) that an id, its beginning, or a branch means. Raises NotFound, AmbiguousId."""
+    whole = [ident for ident, branch in waiting.items() if branch == name]
+    fits = whole or [ident for ident in waiting if len(name) >= _SHORTEST and ident.startswith(name.lower())]
+    if not fits:
+        raise NotFound(f"no proposal {shown(name)} waits for review", kept=_KEPT, hint="`oneiro review --list` shows those that do.")
+    if not whole and len(fits) > 1:
+        raise AmbiguousId(f"{shown(name)} fits {len(fits)} proposals: {', '.join(fits[:8])}", kept=_KEPT)
+    return fits
+
+
+def settled(waiting: Mapping[str, str], lines: Iterable[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
+    """What `read` found with whole ids, each once; a branch stands for what no other line decides. Raises also InvalidInput."""
+    means = [(line, named(waiting, line[1]), line[1] in waiting.values()) for line in lines]
+    single = [ident for _, ids, is_branch in means if not is_branch for ident in ids]
+    if twice := [ident for ident in single if single.count(ident) > 1]:
+        raise InvalidInput(f"two lines decide {twice[0]}", kept=_KEPT, hint="Leave one of them.")
+    taken, found = set(single), []
+    for (verb, _, reason), ids, is_branch in means:
+        for ident in ids:
+            if not (is_branch and ident in taken):
+                found.append((verb, ident, reason))
+                taken.add(ident)
     return found
 
 

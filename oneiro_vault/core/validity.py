@@ -1,7 +1,7 @@
 """What was true when: the time for which a memory holds, by what it says itself and by what took its place.
 
 A memory holds from its `valid_from`, else from `created` (nobody says that it held before it was learned or happened), until its
-`valid_until`, else until what replaced it began to hold. What was never replaced holds still.
+`valid_until`, or until what replaced it began to hold when that was earlier. What was never replaced holds still.
 """
 
 from __future__ import annotations
@@ -69,7 +69,11 @@ def _begins(claim: Claim) -> float | None:
 
 def _ends(claim: Claim, known: Mapping[str, Claim]) -> float | None:
     stated = epoch(claim.valid_until)
-    if stated is not None or claim.status != "superseded":
+    if claim.status != "superseded":
         return stated
-    heir = known.get(claim.superseded_by)
-    return _begins(heir) if heir else epoch(claim.timestamp)
+    heir, since = known.get(claim.superseded_by), _begins(claim)
+    begun = _begins(heir) if heir else None
+    # an heir may have taken over when the old one was created: only what it states itself says that the old one never held
+    if heir and begun is not None and (since is None or begun > since or epoch(heir.valid_from) is not None):
+        return begun if stated is None else min(begun, stated)
+    return epoch(claim.timestamp) if stated is None else stated

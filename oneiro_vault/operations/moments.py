@@ -5,14 +5,18 @@ from __future__ import annotations
 import math
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
 
 from oneiro_vault.core import when as dates
 from oneiro_vault.errors import InvalidInput, NotFound, shown
 from oneiro_vault.operations.house import House
 from oneiro_vault.vault import then
 from oneiro_vault.vault.then import Point
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_CALENDAR: Final = ((datetime.min.replace(tzinfo=UTC) - _EPOCH).total_seconds(), 253_402_300_799.0)
+"""Epoch seconds of its first and its last second, in UTC."""
 
 
 @dataclass(frozen=True)
@@ -30,8 +34,12 @@ class Moment:
 
 
 def iso(moment: float) -> str:
-    """RFC 3339, in local time."""
-    return datetime.fromtimestamp(moment).astimezone().isoformat(timespec="seconds")
+    """RFC 3339, in local time; in UTC where the calendar begins and ends, for it has no local time there."""
+    try:
+        found = datetime.fromtimestamp(moment).astimezone()
+    except (ValueError, OverflowError, OSError):
+        found = _EPOCH + timedelta(seconds=min(max(moment, _CALENDAR[0]), _CALENDAR[1]))
+    return found.isoformat(timespec="seconds")
 
 
 def span(house: House, text: str) -> dates.Range:
@@ -61,6 +69,20 @@ def find(house: House, text: str) -> Moment:
     if found is None:
         raise _before_all(house, text)
     return Moment(text, until, found)
+
+
+def believed(house: House, text: str) -> Moment:
+    """`find` for what was believed then: only commits of our own history count, for what waits on a branch nobody believes yet.
+
+    Raises also InvalidInput for a commit that is not in it.
+    """
+    moment, repo = find(house, text), house.vault.repo
+    if not repo.contains(moment.point.commit, repo.tip()):
+        raise InvalidInput(
+            f"{shown(text)} is not in the history of this vault: what it says was never believed here",
+            hint="`oneiro diff HEAD BRANCH` shows what it would change.",
+        )
+    return moment
 
 
 def _textual(text: str) -> None:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from hashlib import sha256
 from typing import Any, Final
 
 from oneiro_vault.core import memory as memories
+from oneiro_vault.core import reviewlist
 from oneiro_vault.core.change import Operation, Write
 from oneiro_vault.core.memory import Memory
-from oneiro_vault.core.worddiff import cell, marked
-from oneiro_vault.errors import AmbiguousId, InvalidInput, NotFound, StaleMemory, UnreadableNote, shown
+from oneiro_vault.core.worddiff import steps
+from oneiro_vault.errors import InvalidInput, OneiroError, StaleMemory, UnreadableNote, shown
 from oneiro_vault.operations.comparing import said
 from oneiro_vault.operations.dreaming import proposed
 from oneiro_vault.operations.dreaming.proposed import Proposal
@@ -20,10 +21,14 @@ from oneiro_vault.vault import ledger, proposals
 from oneiro_vault.vault.proposals import Open
 
 _KEPT: Final = "Nothing was changed."
-_SHORTEST: Final = 4
 _EDITED: Final = "edited in review"
 _SILENT: Final = frozenset(("body", "title", "path", "timestamp", "created", "id", "extra"))
 """What a list of changed keys need not say: the words are shown beside it."""
+_TOLD: Final = (
+    "type", "source", "trust", "core", "status", "priority", "keep", "valid_from", "valid_until", "derived_from", "supersedes",
+)  # fmt: skip
+"""Keys of a new note that are shown where they are set."""
+_MARKS: Final = {"same": "{}", "gone": "[-{}-]", "new": "{{+{}+}}"}
 
 
 def review(house: House, branch: str | None = None) -> dict[str, Any]:
@@ -37,26 +42,40 @@ def review(house: House, branch: str | None = None) -> dict[str, Any]:
 
 def _row(house: House, one: Proposal) -> dict[str, Any]:
     entry = one.entry
+    changes = [_change(house, path, *pair) for path, pair in one.files.items()]
+    forged = (_forged(path, house.vault.repo.data(after.blob)) for path, (before, after) in one.files.items() if after and not before)
     return {
         "id": one.id, "branch": one.branch.name, "commit": entry.commit, "op": entry.op, "loop": entry.loop, "title": entry.title,
         "reason": entry.reason, "judge": entry.judge, "run": entry.run, "memories": list(entry.memories),
-        "stale": proposed.stale(house, one) or None, "changes": [_change(house, path, *pair) for path, pair in one.files.items()],
+        "stale": proposed.stale(house, one) or next(filter(None, forged), None), "changes": changes,
     }  # fmt: skip
 
 
 def _change(house: House, path: str, *sides: Any) -> dict[str, Any]:
-    """One note: `words` are its new ones, or what becomes of the old ones as ~~gone~~ and **new**; `keys`: what else changes about it."""
+    """One note: `words` are its new ones, or all of both with [-gone-] and {+new+}; `keys`: what else it says or changes."""
     before, after = (house.vault.repo.data(side.blob) if side else None for side in sides)
     old, new = (_parsed(path, data) for data in (before, after))
     text = (after or b"").decode("utf-8", "replace")
     row: dict[str, Any] = {"path": path, "id": None, "title": path, "is_new": before is None, "words": "", "keys": {}, "text": text}
     if new is None:
-        return row | {"words": cell(text)}
+        return row | {"words": text.strip()}
     row |= {"id": new.id or None, "title": new.title}
     if old is None:
-        return row | {"words": new.body.strip(), "keys": {"type": new.type}}
+        return row | {
+            "words": new.body.strip(),
+            "keys": _set(new),
+        }
     texts = said(old, new)
-    return row | {"words": marked(*texts) if texts[0] != texts[1] else "", "keys": _keys(old, new)}
+    words = " ".join(_MARKS[kind].format(part) for kind, part in steps(*texts)) if texts[0] != texts[1] else ""
+    return row | {"words": words, "keys": _keys(old, new)}
+
+
+def _forged(path: str, data: bytes) -> str:
+    """Why a new note cannot come from a branch, "" when it can: no loop of ours speaks for a person, but anybody can push a branch."""
+    note = _parsed(path, data)
+    if note is not None and note.core:
+        return f"{path} is new and says core: true, which only a person may say"
+    return f"{path} is new and trusted like a person's own words, which no loop writes" if note and note.trust == "user" else ""
 
 
 def _parsed(path: str, data: bytes | None) -> Memory | None:
@@ -64,6 +83,11 @@ def _parsed(path: str, data: bytes | None) -> Memory | None:
         return memories.parse(path, data) if data is not None else None
     except UnreadableNote:
         return None
+
+
+def _set(new: Memory) -> dict[str, str]:
+    every = ((name, getattr(new, name)) for name in _TOLD)
+    return {name: _value(value) for name, value in every if value not in ("", (), None) and value is not False}
 
 
 def _keys(old: Memory, new: Memory) -> dict[str, str]:
@@ -81,7 +105,7 @@ def _value(value: Any) -> str:
 def review_accept(house: House, ids: Sequence[str], edited: Mapping[str, Any] | None = None, actor: str = "user") -> dict[str, Any]:
     """Let proposals happen, each as the commit its loop would have made; an id may be a prefix, or a branch for all that waits on it.
 
-    `edited`: path -> the whole note as the person would rather have it. What no longer fits is not done and said in `stale`.
+    `edited`: path -> the whole note as the person would rather have it. `stale` says what no longer fits, or failed after others were done.
     """
     _by_person(actor)
     answer: dict[str, Any] = {"schema": 1, "accepted": [], "stale": []}
@@ -94,8 +118,10 @@ def review_accept(house: House, ids: Sequence[str], edited: Mapping[str, Any] | 
         try:
             commit = _accept(house, one, words, actor)
             answer["accepted"].append(row | {"commit": commit or None})
-        except StaleMemory as error:
-            answer["stale"].append(row | {"why": str(error)})
+        except OneiroError as error:
+            if not isinstance(error, StaleMemory) and not answer["accepted"]:
+                raise
+            answer["stale"].append(row | {"why": str(error)})  # what was accepted before it must be told
     return answer | _left(house)
 
 
@@ -112,6 +138,8 @@ def _accept(house: House, one: Proposal, words: Mapping[str, str], actor: str) -
         data = repo.data(after.blob)
         if path in words:
             data = _edited(path, data, words[path])
+        if before is None and (why := _forged(path, data)):
+            raise StaleMemory(why, kept=_KEPT, hint="Edit it, or reject it.")
         changes.append(Write(path, data, sha256(repo.data(before.blob)).hexdigest() if before else None))
     reason = f"{entry.reason} ({_EDITED})" if words.keys() & one.files.keys() else entry.reason
     operation = Operation(
@@ -168,14 +196,9 @@ def _wanted(house: House, ids: Sequence[str]) -> list[Proposal]:
     return list({one.id: one for one in chosen}.values())
 
 
-def _named(found: Iterable[Proposal], name: str) -> list[Proposal]:
-    whole = [one for one in found if one.branch.name == name]
-    fits = whole or [one for one in found if len(name) >= _SHORTEST and one.id.startswith(name.lower())]
-    if not fits:
-        raise NotFound(f"no proposal {shown(name)} waits for review", kept=_KEPT, hint="`oneiro review --list` shows those that do.")
-    if not whole and len(fits) > 1:
-        raise AmbiguousId(f"{shown(name)} fits {len(fits)} proposals: {', '.join(one.id for one in fits[:8])}", kept=_KEPT)
-    return fits
+def _named(found: Sequence[Proposal], name: str) -> list[Proposal]:
+    ids = reviewlist.named({one.id: one.branch.name for one in found}, name)
+    return [one for one in found if one.id in ids]
 
 
 def _left(house: House) -> dict[str, Any]:

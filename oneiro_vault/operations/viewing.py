@@ -128,12 +128,12 @@ class Past(View):
 
 @contextmanager
 def view(house: House, as_of: str | None, progress: Progress = quiet) -> Iterator[View]:
-    """The vault now, or as it was at a moment. Raises what `moments.find` raises, and IndexProblem."""
+    """The vault now, or as it was at a moment. Raises what `moments.believed` raises, and IndexProblem."""
     behind = house.converge()
     if as_of is None:
         yield View(house, house.index, house.remembered(), behind)
         return
-    moment = moments.find(house, as_of)
+    moment = moments.believed(house, as_of)
     tree = Tree(house.vault.repo, moment.point.commit)
     known = replace(house.remembered(), uses=_uses(house, moment.until), now=moment.until)
     with house.index.earlier.opened(moment.point.tree, tree, tree.blobs, progress) as earlier:

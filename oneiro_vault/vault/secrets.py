@@ -7,6 +7,7 @@ news, so that a note with an old secret can still be changed, archived or forgot
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,6 +28,12 @@ _KEPT: Final = "Nothing was written."
 _LONG: Final = re.compile(r"[A-Za-z0-9_-]{20,}")
 _SHORTEST: Final = 16
 _TEXT: Final = (".md", ".jsonl", ".toml", ".txt", ".json", ".yml", ".yaml", ".csv", ".org", ".canvas", ".env", ".ini", ".cfg", ".sh", ".py")
+"""Looked at even with a NUL in them."""
+_UTF16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_BEGINNING: Final = 8192
+"""Bytes in which a NUL makes it no text."""
+_LARGEST: Final = 4_000_000
+"""Bytes that are looked at of a file that is no note and no table (1 MB takes about half a second)."""
 _DETECTORS: Final = (
     "artifactory aws azure_storage_key cloudant discord github_token gitlab_token ibm_cloud_iam ibm_cos_hmac mailchimp npm openai "
     "pypi_token sendgrid slack softlayer square_oauth stripe telegram_token twilio"
@@ -56,8 +63,10 @@ class Secrets:
         return [Secret(one.kind, text.count("\n", 0, one.start) + 1, _mark(text, one)) for one in self._spans(text)]
 
     def inside(self, path: str, data: bytes) -> list[Secret]:
-        """Those of a file and of its name; what is no text (a picture) has none."""
-        return self.find(path) + (self.find(data.decode("utf-8", "replace")) if path.lower().endswith(_TEXT) else [])
+        """Those of a file and of its name, however it is called; what is no text (a picture) has none."""
+        if path.lower().endswith(_TEXT):
+            return self.find(path) + self.find(_text(data))
+        return self.find(path) + ([] if _picture(data) else self.find(_text(data[:_LARGEST])))
 
     def cleaned(self, text: str) -> str:
         """The text without its secrets, unless the mode is `off`."""
@@ -72,7 +81,7 @@ class Secrets:
         found = self.inside(path, data) if self.mode != "off" else []
         if not found:
             return []
-        known = {one.sha256 for text in before for one in self.find(text.decode("utf-8", "replace"))}
+        known = {one.sha256 for text in before for one in self.find(_text(text))}
         return [one for one in found if one.sha256 not in known]
 
     def of_person(self, ready: Mapping[str, bytes | None], head: Callable[[str], bytes]) -> dict[str, list[Secret]]:
@@ -100,9 +109,9 @@ class Secrets:
             found = [one for path, data in files for one in self.new(path, data, before)]
         if not found:
             return change
-        if self.mode == "block" or any(self.find(path) for path, _ in files):
-            raise refusal("the text", found)  # its path may be made of its words
-        known = {one.sha256 for text in before for one in self.find(text.decode("utf-8", "replace"))}
+        if self.mode == "block" or any(self.find(path) or not _utf8(data) for path, data in files):
+            raise refusal("the text", found)  # its path may be made of its words; and what is no UTF-8 is not rewritten
+        known = {one.sha256 for text in before for one in self.find(_text(text))}
         cut = [(path, self._cut(data.decode("utf-8", "replace"), known).encode()) for path, data in files]
         return replace(change, data=cut[0][1], proposal=cut[1] if change.proposal else None)
 
@@ -153,16 +162,41 @@ def _mark(text: str, one: Found) -> str:
     return sha256(text[one.start : one.end].encode("utf-8", "replace")).hexdigest()
 
 
+def _picture(data: bytes) -> bool:
+    """Anything that is no text: a NUL near its beginning says so, for it can be called whatever its writer likes."""
+    return b"\0" in data[:_BEGINNING] and not data.startswith(_UTF16)
+
+
+def _utf8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-16" if data.startswith(_UTF16) else "utf-8", "replace")
+
+
 def _known(text: str) -> Iterator[Found]:
     """What the library's patterns find, if anything here is long and mixed enough for one."""
-    lines = {_line_around(text, match.start()) for match in _LONG.finditer(text) if _mixed(match[0])}
-    for first, last in lines:
+    for first, last in _lines(text):
         for kind, patterns in _library().items():
             for pattern in patterns:
                 for match in pattern.finditer(text, first, last):
                     start, end = _secret_of(match)
                     if end - start >= _SHORTEST and credentials.plausible(text[start:end]):
                         yield Found(kind, start, end)
+
+
+def _lines(text: str) -> Iterator[tuple[int, int]]:
+    """Start and end of each line with a word that is long and mixed. A line is measured once: a page may be a single long one."""
+    last = -1
+    for match in _LONG.finditer(text):
+        if match.start() > last and _mixed(match[0]):
+            first, last = _line_around(text, match.start())
+            yield first, last
 
 
 def _line_around(text: str, place: int) -> tuple[int, int]:

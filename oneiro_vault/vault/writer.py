@@ -49,8 +49,8 @@ class Order:
         """(path, bytes, git mode) of every file to put on disk; those of a merge are read one at a time."""
         for path in dict.fromkeys((*self.data, *self.brought)):
             entry = self.changes[path]
-            if entry is not None:
-                yield path, self.data[path] if path in self.data else repo.data(entry.blob), entry.mode
+            assert entry is not None, "what has bytes is not taken away"
+            yield path, self.data[path] if path in self.data else repo.data(entry.blob), entry.mode
 
 
 def machine(actor: str) -> tuple[str, str]:

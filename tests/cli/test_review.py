@@ -17,7 +17,7 @@ from oneiro_vault.cli.reviewing import Sitting
 from oneiro_vault.config import Settings
 from oneiro_vault.daemon.protocol import Terminal
 from tests.box import Box
-from tests.operations.dreaming.support import SETTINGS, TWINS, dream, fill, judged
+from tests.operations.dreaming.support import SETTINGS, TWINS, dream, fill, git, judged
 
 ALIKE = (*TWINS, "The boat in the harbour is called Petrel.", "The boat in the harbour is called the Petrel.")
 
@@ -135,6 +135,26 @@ def test_at_a_terminal(fresh: Box) -> None:
     assert child.wait(timeout=60) == 0, said
     assert b"Everything is reviewed." in said
     assert any("galley" in path.read_text() for path in (fresh.vault / "semantic").rglob("*.md"))
+
+
+def test_a_list_with_a_line_that_does_not_fit_changes_nothing(fresh: Box) -> None:
+    fresh.init()
+    fresh.env["ONEIRO_DREAMS_REVIEW"] = "true"
+    for text in TWICE:
+        fresh.remember(text, "--again")
+    fresh.ok("dream", "consolidate")
+    first, second = fresh.json("review")["proposals"]
+    reject, head = f"reject {first['id']} # no\n", git(fresh.vault, "rev-parse", "HEAD")
+    for more, code in (
+        ("accept ffff0000ffff0000", 3), (f"reject {second['id'][:7]}x # too", 3), (f"accept {first['id'][:9]}", 2),
+        (f"reject {first['id'][:9]} # twice", 2), ("accept dream/1999-01-01", 3),
+    ):  # fmt: skip
+        done = fresh("review", "--apply", "-", stdin=(reject + more).encode())
+        assert (done.returncode, b"Nothing was changed" in done.stderr) == (code, True), (more, done.stderr)
+        assert git(fresh.vault, "rev-parse", "HEAD") == head, more
+    assert len(fresh.json("review")["proposals"]) == 2
+    said = fresh.ok("review", "--apply", "-", stdin=f"{reject}accept {first['branch']}".encode())
+    assert (said.count("Rejected"), said.count("Accepted")) == (1, 1), "a branch stands for the rest of it"
 
 
 def test_ids_and_branches_at_the_command_line(fresh: Box) -> None:

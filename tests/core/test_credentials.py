@@ -33,11 +33,47 @@ _A = "AbCdEf0123456789"
             "private key",
             f"-----BEGIN RSA PRIVATE KEY-----\nMIIE{_A}\n{_A}\n-----END RSA PRIVATE KEY-----",
         ),
+        ("**Password:** Zx81kkq2!", "password", "Zx81kkq2!"),
+        ("- __Password:__ `Zx81kkq2!`", "password", "Zx81kkq2!"),
+        (f"**API key:** {_A}", "key", _A),
+        (f"**Token:** `{_A}`", "key", _A),
+        ("api key: wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "key", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"),
+        ("token = 550e8400-e29b-41d4-a716-446655440000", "key", "550e8400-e29b-41d4-a716-446655440000"),
+        ("secret: A1B2-C3D4-E5F6-G7H8", "key", "A1B2-C3D4-E5F6-G7H8"),
+        ("token: aB3-x9Yq_Zk2Lm7-Pq", "key", "aB3-x9Yq_Zk2Lm7-Pq"),
+        ("secret: G7#kd9!mPq2$vLw8x", "key", "G7#kd9!mPq2$vLw8x"),
     ],
 )
 def test_a_secret_is_found_whole(text: str, kind: str, secret: str) -> None:
     (one,) = find(text)
     assert (one.kind, text[one.start : one.end]) == (kind, secret)
+
+
+_PEM = (
+    "-----BEGIN RSA PRIVATE KEY-----",
+    "Proc-Type: 4,ENCRYPTED",
+    "DEK-Info: AES-128-CBC,0A1B2C3D",
+    "",
+    f"MIIE{_A}",
+    f"{_A}==",
+    "-----END RSA PRIVATE KEY-----",
+)
+
+
+@pytest.mark.parametrize("lines", [_PEM, (_PEM[0], *_PEM[4:])], ids=["with headers", "without"])
+@pytest.mark.parametrize("before", ["\n", "\n        ", "\n\t\t", "\n> ", "\n> > ", "\r\n", "\r\n    ", "\r\n> "])
+@pytest.mark.parametrize("head", ["", "key: |", "key: |+", "key: >"])
+def test_a_private_key_is_found_whole_however_it_is_set(head: str, before: str, lines: tuple[str, ...]) -> None:
+    text = f"Mine.{before}{head}{before}{before.join(lines)}{before}So much."
+    (one,) = find(text)
+    assert (one.kind, text[one.start : one.end]) == ("private key", before.join(lines))
+
+
+@pytest.mark.parametrize("between", [" ", "\\n", "\\r\\n"])
+def test_a_private_key_in_one_line_is_found_whole(between: str) -> None:
+    text = f'{{"key": "{between.join((_PEM[0], *_PEM[4:]))}"}}'
+    (one,) = find(text)
+    assert (one.kind, text[one.start : one.end]) == ("private key", text[9:-2])
 
 
 @pytest.mark.parametrize(
@@ -62,6 +98,20 @@ def test_a_secret_is_found_whole(text: str, kind: str, secret: str) -> None:
         "A risk-averse, task-oriented and desk-bound-by-inclination1 person",
         "https://example.org/a:b/c@d and ada@example.org",
         "The key to a good soup is patience; the secret is butter.",
+        "tokenizer: meta-llama/Llama-3.1-8B",
+        "max tokens: claude-3-5-sonnet-20241022",
+        "tokenization token: DeepSeek-R1-0528-Qwen3-8B-Q4_K_M.gguf",
+        "tokens: text-embedding-3-small",
+        "access_token_expires_at: 2026-03-05T10:00:00Z",
+        "encryption key: AES-256-GCM-with-HKDF",
+        "credentials: op://Private/GitHub-2/token",
+        "Secretary: j.miller1985@example.com",
+        "Secretary: johannes.millerson1985@example.com",
+        "password-manager: 1Password-8",
+        "The password is argon2id-hashed",
+        "The password is sha256-hashed",
+        "Password: at-least-8-chars",
+        "**Password:** must be at least twelve characters long.",
     ],
 )
 def test_what_only_looks_like_one_is_none(text: str) -> None:
@@ -81,7 +131,20 @@ def test_any_text_has_an_answer_in_bounds_and_order(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "unit", ["-----BEGIN RSA PRIVATE KEY-----", "password: ", "token = ", "eyJa", "a1-", "://a:", "4111 ", "sk-", "bearer "]
+    "unit",
+    [
+        "-----BEGIN RSA PRIVATE KEY-----",
+        "password: ",
+        "token = ",
+        "eyJa",
+        "a1-",
+        "://a:",
+        "4111 ",
+        "sk-",
+        "bearer ",
+        "-----BEGIN PRIVATE KEY-----\na: a: a: ",
+        "token: **",
+    ],
 )
 def test_no_text_makes_it_slow(unit: str) -> None:
     """Twice the text, about twice the time: what grows with the square would take a hundred times as long."""

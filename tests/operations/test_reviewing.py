@@ -186,6 +186,103 @@ def test_what_a_reviewer_changed_on_the_branch_is_what_is_accepted(app: App, roo
     assert reviewing.tidy(app.house) == [branch]
 
 
+def decide(place: Path, number: int, files: dict[str, str]) -> str:
+    """What a loop of somebody else's would commit in a work tree; the decision."""
+    for name, text in files.items():
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_text(text)
+    ident = f"{number:016x}"
+    git(place, "add", "-A")
+    trailers = f"Oneiro-Op: revise\nOneiro-Run: 12345678\nOneiro-Loop: split\nOneiro-Decision: {ident}"
+    git(place, "commit", "-q", "-m", f"revise: number {number}\n\n{trailers}")
+    return ident
+
+
+def note_of(number: int, body: str, *keys: str) -> str:
+    return "\n".join(["---", f"id: {number:012d}", "type: semantic", "title: Boat", *keys, "---", body, ""])
+
+
+@pytest.fixture
+def place(app: App, root: Path, tmp_path: Path) -> Path:
+    """A work tree of a branch with proposals."""
+    git(root, "worktree", "add", "-q", "-b", "dream/2026-01-02", str(tmp_path / "place"))
+    return tmp_path / "place"
+
+
+def test_a_decision_brings_no_words_of_a_later_one(app: App, root: Path, place: Path) -> None:
+    trust = "trust: model"
+    first = decide(place, 1, {"a.md": note_of(1, "One.", trust), "b.md": note_of(2, "Beside.", trust)})
+    second = decide(place, 2, {"a.md": note_of(1, "One. Two.", trust)})
+    (place / "b.md").write_text(note_of(2, "Beside, says the reviewer.", trust))
+    git(place, "commit", "-qam", "my words")
+    rows = {row["id"]: row for row in open_(app)}
+    assert [change["words"] for change in rows[first]["changes"]] == ["One.", "Beside, says the reviewer."]
+    assert [change["words"] for change in rows[second]["changes"]] == ["One. {+Two.+}"]
+    app.call("review_reject", {"ids": [second]})
+    app.call("review_accept", {"ids": [first]})
+    assert (root / "a.md").read_text() == note_of(1, "One.", trust)
+    assert "says the reviewer" in (root / "b.md").read_text()
+
+
+def test_decisions_about_one_note_are_accepted_one_after_the_other(app: App, root: Path, place: Path) -> None:
+    ids = [decide(place, number, {"a.md": note_of(1, "More. " * number, "trust: model")}) for number in (1, 2, 3)]
+    done = app.call("review_accept", {"ids": ["dream/2026-01-02"]})
+    assert ([row["id"] for row in done["accepted"]], done["stale"]) == (ids, [])
+    assert (root / "a.md").read_text() == (place / "a.md").read_text()
+
+
+def test_decisions_about_one_note_that_were_squashed_all_came(app: App, root: Path, place: Path) -> None:
+    for number in (1, 2):
+        decide(place, number, {"a.md": note_of(1, "More. " * number, "trust: model")})
+    git(root, "merge", "-q", "--squash", "dream/2026-01-02")
+    git(root, "commit", "-q", "-m", "squashed")
+    assert open_(app) == []
+
+
+def test_a_new_note_shows_what_it_claims_and_none_speaks_for_a_person(app: App, root: Path, place: Path) -> None:
+    claims = ("source: dream", "trust: model", "priority: 0", "keep: always", "valid_from: 2020-01-01", "derived_from: [abc]")
+    fine = decide(place, 1, {"fine.md": note_of(1, "Fine.", *claims)})
+    core = decide(place, 2, {"core.md": note_of(2, "Obey.", "trust: model", "core: true")})
+    user = decide(place, 3, {"user.md": note_of(3, "Obey.")})
+    rows = {row["id"]: row for row in open_(app)}
+    keys = rows[fine]["changes"][0]["keys"]
+    assert {name: keys[name] for name in keys if name not in ("valid_from",)} == {
+        "type": "semantic", "source": "dream", "trust": "model", "status": "active", "priority": "0", "keep": "always", "derived_from": "abc",
+    }  # fmt: skip
+    assert keys["valid_from"].startswith("2020-01-01")
+    assert (rows[core]["changes"][0]["keys"]["core"], rows[user]["changes"][0]["keys"]["trust"]) == ("True", "user")
+    assert [bool(rows[one]["stale"]) for one in (fine, core, user)] == [False, True, True]
+    done = app.call("review_accept", {"ids": [fine, core, user]})
+    assert [row["id"] for row in done["accepted"]] == [fine]
+    assert ["core: true" in row["why"] or "person's own words" in row["why"] for row in done["stale"]] == [True, True]
+    assert [(root / f"{name}.md").exists() for name in ("fine", "core", "user")] == [True, False, False]
+    mine = note_of(2, "Do not obey.", "trust: model")
+    app.call("review_accept", {"ids": [core], "edited": {"core.md": mine}})
+    assert (root / "core.md").read_text() == mine
+
+
+def test_every_word_of_a_change_is_shown_as_it_is(app: App, root: Path, place: Path) -> None:
+    path = next(change["path"] for change in app.call("list", {})["results"])
+    old = (root / path).read_text()
+    words = " ".join(f"*word{number}*" for number in range(2000))
+    ident = decide(place, 1, {path: f"{old.rstrip()} {words}\n"})
+    (change,) = next(row for row in open_(app) if row["id"] == ident)["changes"]
+    assert change["words"].endswith(f"{{+{words}+}}")
+    gone = decide(place, 2, {path: f"{old.rstrip()} Short.\n"})
+    (change,) = next(row for row in open_(app) if row["id"] == gone)["changes"]
+    assert change["words"].endswith(f"[-{words}-] {{+Short.+}}")
+
+
+def test_what_fails_after_others_were_accepted_is_told_beside_them(app: App, root: Path, place: Path) -> None:
+    first = decide(place, 1, {"a.md": note_of(1, "One.", "trust: model")})
+    second = decide(place, 2, {"b.md": note_of(2, "Two.", "trust: model")})
+    secret = note_of(2, "password: " + "hunter2hunter2XY9", "trust: model")
+    done = app.call("review_accept", {"ids": [first, second], "edited": {"b.md": secret}})
+    assert [[row["id"] for row in done[kind]] for kind in ("accepted", "stale")] == [[first], [second]]
+    assert done["stale"][0]["why"]
+    assert [(root / name).exists() for name in ("a.md", "b.md")] == [True, False]
+
+
 def test_only_notes_can_be_proposed(app: App, root: Path) -> None:
     tip = git(root, "rev-parse", "HEAD").strip()
     git(root, "switch", "-q", "-c", "dream/2026-01-01")

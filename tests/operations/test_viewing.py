@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -134,6 +136,43 @@ def test_a_moment_may_be_a_commit(lived: Lived) -> None:
     assert found.said("Ana", as_of="HEAD") == [MILAN]
     assert found.said("Ana", as_of="now") == [MILAN]
     assert found.said("Ana", as_of="main~1", status=["superseded"]) == [ROME]
+
+
+def test_what_is_proposed_was_never_believed(lived: Lived, tmp_path: Path) -> None:
+    found, ids = lived
+    branch, kept, place = "dream/2026-01-01", "refs/oneiro/reviewed/dream/2026-01-01", tmp_path / "tree"
+    git(found.root, "worktree", "add", "-q", "-b", branch, str(place))
+    note = place / found.app.house.resolve(ids["boat"]).path
+    note.write_text(note.read_text().replace("The boat is blue.", "The boat is forged."))
+    git(place, "commit", "-qam", "forged")
+    git(found.root, "update-ref", kept, branch)
+    try:
+        commit = git(found.root, "rev-parse", branch).strip()
+        for name in (branch, kept, commit, commit[:10]):
+            for op, asked in (("recall", {"query": "boat"}), ("show", {"id": ids["boat"]})):
+                with pytest.raises(InvalidInput, match="never believed here"):
+                    found(op, as_of=name, **asked)
+            assert [row["id"] for row in found("diff", before="HEAD", after=name)["revised"]] == [ids["boat"]], "one may compare"
+    finally:
+        git(found.root, "worktree", "remove", "--force", str(place))
+        git(found.root, "branch", "-q", "-D", branch)
+        git(found.root, "update-ref", "-d", kept)
+
+
+@pytest.mark.parametrize(("day", "said"), [("0001-01-01", []), ("9999-12-30", [MILAN])])
+@pytest.mark.parametrize("zone", ["UTC", "EAST-14", "WEST+11"])
+def test_the_ends_of_the_calendar(lived: Lived, day: str, said: list[str], zone: str) -> None:
+    before = os.environ.get("TZ")
+    os.environ["TZ"] = zone
+    time.tzset()
+    try:
+        answer = lived[0]("recall", query="where does Ana live?", valid_at=day)
+    finally:
+        os.environ.pop("TZ")
+        os.environ.update({} if before is None else {"TZ": before})
+        time.tzset()
+    assert answer["valid_at"]["from"][:4] == day[:4]
+    assert [row["snippet"] for row in answer["results"] if not row["weak"]] == said
 
 
 def test_filters_and_weak_questions_work_in_the_past_too(lived: Lived) -> None:

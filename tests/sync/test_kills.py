@@ -8,7 +8,7 @@ import pytest
 
 from oneiro_vault.vault.faults import POINTS, SYNC_POINTS
 from tests.sync.support import copies, forget, learn, meet, person, reframe, sync, text, where
-from tests.vault.support import reopen, run
+from tests.vault.support import git, reopen, run
 
 SCRIPT = """
 import sys
@@ -66,3 +66,20 @@ def test_dying_in_a_plain_advance(tmp_path: Path) -> None:
     assert two.commit_edits(quiet=0.0) == []
     meet(one, two)
     assert "their wording" in text(two, where(0))
+
+
+def test_dying_while_a_link_comes(tmp_path: Path) -> None:
+    one, two = copies(tmp_path)
+    (one.root / "semantic/link.md").symlink_to("/etc/passwd")
+    git(one.root, "add", "-A")
+    git(one.root, "commit", "-qm", "a link")
+    learn(one, 10, "learned there")
+    sync(one)
+    learn(two, 11, "learned here")
+    assert run(SCRIPT, two.root, fault="moved").returncode == 137
+    two = reopen(two.root)
+    assert not (two.root / "semantic/link.md").is_symlink()
+    assert "learned there" in text(two, where(10))
+    sync(two)
+    assert "learned here" in text(two, where(11))
+    assert not (two.root / "semantic/link.md").is_symlink()

@@ -144,6 +144,36 @@ def test_a_folder_of_notes_is_taken_in_without_the_one_that_holds_a_secret(tmp_p
     assert (tmp_path / "keys.md").read_text() == f"key: {TOKEN}"
 
 
+@pytest.mark.parametrize("name", ["id_rsa", "server.pem", "page.html", "SAVED", "note.md"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "latin-1"])
+def test_a_text_is_looked_at_however_it_is_called_and_written(name: str, encoding: str) -> None:
+    data = f"An é.\nOpens with {TOKEN}\n".encode(encoding)
+    assert [(one.kind, one.line, one.sha256) for one in Secrets().inside(name, data)] == [("GitHub token", 2, MARK)]
+    assert Secrets().new(name, data, [data]) == [], "what history has is no news"
+
+
+def test_of_a_picture_only_its_name_is_looked_at() -> None:
+    picture = b"\x89PNG\r\n\x1a\n\0\0" + TOKEN.encode()
+    assert Secrets().inside("photo.png", picture) == []
+    assert [one.sha256 for one in Secrets().inside(f"{TOKEN}.png", picture)] == [MARK]
+    assert Secrets().inside("note.md", picture), "a note with a NUL in it is a note"
+
+
+def test_what_is_no_utf8_is_refused_rather_than_rewritten(root: Path) -> None:
+    vault = opened(root, "redact")
+    for encoding in ("utf-16", "latin-1"):
+        with pytest.raises(SecretFound):
+            vault.apply([Write("é.html", f"é {TOKEN}".encode(encoding))], REMEMBER)
+    assert not committed(root, TOKEN)
+
+
+def test_only_the_beginning_of_a_huge_file_is_looked_at_unless_it_is_a_note() -> None:
+    huge = b"\n" * 4_000_000 + TOKEN.encode()
+    assert Secrets().inside("server.log", huge) == []
+    assert [one.line for one in Secrets().inside("server.log", huge[1000:])] == [3_999_001]
+    assert [one.line for one in Secrets().inside("note.md", huge)] == [4_000_001]
+
+
 def test_off_looks_for_nothing(root: Path) -> None:
     vault = opened(root, "off")
     vault.apply([Write("a.md", TOKEN.encode())], Operation("remember", "x", reason=TOKEN))

@@ -75,14 +75,15 @@ def entries(house: House, branch: Open) -> list[Entry]:
 def on(house: House, branch: Open) -> Iterator[Proposal]:
     """The decisions among the commits of a branch that ours does not have."""
     repo = house.vault.repo
-    for entry in entries(house, branch):
-        if entry.decision and entry.op:
-            parent = next(iter(repo.parents(entry.commit)), "")
-            files = repo.difference(parent, entry.commit)
-            # as the tip says it: a reviewer may have edited it on the branch
-            now = {path: (before, repo.entry(branch.tip, path)) for path, (before, _) in files.items()}
-            whole = all(_is_note(path, after) for path, (_, after) in now.items())
-            yield Proposal(branch, entry, parent, {path: pair for path, pair in now.items() if pair[1] is not None} if whole else {})
+    made = [entry for entry in entries(house, branch) if entry.decision and entry.op]
+    parents = [next(iter(repo.parents(entry.commit)), "") for entry in made]
+    changed = [repo.difference(parent, entry.commit) for parent, entry in zip(parents, made, strict=True)]
+    for at, (entry, parent) in enumerate(zip(made, parents, strict=True)):
+        later = {path for files in changed[at + 1 :] for path in files}
+        # as the tip says it, for a reviewer may have edited it on the branch; but no words that a later decision brings
+        now = {path: (before, after if path in later else repo.entry(branch.tip, path)) for path, (before, after) in changed[at].items()}
+        whole = all(_is_note(path, after) for path, (_, after) in now.items())
+        yield Proposal(branch, entry, parent, {path: pair for path, pair in now.items() if pair[1] is not None} if whole else {})
 
 
 def _is_note(path: str, after: File | None) -> bool:
@@ -94,9 +95,14 @@ def _is_note(path: str, after: File | None) -> bool:
 
 
 def arrived(house: House, one: Proposal) -> bool:
-    """Does our history hold exactly what it proposes, however that came in?"""
-    head = house.vault.head()
-    return bool(one.files) and all(house.vault.repo.entry(head, path) == after for path, (_, after) in one.files.items())
+    """Does our history hold exactly what it proposes, or what its branch made of that later, however that came in?"""
+    repo, head = house.vault.repo, house.vault.head()
+
+    def has(path: str, before: File | None, after: File | None) -> bool:
+        now = repo.entry(head, path)
+        return now == after or (now != before and now == repo.entry(one.branch.tip, path))
+
+    return bool(one.files) and all(has(path, *pair) for path, pair in one.files.items())
 
 
 def stale(house: House, one: Proposal, disk: bool = True) -> str:
@@ -121,5 +127,7 @@ def _moved_on(house: House, one: Proposal, ident: str) -> str:
         return ""
     repo, path = house.vault.repo, rows[0].path
     then, now = repo.entry(one.parent, path), repo.entry(house.vault.head(), path)
-    fine = {known.blob for known in (then, repo.entry(one.branch.tip, path)) if known}
-    return f"{path}, which it rests on, changed since" if then and now and now.blob not in fine else ""
+    if not then or not now or now.blob == then.blob:
+        return ""
+    proposed = (repo.entry(commit, path) for commit in (one.branch.tip, *(entry.commit for entry in entries(house, one.branch))))
+    return "" if any(known and known.blob == now.blob for known in proposed) else f"{path}, which it rests on, changed since"
