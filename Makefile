@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 JOBS ?= 2
+# Where PYTHONDONTWRITEBYTECODE is set, every process would translate all of our modules anew: a hook took twice as long.
+COMPILED := $(BIN)/python -m compileall -q oneiro_vault
 
 .PHONY: demo demo-dreams test check bench drills golden e2e skills conformance install clean
 
@@ -18,6 +20,7 @@ demo-dreams: $(READY)
 # Lint, types and the whole default test suite with its coverage gate.
 test: check
 	@rm -f .coverage .coverage.*
+	@$(COMPILED)
 	$(BIN)/coverage run -m pytest -n $(JOBS) --dist loadfile
 	$(BIN)/coverage run -m pytest -m model
 	@$(BIN)/coverage combine -q
@@ -31,10 +34,12 @@ check: $(READY)
 
 # Every figure of the speed list as one table of ratios, and the development set through the public API.
 bench: $(READY)
+	@$(COMPILED)
 	$(BIN)/python -m tests.bench $(BENCH)
 
 # The slow fault drills: hundreds of kills, power cuts, full disks.
 drills: $(READY)
+	@$(COMPILED)
 	$(BIN)/pytest -m drill --timeout=1800
 
 # Rewrite the recorded outputs after a change that was meant.
@@ -62,6 +67,7 @@ $(READY): pyproject.toml .ci/constraints.txt
 	@echo "installing into $(VENV): a minute or two, once"
 	@$(BIN)/pip install -qq --disable-pip-version-check -c .ci/constraints.txt torch
 	@$(BIN)/pip install -qq --disable-pip-version-check -c .ci/constraints.txt -e '.[dev]'
+	@$(COMPILED)
 	@touch $@
 
 clean:
