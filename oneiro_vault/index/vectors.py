@@ -17,6 +17,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 
 from oneiro_vault.errors import IndexProblem
+from oneiro_vault.index import heap
 from oneiro_vault.index.base import Vectors, VectorStore
 
 LAYOUT: Final = 1
@@ -165,6 +166,7 @@ class ChromaShelf:
 
     def __init__(self, folder: Path) -> None:
         os.environ.update(_NO_NETWORK)
+        heap.overwrite()
         with _answering("be opened"):
             import chromadb
             from chromadb.config import Settings
