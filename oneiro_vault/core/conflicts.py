@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Final
 
 KIND: Final = "conflict"
@@ -35,7 +36,7 @@ def held(body: str) -> list[tuple[str, ...]]:
     found = []
     for head in _HEAD.finditer(body):
         lines = []
-        for line in body[head.start() :].split("\n")[1:]:
+        for line in _lines_after(body, head.end()):
             mark = _LINE.match(line)
             if not mark or _HEAD.match(line):
                 break
@@ -44,6 +45,15 @@ def held(body: str) -> list[tuple[str, ...]]:
             lines = lines[1:-1]
         found.append(tuple(filter(None, lines)))
     return found
+
+
+def _lines_after(body: str, place: int) -> Iterator[str]:
+    """The lines below the one that holds `place`, one at a time: a body may have very many callouts."""
+    start = body.find("\n", place) + 1
+    while start:
+        end = body.find("\n", start)
+        yield body[start : end if end >= 0 else None]
+        start = end + 1
 
 
 def plain(text: str) -> str:

@@ -17,6 +17,8 @@ ROWS: Final = 50
 """Rows of a table: a summary has a largest size, and a person a patience."""
 PROBES: Final = 40
 """Memories that are asked for by their title."""
+LARGEST: Final = 60_000
+"""Characters of the whole: the text of a pull request on GitHub takes 65,536."""
 _TOP: Final = 10
 
 
@@ -28,13 +30,23 @@ def pr_summary(house: House, range: str, progress: Progress = quiet) -> dict[str
     found = compare(house, range)
     tables = _tables(found)
     recall = _probed(house, found, progress)
-    shown = [_table(name, *table) for name, table in tables.items() if table[1]]
-    text = "\n".join([_opening(found, tables), *shown, _recall(found, recall)])
+    text = _page(found, tables, _recall(found, recall))
     counts = {name: len(rows) for name, (_, rows) in tables.items()}
     return {
         "schema": 1, "base": found.base or None, "head": found.head, "commits": found.commits, "counts": counts,
         "recall": recall, "unreadable": found.unreadable, "markdown": text,
     }  # fmt: skip
+
+
+def _page(found: Comparison, tables: dict[str, Table], recall: str) -> str:
+    """All of it, with as many rows a table as there is room for."""
+    rows = ROWS
+    while True:
+        shown = [_table(name, *table, rows) for name, table in tables.items() if table[1]]
+        text = "\n".join([_opening(found, tables), *shown, recall])
+        if len(text) <= LARGEST or not rows:
+            return text
+        rows //= 2
 
 
 Table = tuple[Sequence[str], list[Sequence[str]]]
@@ -140,10 +152,10 @@ def _opening(found: Comparison, tables: dict[str, Table]) -> str:
     return "\n".join(lines)
 
 
-def _table(name: str, columns: Sequence[str], rows: list[Sequence[str]]) -> str:
-    more = f"\nand {len(rows) - ROWS} more.\n" if len(rows) > ROWS else ""
+def _table(name: str, columns: Sequence[str], rows: list[Sequence[str]], most: int) -> str:
+    more = f"\nand {len(rows) - most} more.\n" if len(rows) > most else ""
     lines = [f"### {name} ({len(rows)})\n", f"| {' | '.join(columns)} |", "|" + "---|" * len(columns)]
-    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows[:ROWS])]) + "\n" + more
+    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows[:most])]) + "\n" + more
 
 
 # -- recall -------------------------------------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from oneiro_vault.core import memory as memories
@@ -111,19 +112,25 @@ class Past(View):
         if not entries:
             return NotFound(f"no memory had the id {shown(wanted)} at {asked}", hint=f"`oneiro recall --as-of {asked} QUERY` shows ids.")
         earlier = [entry for entry in entries if entry.when < self.moment.until]
-        if earlier and earlier[0].op == "forget":
-            return NotFound(f"{shown(wanted)} was already forgotten at {asked}", hint=f"That was on {iso(earlier[0].when)[:10]}.")
+        if earlier:
+            how = "already forgotten" if earlier[0].op == "forget" else "not there any more"
+            return NotFound(f"{shown(wanted)} was {how} at {asked}", hint=f"Its last change before was on {iso(earlier[0].when)[:10]}.")
         return NotFound(f"{shown(wanted)} was not known yet at {asked}", hint=f"It was learned on {iso(entries[-1].when)[:10]}.")
 
     def state(self, row: Row) -> dict[str, Any]:
         """Also what became of it since: `same`, `revised`, its status today if that is another, or `forgotten`."""
         living = self.house.index.get(row.handle)
         today = living[0] if living else None
-        if today is None:
-            now = "forgotten"
+        if today is None:  # a note without an id is known by its name alone, and may have another one today
+            now = "same" if not row.id and row.blob in self._contents else "forgotten"
         else:
             now = today.status if today.status != row.status else "same" if today.blob == row.blob else "revised"
         return super().state(row) | {"now": now}
+
+    @cached_property
+    def _contents(self) -> frozenset[str]:
+        """Blob ids of all that is there today."""
+        return frozenset(self.house.vault.listing().values())
 
 
 @contextmanager

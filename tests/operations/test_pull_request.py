@@ -11,6 +11,7 @@ from oneiro_vault.app import App
 from oneiro_vault.core import frontmatter
 from oneiro_vault.core.change import Operation, Write
 from oneiro_vault.errors import InvalidInput
+from oneiro_vault.operations.pull_request import LARGEST
 from oneiro_vault.vault.files import digest
 from tests.operations.conftest import Call, stored
 from tests.vault.support import git
@@ -112,3 +113,23 @@ def test_a_range_that_is_none(app: App, span: str) -> None:
 
 def test_nothing_new_says_so(app: App) -> None:
     assert "0 commits: nothing that is believed changes." in summary(app, "HEAD")["markdown"]
+
+
+def test_a_large_change_still_fits_into_a_pull_request(app: App, call: Call) -> None:
+    def kept(number: int) -> str:
+        return stored(call, f"Fact number {number}. " + "Words of it. " * 40, title=f"Fact {number} " + "with a long name " * 8)
+
+    old = [kept(number) for number in range(100, 160)]
+    base = app.house.vault.head()
+    ids = [kept(number) for number in range(90)]
+    for ident in ids[:60]:
+        edited(app, ident, "flag", "they differ in everything " * 20, flags=["contradiction"])
+    for ident in old:
+        call("forget", id=ident, reason="nobody asks for it any more " * 20)
+    found = summary(app, base)
+    assert len(found["markdown"]) <= LARGEST
+    assert (found["counts"]["Newly believed"], found["counts"]["Retired"]) == (90, 60)
+    rows = found["markdown"].split("### Newly believed (90)")[1].split("###")[0]
+    shown = sum(line.startswith("| **Fact") for line in rows.splitlines())
+    assert 0 < shown < 50
+    assert f"and {90 - shown} more." in rows

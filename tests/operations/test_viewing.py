@@ -100,6 +100,23 @@ def test_an_id_that_was_not_there_then(lived: Lived, which: str, when: str, word
         found("show", id=ids.get(which, "zzzzzzzz"), as_of=when)
 
 
+def test_what_a_person_deleted_or_moved_by_hand(tmp_path: Path) -> None:
+    init_vault(tmp_path / "vault")
+    with life(tmp_path / "vault") as found:
+        ident = found.remember("Bo keeps bees.")
+        (found.root / "walk.md").write_text("We walked along the harbour.\n")
+        found.app.house.commit_edits()
+        found.day = 5
+        (found.root / found.app.house.resolve(ident).path).unlink()
+        (found.root / "walk.md").rename(found.root / "long-walk.md")
+        found.app.house.commit_edits()
+        found.day = 10
+        with pytest.raises(NotFound, match="was not there any more"):
+            found("show", id=ident, as_of="2 days ago")
+        rows = {row["path"]: row["now"] for row in found("recall", query="harbour bees", as_of="7 days ago")["results"]}
+        assert (rows["walk.md"], sorted(rows.values())) == ("same", ["forgotten", "same"])
+
+
 @pytest.mark.parametrize("ident", ["abc", "a/b.md", "", "x" * 4 + "!"])
 def test_what_is_no_id(lived: Lived, ident: str) -> None:
     with pytest.raises(InvalidInput, match="is not an id"):
