@@ -83,7 +83,8 @@ class Purge:
             )
             for ident in idents
         ]  # fmt: skip
-        if others := sorted(trace.blobs.keys() - trace.owner.keys()):
+        # a picture may be attached again some day; an old copy that still has it has the memory's own versions too, and is known by them
+        if others := sorted(trace.blobs.keys() - trace.owner.keys() - trace.pictures):
             events.append(ledger.make(purging.EVENT, "", vault.clock(), actor="user", blobs=others))
         what = f"purged {len(idents)} {'memory' if len(idents) == 1 else 'memories'}" if idents else "purged a text"
         vault.purge(changes, Operation("forget", what, "user", tuple(idents)), events)

@@ -33,7 +33,8 @@ Spans = list[tuple[int, int]]
 class Trace:
     """What a purge would change. `blobs`: id -> the bytes that stand in its place, None when the file goes; `messages`: commit or tag ->
     characters to cut; `paths`: name -> new name, "" when the file goes; `titles` by id of the memories that go; `also`: notes that say the
-    same and stay; `kinds`: how many of what; `words`: fingerprints of what goes, by id.
+    same and stay; `kinds`: how many of what; `words`: fingerprints of what goes, by id; `owner`: blob -> id, of versions of memories;
+    `pictures`: blobs that only those showed.
     """
 
     text: Text
@@ -44,6 +45,7 @@ class Trace:
     stash: list[tuple[str, str]] = field(default_factory=list)
     words: dict[str, set[str]] = field(default_factory=dict)
     owner: dict[str, str] = field(default_factory=dict)
+    pictures: set[str] = field(default_factory=set)
     also: list[str] = field(default_factory=list)
     kinds: dict[str, int] = field(default_factory=dict)
 
@@ -159,6 +161,7 @@ class Tracer:
         for oid, paths in self._places.items():
             if any(sha256_of(path) in shown_by_them for path in paths):
                 trace.blobs[oid] = None
+                trace.pictures.add(oid)
                 trace.paths |= dict.fromkeys(paths, "")
                 trace.tally("attachments and other files that go")
 
