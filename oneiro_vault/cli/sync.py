@@ -38,10 +38,9 @@ def sync_(face: Face, dry_run: bool, yes: bool) -> Output:
 def _told(found: Mapping[str, Any]) -> list[str]:
     if found["offline"]:
         since = f"The last sync was {found['last']}." if found["last"] else "There was none before."
-        return [f"Offline: {line(found['offline'])}. {since}"]
-    text = [_late(one) for one in found["late"]]
-    text += [_action(action) for action in found["actions"][:_SHOWN]]
-    text += [f"  … and {len(found['actions']) - _SHOWN} more (--json lists all)"] if len(found["actions"]) > _SHOWN else []
+        came = f" {_counted(found)} before that; what is here alone goes there next time." if found["actions"] or found["late"] else ""
+        return [*_listed(found), f"Offline: {line(found['offline'])}.{came} {since}"]
+    text = _listed(found)
     if found["dry_run"]:
         edits = f", after {found['edits']} uncommitted edits" if found["edits"] else ""
         return [*text, f"{_counted(found)} would happen with {line(found['remote'])}{edits}. Nothing was changed."]
@@ -49,6 +48,12 @@ def _told(found: Mapping[str, Any]) -> list[str]:
     flagged = sum(1 for action in found["actions"] if action["clashes"])
     text += [f"{flagged} of them say both things now, marked [!conflict]: `oneiro flags` lists them."] if flagged else []
     return [*text, f"In step with {line(found['remote'])}: {_counted(found)}."]
+
+
+def _listed(found: Mapping[str, Any]) -> list[str]:
+    more = len(found["actions"]) - _SHOWN
+    rest = [f"  … and {more} more (--json lists all)"] if more > 0 else []
+    return [*map(_late, found["late"]), *map(_action, found["actions"][:_SHOWN]), *rest]
 
 
 def _late(one: Mapping[str, Any]) -> str:

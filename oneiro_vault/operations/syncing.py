@@ -54,21 +54,22 @@ def _keep_edits(house: House, rest: float | None) -> int:
 def _answer(house: House, work: Callable[[Sync], dict[str, Any]], known: dict[str, Any], yes: bool, progress: Progress) -> dict[str, Any]:
     from oneiro_vault.sync import settling, state  # not loaded by those who only ask
 
-    before, name = state.read(house.vault.folder), ""
+    before, name, meeting = state.read(house.vault.folder), "", None
     answer = {"schema": 1, "dry_run": False, "offline": None, **_NOTHING, **known}
     dry_run = answer["dry_run"]
     try:
         remote = remotes.choose(house.vault.repo, house.vault.recovery, house.settings["sync.remote"], house.settings["sync.wait"])
         name = remote.name
         answer |= {"remote": name, "url": remote.url, "branch": remote.branch}
-        answer |= work(settling.Sync(house.vault, remote, confirmed=yes, progress=progress))
+        meeting = settling.Sync(house.vault, remote, confirmed=yes, progress=progress)
+        answer |= work(meeting)
     except OneiroError as error:
         offline = isinstance(error, Unreachable)
         if not dry_run:
             state.write(house.vault.folder, before.failed(name, house.clock(), str(error), offline))
         if not offline:
             raise
-        return answer | {"offline": str(error), "last": _when(before.at)}
+        return answer | _came(house, meeting) | {"offline": str(error), "last": _when(before.at)}
     if not dry_run:
         before = before.done(name, house.clock())
         state.write(house.vault.folder, before)
@@ -81,6 +82,15 @@ def _answer(house: House, work: Callable[[Sync], dict[str, Any]], known: dict[st
 
 
 _NOTHING: Final[dict[str, Any]] = {"actions": [], "commit": None, "pushed": False, "tries": 0, "rescued": None, "late": [], "edits": 0}
+
+
+def _came(house: House, meeting: Sync | None) -> dict[str, Any]:
+    """What had been joined here when the remote fell silent."""
+    if meeting is None or not meeting.done.tries:
+        return {}
+    house.converge()
+    ran = _ran(meeting.done)
+    return ran | {"actions": [action for action in ran["actions"] if action["action"] != "send"]}
 
 
 def _ran(done: Done) -> dict[str, Any]:

@@ -70,6 +70,7 @@ class Sync:
         self._known: Meeting | None = None
         self._tombstones: dict[str, str] = {}
         self._rescued = ""
+        self.done = Done("", [])
 
     # -- the order ----------------------------------------------------------------------------------------------------------------
 
@@ -80,8 +81,11 @@ class Sync:
         return met
 
     def run(self) -> Done:
-        """Until both are at one. Raises Unreachable, GitProblem, Brake, UnsafePath, RepositoryBusy, LockTimeout, DiskProblem."""
-        done = Done("", [])
+        """Until both are at one; when it fails, `done` is how far it came.
+
+        Raises Unreachable, GitProblem, Brake, UnsafePath, RepositoryBusy, LockTimeout, DiskProblem.
+        """
+        done = self.done
         for done.tries in range(1, TRIES + 1):
             theirs = self._fetch()
             reach("sync-fetched")

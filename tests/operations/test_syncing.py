@@ -66,6 +66,24 @@ def test_two_copies_of_a_vault(app: App, tmp_path: Path, remote: Path) -> None:
     assert state["age"] >= 0
 
 
+def test_what_came_before_the_remote_fell_silent_is_told(app: App, tmp_path: Path, remote: Path) -> None:
+    app.call("sync")
+    with other(tmp_path, remote) as two:
+        came = remember(two, "The lighthouse was painted.")
+        two.call("sync")
+    remember(app, "The boat is called Petrel.")
+    hook = remote / "hooks/pre-receive"
+    hook.write_text("#!/bin/sh\nkill -9 $PPID\n")
+    hook.chmod(0o755)
+    answer = app.call("sync")
+    assert answer["offline"]
+    assert (answer["pushed"], [(action["action"], action["id"]) for action in answer["actions"]]) == (False, [("take", came)])
+    assert answer["commit"]
+    assert app.call("recall", {"query": "lighthouse"})["results"][0]["id"] == came
+    hook.unlink()
+    assert app.call("sync")["pushed"]
+
+
 def test_out_of_reach_is_said_and_costs_nothing(app: App) -> None:
     git(app.house.root, "remote", "set-url", "origin", "https://ada:hunter2@127.0.0.1:9/x.git")
     (app.house.root / "mine.md").write_text("kept")
