@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -20,14 +21,22 @@ from oneiro_vault.errors import OneiroError
 from oneiro_vault.vault.driver import register_driver
 from oneiro_vault.vault.vault import Vault
 from tests.sync.support import copies, forget, learn, reframe, sync, tree
-from tests.sync.test_kills import SCRIPT
 from tests.vault.support import git, reopen
 
+SCRIPT = """
+import sys
+from pathlib import Path
+from tests.sync.support import sync
+from tests.vault.support import reopen
+print("ready", flush=True)
+sync(reopen(Path(sys.argv[1])))
+"""
 _WORD = re.compile(r"\bword\d+\b")
 
 
 class Life:
-    """What happens to the copies; `words` is every word that was ever saved, `tags` what was ever added to a memory."""
+    """What happens to the copies; `words` is every word that was ever saved, `tags` what was ever added to a memory, `usual` how
+    long a sync takes, in seconds."""
 
     def __init__(self, folder: Path, seed: int) -> None:
         print("seed", seed)
@@ -38,6 +47,7 @@ class Life:
         self.words: set[str] = set()
         self.tags: dict[str, set[str]] = {}
         self.number = 100
+        self.usual = 0.3
 
     def word(self) -> str:
         self.number += 1
@@ -46,22 +56,18 @@ class Life:
         return found
 
     def step(self) -> str:
-        vault = self.random.choice(self.vaults)
-        kinds = [
-            self.learns,
-            self.reframes,
-            self.tells,
-            self.tags_it,
-            self.forgets,
-            self.restores,
-            self.moves,
-            self.deletes,
-            self.meets,
-            self.pulls,
-        ]
-        kind = self.random.choices(kinds, [3, 5, 6, 4, 1, 1, 1, 1, 5, 2])[0]
-        kind(vault)
-        return kind.__name__
+        return self.one_of({**self.changes(), self.meets: 5, self.pulls: 2})
+
+    def changes(self) -> dict[Callable[[Vault], object], int]:
+        """What is done to one copy, and how often."""
+        return {
+            self.learns: 3, self.reframes: 5, self.tells: 6, self.tags_it: 4, self.forgets: 1, self.restores: 1, self.moves: 1, self.deletes: 1,
+        }  # fmt: skip
+
+    def one_of(self, kinds: dict[Callable[[Vault], object], int]) -> str:
+        kind = self.random.choices(list(kinds), list(kinds.values()))[0]
+        kind(self.random.choice(self.vaults))
+        return getattr(kind, "__name__", "")
 
     def note(self, vault: Vault) -> str:
         return self.random.choice(sorted(path for path in vault.listing() if path != "README.md" and (vault.root / path).exists()))
@@ -113,8 +119,13 @@ class Life:
     def restores(self, vault: Vault) -> None:
         gone = sorted({str(event["id"]) for event in vault.events() if event["e"] == "tombstone"})
         if gone:
+            ident = self.random.choice(gone)
             with suppress(OneiroError):  # it is there again already
-                vault.restore(self.random.choice(gone))
+                vault.restore(ident)
+                metas = (read(vault.read(path).decode())[0] for path in vault.listing())
+                (back,) = (meta for meta in metas if str(meta.get("id")) == ident)
+                # as it was when it was forgotten; what a machine added elsewhere meanwhile is in history
+                self.tags[ident] = set(back.get("tags") or [])  # type: ignore[call-overload]
 
     def moves(self, vault: Vault) -> None:
         vault.commit_edits(quiet=0.0)
@@ -133,14 +144,24 @@ class Life:
         else:
             sync(vault)
 
-    def killed(self, vault: Vault) -> None:
-        vault.commit_edits(quiet=0.0)
-        process = subprocess.Popen([sys.executable, "-c", SCRIPT, str(vault.root)], start_new_session=True, stderr=subprocess.DEVNULL)
-        time.sleep(self.random.uniform(0.2, 1.2))
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+    def killed(self, vault: Vault) -> bool:
+        """Sync in a process that is killed at some moment of it. Did it die of that?"""
+        command = [sys.executable, "-c", SCRIPT, str(vault.root)]
+        with subprocess.Popen(command, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+            assert process.stdout is not None
+            process.stdout.readline()  # its imports are done
+            started = time.monotonic()
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(self.random.uniform(0, self.usual))
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            died = process.wait() == -signal.SIGKILL
+        if not died:
+            self.usual = max(self.usual / 2, time.monotonic() - started)
+        else:
+            self.usual *= 1.1
         self.vaults[self.vaults.index(vault)] = reopen(vault.root)
+        return died
 
     def pulls(self, vault: Vault) -> None:
         """A person does it by hand, with the driver but without the tool; where git stops (a deletion met an edit) they give up."""
@@ -168,11 +189,8 @@ class Life:
         history = git(vault.root, "cat-file", "--batch", stdin=names)
         assert self.words <= set(_WORD.findall(history)), self.words - set(_WORD.findall(history))
         assert "<<<<<<<" not in history
-        forgotten = {str(event["id"]) for event in vault.events() if event["e"] == "tombstone"}
         for path in vault.listing():
             meta, _ = read(vault.read(path).decode())
-            if str(meta.get("id")) in forgotten:
-                continue  # brought back as it was when it was forgotten, without what a machine added elsewhere meanwhile
             missing = self.tags.get(str(meta.get("id")), set()) - set(meta.get("tags") or [])  # type: ignore[call-overload]
             assert not missing, (path, missing)
         events = [event["n"] for event in vault.events()]
@@ -186,13 +204,43 @@ def soak(folder: Path, steps: int, seed: int) -> None:
     life.end()
 
 
+def kills(folder: Path, count: int, seed: int) -> None:
+    """That many syncs end in the middle; the next one of the same copy always completes, and every tenth time all are looked at."""
+    life = Life(folder, seed)
+    died = tries = 0
+    while died < count:
+        for _ in range(life.random.randrange(1, 6)):
+            life.one_of(life.changes())
+        vault = life.random.choice(life.vaults)
+        if not life.killed(vault):
+            tries += 1
+            assert tries < 3 * count, "hardly one was still at it"
+            continue
+        died += 1
+        sync(next(one for one in life.vaults if one.root == vault.root))
+        if died % 10 == 0:
+            life.end()
+    life.end()
+
+
+SEED = int(os.environ.get("SOAK_SEED", "0")) or random.SystemRandom().randrange(10**9)
+
+
 def test_thirty_steps(tmp_path: Path) -> None:
     soak(tmp_path, 30, 20261122)
+
+
+def test_five_kills(tmp_path: Path) -> None:
+    kills(tmp_path, 5, 20261122)
 
 
 @pytest.mark.drill
 @pytest.mark.timeout(7200)
 def test_a_thousand_steps(tmp_path: Path) -> None:
-    soak(
-        tmp_path, int(os.environ.get("SOAK_STEPS", "1000")), int(os.environ.get("SOAK_SEED", "0")) or random.SystemRandom().randrange(10**9)
-    )
+    soak(tmp_path, int(os.environ.get("SOAK_STEPS", "1000")), SEED)
+
+
+@pytest.mark.drill
+@pytest.mark.timeout(7200)
+def test_two_hundred_kills(tmp_path: Path) -> None:
+    kills(tmp_path, 200, SEED)
