@@ -30,6 +30,7 @@ A message says what happened; `kept` what is safe; `hint` what to do next.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import ClassVar, Final
 
 _LONGEST: Final = 2000
@@ -40,6 +41,12 @@ def shown(value: object, limit: int = 60) -> str:
     """What somebody gave us, as a message may repeat it: quoted, on one line, its middle left out when it is longer than `limit`."""
     text = str(value)
     return repr(text if len(text) <= limit else f"{text[: limit - limit // 3]}…{text[-(limit // 3) :]}")
+
+
+def few(names: Sequence[str], most: int = 3) -> str:
+    """The first of them, and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def bounded(text: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from oneiro_vault.core import fields
 from oneiro_vault.core import memory as memories
-from oneiro_vault.errors import OneiroError, shown
+from oneiro_vault.errors import OneiroError, few, shown
 from oneiro_vault.index.base import Row
 from oneiro_vault.operations import imaging, types
 from oneiro_vault.operations.house import House, Progress, quiet
@@ -72,7 +72,7 @@ def _twins(rows: Sequence[Row]) -> Iterator[Problem]:
     for ident, paths in by_id.items():
         for path in paths if len(paths) > 1 else ():
             others = [other for other in paths if other != path]
-            which = ", ".join(others[:3]) + (f" and {len(others) - 3} more" if len(others) > 3 else "")
+            which = few(others)
             hint = "Keep it in one of them: take the `id` line out of the others, and `oneiro adopt PATH` gives each an id of its own."
             yield problem(path, "duplicate-id", "error", f"its id {ident} is also that of {which}", hint)
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 from oneiro_vault.core import conflicts, frontmatter, markdown, prescribing
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.memory import Memory
-from oneiro_vault.errors import OneiroError, UnreadableNote
+from oneiro_vault.errors import OneiroError, UnreadableNote, few
 from oneiro_vault.operations.house import House, Progress
 from oneiro_vault.vault.edits import has_markers
 from oneiro_vault.vault.secrets import quoted, told
@@ -95,6 +95,6 @@ def _format(untyped: list[str]) -> Iterator[Problem]:
     """One finding for all notes without a type: they are first-class here."""
     if untyped:
         count = "1 note has" if len(untyped) == 1 else f"{len(untyped)} notes have"
-        which = ", ".join(untyped[:3]) + (f" and {len(untyped) - 3} more" if len(untyped) > 3 else "")
+        which = few(untyped)
         text = f"{count} no `type`, so programs that read the Open Knowledge Format pass over them: {which}"
         yield problem(untyped[0], "format", "info", text, "Nothing has to be done; `oneiro adopt` gives them one.")

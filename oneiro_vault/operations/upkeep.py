@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from oneiro_vault.core.listing import Stat, blob_id
-from oneiro_vault.errors import Brake, OneiroError
+from oneiro_vault.errors import Brake, OneiroError, few
 from oneiro_vault.index.base import Problem as IndexProblem
 from oneiro_vault.operations import capturing, imaging
 from oneiro_vault.operations.house import House, Progress, quiet
@@ -53,7 +53,7 @@ def _spare(house: House, progress: Progress) -> None:
     broken = [row for path, _ in house.index.unreadable() if (row := house.index.by_path(path)) is not None]
     lost = sorted({*house.held, *(row.path for row in broken if not _committed(house, row.blob))})
     if lost:
-        which = ", ".join(lost[:3]) + (f" and {len(lost) - 3} more" if len(lost) > 3 else "")
+        which = few(lost)
         raise Brake(
             f"a new index would not hold {len(lost)} notes that this one still serves: {which}",
             kept="Nothing was changed; the index answers as before.",

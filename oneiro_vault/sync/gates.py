@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final
 
-from oneiro_vault.errors import Brake, shown
+from oneiro_vault.errors import Brake, few, shown
 from oneiro_vault.vault import purging
 from oneiro_vault.vault.git import Repo
 from oneiro_vault.vault.remotes import Remote
@@ -38,26 +38,32 @@ def rewritten(repo: Repo, remote: Remote, old: str, new: str, confirmed: bool) -
 
 
 def erased(vault: Vault, remote: Remote, ours: str, theirs: str) -> None:
-    """Would joining bring back, here or there, what a person purged? Raises Brake, whatever was confirmed.
+    """Would a sync bring back, here or there, what a person purged? Raises Brake, whatever was confirmed.
 
-    What was just fetched of it is cleared away again.
+    Also when a `git pull` has joined it by hand before. What was just fetched of it is cleared away again.
     """
     repo = vault.repo
-    if not (ours and theirs) or repo.contains(theirs, ours):
-        return
-    if purging.returning(repo, theirs, ours, purging.purged(repo, ours)):
+    gone = purging.purged(repo, ours)
+    if not repo.contains(theirs, ours) and purging.returning(repo, theirs, ours, gone):
         with vault.gate.locked():  # what a writer has just stored belongs to no branch yet
             remote.drop()
         raise Brake(
             f"{remote.name} still holds what was purged here",
             kept="It was not let in.",
-            hint=f"Replace the history there: git push --force {remote.name} {remote.branch} (see the receipt in .git/oneiro/receipts).",
+            hint="Replace the history there with the git push --force-with-lease of the receipt (.git/oneiro/receipts). If git refuses it, "
+            f"something was sent there since: keep that from a new clone first, then git push --force {remote.name} {remote.branch}.",
         )
     if purging.returning(repo, ours, theirs, purging.purged(repo, theirs)):
         raise Brake(
             f"memories were purged in another copy of this vault; this one still holds them, and {remote.name} does not take them back",
             kept=_KEPT,
             hint=f"Make a new copy (oneiro clone {remote.url} PATH), add there what only this one has, and delete this one.",
+        )
+    if purging.returning(repo, ours, "", gone):
+        raise Brake(
+            "what was purged is in the history here again: git joined a copy that still had it",
+            kept=f"{_KEPT} What {remote.name} has no longer is not sent there.",
+            hint="`oneiro purge` takes it out once more; then replace the history there, as its receipt says.",
         )
 
 
@@ -75,7 +81,5 @@ def loss(gone: Collection[str], total: int, where: str, whose: str, confirmed: b
     """Would far too many notes vanish `where` because `whose` side took them away? Raises Brake unless `confirmed`."""
     if confirmed or len(gone) <= FEW or len(gone) <= SHARE * total:
         return
-    which = ", ".join(shown(path, 80) for path in sorted(gone)[:3])
-    raise Brake(
-        f"{len(gone)} of {total} notes would vanish {where}, because {whose}: {which} and {len(gone) - 3} more", kept=_KEPT, hint=_YES
-    )
+    which = few([shown(path, 80) for path in sorted(gone)])
+    raise Brake(f"{len(gone)} of {total} notes would vanish {where}, because {whose}: {which}", kept=_KEPT, hint=_YES)

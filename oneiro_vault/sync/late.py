@@ -14,7 +14,7 @@ from typing import Final
 
 from oneiro_vault.errors import Brake, InvalidInput, StaleMemory
 from oneiro_vault.sync.post import Post, fenced_by_another
-from oneiro_vault.vault.history import Entry, History
+from oneiro_vault.vault.history import Entry, History, taken_back
 from oneiro_vault.vault.remotes import Remote
 from oneiro_vault.vault.vault import Vault
 
@@ -60,7 +60,7 @@ def find(vault: Vault, remote: Remote, ours: str, theirs: str) -> list[Late]:
 def _standing(history: History, decisions: Iterable[Entry], tip: str = "HEAD") -> list[Entry]:
     """Decisions of machines that nobody took back; what a person accepted is theirs."""
     made = [entry for entry in decisions if entry.decision and entry.run and entry.actor == MACHINE]
-    back = {entry.reason.removeprefix("undo of ").removeprefix("run ") for entry in history.undoings(tip)} if made else set()
+    back = taken_back(history.undoings(tip)) if made else set()
     return [entry for entry in made if not back & {entry.commit, entry.run}]
 
 
@@ -96,5 +96,4 @@ def _take_back(vault: Vault, late: Late) -> None:
 
 def withdrawn(history: History) -> set[str]:
     """Commits and runs that gave way: what they decided counts as not decided."""
-    gone = (entry for entry in history.undoings() if entry.actor == MACHINE)
-    return {entry.reason.removeprefix("undo of ").removeprefix("run ") for entry in gone}
+    return taken_back(entry for entry in history.undoings() if entry.actor == MACHINE)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import secrets
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -152,10 +151,7 @@ class Post:
 
     def _note(self, commit: str, record: Record | None, fence: int) -> Seen:
         seen = Seen(self.device, commit, self.now(), fence, record)
-        with disk.guarded("Noting the lease"):
-            temp = self.vault.folder / f"{_FILE}.{secrets.token_hex(4)}"
-            temp.write_text(json.dumps(asdict(seen)), encoding="utf-8")
-            temp.replace(self.vault.folder / _FILE)
+        disk.note("Noting the lease", self.vault.folder / _FILE, json.dumps(asdict(seen)))
         return seen
 
     def highest(self, seen: Seen) -> int:

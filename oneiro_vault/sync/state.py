@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -44,7 +43,4 @@ def read(folder: Path) -> State:
 
 def write(folder: Path, state: State) -> None:
     """Put it there. Raises DiskProblem."""
-    with disk.guarded("Noting the sync"):
-        temp = folder / f"sync.{os.getpid()}.new"
-        temp.write_text(json.dumps(asdict(state)), encoding="utf-8")
-        temp.replace(folder / "sync.json")
+    disk.note("Noting the sync", folder / "sync.json", json.dumps(asdict(state)))

@@ -9,9 +9,12 @@ import os
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from oneiro_vault.errors import DiskProblem
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _REASONS: Final = {
     errno.ENOSPC: ("the disk is full", "Free some space and try again; nothing has to be restarted."),
@@ -38,6 +41,14 @@ def guarded(what: str) -> Iterator[None]:
         yield
     except OSError as error:
         raise explain(error, what) from error
+
+
+def note(what: str, place: Path, text: str) -> None:
+    """Write a small file of our own that a reader sees whole or not at all; it may be lost with the power. Raises DiskProblem."""
+    with guarded(what):
+        temp = place.with_name(f"{place.name}.{os.urandom(4).hex()}.new")
+        temp.write_text(text, encoding="utf-8")
+        temp.replace(place)
 
 
 def sync(paths: Iterable[str]) -> None:

@@ -178,6 +178,11 @@ def undone(text: str) -> str:
     return found[1] if found else ""
 
 
+def taken_back(undoings: Iterable[Entry]) -> set[str]:
+    """The commits and runs that these took back."""
+    return {entry.reason.removeprefix("undo of ").removeprefix("run ") for entry in undoings}
+
+
 def undoing(commit: str, text: str) -> str:
     """The title of a commit that takes back `commit`, whose message is `text`; however long a chain of undoing gets, it stays short."""
     op, title = subject(text)

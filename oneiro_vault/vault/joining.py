@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from oneiro_vault.core.change import Operation, Receipt
-from oneiro_vault.errors import RepositoryBusy, shown
+from oneiro_vault.errors import RepositoryBusy, few, shown
 from oneiro_vault.vault import disk, history
 from oneiro_vault.vault.edits import MOMENT
 from oneiro_vault.vault.faults import reach
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from oneiro_vault.vault.vault import Vault
 
 _KEPT: Final = "Nothing was changed."
-_NAMED: Final = 3
 
 
 @dataclass(frozen=True)
@@ -135,5 +134,5 @@ def _is_file(entry: Entry) -> bool:
 
 
 def _busy(paths: list[str], what: str, hint: str) -> RepositoryBusy:
-    which = ", ".join(shown(path, 120) for path in paths[:_NAMED]) + (f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else "")
+    which = few([shown(path, 120) for path in paths])
     return RepositoryBusy(f"{which} {what}, and the other side changed it too", kept=_KEPT, hint=f"{hint}, then sync again.")

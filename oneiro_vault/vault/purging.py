@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from oneiro_vault.errors import GitProblem, InvalidInput, NotFound, RepositoryBusy, shown
+from oneiro_vault.errors import GitProblem, InvalidInput, NotFound, RepositoryBusy, few, shown
 from oneiro_vault.vault import disk, ledger, objects
 from oneiro_vault.vault.faults import reach
 from oneiro_vault.vault.git import PURGING, Repo
@@ -45,10 +45,18 @@ def purged(repo: Repo, tip: str) -> frozenset[str]:
 
 def returning(repo: Repo, tip: str, known: str, blobs: frozenset[str]) -> bool:
     """Would the history up to `tip`, without what `known` has, bring one of these contents back?"""
-    if not blobs or not tip:
+    if not tip or not any(_is_here(repo, blob) for blob in blobs):  # what is nowhere need not be looked for in every commit
         return False
     words = ["rev-list", "--objects", tip, *([f"^{known}"] if known else [])]
     return not blobs.isdisjoint(line[:40] for line in repo.commands.text(*words, timeout=3600.0).splitlines())
+
+
+def _is_here(repo: Repo, blob: str) -> bool:
+    try:
+        repo.size(blob)
+    except GitProblem:
+        return False
+    return True
 
 
 # -- may it begin? --------------------------------------------------------------------------------------------------------------------
@@ -74,7 +82,7 @@ def check_ready(vault: Vault) -> None:
     if changed:
         staged = any(flags & STAGED for flags in changed.values())
         what = "has staged changes" if staged else "has changes that are not committed"
-        which = ", ".join(shown(path, 80) for path in sorted(changed)[:3]) + (f" and {len(changed) - 3} more" if len(changed) > 3 else "")
+        which = few([shown(path, 80) for path in sorted(changed)])
         raise RepositoryBusy(f"the work tree {what}: {which}", kept=_KEPT, hint="Commit them or take them back, then purge.")
 
 
