@@ -125,6 +125,12 @@ class Answers:
         """The notes whose own words fit an FTS5 expression best: (key, weighted BM25)."""
         return self._search("own", expression, limit, allowed)
 
+    def holding(self, words: Collection[str], kind: str, limit: int) -> Rows:
+        """The shortest active notes of a type with every one of these words, as `core.query.analyse` gives them."""
+        keys = self._ask(lambda db: text.holding(db, words, kind, limit))
+        rows = self.rows(keys)
+        return [rows[key] for key in keys if key in rows]
+
     def search_context(self, expression: str, limit: int, allowed: Collection[int] | None = None) -> Scores:
         """The same over episodes together with their neighbours."""
         return self._search("context", expression, limit, allowed)

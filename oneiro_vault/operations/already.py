@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from hashlib import sha256
-from typing import Any
+from typing import Any, Final
 
 from oneiro_vault.core import memory as memories
-from oneiro_vault.core.query import analyse, fts_expression
+from oneiro_vault.core.query import analyse
 from oneiro_vault.core.twins import says_all
 from oneiro_vault.errors import InvalidInput
 from oneiro_vault.index.base import Row
 from oneiro_vault.operations.drafts import KEPT, Draft
 from oneiro_vault.operations.house import House
+
+_LOOKED_AT: Final = 8
+"""Memories that hold all words of a new one and are compared with it: the shortest, for they say least besides."""
 
 
 class Already:
@@ -82,12 +85,10 @@ class Already:
         words = set(analyse(draft.body).words)
         if len(words) < 3 or "session" in draft.meta:
             return None
-        keys = [key for key, _ in self._house.index.search_text(fts_expression(sorted(words)[:40]), 8)]
-        for row in self._house.index.rows(keys).values():
-            if row.type == draft.meta["type"] and row.status == "active":
-                _, known = self._house.load(row)
-                if says_all(draft.body, known.body, words, self._house.settings["remember.duplicate"]):
-                    return row
+        for row in self._house.index.holding(words, draft.meta["type"], _LOOKED_AT):
+            _, known = self._house.load(row)
+            if says_all(draft.body, known.body, words, self._house.settings["remember.duplicate"]):
+                return row
         return None
 
 

@@ -34,6 +34,17 @@ def test_the_best_rows_in_order(db: sqlite3.Connection) -> None:
     assert all(score > 0 for _, score in found)
 
 
+def test_those_with_every_word_shortest_first(db: sqlite3.Connection) -> None:
+    text.put(db, "own", [(900 + n, "", "", "", "harbour master " + "boats " * n) for n in range(5)])
+    kinds = ["semantic", "semantic", "semantic", "episodic", "semantic"]
+    rows = [(900 + n, str(900 + n), kind, "superseded" if n == 0 else "active") for n, kind in enumerate(kinds)]
+    db.executemany("INSERT INTO notes (key, path, type, status) VALUES (?, ?, ?, ?)", rows)
+    db.executemany("INSERT INTO stats (path, size) VALUES (?, ?)", [("901", 30), ("902", 20), ("904", 10)])
+    assert text.holding(db, ["master", "harbour", "boats"], "semantic", 2) == [904, 902]
+    assert text.holding(db, {"harbour", "ferry"}, "semantic", 2) == []
+    assert text.holding(db, [], "semantic", 2) == []
+
+
 def test_only_allowed_rows(db: sqlite3.Connection) -> None:
     allowed = set(range(1, 801, 3))
     everything = text.scores(db, "own", ask("word3"), None)

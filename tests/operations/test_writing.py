@@ -61,6 +61,26 @@ def test_the_same_again_is_the_same_memory(root: Path, call: Call) -> None:
 
 
 @pytest.mark.parametrize(
+    "words",
+    [
+        "Straßenverkehr ruht sonntags früh",
+        "l'été café naïve Zoë",
+        "C++ node.js v2.10 e-mail well-known",
+        "会議は 月曜日 Tokyo 大阪",
+        "boats/harbours 50% of_all #tagged",
+        "Ελλάδα Ёлка İstanbul",
+    ],
+)
+def test_the_same_words_in_another_order_are_found_in_every_script(call: Call, words: str) -> None:
+    """The keyword index and the comparison must agree on what a word is."""
+    first = stored(call, words)
+    for number in range(12):
+        stored(call, f"{words} and much besides, number {number}: lighthouses and ferries.")
+    again = call("remember", items=[{"text": " ".join(reversed(words.split()))}])["results"][0]
+    assert again["duplicate_of"] == first
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "Ana prefers the release at 4 on Fridays because support is quiet",
