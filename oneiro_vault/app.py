@@ -115,9 +115,11 @@ class App:
 
     def _run(self, op: Op, given: Mapping[str, Any]) -> dict[str, Any]:
         wrong = self.house.wrong
-        if wrong and not (op.reads_only or op.upkeep):
-            raise wrong[0]
+        ours = [error for error in wrong if str(error).startswith(str(machine_file(os.environ)))]
+        if wrong and (ours or not op.brings) and not (op.reads_only or op.upkeep):
+            raise (ours or wrong)[0]
         answer = self._braked(op, op.run(self.house, **given))
+        wrong = load(self.house.root, strict=False).wrong if wrong and op.brings else wrong
         if not wrong or op.upkeep:
             return answer
         text = f"{wrong[0]}. {wrong[0].hint} Until then the setting is what it was before, and changes are refused."

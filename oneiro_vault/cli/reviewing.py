@@ -72,7 +72,7 @@ class Sitting:
                 if self._did(key, row, proposals):
                     return True
             except OneiroError as error:
-                self._say(f"{line(str(error))}. {line(error.hint)}")
+                self._say(f"{line(str(error))}. {line(error.hint)}".rstrip())
 
     def _did(self, key: str, row: Mapping[str, Any], proposals: Sequence[Mapping[str, Any]]) -> bool:
         if key == "a":
@@ -94,9 +94,9 @@ class Sitting:
         return True
 
     def _edited(self, row: Mapping[str, Any]) -> bool:
-        """The note the proposal is about, as the person would have it, is accepted in its place."""
+        """The note the proposal is about (one that stays in force), as the person would have it, is accepted in its place."""
         changes = [change for change in row["changes"] if change["text"]]
-        changes.sort(key=lambda change: (not change["is_new"], not change["words"]))
+        changes.sort(key=lambda change: (not change["is_new"], not change["words"], "status" in change["keys"]))
         if not changes:
             raise InvalidInput("there is no text to edit", hint="Accept or reject it.")
         text = self._edit(changes[0]["text"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,6 +13,7 @@ from oneiro_vault.cli.face import Face
 from oneiro_vault.cli.group import command
 from oneiro_vault.cli.output import Output, line
 from oneiro_vault.cli.progress import Bar
+from oneiro_vault.errors import few
 
 _SHOWN: Final = 20
 _WORDS: Final = {
@@ -45,9 +46,18 @@ def _told(found: Mapping[str, Any]) -> list[str]:
         edits = f", after {found['edits']} uncommitted edits" if found["edits"] else ""
         return [*text, f"{_counted(found)} would happen with {line(found['remote'])}{edits}. Nothing was changed."]
     text += [f"The history that was replaced there is kept as {line(found['rescued'])}."] if found["rescued"] else []
-    flagged = sum(1 for action in found["actions"] if action["clashes"])
-    text += [f"{flagged} of them say both things now, marked [!conflict]: `oneiro flags` lists them."] if flagged else []
+    text += _clashes([action["path"] for action in found["actions"] if action["clashes"]])
     return [*text, f"In step with {line(found['remote'])}: {_counted(found)}."]
+
+
+def _clashes(paths: Sequence[str]) -> list[str]:
+    """Only notes can show a callout and bear a flag."""
+    notes = [path for path in paths if path[-3:].lower() == ".md"]
+    said = "1 note says" if len(notes) == 1 else f"{len(notes)} notes say"
+    told = [f"{said} both things now, marked [!conflict]: `oneiro flags` lists what has to be settled."] if notes else []
+    other = few([line(path) for path in paths if path not in notes])
+    where = "The other version is in it as comments, or beside it."
+    return told + ([f"Changed on both sides in one place, look there: {other}. {where}"] if other else [])
 
 
 def _listed(found: Mapping[str, Any]) -> list[str]:

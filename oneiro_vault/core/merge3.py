@@ -203,7 +203,7 @@ def _settings(base: bytes, first: bytes, second: bytes) -> Merged:
     merged = mergebody.by_lines(*lines)
     if merged is not None and (_parses(merged) or not all(map(_parses, lines[1:]))):
         return Merged(_joined(merged))
-    return Merged(_joined([*texts[1].rstrip("\n").split("\n"), *_commented(lines[1], lines[2])]), 1)
+    return Merged(_joined([*texts[1].rstrip("\n").split("\n"), *_commented(*lines)]), 1)
 
 
 def _parses(lines: Sequence[str]) -> bool:
@@ -217,8 +217,8 @@ def _parses(lines: Sequence[str]) -> bool:
     return True
 
 
-def _commented(first: Sequence[str], second: Sequence[str]) -> list[str]:
-    missing = [line for line in second if line.strip() and line not in first]
+def _commented(base: Sequence[str], first: Sequence[str], second: Sequence[str]) -> list[str]:
+    missing = [line for line in second if line.strip() and line not in first and line not in base]
     return ["# changed on both sides; the other version said:", *(f"# {line}" for line in missing), ""]
 
 

@@ -13,6 +13,7 @@ from oneiro_vault.index.base import Row
 from oneiro_vault.operations import imaging, types
 from oneiro_vault.operations.house import House, Progress, quiet
 from oneiro_vault.operations.linting import Problem, lint, problem
+from oneiro_vault.vault.undoing import REPORTS
 
 
 def check(house: House, progress: Progress = quiet) -> dict[str, Any]:
@@ -94,7 +95,7 @@ def _own_types(rows: Sequence[Row]) -> Iterator[Problem]:
     """Types that are not ours, one entry each: a person may have their own, or have mistyped one."""
     found: dict[str, list[str]] = defaultdict(list)
     for row in rows:
-        if row.type not in memories.TYPES and row.type != types.UNTYPED:
+        if row.type not in (*memories.TYPES, types.UNTYPED) and not row.path.startswith(f"{REPORTS}/"):
             found[row.type].append(row.path)
     for name, paths in found.items():
         near = types.nearest(name, memories.TYPES)

@@ -33,11 +33,14 @@ from oneiro_vault.operations.dreaming import past
 
 @dataclass(frozen=True)
 class Op:
-    """One operation: its function; whether it only reads; whether it looks after what is derived (`upkeep`) and so may always run."""
+    """One operation: its function; whether it only reads; whether it looks after what is derived (`upkeep`) and so may always run; whether
+    it `brings` the vault's settings from elsewhere, and so runs while those are wrong: it may bring their repair.
+    """
 
     run: Callable[..., dict[str, Any]]
     reads_only: bool = False
     upkeep: bool = False
+    brings: bool = False
 
     @property
     def parameters(self) -> dict[str, inspect.Parameter]:
@@ -96,7 +99,7 @@ OPS: Final[dict[str, Op]] = {
     "status": Op(reading.status, reads_only=True),
     "check": Op(checking.check, reads_only=True),
     "pr_summary": Op(pull_request.pr_summary, reads_only=True),
-    "sync": Op(syncing.sync),
+    "sync": Op(syncing.sync, brings=True),
     "doctor": Op(upkeep.doctor, upkeep=True),
     "reindex": Op(upkeep.reindex, upkeep=True),
     "embed": Op(upkeep.embed, upkeep=True),

@@ -32,7 +32,7 @@ def rewritten(repo: Repo, remote: Remote, old: str, new: str, confirmed: bool) -
             f"the history of {remote.name} was rewritten: it no longer contains {old[:10]}, which was there when you synced last",
             kept=f"{_KEPT} The old history is kept as {kept}.",
             hint="`oneiro sync --yes` joins what is there now to what you have (also to what was taken out there). "
-            f"To take theirs instead: git reset --keep {remote.tracking}",
+            f"To take theirs instead: git reset --keep {remote.tracking}, then `oneiro doctor --fix`",
         )
     return kept
 

@@ -20,6 +20,8 @@ from oneiro_vault.vault.staging import CONFLICTED, EXECUTABLE, FILE, GONE, MODIF
 _MARKERS: Final = re.compile(rb"(?m)^<{7}[ \r\n][\s\S]*?^={7}\r?$[\s\S]*?^>{7}([ \r\n]|\Z)")
 BRAKE_FROM: Final = 10
 """Up to this many deletions at once are always believed."""
+RETURN: Final = "`git restore .` in the vault brings them back. If they are meant to be gone, commit that: `git add -A`, `git commit`."
+"""What to do when most of the notes vanished."""
 MOMENT: Final = 0.15
 """Seconds without a change before the bytes of a file are believed to be whole, even when nobody asks for rest: many editors empty a
 file before they write it anew."""

@@ -112,7 +112,7 @@ class History:
             lists.append(self._read([start, "--fixed-strings", f"--grep=Oneiro-Memory: {memory}"], ()))
             path = path or _last_path(lists[0], memory)
         if path:
-            lists.append(self._read([start, "--follow"], [path]))
+            lists.append(self._read([start, "--follow"], [path], own=True))
         merged = _merge(*lists) if lists else []
         return merged[:limit] if limit else merged
 
@@ -136,24 +136,27 @@ class History:
         """Commits after `commit` that touched `paths`."""
         return self._read([f"{commit}..{until}"], paths)
 
-    def _read(self, arguments: list[str], paths: Sequence[str]) -> list[Entry]:
+    def _read(self, arguments: list[str], paths: Sequence[str], *, own: bool = False) -> list[Entry]:
         mark = secrets.token_hex(16)  # no message can contain it
         layout = f"--format={mark}%H%x00%an%x00%ct%x00%B%x00"
         out = self._commands.run(
             "log", "--topo-order", "-z", "--name-status", "-M", "--diff-merges=first-parent", layout, *arguments, "--", *paths
         )
-        return list(_entries(out, mark))
+        return list(_entries(out, mark, own))
 
 
 def _most(limit: int | None) -> list[str]:
     return [] if limit is None else [f"--max-count={limit}"]
 
 
-def _entries(out: bytes, mark: str) -> Iterator[Entry]:
+def _entries(out: bytes, mark: str, own: bool) -> Iterator[Entry]:
+    """The commits of a log. `own`: only until the file came to be; `--follow` takes a new note for the copy of any that it resembles."""
     for record in out.decode("utf-8", "surrogateescape").split(mark)[1:]:
         commit, author, when, text, *files = record.split("\0")
         touched = list(_touched(files))
         yield parse(commit, author, float(when), text, [path for _, path in touched], [path for status, path in touched if status == "D"])
+        if own and any(status == "C" for status, _ in touched):
+            return
 
 
 def parse(commit: str, author: str, when: float, text: str, paths: Iterable[str], removed: Iterable[str] = ()) -> Entry:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from oneiro_vault.core.change import Operation, Receipt
 from oneiro_vault.errors import RepositoryBusy, few, shown
 from oneiro_vault.vault import disk, history
-from oneiro_vault.vault.edits import MOMENT
+from oneiro_vault.vault.edits import MOMENT, Look
 from oneiro_vault.vault.faults import reach
 from oneiro_vault.vault.files import digest
 from oneiro_vault.vault.journal import owed
@@ -126,11 +126,20 @@ class Joiner:
         elif look.ready:
             self._first(ref, tip, look.ready)
         else:
-            raise _busy(blocked, "was changed here, in a way that is not committed for you", "Commit it, or put it aside")
+            raise _stuck(look, blocked)
 
 
 def _is_file(entry: Entry) -> bool:
     return entry.mode in (FILE, EXECUTABLE)
+
+
+def _stuck(look: Look, blocked: list[str]) -> RepositoryBusy:
+    """Why a person's text cannot go into history by itself, and what they can do."""
+    if look.secret:
+        return _busy([*look.secret], f"was changed here and holds what looks like {few([*look.secret.values()], 1)}", "Take that out")
+    if look.conflicted:
+        return _busy(look.conflicted, "was changed here and holds conflict markers", "Resolve them in any editor")
+    return _busy(blocked, "was changed here, in a way that is not committed for you", "Commit it, or put it aside")
 
 
 def _busy(paths: list[str], what: str, hint: str) -> RepositoryBusy:

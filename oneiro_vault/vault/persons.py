@@ -51,7 +51,7 @@ class Person:
             raise Brake(
                 f"{len(held)} notes are gone from the disk at once, more than half of the vault: their deletion was not committed",
                 kept="Every one of them is in history; other edits were committed.",
-                hint="Bring them back with git restore, or confirm the deletion.",
+                hint=edits.RETURN,
             )
         return receipts
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
+import shlex
 from pathlib import Path
 from typing import Final
 
@@ -23,6 +24,7 @@ _TRIES: Final = 3
 _SAFE: Final = "What was committed here stays; nothing is lost."
 _USER: Final = re.compile(r"(?<=://)[^/\s]+@")
 _SECRET: Final = re.compile(r"(?i)([?&][^=\s&]*(?:token|key|secret|password|auth)[^=\s&]*=)[^&\s'\"]+")
+_PROGRESS: Final = re.compile(r"\d+%|^(?:remote: )?(?:Enumerating|Counting|Compressing|Delta|Total|Writing) |^hint:|^To |^From |^Done")
 _ABSENT: Final = "couldn't find remote ref"
 _LOCK: Final = re.compile(r"Unable to create '([^']+\.lock)'|cannot lock ref '([^']+)'")
 _OFFLINE: Final = re.compile(
@@ -188,13 +190,13 @@ class Remote:
         if _OFFLINE.search(text) and not _DENIED.search(text):
             return Unreachable(f"{where} cannot be reached: {text}", kept=_SAFE, hint="Run `oneiro sync` again when it can.")
         command = {"read": "ls-remote"}.get(doing.split()[0], doing.split()[0])
-        hint = f"`git {command} {self.url}` says more, and may ask for a password."
+        hint = f"`git {command} {shlex.quote(self.url)}` says more, and may ask for a password."
         return GitProblem(f"git could not {doing} {where}: {text}", kept=_SAFE, hint=hint)
 
 
 def _tells(line: str) -> bool:
     """Progress and advice are no reason."""
-    return bool(line.strip()) and not re.search(r"\d+%|^remote: (?:Enum|Count|Compress|Total)|^hint:|^To |^From |^Done", line)
+    return bool(line.strip()) and not _PROGRESS.search(line)
 
 
 def choose(repo: Repo, recovery: Recovery, name: str, wait: float) -> Remote:
@@ -207,12 +209,10 @@ def choose(repo: Repo, recovery: Recovery, name: str, wait: float) -> Remote:
     follows = repo.config(f"branch.{branch}.remote")
     found = name or (follows if follows in names else "") or ("origin" if "origin" in names else names[0] if len(names) == 1 else "")
     if not found:
-        several = f"; there are {', '.join(names)}: name one in the setting sync.remote" if names else ""
-        raise NotFound(
-            f"this vault has no remote to sync with{several}",
-            kept="Nothing was changed.",
-            hint="Add one: git remote add origin URL (any git host, or a bare repository on a disk).",
-        )
+        several = f": none of {', '.join(names)} is called origin or followed by this branch" if names else ""
+        add = "Add one: git remote add origin URL (any git host, or a bare repository on a disk)."
+        hint = "Name one in the setting sync.remote." if names else add
+        raise NotFound(f"this vault has no remote to sync with{several}", kept="Nothing was changed.", hint=hint)
     if found not in names:
         raise InvalidInput(f"this vault has no remote called {found}", kept="Nothing was changed.", hint="`git remote -v` lists them.")
     merges = repo.config(f"branch.{branch}.merge").removeprefix("refs/heads/") if follows == found else ""

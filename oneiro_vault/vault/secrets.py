@@ -149,8 +149,8 @@ def refusal(where: str, found: Sequence[Secret]) -> SecretFound:
 
 def told(found: Sequence[Secret]) -> str:
     """`a GitHub token`, `a password and 2 more`."""
-    kind = found[0].kind
-    return f"{'an' if kind[0] in 'aeioAEIO' else 'a'} {kind}" + (f" and {len(found) - 1} more" if len(found) > 1 else "")
+    kind, more = found[0].kind, len({one.sha256 for one in found}) - 1
+    return f"{'an' if kind[0] in 'aeioAEIO' else 'a'} {kind}" + (f" and {more} more" if more else "")
 
 
 def quoted(found: Iterable[Secret]) -> str:

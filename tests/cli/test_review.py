@@ -64,7 +64,8 @@ def test_one_by_one(app: App) -> None:
         assert words in said
     assert left(app) == 1
     assert "Everything is reviewed." in sit(app, "e", edit="\n\nSays Bo.\n")
-    assert any("Says Bo." in path.read_text() for path in (app.house.root / "semantic").rglob("*.md"))
+    (edited,) = [text for path in (app.house.root / "semantic").rglob("*.md") if "Says Bo." in (text := path.read_text())]
+    assert "status: superseded" not in edited, "what a person writes is in force"
 
 
 def test_all_of_a_kind_and_what_cannot_be_done_is_asked_again(app: App) -> None:

@@ -29,3 +29,25 @@ def test_sync_and_clone(fresh: Box) -> None:
     assert done.returncode == 0
     assert done.stdout.startswith(b"Offline:")
     assert "failed" in fresh.ok("status")
+
+
+def test_what_clashed_is_looked_for_where_it_is(fresh: Box) -> None:
+    """A note bears a flag; settings and pictures cannot, so nobody is sent to look for theirs among the flags."""
+    remote = bare(fresh.folder / "remote.git")
+    fresh.init()
+    git(fresh.vault, "remote", "add", "origin", str(remote))
+    (fresh.vault / "day.md").write_text("# Day\n\nRain.\n")
+    fresh.ok("--no-daemon", "sync")
+    two = Box(fresh.folder, fresh.env, fresh.folder / "two")
+    try:
+        fresh.ok("clone", str(remote), str(two.vault))
+        for box, number, word in ((fresh, 7, "Sun."), (two, 8, "Snow.")):
+            settings = box.vault / "oneiro.toml"
+            settings.write_text(settings.read_text().replace("# k = 10", f"k = {number}"))
+            (box.vault / "day.md").write_text(f"# Day\n\n{word}\n")
+        fresh.ok("--no-daemon", "sync")
+        said = two.ok("--no-daemon", "sync")
+    finally:
+        two.close()
+    assert "1 note says both things now" in said
+    assert "look there: oneiro.toml. The other" in said

@@ -307,6 +307,9 @@ def test_settings_never_get_conflict_markers() -> None:
     found = merge_file("oneiro.toml", base, base.replace(b"10", b"12"), base.replace(b"10", b"14"))
     assert found == merge_file("oneiro.toml", base, base.replace(b"10", b"14"), base.replace(b"10", b"12"))
     assert found == Merged(base.replace(b"10", b"14") + b"# changed on both sides; the other version said:\n# k = 12\n", 1)
+    both = base.replace(b"10", b"14").replace(b"30", b"60")
+    found = merge_file("oneiro.toml", base, both, base.replace(b"10", b"12"))
+    assert found == Merged(both + b"# changed on both sides; the other version said:\n# k = 12\n", 1)  # what it left alone it did not say
     above, below = b"[dreams]\nbrake = 0.2\n\n" + base, base + b"\n[dreams]\nbrake = 0.3\n"
     twice = merge_file("oneiro.toml", base, above, below)
     assert tomllib.loads(twice.data.decode())["dreams"]["brake"] in (0.2, 0.3)

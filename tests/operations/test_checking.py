@@ -132,3 +132,10 @@ def test_what_other_programs_pass_over_is_one_finding(root: Path, call: Call) ->
 def test_a_sound_vault_has_nothing_to_say(call: Call) -> None:
     stored(call, "All is well.", tags=["a"], importance=0.5, valid_from="2024")
     assert found(call) == []
+
+
+def test_reports_of_loops_are_no_strangers(root: Path, call: Call) -> None:
+    (root / "dreams/2026/11").mkdir(parents=True)
+    (root / "dreams/2026/11/night.md").write_text("---\ntype: dream\ntitle: Night\nsource: dream\nstatus: archived\n---\nNothing.\n")
+    (root / "own.md").write_text("---\ntype: recipe\n---\nSalt.\n")
+    assert [(problem["path"], problem["code"]) for problem in found(call)] == [("own.md", "type")]

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from oneiro_vault.app import App, clone_vault, init_vault
-from oneiro_vault.config import Settings
-from oneiro_vault.errors import GitProblem, InvalidInput, LockTimeout, NotFound, Unreachable
+from oneiro_vault.config import Settings, load
+from oneiro_vault.errors import GitProblem, InvalidInput, LockTimeout, NotFound, SettingsError, Unreachable
 from oneiro_vault.operations import syncing
 from tests.sync.support import WAIT, bare
 from tests.vault.support import git
@@ -228,3 +228,25 @@ def test_an_old_git_is_named(app: App, tmp_path: Path, monkeypatch: pytest.Monke
     with pytest.raises(GitProblem, match=r"2\.30\.2 is too old"):
         app.call("sync")
     assert app.house.vault.head() == before
+
+
+def test_settings_that_came_wrong_do_not_keep_their_repair_out(app: App, tmp_path: Path, remote: Path) -> None:
+    """A newer program, or a slip, on one machine must not cut the others off."""
+    app.call("sync")
+    settings = app.house.root / "oneiro.toml"
+    good = settings.read_text()
+    with other(tmp_path, remote) as two:
+        settings.write_text(good + "\n[future]\nkey = 1\n")
+        app.call("sync")
+        assert "degraded" not in two.call("sync")
+    read = load(tmp_path / "two", strict=False).but(embed_model="hash", disk_reserve=0, edits_quiet=0.0, sync_wait=WAIT)
+    with App.open(tmp_path / "two", read) as two:
+        assert two.house.wrong
+        with pytest.raises(SettingsError):
+            remember(two, "Not while it is unclear how.")
+        assert "future" in str(two.call("sync")["notices"])
+        settings.write_text(good)
+        app.call("sync")
+        answer = two.call("sync")
+        assert (two.house.root / "oneiro.toml").read_text() == good
+        assert not answer.get("notices")

@@ -17,6 +17,8 @@ from oneiro_vault.sync import settling
 from oneiro_vault.sync.settling import Sync
 from oneiro_vault.vault import remotes
 from oneiro_vault.vault.files import digest
+from oneiro_vault.vault.secrets import Secrets
+from oneiro_vault.vault.vault import Vault
 from tests.sync import support
 from tests.sync.support import copies, copy, forget, learn, meet, memory, person, reframe, remote_of, sync, text, tree, where
 from tests.vault.support import git, reopen
@@ -465,6 +467,29 @@ def test_a_changed_file_that_is_not_ours_stops_by_name(tmp_path: Path) -> None:
     assert (two.root / "script.sh").read_text() == "echo theirs\n"
 
 
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("<<<<<<< HEAD\nmine\n=======\nyours\n>>>>>>> theirs\n", "conflict markers"),
+        (f"The token is ghp_{'AbCdEf0123456789' * 2}abcd.\n", "a GitHub token"),
+    ],
+)
+def test_what_keeps_a_persons_text_out_of_history_is_said(tmp_path: Path, words: str, says: str) -> None:
+    one, two = copies(tmp_path)
+    reframe(one, where(0), "their wording", day=3)
+    sync(one)
+    two = Vault.open(two.root, quiet=0.0, reserve=0, secrets=Secrets())
+    person(two, where(0), "hello", f"hello\n\n{words}")
+    before = two.head()
+    with pytest.raises(RepositoryBusy, match=says):
+        sync(two)
+    assert two.head() == before
+    assert words in text(two, where(0))
+    person(two, where(0), words, "settled")
+    meet(one, two)
+    assert "settled" in text(one, where(0))
+
+
 def test_in_the_middle_of_a_rebase_it_refuses(tmp_path: Path) -> None:
     one, two = copies(tmp_path)
     learn(one, 5)
@@ -509,8 +534,15 @@ def test_a_criss_cross_is_no_obstacle(tmp_path: Path) -> None:
 def test_without_a_remote_it_says_how_to_get_one(tmp_path: Path) -> None:
     one, _ = copies(tmp_path)
     git(one.root, "remote", "remove", "origin")
-    with pytest.raises(NotFound, match="no remote"):
+    with pytest.raises(NotFound, match="no remote") as failed:
         sync(one)
+    assert "git remote add" in failed.value.hint
+    for name in ("disk", "host"):
+        git(one.root, "remote", "add", name, str(tmp_path / "remote.git"))
+    with pytest.raises(NotFound, match="none of disk, host is called origin") as failed:
+        sync(one)
+    assert "sync.remote" in failed.value.hint
+    assert "git remote add" not in failed.value.hint
 
 
 def test_a_remote_that_hangs_is_given_up_and_nothing_is_left(tmp_path: Path) -> None:
@@ -554,6 +586,10 @@ def test_a_remote_that_is_not_there_is_a_plain_error(tmp_path: Path) -> None:
     with pytest.raises(GitProblem, match=r"nowhere\.git") as failed:
         sync(one)
     assert not isinstance(failed.value, Unreachable)
+    git(one.root, "remote", "set-url", "origin", str(tmp_path / "no where.git"))
+    with pytest.raises(GitProblem) as failed:
+        sync(one)
+    assert f"`git fetch '{tmp_path}/no where.git'`" in failed.value.hint, "a command to copy works as it stands"
 
 
 def test_a_remote_that_refuses_is_not_asked_again(tmp_path: Path) -> None:
@@ -562,9 +598,11 @@ def test_a_remote_that_refuses_is_not_asked_again(tmp_path: Path) -> None:
     hook.write_text(f"#!/bin/sh\necho asked >> {tmp_path}/asked\nexit 1\n")
     hook.chmod(0o755)
     learn(one, 5)
-    with pytest.raises(GitProblem, match="pre-receive hook declined"):
+    with pytest.raises(GitProblem, match="pre-receive hook declined") as failed:
         sync(one)
     assert (tmp_path / "asked").read_text() == "asked\n"
+    assert "Enumerating" not in str(failed.value)
+    assert "Delta" not in str(failed.value)
 
 
 @pytest.mark.parametrize("hook", ["pre-receive", "update", "post-receive"])

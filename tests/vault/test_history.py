@@ -58,6 +58,18 @@ def test_the_life_of_a_memory_follows_its_file(vault: Vault, root: Path) -> None
     assert vault.log(memory="z" * 12) == []
 
 
+def test_a_memory_that_resembles_another_has_a_life_of_its_own(vault: Vault, root: Path) -> None:
+    """`git log --follow` calls a new file the copy of one that is half the same, and short notes are."""
+    alike = "This was said in the kitchen, late in the evening, when all the others had left."
+    put(vault, 1, f"Kiel is windy.\n{alike}")
+    put(vault, 2, f"Mara likes tea.\n{alike}")
+    put(vault, 2, f"Mara likes coffee.\n{alike}")
+    assert [entry.memories for entry in vault.log(memory=f"{2:012d}", path=path_of(2))] == [(f"{2:012d}",)] * 2
+    git(root, "mv", path_of(2), "moved.md")
+    git(root, "commit", "-qm", "moved by hand")
+    assert [entry.title for entry in vault.log(path="moved.md")] == ["moved by hand", "Note 2", "Note 2"]
+
+
 def test_a_note_without_an_id_has_a_life_too(vault: Vault, root: Path) -> None:
     (root / "plain.md").write_text("x")
     vault.commit_edits()
