@@ -71,7 +71,7 @@ def crowd(box: Box, writers: int) -> tuple[float, float]:
     print(f"{len(acked) / took:.0f} ACK/s, p50 {waits[len(waits) // 2]:.2f} s, p99 {p99:.2f} s")
     assert committed(box.vault, list(acked)) == acked
     assert "draft.txt" not in git(box.vault, "log", "--name-only", "--format=")
-    git(box.vault, "rm", "-q", "--cached", "draft.txt")
+    git(box.vault, "rm", "-q", "-f", "--cached", "draft.txt")
     (box.vault / "draft.txt").unlink()
     kept(box, acked)
     return len(acked) / took, p99
