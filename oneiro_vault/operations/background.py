@@ -125,7 +125,7 @@ class Background:
             self.house.vault.fold()
 
     def _let_writers_go_first(self) -> None:
-        """Opening the vectors takes a second of processor, in which a burst of writers got half as far. Who needs them opens them at once."""
+        """Opening the vectors takes a second of processor, half of what a burst of writers has. Who needs them opens them at once."""
         end, tip = time.monotonic() + LATEST, None
         while not self._stop.is_set() and time.monotonic() < end and not self.house.index.vectors_ready():
             if (now := self.house.vault.head()) == tip:
