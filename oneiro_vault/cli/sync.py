@@ -47,7 +47,15 @@ def _told(found: Mapping[str, Any]) -> list[str]:
         return [*text, f"{_counted(found)} would happen with {line(found['remote'])}{edits}. Nothing was changed."]
     text += [f"The history that was replaced there is kept as {line(found['rescued'])}."] if found["rescued"] else []
     text += _clashes([action["path"] for action in found["actions"] if action["clashes"]])
-    return [*text, f"In step with {line(found['remote'])}: {_counted(found)}."]
+    return [*text, *_stays(found["stays"]), f"In step with {line(found['remote'])}: {_counted(found)}."]
+
+
+def _stays(files: Sequence[Mapping[str, str]]) -> list[str]:
+    """By reason, for most of them share one."""
+    reasons: dict[str, list[str]] = {}
+    for file in files:
+        reasons.setdefault(file["reason"], []).append(line(file["path"]))
+    return [f"Only here, {line(reason)}: {few(paths)}" for reason, paths in reasons.items()]
 
 
 def _clashes(paths: Sequence[str]) -> list[str]:

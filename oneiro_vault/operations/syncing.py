@@ -13,6 +13,8 @@ import filelock
 from oneiro_vault.errors import LockTimeout, OneiroError, Unreachable
 from oneiro_vault.operations.house import House, Progress, quiet
 from oneiro_vault.vault import remotes
+from oneiro_vault.vault.paths import hidden, is_ours
+from oneiro_vault.vault.staging import NEW
 
 if TYPE_CHECKING:
     from oneiro_vault.sync.settling import Done, Meeting, Sync
@@ -78,10 +80,25 @@ def _answer(house: House, work: Callable[[Sync], dict[str, Any]], known: dict[st
             from oneiro_vault.operations import reviewing
 
             reviewing.tidy(house)
-    return answer | {"last": _when(before.at)}
+    return answer | {"stays": _stays(house), "last": _when(before.at)}
 
 
-_NOTHING: Final[dict[str, Any]] = {"actions": [], "commit": None, "pushed": False, "tries": 0, "rescued": None, "late": [], "edits": 0}
+def _stays(house: House) -> list[dict[str, str]]:
+    """Files that are on this disk and in no commit, so that no other copy gets them, and why."""
+    look = house.vault.look(quiet=0.0)
+    found = {one.path: one.reason for one in look.refused}
+    found |= {path: f"it holds what looks like {what}" for path, what in look.secret.items()}
+    found |= dict.fromkeys(look.conflicted, "it holds conflict markers")
+    found |= dict.fromkeys(look.staged, "its changes are staged, not committed")
+    for path, flags in house.vault.repo.staging.status().items():
+        if flags == NEW and not is_ours(path) and not hidden(path):
+            found[path] = "git does not follow it yet (git add)"
+    return [{"path": path, "reason": reason} for path, reason in sorted(found.items())]
+
+
+_NOTHING: Final[dict[str, Any]] = {
+    "actions": [], "commit": None, "pushed": False, "tries": 0, "rescued": None, "late": [], "edits": 0, "stays": [],
+}  # fmt: skip
 
 
 def _came(house: House, meeting: Sync | None) -> dict[str, Any]:

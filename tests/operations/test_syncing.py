@@ -84,6 +84,20 @@ def test_what_came_before_the_remote_fell_silent_is_told(app: App, tmp_path: Pat
     assert app.call("sync")["pushed"]
 
 
+def test_what_no_other_copy_gets_is_told(app: App) -> None:
+    root = app.house.root
+    root.joinpath("picture.png").write_bytes(b"\x89PNG")
+    root.joinpath("key.md").write_text("The key is AKIA" + "IOSFODNN7EXAMPLE.\n")
+    root.joinpath("both.md").write_text("<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs\n")
+    root.joinpath("mine.md").write_text("An edit of a person.\n")
+    (root / ".obsidian").mkdir()
+    root.joinpath(".obsidian/app.json").write_text("{}")
+    answer = app.call("sync")
+    assert {one["path"]: one["reason"].split(" ")[-1] for one in answer["stays"]} == {
+        "picture.png": "add)", "key.md": "Key", "both.md": "markers",
+    }  # fmt: skip
+
+
 def test_out_of_reach_is_said_and_costs_nothing(app: App) -> None:
     git(app.house.root, "remote", "set-url", "origin", "https://ada:hunter2@127.0.0.1:9/x.git")
     (app.house.root / "mine.md").write_text("kept")
