@@ -162,11 +162,13 @@ class ChromaStore:
 
 
 class ChromaShelf:
-    """A Chroma folder. Only one process may have it open."""
+    """A Chroma folder. Only one process may have it open. `looks`: it will not write, and a damaged file may make it ask for more memory than
+    there is, which must stay untouched."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, looks: bool = False) -> None:
         os.environ.update(_NO_NETWORK)
-        heap.overwrite()
+        if not looks:
+            heap.overwrite()
         with _answering("be opened"):
             import chromadb
             from chromadb.config import Settings
