@@ -162,8 +162,8 @@ class ChromaStore:
 
 
 class ChromaShelf:
-    """A Chroma folder. Only one process may have it open. `looks`: it will not write, and a damaged file may make it ask for more memory than
-    there is, which must stay untouched."""
+    """A Chroma folder. Only one process may have it open. `looks`: it will not write, and a damaged file may make it ask
+    for more memory than there is, which must stay untouched."""
 
     def __init__(self, folder: Path, *, looks: bool = False) -> None:
         os.environ.update(_NO_NETWORK)
