@@ -74,7 +74,7 @@ def main() -> int:
     header, payload = frame
     vectors = np.frombuffer(payload, dtype=np.float32).reshape(-1, max(1, header["dimension"]))
     try:
-        shelf = ChromaShelf(Path(sys.argv[1]), looks=True)
+        shelf = ChromaShelf(Path(sys.argv[1]))
         if sys.argv[2] not in shelf.names():
             return 1
         store = shelf.store(sys.argv[2])

@@ -6,19 +6,21 @@ aside and built again, and until then what still works answers and `degraded()` 
 
 from __future__ import annotations
 
+import ctypes
 import os
 import secrets
 import sqlite3
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from oneiro_vault.core.listing import Past, Refused, Source, blob_id
 from oneiro_vault.errors import IndexProblem, OneiroError
-from oneiro_vault.index import dump, heap, notes, schema, shape
+from oneiro_vault.index import dump, notes, schema, shape
 from oneiro_vault.index.answers import Answers
 from oneiro_vault.index.base import Embedder, Problem, Progress, Refreshed
 from oneiro_vault.index.database import FILE, Database
@@ -98,7 +100,7 @@ class Index(Answers):
                 self.rebuild(progress)
                 found = self._refresher().run(None, force=force, progress=progress)
         if found.changed > _MANY:
-            heap.give_back()
+            _give_back_memory()
         return found
 
     def embed(self, progress: Progress | None = None, stop: Callable[[], bool] | None = None) -> int:
@@ -111,7 +113,7 @@ class Index(Answers):
         except sqlite3.DatabaseError as error:
             raise self._database.hurt(error) from error
         if done > _MANY:
-            heap.give_back()
+            _give_back_memory()
         return done
 
     def settle(self, progress: Progress | None = None) -> None:
@@ -278,3 +280,10 @@ class Index(Answers):
             return blob_id(self._source.read(path, LARGEST))
         except (OSError, OneiroError):
             return None
+
+
+def _give_back_memory() -> None:
+    """Return what a bulk load used to the system; glibc would keep it."""
+    if sys.platform == "linux":
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(None).malloc_trim(0)

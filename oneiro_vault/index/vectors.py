@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import struct
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
@@ -17,7 +18,6 @@ from typing import Any, Final, Protocol
 import numpy as np
 
 from oneiro_vault.errors import IndexProblem
-from oneiro_vault.index import heap
 from oneiro_vault.index.base import Vectors, VectorStore
 
 LAYOUT: Final = 1
@@ -25,6 +25,9 @@ LAYOUT: Final = 1
 
 _BATCH: Final = 2_000
 _SETTINGS: Final = {"hnsw": {"space": "cosine", "ef_construction": 100, "ef_search": 200, "max_neighbors": 16, "sync_threshold": 2_000}}
+_HEADER: Final = struct.Struct("<iQQQ")
+"""How header.bin begins: a version, an offset, for how many vectors there is room, and how many there are."""
+_WITH_ROOM: Final = ("data_level0.bin", "length.bin")
 _NO_NETWORK: Final = {"ANONYMIZED_TELEMETRY": "False", "OTEL_SDK_DISABLED": "true", "CHROMA_OTEL_COLLECTION_ENDPOINT": ""}
 
 
@@ -116,16 +119,24 @@ class RamShelf:
 class ChromaStore:
     """One collection of a ChromaShelf."""
 
-    def __init__(self, collection: Any) -> None:
+    def __init__(self, collection: Any, folder: Path) -> None:
         self._collection = collection
+        self._folder = folder
+        self._begun = False
 
     def add(self, ids: Sequence[str], vectors: Vectors) -> None:
         """Store vectors under ids."""
         _check(ids, vectors)
         with _answering("store vectors"):
+            if ids and not self._begun:
+                self._add(ids[:1], vectors[:1])  # one vector makes the files, and is not yet written into them
+                _empty(self._folder)
+                self._begun, ids, vectors = True, ids[1:], vectors[1:]
             for start in range(0, len(ids), _BATCH):
-                part = slice(start, start + _BATCH)
-                self._collection.upsert(ids=list(ids[part]), embeddings=np.asarray(vectors[part], dtype=np.float32))
+                self._add(ids[start : start + _BATCH], vectors[start : start + _BATCH])
+
+    def _add(self, ids: Sequence[str], vectors: Vectors) -> None:
+        self._collection.upsert(ids=list(ids), embeddings=np.asarray(vectors, dtype=np.float32))
 
     def delete(self, ids: Sequence[str]) -> None:
         """Forget ids."""
@@ -162,13 +173,11 @@ class ChromaStore:
 
 
 class ChromaShelf:
-    """A Chroma folder. Only one process may have it open. `looks`: it will not write, and a damaged file may make it ask
-    for more memory than there is, which must stay untouched."""
+    """A Chroma folder. Only one process may have it open."""
 
-    def __init__(self, folder: Path, *, looks: bool = False) -> None:
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
         os.environ.update(_NO_NETWORK)
-        if not looks:
-            heap.overwrite()
         with _answering("be opened"):
             import chromadb
             from chromadb.config import Settings
@@ -179,7 +188,8 @@ class ChromaShelf:
     def store(self, name: str) -> ChromaStore:
         """The collection of that name."""
         with _answering("open a collection"):
-            return ChromaStore(self._client.get_or_create_collection(name, embedding_function=None, configuration=_SETTINGS))
+            collection = self._client.get_or_create_collection(name, embedding_function=None, configuration=_SETTINGS)
+            return ChromaStore(collection, self._folder)
 
     def names(self) -> list[str]:
         """Which collections there are."""
@@ -196,6 +206,20 @@ class ChromaShelf:
         """Let go of the files; a damaged Chroma that cannot even do that is left behind."""
         with suppress(IndexProblem), _answering("be closed"):
             self._client.close()
+
+
+def _empty(folder: Path) -> None:
+    """Overwrite files of Chroma that hold no vector yet.
+
+    It writes them as malloc gave it the memory: with whatever this process had there before, requests and private words among it.
+    """
+    for header in folder.glob("*/header.bin"):
+        found = header.read_bytes()
+        if len(found) >= _HEADER.size and _HEADER.unpack_from(found)[3] == 0:
+            for name in _WITH_ROOM:
+                file = header.with_name(name)
+                with file.open("r+b") as open_:
+                    open_.write(bytes(file.stat().st_size))
 
 
 def _check(ids: Sequence[str], vectors: Vectors) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -96,6 +98,40 @@ def test_chroma_keeps_what_it_was_given(tmp_path: Path) -> None:
     again = ChromaShelf(tmp_path)
     assert again.store("notes").search(given[3], 1)[0][0] == "3"
     again.close()
+
+
+FOUND = """
+import sys
+from pathlib import Path
+import numpy as np
+from oneiro_vault.index.vectors import ChromaShelf
+shelf = ChromaShelf(Path(sys.argv[1]))
+for number in range(4):
+    shelf.store(f"store-{number}").add(["a", "b"], np.eye(2, 256, dtype=np.float32))
+shelf.close()
+"""
+
+
+def test_fresh_files_of_chroma_hold_nothing_of_this_process(tmp_path: Path) -> None:
+    """In a process of its own, whose memory has something to give away."""
+    subprocess.run([sys.executable, "-c", FOUND, str(tmp_path / "chroma")], check=True, timeout=120)
+    files = [path for name in ("length.bin", "data_level0.bin") for path in tmp_path.rglob(name)]
+    assert len(files) == 8
+    assert {sum(map(bool, path.read_bytes())) for path in files} == {0}
+
+
+def test_files_with_vectors_are_left_as_they_are(tmp_path: Path) -> None:
+    shelf = ChromaShelf(tmp_path / "chroma")
+    shelf.store("notes").add([str(i) for i in range(2_100)], unit(2_100))
+    (header,) = tmp_path.rglob("header.bin")
+    assert int.from_bytes(header.read_bytes()[20:28], "little") > 0
+    again = shelf.store("notes")
+    again.add(["more"], unit(2_101)[-1:])
+    assert again.search(unit(2_100)[7], 1)[0][0] == "7"
+    shelf.close()
+    reopened = ChromaShelf(tmp_path / "chroma")
+    assert reopened.store("notes").search(unit(2_100)[7], 1)[0][0] == "7"
+    reopened.close()
 
 
 def test_another_dimension_is_refused_by_chroma(tmp_path: Path) -> None:
