@@ -14,7 +14,7 @@
     ├── AmbiguousId             exit 4   HTTP 409   several memories fit
     ├── StaleMemory             exit 6   HTTP 409   the note changed since it was read
     ├── RepositoryBusy          exit 7   HTTP 409   merge, rebase, bisect or a detached HEAD
-    ├── Brake                   exit 8   HTTP 409   far too much would vanish at once
+    ├── Brake                   exit 8   HTTP 409   far too much would vanish at once, or has vanished from the history
     ├── LockTimeout             exit 9   HTTP 503   another program held a lock too long
     │   └── Elsewhere           exit 9   HTTP 503   it is another machine's to dream, or nobody can say whose
     ├── DiskProblem             exit 10  HTTP 507   full, read-only or failing disk
@@ -154,7 +154,7 @@ class RepositoryBusy(OneiroError):
 
 
 class Brake(OneiroError):
-    """Far too much would vanish at once; nothing was done."""
+    """Far too much would vanish at once, or notes were taken out of the history; nothing was done."""
 
     exit_code = 8
     http_status = 409

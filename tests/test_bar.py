@@ -10,8 +10,8 @@ from typing import Final
 import pytest
 
 TESTS: Final = Path(__file__).parent
-ROWS: Final = [*range(1, 30), *range(31, 51)]
-"""Rows this part of the product answers for; the others (damaged objects, history that was tampered with) belong to parts that are not built."""
+ROWS: Final = [*range(1, 54)]
+"""Every row there is."""
 
 BAR: Final[dict[int, tuple[str, tuple[str, ...]]]] = {
     1: ("kill -9 at any moment: no acknowledged memory lost, no manual step, first ACK <= 2 s after the restart", (
@@ -184,6 +184,17 @@ BAR: Final[dict[int, tuple[str, tuple[str, ...]]]] = {
         "vault/test_layout.py::test_git_attributes_keep_bytes_as_they_are",
         "vault/test_commands.py::test_the_callers_git_variables_are_kept_from_the_child_only",
     )),
+    30: ("a corrupt or missing object: the notes are named, refilled from the disk or a remote; the others are served and written", (
+        "vault/test_damage.py::test_the_current_version_comes_back_from_the_disk",
+        "vault/test_damage.py::test_an_earlier_version_comes_back_from_the_remote",
+        "vault/test_damage.py::test_folders_and_commits_come_back_too",
+        "vault/test_damage.py::test_a_damaged_index_of_a_pack_is_made_anew",
+        "vault/test_damage.py::test_what_nobody_has_is_named",
+        "vault/test_damage.py::test_only_what_is_missing_is_taken_from_a_remote",
+        "vault/test_damage.py::test_a_damaged_ledger_stops_neither_answers_nor_writes",
+        "operations/test_upkeep.py::test_a_damaged_note_is_named_served_and_mended",
+        "operations/test_upkeep.py::test_a_folder_of_the_history_that_cannot_be_read",
+    )),
     31: ("indexes missing or damaged: noticed within a minute, words answer meanwhile, the same answers after", (
         "drills/test_whole_loss.py::test_answers_survive_the_loss_of_every_index",
         "drills/test_whole_loss.py::test_answers_survive_it_with_the_real_model_too",
@@ -355,6 +366,25 @@ BAR: Final[dict[int, tuple[str, tuple[str, ...]]]] = {
         "operations/test_imaging.py::test_unused_ones_are_named_and_never_deleted",
         "operations/test_imaging.py::test_a_proposal_or_a_broken_note_is_reason_enough_to_keep_one",
         "vault/test_attachments.py::test_not_here_yet_and_gone_from_the_disk",
+    )),
+    51: ("history tampered with: noticed at the next start and write, the old one kept; writes stop until a person has said what is meant", (
+        "vault/test_tampering.py::test_a_reset_stops_writes_and_not_reading",
+        "vault/test_tampering.py::test_a_person_can_accept_it",
+        "vault/test_tampering.py::test_another_process_that_has_it_open_knows_at_once",
+        "vault/test_tampering.py::test_an_amend_that_takes_words_out",
+        "vault/test_tampering.py::test_an_old_history_that_is_gone_is_said",
+        "vault/test_tampering.py::test_a_commit_that_waits_for_the_index_counts_too",
+        "vault/test_tampering.py::test_what_keeps_every_note_stops_nobody",
+        "vault/test_tampering.py::test_what_we_do_ourselves_is_no_tampering",
+        "operations/test_upkeep.py::test_a_rewritten_history_is_said_until_a_person_accepts_it",
+    )),
+    52: ("known faults of what it rests on: named by version, with what is done about them", (
+        "operations/test_upkeep.py::test_known_faults_are_told_by_version",
+        "operations/test_syncing.py::test_an_old_git_is_named",
+    )),
+    53: ("restore drill: from the remote alone, on a bare machine, the same ten best for fifty questions of fifty; 10,000 notes in 5 minutes", (
+        "drills/test_restore.py::test_a_few_hundred_notes_restored",
+        "drills/test_restore.py::test_ten_thousand_notes_restored",
     )),
 }  # fmt: skip
 

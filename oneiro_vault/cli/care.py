@@ -15,10 +15,8 @@ from oneiro_vault.cli import render, terminal
 from oneiro_vault.cli.face import Face
 from oneiro_vault.cli.group import command
 from oneiro_vault.cli.output import Output, line
+from oneiro_vault.core.known_faults import HARMLESS
 from oneiro_vault.errors import Brake, InvalidInput, NotFound
-
-_SELDOM = frozenset({"sqlite-version"})
-"""What a person hears of with -v only: it is always so, and nothing can be done about it."""
 
 
 @command("doctor")
@@ -27,7 +25,7 @@ def doctor_(face: Face, fix: bool) -> Output:
     """Say what is wrong with the vault, its indexes and this machine, and whether conversations in this folder are captured."""
     found = face.call("doctor", fix=fix or None, cwd=face.request.cwd)
     bad = [problem for problem in found["problems"] if problem["level"] == "error" and not problem["fixed"]]
-    shown = [problem for problem in found["problems"] if problem["code"] not in _SELDOM or face.verbose]
+    shown = [problem for problem in found["problems"] if problem["code"] not in HARMLESS or face.verbose]
     text = render.problems(shown, face.style) or "Everything is in order."
     return Output(text, found, "" if face.json else _permission(found["capture"]), code=1 if bad else 0)
 

@@ -119,6 +119,7 @@ def status_(face: Face) -> Output:
     text += [f"sync     {_synced(found['sync'])}"] if found["sync"]["tried"] else []
     text += [f"dreams   {said}" for said in shared(found["dreaming"])]
     text += [f"degraded {line(str(found['degraded']))}"] if found["degraded"] else []
+    text += [f"rewritten {line(found['rewritten'])}"] if found["rewritten"] else []
     text += [f"unreadable {line(entry['path'])}: {line(entry['reason'])}" for entry in found["unreadable"]]
     text += [f"not committed {line(entry['path'])}: {line(entry['reason'])}" for entry in found["held"]]
     return Output("\n".join(text), found)

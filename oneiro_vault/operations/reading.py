@@ -295,6 +295,7 @@ def status(house: House) -> dict[str, Any]:
     behind = house.converge()
     state = house.index.status()
     look = house.vault.look()
+    rewritten = house.vault.rewritten()
     unreadable = [{"path": path, "reason": reason} for path, reason in house.index.unreadable()]
     return {
         "schema": 1,
@@ -309,6 +310,7 @@ def status(house: House) -> dict[str, Any]:
         "watching": house.watching or None,
         "uncommitted": len(look.ready),
         "held": [{"path": path, "reason": f"it holds what looks like {what}"} for path, what in look.secret.items()],
+        "rewritten": f"{rewritten.message}. Nothing is written. {rewritten.hint}" if rewritten else None,
         "captures": len(waiting(house)),
         "sync": syncing.standing(house),
         "dreaming": sharing.holder(house),

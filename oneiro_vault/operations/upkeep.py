@@ -3,27 +3,34 @@
 from __future__ import annotations
 
 import queue
+import re
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
 from typing import Any
 
+from oneiro_vault.core.known_faults import FAULTS
 from oneiro_vault.core.listing import Stat, blob_id
-from oneiro_vault.errors import Brake, OneiroError, few
+from oneiro_vault.errors import Brake, GitProblem, OneiroError, few
 from oneiro_vault.index.base import Problem as IndexProblem
 from oneiro_vault.operations import capturing, imaging
 from oneiro_vault.operations.house import House, Progress, quiet
 from oneiro_vault.vault.attachments import named_in
-from oneiro_vault.vault.problems import RETURN
+from oneiro_vault.vault.edits import RETURN
 from oneiro_vault.vault.problems import Problem as VaultProblem
+from oneiro_vault.vault.problems import find
 
 _PICTURES = {
     "attachment-damaged": "`git log -- PATH` shows its versions; `git restore PATH` brings back the last one.",
     "attachment-missing": "Sync this vault with the one the picture was added to.",
     "attachment-unused": "It stays: a memory that is restored may need it. `git rm` takes it out of the tree, never out of the history.",
 }
+
+
+_GRAVE = frozenset({"brake", "rewritten", "damage"})
+"""Findings about the vault that are errors: something stands still, or is lost unless somebody acts."""
 
 
 def reindex(house: House, force: bool = False, progress: Progress = quiet) -> dict[str, Any]:
@@ -74,6 +81,20 @@ def doctor(house: House, fix: bool = False, cwd: str | None = None, progress: Pr
 
     `capture` says whether conversations in `cwd` are captured, and by which marker.
     """
+    mender = _Mender(house, progress) if fix else None
+    harm = [mender(_vault_problem(p), p) if mender else _vault_problem(p) for p in house.vault.damaged()]
+    try:
+        found = _findings(house, progress)
+    except GitProblem:
+        if all(one["fixed"] for one in harm):
+            raise
+        found = []  # a folder of the history cannot be read, so nothing can be compared with it
+    shown = [*harm, *(mender(shown, problem) if mender else shown for shown, problem in found), *_machine(house)]
+    return {"schema": 1, "problems": shown, "capture": capturing.permission(cwd) if cwd else None, "versions": versions()}
+
+
+def _findings(house: House, progress: Progress) -> list[tuple[dict[str, Any], VaultProblem | IndexProblem | None]]:
+    """What is wrong but for damage to the history and this machine, with what can be mended of it."""
     house.reconcile(progress)
     with suppress(OneiroError):  # what stands in the way is listed below
         house.await_model(progress)
@@ -81,15 +102,12 @@ def doctor(house: House, fix: bool = False, cwd: str | None = None, progress: Pr
     found: list[tuple[dict[str, Any], VaultProblem | IndexProblem | None]] = []
     if house.braked:
         found.append((_problem("brake", "error", house.braked, RETURN), None))
-    found += [(_vault_problem(p), p) for p in house.vault.problems() if p.kind != "brake" or not house.braked]
+    found += [(_vault_problem(p), p) for p in find(house.vault) if p.kind != "brake" or not house.braked]
     mentioned: set[str] = set()
     found += [(_index_problem(p), p) for p in house.index.check(_on_disk(house, progress, mentioned)) if p.path not in house.held]
     found += [(p, None) for p in _pictures(house, mentioned, progress)]
     found += [(_problem("captures", level, text, hint), None) for level, text, hint in capturing.problems(house)]
-    found += [(p, None) for p in _machine(house)]
-    mender = _Mender(house, progress)
-    shown = [mender(shown, problem) if fix else shown for shown, problem in found]
-    return {"schema": 1, "problems": shown, "capture": capturing.permission(cwd) if cwd else None, "versions": versions()}
+    return found
 
 
 def _pictures(house: House, mentioned: set[str], progress: Progress) -> Iterator[dict[str, Any]]:
@@ -115,7 +133,7 @@ def _on_disk(house: House, progress: Progress, mentioned: set[str]) -> dict[str,
 
 def _vault_problem(found: VaultProblem) -> dict[str, Any]:
     text = found.message if found.message.startswith(found.path) else f"{found.path}: {found.message}"
-    return _problem(found.kind, "error" if found.kind == "brake" else "warning", text, found.hint, found.fixable)
+    return _problem(found.kind, "error" if found.kind in _GRAVE else "warning", text, found.hint, found.fixable)
 
 
 def _index_problem(found: IndexProblem) -> dict[str, Any]:
@@ -163,10 +181,16 @@ def _machine(house: House) -> list[dict[str, Any]]:
         )
     if house.embedder.problem:
         found.append(_problem("embedder", "warning", str(house.embedder.problem), house.embedder.problem.hint))
-    if sqlite3.sqlite_version_info < (3, 51, 3):
-        text = f"SQLite {sqlite3.sqlite_version} has a known rare fault with two writing connections; the index uses one and can be rebuilt"
-        found.append(_problem("sqlite-version", "info", text))
-    return found
+    return [*found, *_faults(versions())]
+
+
+def _faults(installed: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    """Known faults of the versions that are installed."""
+    for fault in FAULTS:
+        version = installed.get(fault.name, "")
+        numbers = tuple(int(part) for part in re.findall(r"\d+", version.partition("+")[0])[:3])
+        if numbers and fault.first <= numbers <= fault.last:
+            yield _problem(fault.code, fault.level, f"{fault.name} {version} {fault.text}")
 
 
 def versions() -> dict[str, str]:

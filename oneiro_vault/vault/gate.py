@@ -21,6 +21,7 @@ from oneiro_vault.vault.journal import Journal
 from oneiro_vault.vault.locks import SETTLE
 from oneiro_vault.vault.recovery import Recovery
 from oneiro_vault.vault.staging import Locked
+from oneiro_vault.vault.tampering import Tampering
 
 log = logging.getLogger("oneiro.vault")
 T = TypeVar("T")
@@ -44,6 +45,7 @@ class Gate:
         self._wait = wait
         self.reserve = reserve
         self.lazy_index, self.small = lazy_index, small
+        self.tampering = Tampering(repo, journal, self.recover)
         self.thread = threading.RLock()
 
     def _small_index(self) -> bool:
@@ -119,11 +121,16 @@ class Gate:
                     self.settled()
 
     def retried(self, attempt: Callable[[str, str], T | None]) -> T:
-        """Try on the current tip until the branch holds still; a dead program's lock is moved aside, a live one's waited for."""
+        """Try on the current tip until the branch holds still; a dead program's lock is moved aside, a live one's waited for.
+
+        Raises Brake when the history was rewritten (see `tampering`).
+        """
         deadline = time.monotonic() + self._wait
         for _ in range(_TRIES):
+            ref, tip = self._repo.branch(), self._repo.tip()
+            self.tampering.check(ref, tip)
             try:
-                done = attempt(self._repo.branch(), self._repo.tip())
+                done = attempt(ref, tip)
             except Locked as locked:
                 self._await(locked.lock, deadline)
                 continue

@@ -20,7 +20,7 @@ import pygit2
 from oneiro_vault.errors import GitProblem, InvalidInput, RepositoryBusy, UnsafePath, VaultNotFound
 from oneiro_vault.vault import disk
 from oneiro_vault.vault.commands import Commands
-from oneiro_vault.vault.objects import PACK_FROM, Memory, Stored, pack, store_loose
+from oneiro_vault.vault.objects import PACK_FROM, Memory, Stored, pack, readable, store_loose
 from oneiro_vault.vault.repositories import common_dir
 from oneiro_vault.vault.staging import Entry, Locked, Staging
 
@@ -29,26 +29,16 @@ _ZERO: Final = "0" * 40
 _KEPT: Final = "No note was touched."
 PURGING: Final = "purging/plan.json"
 """In our own folder, as long as a purge is not finished."""
-_BUSY: Final = {
-    "merge": "a merge",
-    "revert": "a revert",
-    "cherrypick": "a cherry-pick",
-    "bisect": "a bisect",
-    "rebase": "a rebase",
-    "apply": "git am",
-    "sequence": "a sequence of picks",
-    "purge": "an unfinished purge",
-}
-_HINTS: Final = {"purge": "A person finishes it: oneiro purge --resume"}
 _MARKS: Final = {
-    f"oneiro/{PURGING}": "purge",
-    "MERGE_HEAD": "merge",
-    "REVERT_HEAD": "revert",
-    "CHERRY_PICK_HEAD": "cherrypick",
-    "BISECT_LOG": "bisect",
-    "rebase-merge": "rebase",
-    "rebase-apply": "rebase",
-    "sequencer": "sequence",
+    f"oneiro/{PURGING}": "an unfinished purge",
+    "MERGE_HEAD": "a merge",
+    "REVERT_HEAD": "a revert",
+    "CHERRY_PICK_HEAD": "a cherry-pick",
+    "BISECT_LOG": "a bisect",
+    "rebase-merge": "a rebase",
+    "rebase-apply/applying": "git am",
+    "rebase-apply": "a rebase",
+    "sequencer": "a sequence of picks",
 }
 
 
@@ -72,13 +62,18 @@ class Repo:
         self.git_dir = Path(self._repo.path)
         self.common_dir = common_dir(self.git_dir)
         self.commands = Commands(root, self.git_dir)
+        self.renew()
+
+    def renew(self) -> None:
+        """Look at the disk afresh, since packs were replaced. Called with the write lock."""
+        again = pygit2.Repository(str(self.root), pygit2.enums.RepositoryOpenFlag.NO_SEARCH)
         # A store written in Python must not be in an object database that several threads read: libgit2 holds that database's mutex while
         # our callback waits for the interpreter, and another thread holds the interpreter while it waits for the mutex. So commits are
         # built in a repository object of their own, which only the holder of the write lock touches.
-        self._draft: Any = pygit2.Repository(str(root), pygit2.enums.RepositoryOpenFlag.NO_SEARCH)
+        self._draft: Any = pygit2.Repository(str(self.root), pygit2.enums.RepositoryOpenFlag.NO_SEARCH)
         self._memory = Memory()
         self._draft.odb.add_backend(self._memory, 1000)
-        self.staging = Staging(self._repo, root, self.git_dir, self.commands)
+        self._repo, self.staging = again, Staging(again, self.root, self.git_dir, self.commands)
         self._folders: tuple[str, dict[str, pygit2.Tree | None]] = ("", {})
 
     # -- where we are ---------------------------------------------------------------------------------------------------------------
@@ -91,7 +86,7 @@ class Repo:
             raise _unreadable("HEAD", error) from error
         if not isinstance(head.target, str):
             raise RepositoryBusy(
-                "HEAD is detached: there is no branch to write to", kept="Every note is as it was.", hint="Go back with: git switch main"
+                "HEAD is detached: there is no branch to write to", kept="Every note is as it was.", hint="Go back with: git switch NAME"
             )
         return str(head.target)
 
@@ -108,13 +103,9 @@ class Repo:
         """Raise RepositoryBusy in the middle of a merge, rebase, cherry-pick, revert, bisect, am or purge, and on a detached HEAD."""
         for name, what in _MARKS.items():
             if os.path.exists(self.git_dir / name):
-                if what == "rebase" and os.path.exists(self.git_dir / "rebase-apply" / "applying"):
-                    what = "apply"
-                raise RepositoryBusy(
-                    f"{_BUSY[what]} is in progress in {self.root}",
-                    kept="Every note is as it was.",
-                    hint=_HINTS.get(what, "Finish or abort it (git status), then try again."),
-                )
+                purge = "A person finishes it: oneiro purge --resume" if PURGING in name else ""
+                hint = purge or "Finish or abort it (git status), then try again."
+                raise RepositoryBusy(f"{what} is in progress in {self.root}", kept="Every note is as it was.", hint=hint)
         self.branch()
 
     def contains(self, commit: str, tip: str) -> bool:
@@ -173,8 +164,9 @@ class Repo:
 
     def _at(self, commit: str, path: str) -> pygit2.Object | None:
         folder, _, name = path.rpartition("/")
-        tree = self._folder(commit, folder) if commit else None
-        return tree[name] if tree is not None and name in tree else None
+        with readable():
+            tree = self._folder(commit, folder) if commit else None
+            return tree[name] if tree is not None and name in tree else None
 
     def _folder(self, commit: str, folder: str) -> pygit2.Tree | None:
         """A folder of a commit. Those of the last commit asked for are kept: libgit2 parses a large one anew for every look-up by path."""
@@ -207,8 +199,9 @@ class Repo:
 
     def listing(self, commit: str, under: str = "") -> dict[str, Entry]:
         """Every file (not submodules) of a commit, path -> Entry, optionally only below one folder."""
-        start = self._folder(commit, under) if commit else None
-        return dict(self._walk(start, under + "/" if under else "")) if start is not None else {}
+        with readable():
+            start = self._folder(commit, under) if commit else None
+            return dict(self._walk(start, under + "/" if under else "")) if start is not None else {}
 
     def _walk(self, tree: pygit2.Tree, prefix: str) -> Iterator[tuple[str, Entry]]:
         for item in tree:
@@ -222,7 +215,9 @@ class Repo:
         if not (old and new):
             return {path: (entry, None) if old else (None, entry) for path, entry in self.listing(old or new).items()}
         found: dict[str, tuple[Entry | None, Entry | None]] = {}
-        for delta in self._repo[old].tree.diff_to_tree(self._repo[new].tree).deltas:
+        with readable():
+            deltas = list(self._repo[old].tree.diff_to_tree(self._repo[new].tree).deltas)
+        for delta in deltas:
             for side, file in ((0, delta.old_file), (1, delta.new_file)):
                 pair = list(found.get(file.path, (None, None)))
                 if file.mode and str(file.id) != _ZERO:
@@ -277,8 +272,9 @@ class Repo:
         also: Sequence[str] = (),
     ) -> str:
         """A commit in memory: `changes` (path -> Entry, None = gone) on top of `parent` ("" = a root commit); `also`: further parents."""
-        base = self._draft[parent].tree if parent else None
-        tree = self._build(base, changes, "") or self._draft.TreeBuilder().write()
+        with readable():
+            base = self._draft[parent].tree if parent else None
+            tree = self._build(base, changes, "") or self._draft.TreeBuilder().write()
         signatures = [_signature(*who, when) for who in (author, committer)]
         return str(self._draft.create_commit(None, *signatures, message, tree, [*filter(None, [parent]), *also]))
 

@@ -89,7 +89,8 @@ class Journal:
         self._file = folder / "journal"
         self._tip = folder / "tip"
         self.intents: list[Intent] = []
-        self._stamp = _stamp(None)
+        self._stamp = self._seen_at = _stamp(None)
+        self._seen: list[Seen] = []
 
     @property
     def files(self) -> list[str]:
@@ -173,13 +174,25 @@ class Journal:
         """Write down where the branch is; returns the file to fsync."""
         if _size(self._tip) > _WITNESS_BYTES:
             self._compact()
-        _append(self._tip, {"ref": ref, "commit": commit, "paths": list(paths)[:_NAMED], "boot": boot_id()})
+        seen, known = Seen(ref, commit, tuple(paths)[:_NAMED], boot_id()), _stamp(self._tip) == self._seen_at
+        _append(self._tip, {"ref": seen.ref, "commit": seen.commit, "paths": seen.paths, "boot": seen.boot})
+        if known:
+            self._seen, self._seen_at = [seen, *self._seen], _stamp(self._tip)
         return str(self._tip)
 
     def witnesses(self) -> list[Seen]:
-        """Newest first: where the branch is known to have been."""
-        seen = [Seen(s["ref"], s["commit"], tuple(s.get("paths", ())), s.get("boot", "")) for s in _lines(self._tip) if "commit" in s]
-        return seen[::-1]
+        """Newest first: where the branch is known to have been. Read again only when another process has written."""
+        stamp = _stamp(self._tip)
+        if stamp != self._seen_at:
+            lines = [line for line in _lines(self._tip) if "commit" in line]
+            seen = [Seen(line["ref"], line["commit"], tuple(line.get("paths", ())), line.get("boot", "")) for line in lines]
+            self._seen, self._seen_at = seen[::-1], stamp
+        return self._seen
+
+    def last(self, ref: str) -> str:
+        """The newest commit that we are known to have put on a branch, "" for none; of what is still on its way, only what has arrived."""
+        arrived = [intent.commit for intent in self.peek() if intent.ref == ref and intent.on_disk]
+        return arrived[-1] if arrived else next((seen.commit for seen in self.witnesses() if seen.ref == ref), "")
 
     def _compact(self) -> None:
         lines = self._tip.read_bytes().splitlines(keepends=True)[-_KEPT_LINES:]

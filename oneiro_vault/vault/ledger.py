@@ -17,10 +17,15 @@ import socket
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from oneiro_vault.core.listing import blob_id
+from oneiro_vault.errors import GitProblem
 from oneiro_vault.vault import disk
 from oneiro_vault.vault.files import digest
+
+if TYPE_CHECKING:
+    from oneiro_vault.vault.git import Repo
 
 Event = dict[str, Any]
 FOLDER: Final = "ledger"
@@ -79,6 +84,17 @@ class Ledger:
         if not self._device:
             self._device = self._known() or self._named()
         return self._device
+
+    def committed(self, repo: Repo, path: str, blob: str) -> bytes:
+        """A file of the ledger as history has it, or, where that object is damaged, the same bytes on disk. Raises GitProblem."""
+        try:
+            return repo.data(blob)
+        except GitProblem:
+            place = self._root / path
+            data = place.read_bytes() if place.is_file() and not place.is_symlink() else b""
+            if blob_id(data) != blob:
+                raise
+            return data
 
     def _known(self) -> str:
         try:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from hashlib import sha1
 from typing import Any, Final
 
@@ -126,6 +127,55 @@ def _pieces(objects: dict[pygit2.Oid, tuple[int, bytes]]) -> Iterator[bytes]:
     yield b"PACK" + (2).to_bytes(4, "big") + len(objects).to_bytes(4, "big")
     for kind, data in objects.values():
         yield _header(kind, len(data)) + zlib.compress(data, 1)
+
+
+@contextmanager
+def readable() -> Iterator[None]:
+    """Turn what libgit2 says about a missing or damaged object into a GitProblem."""
+    try:
+        yield
+    except (KeyError, pygit2.GitError) as error:
+        text = f"a part of the history cannot be read: {error}"
+        raise GitProblem(text, kept="The notes in the folder are untouched.", hint="Run `oneiro doctor --fix`.") from error
+
+
+class Store:
+    """What a repository really holds: libgit2 checks every object that is read against its id."""
+
+    def __init__(self, root: str) -> None:
+        self._odb = pygit2.Repository(root, pygit2.enums.RepositoryOpenFlag.NO_SEARCH).odb
+
+    def get(self, oid: str) -> tuple[str, bytes] | None:
+        """Type and bytes of an object; None when it is missing or damaged."""
+        try:
+            kind, data = self._odb.read(oid)
+        except (KeyError, ValueError, pygit2.GitError):
+            return None
+        return _TYPES[int(kind)].decode(), data
+
+    def ids(self) -> set[str]:
+        """Ids of all there should be, also of those that nothing leads to any more."""
+        found: set[str] = set()
+        with suppress(pygit2.GitError):  # a pack without a readable index lists nothing
+            found.update(map(str, self._odb))
+        return found
+
+
+def _numbered(objects: Mapping[str, tuple[str, bytes]]) -> dict[pygit2.Oid, tuple[int, bytes]]:
+    kinds = {name.decode(): number for number, name in _TYPES.items()}
+    return {pygit2.Oid(hex=oid): (kinds[kind], data) for oid, (kind, data) in objects.items()}
+
+
+def packed(objects: Mapping[str, tuple[str, bytes]]) -> Iterator[bytes]:
+    """`pack` of objects by id, with their types by name."""
+    return pack(_numbered(objects))
+
+
+def put(folder: str, objects: Mapping[str, tuple[str, bytes]]) -> None:
+    """Write objects (id -> type, bytes) below `folder`, durably. Raises OSError."""
+    stored = store_loose(folder, _numbered(objects))
+    disk.sync(stored.files)
+    disk.sync(stored.name())
 
 
 def every(root: str) -> Iterator[tuple[str, str, bytes]]:

@@ -6,18 +6,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from oneiro_vault.errors import GitProblem, OneiroError
-from oneiro_vault.vault import commands, disk, driver, edits, purging
+from oneiro_vault.errors import GitProblem, OneiroError, few
+from oneiro_vault.vault import commands, damage, disk, driver, edits, purging
+from oneiro_vault.vault.edits import RETURN
 from oneiro_vault.vault.paths import is_note, twin_key
 
 if TYPE_CHECKING:
     from oneiro_vault.vault.vault import Vault
 
 
-RETURN: Final = "`git restore .` in the vault brings them back. If they are meant to be gone, commit that: `git add -A`, `git commit`."
-"""What to do when most of the notes vanished."""
 SECRET: Final = "Take it out, or allow it if it is none: `oneiro check` prints the line for oneiro.toml."
 """What to do about an edit with a secret."""
+REWRITTEN: Final = "rewritten"
+"""The kind of finding that mending accepts as it is."""
+DAMAGE: Final = "damage"
+"""The kind that is mended from the disk and from remotes."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,7 @@ class Problem:
 
 
 def find(vault: Vault) -> list[Problem]:
-    """All findings, worst first."""
+    """All findings but damage, worst first."""
     return [*_program(vault), *_driver(vault), *_state(vault), *_journal(vault), *_history(vault), *_files(vault)]
 
 
@@ -62,30 +65,38 @@ def _journal(vault: Vault) -> Iterator[Problem]:
     vault.flush_index()
     if vault.recovery.needed():
         yield Problem("unfinished", "a write was interrupted, or a lock was left behind", "`oneiro doctor --fix` settles it.", fixable=True)
-    seen = vault.journal.witnesses()
-    if seen and vault.head() and not vault.repo.contains(seen[0].commit, vault.repo.tip(seen[0].ref)):
-        yield Problem(
-            "rewritten",
-            f"{seen[0].ref} no longer contains {seen[0].commit[:10]}, written here last",
-            "Was history rewritten or reset on purpose? git reflog shows the old tip.",
-        )
+    if (found := vault.rewritten()) is not None:
+        kept = f" (the old history is kept as {found.kept})" if found.kept else ""
+        yield Problem(REWRITTEN, f"{found.message}{kept}: nothing is written until you say what is meant", found.hint, fixable=True)
 
 
 def _history(vault: Vault) -> Iterator[Problem]:
-    if not vault.head():
-        return
     try:
-        status, out, err = vault.repo.commands.attempt(
-            "fsck", "--strict", "--no-dangling", "--no-progress", "--connectivity-only", timeout=600.0
-        )
+        blobs = purging.purged(vault.repo, vault.head())
+        back = purging.returning(vault.repo, vault.head(), "", blobs)
     except GitProblem:
-        return  # said already
-    blobs = purging.purged(vault.repo, vault.head())
-    if purging.returning(vault.repo, vault.head(), "", blobs):
+        return  # damage, or a git that is missing: said already
+    if back:
         yield Problem("purged", "what was purged is in the history again", "A copy that still had it was joined. Purge it again.")
-    if status:
+
+
+def damaged(vault: Vault) -> list[Problem]:
+    """Objects that are damaged or missing, with the notes they belong to."""
+    try:
+        if not vault.head():
+            return []
+        status, out, err = vault.repo.commands.attempt("fsck", "--strict", "--no-dangling", "--no-progress", timeout=600.0)
+    except GitProblem:
+        return []  # said already
+    if not status:
+        return []
+    hits = damage.told(vault.files, damage.survey(vault.repo))
+    if not hits:
         words = (err or out).decode("utf-8", "replace").strip().split("\n")[0]
-        yield Problem("damage", f"git fsck: {words}", "Fetch the missing objects from a remote or a backup.")
+        return [Problem(DAMAGE, f"git fsck: {words}", "No object is hit. `git fsck` says more.")]
+    text = f"damaged or missing in the history: {few(hits, 20)}"
+    hint = "`oneiro doctor --fix` refills what the files on disk and the remotes have. Everything else can be read and written."
+    return [Problem(DAMAGE, text, hint, fixable=True)]
 
 
 def _files(vault: Vault) -> Iterator[Problem]:

@@ -119,7 +119,7 @@ class Recovery:
         disk.write_new(str(temp), good.encode() + b"\n")
         disk.sync([str(temp)])
         os.replace(temp, place)
-        disk.sync([str(place.parent)])
+        disk.sync([str(place.parent), self._journal.witness(ref, good, ())])  # a disk lost what came after: nobody took it out
         for log in (self._repo.git_dir / "logs/HEAD", self._repo.common_dir / "logs" / ref):
             self._mend_reflog(log)
 
@@ -189,6 +189,8 @@ class Recovery:
         for intent in self._journal.intents:
             if intent.ref != here or self._repo.contains(intent.commit, tip):
                 kept.append(intent)
+            elif intent.on_disk:  # it was there, so somebody took it out again: not for us to forget
+                disk.sync([self._journal.witness(here, intent.commit, ())])
             if self._repo.contains(intent.commit, self._repo.tip(intent.ref)):
                 self._ledger.taken(intent.fold)
         self._journal.keep(kept)
@@ -232,7 +234,7 @@ class Recovery:
         """So that the checks for a new boot are made once."""
         here, tip = self._here(), self._repo.tip()
         if here and tip:
-            self._journal.witness(here, tip, ())
+            self._journal.witness(here, self._journal.last(here) or tip, ())
 
     def _sweep(self, intents: list[Intent]) -> None:
         """Temporary files of a write that died; only in the folders its intent names, only under our own suffix."""

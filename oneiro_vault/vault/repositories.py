@@ -22,6 +22,12 @@ def init(root: Path, settings: Mapping[str, str]) -> None:
         made.config[name] = value
 
 
+def borrow(folder: str, config: Path) -> None:
+    """A bare repository in `folder` that knows the remotes, and how to talk to them, from another's configuration."""
+    made = pygit2.init_repository(folder, bare=True)
+    made.config["include.path"] = str(config)
+
+
 def around(folder: Path) -> tuple[Path, Path] | None:
     """Work tree and private folder (`info/` and so on) of the repository that `folder` is in, if any."""
     found = pygit2.discover_repository(str(folder))

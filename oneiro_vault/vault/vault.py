@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
 from oneiro_vault.core.change import Change, Operation, Receipt, Remove, Write
 from oneiro_vault.core.listing import Refused
-from oneiro_vault.errors import Brake, DiskProblem, LockTimeout, NotFound, OneiroError, shown
-from oneiro_vault.vault import adopting, disk, edits, history, joining, ledger, sources, undoing
+from oneiro_vault.errors import Brake, DiskProblem, GitProblem, LockTimeout, NotFound, OneiroError, RepositoryBusy, shown
+from oneiro_vault.vault import adopting, disk, edits, history, joining, ledger, mending, sources, undoing
 from oneiro_vault.vault.driver import register_driver
 from oneiro_vault.vault.files import Files, digest
 from oneiro_vault.vault.gate import Gate
@@ -21,10 +22,11 @@ from oneiro_vault.vault.past import Past
 from oneiro_vault.vault.paths import is_note
 from oneiro_vault.vault.persons import Person
 from oneiro_vault.vault.planning import Plan, Planner, one_by_one, validate
-from oneiro_vault.vault.problems import Problem, find
+from oneiro_vault.vault.problems import DAMAGE, REWRITTEN, Problem, damaged, find
 from oneiro_vault.vault.recovery import Recovery, mend_head
 from oneiro_vault.vault.secrets import OFF, Secrets, refusal, told
 from oneiro_vault.vault.staging import FILE, Entry
+from oneiro_vault.vault.tampering import Rewritten
 from oneiro_vault.vault.writer import Order, Progress, Writer, machine
 
 RESERVE: Final = 50_000_000
@@ -72,6 +74,7 @@ class Vault:
                     vault.gate.recover()
             except (DiskProblem, LockTimeout):
                 pass  # the next write will say so; reading works
+        vault.rewritten()
         return vault
 
     def close(self) -> None:
@@ -255,9 +258,14 @@ class Vault:
         """Every event once, by its time (each device has files of its own): as the tip has them, and this device's pending ones."""
         tip = self.head()
         files = self.repo.listing(tip, ledger.FOLDER)
-        known = (event for path in sorted(files) if path.endswith(".jsonl") for event in ledger.decode(self.repo.data(files[path].blob)))
+        known = (event for path in sorted(files) if path.endswith(".jsonl") for event in self._told(path, files[path].blob))
         found = ledger.once(event for source in (known, self.ledger.waiting()) for event in source)
         yield from sorted(found, key=lambda event: str(event.get("t", "")))
+
+    def _told(self, path: str, blob: str) -> Iterator[ledger.Event]:
+        """Events of one file; none, rather than no answer at all, from one that is damaged in history and on disk (`doctor` tells)."""
+        with suppress(GitProblem):
+            yield from ledger.decode(self.ledger.committed(self.repo, path, blob))
 
     def ledger_stamp(self) -> Hashable:
         """Changes whenever `events` may have something new to say."""
@@ -329,7 +337,25 @@ class Vault:
 
     def problems(self) -> list[Problem]:
         """Everything a person should know about files and history, nothing about indexes."""
-        return find(self)
+        return [*self.damaged(), *find(self)]
+
+    def damaged(self) -> list[Problem]:
+        """Notes whose objects in the repository are damaged or missing."""
+        return damaged(self)
+
+    def rewritten(self) -> Rewritten | None:
+        """Was history with notes taken out of this branch while nobody looked? It is kept from then on, and nothing is written."""
+        tampering = self.gate.tampering
+        try:
+            if not tampering.suspected():
+                return None
+            try:
+                with self.gate.locked():
+                    return tampering.look(self.repo.branch(), self.head())
+            except (DiskProblem, LockTimeout):
+                return tampering.look(self.repo.branch(), self.head(), keep=False)
+        except (RepositoryBusy, GitProblem):
+            return None  # on no branch, or one that cannot be read: that is said elsewhere
 
     def fix(self, problem: Problem) -> str:
         """Do what is safe about a problem; returns what was done, "" when only a person can."""
@@ -338,7 +364,13 @@ class Vault:
         if problem.kind == "driver":
             register_driver(self.repo)
             return "registered in .git/config"
+        if problem.kind == DAMAGE:
+            mending.mend(self)
+            return "refilled"
         with self.gate.locked():
+            if problem.kind == REWRITTEN:
+                self.gate.tampering.accept(self.repo.branch(), self.head())
+                return "accepted as it is now"
             self.gate.recover()
         return "repaired by the journal and the history"
 

@@ -105,7 +105,7 @@ class Writer:
             return ""
         path = self._ledger.file(order.when)
         known = order.changes.get(path) or self._repo.entry(order.tip, path)
-        old = order.data[path] if path in order.data else self._repo.data(known.blob) if known else b""
+        old = order.data[path] if path in order.data else self._ledger.committed(self._repo, path, known.blob) if known else b""
         data = old + (b"\n" if old and not old.endswith(b"\n") else b"") + new
         order.changes[path] = Entry(self._repo.add(data), FILE)
         order.data[path] = data

@@ -175,6 +175,7 @@ def test_a_removed_folder_is_a_deletion_but_most_of_the_vault_is_not(vault: Vaul
     with pytest.raises(Brake, match="15 notes") as caught:
         vault.commit_edits()
     assert caught.value.kept
+    assert "git add -A" in caught.value.hint
     assert git(root, "log", "-1", "--format=%s") == "edit: mine\n"
     assert len(vault.listing()) == 16
     with pytest.raises(Brake):

@@ -266,7 +266,7 @@ def test_a_detached_head_names_the_way_back(vault: Vault, root: Path) -> None:
     git(root, "checkout", "-q", "--detach")
     with pytest.raises(RepositoryBusy) as caught:
         vault.repo.branch()
-    assert "git switch" in caught.value.hint
+    assert "git switch NAME" in caught.value.hint
 
 
 def test_a_disk_that_refuses_the_branch_is_named(vault: Vault, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

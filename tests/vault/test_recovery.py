@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from oneiro_vault.core.change import Operation, Remove, Write
-from oneiro_vault.errors import GitProblem
+from oneiro_vault.errors import Brake, GitProblem
 from oneiro_vault.vault import recovery
 from oneiro_vault.vault.faults import POINTS
 from oneiro_vault.vault.files import digest
@@ -119,7 +119,9 @@ def test_a_reset_before_the_next_start_is_not_undone(vault: Vault, root: Path) -
     assert content(after) == old_state(after)
     git(root, "clean", "-fdq")
     sound(root)
-    assert [p.kind for p in after.problems()] == []
+    assert [p.kind for p in after.problems()] == ["rewritten"]
+    with pytest.raises(Brake):
+        put(after, 5)
 
 
 def test_recovery_waits_while_a_person_is_in_the_middle_of_something(vault: Vault, root: Path) -> None:

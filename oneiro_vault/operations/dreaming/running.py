@@ -100,6 +100,8 @@ class Runner:
 
     def run(self, loop: Loop) -> Run:
         """One loop from beginning to end. Raises OneiroError only when nothing was done yet."""
+        if self.lease is not None and (found := self.house.vault.rewritten()) is not None:
+            raise found.brake()  # before anybody is asked, and paid, for what could not be written
         run = Run(new_id()[:8], loop.name, self.judge.name, moment(self.house), dry=self.lease is None)
         self.judge.spent = Spent()
         seen = self._picture()

@@ -13,7 +13,7 @@ import pytest
 from oneiro_vault.app import App
 from oneiro_vault.core import frontmatter
 from oneiro_vault.core.question import Question
-from oneiro_vault.errors import InvalidInput, NotFound, StaleMemory
+from oneiro_vault.errors import Brake, InvalidInput, NotFound, StaleMemory
 from oneiro_vault.judges.scripted import TEMPERAMENTS, ScriptedJudge, temperament
 from oneiro_vault.mind.registry import LOOPS
 from oneiro_vault.operations.dreaming.verdicts import FILE, Verdicts
@@ -68,6 +68,20 @@ def test_a_quiet_night_asks_nothing(app: App, root: Path) -> None:
     assert asked(judge) == 0
     assert git(root, "rev-parse", "HEAD^{tree}:semantic") == head
     assert "Nothing had changed" in (root / run["report"]).read_text()
+
+
+def test_nobody_is_asked_while_the_history_is_rewritten(app: App, root: Path) -> None:
+    judge = judged(app)
+    app.call("remember", {"items": [{"text": "The gate code is on the blue card."}]})
+    git(root, "reset", "-q", "--hard", "HEAD~1")
+    head = git(root, "rev-parse", "HEAD")
+    with pytest.raises(Brake, match="rewritten"):
+        dream(app)
+    assert asked(judge) == 0
+    assert git(root, "rev-parse", "HEAD") == head
+    assert dream(app, dry_run=True)["decisions"]
+    app.call("doctor", {"fix": True})
+    assert dream(app)["decisions"]
 
 
 def test_kept_distinct_stays_answered(app: App) -> None:
