@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from oneiro_vault.core import frontmatter
 from oneiro_vault.core.scalars import DEEPEST
 from oneiro_vault.errors import InvalidInput, UnreadableNote
+from tests.box import patient
 
 HARD_TEXTS = [
     "", " ", "  padded  ", "no", "Yes", "on", "y", "null", "~", "Null", "true", "TRUE", "false", "12:30", "1:2:3", "010", "0x1f", "0o7",
@@ -453,4 +454,4 @@ def test_a_very_long_line_is_read_and_edited_quickly() -> None:
     text = "---\na: " + "word " * 10_000 + "\nb: 1\n---\n" + "x" * 1_000_000
     began = time.perf_counter()
     assert frontmatter.read(frontmatter.edit(text, {"b": 2}))[0]["b"] == 2
-    assert time.perf_counter() - began < 2
+    assert time.perf_counter() - began < patient(2)

@@ -11,6 +11,7 @@ import pytest
 
 from oneiro_vault.core import memory
 from oneiro_vault.errors import UnreadableNote
+from tests.box import patient
 
 BOMB = "a: &a [x, x]\n" + "".join(
     f"{new}: &{new} [*{old}, *{old}, *{old}, *{old}]\n" for old, new in zip("abcdefghij", "bcdefghijk", strict=True)
@@ -149,7 +150,7 @@ def test_every_shape_has_its_verdict_in_time(name: str) -> None:
     data, expected, problems = SHAPES[name]
     began = time.process_time()
     reason, found = verdict(data)
-    assert time.process_time() - began < 2
+    assert time.process_time() - began < patient(2)  # counted lines and a shared core cost processor time
     if expected is None:
         assert reason is None
         assert found == problems
