@@ -67,6 +67,8 @@ class Recovery:
         head = _head_ref(git)
         if head:
             places.append(common / f"{head}.lock")
+        for names in ("refs/oneiro", "refs/remotes"):  # a sync died while it noted what it had seen
+            places += sorted((common / names).rglob("*.lock"))
         return [place for place in dict.fromkeys(places) if place.exists()]
 
     def _clear_locks(self) -> None:

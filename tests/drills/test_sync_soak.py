@@ -19,6 +19,7 @@ import pytest
 from oneiro_vault.core.frontmatter import edit, read
 from oneiro_vault.errors import OneiroError
 from oneiro_vault.vault.driver import register_driver
+from oneiro_vault.vault.locks import SETTLE
 from oneiro_vault.vault.vault import Vault
 from tests.sync.support import copies, forget, learn, reframe, sync, tree
 from tests.vault.support import git, reopen
@@ -160,6 +161,7 @@ class Life:
             self.usual = max(self.usual / 2, time.monotonic() - started)
         else:
             self.usual *= 1.1
+        time.sleep(SETTLE)  # the next command takes that long to start
         self.vaults[self.vaults.index(vault)] = reopen(vault.root)
         return died
 

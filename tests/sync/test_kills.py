@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,8 @@ from tests.vault.support import git, reopen, run
 
 SCRIPT = """
 import sys
+import os
+import time
 from pathlib import Path
 from tests.sync.support import sync
 from tests.vault.support import reopen
@@ -83,3 +87,18 @@ def test_dying_while_a_link_comes(tmp_path: Path) -> None:
     sync(two)
     assert "learned here" in text(two, where(11))
     assert not (two.root / "semantic/link.md").is_symlink()
+
+
+@pytest.mark.parametrize("name", ["refs/oneiro/seen/origin/main", "refs/remotes/origin/main"])
+def test_a_lock_on_what_was_seen_is_no_obstacle(tmp_path: Path, name: str) -> None:
+    one, two = copies(tmp_path)
+    learn(one, 10, "learned there")
+    sync(one)
+    lock = two.root / f".git/{name}.lock"
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    lock.write_text("")
+    os.utime(lock, (time.time() - 5,) * 2)
+    two = reopen(two.root)
+    assert not lock.exists()
+    learn(two, 11, "learned here")
+    meet(one, two)
