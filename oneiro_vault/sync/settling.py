@@ -214,7 +214,7 @@ class Sync:
         if all(sides):
             forgotten = {"ours": self._forgotten(sides[0]), "theirs": self._forgotten(sides[1])}
             later = self._later(ours, theirs)
-        names = lambda: self._vault.repo.listing(ours)  # noqa: E731
+        names = lambda: self._vault.repo.listing(ours)  # noqa: E731  # a listing is read only where it is asked for
         plan = make(*sides, self._contents, later=later, forgotten=forgotten, names=names)
         if all(sides):
             self._reinstate(plan, sides)

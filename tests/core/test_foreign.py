@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from oneiro_vault.core import foreign
 from oneiro_vault.core.when import LONGEST
 
-NOW = datetime(2026, 11, 21, 15, 30)  # noqa: DTZ001
+NOW = datetime(2026, 11, 21, 15, 30)  # noqa: DTZ001  # local time, as it is read
 
 
 @pytest.mark.parametrize(

@@ -208,7 +208,7 @@ def test_flags_are_kept_in_the_style_they_are_in() -> None:
 def test_without_a_base_both_are_in_it() -> None:
     text = clean(None, BASE, changed(("The end.", "The end.\n\nAnd more."), ("  - red\n", "  - wet\n")))
     assert "And more." in text
-    assert set(frontmatter.read(text)[0]["tags"]) == {"boat", "red", "wet"}  # type: ignore[call-overload]
+    assert set(frontmatter.read(text)[0]["tags"]) == {"boat", "red", "wet"}  # type: ignore[call-overload]  # YAML may hold anything
     assert both(b"".decode(), BASE, changed(("is red", "is blue"))) == both(None, BASE, changed(("is red", "is blue")))
 
 
@@ -217,7 +217,7 @@ def test_two_memories_under_one_name() -> None:
     assert found.clashes == 1
     assert "Two memories came under one name" in found.data.decode()
     assert "> The boat is not ours." in found.data.decode() or "> The boat is red." in found.data.decode()
-    assert len(frontmatter.read(found.data.decode())[0]["id"]) == 12  # type: ignore[arg-type]
+    assert len(frontmatter.read(found.data.decode())[0]["id"]) == 12  # type: ignore[arg-type]  # the same
 
 
 @pytest.mark.parametrize(

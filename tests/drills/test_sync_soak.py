@@ -126,7 +126,7 @@ class Life:
                 metas = (read(vault.read(path).decode())[0] for path in vault.listing())
                 (back,) = (meta for meta in metas if str(meta.get("id")) == ident)
                 # as it was when it was forgotten; what a machine added elsewhere meanwhile is in history
-                self.tags[ident] = set(back.get("tags") or [])  # type: ignore[call-overload]
+                self.tags[ident] = set(back.get("tags") or [])  # type: ignore[call-overload]  # as YAML has it
 
     def moves(self, vault: Vault) -> None:
         vault.commit_edits(quiet=0.0)
@@ -193,7 +193,8 @@ class Life:
         assert "<<<<<<<" not in history
         for path in vault.listing():
             meta, _ = read(vault.read(path).decode())
-            missing = self.tags.get(str(meta.get("id")), set()) - set(meta.get("tags") or [])  # type: ignore[call-overload]
+            tags = set(meta.get("tags") or [])  # type: ignore[call-overload]  # as YAML has it
+            missing = self.tags.get(str(meta.get("id")), set()) - tags
             assert not missing, (path, missing)
         events = [event["n"] for event in vault.events()]
         assert len(events) == len(set(events))

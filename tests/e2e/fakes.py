@@ -67,7 +67,7 @@ class Endpoint:
                 endpoint.others.append(self.path)
                 self.plain(b"{}")
 
-            do_HEAD = do_GET  # noqa: N815
+            do_HEAD = do_GET  # noqa: N815  # http.server calls it so
 
             def plain(self, data: bytes, kind: str = "application/json", status: int = 200) -> None:
                 self.send_response(status)

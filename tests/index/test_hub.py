@@ -61,7 +61,7 @@ class Hub:
                 if self.command == "GET":
                     self.wfile.write(body)
 
-            do_HEAD = do_GET  # noqa: N815
+            do_HEAD = do_GET  # noqa: N815  # http.server calls it so
 
             def log_message(self, *_: object) -> None:
                 pass

@@ -34,7 +34,7 @@ def day(row: dict[str, Any]) -> str:
 def test_a_memory_that_nobody_looked_at(root: Path) -> None:
     clock = Clock()
     with App.open(root, QUICK, clock=clock) as app:
-        call: Call = lambda op, **params: app.call(op, params)  # noqa: E731
+        call: Call = lambda op, **params: app.call(op, params)  # noqa: E731  # shorter than a function
         ident = stored(call, "The boat is red.")
         clock.now = NOW + timedelta(days=30)
         found = call("strength", id=ident[:5], days=60)
@@ -61,7 +61,7 @@ def test_a_memory_that_nobody_looked_at(root: Path) -> None:
 def test_uses_raise_the_curve_and_flatten_it(root: Path) -> None:
     clock = Clock()
     with App.open(root, QUICK, clock=clock) as app:
-        call: Call = lambda op, **params: app.call(op, params)  # noqa: E731
+        call: Call = lambda op, **params: app.call(op, params)  # noqa: E731  # shorter than a function
         ident = stored(call, "The boat is red.")
         for days in (10, 20):
             clock.now = NOW + timedelta(days=days)

@@ -43,8 +43,8 @@ def entry(tree: Tree, path: str) -> Entry | None:
 
 def meet(base: Tree, ours: Tree, theirs: Tree, **more: object) -> tuple[dict[str, str], Plan]:
     """The joint tree, reached from both sides alike."""
-    plan = make(between(base, ours), between(base, theirs), Told(), names=lambda: ours, **more)  # type: ignore[arg-type]
-    there = make(between(base, theirs), between(base, ours), Told(), names=lambda: theirs, **turned(more))  # type: ignore[arg-type]
+    plan = make(between(base, ours), between(base, theirs), Told(), names=lambda: ours, **more)  # type: ignore[arg-type]  # keywords of a table
+    there = make(between(base, theirs), between(base, ours), Told(), names=lambda: theirs, **turned(more))  # type: ignore[arg-type]  # keywords of a table
     results = [applied(ours, plan.changes), applied(theirs, plan.sends), applied(theirs, there.changes), applied(ours, there.sends)]
     assert results[1:] == results[:-1]
     return results[0], plan
@@ -55,7 +55,7 @@ def turned(more: dict[str, object]) -> dict[str, object]:
     found = dict(more)
     found["later"] = other[str(more.get("later", "ours"))]
     if isinstance(more.get("forgotten"), dict):
-        found["forgotten"] = {other[side]: ids for side, ids in more["forgotten"].items()}  # type: ignore[attr-defined]
+        found["forgotten"] = {other[side]: ids for side, ids in more["forgotten"].items()}  # type: ignore[attr-defined]  # the same
     return found
 
 
