@@ -19,9 +19,6 @@ from oneiro_vault.vault.git import PURGING, Repo
 from oneiro_vault.vault.journal import Journal
 from oneiro_vault.vault.paths import is_note
 
-_NO_TREE: Final = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
-"""The tree without a file, which every git knows."""
-_ABSENT: Final = "0" * 40
 _PATIENCE: Final = 600.0
 _WORD: Final = re.compile(r"\w+")
 
@@ -112,12 +109,11 @@ class Tampering:
 
     def _lost(self, old: str, tip: str) -> tuple[str, ...] | None:
         """Notes of `old` whose bytes are nowhere in the history of `tip`, None when `old` cannot be read."""
-        out = self._git("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", old, tip or _NO_TREE)
-        if out is None:
+        try:
+            changed = self._repo.difference(old, tip)
+        except GitProblem:
             return None
-        words = iter(out.split(b"\0"))
-        pairs = [(fields.split()[2].decode(), path.decode("utf-8", "surrogateescape")) for fields, path in zip(words, words, strict=False)]
-        before = {path: blob for blob, path in pairs if blob != _ABSENT and is_note(path)}
+        before = {path: entry.blob for path, (entry, _) in changed.items() if entry is not None and is_note(path)}
         if not before:
             return ()
         there = self._blobs(tip) if tip else {}
