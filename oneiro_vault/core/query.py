@@ -129,14 +129,12 @@ def analyse(query: str) -> QueryTerms:
     )
 
 
-def fts_expression(terms: QueryTerms | Sequence[str]) -> str:
+def fts_expression(terms: QueryTerms) -> str:
     """Any of the words, as an FTS5 MATCH expression; "" when there is nothing to look for.
 
     OR, because joining a question's words by AND finds nothing; bm25 puts the rows with the rare words first.
     Every word is quoted, so it is never read as FTS5 syntax, whatever the user typed.
     """
-    if not isinstance(terms, QueryTerms):
-        terms = analyse(" ".join(terms))
     wanted = _unique(iter((*terms.words[:_MAX_TERMS], *terms.phrases[:_MAX_TERMS])))
     return " OR ".join(f'"{segment(text).strip()}"' for text in wanted)
 

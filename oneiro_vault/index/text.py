@@ -129,10 +129,10 @@ def search(
 
 def holding(db: sqlite3.Connection, words: Collection[str], kind: str, limit: int) -> list[int]:
     """Keys of the shortest active notes of a type with every one of these words. No BM25: it would read all rows of each word."""
-    rarest = sorted(words, key=lambda word: (-len(word), word))[:_REQUIRED]
+    longest = sorted(words, key=lambda word: (-len(word), word))[:_REQUIRED]
     query = """SELECT own.rowid FROM own JOIN notes ON notes.key = own.rowid LEFT JOIN stats ON stats.path = notes.path
                WHERE own MATCH ? AND notes.type = ? AND notes.status = 'active' ORDER BY stats.size, notes.path LIMIT ?"""
-    expression = " AND ".join(quoted(word) for word in rarest)
+    expression = " AND ".join(quoted(word) for word in longest)
     return [key for (key,) in db.execute(query, (expression, kind, limit))] if expression else []
 
 

@@ -44,12 +44,12 @@ def test_words_are_folded_as_fts5_folds_them() -> None:
 
 def test_only_stop_words_are_better_than_nothing() -> None:
     assert analyse("what is it").words == ("what", "is", "it")
-    assert fts_expression(["the", "who"]) == '"the" OR "who"'
+    assert fts_expression(analyse("the who")) == '"the" OR "who"'
 
 
 def test_nothing_to_look_for_gives_an_empty_expression() -> None:
     assert fts_expression(analyse(" ?!\x00 \u0301")) == ""
-    assert fts_expression([]) == ""
+    assert fts_expression(analyse("")) == ""
 
 
 @pytest.mark.parametrize(
