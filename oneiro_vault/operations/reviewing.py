@@ -61,10 +61,7 @@ def _change(house: House, path: str, *sides: Any) -> dict[str, Any]:
         return row | {"words": text.strip()}
     row |= {"id": new.id or None, "title": new.title}
     if old is None:
-        return row | {
-            "words": new.body.strip(),
-            "keys": _set(new),
-        }
+        return row | {"words": new.body.strip(), "keys": _set(new)}
     texts = said(old, new)
     words = " ".join(_MARKS[kind].format(part) for kind, part in steps(*texts)) if texts[0] != texts[1] else ""
     return row | {"words": words, "keys": _keys(old, new)}
