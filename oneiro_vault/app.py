@@ -115,7 +115,7 @@ class App:
 
     def _run(self, op: Op, given: Mapping[str, Any]) -> dict[str, Any]:
         wrong = self.house.wrong
-        ours = [error for error in wrong if str(error).startswith(str(machine_file(os.environ)))]
+        ours = [error for error in wrong if error.of_machine]
         if wrong and (ours or not op.brings) and not (op.reads_only or op.upkeep):
             raise (ours or wrong)[0]
         answer = self._braked(op, op.run(self.house, **given))

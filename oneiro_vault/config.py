@@ -270,7 +270,10 @@ def load(vault: Path | None, env: Mapping[str, str] | None = None, *, strict: bo
     env = os.environ if env is None else env
     wrong: list[SettingsError] = []
     values = _from_file(vault / "oneiro.toml", ("vault",), wrong) if vault is not None else {}
+    of_vault = len(wrong)
     values |= _from_file(machine_file(env), ("machine", "vault"), wrong)
+    for error in wrong[of_vault:]:
+        error.of_machine = True
     if wrong and strict:
         raise wrong[0]
     return Settings(values, _from_env(env), wrong)

@@ -79,7 +79,9 @@ class InvalidInput(OneiroError):
 
 
 class SettingsError(InvalidInput):
-    """A settings file or variable has a wrong type, value or name."""
+    """A settings file or variable has a wrong type, value or name. `of_machine`: the file is this machine's own, not the vault's."""
+
+    of_machine = False
 
 
 class UnreadableNote(InvalidInput):
