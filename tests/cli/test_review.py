@@ -138,13 +138,19 @@ def test_at_a_terminal(fresh: Box) -> None:
     assert any("galley" in path.read_text() for path in (fresh.vault / "semantic").rglob("*.md"))
 
 
-def test_a_list_with_a_line_that_does_not_fit_changes_nothing(fresh: Box) -> None:
+def proposed(fresh: Box) -> list[Any]:
+    """The proposals of a first night in a new vault."""
     fresh.init()
     fresh.env["ONEIRO_DREAMS_REVIEW"] = "true"
     for text in TWICE:
         fresh.remember(text, "--again")
     fresh.ok("dream", "consolidate")
-    first, second = fresh.json("review")["proposals"]
+    found: list[Any] = fresh.json("review")["proposals"]
+    return found
+
+
+def test_a_list_with_a_line_that_does_not_fit_changes_nothing(fresh: Box) -> None:
+    first, second = proposed(fresh)
     reject, head = f"reject {first['id']} # no\n", git(fresh.vault, "rev-parse", "HEAD")
     for more, code in (
         ("accept ffff0000ffff0000", 3), (f"reject {second['id'][:7]}x # too", 3), (f"accept {first['id'][:9]}", 2),
@@ -159,12 +165,7 @@ def test_a_list_with_a_line_that_does_not_fit_changes_nothing(fresh: Box) -> Non
 
 
 def test_ids_and_branches_at_the_command_line(fresh: Box) -> None:
-    fresh.init()
-    fresh.env["ONEIRO_DREAMS_REVIEW"] = "true"
-    for text in TWICE:
-        fresh.remember(text, "--again")
-    fresh.ok("dream", "consolidate")
-    rows = fresh.json("review")["proposals"]
+    rows = proposed(fresh)
     assert "1 still wait" in fresh.ok("review", "--reject", rows[0]["id"][:8], "--reason", "they differ")
     note = fresh.vault / rows[1]["changes"][0]["path"]
     kept = note.read_text()
