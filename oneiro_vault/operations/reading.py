@@ -309,7 +309,7 @@ def status(house: House) -> dict[str, Any]:
         "model": state["model"],
         "watching": house.watching or None,
         "uncommitted": len(look.ready),
-        "held": [{"path": path, "reason": f"it holds what looks like {what}"} for path, what in look.secret.items()],
+        "held": [{"path": path, "reason": reason} for path, reason in look.held().items()],
         "rewritten": f"{rewritten.message}. Nothing is written. {rewritten.hint}" if rewritten else None,
         "captures": len(waiting(house)),
         "sync": syncing.standing(house),

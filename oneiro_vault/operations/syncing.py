@@ -86,8 +86,7 @@ def _answer(house: House, work: Callable[[Sync], dict[str, Any]], known: dict[st
 def _stays(house: House) -> list[dict[str, str]]:
     """Files that are on this disk and in no commit, so that no other copy gets them, and why."""
     look = house.vault.look(quiet=0.0)
-    found = {one.path: one.reason for one in look.refused}
-    found |= {path: f"it holds what looks like {what}" for path, what in look.secret.items()}
+    found = {one.path: one.reason for one in look.refused} | look.held()
     found |= dict.fromkeys(look.conflicted, "it holds conflict markers")
     found |= dict.fromkeys(look.staged, "its changes are staged, not committed")
     for path, flags in house.vault.repo.staging.status().items():

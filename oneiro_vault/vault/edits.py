@@ -42,6 +42,10 @@ class Look:
     refused: list[Refused] = field(default_factory=list)
     secret: dict[str, str] = field(default_factory=dict)
 
+    def held(self) -> dict[str, str]:
+        """Path -> why an edit with a secret is in no commit."""
+        return {path: f"it holds what looks like {what}" for path, what in self.secret.items()}
+
     def hold(self, path: str, why: str) -> None:
         """Keep a file with a secret out of history; a note that was moved keeps its old place there too."""
         self.secret[path] = why
