@@ -198,6 +198,7 @@ BAR: Final[dict[int, tuple[str, tuple[str, ...]]]] = {
     31: ("indexes missing or damaged: noticed within a minute, words answer meanwhile, the same answers after", (
         "drills/test_whole_loss.py::test_answers_survive_the_loss_of_every_index",
         "drills/test_whole_loss.py::test_answers_survive_it_with_the_real_model_too",
+        "bar/test_same_answers.py::test_an_index_made_anew_gives_the_answers_of_one_that_lived",
         "bar/test_owner_at_rest.py::test_vectors_that_vanish_under_it_are_noticed_by_itself",
         "bar/test_scale.py::test_ten_thousand_notes",
         "index/test_damage.py::test_a_database_damaged_while_down",

@@ -184,7 +184,7 @@ class Answers:
         Without an open store there are no hits (`degraded()` says why).
         """
         if allowed is not None and len(allowed) <= _EXACT:
-            return nearest.first(self._exact(vector, allowed), limit)
+            return self._first(self._exact(vector, allowed), limit)
         wanted = limit * 2
         while True:
             try:
@@ -193,7 +193,7 @@ class Answers:
                 return []
             hits = self._near(near, allowed)
             if len({hit.key for hit in hits}) >= limit or len(near) < wanted or wanted >= _MOST:
-                return nearest.first(hits, limit)
+                return self._first(hits, limit)
             wanted = min(wanted * 4, _MOST)
 
     def cosines(self, vector: Vectors, keys: Collection[int]) -> dict[int, tuple[float, float]]:
@@ -298,6 +298,9 @@ class Answers:
 
     def _search(self, table: str, expression: str, limit: int, allowed: Collection[int] | None) -> Scores:
         return self._ask(lambda db: text.search(db, table, expression, limit, allowed, self._frequencies))
+
+    def _first(self, hits: Hits, limit: int) -> Hits:
+        return self._ask(lambda db: nearest.first(db, hits, limit))
 
     def _near(self, near: dict[str, float], allowed: Collection[int] | None) -> Hits:
         return self._ask(lambda db: nearest.of_hashes(db, near, allowed))

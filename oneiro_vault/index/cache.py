@@ -163,5 +163,12 @@ class VectorCache:
         return db
 
 
+def as_kept(vectors: Vectors) -> Vectors:
+    """What `get` gives back for vectors that were `put`."""
+    kept = vectors.astype(np.float16).astype(np.float32)
+    lengths: Vectors = np.sqrt(np.einsum("ij,ij->i", kept, kept))
+    return kept / lengths[:, None]
+
+
 def _key(name: str) -> int:
     return int(name[:_DIGITS], 16)

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from oneiro_vault.core.listing import Source, committed
 from oneiro_vault.errors import IndexProblem
-from oneiro_vault.index import nearest, schema, shape
+from oneiro_vault.index import schema, shape
 from oneiro_vault.index.answers import Answers, Hits
 from oneiro_vault.index.base import Progress, Vectors
 from oneiro_vault.index.database import FILE, Database
@@ -38,7 +38,7 @@ class Earlier(Answers):
     def search_vectors(self, vector: Vectors, limit: int, allowed: Collection[int] | None = None) -> Hits:
         """See Answers; exact here."""
         keys = [key for (key,) in self._database.read("SELECT key FROM notes")] if allowed is None else allowed
-        return nearest.first(self._exact(vector, keys), limit)
+        return self._first(self._exact(vector, keys), limit)
 
     def without_vector(self) -> tuple[int, int]:
         """(texts of then that have no vector today, all texts)."""

@@ -6,6 +6,7 @@ import json
 import sqlite3
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from oneiro_vault.index import ties
 from oneiro_vault.index.base import Hit
 
 
@@ -43,12 +44,10 @@ def best(found: Iterable[tuple[str, int, str]], cosines: Mapping[str, float]) ->
     return sorted(kept.values(), key=lambda hit: (-hit.cosine, hit.key, hit.kind))
 
 
-def first(hits: Sequence[Hit], limit: int) -> list[Hit]:
+def first(db: sqlite3.Connection, hits: Sequence[Hit], limit: int) -> list[Hit]:
     """The first `limit` of each kind."""
-    left = {"own": limit, "context": limit}
-    found = []
-    for hit in hits:
-        if left[hit.kind] > 0:
-            left[hit.kind] -= 1
-            found.append(hit)
-    return found
+    found: list[Hit] = []
+    for kind in ("own", "context"):
+        these = [hit for hit in hits if hit.kind == kind]
+        found += ties.first(these, limit, lambda hit: hit.cosine, lambda hit: hit.key, lambda keys: ties.of_notes(db, keys))
+    return sorted(found, key=lambda hit: (-hit.cosine, hit.key, hit.kind))

@@ -12,7 +12,6 @@ import shutil
 import sqlite3
 import threading
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -20,26 +19,17 @@ import numpy as np
 
 from oneiro_vault.errors import EmbedderProblem, IndexProblem
 from oneiro_vault.index import health, pointer, schema, shape
-from oneiro_vault.index.base import Embedder, Progress, Vectors, VectorStore
-from oneiro_vault.index.cache import VectorCache
+from oneiro_vault.index.base import Embedder, Progress, Vectors
+from oneiro_vault.index.cache import VectorCache, as_kept
 from oneiro_vault.index.database import Database
 from oneiro_vault.index.filling import Backlog, Keeper
+from oneiro_vault.index.lane import Lane
 from oneiro_vault.index.vectors import ChromaShelf, RamShelf, Shelf, store_name
 
 _MOVED: Final = 2_000
 """Vectors per batch when they only move from the cache into a store."""
 
 log = logging.getLogger(__name__)
-
-
-@dataclass
-class Lane:
-    """One model and the store of its vectors. `label` names the store in the index's own list of what is stored."""
-
-    embedder: Embedder
-    name: str
-    label: str
-    store: VectorStore
 
 
 class Semantic:
@@ -127,7 +117,7 @@ class Semantic:
     def _lane(self, embedder: Embedder) -> Lane:
         assert self._shelf is not None
         name = store_name(embedder.name, embedder.dimension)
-        return Lane(embedder, name, f"{self._place}/{name}", self._shelf.store(name))
+        return Lane(embedder, name, f"{self._place}/{name}", self._shelf.store(name), self.cache, self._reading)
 
     def _previous(self, before: pointer.Pointer) -> Lane | None:
         """The lane that served before, if it is another model's, still there, and its model can still be asked."""
@@ -198,7 +188,7 @@ class Semantic:
                 f"a question of {vector.shape} numbers for vectors of {lane.embedder.dimension}", kept="Keyword search works."
             )
         try:
-            return lane.store.search(vector, limit)
+            return lane.search(vector, limit)
         except IndexProblem as error:
             self.problem, self._suspect = str(error), True
             raise
@@ -280,6 +270,7 @@ class Semantic:
                 lane.store.delete(part)
             with self._writing() as db, schema.transaction(db):
                 db.executemany("DELETE FROM stored WHERE store = ? AND hash = ?", ((lane.label, name) for name in part))
+            lane.removed(part)
 
     def _move(self, lane: Lane, stop: Callable[[], bool]) -> int:
         """Store what the cache already knows."""
@@ -311,11 +302,12 @@ class Semantic:
             return
         if new:
             self.cache.put(lane.embedder.name, names, vectors)
-            vectors = vectors.astype(np.float16).astype(np.float32)  # what a rebuild from the cache would store
+            vectors = as_kept(vectors)  # what a rebuild from the cache would store
         with self._lock:
             lane.store.add(names, vectors)
         with self._writing() as db, schema.transaction(db):
             db.executemany("INSERT OR IGNORE INTO stored VALUES (?, ?)", ((lane.label, name) for name in names))
+        lane.listed(names, vectors)
 
     def _switch(self) -> None:
         """Once the new model's store is whole, let it answer and drop the old one."""
@@ -341,7 +333,9 @@ class Semantic:
             self._suspect = self._suspect or self._touched()
             if self._suspect:
                 self._discard()
-            return self._serving is not None and self._sound(self._serving)
+            if (lane := self._serving) is not None and not lane.embedder.warm():
+                lane.rest()
+            return lane is not None and self._sound(lane)
         finally:
             self._filling.release()
 

@@ -6,7 +6,6 @@ rows are found by the rarest words of the question and then scored with all of t
 
 from __future__ import annotations
 
-import heapq
 import json
 import re
 import sqlite3
@@ -18,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from oneiro_vault.core.query import segment
+from oneiro_vault.index import ties
 
 WEIGHTS: Final = (4.0, 2.0, 2.0, 1.0)
 """BM25 weights of title, description, tags (with aliases) and body."""
@@ -118,13 +118,13 @@ def search(
         return []
     expression = frequencies.telling(db, table, expression)
     if allowed is not None and len(allowed) <= _FEW:
-        return _best(scores(db, table, expression, allowed).items(), limit)
+        return _best(db, table, scores(db, table, expression, allowed).items(), limit)
     narrowed = frequencies.narrow(db, table, expression)
     if narrowed == expression:
         found = frequencies.everything(db, table, expression)
-        return _best(found.items() if allowed is None else ((key, found[key]) for key in allowed if key in found), limit)
-    keys = [key for key, _ in _top(db, table, narrowed, limit * _RESCORED, allowed)]
-    return _best(scores(db, table, expression, keys).items(), limit)
+        return _best(db, table, found.items() if allowed is None else ((key, found[key]) for key in allowed if key in found), limit)
+    keys = [key for key, _ in _best(db, table, _top(db, table, narrowed, 2 * limit * _RESCORED, allowed), limit * _RESCORED)]
+    return _best(db, table, scores(db, table, expression, keys).items(), limit)
 
 
 def holding(db: sqlite3.Connection, words: Collection[str], kind: str, limit: int) -> list[int]:
@@ -206,7 +206,7 @@ def search_passages(
     best: dict[int, float] = {}
     for key, score in found:
         best.setdefault(owners[key], score)
-    return list(best.items())[:limit]
+    return _best(db, "own", best.items(), limit)
 
 
 def word_matches(
@@ -259,8 +259,10 @@ def _top(db: sqlite3.Connection, table: str, expression: str, limit: int, allowe
     return [(int(key), float(score)) for key, score in found]
 
 
-def _best(pairs: Iterable[tuple[int, float]], limit: int) -> list[tuple[int, float]]:
-    return heapq.nsmallest(limit, pairs, key=lambda pair: (-pair[1], pair[0]))
+def _best(db: sqlite3.Connection, table: str, pairs: Iterable[tuple[int, float]], limit: int) -> list[tuple[int, float]]:
+    ranked = sorted(pairs, key=lambda pair: (-pair[1], pair[0]))
+    places = ties.of_passages if table == "passage" else ties.of_notes
+    return ties.first(ranked, limit, lambda pair: pair[1], lambda pair: pair[0], lambda keys: places(db, keys))
 
 
 def _score(table: str) -> str:

@@ -6,9 +6,11 @@ and becomes an IndexProblem; whether it still finds what it holds is `health`'s 
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import struct
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
@@ -58,37 +60,66 @@ def store_name(model: str, dimension: int) -> str:
 
 
 class RamStore:
-    """Exact search in memory; a real store for tests and for machines without Chroma."""
+    """Exact search in memory: the same vectors give the same answer, in whatever order they came. Safe to use from several threads.
+
+    Serves tests and machines without Chroma, and answers in Chroma's place for a store that is small (`lane`).
+    """
 
     def __init__(self) -> None:
-        self._held: dict[str, Vectors] = {}
+        self._lock = threading.Lock()
+        self._names: list[str] = []
+        self._places: dict[str, int] = {}
+        self._rows: Vectors = np.zeros((0, 0), np.float32)
 
     def add(self, ids: Sequence[str], vectors: Vectors) -> None:
         """Store vectors under ids."""
         _check(ids, vectors)
-        self._held.update(zip(ids, np.array(vectors, dtype=np.float32), strict=True))
+        with self._lock:
+            self._make_room(len(self._names) + len(ids), vectors.shape[1])
+            for name, vector in zip(ids, vectors, strict=True):
+                place = self._places.setdefault(name, len(self._names))
+                if place == len(self._names):
+                    self._names.append(name)
+                self._rows[place] = vector
+
+    def _make_room(self, count: int, dimension: int) -> None:
+        if self._names and dimension != self._rows.shape[1]:
+            raise IndexProblem(f"vectors of {dimension} numbers beside others of {self._rows.shape[1]}", kept="The notes are untouched.")
+        if count > len(self._rows):
+            rows = np.zeros((max(count, len(self._rows) * 5 // 4), dimension), np.float32)
+            if self._names:
+                rows[: len(self._names)] = self._rows[: len(self._names)]
+            self._rows = rows
 
     def delete(self, ids: Sequence[str]) -> None:
         """Forget ids."""
-        for name in ids:
-            self._held.pop(name, None)
+        with self._lock:
+            for name in ids:
+                if (place := self._places.pop(name, None)) is not None:
+                    last = self._names.pop()
+                    if last != name:
+                        self._names[place], self._places[last] = last, place
+                        self._rows[place] = self._rows[len(self._names)]
 
     def ids(self) -> set[str]:
         """Every id stored."""
-        return set(self._held)
+        with self._lock:
+            return set(self._names)
 
     def count(self) -> int:
         """Number of ids."""
-        return len(self._held)
+        return len(self._names)
 
     def search(self, vector: Vectors, limit: int) -> list[tuple[str, float]]:
         """(id, cosine), nearest first."""
-        held = dict(self._held)
-        if not held:
-            return []
-        names = list(held)
-        cosines = np.stack(list(held.values())) @ np.asarray(vector, dtype=np.float32)
-        return [(names[i], float(cosines[i])) for i in np.argsort(-cosines, kind="stable")[:limit]]
+        with self._lock:
+            count = len(self._names)
+            if not count:
+                return []
+            cosines = self._rows[:count] @ np.asarray(vector, dtype=np.float32)
+            least = np.partition(cosines, count - limit)[count - limit] if limit < count else -math.inf
+            found = [(self._names[place], float(cosines[place])) for place in np.flatnonzero(cosines >= least)]
+        return sorted(found, key=lambda one: (-one[1], one[0]))[:limit]
 
     def close(self) -> None:
         """Nothing to free."""

@@ -107,21 +107,22 @@ class Search:
         expression = fts_expression(terms)
         allowed = _both(self.index.matching(asked.filters), asked.only)
         keys = self._candidates(expression, vector, allowed)
-        rows = {key: row for key, row in self.index.rows(keys).items() if self._answers(row, asked)}
+        fitting = (row for row in self.index.rows(keys).values() if self._answers(row, asked))
+        rows = sorted(fitting, key=lambda row: row.path)  # equals stay in this order, and keys differ from index to index
         if not rows:
             return []
-        features, evidence = self._features(asked, terms, expression, vector, list(rows.values()))
+        features, evidence = self._features(asked, terms, expression, vector, rows)
         kept = relevant(fuse(features, self.weights), evidence)
-        return self._top(kept, list(rows.values()), asked.k)
+        return self._top(kept, rows, asked.k)
 
-    def _candidates(self, expression: str, vector: Vectors | None, allowed: set[int] | None) -> list[int]:
+    def _candidates(self, expression: str, vector: Vectors | None, allowed: set[int] | None) -> set[int]:
         """The union of the best of every list."""
         found = [key for key, _ in self.index.search_text(expression, TOP, allowed)]
         found += [key for key, _ in self.index.search_context(expression, TOP, allowed)]
         found += [key for key, _ in self.index.search_passages(expression, TOP, allowed)]
         if vector is not None:
             found += [hit.key for hit in self.index.search_vectors(vector, TOP, allowed)]
-        return sorted(set(found))
+        return set(found)
 
     def _answers(self, row: Row, asked: Asked) -> bool:
         live = asked.filters.status is not None or asked.only is not None or row.status in LIVE

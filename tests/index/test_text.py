@@ -19,7 +19,7 @@ def db(tmp_path_factory: pytest.TempPathFactory) -> sqlite3.Connection:
     pick = random.Random(3)
     rows = [(key, "", "", "", " ".join(pick.choices(WORDS, weights=range(200, 0, -1), k=20))) for key in range(1, 801)]
     text.put(db, "own", rows)
-    db.executemany("INSERT INTO notes (key, path) VALUES (?, ?)", ((key, str(key)) for key, *_ in rows))
+    db.executemany("INSERT INTO notes (key, path) VALUES (?, ?)", ((key, f"{9999 - key}.md") for key, *_ in rows))
     return db
 
 
@@ -30,8 +30,18 @@ def ask(*words: str) -> str:
 def test_the_best_rows_in_order(db: sqlite3.Connection) -> None:
     everything = text.scores(db, "own", ask("word3", "word150"), None)
     found = text.search(db, "own", ask("word3", "word150"), 20, None, Frequencies())
-    assert found == sorted(everything.items(), key=lambda pair: (-pair[1], pair[0]))[:20]
+    assert [score for _, score in found] == sorted(everything.values(), reverse=True)[:20]
+    assert dict(found).items() <= everything.items()
     assert all(score > 0 for _, score in found)
+
+
+def test_of_equals_at_the_end_those_with_the_first_paths(db: sqlite3.Connection) -> None:
+    everything = text.scores(db, "own", ask("word3"), None)
+    by_path = sorted(everything.items(), key=lambda pair: (-pair[1], -pair[0]))
+    limits = [n for n in range(1, len(by_path)) if by_path[n - 1][1] == by_path[n][1]]
+    assert len(limits) > 20
+    for limit in limits:
+        assert set(text.search(db, "own", ask("word3"), limit, None, Frequencies())) == set(by_path[:limit])
 
 
 def test_those_with_every_word_shortest_first(db: sqlite3.Connection) -> None:

@@ -1,0 +1,87 @@
+"""One model and the store of its vectors. What is small is compared whole; only what is large is left to Chroma's approximate search.
+
+Which of several near vectors an approximate search misses depends on the order in which they came: an index that was deleted and made
+anew answered a few questions in a hundred differently. The copy in memory is filled from the cache of vectors by the first question, kept
+in step, and let go of when nobody asks (`rest`).
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from oneiro_vault.index.base import Embedder, Vectors, VectorStore
+from oneiro_vault.index.cache import VectorCache
+from oneiro_vault.index.vectors import RamStore
+
+EXACT: Final = 48 << 20
+"""Bytes of vectors up to which every one is compared: 32,768 of 384 dimensions, where it still takes no longer than Chroma."""
+
+
+class Lane:
+    """A store that answers exactly while it can. `label` names it in the index's own list of what is stored."""
+
+    def __init__(
+        self, embedder: Embedder, name: str, label: str, store: VectorStore, cache: VectorCache, reading: Callable[[], sqlite3.Connection]
+    ) -> None:
+        self.embedder = embedder
+        self.name = name
+        self.label = label
+        self.store = store
+        self._cache = cache
+        self._reading = reading
+        self._lock = threading.Lock()
+        self._copy: RamStore | None = None
+        self._most = EXACT // (4 * embedder.dimension)
+        self._small = True
+
+    def search(self, vector: Vectors, limit: int) -> list[tuple[str, float]]:
+        """(text hash, cosine), nearest first. Raises IndexProblem."""
+        copy = self._copied()
+        return (self.store if copy is None else copy).search(vector, limit)
+
+    def _copied(self) -> RamStore | None:
+        with self._lock:
+            if self._copy is None and self._small:
+                self._copy = self._made()
+            return self._copy
+
+    def _made(self) -> RamStore | None:
+        """A copy of everything; None if that is too much, or the list or the cache does not have all of it (yet)."""
+        count = self.store.count()
+        self._small = count <= self._most
+        query = "SELECT hash FROM stored WHERE store = ?"
+        try:
+            names = [name for (name,) in self._reading().execute(query, (self.label,))] if self._small else []
+            if len(names) != count:
+                return None
+            kept, vectors = self._cache.get(self.embedder.name, names, self.embedder.dimension)
+        except sqlite3.DatabaseError:
+            return None
+        self._small = len(kept) == count
+        if not self._small:
+            return None
+        made = RamStore()
+        made.add(kept, vectors)
+        return made
+
+    def listed(self, names: Sequence[str], vectors: Vectors) -> None:
+        """These are in the store now, and in the list of what is stored."""
+        with self._lock:
+            if self._copy is not None:
+                self._copy.add(names, vectors)
+                if self._copy.count() > self._most:
+                    self._copy, self._small = None, False
+
+    def removed(self, names: Sequence[str]) -> None:
+        """These are no longer."""
+        with self._lock:
+            if self._copy is not None:
+                self._copy.delete(names)
+
+    def rest(self) -> None:
+        """Let go of the copy until somebody asks again."""
+        with self._lock:
+            self._copy = None

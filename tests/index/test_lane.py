@@ -1,0 +1,116 @@
+"""A small store answers exactly, in step with what is stored; a large one, or one that is not all at hand, leaves it to Chroma."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+import pytest
+
+from oneiro_vault.index import lane as lanes
+from oneiro_vault.index.base import Vectors
+from oneiro_vault.index.embed import HashEmbedder
+from oneiro_vault.index.lane import Lane
+from oneiro_vault.index.store import Index
+from tests.index.conftest import Notes
+
+Open: TypeAlias = Callable[..., Index]
+
+
+class Cold(HashEmbedder):
+    """Its process has ended."""
+
+    def warm(self) -> bool:
+        return False
+
+
+def words(number: int) -> str:
+    return " ".join(f"w{(number * step) % 97}" for step in (3, 5, 7, 11, 13))
+
+
+def opened(vault: Notes, open_index: Open, count: int) -> tuple[Index, Lane]:
+    for number in range(count):
+        vault.put(f"{number:03}.md", words(number))
+    index = open_index(vectors="chroma")
+    index.refresh()
+    index.embed()
+    serving = index._semantic._serving
+    assert serving is not None
+    return index, serving
+
+
+def exactly(index: Index, vector: Vectors, limit: int) -> list[float]:
+    """The best cosines, from the cache of vectors."""
+    keys = [row.key for row in index.list(limit=10_000)]
+    return sorted((own for own, _ in index.cosines(vector, keys).values()), reverse=True)[:limit]
+
+
+def agrees(index: Index, lane: Lane) -> None:
+    vector = index.query("w3 w5 w9 w40")
+    found = lane.search(vector, 20)
+    assert [cosine for _, cosine in found] == pytest.approx(exactly(index, vector, 20), abs=1e-6)
+    assert {name for name, _ in lane.search(vector, 10_000)} == lane.store.ids()
+
+
+def test_it_stays_in_step_with_what_is_stored(vault: Notes, open_index: Open) -> None:
+    index, lane = opened(vault, open_index, 90)
+    agrees(index, lane)
+    copy = lane._copied()
+    assert copy is not None
+    vault.put("new.md", "w3 w5 w9 something new")
+    vault.put("004.md", "w40 w3 another text")
+    vault.drop("007.md")
+    index.refresh()
+    index.embed()
+    assert lane._copied() is copy
+    assert copy.ids() == lane.store.ids()
+    assert copy.count() == 90
+    agrees(index, lane)
+
+
+def test_what_is_too_much_is_left_to_chroma(vault: Notes, open_index: Open) -> None:
+    """While it grows, too. One more than fits is already too much."""
+    index, lane = opened(vault, open_index, 40)
+    lane._most = 41
+    assert lane._copied() is not None
+    for number in (40, 41):
+        vault.put(f"{number:03}.md", words(number))
+        index.refresh()
+        index.embed()
+    assert lane._copied() is None
+    agrees(index, lane)
+    again = Lane(lane.embedder, lane.name, lane.label, lane.store, index._semantic.cache, index._semantic._reading)
+    again._most = 41
+    assert again._copied() is None
+    assert lanes.EXACT // (4 * 384) == 32_768
+
+
+def test_without_the_cache_chroma_answers(vault: Notes, open_index: Open) -> None:
+    index, lane = opened(vault, open_index, 40)
+    cache = index._semantic.cache
+    cache.forget(lane.embedder.name, keep=sorted(lane.store.ids())[:-1])
+    vector = index.query("w3 w5")
+    assert lane._copied() is None
+    assert len(lane.search(vector, 50)) == 40
+
+
+def test_a_list_that_is_behind_is_not_believed_but_waited_for(vault: Notes, open_index: Open) -> None:
+    _, lane = opened(vault, open_index, 40)
+    name = "f" * 32
+    vector = np.ones((1, lane.embedder.dimension), np.float32) / np.sqrt(lane.embedder.dimension, dtype=np.float32)
+    lane.store.add([name], vector)
+    assert lane._copied() is None
+    lane.store.delete([name])
+    assert lane._copied() is not None
+
+
+def test_it_lets_go_when_no_question_can_be_asked(vault: Notes, open_index: Open) -> None:
+    index, lane = opened(vault, open_index, 40)
+    agrees(index, lane)
+    assert index.canaries()
+    assert lane._copy is not None
+    lane.embedder = Cold()
+    assert index.canaries()
+    assert lane._copy is None
+    agrees(index, lane)
