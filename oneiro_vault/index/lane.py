@@ -81,7 +81,8 @@ class Lane:
             if self._copy is not None:
                 self._copy.delete(names)
 
-    def rest(self) -> None:
-        """Let go of the copy until somebody asks again."""
+    def rest(self) -> bool:
+        """Let go of the copy until somebody asks again; was there one?"""
         with self._lock:
-            self._copy = None
+            held, self._copy = self._copy, None
+            return held is not None

@@ -193,6 +193,11 @@ class Semantic:
             self.problem, self._suspect = str(error), True
             raise
 
+    def rest(self) -> bool:
+        """Let go of what a question needs if its model is not loaded either; was there any of it?"""
+        lane = self._serving
+        return lane is not None and not lane.embedder.warm() and lane.rest()
+
     def cosines(self, hashes: Collection[str], vector: Vectors) -> dict[str, float]:
         """Exact cosine of each text that has a vector. Raises IndexProblem for a question of another model."""
         embedder = self.asked
@@ -333,9 +338,7 @@ class Semantic:
             self._suspect = self._suspect or self._touched()
             if self._suspect:
                 self._discard()
-            if (lane := self._serving) is not None and not lane.embedder.warm():
-                lane.rest()
-            return lane is not None and self._sound(lane)
+            return self._serving is not None and self._sound(self._serving)
         finally:
             self._filling.release()
 

@@ -256,6 +256,11 @@ class Index(Answers):
         """Does the vector store find what it holds, and are all files still there? If not, the next `refresh` and `embed` replace them."""
         return self._database.trusted() and self._semantic.canaries()
 
+    def rest(self) -> None:
+        """Give back the memory that only questions by meaning need, while the model that they need is not loaded."""
+        if self._semantic.rest():
+            _give_back_memory()
+
     def scrub(self) -> None:
         """Remove every trace of texts that are in no note any more: cached vectors, words in free pages, what was put aside."""
         self.earlier.clear()

@@ -139,6 +139,7 @@ class Background:
         while not self._stop.is_set():
             self._embed.wait(5.0)
             self._embed.clear()
+            self.house.index.rest()
             if self._stop.is_set() or not (self._sick() or self._waiting()):
                 continue
             self._embedding.set()
