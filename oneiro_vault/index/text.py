@@ -11,6 +11,7 @@ import re
 import sqlite3
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Final
 
 import numpy as np
@@ -123,7 +124,7 @@ def search(
     if narrowed == expression:
         found = frequencies.everything(db, table, expression)
         return _best(db, table, found.items() if allowed is None else ((key, found[key]) for key in allowed if key in found), limit)
-    keys = [key for key, _ in _best(db, table, _top(db, table, narrowed, 2 * limit * _RESCORED, allowed), limit * _RESCORED)]
+    keys = [key for key, _ in _top(db, table, narrowed, limit * _RESCORED, allowed)]
     return _best(db, table, scores(db, table, expression, keys).items(), limit)
 
 
@@ -260,9 +261,9 @@ def _top(db: sqlite3.Connection, table: str, expression: str, limit: int, allowe
 
 
 def _best(db: sqlite3.Connection, table: str, pairs: Iterable[tuple[int, float]], limit: int) -> list[tuple[int, float]]:
-    ranked = sorted(pairs, key=lambda pair: (-pair[1], pair[0]))
+    ranked = sorted(sorted(pairs), key=itemgetter(1), reverse=True)
     places = ties.of_passages if table == "passage" else ties.of_notes
-    return ties.first(ranked, limit, lambda pair: pair[1], lambda pair: pair[0], lambda keys: places(db, keys))
+    return ties.first(ranked, limit, itemgetter(1), itemgetter(0), lambda keys: places(db, keys))
 
 
 def _score(table: str) -> str:

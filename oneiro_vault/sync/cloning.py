@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from oneiro_vault.core.listing import Stat
-from oneiro_vault.errors import InvalidInput, NotFound
+from oneiro_vault.errors import GitProblem, InvalidInput, NotFound, Unreachable
 from oneiro_vault.sync.settling import Progress, Sync
 from oneiro_vault.vault import layout, remotes
 from oneiro_vault.vault.driver import register_driver
@@ -40,8 +40,12 @@ def clone(url: str, path: Path, wait: float, progress: Progress) -> Cloned:
     root = layout.blank(path)
     try:
         return _filled(url, root, wait, progress)
-    except BaseException:
+    except BaseException as error:
         shutil.rmtree(root / ".git" if there else root, ignore_errors=True)
+        if isinstance(error, GitProblem):  # it speaks as to a vault that is there
+            error.kept = "Nothing of it was left here."
+            if isinstance(error, Unreachable):
+                error.hint = "Check the address, and run `oneiro clone` again when it answers."
         raise
 
 

@@ -31,6 +31,19 @@ def test_sync_and_clone(fresh: Box) -> None:
     assert "failed" in fresh.ok("status")
 
 
+def test_a_clone_that_fails_speaks_of_a_clone(fresh: Box) -> None:
+    """There is no vault yet that anything could be safe in, or that `oneiro sync` could be run in."""
+    place = fresh.folder / "copy"
+    offline = fresh("clone", "http://127.0.0.1:9/x", str(place))
+    nothing = fresh("clone", str(fresh.folder / "nowhere"), str(place))
+    assert (offline.returncode, nothing.returncode) == (11, 11)
+    assert b"run `oneiro clone` again" in offline.stderr
+    for done in (offline, nothing):
+        assert b"Nothing of it was left here." in done.stderr
+        assert b"oneiro sync" not in done.stderr
+    assert not place.exists()
+
+
 def test_what_clashed_is_looked_for_where_it_is(fresh: Box) -> None:
     """A note bears a flag; settings and pictures cannot, so nobody is sent to look for theirs among the flags."""
     remote = bare(fresh.folder / "remote.git")
