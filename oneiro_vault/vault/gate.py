@@ -18,7 +18,7 @@ from oneiro_vault.vault import disk
 from oneiro_vault.vault.faults import reach
 from oneiro_vault.vault.git import Repo
 from oneiro_vault.vault.journal import Journal
-from oneiro_vault.vault.locks import SETTLE
+from oneiro_vault.vault.locks import SETTLE, stopped
 from oneiro_vault.vault.recovery import Recovery
 from oneiro_vault.vault.staging import Locked
 from oneiro_vault.vault.tampering import Tampering
@@ -157,20 +157,26 @@ class Gate:
                 try:
                     lock.acquire(poll_interval=0.01)
                 except filelock.Timeout as error:
-                    raise _timeout(self._folder / "write.lock", _said(holder), self._wait) from error
+                    raise _kept(self._folder / "write.lock", holder, self._wait) from error
             try:
                 with disk.guarded("Taking the write lock"):
-                    holder.write_text(f"process {os.getpid()}")
+                    holder.write_text(str(os.getpid()))
                 yield
             finally:
                 lock.release()
 
 
-def _said(holder: Path) -> str:
+def _kept(lock: Path, holder: Path, wait: float) -> LockTimeout:
+    """Who has the write lock; one who is stopped gets no further by itself."""
     try:
-        return holder.read_text()
-    except OSError:
-        return "another process"
+        pid = int(holder.read_text())
+    except (OSError, ValueError):
+        return _timeout(lock, "another process", wait)
+    if not stopped(pid):
+        return _timeout(lock, f"process {pid}", wait)
+    return LockTimeout(
+        f"process {pid} has the write lock and is stopped", kept="Nothing was written.", hint=f"`kill -CONT {pid}` lets it go on."
+    )
 
 
 def _timeout(lock: Path, who: str, wait: float) -> LockTimeout:

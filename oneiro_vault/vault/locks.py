@@ -30,6 +30,14 @@ def abandoned(lock: Path, root: Path) -> bool:
     return os.path.isdir("/proc/self/fd") and not any(_holds(pid, lock, root) for pid in _processes()) and lock.exists()
 
 
+def stopped(pid: int) -> bool:
+    """Is the process suspended, so that it will not let go of anything by itself? (The client has its own: it must not come in here.)"""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[0] in "Tt"
+    except (OSError, IndexError):
+        return False
+
+
 def _processes() -> Iterator[str]:
     own = str(os.getpid())
     return (name for name in os.listdir("/proc") if name.isdigit() and name != own)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import threading
 import time
@@ -384,6 +385,10 @@ def test_a_lock_of_another_process_is_waited_for_and_named(vault: Vault, root: P
             put(reopen(root, wait=0.3), 1)
         assert time.monotonic() - started < patient(5)
         assert reopen(root, wait=0.1).flush_index() is True
+        holder.send_signal(signal.SIGSTOP)
+        with pytest.raises(LockTimeout, match=f"process {holder.pid} has the write lock and is stopped") as caught:
+            put(reopen(root, wait=0.3), 1)
+        assert f"kill -CONT {holder.pid}" in caught.value.hint
     finally:
         holder.kill()
         holder.communicate()
