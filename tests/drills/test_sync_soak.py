@@ -137,7 +137,10 @@ class Life:
     def deletes(self, vault: Vault) -> None:
         vault.commit_edits(quiet=0.0)
         if len(vault.listing()) > 8:
-            (vault.root / self.note(vault)).unlink()
+            file = vault.root / self.note(vault)
+            # if an edit made elsewhere brings it back, then as it was there; what only the deleted one had is in history
+            self.tags.pop(str(read(file.read_text())[0].get("id")), None)
+            file.unlink()
 
     def meets(self, vault: Vault) -> None:
         if self.random.random() < 0.25:
@@ -201,6 +204,7 @@ class Life:
 
 
 def soak(folder: Path, steps: int, seed: int) -> None:
+    print("seed", seed)
     life = Life(folder, seed)
     for number in range(steps):
         print(number, life.step())
@@ -209,6 +213,7 @@ def soak(folder: Path, steps: int, seed: int) -> None:
 
 def kills(folder: Path, count: int, seed: int) -> None:
     """That many syncs end in the middle; the next one of the same copy always completes, and every tenth time all are looked at."""
+    print("seed", seed)
     life = Life(folder, seed)
     died = tries = 0
     while died < count:
