@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from oneiro_vault.core import frontmatter, prose
+from oneiro_vault.core.query import fold
 from oneiro_vault.errors import InvalidInput
 
 TYPES: Final = ("episodic", "semantic", "orientation", "entity", "procedure", "principle")
@@ -289,7 +289,7 @@ def is_id(text: str) -> bool:
 
 def slug(title: str) -> str:
     """`title` as a file name part: `[a-z0-9-]`, at most 50 characters, never empty."""
-    plain = unicodedata.normalize("NFKD", title[:400]).encode("ascii", "ignore").decode().lower()
+    plain = fold(title[:400]).encode("ascii", "ignore").decode()
     return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:50].rstrip("-") or "note"
 
 

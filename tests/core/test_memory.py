@@ -204,6 +204,7 @@ def test_slugs_are_safe_file_names(title: str) -> None:
 
 def test_slugs() -> None:
     assert memory.slug("Émile's Café — Nº 5!") == "emile-s-cafe-no-5"
+    assert memory.slug("Große Straße, Øre und Łódź") == "grosse-strasse-ore-und-lodz"
     assert memory.slug("日本") == memory.slug("../..") == "note"
     assert memory.slug("x" * 49 + " y") == "x" * 49
 
