@@ -294,7 +294,8 @@ class Repo:
         for name, inner in below.items():
             old = builder.get(name)
             if old is not None and not isinstance(old, pygit2.Tree):
-                raise UnsafePath(f"{prefix}{name} is a file, not a folder", kept=_KEPT)
+                hint = "If a folder is meant to take its place, commit that: `git add -A`, `git commit`."
+                raise UnsafePath(f"{prefix}{name} is a file in the history, not a folder", kept=_KEPT, hint=hint)
             new = self._build(old, inner, f"{prefix}{name}/")
             if new is not None:
                 builder.insert(name, new, _FOLDER)
