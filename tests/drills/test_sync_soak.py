@@ -115,7 +115,12 @@ class Life:
         path = self.note(vault)
         ident = read(vault.read(path).decode())[0].get("id")
         if ident and len(vault.listing()) > 5:
+            self.goes(str(ident))
             forget(vault, int(str(ident)), path)
+
+    def goes(self, ident: str) -> None:
+        """If an edit made elsewhere brings it back, then as it was there; what only this copy had is in history."""
+        self.tags.pop(ident, None)
 
     def restores(self, vault: Vault) -> None:
         gone = sorted({str(event["id"]) for event in vault.events() if event["e"] == "tombstone"})
@@ -138,8 +143,7 @@ class Life:
         vault.commit_edits(quiet=0.0)
         if len(vault.listing()) > 8:
             file = vault.root / self.note(vault)
-            # if an edit made elsewhere brings it back, then as it was there; what only the deleted one had is in history
-            self.tags.pop(str(read(file.read_text())[0].get("id")), None)
+            self.goes(str(read(file.read_text())[0].get("id")))
             file.unlink()
 
     def meets(self, vault: Vault) -> None:
