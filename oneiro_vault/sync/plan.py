@@ -123,8 +123,9 @@ def make(
 def _side(differences: Differences, words: Words) -> _Side:
     """Follow what moved: by id, else by equal bytes."""
     side, gone = _Side(), {}
+    went = _went(differences, words)
     for path, (before, after) in differences.items():
-        if before is not None and after is not None and not _replaced(path, before, after, words):
+        if before is not None and after is not None and not _replaced(path, before, after, words, went):
             side.now[path] = At(path, after)
             continue
         if before is not None:
@@ -149,12 +150,22 @@ def _pair(side: _Side, gone: dict[str, Entry], mark: Callable[[str, Entry], str]
             del gone[old]
 
 
-def _replaced(path: str, before: Entry, after: Entry, words: Words) -> bool:
-    """Is another memory at this path now?"""
+def _replaced(path: str, before: Entry, after: Entry, words: Words, went: frozenset[str]) -> bool:
+    """Is another memory at this path now? One that got or lost an id is the same, unless that id `went` from one path to another."""
     if not is_note(path) or before.blob == after.blob:
         return False
     old, new = words.ident(before.blob), words.ident(after.blob)
-    return bool(old and new) and old != new
+    return old != new and (bool(old and new) or (old or new) in went)
+
+
+def _went(differences: Differences, words: Words) -> frozenset[str]:
+    """The ids that left a path and came to another."""
+    left, came = set(), set()
+    for path, sides in differences.items():
+        for entry, found in zip(sides, (left, came), strict=True):
+            if entry is not None and is_note(path):
+                found.add((words.ident(entry.blob), path))
+    return frozenset(ident for ident, _ in left - came) & frozenset(ident for ident, _ in came - left)
 
 
 class _Meeting:

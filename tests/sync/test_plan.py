@@ -110,6 +110,23 @@ def test_names_that_were_swapped() -> None:
     assert found == {"a.md": "b:1", "b.md": "a:2"}
 
 
+@pytest.mark.parametrize("later", ["ours", "theirs"])
+def test_a_memory_that_took_the_name_of_a_note_without_id(later: str) -> None:
+    """It is one memory that both moved, not one that was taken away here and an edit of that other note."""
+    base = {"a.md": "a:1", "b.md": ":plain"}
+    found, _ = meet(base, {"a.md": "n:1", "b.md": "a:1"}, {"d.md": "a:1", "b.md": ":plain"}, later=later)
+    assert found == {"a.md": "n:1", "b.md" if later == "ours" else "d.md": "a:1"}
+    swapped, _ = meet(base, {"a.md": ":plain", "b.md": "a:1"}, {"d.md": "a:2", "b.md": ":plain"}, later=later)
+    assert sorted(swapped.values()) == [":plain", "a:2"]
+
+
+def test_a_note_that_got_an_id_or_lost_it_is_the_same_note() -> None:
+    for old, new in ((":1", "a:1"), ("a:1", ":1")):
+        found, plan = meet({"a.md": old}, {"a.md": new}, {"b.md": old})
+        assert found == {"b.md": new}
+        assert plan.gone_here == plan.gone_there == []
+
+
 @pytest.mark.parametrize(
     ("words", "forgotten", "stays"), [("2", False, True), ("2", True, False), ("Two", True, True), ("Two", False, True), ("1", True, False)]
 )
