@@ -160,7 +160,8 @@ def _replaced(path: str, before: Entry, after: Entry, words: Words, went: frozen
 
 def _went(differences: Differences, words: Words) -> frozenset[str]:
     """The ids that left a path and came to another."""
-    left, came = set(), set()
+    left: set[tuple[str, str]] = set()
+    came: set[tuple[str, str]] = set()
     for path, sides in differences.items():
         for entry, found in zip(sides, (left, came), strict=True):
             if entry is not None and is_note(path):
