@@ -90,6 +90,10 @@ class VectorStore(Protocol):
         """(id, cosine), nearest first; approximate."""
         ...
 
+    def vectors(self, ids: Sequence[str]) -> tuple[list[str], Vectors]:
+        """Those of these ids that are stored, and their vectors."""
+        ...
+
     def close(self) -> None:
         """Free everything."""
         ...

@@ -69,6 +69,12 @@ class VectorCache:
             counts = {name: int(db.execute(f"SELECT count(*) FROM {self._table(db, name)}").fetchone()[0]) for name in names}
         return {name: count for name, count in counts.items() if count}
 
+    def count(self, model: str) -> int:
+        """Number of a model's vectors."""
+        with self._guard() as db:
+            table = self._table(db, model)
+            return int(db.execute(f"SELECT count(*) FROM {table}").fetchone()[0]) if table else 0
+
     def forget(self, model: str, keep: Collection[str] = ()) -> int:
         """Delete a model's vectors except those in `keep`; returns how many."""
         with self._guard() as db:

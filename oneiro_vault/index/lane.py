@@ -7,11 +7,14 @@ in step, and let go of when nobody asks (`rest`).
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Final
 
+from oneiro_vault.index import schema
 from oneiro_vault.index.base import Embedder, Vectors, VectorStore
 from oneiro_vault.index.cache import VectorCache
 from oneiro_vault.index.vectors import RamStore
@@ -19,12 +22,23 @@ from oneiro_vault.index.vectors import RamStore
 EXACT: Final = 48 << 20
 """Bytes of vectors up to which every one is compared: 32,768 of 384 dimensions, where it still takes no longer than Chroma."""
 
+_REFILLED: Final = 2_000
+
+log = logging.getLogger(__name__)
+
 
 class Lane:
     """A store that answers exactly while it can. `label` names it in the index's own list of what is stored."""
 
     def __init__(
-        self, embedder: Embedder, name: str, label: str, store: VectorStore, cache: VectorCache, reading: Callable[[], sqlite3.Connection]
+        self,
+        embedder: Embedder,
+        name: str,
+        label: str,
+        store: VectorStore,
+        cache: VectorCache,
+        reading: Callable[[], sqlite3.Connection],
+        writing: Callable[[], AbstractContextManager[sqlite3.Connection]],
     ) -> None:
         self.embedder = embedder
         self.name = name
@@ -32,6 +46,7 @@ class Lane:
         self.store = store
         self._cache = cache
         self._reading = reading
+        self._writing = writing
         self._lock = threading.Lock()
         self._copy: RamStore | None = None
         self._most = EXACT // (4 * embedder.dimension)
@@ -66,6 +81,41 @@ class Lane:
         made = RamStore()
         made.add(kept, vectors)
         return made
+
+    def lost(self) -> int:
+        """How many of the stored vectors the cache must have lost: exact cosines come from there."""
+        listed = self._reading().execute("SELECT count(*) FROM stored WHERE store = ?", (self.label,)).fetchone()[0]
+        return max(0, int(listed) - self._cache.count(self.embedder.name))
+
+    def refill(self) -> None:
+        """Give the cache, a file of its own that may have been lost alone, back what the store has; what it has not is missing now."""
+        if not self.lost():
+            return
+        log.warning("the cache of vectors lacks some of what is stored; they are put back")
+        listed = [name for (name,) in self._reading().execute("SELECT hash FROM stored WHERE store = ?", (self.label,))]
+        known = self._cache.known(self.embedder.name, listed)
+        left = [name for name in listed if name not in known]
+        gone = []
+        for start in range(0, len(left), _REFILLED):
+            part = left[start : start + _REFILLED]
+            names, vectors = self.store.vectors(part)
+            self._cache.put(self.embedder.name, names, vectors)
+            gone += sorted(set(part) - set(names))
+        with self._writing() as db, schema.transaction(db):
+            db.executemany("DELETE FROM stored WHERE store = ? AND hash = ?", ((self.label, name) for name in gone))
+        with self._lock:
+            self._small = True
+
+    def reconcile(self) -> None:
+        """Make the list of what is stored true: it may be older or newer than the store. Raises IndexProblem."""
+        with self._writing() as db:
+            listed = db.execute("SELECT count(*) FROM stored WHERE store = ?", (self.label,)).fetchone()[0]
+            if listed == self.store.count():
+                return
+            held = self.store.ids()
+            with schema.transaction(db):
+                db.execute("DELETE FROM stored WHERE store = ?", (self.label,))
+                db.executemany("INSERT INTO stored VALUES (?, ?)", ((self.label, name) for name in held))
 
     def listed(self, names: Sequence[str], vectors: Vectors) -> None:
         """These are in the store now, and in the list of what is stored."""

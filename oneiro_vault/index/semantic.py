@@ -65,6 +65,7 @@ class Semantic:
         self._files: list[list[object]] = []
         self._stopped = threading.Event()
         self._suspect = False
+        self.lost = 0
 
     # -- opening --------------------------------------------------------------------------------------------------------------------
 
@@ -103,6 +104,7 @@ class Semantic:
         self._clean()
         self._settle_files()
         self.problem = None
+        self._count_lost()
 
     def _proved(self, before: pointer.Pointer) -> bool:
         """Is the folder sound? Not asked in a child process if nothing touched it since it was closed in order."""
@@ -117,7 +119,7 @@ class Semantic:
     def _lane(self, embedder: Embedder) -> Lane:
         assert self._shelf is not None
         name = store_name(embedder.name, embedder.dimension)
-        return Lane(embedder, name, f"{self._place}/{name}", self._shelf.store(name), self.cache, self._reading)
+        return Lane(embedder, name, f"{self._place}/{name}", self._shelf.store(name), self.cache, self._reading, self._writing)
 
     def _previous(self, before: pointer.Pointer) -> Lane | None:
         """The lane that served before, if it is another model's, still there, and its model can still be asked."""
@@ -136,17 +138,8 @@ class Semantic:
             self.problem, self._suspect = str(error), True
 
     def _reconcile(self) -> None:
-        lane = self._target
-        if lane is None:
-            return
-        with self._writing() as db:
-            listed = db.execute("SELECT count(*) FROM stored WHERE store = ?", (lane.label,)).fetchone()[0]
-            if listed == lane.store.count():
-                return
-            held = lane.store.ids()
-            with schema.transaction(db):
-                db.execute("DELETE FROM stored WHERE store = ?", (lane.label,))
-                db.executemany("INSERT INTO stored VALUES (?, ?)", ((lane.label, name) for name in held))
+        if self._target is not None:
+            self._target.reconcile()
 
     def _point(self, closed: object = None) -> None:
         lane = self._serving
@@ -237,6 +230,8 @@ class Semantic:
 
     def _fill(self, lane: Lane, progress: Progress | None, stop: Callable[[], bool]) -> int:
         shape.settle(self._writing, progress, stop)
+        lane.refill()
+        self._count_lost()
         self._prune(lane)
         done = self._move(lane, stop)
         done += self._compute(lane, progress, stop)
@@ -253,6 +248,9 @@ class Semantic:
             for lane in {id(lane): lane for lane in (self._serving, self._target) if lane is not None}.values():
                 lane.store.search(np.ones(lane.embedder.dimension, np.float32), 1)
             self._files = health.fingerprint(self._folder / self._place)
+
+    def _count_lost(self) -> None:
+        self.lost = self._target.lost() if self._target else 0
 
     def waiting(self) -> list[str]:
         """Texts without a stored vector, longest first."""
@@ -338,7 +336,8 @@ class Semantic:
             self._suspect = self._suspect or self._touched()
             if self._suspect:
                 self._discard()
-            return self._serving is not None and self._sound(self._serving)
+            self._count_lost()
+            return self._serving is not None and self._sound(self._serving) and not self.lost
         finally:
             self._filling.release()
 

@@ -201,7 +201,7 @@ class Index(Answers):
             missing = "SELECT count(DISTINCT hash) FROM chunks WHERE hash NOT IN (SELECT hash FROM stored WHERE store = ?)"
             waiting = self._ask(shape.waiting)
             self._pending = (version, waiting + read(missing, (label,))[0][0], read("SELECT count(DISTINCT hash) FROM chunks")[0][0])
-        return self._pending[1], self._pending[2]
+        return self._pending[1] + self._semantic.lost, self._pending[2]
 
     def waiting_texts(self) -> list[str]:
         """The texts that wait for a vector, longest first."""

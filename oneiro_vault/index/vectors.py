@@ -121,6 +121,12 @@ class RamStore:
             found = [(self._names[place], float(cosines[place])) for place in np.flatnonzero(cosines >= least)]
         return sorted(found, key=lambda one: (-one[1], one[0]))[:limit]
 
+    def vectors(self, ids: Sequence[str]) -> tuple[list[str], Vectors]:
+        """Those of these ids that are stored, and their vectors."""
+        with self._lock:
+            held = [name for name in ids if name in self._places]
+            return held, self._rows[[self._places[name] for name in held]]
+
     def close(self) -> None:
         """Nothing to free."""
 
@@ -193,10 +199,17 @@ class ChromaStore:
             )
         return [(name, 1.0 - float(distance)) for name, distance in zip(found["ids"][0], found["distances"][0], strict=True)]
 
+    def vectors(self, ids: Sequence[str]) -> tuple[list[str], Vectors]:
+        """Those of these ids that are stored, and their vectors."""
+        return self._read(ids=list(ids))
+
     def sample(self, limit: int) -> tuple[list[str], Vectors]:
         """Some ids with their vectors."""
+        return self._read(limit=limit)
+
+    def _read(self, **which: Any) -> tuple[list[str], Vectors]:
         with _answering("read its vectors"):
-            found = self._collection.get(limit=limit, include=["embeddings"])
+            found = self._collection.get(include=["embeddings"], **which)
         return list(found["ids"]), np.asarray(found["embeddings"], dtype=np.float32).reshape(len(found["ids"]), -1)
 
     def close(self) -> None:

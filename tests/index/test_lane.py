@@ -80,7 +80,9 @@ def test_what_is_too_much_is_left_to_chroma(vault: Notes, open_index: Open) -> N
         index.embed()
     assert lane._copied() is None
     agrees(index, lane)
-    again = Lane(lane.embedder, lane.name, lane.label, lane.store, index._semantic.cache, index._semantic._reading)
+    again = Lane(
+        lane.embedder, lane.name, lane.label, lane.store, index._semantic.cache, index._semantic._reading, index._semantic._writing
+    )
     again._most = 41
     assert again._copied() is None
     assert lanes.EXACT // (4 * 384) == 32_768
@@ -113,4 +115,42 @@ def test_it_lets_go_when_no_question_can_be_asked(vault: Notes, open_index: Open
     lane.embedder = Cold()
     index.rest()
     assert lane._copy is None
+    agrees(index, lane)
+
+
+@pytest.mark.parametrize("while_up", [True, False])
+def test_a_cache_that_was_lost_alone_is_noticed_and_filled_from_the_store(vault: Notes, open_index: Open, while_up: bool) -> None:
+    index, _ = opened(vault, open_index, 40)
+    vector = index.query("w3 w5 w9 w40")
+    before = index.search_vectors(vector, 10)
+    wanted = exactly(index, vector, 10)
+    if not while_up:
+        index.close()
+    for file in index.folder.glob("embeddings.db*"):
+        file.unlink()
+    if not while_up:
+        index = open_index(vectors="chroma")
+        index.refresh()
+        assert index.open_vectors()
+    else:
+        assert not index.canaries()
+    assert index.pending()[0] == 40
+    assert "40 passages" in str(index.degraded())
+    assert index.embed() == 0  # nothing had to be computed again
+    assert index.pending()[0] == 0
+    assert index.canaries()
+    assert exactly(index, vector, 10) == pytest.approx(wanted, abs=1e-6)
+    assert [(hit.key, hit.kind) for hit in index.search_vectors(vector, 10)] == [(hit.key, hit.kind) for hit in before]
+
+
+def test_what_neither_the_cache_nor_the_store_has_is_computed(vault: Notes, open_index: Open) -> None:
+    index, lane = opened(vault, open_index, 40)
+    cache = index._semantic.cache
+    gone = sorted(lane.store.ids())[:3]
+    cache.forget(lane.embedder.name, keep=sorted(lane.store.ids())[3:])
+    lane.store.delete(gone)
+    index._semantic._settle_files()  # as if it had never been there
+    assert not index.canaries()
+    assert index.embed() == 3
+    assert index.pending()[0] == 0
     agrees(index, lane)
