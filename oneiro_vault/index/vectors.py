@@ -210,7 +210,8 @@ class ChromaStore:
     def _read(self, **which: Any) -> tuple[list[str], Vectors]:
         with _answering("read its vectors"):
             found = self._collection.get(include=["embeddings"], **which)
-        return list(found["ids"]), np.asarray(found["embeddings"], dtype=np.float32).reshape(len(found["ids"]), -1)
+        names = list(found["ids"])
+        return names, np.asarray(found["embeddings"], dtype=np.float32).reshape((len(names), -1) if names else (0, 0))
 
     def close(self) -> None:
         """The shelf holds the files."""
