@@ -113,7 +113,7 @@ def reframe_(
 def forget_(face: Face, ident: str, reason: str | None) -> Output:
     """Take a memory out of the vault; `restore` brings it back."""
     found = face.call("forget", id=ident, reason=reason)
-    return Output(f"Forgot {line(found['title'])}\n`oneiro restore {found['id']}` brings it back.", found)
+    return Output(f"Forgot {line(found['title'])}\n`oneiro {found['back']}` brings it back.", found)
 
 
 @command("restore")

@@ -26,8 +26,12 @@ if TYPE_CHECKING:
 Progress = Callable[[str, int, int], None]
 SOON = 256
 """Texts waiting for a vector that a person's recall waits for."""
+MANY = 8_192
+"""It waits for so many, too, while they come so fast that all are there in time."""
 PATIENCE = 10.0
 """Seconds it waits for them at the most."""
+TRIAL = 1.5
+"""Seconds after which it is known how fast they come."""
 BOUND = 2.0
 """Seconds an answer waits for indexing that is under way."""
 SITTING = 1800.0
@@ -224,11 +228,21 @@ class House:
         ready = self.index.open_vectors()
         if not self.owner:
             self.index.embed(progress)
-        elif ready and not self.stalled and 0 < self.index.pending()[0] <= SOON:
+        elif ready and not self.stalled and 0 < self.index.pending()[0] <= MANY:
             self.wake.set()
-            end = time.monotonic() + PATIENCE
-            while self.index.pending()[0] and not self.stalled and time.monotonic() < end:
-                time.sleep(0.02)
+            self._wait_for_vectors(progress)
+
+    def _wait_for_vectors(self, progress: Progress) -> None:
+        """Until none is missing, or it is plain that they will not all be there in time."""
+        first = began = time.monotonic()
+        most = 0
+        while (left := self.index.pending()[0]) and not self.stalled and (now := time.monotonic()) < first + PATIENCE:
+            if left >= most:  # notes that are cut into passages become more
+                most, began = left, now
+            if most > SOON and now > max(began, first + TRIAL) and (most - left) * (first + PATIENCE - now) < left * (now - began):
+                return
+            progress("embedding", most - left, most)
+            time.sleep(0.02)
 
     def _warm(self) -> None:
         self.embedder.wake()

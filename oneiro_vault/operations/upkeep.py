@@ -13,7 +13,7 @@ from typing import Any
 
 from oneiro_vault.core.known_faults import FAULTS
 from oneiro_vault.core.listing import Stat, blob_id
-from oneiro_vault.errors import Brake, GitProblem, OneiroError, few
+from oneiro_vault.errors import Brake, GitProblem, OneiroError, UnsafePath, few
 from oneiro_vault.index.base import Problem as IndexProblem
 from oneiro_vault.operations import capturing, imaging
 from oneiro_vault.operations.house import House, Progress, quiet
@@ -124,7 +124,7 @@ def _on_disk(house: House, progress: Progress, mentioned: set[str]) -> dict[str,
     found = {}
     for number, stat in enumerate(stats):
         progress("reading", number, len(stats))
-        with suppress(OSError):
+        with suppress(OSError, UnsafePath):  # a path that is too deep to be read is told by the index
             data = house.vault.files.read(stat.path)
             found[stat.path] = blob_id(data)
             mentioned |= named_in(data)

@@ -218,7 +218,8 @@ def forget(house: House, id: str, reason: str = "", actor: str = "user") -> dict
         )
     receipt = house.vault.forget(row.id, row.path, sha256(data).hexdigest(), actor, reason)
     house.refresh([row.path])
-    return {"schema": 1, "id": row.handle, "path": row.path, "title": row.title, "commit": receipt.commit}
+    back = f"restore {row.id}" if row.id else f"undo {receipt.commit[:12]}"  # without an id of its own nothing in history names it
+    return {"schema": 1, "id": row.handle, "path": row.path, "title": row.title, "commit": receipt.commit, "back": back}
 
 
 def restore(house: House, id: str, actor: str = "user") -> dict[str, Any]:

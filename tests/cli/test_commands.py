@@ -268,6 +268,13 @@ def notes(tmp_path: Path) -> Path:
     return tmp_path / "notes"
 
 
+def test_init_asks_for_one_folder(fresh: Box) -> None:
+    """`--vault` names a vault that is there; with `--here` it was passed over, and another folder became one."""
+    done = fresh("--vault", str(fresh.folder / "elsewhere"), "init", "--here")
+    assert (done.returncode, b"takes no --vault" in done.stderr) == (2, True)
+    assert not (fresh.folder / "elsewhere").exists()
+
+
 def test_init_here_indexes_and_rewrites_nothing(fresh: Box, notes: Path) -> None:
     before = {path: path.read_bytes() for path in notes.rglob("*.md")}
     fresh.vault = notes

@@ -93,3 +93,12 @@ def test_known_faults_are_told_by_version() -> None:
     assert told(chromadb="1.5.10", mcp="2.3.1") == []
     assert {fault.name for fault in FAULTS} <= versions().keys(), "what is not asked for is never found"
     assert all(fault.first <= fault.last and fault.level in ("info", "warning", "error") for fault in FAULTS)
+
+
+def test_a_path_that_is_too_deep_is_a_finding_and_not_the_end_of_it(root: Path, call: Call) -> None:
+    deep = root.joinpath("deep", *["d"] * 60)
+    deep.mkdir(parents=True)
+    (deep / "n.md").write_text("far down\n")
+    boat = stored(call, "The boat is called Petrel.")
+    assert hits(call, "Petrel") == [boat]
+    assert any("too long or too deep" in one["message"] for one in call("doctor")["problems"])

@@ -357,3 +357,19 @@ def test_unknown_operations_and_parameters(app: App) -> None:
         app.call("recall", {"query": "x", "colour": "red"})
     with pytest.raises(InvalidInput, match="'query' is needed"):
         app.call("recall")
+
+
+def test_a_note_without_an_id_is_forgotten_and_the_way_back_is_one_that_works(root: Path, call: Call) -> None:
+    (root / "tern.md").write_text("Terns fly from pole to pole.\n")
+    git(root, "add", "tern.md")
+    git(root, "commit", "-qm", "a note of mine")
+    call("status")
+    (found,) = [row for row in call("list")["results"] if row["path"] == "tern.md"]
+    done = call("forget", id=found["id"])
+    assert not (root / "tern.md").exists()
+    doing, commit = done["back"].split()
+    assert (doing, commit) == ("undo", done["commit"][:12])
+    call("undo", commit=commit)
+    assert (root / "tern.md").read_text() == "Terns fly from pole to pole.\n"
+    ident = stored(call, "The kiln is fired on Mondays.")
+    assert call("forget", id=ident)["back"] == f"restore {ident}"
