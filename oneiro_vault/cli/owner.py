@@ -121,6 +121,7 @@ def status_(face: Face) -> Output:
     text += [f"degraded {line(str(found['degraded']))}"] if found["degraded"] else []
     text += [f"rewritten {line(found['rewritten'])}"] if found["rewritten"] else []
     text += [f"unreadable {line(entry['path'])}: {line(entry['reason'])}" for entry in found["unreadable"]]
+    text += [f"partial {line(path)}: too long; only its beginning is searched (notes.indexed_bytes)" for path in found["partial"]]
     text += [f"not committed {line(entry['path'])}: {line(entry['reason'])}" for entry in found["held"]]
     return Output("\n".join(text), found)
 

@@ -11,6 +11,7 @@ from oneiro_vault.cli.face import Face
 from oneiro_vault.cli.group import command
 from oneiro_vault.cli.output import Output, line
 from oneiro_vault.cli.progress import Bar
+from oneiro_vault.errors import few
 
 _SHOWN = 20
 
@@ -32,7 +33,8 @@ def init_(face: Face, path: str | None, here: bool) -> Output:
         made = init_vault(place, here, bar)
     face.vault = str(made["vault"])
     state = _index(face, made["notes"])
-    return Output(_told(made, state), made | {"indexed": state["notes"], "unreadable": state["unreadable"]})
+    told = {name: state[name] for name in ("unreadable", "partial")}
+    return Output(_told(made, state), made | {"indexed": state["notes"]} | told)
 
 
 def _index(face: Face, notes: int) -> dict[str, Any]:
@@ -42,7 +44,7 @@ def _index(face: Face, notes: int) -> dict[str, Any]:
 
 
 def _told(made: dict[str, Any], state: dict[str, Any]) -> str:
-    lost = [*made["skipped"], *state["unreadable"]]
+    lost = list({entry["path"]: entry for entry in [*made["skipped"], *state["unreadable"]]}.values())
     text = [f"The vault is {made['vault']}"]
     if made["outer"]:
         text.append(f"It is a repository of its own; the one around it ({made['outer']}) was told to ignore it (.git/info/exclude).")
@@ -52,6 +54,8 @@ def _told(made: dict[str, Any], state: dict[str, Any]) -> str:
         text.append(f"{len(lost)} files could not be read as notes (they stay as they are):")
         text += [f"  {line(entry['path'])}: {line(entry['reason'])}" for entry in lost[:_SHOWN]]
         text += [f"  … and {len(lost) - _SHOWN} more (`oneiro status`)"] if len(lost) > _SHOWN else []
+    if state["partial"]:
+        text.append(f"Of {few([line(path) for path in state['partial']])} only the beginning is searched (notes.indexed_bytes).")
     return "\n".join([*text, f'Next: cd {made["vault"]} && oneiro remember "The first thing worth keeping."'])
 
 

@@ -47,6 +47,10 @@ def problems(db: sqlite3.Connection, tree: Mapping[str, str] | None) -> list[Pro
     found = [
         Problem("unreadable", f"{path}: {reason}", path) for path, reason in db.execute("SELECT path, reason FROM unreadable ORDER BY path")
     ]
+    found += [
+        Problem("partial", f"{path}: only the beginning of it is searched", path, "warning", "Split it, or raise `notes.indexed_bytes`.")
+        for (path,) in db.execute("SELECT path FROM notes WHERE instr(problems, 'truncated') ORDER BY path")
+    ]
     ids: dict[str, list[str]] = {}
     for name, path in db.execute("SELECT id, path FROM notes WHERE id != '' ORDER BY id, path"):
         ids.setdefault(name, []).append(path)

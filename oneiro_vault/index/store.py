@@ -215,6 +215,10 @@ class Index(Answers):
         found = dict(self._database.read("SELECT path, reason FROM unreadable ORDER BY path"))
         return [(path, reason) for path, reason in found.items() if not any(str(parent) in found for parent in PurePosixPath(path).parents)]
 
+    def partial(self) -> list[str]:
+        """Paths of the notes of which only the beginning is indexed."""
+        return [path for (path,) in self._database.read("SELECT path FROM notes WHERE instr(problems, 'truncated') ORDER BY path")]
+
     # -- proof ----------------------------------------------------------------------------------------------------------------------
 
     def explain(self, path: str) -> dict[str, Any]:

@@ -306,6 +306,7 @@ def status(house: House) -> dict[str, Any]:
         "behind": behind,
         "degraded": state["degraded"] or house.embedder_state(),
         "unreadable": unreadable,
+        "partial": house.index.partial(),
         "model": state["model"],
         "watching": house.watching or None,
         "uncommitted": len(look.ready),

@@ -107,3 +107,15 @@ def free(path: str) -> int:
     """Bytes an ordinary user may still write on the disk of `path`."""
     stat = os.statvfs(path)
     return stat.f_bavail * stat.f_frsize
+
+
+def refuse_full(root: Path, reserve: int) -> None:
+    """Raise DiskProblem when fewer than `reserve` bytes are free."""
+    with guarded("Looking for free space"):
+        left = free(str(root))
+    if left < reserve:
+        raise DiskProblem(
+            f"fewer than {reserve // 1_000_000} MB are free on the disk of {root}",
+            kept="Nothing was written; reading still works.",
+            hint="Free some space; nothing has to be restarted.",
+        )

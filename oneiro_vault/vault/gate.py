@@ -99,14 +99,7 @@ class Gate:
     @contextmanager
     def writing(self) -> Iterator[None]:
         """The write lock, with everything in order: recovered, a usable state, space left; afterwards the books are closed."""
-        with disk.guarded("Looking for free space"):
-            free = disk.free(str(self._root))
-        if free < self.reserve:
-            raise DiskProblem(
-                f"fewer than {self.reserve // 1_000_000} MB are free on the disk of {self._root}",
-                kept="Nothing was written; reading still works.",
-                hint="Free some space; nothing has to be restarted.",
-            )
+        disk.refuse_full(self._root, self.reserve)
         with self.locked():
             reach("locked")
             self._repo.discard()

@@ -17,7 +17,7 @@ from oneiro_vault.vault import disk, repositories
 from oneiro_vault.vault.driver import register_driver
 from oneiro_vault.vault.files import Files
 from oneiro_vault.vault.secrets import OFF, Secrets
-from oneiro_vault.vault.vault import Vault
+from oneiro_vault.vault.vault import RESERVE, Vault
 from oneiro_vault.vault.writer import Progress
 
 MARK: Final = "oneiro.toml"
@@ -112,6 +112,7 @@ def create_here(path: Path, progress: Progress | None = None, *, clock: Callable
     if not root.is_dir():
         raise InvalidInput(f"{root} is not a folder", kept=_KEPT, hint="Create a new vault with: oneiro init PATH")
     _refuse_inside_vault(root)
+    disk.refuse_full(root, RESERVE)
     outer = _make_repository(root)
     vault = Vault.open(root, clock=clock, quiet=0.0, secrets=secrets)
     try:

@@ -268,6 +268,16 @@ def notes(tmp_path: Path) -> Path:
     return tmp_path / "notes"
 
 
+def test_a_note_that_is_too_long_is_said_to_be_searched_in_part(fresh: Box) -> None:
+    fresh.vault.mkdir()
+    (fresh.vault / "long.md").write_text("word " * 300_000)
+    argv = [sys.executable, "-c", ENTRY, "init", "--here"]
+    done = subprocess.run(argv, cwd=fresh.vault, env=fresh.env, capture_output=True, timeout=60)
+    assert b"Of long.md only the beginning is searched" in done.stdout
+    assert fresh.json("status")["partial"] == ["long.md"]
+    assert "only the beginning of it is searched" in fresh("doctor").stdout.decode()
+
+
 def test_init_asks_for_one_folder(fresh: Box) -> None:
     """`--vault` names a vault that is there; with `--here` it was passed over, and another folder became one."""
     done = fresh("--vault", str(fresh.folder / "elsewhere"), "init", "--here")

@@ -277,6 +277,12 @@ def test_a_vault_opens_for_reading_while_another_process_writes(vault: Vault, ro
         assert time.monotonic() - started < 20
 
 
+def test_a_disk_without_room_is_refused_before_anything_is_made(tmp_path: Path) -> None:
+    with pytest.raises(DiskProblem, match="are free on the disk"):
+        disk.refuse_full(tmp_path, 1 << 62)
+    disk.refuse_full(tmp_path, 0)
+
+
 def test_a_lost_holder_name_is_no_obstacle(vault: Vault, root: Path) -> None:
     from oneiro_vault.vault.gate import _kept
 
