@@ -81,9 +81,9 @@ class Refresher:
         changed = [stat for path, stat in look.seen.items() if self._known.get(path) != stat]
         gone, total = self._gone(look, wanted), len(self._known)
         with schema.bulk(self.db) if len(changed) > _BULK else nullcontext():
-            self._apply(changed, progress)
+            moved = self._apply(changed, progress, seek=bool(total))
             self._fall_back(None if wanted is None else look.seen)
-            moved = self._moved() if total else []
+            moved += self._moved(self._done["added"] + self._done["modified"]) if total else []
             gone = [path for path in gone if path not in moved]
             braked = self._braking(gone, total, everything=wanted is None or force, force=force)
             self._remove(moved if braked else moved + gone)
@@ -137,14 +137,14 @@ class Refresher:
         inside = {path for path in self._known if below(path, folders)} if folders else set()
         return inside | {path for path in wanted if path in self._known}
 
-    def _moved(self) -> list[str]:
+    def _moved(self, found: list[str]) -> list[str]:
         """Old places of notes that were found elsewhere just now (the same id, or without one the same file), if they are gone.
 
         A move is told in two events, which may come one by one; a memory is never served twice in between.
         """
         query = """SELECT new.path, new.id, old.path FROM notes new LEFT JOIN notes old ON old.id = new.id AND old.handle = new.handle
                    AND old.key != new.key WHERE new.path IN (SELECT value FROM json_each(?))"""
-        new = self.db.execute(query, (json.dumps(self._done["added"] + self._done["modified"]),)).fetchall()
+        new = self.db.execute(query, (json.dumps(found),)).fetchall()
         paths = {old for _, ident, old in new if ident and old is not None}
         files = {_file(self._known[path]) for path, ident, _ in new if not ident and path in self._known}
         if files:
@@ -171,15 +171,20 @@ class Refresher:
         if old != new:
             schema.set_meta(self.db, "braked", new)
 
-    def _apply(self, changed: list[Stat], progress: Progress | None) -> None:
-        done = 0
+    def _apply(self, changed: list[Stat], progress: Progress | None, *, seek: bool) -> list[str]:
+        """Write what changed; what came from elsewhere leaves its old place in the same transaction. Returns those places."""
+        done, moved = 0, []
         for batch in _batches(changed):
             loaded = self._read(batch)
             with schema.transaction(self.db):
                 self._write(loaded)
+                left = self._moved([stat.path for stat, _ in loaded]) if seek else []
+                self._take_out(left)
+            moved += left
             done += len(batch)
             if progress:
                 progress("indexing", done, len(changed))
+        return moved
 
     def _read(self, batch: list[Stat]) -> list[tuple[Stat, bytes | str | None]]:
         """Each file's bytes, or why it cannot be read, or None if it is gone by now."""
@@ -276,16 +281,22 @@ class Refresher:
         for start in range(0, len(gone), _BATCH):
             batch = gone[start : start + _BATCH]
             with schema.transaction(self.db):
-                held = self._held(batch)
-                if held:
-                    notes.clear(self.db, [key for key, _ in held.values()])
-                listed = json.dumps(batch)
-                for table in ("stats", "unreadable"):
-                    self.db.execute(f"DELETE FROM {table} WHERE path IN (SELECT value FROM json_each(?))", (listed,))
-                self._advance()
-            for path in batch:
-                self._known.pop(path, None)
-            self._done["removed"] += [path for path in batch if path in held]
+                self._take_out(batch)
+
+    def _take_out(self, batch: list[str]) -> None:
+        """Forget these paths, in a transaction."""
+        if not batch:
+            return
+        held = self._held(batch)
+        if held:
+            notes.clear(self.db, [key for key, _ in held.values()])
+        listed = json.dumps(batch)
+        for table in ("stats", "unreadable"):
+            self.db.execute(f"DELETE FROM {table} WHERE path IN (SELECT value FROM json_each(?))", (listed,))
+        self._advance()
+        for path in batch:
+            self._known.pop(path, None)
+        self._done["removed"] += [path for path in batch if path in held]
 
     def _note_refused(self, look: _Look, *, everything: bool) -> None:
         """List what will not be read; what was indexed before keeps serving, and is read again once it can be."""
