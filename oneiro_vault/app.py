@@ -162,16 +162,17 @@ class App:
         self.house.refreshed.append(follow)
         return lambda: self.house.refreshed.remove(follow)
 
-    def close(self) -> None:
-        """Stop background work, flush what is owed to git's index, close the indexes."""
+    def close(self) -> bool:
+        """Stop background work, flush what is owed to git's index, close the indexes. False: git's index still lacks what was written."""
         if self._background is not None:
             self._background.stop()
         if not self.house.owner:
             with suppress(OneiroError):  # resting edits are a courtesy: `doctor` says what is in their way
                 self.house.commit_edits()
-        self.house.vault.close()
+        settled = self.house.vault.close()
         self.house.index.close()
         self.house.embedder.close()
+        return settled
 
     def __enter__(self) -> App:
         return self

@@ -112,9 +112,17 @@ class VaultSession:
         if self._local is not None:
             (lock, app), self._local = self._local, None
             try:
-                app.close()
+                if not app.close():
+                    terminal.emit(terminal.ERR, terminal.encode(_OWED))
             finally:
                 lock.release()
+
+
+_OWED = (
+    "oneiro: another program holds git's index, which does not know yet what was committed\n"
+    "  safe: All of it is in the history and on the disk.\n"
+    "  next: Commit nothing by hand before the next `oneiro` command, which makes it good.\n"
+)
 
 
 def at(path: str | os.PathLike[str]) -> VaultSession:

@@ -64,7 +64,7 @@ class Operations(Protocol):
         """Is background work under way?"""
         ...
 
-    def close(self) -> None:
+    def close(self) -> object:
         """End everything."""
         ...
 

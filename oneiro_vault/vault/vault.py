@@ -77,9 +77,9 @@ class Vault:
         vault.rewritten()
         return vault
 
-    def close(self) -> None:
-        """Settle what is owed to the index."""
-        self.flush_index()
+    def close(self) -> bool:
+        """Settle what is owed to the index; False when something is in the way (it is remembered)."""
+        return self.flush_index()
 
     def flush_index(self) -> bool:
         """Bring `.git/index` up to date with what was written; False when something is in the way (it is remembered)."""

@@ -278,6 +278,18 @@ def test_a_note_that_is_too_long_is_said_to_be_searched_in_part(fresh: Box) -> N
     assert "only the beginning of it is searched" in fresh("doctor").stdout.decode()
 
 
+def test_an_index_that_another_program_holds_is_said(box: Box) -> None:
+    """Without an owner nobody makes it good by itself, and a person's commit would take the new memory out again."""
+    box.ok("stop")
+    held = box.vault / ".git/index.lock"
+    with held.open("x"):
+        done = box("--no-daemon", "remember", "The boat is called Petrel.")
+        assert (done.returncode, b"another program holds git's index" in done.stderr) == (0, True)
+    held.unlink()
+    after = box("--no-daemon", "remember", "It leaks.")
+    assert b"another program" not in after.stderr
+
+
 def test_init_asks_for_one_folder(fresh: Box) -> None:
     """`--vault` names a vault that is there; with `--here` it was passed over, and another folder became one."""
     done = fresh("--vault", str(fresh.folder / "elsewhere"), "init", "--here")

@@ -85,7 +85,7 @@ def test_what_is_too_much_is_left_to_chroma(vault: Notes, open_index: Open) -> N
     )
     again._most = 41
     assert again._copied() is None
-    assert lanes.EXACT // (4 * 384) == 32_768
+    assert lanes.EXACT // (4 * 384) == 65_536
 
 
 def test_without_the_cache_chroma_answers(vault: Notes, open_index: Open) -> None:
