@@ -57,7 +57,7 @@ class Show:
         if shown:
             self.say(self.face.style(f"   $ {typed}", "cyan"))
         inner = Face(Request([], self.face.request.cwd, self.face.request.env, self.face.request.terminal), self.face.make)
-        inner.vault, inner.no_daemon = "" if args[0] == "init" else str(self.vault), self.face.no_daemon
+        inner.vault, inner.no_daemon = str(self.vault), self.face.no_daemon
         try:
             found = oneiro.main(list(args), prog_name="oneiro", standalone_mode=False, obj=inner)
         finally:

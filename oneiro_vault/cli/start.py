@@ -24,11 +24,11 @@ def init_(face: Face, path: str | None, here: bool) -> Output:
     face.at_home()
     if here == (path is not None):
         raise click.UsageError("Give a PATH for a new vault, or --here for the current folder.")
-    if face.vault:
-        raise click.UsageError("init takes no --vault: the folder is PATH, or the current one with --here.")
     from oneiro_vault.app import init_vault
 
     place = Path(face.request.cwd) if path is None else Path(face.request.cwd, Path(path).expanduser())
+    if face.vault and Path(face.request.cwd, face.vault).expanduser().resolve() != place.resolve():
+        raise click.UsageError("--vault names another folder; init makes a vault of PATH, or of the current folder with --here.")
     with Bar(shows=not face.json) as bar:
         made = init_vault(place, here, bar)
     face.vault = str(made["vault"])
