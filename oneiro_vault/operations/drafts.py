@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -22,8 +21,6 @@ from oneiro_vault.vault.paths import checked, hidden
 
 KEPT: Final = "Nothing was written."
 TITLE_LENGTH: Final = 80
-KEYS: Final = 32_000
-"""Characters that the keys of a new memory may hold."""
 DAY: Final = 86_400.0
 
 
@@ -60,7 +57,6 @@ def draft(house: House, item: Mapping[str, Any], actor: str) -> Draft:
     if not isinstance(item, Mapping):
         raise InvalidInput("it is not an object", hint='Each one looks like {"text": "…"}.')
     text = body_of(_redacted(house, item.get("text")), house.settings["notes.indexed_bytes"])
-    _brief(item)
     given = {key: _redacted(house, value) for key, value in item.items() if key not in ("text", "path", "images") and value is not None}
     checked = {key: fields.checked(key, value) for key, value in given.items()}
     meta = {key: value for key, value in checked.items() if key not in fields.EXPECTED or value not in ("", [])}
@@ -79,15 +75,6 @@ def draft(house: House, item: Mapping[str, Any], actor: str) -> Draft:
     return made
 
 
-def _brief(item: Mapping[str, Any]) -> None:
-    """Keys are names and dates; what is long belongs into the text, whose size is bounded."""
-    size = sum(len(repr(value)) for key, value in item.items() if key not in ("text", "images"))
-    if size > KEYS:
-        raise InvalidInput(
-            f"the keys of the memory hold {size:,} characters; at most {KEYS:,} are kept", kept=KEPT, hint="Say it in the text."
-        )
-
-
 def _redacted(house: House, value: Any) -> Any:
     """What goes into a title goes into a file's name too, where nothing can take it out: so first of all."""
     if isinstance(value, str):
@@ -104,7 +91,7 @@ def body_of(value: Any, limit: int) -> str:
     """The text of a memory as the body of its note, ending with a newline. Raises InvalidInput."""
     if not isinstance(value, str):
         raise InvalidInput(f"the text of a memory must be a string, not {type(value).__name__}", kept=KEPT)
-    if all(char.isspace() or unicodedata.category(char) == "Cf" for char in value):  # blanks, also those of no width
+    if not value.strip():
         raise InvalidInput("the text of a memory is empty", kept=KEPT, hint="Say what to remember.")
     if "\0" in value:
         raise InvalidInput("the text holds a NUL character", kept=KEPT, hint="Remove it; notes are plain text.")
