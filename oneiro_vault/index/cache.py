@@ -170,7 +170,7 @@ class VectorCache:
 
 
 def as_kept(vectors: Vectors) -> Vectors:
-    """What `get` gives back for vectors that were `put`."""
+    """What `get` gives back for vectors (n x dimension) that were `put`: rounded to float16, of length 1, as float32."""
     kept = vectors.astype(np.float16).astype(np.float32)
     lengths: Vectors = np.sqrt(np.einsum("ij,ij->i", kept, kept))
     return kept / lengths[:, None]

@@ -67,9 +67,8 @@ class Lane:
         """A copy of everything; None if that is too much, or the list or the cache does not have all of it (yet)."""
         count = self.store.count()
         self._small = count <= self._most
-        query = "SELECT hash FROM stored WHERE store = ?"
         try:
-            names = [name for (name,) in self._reading().execute(query, (self.label,))] if self._small else []
+            names = self._names() if self._small else []
             if len(names) != count:
                 return None
             kept, vectors = self._cache.get(self.embedder.name, names, self.embedder.dimension)
@@ -82,25 +81,30 @@ class Lane:
         made.add(kept, vectors)
         return made
 
+    def _names(self) -> list[str]:
+        """What is stored, by the index's own list."""
+        return [name for (name,) in self._reading().execute("SELECT hash FROM stored WHERE store = ?", (self.label,))]
+
     def lost(self) -> int:
-        """How many of the stored vectors the cache must have lost: exact cosines come from there."""
+        """How many of the stored vectors the cache must have lost, at least: exact cosines come from there."""
         listed = self._reading().execute("SELECT count(*) FROM stored WHERE store = ?", (self.label,)).fetchone()[0]
         return max(0, int(listed) - self._cache.count(self.embedder.name))
 
     def refill(self) -> None:
-        """Give the cache, a file of its own that may have been lost alone, back what the store has; what it has not is missing now."""
-        if not self.lost():
-            return
+        """Give the cache, a file of its own that may have been lost alone, back what the store has; what it has not is missing now.
+
+        Raises IndexProblem when the store cannot be read.
+        """
         log.warning("the cache of vectors lacks some of what is stored; they are put back")
-        listed = [name for (name,) in self._reading().execute("SELECT hash FROM stored WHERE store = ?", (self.label,))]
-        known = self._cache.known(self.embedder.name, listed)
-        left = [name for name in listed if name not in known]
+        names = self._names()
+        known = self._cache.known(self.embedder.name, names)
+        left = [name for name in names if name not in known]
         gone = []
         for start in range(0, len(left), _REFILLED):
             part = left[start : start + _REFILLED]
-            names, vectors = self.store.vectors(part)
-            self._cache.put(self.embedder.name, names, vectors)
-            gone += sorted(set(part) - set(names))
+            held, vectors = self.store.vectors(part)
+            self._cache.put(self.embedder.name, held, vectors)
+            gone += sorted(set(part) - set(held))
         with self._writing() as db, schema.transaction(db):
             db.executemany("DELETE FROM stored WHERE store = ? AND hash = ?", ((self.label, name) for name in gone))
         with self._lock:
@@ -118,7 +122,7 @@ class Lane:
                 db.executemany("INSERT INTO stored VALUES (?, ?)", ((self.label, name) for name in held))
 
     def listed(self, names: Sequence[str], vectors: Vectors) -> None:
-        """These are in the store now, and in the list of what is stored."""
+        """These (vectors n x dimension, of length 1) are in the store now, and in the list of what is stored."""
         with self._lock:
             if self._copy is not None:
                 self._copy.add(names, vectors)

@@ -36,7 +36,8 @@ class Semantic:
     """The vector side of an index.
 
     `former(model)` makes the embedder of another model, so that its vectors can go on answering while new ones are computed.
-    `blocked`: the model, not the store, kept it from being opened.
+    `blocked`: the model, not the store, kept it from being opened. `lost`: how many stored vectors the cache lacks, counted when the store
+    is opened and by `canaries` (it reads the whole cache); the next `fill` puts them back.
     """
 
     def __init__(
@@ -230,8 +231,9 @@ class Semantic:
 
     def _fill(self, lane: Lane, progress: Progress | None, stop: Callable[[], bool]) -> int:
         shape.settle(self._writing, progress, stop)
-        lane.refill()
-        self._count_lost()
+        if self.lost:
+            lane.refill()
+            self.lost = 0
         self._prune(lane)
         done = self._move(lane, stop)
         done += self._compute(lane, progress, stop)
