@@ -91,7 +91,7 @@ class VectorStore(Protocol):
         ...
 
     def vectors(self, ids: Sequence[str]) -> tuple[list[str], Vectors]:
-        """Those of these ids that are stored, and their vectors (n x dimension, float32), in the same order."""
+        """Those of these ids that are stored, in any order, and the vector of each (n x dimension, float32)."""
         ...
 
     def close(self) -> None:

@@ -42,6 +42,11 @@ def chunks(db: sqlite3.Connection, key: int, store: str) -> list[dict[str, Any]]
     return [dict(zip(names, (*row[:4], bool(row[4])), strict=True)) for row in db.execute(query, (store, key))]
 
 
+def partial(db: sqlite3.Connection) -> list[str]:
+    """Paths of the notes of which only the beginning is indexed."""
+    return [path for (path,) in db.execute("SELECT path FROM notes WHERE instr(problems, 'truncated') ORDER BY path")]
+
+
 def problems(db: sqlite3.Connection, tree: Mapping[str, str] | None) -> list[Problem]:
     """Unreadable files, ids and names used twice, and differences to `tree` (path -> blob id)."""
     found = [
@@ -49,7 +54,7 @@ def problems(db: sqlite3.Connection, tree: Mapping[str, str] | None) -> list[Pro
     ]
     found += [
         Problem("partial", f"{path}: only the beginning of it is searched", path, "warning", "Split it, or raise `notes.indexed_bytes`.")
-        for (path,) in db.execute("SELECT path FROM notes WHERE instr(problems, 'truncated') ORDER BY path")
+        for path in partial(db)
     ]
     ids: dict[str, list[str]] = {}
     for name, path in db.execute("SELECT id, path FROM notes WHERE id != '' ORDER BY id, path"):

@@ -217,7 +217,7 @@ class Index(Answers):
 
     def partial(self) -> list[str]:
         """Paths of the notes of which only the beginning is indexed."""
-        return [path for (path,) in self._database.read("SELECT path FROM notes WHERE instr(problems, 'truncated') ORDER BY path")]
+        return self._ask(dump.partial)
 
     # -- proof ----------------------------------------------------------------------------------------------------------------------
 

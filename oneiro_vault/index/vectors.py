@@ -122,7 +122,7 @@ class RamStore:
         return sorted(found, key=lambda one: (-one[1], one[0]))[:limit]
 
     def vectors(self, ids: Sequence[str]) -> tuple[list[str], Vectors]:
-        """Those of these ids that are stored, and their vectors (n x dimension, float32), in the same order."""
+        """Those of these ids that are stored, in any order, and the vector of each (n x dimension, float32)."""
         with self._lock:
             held = [name for name in ids if name in self._places]
             return held, self._rows[[self._places[name] for name in held]]
@@ -200,7 +200,7 @@ class ChromaStore:
         return [(name, 1.0 - float(distance)) for name, distance in zip(found["ids"][0], found["distances"][0], strict=True)]
 
     def vectors(self, ids: Sequence[str]) -> tuple[list[str], Vectors]:
-        """Those of these ids that are stored, and their vectors (n x dimension, float32), in the same order."""
+        """Those of these ids that are stored, in any order, and the vector of each (n x dimension, float32)."""
         return self._read(ids=list(ids))
 
     def sample(self, limit: int) -> tuple[list[str], Vectors]:
