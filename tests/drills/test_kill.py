@@ -75,6 +75,7 @@ def drill(root: Path, rounds: int, seed: int) -> None:
         started = time.monotonic()
         vault = reopen(root)
         put(vault, 9_000_000 + number)
+        assert vault.close()  # as every command ends: a lock that the dead one left an instant ago is waited for until it can be judged
         assert time.monotonic() - started < 2
         sound(root)
         listing = vault.listing()
