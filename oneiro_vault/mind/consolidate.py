@@ -23,8 +23,8 @@ SETTINGS: Final = parameters.CONSOLIDATE
 INSTRUCTION: Final = (
     "These notes resemble each other. Do they all make the same claim, so that one of them can stand for all? Choose merge only if "
     "nothing that matters is said by one and not by the note that is kept. A general rule and one case of it, an earlier and a later state "
-    "of the same thing, a cause and its consequence, two different dates, numbers, people or places, a statement and its denial are "
-    "distinct: choose keep_distinct. When in doubt choose keep_distinct. If you merge: `keep` is the fullest note, `members` are the "
+    "of the same thing, a cause and its consequence, two different dates, numbers, people, places or projects, a statement and its denial "
+    "are distinct: choose keep_distinct. When in doubt choose keep_distinct. If you merge: `keep` is the fullest note, `members` are the "
     "others that it covers; leave out any note that it does not cover."
 )
 
@@ -69,7 +69,9 @@ LOOP: Final = Consolidate()
 def question(group: Sequence[Note]) -> Question:
     """Members longest first: the order must not change from night to night by itself."""
     members = sorted(group, key=lambda note: (-len(note.memory.body), note.id))
-    return Question(KIND, INSTRUCTION, Merge, tuple(note.shown() for note in members), policy=POLICY, stage="consolidate")
+    return Question(
+        KIND, INSTRUCTION, Merge, tuple(note.shown(*note.circumstances()) for note in members), policy=POLICY, stage="consolidate"
+    )
 
 
 def merging(group: Sequence[Note], answer: Merge, asked: str, judge: str) -> Decision | None:

@@ -78,9 +78,11 @@ def question(capture: Note, unit: Unit, near: Sequence[Note]) -> Question:
     shown = []
     for note in near:
         own = (("from", "the same capture"),) if capture.id in note.memory.derived_from else ()
-        shown.append(note.shown(("known since", note.memory.created[:10]), *own))
-    day = f"learned: {capture.memory.created[:10]}\n" if capture.memory.created else ""
-    return Question(KIND, INSTRUCTION, Place, tuple(shown), given=f"{day}{line(unit.content)}", policy=POLICY, stage=LOOP)
+        shown.append(note.shown(("known since", note.memory.created[:10]), *own, *note.circumstances()))
+    given = meta(capture, unit)
+    facts = (("learned", capture.memory.created[:10]), ("project", given.get("project", "")), ("valid from", given.get("valid_from", "")))
+    head = "".join(f"{name}: {value}\n" for name, value in facts if value)
+    return Question(KIND, INSTRUCTION, Place, tuple(shown), given=f"{head}{line(unit.content)}", policy=POLICY, stage=LOOP)
 
 
 def decide(snapshot: Snapshot, capture: Note, unit: Unit, key: str, place: Place, asked: tuple[str, ...], judge: str) -> Decision | None:

@@ -35,9 +35,9 @@ def test_of_several_the_one_that_covers_most_is_kept() -> None:
     verdict = asked(
         "merge",
         Merge,
-        Shown("a", "", "Anchors rust fast in salt. People love quiet mornings."),
-        Shown("b", "", "anchors rust fast in salt!"),
-        Shown("c", "", "people love quiet mornings"),
+        Shown("a", "", "The anchors rust in salt."),
+        Shown("b", "", "the anchors rust in salt!"),
+        Shown("c", "", "- The anchors rust in salt"),
         Shown("d", "", "Ana sailed."),
     )
     assert isinstance(verdict.answer, Merge)
@@ -52,16 +52,27 @@ def test_what_it_does_not_see_stays_open() -> None:
     ("one", "other", "same"),
     [
         ({"created": DAY}, {"created": LATER}, True),
+        ({"created": DAY, "text": "The build is broken."}, {"created": LATER, "text": "The build is broken."}, False),
+        ({"created": DAY, "text": "Ana wohnt in Köln."}, {"created": LATER, "text": "Ana wohnt in Köln."}, False),
+        ({"notes": (("project", "Otter"),)}, {"notes": (("project", "Seal"),)}, False),
+        ({"notes": (("project", "Otter"),)}, {}, False),
+        ({"notes": (("valid until", DAY),)}, {}, False),
+        ({"notes": (("about", "Bo"),)}, {"notes": (("about", "Cy"),)}, False),
+        ({"notes": (("about", "Ana"),)}, {}, True),
+        ({"notes": (("session", "1"),)}, {"notes": (("session", "2"),)}, True),
+        ({"text": "She sails.", "notes": (("session", "1"),)}, {"text": "She sails.", "notes": (("session", "2"),)}, False),
+        ({"text": "I sail.", "notes": (("session", "1"),)}, {"text": "I sail.", "notes": (("session", "1"),)}, True),
         ({"created": DAY, "text": "Ana sails this week."}, {"created": LATER, "text": "Ana sails this week."}, False),
         ({"created": DAY, "text": "Ana sails this week."}, {"created": DAY, "text": "Ana sails this week."}, True),
         ({"source": "user", "text": "My boat is red."}, {"source": "capture", "text": "My boat is red."}, False),
-        ({"title": "Ana sails"}, {"title": "Ana sails."}, True),
+        ({"title": "Ana lives in Como"}, {"title": "Ana lives in"}, True),
+        ({"title": "Bo and Ana"}, {"title": ""}, False),
         ({"title": "Monday"}, {"title": "Tuesday"}, False),
         ({"trust": "external"}, {"trust": "external"}, True),
     ],
 )
-def test_day_speaker_and_title_count(one: dict[str, Any], other: dict[str, Any], same: bool) -> None:
-    plain: dict[str, Any] = {"title": "", "text": "Ana sails."}
+def test_day_speaker_title_and_circumstances_count(one: dict[str, Any], other: dict[str, Any], same: bool) -> None:
+    plain: dict[str, Any] = {"title": "", "text": "Ana lives in Como."}
     assert (merged(Shown("a", **(plain | one)), Shown("b", **(plain | other))) is not None) == same
 
 
@@ -110,14 +121,17 @@ def test_a_capture_without_such_sentences_stays_open() -> None:
 @pytest.mark.parametrize(
     ("given", "action"),
     [
-        ("learned: 2026-03-05\nAna sails.", "skip"),
-        ("Ana sails!", "skip"),
+        ("learned: 2026-03-05\nAna lives in Como.", "skip"),
+        ("Ana lives in Como!", "skip"),
+        ("learned: 2026-03-05\nproject: Otter\nAna lives in Como.", "create"),
         ("Ana rows.", "create"),
-        ("Ana sails on Friday.", "create"),
+        ("Ana lives in Como on Friday.", "create"),
     ],
 )
 def test_a_fact_is_filed_unless_it_is_there(given: str, action: str) -> None:
-    answer = asked("encode.place", Place, Shown("a", "", "Bo rows."), Shown("b", "", "Ana sails.", trust="external"), given=given).answer
+    answer = asked(
+        "encode.place", Place, Shown("a", "", "Bo rows."), Shown("b", "", "Ana lives in Como.", trust="external"), given=given
+    ).answer
     assert isinstance(answer, Place)
     assert answer.action == action
     assert answer.existing == ("b" if action == "skip" else None)
