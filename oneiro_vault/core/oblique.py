@@ -22,6 +22,10 @@ _UNWANTED: Final = (
 )
 _GOOD: Final = r"(?:good|loyal|true|faithful|perfect|proper|ideal|devoted)"
 _REPLY: Final = r"(?:answers?|repl(?:y|ies)|responses?)"
+COMPOUND: Final = (
+    r"(?! (?:course|team|project|group|lab|budget|conference|compan|shop|tool|act|law|market|librar|feature|framework)(?:s|y|ies)?\b)"
+)
+"""Another thing is named after it."""
 _KINDS: Final = (
     # somebody's wish as a rule
     r"\b(?:what(?:ever)?|everything|anything|all(?: that)?)(?: that)? \w+ (?:says|asks(?: for)?|wants|wishes|requests|orders|decides)"

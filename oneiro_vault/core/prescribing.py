@@ -16,8 +16,12 @@ from typing import Final
 
 from oneiro_vault.core import prescriptions as english
 from oneiro_vault.core import tongues
+from oneiro_vault.core.abroad import ABROAD
+from oneiro_vault.core.answerer import ANSWERER, every
 from oneiro_vault.core.oblique import OBLIQUE
+from oneiro_vault.core.privileges import PRIVILEGE
 from oneiro_vault.core.quoting import escape
+from oneiro_vault.core.scene import staged
 
 LONGEST_TITLE: Final = 120
 """Characters of a block's title."""
@@ -32,6 +36,10 @@ _TWO_SCRIPTS: Final = re.compile(
 )
 _DIGITS_IN_WORDS: Final = re.compile(r"(?<![\w@$])(?=[\w@$]*[a-zA-Z])(?=[\w@$]*[013457@$])[\w@$]+")
 _LETTERS: Final = str.maketrans("013457@$", "oleastas")
+_MARKS: Final = " \t-*+•>#\"'“‘«(["
+"""What may stand before a sentence and is none of its words."""
+_WINDOW: Final = 400
+"""Characters within which the signs of one clause are looked for."""
 _HARMLESS: Final = "\u200c\u200d\ufe0e\ufe0f\n\t"
 
 
@@ -102,6 +110,18 @@ def _found(plain: str) -> Iterator[tuple[str, str]]:
                 yield why, start
     if found := english.AFTER_COMMA.search(told):
         yield "it commands", found[0]
+    for clause in _CLAUSES.split(english.SAID.sub(r"\1 so", plain)):
+        for said in _windows(clause.strip(_MARKS)):
+            for why in (*(every(said, table) for table in (ANSWERER, PRIVILEGE, ABROAD)), staged(said)):
+                if why:
+                    yield why, said
+
+
+def _windows(clause: str) -> Iterator[str]:
+    """A clause, or pieces of one that never ends: signs that stand together stay together, and no text takes time by its square."""
+    yield clause[:_WINDOW]
+    for start in range(_WINDOW // 2, len(clause) - _WINDOW // 2, _WINDOW // 2):
+        yield clause[start : start + _WINDOW]
 
 
 _AT_START: Final[tuple[tuple[str, Callable[[str], re.Match[str] | None]], ...]] = (

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from oneiro_vault.core.oblique import COMPOUND
+
 Rules = tuple[tuple[str, re.Pattern[str]], ...]
 """(reason, pattern)."""
 
@@ -20,7 +22,9 @@ def either(words: str) -> str:
 
 
 MODEL: Final = r"(?:assistant|ai|agent|chatbot|bot|llm|claude|chatgpt|gpt\S*|gemini|copilot)"
-OUR_MODEL: Final = rf"(?:(?:the|this|our|an?|any|every|each) {MODEL}|claude|chatgpt|model (?:behind|of|in) (?:this|the) (?:memory|vault))"
+OUR_MODEL: Final = (
+    rf"(?:(?:the|this|our|an?|any|every|each) {MODEL}{COMPOUND}|claude|chatgpt|model (?:behind|of|in) (?:this|the) (?:memory|vault))"
+)
 REPLY: Final = r"(?:answers?|repl(?:y|ies)|responses?|outputs?)"
 DUTY: Final = (
     r"(?:must|should|shall|has to|have to|had better|needs? to|ought to|may not|cannot|can't|(?:will |can )?(?:always|never)|will not|"

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from oneiro_vault.core import claims, prescribing
+from oneiro_vault.core import claims, lasting, prescribing, sameness
 from oneiro_vault.core.memory import no_weaker
 from oneiro_vault.core.question import Question, Raw, Shown
 
@@ -43,14 +43,6 @@ _HEDGES: Final = frozenset(
     """.split()
 )
 """Words of what nobody vouches for, or that mean another day on another day."""
-_LASTING: Final = frozenset(
-    """
-    prefers likes dislikes loves hates avoids needs speaks writes owns leads maintains lives works uses called named married allergic
-    vegetarian vegan born believes values
-    """.split()
-)
-"""Words of what is so for a long time and could not be found out again by itself."""
-_SHORT: Final = 300
 _NOT_SAID: Final = re.compile(r"^(?:```|~~~|\||>|\[\w)|^#{1,6}\s")
 
 
@@ -71,15 +63,29 @@ class OfflineJudge:
 
 
 def same(keeper: Shown, other: Shown) -> bool:
-    """Does the first note say all of the second, so that nothing is lost when it stands for both?"""
+    """May the first stand for the second: the same words, said of the same, by nobody who is trusted less?"""
     if other.trust and not no_weaker(keeper.trust or other.trust, other.trust):
         return False
     mine, theirs = _whole(keeper), _whole(other)
-    if not claims.covers(mine, theirs):
+    if not sameness.same(mine, theirs) or not _same_circumstances(keeper, other, f"{mine}\n{theirs}"):
         return False
-    if keeper.created[:10] != other.created[:10] and (claims.dated_by_day(mine) or claims.dated_by_day(theirs)):
+    if not sameness.alone(mine):
+        return _occasion(keeper) == _occasion(other)
+    return keeper.created[:10] == other.created[:10] or sameness.timeless(mine)
+
+
+def _same_circumstances(one: Shown, other: Shown, said: str) -> bool:
+    """Do they belong to the same project and time, and are they about the same, apart from what both name anyway?"""
+    mine, theirs = dict(one.notes), dict(other.notes)
+    if any(mine.get(name, "") != theirs.get(name, "") for name in ("project", "valid from", "valid until", "outcome")):
         return False
-    return keeper.source == other.source or not (claims.speaks(mine) or claims.speaks(theirs))
+    subjects = [{name for name in notes.get("about", "").split(", ") if name and name not in said} for notes in (mine, theirs)]
+    return subjects[0] == subjects[1]
+
+
+def _occasion(shown: Shown) -> tuple[str, ...]:
+    """Who said it, and when: "she" and "this" are somebody and something else on another occasion."""
+    return shown.source, shown.created[:10], dict(shown.notes).get("session", "")
 
 
 def merge(question: Question) -> Mapping[str, Any] | None:
@@ -91,7 +97,7 @@ def merge(question: Question) -> Mapping[str, Any] | None:
             best = keeper, members
     if best is None:
         return None
-    return {"reason": "the same words, written differently", "action": "merge", "keep": best[0].id, "members": best[1]}
+    return {"reason": "the same words, whatever way they are written", "action": "merge", "keep": best[0].id, "members": best[1]}
 
 
 def units(question: Question) -> Mapping[str, Any] | None:
@@ -133,43 +139,39 @@ def names(sentence: str) -> list[str]:
 
 
 def place(question: Question) -> Mapping[str, Any] | None:
-    """Skip what stands there word for word; everything else is new. Without the fact itself nothing can be said."""
-    text = question.given.partition("\n")[2] if question.given.startswith("learned: ") else question.given
-    if not text.strip():
+    """Skip what stands there word for word and means the same on any day; everything else is new. Without the fact itself nothing can be
+    said."""
+    *facts, text = question.given.strip().splitlines() or [""]
+    if not text:
         return None
-    given = Shown("", "", text)
-    alone = not claims.dated_by_day(text) and not claims.speaks(text)
+    given = Shown("", "", text, notes=tuple((name, value) for name, _, value in (line.partition(": ") for line in facts)))
     for shown in question.shown:
-        if alone and same(shown, given):
+        if sameness.alone(text) and sameness.timeless(text) and same(shown, given):
             return {"reason": "it says the very same", "action": "skip", "existing": shown.id, "text": None, "flavour": None}
     return {"reason": "nothing says the very same", "action": "create", "existing": None, "text": None, "flavour": None}
 
 
 def grade(question: Question) -> Mapping[str, Any] | None:
     """Yes to a lasting trait of somebody who is named; everything else is open."""
-    if not _lasts(question.shown[0].text):
+    if not _fit(question.shown[0]):
         return None
     return {"reason": "a lasting trait of somebody who is named", "orientation_grade": True}
 
 
 def distil(question: Question) -> Mapping[str, Any] | None:
-    """A block of its own, word for word."""
+    """A block of its own, word for word, under a title that says no more."""
     note = question.shown[0]
-    text = note.text.strip()
-    if not _lasts(text) or prescribing.prescribes(f"{note.title}\n{text}"):
+    if not _fit(note):
         return None
+    text = note.text.strip()
     return {
-        "reason": "its own words", "action": "create", "target": None, "sources": [], "title": note.title, "text": text,
-        "unregenerable": True, "describes_not_prescribes": True,
+        "reason": "its own words", "action": "create", "target": None, "sources": [], "text": text,
+        "title": lasting.title(note.title, text), "unregenerable": True, "describes_not_prescribes": True,
     }  # fmt: skip
 
 
-def _lasts(text: str) -> bool:
-    """One or two plain sentences of what is so on any day, without a number that may be another one tomorrow."""
-    said = claims.split_sentences(text.strip())
-    if not 1 <= len(said) <= 2 or len(text) > _SHORT or claims.numbers(text):
-        return False
-    return all(states(one) and not _LASTING.isdisjoint(word.lower() for word in claims.tokens(one)) for one in said)
+def _fit(note: Shown) -> bool:
+    return lasting.lasts(note.text) and not prescribing.prescribes(note.text)
 
 
 def _unit(sentence: str) -> dict[str, Any]:
@@ -184,12 +186,9 @@ def _unit(sentence: str) -> dict[str, Any]:
 
 
 def _whole(shown: Shown) -> str:
-    """The text of a note, with its title when that says more than the text does."""
+    """The text of a note, with its title when that is more than words out of the text."""
     title = shown.title.rstrip("….").strip()
-    said = " ".join(word.lower() for sentence in claims.sentences(shown.text) for word in sentence)
-    if all(word.lower() in said.split() for word in claims.tokens(title)):
-        return shown.text
-    return f"{title}.\n{shown.text}"
+    return shown.text if title.casefold() in " ".join(shown.text.split()).casefold() else f"{title}.\n{shown.text}"
 
 
 RULES: Final[Mapping[str, Callable[[Question], Mapping[str, Any] | None]]] = {

@@ -14,8 +14,9 @@ from oneiro_vault import parameters
 from oneiro_vault.core import prescribing
 from oneiro_vault.core.question import Question, Verdict
 from oneiro_vault.mind.base import Asking, Decision, Note, Set, Snapshot
-from oneiro_vault.mind.blocks import DAY, blocks, ours, refused, rests, rotated, said_anew
+from oneiro_vault.mind.blocks import DAY, alike, blocks, ours, refused, rests, rotated, said_anew, words
 from oneiro_vault.mind.debate import Assessment, Debate, Synthesis, Turn, assess
+from oneiro_vault.mind.grounds import unfounded
 from oneiro_vault.mind.stale import now_true
 
 SETTINGS: Final = parameters.DIALECTIC
@@ -143,9 +144,20 @@ def _reframing(debate: Debate, answer: Synthesis, snapshot: Snapshot) -> tuple[S
     why = refused(title, answer.text, snapshot)
     if not why and " ".join(answer.text.split()) == " ".join(block.memory.body.split()):
         why = "the words are the same"
+    why = why or unfounded(title, answer.text, (block, *debate.ground)) or _twin(block, answer.text, snapshot)
     if why:
         return None, "resolve", f"not reframed, because {why}"
     return said_anew(block, title, answer.text), "reframe", answer.reason
+
+
+def _twin(block: Note, text: str, snapshot: Snapshot) -> str:
+    """Would these words say what another block says, which the present ones do not?"""
+    new, old = words(text), words(block.memory.body)
+    for other in blocks(snapshot):
+        theirs = words(other.memory.body)
+        if other.id != block.id and alike(new, theirs) and not alike(old, theirs):
+            return f"another block says it already: {other.memory.title}"
+    return ""
 
 
 def _flagging(debate: Debate, flag: str, question: str) -> tuple[Set | None, str, str]:

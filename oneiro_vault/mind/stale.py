@@ -13,6 +13,7 @@ from oneiro_vault.core.question import Answer, Question, Verdict
 from oneiro_vault.mind.base import Decision, Note, Set, Snapshot
 from oneiro_vault.mind.blocks import DESCRIBE, blocks, ours, refused, said_anew, trust_of
 from oneiro_vault.mind.fitting import Draft, fitted
+from oneiro_vault.mind.grounds import unfounded
 
 POLICY: Final = 1
 MOST_STEPS: Final = 50
@@ -55,7 +56,7 @@ def mend(snapshot: Snapshot) -> Deciding:
             decisions.append(_decision(draft, edit, answer.reason))
     for draft in (yield from fitted(snapshot, drafts)):
         assert draft.target is not None
-        why = refused(draft.title, draft.text, snapshot)
+        why = refused(draft.title, draft.text, snapshot) or unfounded(draft.title, draft.text, (draft.target, *draft.sources))
         edit = None if why else said_anew(draft.target, draft.title, draft.text, draft.sources)
         decisions.append(_decision(draft, edit, f"not written, because {why}" if why else draft.reason))
     return decisions

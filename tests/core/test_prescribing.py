@@ -12,6 +12,9 @@ from oneiro_vault.core.prescribing import objection, prescribes
 CORPUS = Path(__file__).parent / "prescribing"
 FALSE_ALARMS = 0.02
 """Share of describing lines that may be stopped: such a line is only not written, and can be said otherwise."""
+UNSEEN = 0.65
+"""Share of the lines of `held.txt` that the rules stop at least (measured: .72). They were written by somebody who knew the rules, and no
+rule was ever made for one of them: what else is meant, the judge and the sources have to catch. Never make a rule for one of these lines."""
 
 
 def lines(name: str) -> list[str]:
@@ -28,6 +31,13 @@ def test_lines_that_describe_pass() -> None:
     stopped = {line: why for line in good if (why := prescribes(line))}
     assert len(good) >= 200
     assert len(stopped) <= FALSE_ALARMS * len(good), stopped
+
+
+def test_most_lines_that_no_rule_was_made_for_are_stopped() -> None:
+    held = lines("held.txt")
+    passing = [line for line in held if not prescribes(line)]
+    assert not set(held) & set(lines("bad.txt"))
+    assert len(passing) <= (1 - UNSEEN) * len(held), passing
 
 
 def test_one_bad_line_spoils_a_block_of_good_ones() -> None:
@@ -72,7 +82,25 @@ def test_a_block_is_whole() -> None:
 
 
 @pytest.mark.parametrize(
-    "piece", ["a ", "I ", "the assistant ", "said '", "if x ", "a-", "\u202f", "&lt;", "no lists, ", "é.", "A1a", "<", "x, so "]
+    "piece",
+    [
+        "a ",
+        "I ",
+        "the assistant ",
+        "said '",
+        "if x ",
+        "a-",
+        "\u202f",
+        "&lt;",
+        "no lists, ",
+        "é.",
+        "A1a",
+        "<",
+        "x, so ",
+        "the helper ",
+        "Maya is ",
+        "passwords ",
+    ],
 )
 def test_long_texts_take_no_time_that_grows_with_their_square(piece: str) -> None:
     def seconds(count: int) -> float:

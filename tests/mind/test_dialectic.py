@@ -91,6 +91,10 @@ def test_what_is_well_calibrated_is_not_debated() -> None:
         (ANEW | {"text": "Leo. " * 300}, "characters"),
         (ANEW | {"text": " "}, "a title and a text"),
         (ANEW | {"text": "Leo is the one  who repairs everything."}, "the words are the same"),
+        (ANEW | {"text": "Leo repaired the pump in 2024."}, "has no 2024"),
+        (ANEW | {"text": "Leo repaired the pump of Vega once."}, "names no Vega"),
+        (ANEW | {"text": "Ana sails to Norway in summer."}, "what it rests on"),
+        (ANEW | {"text": "Leo repaired the pump once. Friends admire it."}, "does not say 'Friends"),
         (ANEW | {"action": "flag"}, "there was no question"),
     ],
 )
@@ -98,6 +102,13 @@ def test_the_gate_behind_the_synthesizer(answer: dict[str, Any], why: str) -> No
     (decision,), _ = argued(picture(SOURCE, BLOCK), synthesize=answer)
     assert (decision.op, decision.edits) == ("resolve", ())
     assert why in decision.reason
+
+
+def test_no_block_is_reframed_into_what_another_one_says() -> None:
+    other = remembered("o", "Leo repaired the pump once, in the harbour.", title="Pump", type="orientation", source="user", trust="user")
+    decision = next(one for one in argued(picture(SOURCE, BLOCK, other))[0] if one.memories == (BLOCK.id,))
+    assert decision.edits == ()
+    assert "another block says it already: Pump" in decision.reason
 
 
 def test_a_flag_is_a_question_for_a_person() -> None:

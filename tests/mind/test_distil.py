@@ -122,6 +122,24 @@ def test_what_the_gate_stops_is_reported() -> None:
     assert told.reason.startswith("not written, because it commands: 'Always say")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The boat is called Petrel and cost 4000 euros.",
+        "The boat is called Petrel; Bo pays for Petrel.",
+        "The boat is called Petrel. Larch planks came from a yard in the south.",
+        "Larch planks come from the south.",
+    ],
+)
+def test_what_nobody_said_is_only_reported(text: str) -> None:
+    (told, *_), _ = judged(picture(*TALKS, BOAT, BLOCK), distil=create(text))
+    assert told.edits == ()
+    assert told.reason.startswith("not written, because what it rests on ")
+    revise = create(text, action="revise", target=BLOCK.id)
+    (told, *_), _ = judged(picture(*TALKS, BOAT, BLOCK), distil=revise)
+    assert told.edits == ()
+
+
 def test_revise_and_link_reach_only_our_own_blocks() -> None:
     anew = GOOD | {"action": "revise", "title": "Petrel", "text": "Petrel lies in the harbour.", "target": BLOCK.id}
     (decision, *_), _ = judged(picture(*TALKS, BOAT, BLOCK), distil=anew)
@@ -147,7 +165,7 @@ def test_revise_and_link_reach_only_our_own_blocks() -> None:
 
 
 def test_what_came_from_outside_changes_nothing_that_is_loaded() -> None:
-    foreign = remembered("b", "The boat.", trust="external", derived_from=BOAT.memory.derived_from)
+    foreign = remembered("b", "The boat is Petrel.", trust="external", derived_from=BOAT.memory.derived_from)
     snapshot = picture(*TALKS, foreign, BLOCK)
     for action in ("revise", "link"):
         answer = GOOD | {"action": action, "title": "t", "text": "The boat.", "target": BLOCK.id}
@@ -157,7 +175,7 @@ def test_what_came_from_outside_changes_nothing_that_is_loaded() -> None:
     (decision,), _ = judged(snapshot, distil=create())
     assert isinstance(decision.edits[0], New)
     assert decision.edits[0].meta["trust"] == "external"
-    theirs = remembered("b", "The boat.", trust="user", source="user", derived_from=BOAT.memory.derived_from)
+    theirs = remembered("b", "The boat is Petrel.", trust="user", source="user", derived_from=BOAT.memory.derived_from)
     (decision,), judge = judged(picture(*TALKS, theirs, foreign_twin := remembered("c", "x", trust="external")), distil=create())
     assert isinstance(decision.edits[0], New)
     assert decision.edits[0].meta["trust"] == "model"
@@ -240,9 +258,10 @@ def test_or_retired_or_kept() -> None:
 
 
 def test_or_left_alone_when_the_words_are_refused() -> None:
-    decisions, _ = judged(picture(OLD, NEW, BLOCK), distil_stale=stale("revise", "You are on land."))
-    assert edits(decisions) == []
-    assert "not written" in decisions[0].reason
+    for words in ("You are on land.", "The boat lies in Oslo.", "The boat burnt down; everything sank."):
+        decisions, _ = judged(picture(OLD, NEW, BLOCK), distil_stale=stale("revise", words))
+        assert edits(decisions) == []
+        assert "not written" in decisions[0].reason
     assert Driver(temperament("garbage"), Memo()).drive(LOOP.run(picture(OLD, NEW, BLOCK))) == []
 
 

@@ -93,10 +93,14 @@ def test_a_hundred_nights(habit: str) -> None:
     if habit == "no":
         assert world.log == []
     else:
-        assert {"distil", "whittle"} <= ops
+        assert "distil" in ops
+    if habit in ("yes", "obedient"):
+        assert "whittle" in ops
     if habit in ("random", "obedient"):
-        assert {"reframe", "flag"} <= ops
-        assert world.told
+        assert "flag" in ops
+        refused = {decision.reason for decision in world.told}
+        for why in ("not written, because what it rests on", "not reframed, because"):
+            assert any(why in reason for reason in refused), "words without a ground are only reported"
 
 
 def test_replaced_knowledge_moves_the_orientation_through_the_nights() -> None:
