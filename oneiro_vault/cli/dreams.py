@@ -38,8 +38,12 @@ def dream_(face: Face, words: tuple[str, ...], dry_run: bool, judge: str | None,
     text = [_run(run, face.style) for run in found["runs"]] or [f"not here: {elsewhere}" if elsewhere else "nothing is due"]
     text += [face.style(line(found["note"]), "yellow")] if found["note"] else []
     if found["waiting"]:
-        text.append(f"{found['waiting']} questions wait for an answer: `oneiro dream answer`")
+        text.append(f"{_questions(found['waiting'])} for an answer: `oneiro dream answer`")
     return Output("\n".join(text), found)
+
+
+def _questions(number: int) -> str:
+    return "1 question waits" if number == 1 else f"{number} questions wait"
 
 
 def _run(run: Mapping[str, Any], style: Style) -> str:
@@ -53,6 +57,7 @@ def _run(run: Mapping[str, Any], style: Style) -> str:
     lines += [f"  not {one['op']}: {line(one['title'])}  ({line(one['why'])})" for one in run["turned_down"]]
     lines += [style(f"  {line(one['kind'])}: {line(one['problem'])}", "yellow") for one in run["failed"][:5]]
     lines += [style(f"  and {len(run['failed']) - 5} more failed", "yellow")] if len(run["failed"]) > 5 else []
+    lines += [style(f"  {one['questions']} not asked: {line(one['problem'])}", "yellow") for one in run["unasked"]]
     lines += [style(f"  {line(note)}", "yellow") for note in run["notes"]]
     if run["branch"]:
         lines.append(style(f"  waits on {line(run['branch'])} for your review: `oneiro review`", "yellow"))
@@ -73,7 +78,7 @@ def _answer(face: Face, words: tuple[str, ...]) -> Output:
         text = [face.style(f"{question['kind']}  {question['id']}  ({found['waiting']} wait)", "bold"), safe(question["prompt"]), "", form]
         return Output("\n".join([*text, f"\n`oneiro dream answer {question['id']} JSON` answers it."]), found)
     found = face.call("dream_decide", id=words[0], answer=words[1])
-    left = f"{found['waiting']} questions still wait" if found["waiting"] else "no other question waits"
+    left = f"{_questions(found['waiting'])} still" if found["waiting"] else "no other question waits"
     return Output("\n".join([f"Answered; {left}.", *(_run(run, face.style) for run in found["runs"])]), found)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -91,6 +92,12 @@ class Face:
         """This command needs the caller's own process: leave the owner."""
         if self.home is not None:
             raise ElsewhereError
+
+    def person(self, what: str, hint: str) -> None:
+        """This command (`what`: "can purge") is a person's: it wants a terminal. Raises InvalidInput."""
+        self.at_home()
+        if not (sys.stdin.isatty() and sys.stdout.isatty()):
+            raise InvalidInput(f"only a person at a terminal {what}", kept="Nothing was changed.", hint=f"Run it in a terminal. {hint}")
 
     def close(self) -> None:
         """Let go of the vault."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,10 +29,7 @@ _KEPT: Final = "Nothing was changed."
 @click.option("--resume", is_flag=True, help="Finish a purge that was interrupted.")
 def purge_(face: Face, ids: tuple[str, ...], matching: str | None, resume: bool) -> Output:
     """Take memories, or a TEXT, out of the vault and all of its history, for good; asks first, at a terminal only."""
-    face.at_home()
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        hint = "Run it in a terminal. For programs there is `forget`: it keeps the words in the history."
-        raise InvalidInput("only a person at a terminal can purge", kept=_KEPT, hint=hint)
+    face.person("can purge", "For programs there is `forget`: it keeps the words in the history.")
     if resume and (ids or matching):
         raise InvalidInput("--resume goes on with what was begun; give nothing else", kept=_KEPT)
     root = face.root

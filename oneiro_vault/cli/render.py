@@ -80,24 +80,53 @@ def _facts(why: Mapping[str, Any]) -> str:
 
 
 def _value(value: object) -> str:
+    """A value on one line, as one would write it down."""
+    if value is None or value == [] or value == {}:
+        return "none"
+    if isinstance(value, bool):
+        return str(value).lower()
     if isinstance(value, float):
         return f"{value:.3f}"
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{name}: {_value(inner)}" for name, inner in value.items()) + "}"
+        return ", ".join(f"{line(str(name))} {_value(inner)}" for name, inner in value.items())
     if isinstance(value, list | tuple):
-        return ", ".join(_value(inner) for inner in value)
+        nested = any(isinstance(inner, Mapping | list | tuple) for inner in value)
+        return ("; " if nested else ", ").join(_value(inner) for inner in value)
     return line(str(value))
+
+
+def _field(name: str, value: object, style: Style) -> list[str]:
+    """A key of the frontmatter; what holds keys of its own gets a line for each."""
+    head, below = style(f"{line(name)}:", "dim"), []
+    if isinstance(value, Mapping) and value:
+        below = [f"{line(str(key))}: {_value(inner)}" for key, inner in value.items()]
+    elif isinstance(value, list | tuple) and any(isinstance(one, Mapping) for one in value):
+        below = [
+            "; ".join(f"{line(str(key))}: {_value(inner)}" for key, inner in one.items()) if isinstance(one, Mapping) else _value(one)
+            for one in value
+        ]
+    return [head, *(f"  {part}" for part in below)] if below else [f"{head} {_value(value)}"]
+
+
+def _linked(entry: Mapping[str, Any], style: Style) -> str:
+    """Another memory: `mentions qqqq2345  Other  [superseded]`."""
+    relation = line(str(entry.get("relation") or "")).replace("_", " ")
+    ident = short(line(str(entry.get("id") or entry.get("path") or "")))
+    status = str(entry.get("status") or "active")
+    title = line(str(entry.get("title") or "")) or "not in the vault"
+    mark = style(f"[{line(status)}]", "yellow") if status != "active" else ""
+    return "  ".join(part for part in (" ".join(filter(None, (relation, style(ident, "cyan")))), title, mark) if part)
 
 
 def memory(found: Mapping[str, Any], style: Style) -> str:
     """One memory in full."""
     meta = found["meta"]
     head = [style(line(str(meta.get("title", found["path"]))), "bold"), style(f"{line(found['id'])}  {line(found['path'])}", "dim")]
-    head += [f"{style(name + ':', 'dim')} {_value(value)}" for name, value in meta.items() if name not in {"title", "id"}]
+    head += [part for name, value in meta.items() if name not in {"title", "id"} for part in _field(name, value, style)]
     head.append(f"{style('strength:', 'dim')} {found['strength']:.2f}")
     head += [f"{style('image:', 'dim')} {_image(one)}" for one in found.get("images", ())]
     for name in ("links", "backlinks"):
-        head += [f"{style(name + ':', 'dim')} {_value(entry)}" for entry in found[name]]
+        head += [f"{style(name + ':', 'dim')} {_linked(entry, style)}" for entry in found[name]]
     head += [style(f"problem: {line(text)}", "yellow") for text in found["problems"]]
     head += [style(f"today: {line(found['now'])}", "yellow")] if found.get("now", "same") != "same" else []
     text = "\n".join(moments.heading(found, style) + notice(found, style) + head) + "\n\n" + safe(found["body"]).strip("\n")
@@ -161,9 +190,9 @@ def story(found: Mapping[str, Any], style: Style) -> str:
         *notice(found, style),
         style(line(found["title"]), "bold"),
         style(f"{line(found['id'])}  {line(found['path'] or 'not in the vault now')}", "dim"),
-        entries(found["story"], style),
+        entries(found["story"], style) or "not committed yet",
     ]
-    parts += [f"from {_value(entry)}" for entry in found["lineage"]]
+    parts += [f"from {_linked(entry, style)}" for entry in found["lineage"]]
     return "\n".join([*parts, used])
 
 

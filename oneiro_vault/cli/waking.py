@@ -51,7 +51,8 @@ def flags_(face: Face, limit: int, resolve: str | None) -> Output:
 @click.option("--undo", is_flag=True, help="Take it back: loops may change the block again.")
 @click.option("--reason", help="Why; kept in the history.")
 def ratify_(face: Face, ident: str, undo: bool, reason: str | None) -> Output:
-    """Say that an orientation block holds: it is always loaded, and no loop or model changes its words."""
+    """Say that an orientation block holds: it is always loaded, and no loop or model changes its words; at a terminal only."""
+    face.person("ratifies", "A model can only propose other words, with `reframe`.")
     found = face.call("ratify", id=ident, undo=undo or None, reason=reason)
     if found["commit"] is None:
         return Output(f"{line(found['title'])} was {'core' if found['core'] else 'not core'} already.", found)

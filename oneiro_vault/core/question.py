@@ -20,6 +20,8 @@ from oneiro_vault.core.quoting import PREFACE, quote
 LONGEST_ANSWER: Final = 200_000
 """Characters of an answer that are looked at; a longer one is refused unread."""
 LONGEST_REASON: Final = 600
+DEEP: Final = "it is nested too deeply"
+STOPPED: Final = "the run was stopped"
 
 
 class ShownIdMark:
@@ -115,6 +117,12 @@ class Raw:
     tokens_out: int = 0
     waits: bool = False
     """Nobody has answered yet, and somebody may: the question stays open and is not a failure."""
+    unasked: bool = False
+    """Nobody was asked, for the reason in `problem`: the next run asks it."""
+    away: bool = False
+    """Whoever is asked could not be reached, or takes no questions now."""
+    estimated: bool = False
+    """The tokens are a guess from the length of what was sent and received."""
 
 
 @dataclass(frozen=True)
@@ -143,14 +151,34 @@ def check(question: Question, raw: Raw, judge: str = "") -> Verdict:
             strangers = sorted(set(_named(answer)) - set(question.ids))
             problem = f"it names memories that were not shown: {', '.join(strangers)[:120]}" if strangers else ""
         except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            place = ".".join(str(part) for part in first["loc"]) or "the answer"
-            problem = f"{place[:60]}: {first['msg'][:160]}"
-        except (ValueError, RecursionError, TypeError) as error:
+            problem = _misfit(error)
+        except RecursionError:
+            problem = DEEP
+        except (ValueError, TypeError) as error:
             problem = f"it cannot be read: {str(error)[:160]}"
     ok = answer is not None and not problem
     stored = found if ok and isinstance(found, Mapping) else {}
     return Verdict(question.id, ok, answer if ok else None, problem, judge, raw.tokens_in, raw.tokens_out, raw.waits, stored)
+
+
+def _misfit(error: ValidationError) -> str:
+    """The first thing that does not fit its form, with its place."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    if "recursion limit" in first["msg"]:
+        return DEEP
+    place = ".".join(str(part) for part in first["loc"]) or "the answer"
+    return f"{place[:60]}: {first['msg'][:160]}"
+
+
+def form_of(schema: Mapping[str, Any]) -> type[Answer] | None:
+    """The form with this schema; None when it is of another version."""
+    todo = list(Answer.__subclasses__())
+    while todo:
+        form = todo.pop()
+        if _schema(form) == schema:
+            return form
+        todo += form.__subclasses__()
+    return None
 
 
 def _parsed(answer: str | Mapping[str, Any] | None) -> tuple[Any, str]:
@@ -162,14 +190,18 @@ def _parsed(answer: str | Mapping[str, Any] | None) -> tuple[Any, str]:
             return None, f"the answer has {len(answer):,} characters"
         try:
             answer = json.loads(answer)
-        except (ValueError, RecursionError) as error:
+        except RecursionError:
+            return None, DEEP
+        except ValueError as error:
             return None, f"it is not JSON: {str(error)[:120]}"
     if not isinstance(answer, Mapping):
         return None, "it is not an object"
     try:
         text = json.dumps(answer, ensure_ascii=False)
         text.encode()
-    except (ValueError, TypeError, RecursionError) as error:
+    except RecursionError:
+        return None, DEEP
+    except (ValueError, TypeError) as error:
         return None, f"it cannot be read: {str(error)[:120]}"
     if len(text) > LONGEST_ANSWER:
         return None, f"the answer has {len(text):,} characters"

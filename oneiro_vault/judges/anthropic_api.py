@@ -10,9 +10,26 @@ from typing import Any, Final
 import anthropic
 
 from oneiro_vault.core.question import Question, Raw
-from oneiro_vault.judges.base import ANSWER_TOKENS, SYSTEM, closed, in_parallel
+from oneiro_vault.judges.base import (
+    ANSWER_TOKENS,
+    LONGEST,
+    RETRIES,
+    SYSTEM,
+    TIMEOUT,
+    Patience,
+    aside,
+    closed,
+    in_parallel,
+    refused,
+    unreached,
+    unreadable,
+    used,
+)
 
 _BATCH_POLL: Final = 30.0
+_TICK: Final = 0.1
+_QUICK: Final = 4.0
+"""Seconds for letting a batch go."""
 
 
 class AnthropicJudge:
@@ -24,23 +41,26 @@ class AnthropicJudge:
         *,
         api_key: str | None = None,
         base_url: str | None = None,
-        timeout: float = 120.0,
-        retries: int = 4,
+        timeout: float = TIMEOUT,
+        retries: int = RETRIES,
+        longest: float = LONGEST,
         parallel: int = 4,
+        waiting: Patience | None = None,
         batch: bool = False,
         poll: float = _BATCH_POLL,
         patience: float = 86_400.0,
     ) -> None:
         self.name = f"anthropic:{model('')}"
         self._model, self._parallel, self._batch, self._poll, self._patience = model, parallel, batch, poll, patience
+        self._longest, self._waiting = longest, waiting or Patience()
         self._client = anthropic.Anthropic(api_key=api_key, base_url=base_url, timeout=timeout, max_retries=retries)
 
     def ask(self, questions: Sequence[Question]) -> Iterator[tuple[str, Raw]]:
         """All at once in a batch, or a few at a time."""
         if self._batch and len(questions) > 1:
-            yield from self._batched(questions)
+            yield from aside(lambda: self._batched(questions), self._waiting)
         else:
-            yield from in_parallel(questions, self._one, self._parallel)
+            yield from in_parallel(questions, self._one, self._parallel, self._waiting, self._longest)
 
     def close(self) -> None:
         """Close the connections."""
@@ -56,47 +76,59 @@ class AnthropicJudge:
         }
 
     def _one(self, question: Question) -> Raw:
+        sent = f"{SYSTEM}\n{question.prompt()}"
         try:
-            return said(self._client.messages.create(**self._request(question)))
-        except anthropic.APIError as error:
-            return Raw(problem=f"the model could not be asked: {type(error).__name__}: {str(error)[:200]}")
+            return said(self._client.messages.create(**self._request(question)), sent)
+        except anthropic.APIStatusError as error:
+            return refused(error, error.status_code)
+        except anthropic.APIConnectionError as error:
+            return unreached(error, sent)
         except Exception as error:  # a vendor's SDK may raise anything about an answer it did not expect
-            return Raw(problem=f"the model's answer could not be read: {type(error).__name__}: {str(error)[:200]}")
+            return unreadable(error, sent)
 
     def _batched(self, questions: Sequence[Question]) -> Iterator[tuple[str, Raw]]:
         """Questions a batch leaves without an answer are reported so; a batch that is abandoned is cancelled."""
-        left = {question.id for question in questions}
-        batch = None
+        left = {question.id: f"{SYSTEM}\n{question.prompt()}" for question in questions}
+        batch, away = None, False
         try:
             requests: Any = [{"custom_id": question.id, "params": self._request(question)} for question in questions]
             batch = self._client.messages.batches.create(requests=requests)
             end = time.monotonic() + self._patience
-            while batch.processing_status != "ended" and time.monotonic() < end:
-                time.sleep(self._poll)
+            while batch.processing_status != "ended" and time.monotonic() < end and not self._waiting.over():
+                self._rest()
                 batch = self._client.messages.batches.retrieve(batch.id)
             if batch.processing_status == "ended":
                 for entry in self._client.messages.batches.results(batch.id):
                     if entry.custom_id in left:
-                        left.discard(entry.custom_id)
-                        result = entry.result
-                        yield (
-                            entry.custom_id,
-                            said(result.message) if result.type == "succeeded" else Raw(problem=f"the batch says: {result.type}"),
-                        )
+                        yield entry.custom_id, _result(entry.result, left.pop(entry.custom_id))
             problem = "the batch gave no answer"
         except Exception as error:
+            status = getattr(error, "status_code", None)
+            away = isinstance(error, anthropic.APIConnectionError) or (status is not None and refused(error, status).away)
             problem = f"the batch failed: {type(error).__name__}: {str(error)[:200]}"
         finally:
             if batch is not None and batch.processing_status != "ended":
                 with suppress(Exception):
-                    self._client.messages.batches.cancel(batch.id)
-        for ident in left:
-            yield ident, Raw(problem=problem)
+                    self._client.with_options(timeout=_QUICK, max_retries=0).messages.batches.cancel(batch.id)
+        for ident, sent in left.items():
+            yield ident, Raw(problem=problem, away=away, **(used(sent, "") if batch is not None else {}))
+
+    def _rest(self) -> None:
+        """Between two looks at a batch."""
+        end = time.monotonic() + self._poll
+        while (left := end - time.monotonic()) > 0 and not self._waiting.over():
+            time.sleep(min(left, _TICK))
 
 
-def said(message: Any) -> Raw:
-    """A message's text, or why it is none."""
-    used: dict[str, Any] = {"tokens_in": int(message.usage.input_tokens), "tokens_out": int(message.usage.output_tokens)}
+def _result(result: Any, sent: str) -> Raw:
+    return said(result.message, sent) if result.type == "succeeded" else Raw(problem=f"the batch says: {result.type}")
+
+
+def said(message: Any, sent: str) -> Raw:
+    """A message's text, or why it is none, with what it cost; `sent`: what it answers."""
+    text = "".join(block.text for block in message.content if block.type == "text")
+    usage = getattr(message, "usage", None)
+    spent = used(sent, text, getattr(usage, "input_tokens", None), getattr(usage, "output_tokens", None))
     if message.stop_reason not in ("end_turn", "stop_sequence"):
-        return Raw(problem=f"the model stopped early: {message.stop_reason}", **used)
-    return Raw("".join(block.text for block in message.content if block.type == "text"), **used)
+        return Raw(problem=f"the model stopped early: {message.stop_reason}", **spent)
+    return Raw(text, **spent)

@@ -8,7 +8,20 @@ from typing import Any
 import openai
 
 from oneiro_vault.core.question import Question, Raw
-from oneiro_vault.judges.base import ANSWER_TOKENS, SYSTEM, closed, in_parallel
+from oneiro_vault.judges.base import (
+    ANSWER_TOKENS,
+    LONGEST,
+    RETRIES,
+    SYSTEM,
+    TIMEOUT,
+    Patience,
+    closed,
+    in_parallel,
+    refused,
+    unreached,
+    unreadable,
+    used,
+)
 
 
 class OpenAIJudge:
@@ -20,24 +33,27 @@ class OpenAIJudge:
         *,
         api_key: str | None = None,
         base_url: str | None = None,
-        timeout: float = 120.0,
-        retries: int = 4,
+        timeout: float = TIMEOUT,
+        retries: int = RETRIES,
+        longest: float = LONGEST,
         parallel: int = 4,
+        waiting: Patience | None = None,
     ) -> None:
         self.name = f"openai:{model('')}"
-        self._model, self._parallel = model, parallel
+        self._model, self._parallel, self._longest, self._waiting = model, parallel, longest, waiting or Patience()
         key = api_key or ("none" if base_url else None)
         self._client = openai.OpenAI(api_key=key, base_url=base_url, timeout=timeout, max_retries=retries)
 
     def ask(self, questions: Sequence[Question]) -> Iterator[tuple[str, Raw]]:
         """A few at a time."""
-        yield from in_parallel(questions, self._one, self._parallel)
+        yield from in_parallel(questions, self._one, self._parallel, self._waiting, self._longest)
 
     def close(self) -> None:
         """Close the connections."""
         self._client.close()
 
     def _one(self, question: Question) -> Raw:
+        sent = f"{SYSTEM}\n{question.prompt()}"
         form: Any = {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": closed(question.schema)}}
         try:
             done = self._client.chat.completions.create(
@@ -46,20 +62,24 @@ class OpenAIJudge:
                 response_format=form,
                 max_tokens=ANSWER_TOKENS,
             )
-            return _said(done)
-        except openai.APIError as error:
-            return Raw(problem=f"the model could not be asked: {type(error).__name__}: {str(error)[:200]}")
+            return _said(done, sent)
+        except openai.APIStatusError as error:
+            return refused(error, error.status_code)
+        except openai.APIConnectionError as error:
+            return unreached(error, sent)
         except Exception as error:  # a vendor's SDK may raise anything about an answer it did not expect
-            return Raw(problem=f"the model's answer could not be read: {type(error).__name__}: {str(error)[:200]}")
+            return unreadable(error, sent)
 
 
-def _said(done: Any) -> Raw:
-    used: dict[str, Any] = {"tokens_in": done.usage.prompt_tokens, "tokens_out": done.usage.completion_tokens} if done.usage else {}
-    if not done.choices:
-        return Raw(problem="the model gave no choice", **used)
-    choice = done.choices[0]
+def _said(done: Any, sent: str) -> Raw:
+    choice = done.choices[0] if done.choices else None
+    text = (choice.message.content or choice.message.refusal or "") if choice else ""
+    usage = getattr(done, "usage", None)
+    spent = used(sent, text, getattr(usage, "prompt_tokens", None), getattr(usage, "completion_tokens", None))
+    if choice is None:
+        return Raw(problem="the model gave no choice", **spent)
     if choice.message.refusal:
-        return Raw(problem=f"refused: {choice.message.refusal[:200]}", **used)
+        return Raw(problem=f"refused: {choice.message.refusal[:200]}", **spent)
     if choice.finish_reason != "stop":
-        return Raw(problem=f"the model stopped early: {choice.finish_reason}", **used)
-    return Raw(choice.message.content or "", **used)
+        return Raw(problem=f"the model stopped early: {choice.finish_reason}", **spent)
+    return Raw(choice.message.content or "", **spent)

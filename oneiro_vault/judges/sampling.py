@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final, TypeAlias
 
 from oneiro_vault.core.question import Question, Raw
-from oneiro_vault.judges.base import ANSWER_TOKENS, SYSTEM, closed
+from oneiro_vault.judges.base import ANSWER_TOKENS, LONGEST, SYSTEM, Patience, closed, in_parallel, used
 
 Sample: TypeAlias = Callable[[str, str, int], str | None]
 """(system prompt, question, tokens at most) -> what the client's model said; None when there is nobody to ask. Raises RuntimeError with
@@ -20,13 +20,12 @@ class SamplingJudge:
 
     name = "sampling"
 
-    def __init__(self, sample: Sample | None) -> None:
-        self._sample = sample
+    def __init__(self, sample: Sample | None, waiting: Patience | None = None) -> None:
+        self._sample, self._waiting = sample, waiting or Patience()
 
     def ask(self, questions: Sequence[Question]) -> Iterator[tuple[str, Raw]]:
         """Answers, until the client is gone; what is left waits for the next run."""
-        for question in questions:
-            yield question.id, self._one(question)
+        yield from in_parallel(questions, self._one, 1, self._waiting, LONGEST)
 
     def close(self) -> None:
         """The connection is the client's."""
@@ -36,10 +35,11 @@ class SamplingJudge:
         try:
             said = self._sample(SYSTEM, prompt, ANSWER_TOKENS) if self._sample else None
         except RuntimeError as error:
-            return Raw(problem=f"the client's model could not be asked: {str(error)[:200]}")
+            slow = isinstance(error.__cause__, TimeoutError)
+            return Raw(problem=f"the client's model could not be asked: {str(error)[:200]}", away=slow)
         if said is None:
             return Raw(problem="no client is connected whose model may be asked", waits=True)
-        return Raw(unfenced(said), tokens_in=len(prompt) // 4, tokens_out=len(said) // 4)
+        return Raw(unfenced(said), **used(prompt, said))
 
 
 def unfenced(text: str) -> str:

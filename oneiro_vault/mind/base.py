@@ -49,6 +49,15 @@ class Note:
         m = self.memory
         return Shown(m.id, m.title, m.body.strip(), m.created, m.trust, m.source, notes)
 
+    def circumstances(self) -> tuple[tuple[str, str], ...]:
+        """Of whom and when it holds, as its frontmatter says beside its words: (name, value) of what is given."""
+        m = self.memory
+        found = (
+            ("about", ", ".join(sorted(m.about))), ("project", m.project), ("valid from", m.valid_from), ("valid until", m.valid_until),
+            ("outcome", m.outcome), ("session", m.session),
+        )  # fmt: skip
+        return tuple((name, value) for name, value in found if value)
+
 
 def _nobody(_text: str, _k: int) -> list[str]:
     return []
@@ -76,6 +85,10 @@ class Snapshot:
     """Those that a person rejected."""
     known: Callable[[str], bool] = lambda _: False
     """Question id -> has this run's judge answered it before? A loop with a ceiling spends it on what is new."""
+    waited: Callable[[str], bool] = lambda _: False
+    """Question id -> did this run's judge leave it open before? It costs no more to ask it again."""
+    failed: Callable[[str], bool] = lambda _: False
+    """Question id -> did it get no answer that could be used before? Others come first."""
     history: Sequence[Mapping[str, Any]] = ()
     """Earlier decisions of loops, newest first: loop, op, memories, when (epoch seconds), reason."""
 
@@ -175,10 +188,16 @@ class Telling(Protocol):
         ...
 
 
+def put(question: Question, snapshot: Snapshot) -> bool:
+    """Was this judge asked it before? Then it takes no other question's turn, answered or still open."""
+    return snapshot.known(question.id) or snapshot.waited(question.id)
+
+
 def within(questions: Sequence[Question], most: int, snapshot: Snapshot) -> list[Question]:
-    """The questions that were answered before, which cost nothing, and the first `most` of the others, in their order."""
-    new = [question.id for question in questions if not snapshot.known(question.id)]
-    beyond = set(new[most:])
+    """The questions that were put before, which cost nothing, and the first `most` of the others, in their order; what failed before is the
+    last of them."""
+    new = [question.id for question in questions if not put(question, snapshot)]
+    beyond = set(sorted(new, key=snapshot.failed)[most:])
     return [question for question in questions if question.id not in beyond]
 
 

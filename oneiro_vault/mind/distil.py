@@ -17,7 +17,7 @@ from oneiro_vault.core import memory as memories
 from oneiro_vault.core.memory import no_weaker
 from oneiro_vault.core.question import Answer, Question, ShownId, Verdict
 from oneiro_vault.mind import stale
-from oneiro_vault.mind.base import Asking, Decision, New, Note, Set, Snapshot
+from oneiro_vault.mind.base import Asking, Decision, New, Note, Set, Snapshot, put
 from oneiro_vault.mind.blocks import (
     DAY,
     DESCRIBE,
@@ -34,6 +34,7 @@ from oneiro_vault.mind.blocks import (
     words,
 )
 from oneiro_vault.mind.fitting import Draft, fitted
+from oneiro_vault.mind.grounds import unfounded
 
 POLICY: Final = 1
 SETTINGS: Final = parameters.DISTIL
@@ -88,21 +89,16 @@ class Distil:
         return [*mended, *placed]
 
     def drivers(self, snapshot: Snapshot) -> list[Note]:
-        """Knowledge that has earned a question and is in no block yet: half of a night for what stands firmest, half for whose turn it is.
-
-        What was found unfit stays knowledge and would else keep its place before the others for ever.
-        """
+        """Knowledge that has earned a question and is in no block yet, as far as a night goes."""
         known = covered(snapshot)
-        found = [note for note in snapshot.of("semantic") if note.id not in known and stable(note, snapshot)]
-        most = snapshot.settings["distil.notes"]
-        firm = sorted(found, key=lambda note: (-len(sources(note, snapshot)), -note.uses, -note.memory.level, note.id))[: (most + 1) // 2]
-        ids = {note.id for note in firm}
-        return [*firm, *[note for note in rotated(found, snapshot.now) if note.id not in ids][: most - len(firm)]]
+        return _turn([note for note in snapshot.of("semantic") if note.id not in known and stable(note, snapshot)], grade, snapshot)
 
     def _placed(
         self, snapshot: Snapshot, fit: Sequence[Note], taken: set[str]
     ) -> Generator[list[Question], Mapping[str, Verdict], list[Decision]]:
-        asked = {(one := place(snapshot, note)).id: (note, one) for note in fit}
+        wanting = {note.id: place(snapshot, note) for note in fit}
+        turn = fit if len(fit) <= snapshot.settings["distil.notes"] else _turn(fit, lambda note: wanting[note.id], snapshot)
+        asked = {(one := wanting[note.id]).id: (note, one) for note in turn}
         verdicts = yield [question for _, question in asked.values()]
         wanted = [found for ident, (note, _) in asked.items() if (found := _draft(snapshot, note, verdicts[ident])) is not None]
         wanted = _without_twins(snapshot, wanted, taken)
@@ -111,6 +107,17 @@ class Distil:
 
 
 LOOP: Final = Distil()
+
+
+def _turn(notes: Sequence[Note], question: Callable[[Note], Question], snapshot: Snapshot) -> list[Note]:
+    """Those whose question was put before, which costs nothing, and `distil.notes` of the others: half of them because they stand firmest,
+    half because it is their turn, so that none is passed over for ever."""
+    most = snapshot.settings["distil.notes"]
+    firmest = sorted(notes, key=lambda note: (-len(sources(note, snapshot)), -note.uses, -note.memory.level, note.id))
+    new = sorted((note for note in firmest if not put(question(note), snapshot)), key=lambda note: snapshot.failed(question(note).id))
+    later = {note.id for note in new[(most + 1) // 2 :]}
+    turn = sorted((note for note in rotated(new, snapshot.now) if note.id in later), key=lambda note: snapshot.failed(question(note).id))
+    return [*(note for note in firmest if note.id not in later), *turn[: most // 2]]
 
 
 def stable(note: Note, snapshot: Snapshot) -> bool:
@@ -251,10 +258,10 @@ def _decision(snapshot: Snapshot, draft: Draft) -> Decision:
     title = draft.title.strip() or (draft.target.memory.title if draft.target else "")
     edit: New | Set | None
     if draft.target is None:
-        why = refused(draft.title, draft.text, snapshot)
+        why = refused(draft.title, draft.text, snapshot) or unfounded(draft.title, draft.text, draft.sources)
         edit = made(draft.title, draft.text, draft.sources, grounds)
     elif draft.text:
-        why = refused(draft.title, draft.text, snapshot)
+        why = refused(draft.title, draft.text, snapshot) or unfounded(draft.title, draft.text, (draft.target, *draft.sources))
         edit = said_anew(draft.target, draft.title, draft.text, draft.sources, grounds)
         ids = (draft.target.id, *ids)
     else:

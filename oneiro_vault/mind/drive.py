@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
-from oneiro_vault.core.question import Question, Raw, Verdict, check
+from oneiro_vault.core.question import STOPPED, Question, Raw, Verdict, check
 from oneiro_vault.mind.base import Asking, Decision
 
 MOST_ROUNDS: Final = 200
@@ -47,16 +47,21 @@ class Asked(Protocol):
 
 @dataclass
 class Tally:
-    """What a loop cost: questions by kind, how many were known already, what went wrong, tokens."""
+    """What a loop asked: questions by kind that a judge dealt with, well or badly; how many were known already, and what became of the
+    others."""
 
     asked: Counter[str] = field(default_factory=Counter)
     known: int = 0
     failed: list[tuple[str, str]] = field(default_factory=list)
     """(kind, problem) of every answer that was refused."""
+    unusable: list[str] = field(default_factory=list)
+    """Ids of their questions."""
     waiting: list[str] = field(default_factory=list)
     """Ids of questions that are still open."""
-    tokens_in: int = 0
-    tokens_out: int = 0
+    unasked: list[tuple[str, str]] = field(default_factory=list)
+    """(id, why) of questions that nobody was asked in this run."""
+    answered: set[str] = field(default_factory=set)
+    """Ids of questions that were answered in this run."""
 
 
 @dataclass
@@ -85,15 +90,16 @@ class Driver:
         """A verdict for every question, whatever the judge does."""
         by_id = {question.id: question for question in questions}
         found = {ident: known for ident, question in by_id.items() if (known := self._known(question)) is not None}
-        self.tally.known += len(found)
+        self.tally.known += len(found.keys() - self.tally.answered)
         todo = [question for ident, question in by_id.items() if ident not in found]
         for number, (ident, raw) in enumerate(self._said(todo), 1):
             if ident in by_id and ident not in found:
                 found[ident] = self._taken(by_id[ident], raw)
                 self.progress("judging", number, len(todo))
+        stopped = self.stop()
         for ident, question in by_id.items():
             if ident not in found:
-                found[ident] = self._taken(question, Raw(problem="not answered"))
+                found[ident] = self._taken(question, Raw(problem=STOPPED if stopped else "not answered", unasked=stopped))
         return found
 
     def _said(self, todo: Sequence[Question]) -> Iterator[tuple[str, Raw]]:
@@ -116,13 +122,16 @@ class Driver:
 
     def _taken(self, question: Question, raw: Raw) -> Verdict:
         verdict = check(question, raw, self.judge.name)
-        self.tally.tokens_in += raw.tokens_in
-        self.tally.tokens_out += raw.tokens_out
-        self.tally.asked[question.kind] += 1
-        if verdict.ok:
-            self.answers.put(question.id, self.judge.name, verdict.kept)
+        if raw.unasked:
+            self.tally.unasked.append((question.id, verdict.problem))
         elif verdict.waits:
             self.tally.waiting.append(question.id)
         else:
+            self.tally.asked[question.kind] += 1
+        if verdict.ok:
+            self.tally.answered.add(question.id)
+            self.answers.put(question.id, self.judge.name, verdict.kept)
+        elif not (raw.unasked or verdict.waits):
             self.tally.failed.append((question.kind, verdict.problem))
+            self.tally.unusable.append(question.id)
         return verdict

@@ -134,13 +134,18 @@ LOOP: Final = Encode()
 
 
 def waiting(snapshot: Snapshot) -> list[Note]:
-    """Captures whose facts are still to be filed, oldest first. When more wait than a run takes, another part of them each day."""
+    """Captures whose facts are still to be filed, oldest first. When more wait than a run takes, another part of them each day; what the
+    judge left open takes nobody's place."""
     found = [note for note in snapshot.of("episodic") if waits(note.memory)]
     most = int(snapshot.settings["encode.captures"])
     if len(found) <= most:
         return found
-    start = int(snapshot.now // _DAY) * most % len(found)
-    return (found[start:] + found[:start])[:most]
+    longest = max(_SMALLEST, snapshot.settings["encode.piece"])
+    left = {note.id for note in found if any(snapshot.waited(one.id) and not snapshot.known(one.id) for one in questions(note, longest))}
+    rest = [note for note in found if note.id not in left]
+    start = int(snapshot.now // _DAY) * most % max(1, len(rest))
+    turn = left | {note.id for note in (rest[start:] + rest[:start])[:most]}
+    return [note for note in found if note.id in turn]
 
 
 def questions(capture: Note, longest: int) -> list[Question]:

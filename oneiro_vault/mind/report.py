@@ -22,6 +22,10 @@ DOES: Final = {
     "remember": "New", "merge": "Merged", "split": "Split", "revise": "Revised", "supersede": "Replaced", "link": "Linked",
     "synthesize": "Drew together", "distil": "Distilled", "whittle": "Whittled", "flag": "Flagged", "reframe": "Reframed",
 }  # fmt: skip
+ANSWERING: Final = ("deferred", "sampling")
+"""Judges for whom an answer may come later."""
+FAULTS: Final = ("loop", "judge")
+"""Kinds of failures that are no question's."""
 _MARKS: Final = re.compile(r"([\\`*_\[\]<>#|])")
 
 
@@ -54,12 +58,18 @@ class Run:
     waiting: list[str] = field(default_factory=list)
     fresh: int = 0
     """How many of those that wait have not waited before."""
+    unasked: list[tuple[str, str]] = field(default_factory=list)
+    """(question id, why) of those that nobody was asked: a ceiling, the run's time, a judge out of reach."""
     news: int = 0
     """How many of `seen` and `turned` (and whether `told`) no earlier report has said."""
     failed: list[tuple[str, str]] = field(default_factory=list)
+    unusable: list[str] = field(default_factory=list)
+    """Ids of the questions among them."""
     tokens_in: int = 0
     tokens_out: int = 0
     cost: float = 0.0
+    estimated: int = 0
+    """Answers of which nobody said how many tokens they took."""
     told: str = ""
     notes: list[str] = field(default_factory=list)
     """What else a reader must know: it was stopped, meaning was not available."""
@@ -69,17 +79,22 @@ class Run:
 
     @property
     def calls(self) -> int:
-        """Questions a judge has dealt with; one that waits has not been."""
-        return max(0, sum(self.asked.values()) - len(self.waiting))
+        """Questions a judge has dealt with, well or badly; one that waits has not been."""
+        return self.asked.total()
+
+    @property
+    def bad(self) -> int:
+        """Questions whose answer could not be used, or that were not answered."""
+        return sum(kind not in FAULTS for kind, _ in self.failed)
 
     @property
     def quiet(self) -> bool:
         """Was there nothing to ask, to do and to tell?"""
-        return not (self.calls or self.done or self.failed or self.fresh or self.news or self.notes)
+        return not (self.calls or self.done or self.failed or self.unasked or self.fresh or self.news or self.notes)
 
     def counts(self) -> dict[str, int]:
-        """How many decisions by operation, most frequent first."""
-        return dict(Counter(one.decision.op for one in self.done).most_common())
+        """How many decisions by what they did, most frequent first."""
+        return dict(Counter(_does(one.decision) for one in self.done).most_common())
 
 
 def name_of(run: Run) -> str:
@@ -90,10 +105,32 @@ def name_of(run: Run) -> str:
 
 def title_of(run: Run) -> str:
     """`consolidate: 3 merged, 1 turned down`."""
-    said = [f"{number} {DOES.get(op, op).lower()}" for op, number in run.counts().items()]
+    said = [f"{number} {what.lower()}{' (proposed)' if run.branch else ''}" for what, number in run.counts().items()]
+    said += [f"{len(run.seen)} left as it is"] if run.seen else []
     said += [f"{len(run.turned)} turned down"] if run.turned else []
-    said += [f"{len(run.waiting)} waiting for an answer"] if run.waiting else []
+    said += ["a fault"] if len(run.failed) > run.bad else []
+    said += [f"{run.bad} of {_questions(run.calls)} failed"] if run.bad else []
+    said += [f"{len(run.unasked)} not asked"] if run.unasked else []
+    said += [opened([run])] if run.waiting else []
     return f"{run.loop}: {', '.join(said) or 'nothing to change'}"
+
+
+def _questions(number: int) -> str:
+    return "1 question" if number == 1 else f"{number} questions"
+
+
+def opened(runs: Sequence[Run]) -> str:
+    """`2 waiting for an answer`, where somebody may give one; rules, for instance, leave open what they cannot decide."""
+    asked = any(run.judge in ANSWERING for run in runs)
+    return f"{sum(len(run.waiting) for run in runs)} {'waiting for an answer' if asked else 'left open'}"
+
+
+def _does(decision: Decision) -> str:
+    """What a decision did, in a word or two."""
+    edits = [edit for edit in decision.edits if isinstance(edit, Set)]
+    if edits and len(edits) == len(decision.edits) and all("encoded" in edit.changes for edit in edits):
+        return "Taken apart"
+    return DOES.get(decision.op, decision.op)
 
 
 def meta_of(run: Run, title: str = "") -> dict[str, object]:
@@ -122,12 +159,14 @@ def gathered(runs: Sequence[Run]) -> str:
     names = ", ".join(run.loop for run in runs)
     known = sum(run.known for run in runs)
     again = f" {known} answers given earlier still hold." if known else ""
-    return f"# A quiet night\n\nNothing had changed, so nothing was asked and nothing was done: {names}.{again}\n"
+    waits = sum(len(run.waiting) for run in runs)
+    still = f" Still {opened(runs)}." if waits else ""
+    return f"# A quiet night\n\nNothing had changed, so nothing was asked and nothing was done: {names}.{again}{still}\n"
 
 
 def _opening(run: Run, total: int) -> str:
     """A first paragraph that says it all."""
-    said = [f"{'This was only tried: ' if run.dry else ''}Over {total} notes, judged by {plain(run.judge)}."]
+    said = [f"{'This was only tried: ' if run.dry else ''}Over {total} {'note' if total == 1 else 'notes'}, judged by {plain(run.judge)}."]
     said += [f"{plain(note)}." for note in run.notes]
     if run.done and run.branch:
         said.append(f"Nothing below is in force: it waits on the branch {run.branch} for your review (`oneiro review`).")
@@ -159,7 +198,7 @@ def _told(decision: Decision, notes: Mapping[str, Note], mark: str = "") -> str:
 
 def _what(decision: Decision, notes: Mapping[str, Note]) -> str:
     title = decision.title or next((notes[one].memory.title for one in decision.memories if one in notes), "untitled")
-    return f"**{DOES.get(decision.op, decision.op)}** {plain(title)}"
+    return f"**{_does(decision)}** {plain(title)}"
 
 
 def _edits(decision: Decision, notes: Mapping[str, Note]) -> Iterator[str]:
@@ -192,15 +231,26 @@ def _changed(edit: Set) -> str:
 def _recall(run: Run) -> str:
     found = run.probes
     text = f"{found['probes']} probes; {found['before']} found their memory before, {found['after']} after"
-    return f"## Recall\n\n{text}; {found['dropped']} decisions dropped because they would have cost recall.\n"
+    dropped = f"{found['dropped']} {'decision' if found['dropped'] == 1 else 'decisions'}"
+    return f"## Recall\n\n{text}; {dropped} dropped because recall would have suffered.\n"
 
 
 def _cost(run: Run) -> str:
+    """Questions add up: asked = answered + failed; nothing that was not asked is among them."""
     kinds = f" ({', '.join(f'{number} {plain(kind)}' for kind, number in sorted(run.asked.items()))})" if run.asked else ""
-    text = f"{run.calls} questions asked{kinds}, {run.known} answered before; {run.tokens_in:,} tokens in, {run.tokens_out:,} out"
-    spent = f"; about {run.cost:.4f} spent" if run.cost else ""
-    waits = f"; {len(run.waiting)} wait for an answer" if run.waiting else ""
-    return f"## Cost\n\n{text}{spent}{waits}.\n"
+    said = [f"{_questions(run.calls)} asked{kinds}" + (f": {run.calls - run.bad} answered, {run.bad} failed" if run.bad else "")]
+    said += [f"{run.known} answered before"]
+    guess = f" ({run.estimated} of the answers came without a count: estimated)" if run.estimated else ""
+    said += [f"{run.tokens_in:,} tokens in, {run.tokens_out:,} out{guess}"]
+    said += [f"about {max(run.cost, 0.0001):.4f} spent"] if run.cost else []
+    said += [f"{number} not asked: {plain(why)}" for why, number in why_unasked(run).items()]
+    said += [opened([run])] if run.waiting else []
+    return f"## Cost\n\n{'; '.join(said)}.\n"
+
+
+def why_unasked(run: Run) -> dict[str, int]:
+    """Why questions were not asked, and how many for each reason."""
+    return dict(Counter(why.removeprefix("not asked: ") for _, why in run.unasked))
 
 
 def plain(text: str, limit: int = 300) -> str:
@@ -225,6 +275,8 @@ def row(run: Run) -> dict[str, object]:
         "left": [{"title": one.title, "reason": one.reason, "memories": list(one.memories)} for one in run.seen],
         "turned_down": [{"op": one.decision.op, "title": one.decision.title, "why": one.why} for one in run.turned],
         "failed": [{"kind": kind, "problem": problem} for kind, problem in run.failed],
-        "calls": run.calls, "known": run.known, "waiting": len(run.waiting), "tokens_in": run.tokens_in, "tokens_out": run.tokens_out,
+        "unasked": [{"problem": why, "questions": number} for why, number in why_unasked(run).items()],
+        "estimated": run.estimated, "calls": run.calls, "known": run.known, "waiting": len(run.waiting),
+        "tokens_in": run.tokens_in, "tokens_out": run.tokens_out,
         "cost": round(run.cost, 6), "notes": list(run.notes),
     }  # fmt: skip

@@ -17,7 +17,7 @@ from oneiro_vault.vault.paths import is_note
 
 ALIVE: Final = ("active", "dormant")
 _DOUBTS: Final = ("contradiction", "conflict")
-_PROBES: Final = re.compile(r"(\d{1,9}) probes; (\d{1,9}) found their memory before, (\d{1,9}) after; (\d{1,9}) decisions dropped")
+_PROBES: Final = re.compile(r"(\d{1,9}) probes; (\d{1,9}) found their memory before, (\d{1,9}) after; (\d{1,9}) decisions? dropped")
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def compare(house: House, span: str) -> Comparison:
 
 def between(house: House, base: str, head: str) -> Comparison:
     """What was believed at one commit ("" = nothing yet) and at another."""
-    entries = house.vault.history.log(start=f"{base}..{head}" if base else head)
+    entries = [house.vault.erased.veiled(entry) for entry in house.vault.history.log(start=f"{base}..{head}" if base else head)]
     found = Comparison(base, head, len(entries))
     for entry in entries:
         for ident in entry.memories if entry.op != "ledger" else ():
@@ -151,7 +151,8 @@ def _sides(house: House, found: Comparison) -> tuple[dict[str, Memory], dict[str
 
 def _read(house: House, path: str, blob: str) -> Memory | None:
     try:
-        return memories.parse(path, house.vault.repo.data(blob))
+        data = house.vault.repo.data(blob)
+        return None if house.vault.erased.in_file(path, data) else memories.parse(path, data)
     except UnreadableNote:
         return None
 

@@ -11,6 +11,7 @@ from oneiro_vault.cli.curve import ROWS, drawn
 from oneiro_vault.cli.output import Style, cells
 from oneiro_vault.daemon.protocol import Terminal
 from tests.box import Box
+from tests.cli.test_purge import at_a_terminal
 
 FOUND: dict[str, Any] = {
     "id": "abcd12345678",
@@ -59,10 +60,18 @@ def test_strength_and_ratify_as_typed(fresh: Box) -> None:
     assert "100% is left; stability 30 days; not used yet." in box.ok("strength", ident)
     assert len(box.json("strength", ident, "--days", "10")["points"]) == 61
     assert box("strength", ident, "--days", "0").returncode == 2
-    assert box("ratify", ident).returncode == 2
     block = box.remember("Four people build boats.", "--type", "orientation")["id"]
-    assert box.ok("ratify", block, "--reason", "it holds").startswith("Ratified Four people build boats.")
-    assert "was core already" in box.ok("ratify", block)
-    assert "ordinary block again" in box.ok("ratify", block, "--undo")
-    assert box.json("ratify", block)["core"] is True
+    for options in ((), ("--undo",), ("--reason", "it holds")):
+        done = box("ratify", block, *options)
+        assert done.returncode == 2, "no program ratifies"
+        assert b"only a person at a terminal ratifies" in done.stderr
+    assert not box.json("show", block)["meta"].get("core")
+    assert at_a_terminal(box, "ratify", ident, typed={})[0] == 2
+    code, screen = at_a_terminal(box, "ratify", block, "--reason", "it holds", typed={})
+    assert (code, "Ratified Four people build boats." in screen) == (0, True), screen
+    assert "was core already" in at_a_terminal(box, "ratify", block, typed={})[1]
+    assert box("ratify", block, "--undo").returncode == 2
+    assert box.json("show", block)["meta"]["core"] is True
+    assert "ordinary block again" in at_a_terminal(box, "ratify", block, "--undo", typed={})[1]
+    assert '"core": true' in at_a_terminal(box, "--json", "ratify", block, typed={})[1]
     assert "There was no open question" in box.ok("flags", "--resolve", block)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from oneiro_vault.cli import render, terminal
@@ -52,6 +54,11 @@ def test_line_and_cut() -> None:
 
 def test_a_row() -> None:
     assert render.rows([ROW], PLAIN) == "2026-03-05 · T · 01234567 · What it says."
+
+
+SHOWN: dict[str, Any] = {
+    "id": "a" * 12, "path": "x.md", "meta": {"title": "T"}, "strength": 0.5, "links": [], "backlinks": [], "problems": [], "body": "words",
+}  # fmt: skip
 
 
 def test_a_row_explained() -> None:
@@ -205,3 +212,34 @@ def test_nothing_is_shown_without_a_terminal() -> None:
         waiting()
     waiting.close()  # nothing was written: standard error is no terminal under pytest
     assert not waiting._shows
+
+
+@pytest.mark.parametrize(
+    ("value", "lines"),
+    [
+        (True, ["key: true"]),
+        (None, ["key: none"]),
+        ([], ["key: none"]),
+        (["a", "b"], ["key: a, b"]),
+        ([["a", "b"], ["c"]], ["key: a, b; c"]),
+        ({"kind": "import", "names": ["x", "y"]}, ["key:", "  kind: import", "  names: x, y"]),
+        ([{"a": 1, "b": [1, 2]}, {"c": None}, "d"], ["key:", "  a: 1; b: 1, 2", "  c: none", "  d"]),
+        ({"a": {"b": {"c": False}}}, ["key:", "  a: b c false"]),
+        ({"a\n\x1b[31m": "b\nc"}, ["key:", "  a \ufffd[31m: b c"]),
+    ],
+)
+def test_what_people_wrote_into_the_frontmatter_is_text(value: object, lines: list[str]) -> None:
+    """No braces and no names of a programming language, and nothing in it begins a line of its own."""
+    text = render.memory(SHOWN | {"meta": {"title": "T", "key": value}}, PLAIN).splitlines()
+    assert text[2 : 2 + len(lines)] == lines
+    assert text[2 + len(lines)] == "strength: 0.50"
+
+
+def test_links_and_where_a_memory_came_from_are_text() -> None:
+    other = {"id": "qqqq23456789", "path": "semantic/y.md", "title": "Other", "status": "superseded"}
+    found = SHOWN | {"links": [other | {"relation": "derived_from"}], "backlinks": [other | {"relation": "mentions", "status": "active"}]}
+    text = render.memory(found, PLAIN)
+    assert "links: derived from qqqq2345  Other  [superseded]\nbacklinks: mentions qqqq2345  Other\n" in text
+    story = {"title": "T", "id": "a" * 12, "path": "x.md", "story": [], "lineage": [other], "uses": {}}
+    assert render.story(story, PLAIN).splitlines()[2:] == ["not committed yet", "from qqqq2345  Other  [superseded]", "not used yet"]
+    assert not set("{}'") & set(text + render.story(story, PLAIN))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import threading
 from pathlib import Path
 from typing import Literal
 
@@ -11,7 +12,9 @@ from pydantic import Field
 
 from oneiro_vault.core.question import Answer, Question, Raw, Shown, ShownId, check
 from oneiro_vault.judges import deferred
-from oneiro_vault.judges.budget import Budgeted, Ceilings
+from oneiro_vault.judges.base import Patience
+from oneiro_vault.judges.budget import AWAY, Budgeted, Ceilings
+from oneiro_vault.judges.sampling import SamplingJudge
 from oneiro_vault.judges.scripted import TEMPERAMENTS, ScriptedJudge, leaning, random_answer, temperament
 from oneiro_vault.mind.registry import LOOPS
 
@@ -76,9 +79,52 @@ def test_a_ceiling_of_calls_leaves_the_rest_for_another_run() -> None:
     judge = Budgeted(inner, Ceilings(calls=5), chunk=2)
     said = dict(judge.ask([question(f"text {n}") for n in range(9)]))
     assert len(inner.asked) == 5
-    assert sum(raw.waits for raw in said.values()) == 4
+    assert sum(raw.unasked for raw in said.values()) == 4
     assert judge.spent.calls == 5
-    assert "ceiling of calls" in next(raw.problem for raw in said.values() if raw.waits)
+    assert "ceiling of calls" in next(raw.problem for raw in said.values() if raw.unasked)
+
+
+def test_what_waits_takes_nobodys_call() -> None:
+    inner = ScriptedJudge(lambda q: Raw(problem="later", waits=True) if "early" in q.given else leaning(q, True))
+    judge = Budgeted(inner, Ceilings(calls=2), chunk=2)
+    asked = [question(f"early {n}") for n in range(6)] + [question(f"text {n}") for n in range(4)]
+    said = dict(judge.ask(asked))
+    assert [(raw.waits, raw.unasked) for raw in (said[one.id] for one in asked)] == [(True, False)] * 6 + [(False, False)] * 2 + [
+        (False, True)
+    ] * 2
+    assert judge.spent.calls == 2
+
+
+@pytest.mark.parametrize("claimed", [(-1_000_000, -1_000_000), (-900, 100)])
+def test_no_judge_gives_a_budget_back(claimed: tuple[int, int]) -> None:
+    ceilings = Ceilings(calls=3, tokens=10_000, cost=1.0, price_in=1.0, price_out=1.0)
+    judge = Budgeted(ScriptedJudge(lambda _: Raw({}, tokens_in=claimed[0], tokens_out=claimed[1])), ceilings, chunk=1)
+    said = dict(judge.ask([question(f"text {n}") for n in range(9)]))
+    assert min(judge.spent.tokens_in, judge.spent.tokens_out, judge.spent.cost) >= 0
+    assert sum(raw.unasked for raw in said.values()) == 6
+
+
+def test_who_leaves_questions_out_has_failed_them_and_who_is_gone_is_left_alone() -> None:
+    silent = ScriptedJudge(lambda _: Raw({}))
+    silent.ask = lambda questions: iter([])  # type: ignore[method-assign]  # a judge that loses what it is asked
+    found = dict(Budgeted(silent, Ceilings()).ask([question("a"), question("b")]))
+    assert [(raw.problem, raw.unasked) for raw in found.values()] == [("not answered", False)] * 2
+    away = ScriptedJudge(lambda q: Raw({}) if q.given == "text 1" else Raw(problem="no route", away=True))
+    judge = Budgeted(away, Ceilings())
+    said = dict(judge.ask([question(f"text {n}") for n in range(30)]))
+    assert len(away.asked) == AWAY + 2, "an answer in between begins the count anew"
+    assert sum(raw.unasked for raw in said.values()) == 30 - AWAY - 2
+    judge.begin()
+    assert all(raw.unasked and "no route" in raw.problem for _, raw in judge.ask([question("another loop's")]))
+    assert len(away.asked) == AWAY + 2
+
+
+def test_a_run_whose_time_is_over_asks_nobody() -> None:
+    inner = ScriptedJudge(lambda q: leaning(q, True))
+    judge = Budgeted(inner, Ceilings(), Patience(minutes=1e-9))
+    judge.begin()
+    assert all(raw.unasked and "time is over" in raw.problem for _, raw in judge.ask([question("a"), question("b")]))
+    assert not inner.asked
 
 
 def test_a_ceiling_of_tokens_and_of_cost() -> None:
@@ -89,6 +135,22 @@ def test_a_ceiling_of_tokens_and_of_cost() -> None:
     by_cost = Budgeted(ScriptedJudge(lambda _: Raw({}, tokens_in=1000, tokens_out=0)), Ceilings(cost=0.02, price_in=1.0))
     list(by_cost.ask(ask))
     assert 0.02 <= by_cost.spent.cost < 0.03
+
+
+def test_a_client_that_never_answers_holds_no_run_that_is_stopped() -> None:
+    called, ever = threading.Event(), threading.Event()
+
+    def sample(_system: str, _prompt: str, _most: int) -> str:
+        called.set()
+        ever.wait(60)
+        return "{}"
+
+    judge = Budgeted(SamplingJudge(sample, waiting := Patience(called.is_set)), Ceilings(), waiting)
+    said = dict(judge.ask([question("a"), question("b")]))
+    assert [(raw.problem, raw.unasked) for raw in said.values()] == [
+        ("no answer: the run was stopped", False), ("not asked: the run was stopped", True),
+    ]  # fmt: skip
+    ever.set()
 
 
 def test_a_parked_question_waits_until_somebody_answers(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import json
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -14,7 +14,8 @@ USAGE = {"input_tokens": 120, "output_tokens": 30}
 
 
 class Endpoint:
-    """`plan`: what to do with the next requests, the last entry for ever; `text` is what the model says."""
+    """`plan`: what to do with the next requests, the last entry for ever; `text` is what the model says, `usage` what it claims to have used
+    (None: nothing is said of it). What hangs does so until `released`."""
 
     def __init__(self) -> None:
         self.plan: list[str] = ["ok"]
@@ -23,25 +24,29 @@ class Endpoint:
         self.headers: list[dict[str, str]] = []
         self.batches: dict[str, Any] = {}
         self.cancelled: list[str] = []
+        self.usage: Any = USAGE
+        self.released = threading.Event()
         self.url = ""
 
     def next(self) -> str:
         return self.plan.pop(0) if len(self.plan) > 1 else self.plan[0]
 
 
-def message(text: str, stop: str = "end_turn") -> dict[str, Any]:
+def message(text: str, stop: str = "end_turn", usage: Any = USAGE) -> dict[str, Any]:
     """Anthropic's answer."""
     content = [{"type": "text", "text": text}]
     return {
-        "id": "m", "type": "message", "role": "assistant", "model": "x", "content": content, "stop_reason": stop, "stop_sequence": None, "usage": USAGE,
+        "id": "m", "type": "message", "role": "assistant", "model": "x", "content": content, "stop_reason": stop, "stop_sequence": None,
+        **({} if usage is None else {"usage": usage}),
     }  # fmt: skip
 
 
-def completion(text: str | None, stop: str = "stop", refusal: str | None = None) -> dict[str, Any]:
+def completion(text: str | None, stop: str = "stop", refusal: str | None = None, usage: Any = USAGE) -> dict[str, Any]:
     """OpenAI's answer."""
     choice = {"index": 0, "finish_reason": stop, "message": {"role": "assistant", "content": text, "refusal": refusal}}
-    usage = {"prompt_tokens": 120, "completion_tokens": 30, "total_tokens": 150}
-    return {"id": "c", "object": "chat.completion", "created": 1, "model": "x", "choices": [choice], "usage": usage}
+    names = {"input_tokens": "prompt_tokens", "output_tokens": "completion_tokens"}
+    used = {} if usage is None else {"usage": {names[name]: count for name, count in usage.items()}}
+    return {"id": "c", "object": "chat.completion", "created": 1, "model": "x", "choices": [choice], **used}
 
 
 @contextmanager
@@ -75,7 +80,7 @@ def endpoint() -> Iterator[Endpoint]:
         def outcome(self, request: dict[str, Any]) -> dict[str, Any]:
             if "errored" in json.dumps(request):
                 return {"type": "errored", "error": {"type": "error", "error": {"type": "api_error", "message": "no"}}}
-            return {"type": "succeeded", "message": message(state.text)}
+            return {"type": "succeeded", "message": message(state.text, usage=state.usage)}
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers.get("content-length", 0)))
@@ -97,6 +102,16 @@ def endpoint() -> Iterator[Endpoint]:
             elif what == "slow":
                 time.sleep(2)
                 self.answer(200, message(state.text) if claude else completion(state.text))
+            elif what == "hang":
+                state.released.wait(60)
+            elif what == "drip":  # a byte at a time: no single wait is long
+                self.send_response(200)
+                self.send_header("content-type", "application/json")
+                self.send_header("content-length", "100000")
+                self.end_headers()
+                with suppress(OSError):
+                    while not state.released.wait(0.05):
+                        self.wfile.write(b" ")
             elif what.isdigit():
                 error = {"type": "error", "error": {"type": "x", "message": f"status {what}"}}
                 self.answer(int(what), error, retry_after="0")
@@ -109,7 +124,7 @@ def endpoint() -> Iterator[Endpoint]:
             elif what == "cut":
                 self.answer(200, message(state.text[:9], "max_tokens") if claude else completion(state.text[:9], "length"))
             else:
-                self.answer(200, message(state.text) if claude else completion(state.text))
+                self.answer(200, message(state.text, usage=state.usage) if claude else completion(state.text, usage=state.usage))
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
@@ -118,6 +133,7 @@ def endpoint() -> Iterator[Endpoint]:
     try:
         yield state
     finally:
+        state.released.set()
         server.shutdown()
         server.server_close()
         thread.join()

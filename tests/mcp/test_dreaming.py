@@ -10,7 +10,7 @@ import pytest
 
 from oneiro_vault.app import App, init_vault
 from oneiro_vault.config import Settings
-from tests.mcp.speaking import connected, run, server_over
+from tests.mcp.speaking import connected, run, server_over, words
 
 ALIKE = ("Ana prefers the release on Fridays because support is quiet.", "Ana prefers the releases on Fridays because support is quiet.")
 
@@ -41,3 +41,21 @@ def test_a_model_judges(app: App, era: str) -> None:
 
     run(talk())
     assert app.call("runs")["runs"][0]["judge"] == "deferred"
+
+
+def test_an_answer_that_names_what_was_not_shown_is_refused_at_once(app: App, era: str) -> None:
+    app.call("remember", {"items": [{"text": text, "title": f"{era} {number}"} for number, text in enumerate(ALIKE)], "dedupe": False})
+    app.call("dream", {"loops": ["consolidate"], "judge": "deferred"})
+
+    async def talk() -> None:
+        async with connected(server_over(app, sets=["dreams"]), era) as found:
+            one = await found.data("dream_next")
+            said = {"action": "merge", "reason": "the same", "keep": "zzzzzzzzzzzz", "members": []}
+            for answer, says in ((json.dumps(said), "not shown"), ("[" * 20_000, "nested too deeply")):
+                done = await found.tool("dream_decide", id=one["id"], answer_json=answer)
+                assert done.is_error
+                assert says in words(done)
+                assert "still waits" in words(done)
+            assert (await found.data("dream_next"))["id"] == one["id"]
+
+    run(talk())

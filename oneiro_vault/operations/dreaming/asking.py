@@ -11,15 +11,15 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
-from oneiro_vault.core.question import LONGEST_ANSWER
+from oneiro_vault.core.question import DEEP, LONGEST_ANSWER, Question, Raw, Shown, check, form_of
 from oneiro_vault.errors import InvalidInput, NotFound, OneiroError, shown
-from oneiro_vault.judges import deferred, form
+from oneiro_vault.judges import deferred
 from oneiro_vault.mind import report
 from oneiro_vault.mind.registry import LOOPS
 from oneiro_vault.mind.report import Run
 from oneiro_vault.operations import reviewing
 from oneiro_vault.operations.drafts import moment
-from oneiro_vault.operations.dreaming import judging, sharing
+from oneiro_vault.operations.dreaming import judging, nights, sharing
 from oneiro_vault.operations.dreaming.lease import Lease
 from oneiro_vault.operations.dreaming.running import Runner
 from oneiro_vault.operations.dreaming.verdicts import Verdicts
@@ -27,6 +27,7 @@ from oneiro_vault.operations.house import House, Progress, quiet
 from oneiro_vault.vault import proposals
 
 _KEPT: Final = "Nothing was changed."
+_WAITS: Final = "Nothing was changed; the question still waits."
 _OPEN: Final = "open-questions.json"
 """loop -> ids of the questions it left open, beside the questions' folder."""
 _REVIEW: Final = "review"
@@ -61,6 +62,8 @@ def dream(
                 lease.share.meet()
                 with suppress(OneiroError):  # what a person left on disk belongs into the picture, but is no condition
                     house.commit_edits()
+                with suppress(OneiroError):
+                    nights.settle(house)
                 with suppress(OneiroError):
                     reviewing.tidy(house)
                 review = (review or house.settings["dreams.review"]) and not proposals.reviewing_here(house.vault)
@@ -127,15 +130,19 @@ def dream_next(house: House) -> dict[str, Any]:
 def dream_decide(house: House, id: str, answer: Mapping[str, Any] | str, progress: Progress = quiet) -> dict[str, Any]:
     """Answer a question. With the last one answered, the loops that asked are run again and do what follows from the answers.
 
-    Raises NotFound for a question that does not wait, InvalidInput for an answer of the wrong form.
+    Raises NotFound for a question that does not wait, InvalidInput for an answer that a loop would not take: the question waits on.
     """
     place = judging.folder(house)
     known = {str(entry["id"]): entry for entry in deferred.waiting(place)}
     if id not in known:
         raise NotFound(f"no question {shown(id)} waits for an answer", kept=_KEPT, hint="`oneiro dream answer` shows the next one.")
     said = _parsed(answer)
-    if problem := form.wrong(known[id]["schema"], said):
-        raise InvalidInput(f"the answer does not fit: {problem}", kept=_KEPT, hint="The question says what form its answer has.")
+    if problem := _objection(known[id], said):
+        raise InvalidInput(
+            f"the answer does not fit: {problem}",
+            kept=_WAITS,
+            hint="The question says what form its answer has and which memories it shows.",
+        )
     deferred.answer(place, id, said)
     left = len(known) - 1
     loops = [] if left else [name for name, ids in _open(house).items() if name in LOOPS and ids]
@@ -144,14 +151,27 @@ def dream_decide(house: House, id: str, answer: Mapping[str, Any] | str, progres
     return {"schema": 1, "id": id, "waiting": len(deferred.waiting(place)), "runs": runs}
 
 
+def _objection(entry: Mapping[str, Any], said: Mapping[str, Any]) -> str:
+    """What the check before every loop would say of this answer to a parked question, "" when nothing."""
+    form = form_of(entry["schema"])
+    if form is None:
+        return "its question was asked by another version of oneiro; `oneiro dream` asks it anew"
+    question = Question(str(entry["kind"]), "", form, tuple(Shown(str(ident), "", "") for ident in entry["ids"]))
+    return check(question, Raw(said)).problem
+
+
 def _parsed(answer: Mapping[str, Any] | str) -> dict[str, Any]:
     try:
         found = json.loads(answer) if isinstance(answer, str) else answer
         size = len(json.dumps(found))
-    except (ValueError, TypeError, RecursionError) as error:
-        raise InvalidInput(f"the answer is not JSON: {str(error)[:120]}", kept=_KEPT) from error
-    if not isinstance(found, Mapping) or size > LONGEST_ANSWER:
-        raise InvalidInput("the answer must be a JSON object", kept=_KEPT, hint='Such as {"action": "keep_distinct", "reason": "…"}.')
+    except RecursionError as error:
+        raise InvalidInput(f"the answer does not fit: {DEEP}", kept=_WAITS) from error
+    except (ValueError, TypeError) as error:
+        raise InvalidInput(f"the answer is not JSON: {str(error)[:120]}", kept=_WAITS) from error
+    if not isinstance(found, Mapping):
+        raise InvalidInput("the answer must be a JSON object", kept=_WAITS, hint='Such as {"action": "keep_distinct", "reason": "…"}.')
+    if size > LONGEST_ANSWER:
+        raise InvalidInput(f"the answer has {size:,} characters; {LONGEST_ANSWER:,} are read", kept=_WAITS)
     return dict(found)
 
 
@@ -175,7 +195,7 @@ def _to_review(house: House) -> bool:
 def _tidy(house: House, runs: Sequence[Run], answers: Verdicts, review: bool) -> None:
     """Forget questions that are settled or that no loop asks any more; an answer that was refused is asked for again."""
     place, before = judging.folder(house), _open(house)
-    after = before | {run.loop: run.waiting for run in runs}
+    after = before | {run.loop: [*run.waiting, *(ident for ident, _ in run.unasked)] for run in runs}
     for run in runs:
         still = {ident for ids in after.values() for ident in ids}
         for ident in before.get(run.loop, ()):

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from oneiro_vault.config import JUDGES, Settings
 from oneiro_vault.errors import InvalidInput, SettingsError, shown
-from oneiro_vault.judges.base import Judge
+from oneiro_vault.judges.base import Judge, Patience
 from oneiro_vault.judges.budget import Budgeted, Ceilings
 from oneiro_vault.judges.deferred import DeferredJudge
 from oneiro_vault.judges.nobody import Nobody
@@ -30,26 +30,27 @@ def judge(house: House, name: str | None) -> Budgeted:
     made = house.judges(wanted) if house.judges is not None else None
     s = house.settings
     ceilings = Ceilings(s["dreams.calls"], s["dreams.tokens"], s["dreams.spend"], s["dreams.price_in"], s["dreams.price_out"])
-    return Budgeted(made or _made(wanted, house), ceilings)
+    patience = Patience(house.cancel.is_set, s["dreams.minutes"])
+    return Budgeted(made or _made(wanted, house, patience), ceilings, patience)
 
 
-def _made(name: str, house: House) -> Judge:
+def _made(name: str, house: House, patience: Patience) -> Judge:
     if name == "none":
         return Nobody()
     if name == "deferred":
         return DeferredJudge(folder(house))
     if name == "sampling":
-        return SamplingJudge(house.sample)
+        return SamplingJudge(house.sample, patience)
     if name == "offline":
         from oneiro_vault.judges.offline import OfflineJudge
 
         return OfflineJudge()
     if name not in JUDGES:
         raise InvalidInput(f"there is no judge {shown(name)}", kept=_KEPT, hint=f"One of: {', '.join(JUDGES)}.")
-    return _api(name, house.settings)
+    return _api(name, house.settings, patience)
 
 
-def _api(name: str, settings: Settings) -> Judge:
+def _api(name: str, settings: Settings, patience: Patience) -> Judge:
     """A model's API; the vendor's SDK is an optional part of the installation."""
     if not settings["dreams.model"]:
         raise SettingsError(f"the judge {name} needs a model", kept=_KEPT, hint="Set dreams.model in the machine's settings.")
@@ -58,7 +59,11 @@ def _api(name: str, settings: Settings) -> Judge:
     def model(stage: str) -> str:
         return models.get(stage) or str(settings["dreams.model"])
 
-    options: dict[str, Any] = {"api_key": _key(settings["dreams.key_file"]), "base_url": settings["dreams.url"] or None}
+    options: dict[str, Any] = {
+        "api_key": _key(settings["dreams.key_file"]),
+        "base_url": settings["dreams.url"] or None,
+        "waiting": patience,
+    }
     try:
         if name == "anthropic":
             from oneiro_vault.judges.anthropic_api import AnthropicJudge

@@ -17,7 +17,7 @@ from oneiro_vault.index.base import Filters
 from oneiro_vault.mind.base import Note, Snapshot, Vectors
 from oneiro_vault.operations.dreaming import proposed
 from oneiro_vault.operations.house import House, Remembered
-from oneiro_vault.recall.search import Asked, Search
+from oneiro_vault.recall import search as searching
 from oneiro_vault.sync.late import withdrawn
 from oneiro_vault.vault.files import digest
 from oneiro_vault.vault.history import Entry
@@ -28,6 +28,14 @@ LONGEST: Final = 2000
 """Characters of a text that is searched for."""
 REAL: Final = 5
 """Real questions that are kept of one memory, the latest."""
+
+
+Asked = Callable[[str], bool]
+"""Question id -> is it so?"""
+
+
+def _never(_question: str) -> bool:
+    return False
 
 
 @dataclass(frozen=True)
@@ -42,10 +50,11 @@ class Picture:
     """Paths that a proposal would change which waits for a person's review."""
 
 
-def take(house: House, answered: Callable[[str], bool] = lambda _: False) -> Picture:
+def take(house: House, answered: Asked = _never, waited: Asked = _never, failed: Asked = _never) -> Picture:
     """The vault at HEAD. What cannot be read, has no id or shares one is left out: no loop may touch it.
 
-    `answered`: has this run's judge answered the question with this id before?
+    `answered`: has this run's judge answered the question with this id before? `waited`: did it leave it open? `failed`: was its answer
+    of no use?
     """
     house.converge()
     head = house.vault.head()
@@ -65,6 +74,8 @@ def take(house: House, answered: Callable[[str], bool] = lambda _: False) -> Pic
         candidates=_Candidates(house, known, notes),
         vectors=_Vectors(house, notes),
         known=answered,
+        waited=waited,
+        failed=failed,
         settled=frozenset(decided | verdicts.keys() | {one.id for one in waiting}),
         declined=frozenset(decision for decision, said in verdicts.items() if said == proposed.REJECTED),
         history=tuple(_past(entry) for entry in runs if entry.decision),
@@ -134,8 +145,8 @@ class _Candidates:
         if not text or k < 1:
             return []
         vector, _ = self._house.query_vector(text, wait=True)
-        search = Search(self._house.index, self._known, self._house.weights)
-        found = search.run(Asked(text, k, Filters(type=KNOWLEDGE, status="active")), vector)
+        search = searching.Search(self._house.index, self._known, self._house.weights)
+        found = search.run(searching.Asked(text, k, Filters(type=KNOWLEDGE, status="active")), vector)
         ids = [one.row.id for one in found]
         return [ident for ident in ids if ident in self._notes and self._notes[ident].active][:k]
 

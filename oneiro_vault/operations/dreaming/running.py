@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import sha256
 from typing import Final
 
@@ -16,7 +17,7 @@ from oneiro_vault.core import frontmatter
 from oneiro_vault.core.change import Operation, Write
 from oneiro_vault.core.question import Question, Raw
 from oneiro_vault.errors import InvalidInput, LockTimeout, OneiroError, StaleMemory, UnreadableNote
-from oneiro_vault.judges.budget import Budgeted, Spent
+from oneiro_vault.judges.budget import Budgeted
 from oneiro_vault.mind import report
 from oneiro_vault.mind.base import Decision, Loop, Set, Telling
 from oneiro_vault.mind.drive import Answers, Driver
@@ -33,6 +34,15 @@ from oneiro_vault.vault.proposals import Branch
 FIRST: Final = "another decision of this run changed one of its memories first"
 WAITS: Final = "a proposal that waits for your review changes one of its memories"
 STOPPED: Final = "It was stopped; what was committed until then stays, and the next run goes on from there"
+
+
+WAITING: Final = "waits"
+FAILED: Final = "failed"
+"""What a report told of a question that a judge left open, or that it answered in no form."""
+
+
+def _mark(*words: str) -> str:
+    return sha256("\0".join(words).encode("utf-8", "replace")).hexdigest()[:20]
 
 
 def _in_the_way(seen: picture.Picture, decision: Decision, run: Run, proposing: bool = False) -> str:
@@ -95,7 +105,8 @@ class Runner:
         """The vault as it is; a loop that changed nothing leaves its picture to the next."""
         self.house.converge()
         if self._seen is None or self._seen.head != self.house.vault.head():
-            self._seen = picture.take(self.house, lambda question: self.answers.get(question, self.judge.name) is not None)
+            known = (partial(self._told, WAITING), partial(self._told, FAILED))
+            self._seen = picture.take(self.house, lambda question: self.answers.get(question, self.judge.name) is not None, *known)
         return self._seen
 
     def run(self, loop: Loop) -> Run:
@@ -103,7 +114,7 @@ class Runner:
         if self.lease is not None and (found := self.house.vault.rewritten()) is not None:
             raise found.brake()  # before anybody is asked, and paid, for what could not be written
         run = Run(new_id()[:8], loop.name, self.judge.name, moment(self.house), dry=self.lease is None)
-        self.judge.spent = Spent()
+        self.judge.begin()
         seen = self._picture()
         driver = Driver(self.patient, self.answers, self.house.cancel.is_set, self.progress)
         decisions = self._driven(driver, loop, seen, run)
@@ -111,6 +122,7 @@ class Runner:
         for position, decision in enumerate(wanted, 1):
             self.progress(f"{loop.name}: deciding", position, len(wanted))
             if not self._done(seen, decision, run):
+                run.notes.append(f"Not carried out any more: {len(wanted) - position + 1} of {len(wanted)} decisions")
                 break
         self._finish(loop, seen, run)
         return run
@@ -125,9 +137,10 @@ class Runner:
         except Exception as error:  # one loop's fault must not take the night away from the others
             run.failed.append(("loop", f"{type(error).__name__}: {str(error)[:200]}"))
         tally, spent = driver.tally, self.judge.spent
-        run.asked, run.known, run.waiting = tally.asked, tally.known, list(tally.waiting)
+        run.asked, run.known, run.waiting, run.unasked = tally.asked, tally.known, list(tally.waiting), list(tally.unasked)
         run.failed += tally.failed
-        run.tokens_in, run.tokens_out, run.cost = tally.tokens_in, tally.tokens_out, spent.cost
+        run.unusable = list(tally.unusable)
+        run.tokens_in, run.tokens_out, run.cost, run.estimated = spent.tokens_in, spent.tokens_out, spent.cost, spent.estimated
         return decisions
 
     def _allowed(self, seen: picture.Picture, decisions: Sequence[Decision], run: Run) -> list[Decision]:
@@ -172,7 +185,9 @@ class Runner:
         said += [(one.decision.id(seen.snapshot), one.why) for one in run.turned]
         said += [(run.told,)] if run.told else []
         run.news = sum(self._is_news(loop.name, *words) for words in said)
-        run.fresh = sum(self._is_news("waits", run.judge, question) for question in run.waiting)
+        for question in run.unusable:
+            self._is_news(FAILED, run.judge, question)
+        run.fresh = sum(self._is_news(WAITING, run.judge, question) for question in run.waiting)
         run.ended = moment(self.house)
         run.branch = self.branch.name if self.branch and run.done else ""
         if self.lease is not None and not run.quiet:
@@ -181,12 +196,16 @@ class Runner:
 
     def _is_news(self, *words: str) -> bool:
         """Has no report said this before? A night on which nothing changed has nothing to tell."""
-        mark = sha256("\0".join(words).encode("utf-8", "replace")).hexdigest()[:20]
+        mark = _mark(*words)
         if self.answers.get(mark, "report") is not None:
             return False
         if self.lease is not None:
             self.answers.put(mark, "report", {"told": True})
         return True
+
+    def _told(self, what: str, question: str) -> bool:
+        """Did an earlier run of this judge tell this of a question?"""
+        return self.answers.get(_mark(what, self.judge.name, question), "report") is not None
 
     def settle_quiet(self, runs: Sequence[Run]) -> None:
         """One report for all loops of this night that had nothing to do."""
@@ -195,7 +214,8 @@ class Runner:
         one = runs[0] if len(runs) == 1 else replace(runs[0], loop="night")
         for run in runs:
             run.path = report.name_of(one)
-        self._write(one, report.gathered(runs), f"{', '.join(run.loop for run in runs)}: nothing to do")
+        title = f"{', '.join(run.loop for run in runs)}: nothing to do"
+        self._write(one, report.gathered(runs), f"{title}, {report.opened(runs)}" if any(run.waiting for run in runs) else title)
 
     def _write(self, run: Run, body: str, title: str) -> None:
         """Commit a report. A night whose report cannot be written is no less done."""

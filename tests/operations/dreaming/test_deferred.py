@@ -9,7 +9,7 @@ import pytest
 
 from oneiro_vault.app import App
 from oneiro_vault.errors import InvalidInput, NotFound
-from oneiro_vault.judges import form
+from oneiro_vault.judges import deferred
 from oneiro_vault.judges.deferred import waiting
 from oneiro_vault.operations.dreaming.judging import folder
 from tests.operations.dreaming.support import dream, statuses
@@ -68,10 +68,40 @@ def test_an_answer_of_the_wrong_form_is_refused_at_once(app: App) -> None:
     assert app.call("dream_next")["waiting"] == 2
 
 
-def test_an_answer_that_names_strangers_is_asked_again(app: App) -> None:
+@pytest.mark.parametrize("depth", [300, 900, 100_000])
+def test_an_answer_nested_too_deeply_is_called_that(app: App, depth: int) -> None:
+    """In one go 300 are too many for the form's reader, and 100,000 for any."""
+    dream(app, judge="deferred")
+    question = app.call("dream_next")["question"]
+    for answer in ("[" * depth + "]" * depth, '{"reason": ' + "[" * depth + "]" * depth + "}"):
+        with pytest.raises(InvalidInput) as refused:
+            app.call("dream_decide", {"id": question["id"], "answer": answer})
+        assert "recursion" not in str(refused.value)
+        if answer.startswith("{") or depth == 100_000:
+            assert "nested too deeply" in str(refused.value)
+    assert app.call("dream_next")["waiting"] == 2
+
+
+def test_an_answer_that_names_strangers_is_refused_at_once_and_the_question_waits_on(app: App) -> None:
+    dream(app, judge="deferred")
+    before = waiting(folder(app.house))
+    (last,) = (entry["id"] for entry in before[1:])
+    app.call("dream_decide", {"id": before[0]["id"], "answer": merged(before[0])})
+    for stranger in ({"keep": "zzzzzzzzzzzz"}, {"members": ["zzzzzzzzzzzz"]}, {"members": before[0]["ids"]}):
+        with pytest.raises(InvalidInput, match="not shown") as refused:
+            app.call("dream_decide", {"id": last, "answer": merged(before[1]) | stranger})
+        assert "still waits" in refused.value.kept
+    assert [entry["id"] for entry in waiting(folder(app.house))] == [last]
+    assert "superseded" not in statuses(app).values(), "what was answered waits for the last answer"
+    assert app.call("dream_decide", {"id": last, "answer": merged(before[1])})["runs"][0]["decisions"]
+
+
+def test_an_answer_put_there_by_hand_that_names_strangers_is_asked_again(app: App) -> None:
     dream(app, judge="deferred")
     for entry in waiting(folder(app.house)):
-        app.call("dream_decide", {"id": entry["id"], "answer": merged(entry) | {"keep": "zzzzzzzzzzzz"}})
+        deferred.answer(folder(app.house), entry["id"], merged(entry) | {"keep": "zzzzzzzzzzzz"})
+    (run,) = app.call("dream", {"loops": ["consolidate"], "judge": "deferred"})["runs"]
+    assert run["title"] == "consolidate: 2 of 2 questions failed"
     assert len(waiting(folder(app.house))) == 2
     assert "superseded" not in statuses(app).values()
 
@@ -82,17 +112,3 @@ def test_a_question_nobody_asks_any_more_is_forgotten(app: App) -> None:
     app.call("forget", {"id": gone})
     dream(app, judge="deferred")
     assert app.call("dream_next")["waiting"] == 1
-
-
-def test_forms() -> None:
-    schema = {
-        "type": "object", "required": ["a"], "additionalProperties": False, "$defs": {"N": {"type": "integer"}},
-        "properties": {"a": {"$ref": "#/$defs/N"}, "b": {"anyOf": [{"type": "string", "maxLength": 3}, {"type": "null"}]},
-                       "c": {"type": "array", "items": {"enum": ["x", "y"]}}, "d": {"const": 1}},
-    }  # fmt: skip
-    assert form.wrong(schema, {"a": 1, "b": None, "c": ["x"], "d": 1}) == ""
-    for answer, place in (
-        ({}, "'a'"), ({"a": "1"}, "a"), ({"a": True}, "a"), ({"a": 1, "b": "long"}, "b"), ({"a": 1, "c": ["x", "z"]}, "c 2"),
-        ({"a": 1, "d": 2}, "d"), ({"a": 1, "e": 2}, "'e'"), ([], "object"),
-    ):  # fmt: skip
-        assert place in form.wrong(schema, answer), answer

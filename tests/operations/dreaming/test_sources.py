@@ -111,3 +111,50 @@ def test_what_is_no_source_is_named(app: App) -> None:
             app.call("undo", {"source": name})
     with pytest.raises(InvalidInput):
         app.call("undo", {"source": "talk-7", "run": "x"})
+
+
+def undone(app: App) -> dict[str, bool]:
+    """What each decision was about -> was it taken back?"""
+    return {f"{one['op']} {one['title']}": one["undone"] for run in app.call("runs")["runs"] for one in run["decisions"]}
+
+
+def test_runs_say_which_decisions_went_with_their_source(app: App, root: Path) -> None:
+    """What was decided before on the same note still stands, and what somebody changed since does, too."""
+    app.call("capture", {"text": "The ferry leaves at six.", "session": "talk-1", "kind": "session"})
+    judged(app, ScriptedJudge(credulous))
+    app.call("dream", {"loops": ["encode", "consolidate"]})
+    first = undone(app)
+    lie(app)
+    app.call("dream", {"loops": ["encode", "consolidate"]})
+    second = {what for what in undone(app) if what not in first}
+    assert len(first) >= 3
+    assert len(second) >= 2
+    app.call("undo", {"source": "talk-7"})
+    after = undone(app)
+    assert {what for what, gone in after.items() if gone} == second
+    rows = {run["run"]: run for run in app.call("runs")["runs"] if run["decisions"]}
+    assert all(run["undone"] == all(one["undone"] for one in run["decisions"]) for run in rows.values())
+    app.call("undo", {"commit": "HEAD"})
+    assert not any(undone(app).values()), "and the taking back can be taken back"
+
+
+def test_a_decision_that_had_to_stay_is_not_called_undone(app: App, root: Path) -> None:
+    lie(app)
+    dreamt(app)
+    path = next(path for path, data in notes(root).items() if path.startswith("semantic/") and b"at nine" in data)
+    (root / path).write_text((root / path).read_text() + "\nA person adds this.\n")
+    app.call("undo", {"source": "talk-7"})
+    found = undone(app)
+    assert any(found.values())
+    assert not all(found.values())
+    assert not next(gone for what, gone in found.items() if what.startswith("remember"))
+
+
+def test_a_run_that_was_taken_back_and_brought_again_is_in_force(app: App) -> None:
+    lie(app)
+    dreamt(app)
+    run = next(run["run"] for run in app.call("runs")["runs"] if run["decisions"])
+    app.call("undo", {"run": run})
+    assert next(one for one in app.call("runs")["runs"] if one["run"] == run)["undone"]
+    app.call("undo", {"commit": "HEAD"})
+    assert not next(one for one in app.call("runs")["runs"] if one["run"] == run)["undone"]
