@@ -17,7 +17,7 @@ from oneiro_vault.errors import DiskProblem, InvalidInput, OneiroError, Settings
 from oneiro_vault.index.base import Embedder, Refreshed
 from oneiro_vault.index.embed import HashEmbedder, WorkerEmbedder
 from oneiro_vault.index.store import Index
-from oneiro_vault.operations import arguments, capturing, publishing
+from oneiro_vault.operations import arguments, capturing, publishing, trusting
 from oneiro_vault.operations.background import Background
 from oneiro_vault.operations.house import House, Progress, quiet
 from oneiro_vault.vault import commands, layout
@@ -61,11 +61,18 @@ class App:
             small_index=SMALL_INDEX,
             secrets=_secrets(settings),
         )
+        settings = trusting.own(vault.repo, settings)
+        vault.secrets = _secrets(settings)  # a person's own change of the file is known only with the repository open
         embedder = make_embedder(settings)
         folder = index_folder(root, settings)
-        limits = {"indexed_bytes": settings["notes.indexed_bytes"], "brake": settings["notes.brake"]}
+        limits: dict[str, Any] = {
+            "past": vault.past,
+            "screen": vault.erased,
+            "indexed_bytes": settings["notes.indexed_bytes"],
+            "brake": settings["notes.brake"],
+        }
         try:
-            index = Index.open(folder, vault.files, embedder, clock=clock, former=former_embedder, past=vault.past, **limits)
+            index = Index.open(folder, vault.files, embedder, clock=clock, former=former_embedder, **limits)
         except OSError as error:
             raise DiskProblem(
                 f"the index folder {folder} cannot be used: {error.strerror}",
@@ -138,6 +145,10 @@ class App:
     def misset(self, wrong: Sequence[SettingsError]) -> None:
         """Owner only: the settings files say this now, which cannot be; what was in force stays."""
         self.house.wrong = tuple(wrong)
+
+    def reread(self) -> Settings:
+        """Owner only: what the settings files say now, with a person's own changes of them."""
+        return trusting.own(self.house.vault.repo, load(self.house.root, strict=False))
 
     def start(self) -> None:
         """Owner only: watch the disk, embed, commit a person's resting edits, compare everything once a minute."""
@@ -248,6 +259,22 @@ def resume_purge(app: App, progress: Progress = quiet) -> dict[str, Any]:
     from oneiro_vault.operations import purging
 
     return purging.resume(app.house, progress)
+
+
+def trust(root: Path, env: Mapping[str, str], ask: Callable[[Sequence[str]], bool]) -> list[str]:
+    """What `oneiro.toml` makes looser than it is in force here; `ask` shows it to a person, who agrees to all of it or not.
+
+    Only for whoever can ask a person: no operation by name leads here. Raises DiskProblem.
+    """
+    settings = load(root, env, strict=False)
+    found = [one.text for one in settings.loosened]
+    if found and ask(found):
+        try:
+            trusting.accept(root, settings)
+        except OSError as error:
+            raise DiskProblem(f"the answer cannot be kept: {error.strerror}", kept="The settings are as they were.") from error
+        return []
+    return found
 
 
 def setup_client(name: str, vault: Path | None, env: Mapping[str, str], *, dry_run: bool = False) -> dict[str, Any]:

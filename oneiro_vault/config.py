@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, cast
 
+from oneiro_vault import agreement
 from oneiro_vault.errors import SettingsError
 from oneiro_vault.parameters import LOOPS, Table
 
@@ -181,6 +182,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     Setting("dreams.calls", 400, "machine", "questions one run asks at most; 0: no limit", _not_negative, "0 or more"),
     Setting("dreams.tokens", 2_000_000, "machine", "tokens one run uses at most; 0: no limit", _not_negative, "0 or more"),
     Setting("dreams.spend", 0.0, "machine", "what one run may cost by the prices below; 0: no limit", _not_negative, "0 or more"),
+    Setting("dreams.minutes", 180.0, "machine", "minutes for which one run asks at most; 0: no limit", _not_negative, "0 or more"),
     Setting("dreams.price_in", 0.0, "machine", "price of a million tokens that are read", _not_negative, "0 or more"),
     Setting("dreams.price_out", 0.0, "machine", "price of a million tokens that are written", _not_negative, "0 or more"),
     Setting(
@@ -200,7 +202,8 @@ SETTINGS: Final[tuple[Setting, ...]] = (
 )
 
 BY_NAME: Final[dict[str, Setting]] = {setting.name: setting for setting in SETTINGS}
-
+GUARDED: Final[dict[str, Value]] = {name: BY_NAME[name].default for name in agreement.GUARDED}
+"""Settings that protect, with their defaults: what a vault loosens of them takes a person of this machine."""
 
 MINE: Final = frozenset({"vault", "owner.start"})
 """Settings a client acts upon by itself, whoever answers."""
@@ -210,7 +213,8 @@ _CALLER: ContextVar[Mapping[str, Value] | None] = ContextVar("caller", default=N
 class Settings:
     """Checked settings, read as `settings["decay.episodic"]`; unset ones have their default.
 
-    `values` come from files, `variables` from the environment, which wins. `wrong` is what the files say that had to be left out.
+    `values` come from files, `variables` from the environment, which wins. `wrong` is what the files say that had to be left out;
+    `loosened` what the vault says that nobody here has agreed to, and `agreed` what they have.
     """
 
     def __init__(
@@ -218,10 +222,14 @@ class Settings:
         values: Mapping[str, Value] | None = None,
         variables: Mapping[str, Value] | None = None,
         wrong: Sequence[SettingsError] = (),
+        loosened: Sequence[agreement.Loosened] = (),
+        agreed: Mapping[str, Value] | None = None,
     ) -> None:
         self._values = dict(values or {})
         self._variables = dict(variables or {})
         self.wrong = tuple(wrong)
+        self.loosened = tuple(loosened)
+        self.agreed = dict(agreed or {})
 
     def __getitem__(self, name: str) -> Any:
         caller = _CALLER.get()
@@ -233,7 +241,16 @@ class Settings:
 
     def but(self, **values: Value) -> Settings:
         """The same with some values replaced; names with `_` for `.`."""
-        return Settings(self._values, self._variables | {name.replace("_", ".", 1): value for name, value in values.items()}, self.wrong)
+        named = {name.replace("_", ".", 1): value for name, value in values.items()}
+        return Settings(self._values, self._variables | named, self.wrong, self.loosened, self.agreed)
+
+    def accepting(self, agreed: Sequence[agreement.Loosened]) -> Settings:
+        """The same once somebody here has agreed to some of what is looser."""
+        if not agreed:
+            return self
+        values = self._values | {one.name: agreement.accepted({one.name: one.ours}, [one])[one.name] for one in agreed}
+        left = [one for one in self.loosened if one not in agreed]
+        return Settings(values, self._variables, self.wrong, left, agreement.accepted(self.agreed, agreed))
 
     def origin(self, name: str) -> str:
         """`set` or `default`."""
@@ -271,12 +288,15 @@ def load(vault: Path | None, env: Mapping[str, str] | None = None, *, strict: bo
     wrong: list[SettingsError] = []
     values = _from_file(vault / "oneiro.toml", ("vault",), wrong) if vault is not None else {}
     of_vault = len(wrong)
-    values |= _from_file(machine_file(env), ("machine", "vault"), wrong)
+    agreed, held = agreement.guard(vault, values, GUARDED) if vault is not None else ({}, [])
+    mine = _from_file(machine_file(env), ("machine", "vault"), wrong)
+    values |= mine
     for error in wrong[of_vault:]:
         error.of_machine = True
     if wrong and strict:
         raise wrong[0]
-    return Settings(values, _from_env(env), wrong)
+    variables = _from_env(env)
+    return Settings(values, variables, wrong, [one for one in held if one.name not in {**mine, **variables}], agreed)
 
 
 def _from_file(path: Path, scopes: tuple[str, ...], wrong: list[SettingsError]) -> dict[str, Value]:

@@ -13,7 +13,7 @@ import oneiro_vault
 PACKAGE = Path(oneiro_vault.__file__).parent
 
 FLOOR = {
-    "errors": 0, "parameters": 0, "config": 0,
+    "errors": 0, "parameters": 0, "agreement": 0, "config": 0,
     "core": 1,
     "vault": 2, "index": 2, "judges": 2,
     "mind": 3, "recall": 3, "capture": 3, "sync": 3, "access": 3, "clients": 3,

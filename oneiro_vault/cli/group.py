@@ -47,6 +47,7 @@ COMMANDS: Final[dict[str, str]] = {
     "clone": "sync",
     "merge-driver": "merging",
     "purge": "purge",
+    "trust": "trust",
     "serve": "owner",
     "status": "owner",
     "stop": "owner",

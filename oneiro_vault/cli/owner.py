@@ -119,6 +119,8 @@ def status_(face: Face) -> Output:
     text += [f"sync     {_synced(found['sync'])}"] if found["sync"]["tried"] else []
     text += [f"dreams   {said}" for said in shared(found["dreaming"])]
     text += [f"degraded {line(str(found['degraded']))}"] if found["degraded"] else []
+    text += [f"settings {line(said)}" for said in found["loosened"]]
+    text += [f"busy     {line(found['busy'])}"] if found["busy"] else []
     text += [f"rewritten {line(found['rewritten'])}"] if found["rewritten"] else []
     text += [f"unreadable {line(entry['path'])}: {line(entry['reason'])}" for entry in found["unreadable"]]
     text += [f"partial {line(path)}: too long; only its beginning is searched (notes.indexed_bytes)" for path in found["partial"]]

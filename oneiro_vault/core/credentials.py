@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from oneiro_vault.core import passwords
+
 
 @dataclass(frozen=True, slots=True)
 class Found:
@@ -25,13 +27,14 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """One shape. `anchors`: one of them is in every text (in small letters) that can hold it, so that most texts cost nothing; the last
-    group of the pattern is the secret; `proves` is asked about it."""
+    """One shape. `anchors`: one of them is in every text (in small letters) that can hold it, and `sign` stands there, so that most texts
+    cost nothing; the last group of the pattern is the secret; `proves` is asked about it."""
 
     kind: str
     anchors: tuple[str, ...]
     pattern: re.Pattern[str]
     proves: Callable[[str], bool]
+    sign: re.Pattern[str] | None = None
 
 
 _STANDS_FOR: Final = re.compile(
@@ -42,6 +45,9 @@ _STANDS_FOR: Final = re.compile(
 _FEWEST: Final = 5
 """Different characters that a secret has at least."""
 _UUID: Final = re.compile(r"(?i)(?<![a-z\d])[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}(?![a-z\d])")
+_SHORT: Final = 8
+_IDEOGRAPHS: Final = "\u2e80"
+"""From here on a word is a sentence, and nobody's password."""
 _JOINTS: Final = re.compile(r"[-_./:@]")
 _CHANGES: Final = re.compile(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])|(?<=[a-z])(?=[A-Z])")
 _PIECE: Final = 12
@@ -74,7 +80,17 @@ def _any(_value: str) -> bool:
 
 
 def _password(value: str) -> bool:
-    return plausible(value) and "(" not in value
+    return plausible(value) and "(" not in value and max(value) < _IDEOGRAPHS
+
+
+def _webhook(value: str) -> bool:
+    last = value.rpartition("/")[2]
+    return len(set(last)) >= _SHORT and not _STANDS_FOR.match(last)
+
+
+def _beside(value: str) -> bool:
+    """A table also says what a password is like (`varchar64`): more than letters with a number behind them."""
+    return _password(value) and len(value) >= _SHORT and (len(_CHANGES.findall(value)) > 1 or any(not c.isalnum() for c in value))
 
 
 def _in_address(value: str) -> bool:
@@ -100,22 +116,16 @@ _BEGINNINGS: Final = (
     ("PyPI token", "pypi-AgE", r"[\w-]{40,}"),
     ("cloud token", "dop_v1_ doo_v1_ dor_v1_ dapi shpat_ shpss_ hvs. hvb. PMAK- figd_ lin_api_ ntn_", r"[\w.-]{20,}"),
     ("Hugging Face token", "hf_", r"[A-Za-z0-9]{30,}"),
+    ("Tailscale key", "tskey-", r"[\w-]{16,}"),
     ("private key", "AGE-SECRET-KEY-1", r"[A-Z0-9]{40,}"),
     ("key of a vault", "onk_reader_ onk_writer_ onk_hook_ onk_admin_", r"[\w-]{30,}"),
 )
 """(kind, how it may begin, what follows)."""
 
-_MARKS: Final = r"\s{0,3}(?:[\"'`*]{1,3}\s{0,3}[\"'`*]{0,3}|_{1,2}\s{1,3}[\"'`*]{0,3})?"
-"""Between the colon and the value: quotes, and the end of what is set in bold (`**Password:** ...`)."""
-_NAMED: Final = (
-    r"(?i)(?<![a-z])(?:pass(?:word|wd|phrase|code)|pwd|passwort|kennwort|contraseña|mot de passe)[\w-]{0,20}[\"'`*]{0,3}"
-    rf"(?:\s{{0,3}}(?::=|=>|[:=]{{1,2}})|\s(?:is|ist|es|est)){_MARKS}"
-    r"([^\s\"'`*,;<>]{8,200})(?<![.:])"
-)
 _KEYED: Final = (
     r"(?i)(?:secret(?!ar)|token(?!i[sz])|credential"
     r"|(?:api|access|auth|private|signing|encryption|service|account|client)[_ -]?(?:key|secret(?!ar)))"
-    rf"[\w-]{{0,20}}[\"'`*]{{0,3}}\s{{0,3}}(?::=|=>|[:=]{{1,2}}|\sis\s){_MARKS}"
+    rf"[\w-]{{0,20}}[\"'`*]{{0,3}}\s{{0,3}}(?::=|=>|[:=]{{1,2}}|\sis\s){passwords.MARKS}"
     r"([^\s\"'`*,;<>()\[\]{}]{16,400})(?<![.:])(?![\w(\[{])"
 )
 
@@ -149,7 +159,14 @@ _RULES: Final = (
     _Rule("token of a header", ("bearer", "basic "), re.compile(r"(?i)\b(?:bearer|authorization: basic)\s+([\w.~+/-]{16,}=*)"), plausible),
     _Rule("storage key", ("accountkey", "accesskey"), re.compile(r"(?i)(?:Account|Access)Key=([A-Za-z0-9+/]{32,}={0,2})"), plausible),
     _Rule("one-time password", ("otpauth://",), re.compile(r"otpauth://\S{0,300}?[?&]secret=([A-Za-z0-9]{16,})"), _any),
-    _Rule("password", ("passw", "passphrase", "passcode", "pwd", "kennwort", "contraseña", "mot de passe"), re.compile(_NAMED), _password),
+    _Rule("password", passwords.ANCHORS, re.compile(passwords.NAMED), _password),
+    _Rule("password", passwords.ASSIGNED, re.compile(passwords.VARIABLE), _password),
+    _Rule("password", ("password",), re.compile(passwords.NETRC), _in_address, re.compile(r"(?i)\b(?:machine|default)\s")),
+    _Rule("password", (":",), re.compile(passwords.PGPASS), _password, re.compile(passwords.PORT)),
+    _Rule("password", (" -u ", " -u=", "--user"), re.compile(passwords.USER), _password),
+    _Rule("hash of a password", passwords.HASHES, re.compile(passwords.HASH), _any, re.compile(passwords.HASHED)),
+    _Rule("address of a webhook", ("hooks.slack", "api/webhooks", "/webhooks/"), re.compile(passwords.WEBHOOK), _webhook),
+    _Rule("key", ("token",), re.compile(passwords.TOKEN), _drawn),
     _Rule("key", ("secret", "token", "credential", "key"), re.compile(_KEYED), _drawn),
 )
 _CARDS: Final = re.compile(
@@ -158,20 +175,45 @@ _CARDS: Final = re.compile(
 
 
 _VAGUE: Final = frozenset(("password", "key"))
+_UNSEEN: Final = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0]"
+)
+_WIDER: Final = re.compile("[\uff01-\uff5e]")
+_WIDE: Final = {wide: wide - 0xFEE0 for wide in range(0xFF01, 0xFF5F)}
 
 
-def find(text: str) -> list[Found]:
-    """Every secret of a text, in order; where shapes overlap, one."""
-    return joined(_all(text))
+def find(text: str, more: Callable[[str], Iterator[Found]] = lambda _text: iter(())) -> list[Found]:
+    """Every secret of a text, in order; where shapes overlap, one. `more` finds others.
+
+    Characters that nobody sees (a zero-width space, a soft hyphen) hide none, nor do the wide forms of letters.
+    """
+    plain, places = _seen(text)
+    found = joined([*_all(plain), *more(plain)])
+    return [Found(one.kind, places[one.start], places[one.end - 1] + 1, one.vague) for one in found] if places else found
+
+
+def _seen(text: str) -> tuple[str, list[int]]:
+    """The text as a reader has it, and where each of its characters stood ([]: where it stands)."""
+    if text.isascii():
+        return text, []
+    plain = text.translate(_WIDE) if _WIDER.search(text) else text
+    if not _UNSEEN.search(plain):
+        return plain, []
+    places = [at for at, c in enumerate(plain) if not _UNSEEN.match(c)]
+    return _UNSEEN.sub("", plain), places
 
 
 def _all(text: str) -> Iterator[Found]:
     small = text.lower()
     for rule in _RULES:
-        if any(anchor in small for anchor in rule.anchors):
+        if any(anchor in small for anchor in rule.anchors) and (rule.sign is None or rule.sign.search(text)):
             for match in rule.pattern.finditer(text):
                 if rule.proves(match[1]):
                     yield Found(rule.kind, *match.span(1), rule.kind in _VAGUE)
+    if "|" in text and any(anchor in small for anchor in passwords.ANCHORS):
+        for start, end, beside in passwords.cells(text):
+            if (_beside if beside else _password)(text[start:end]):
+                yield Found("password", start, end, vague=True)
     for match in _CARDS.finditer(text):
         if _card(match[1]):
             yield Found("card number", *match.span(1))

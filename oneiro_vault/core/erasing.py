@@ -1,7 +1,8 @@
 """Finding a text however a file writes it, and taking it out so that the file stays readable.
 
-A text is found in any case, composed or decomposed, folded over lines, quoted for Markdown, YAML or JSON, percent-encoded, and as a file
-name makes it of itself. It is not found in other words, in base64, in what is compressed or encrypted, or in a picture of it.
+A text is found in any case, composed or decomposed, folded over lines, quoted for Markdown, YAML or JSON, percent-encoded, in UTF-16 or
+Latin-1, with soft hyphens or zero-width characters in it, and as a file name makes it of itself. It is not found in other words, in
+base64, in what is compressed or encrypted, or in a picture of it.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ RUN: Final = 5
 """So many words in a row that are a memory's are taken from it."""
 _DRESS: Final = r"[>*_`~\[\]#]*"
 _GAP: Final = rf"{_DRESS}(?:(?:\\[nrt]|%20|&nbsp;|\\?\s){_DRESS})+"
+_UNSEEN: Final = "[\u00ad\u200b-\u200d\u2060\ufeff]*"
+"""What may stand between two letters, and nobody sees it."""
 _WORD: Final = re.compile(r"\w+")
 _EDGE: Final = re.compile(r"^[\s>#*+\-\d.\[\]]+|[\s*_`]+$")
 _ENTITIES: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"}
@@ -37,7 +40,7 @@ class Text:
         self._runs = {run for echo in echoes for run in _runs(_words(echo))}
         patterns = [*map(pattern, literals), *map(pattern, _short(echoes))]
         self._literal = re.compile("|".join(dict.fromkeys(patterns)), re.IGNORECASE) if patterns else None
-        self._wide = [text.encode(code) for text in literals for code in ("utf-16-le", "utf-16-be")] if not echoes else []
+        self._wide = [_wide(text, code) for text in literals for code in ("utf-16-le", "utf-16-be")] if not echoes else []
 
     def spans(self, text: str) -> list[tuple[int, int]]:
         """Where it stands, in order, without overlaps."""
@@ -52,7 +55,7 @@ class Text:
 
     def count(self, data: bytes) -> int:
         """How often a file holds it, in whatever encoding."""
-        return len(self.spans(_decoded(data))) + sum(data.count(wide) for wide in self._wide)
+        return len(self.spans(_decoded(data))) + sum(len(wide.findall(data)) for wide in self._wide)
 
     def cleaned(self, data: bytes, note: bool = False) -> bytes:
         """The file without it. Raises InvalidInput for a `note` whose form is made of it."""
@@ -90,7 +93,7 @@ def checked(text: str) -> str:
 def pattern(text: str) -> str:
     """A regular expression for one text."""
     words = unicodedata.normalize("NFC", text).split()
-    found = _GAP.join("".join(map(_character, word)) for word in words)
+    found = _GAP.join(_UNSEEN.join(map(_character, word)) for word in words)
     named = memories.slug(text)
     return f"{found}|{re.escape(named)}" if "-" in named and len(named) >= 2 * SHORTEST else found
 
@@ -102,9 +105,23 @@ def _character(c: str) -> str:
     escaped = "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))
     percent = "".join(f"%{byte:02x}" for byte in c.encode())
     forms = {c, unicodedata.normalize("NFD", c), escaped, percent, _ENTITIES.get(c, c), f"\\{c}" if c.isascii() else c}
+    cases = [ord(case) for case in {c, c.lower(), c.upper()} if len(case) == 1]
+    forms |= {chr(0xDC00 + number) for number in cases if 0x80 <= number < 0x100}  # a file in Latin-1, as `_decoded` has it
     forms |= {f"\\x{ord(c):02x}"} if ord(c) < 256 else {f"\\U{ord(c):08x}"}
     forms |= {"''", "\u2019"} if c == "'" else {"\\\\"} if c == "\\" else set()
     return f"(?:{'|'.join(re.escape(form) for form in sorted(forms, key=len, reverse=True))})"
+
+
+def _wide(text: str, code: str) -> re.Pattern[bytes]:
+    """The text in UTF-16, in any case, composed or decomposed, with any blanks."""
+    blanks = b"(?:" + b"|".join(re.escape(blank.encode(code)) for blank in " \t\r\n\u00a0") + b")+"
+    return re.compile(blanks.join(b"".join(_wide_character(c, code) for c in word) for word in text.split()))
+
+
+def _wide_character(c: str, code: str) -> bytes:
+    cases = {c, c.lower(), c.upper()}
+    forms = {unicodedata.normalize(form, case).encode(code) for case in cases for form in ("NFC", "NFD")}
+    return b"(?:" + b"|".join(re.escape(form) for form in sorted(forms, key=len, reverse=True)) + b")"
 
 
 def _decoded(data: bytes) -> str:

@@ -6,6 +6,7 @@ Reading is lenient (`memory.parse` keeps a note with a wrong value readable and 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -40,7 +41,13 @@ EXPECTED: Final[dict[str, str]] = {
 
 _SOURCE: Final = re.compile(r"user|model|capture|dream|import:\S(?:[^\r\n]*\S)?")
 _BREAK: Final = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]")
+_UNSEEN: Final = frozenset(("Cc", "Cf", "Mn", "Me"))
+_EMPTY: Final = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+"""Letters and signs by their category, and nothing on the page."""
 _LARGEST: Final = 10**9
+MOST_NAMES: Final = 200
+LONGEST_NAME: Final = 500
+"""What one list of names may hold, in entries and in characters of each: every name is a key of the index."""
 
 
 def checked(key: str, value: Any) -> Any:
@@ -51,21 +58,38 @@ def checked(key: str, value: Any) -> Any:
             raise InvalidInput(f"{shown(key)} cannot be the name of a key", hint="Use one word such as `mood`.")
         return value
     try:
-        return reader(value)
+        found = reader(value)
     except ValueError:
         raise InvalidInput(f"{key} must be {EXPECTED[key]}, not {shown(value)}") from None
+    if EXPECTED[key] == _NAMES:
+        _brief(key, found)
+    return found
+
+
+def _brief(key: str, names: list[str]) -> None:
+    longest = max(map(len, names), default=0)
+    if len(names) > MOST_NAMES or longest > LONGEST_NAME:
+        has = f"{len(names):,} names" if len(names) > MOST_NAMES else f"a name of {longest:,} characters"
+        raise InvalidInput(
+            f"{key} has {has}; at most {MOST_NAMES} are kept, each of at most {LONGEST_NAME} characters", hint="Say it in the text."
+        )
+
+
+def blank(text: str) -> bool:
+    """Does a text hold nothing that anybody can see? A zero-width space is none, nor is a mark with no letter to stand on."""
+    return all(c.isspace() or c in _EMPTY or unicodedata.category(c) in _UNSEEN for c in text)
 
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise ValueError
-    return " ".join(value.split())
+    return "" if blank(value) else " ".join(value.split())
 
 
 def _line(value: Any) -> str:
     if not isinstance(value, str) or _BREAK.search(value.strip()):
         raise ValueError
-    return value.strip()
+    return "" if blank(value) else value.strip()
 
 
 def _word(value: Any) -> str:

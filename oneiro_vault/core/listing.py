@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha1
 from typing import Protocol
@@ -44,6 +44,22 @@ class Source(Protocol):
 
     def read(self, path: str, limit: int) -> bytes:
         """At most `limit` + 1 bytes of a regular file (longer than `limit` = larger). Raises OSError."""
+        ...
+
+
+class Screen(Protocol):
+    """Which notes nobody may read, though their files are there; the vault implements it."""
+
+    def stamp(self) -> str:
+        """Another one when more is refused than before; "" while nothing is."""
+        ...
+
+    def marks(self) -> tuple[Collection[str], Collection[str], Collection[str]]:
+        """What may be refused, by id, by git's id of the bytes, and by fingerprint of the words."""
+        ...
+
+    def why(self, ident: str, blob: str, words: str) -> str:
+        """Why a note is refused, for a person; "" when it is not."""
         ...
 
 

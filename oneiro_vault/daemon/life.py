@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from oneiro_vault import agreement
 from oneiro_vault.config import Settings, load, machine_file
 from oneiro_vault.errors import SettingsError
 
@@ -36,16 +37,24 @@ def _same(path: Path, known: os.stat_result) -> bool:
 
 
 class SettingsWatch:
-    """Notices that the settings in force are no longer those on disk. `tell` hears what the files say wrongly, each time that changes."""
+    """Notices that the settings in force are no longer those on disk. `tell` hears what the files say wrongly, each time that changes;
+    `read` reads them."""
 
-    def __init__(self, root: Path, settings: Settings, tell: Callable[[Sequence[SettingsError]], None] = lambda _wrong: None) -> None:
+    def __init__(
+        self,
+        root: Path,
+        settings: Settings,
+        tell: Callable[[Sequence[SettingsError]], None] = lambda _wrong: None,
+        read: Callable[[], Settings] | None = None,
+    ) -> None:
         self._root = root
         self._tell = tell
+        self._read = read or (lambda: load(root, strict=False))
         self._values = {name: settings[name] for name in settings}
         self._stamp = self._look()
 
     def _look(self) -> tuple[object, ...]:
-        return tuple(_stamp(path) for path in (self._root / "oneiro.toml", machine_file()))
+        return tuple(_stamp(path) for path in (self._root / "oneiro.toml", machine_file(), agreement.place(self._root)))
 
     def changed(self) -> bool:
         """Has a value changed? A touched file with the same values does not count, nor one that became wrong: what is in force stays."""
@@ -53,7 +62,7 @@ class SettingsWatch:
         if stamp == self._stamp:
             return False
         self._stamp = stamp
-        now = load(self._root, strict=False)
+        now = self._read()
         self._tell(now.wrong)
         return not now.wrong and {name: now[name] for name in now} != self._values
 

@@ -72,7 +72,7 @@ class Owner:
         with marker(self.index) as mark, listening(places.socket_paths(str(self.index))) as listener, beyond as door:
             app = self.open_app()
             guard = Guard(lock.path, mark, *listener.files)
-            watch = SettingsWatch(self.root, self.settings, app.misset)
+            watch = SettingsWatch(self.root, self.settings, app.misset, app.reread)
             idle = math.inf if network else self.settings["owner.idle"]
             life = Life(self.root, idle, guard.lost, app.busy, watch.changed)
             pools = Pools()

@@ -21,6 +21,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from oneiro_vault.config import Settings
 from oneiro_vault.daemon import protocol
 from oneiro_vault.daemon.life import Life
 from oneiro_vault.errors import InvalidInput, OneiroError, SettingsError
@@ -46,6 +47,10 @@ class Operations(Protocol):
 
     def misset(self, wrong: Sequence[SettingsError]) -> None:
         """The settings files say this now, which cannot be; what was in force stays."""
+        ...
+
+    def reread(self) -> Settings:
+        """What the settings files say now."""
         ...
 
     def listen(self, heard: Callable[[], None]) -> Callable[[], None]:

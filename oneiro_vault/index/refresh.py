@@ -15,10 +15,11 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from oneiro_vault.core.listing import Past, Refused, Source, Stat, below, blob_id
+from oneiro_vault.core.listing import Past, Refused, Screen, Source, Stat, below, blob_id
 from oneiro_vault.errors import InvalidInput, UnreadableNote
 from oneiro_vault.index import former, notes, schema, shape
 from oneiro_vault.index.base import Progress, Refreshed
+from oneiro_vault.index.screening import Screening
 
 CONFIRM: Final = 60.0
 """Seconds after which a second full reconcile may do what the brake held back."""
@@ -48,7 +49,7 @@ class Refresher:
     """Keeps one index file in line with one source. Not thread-safe: the caller holds the writing lock.
 
     `limit`: bytes of a note that are indexed; `brake`: share of the notes that may vanish at once. `past`: where the last good version
-    of a note that cannot be read now comes from.
+    of a note that cannot be read now comes from. `screen`: which notes may not be read.
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class Refresher:
         brake: float,
         clock: Callable[[], float],
         past: Past | None = None,
+        screen: Screen | None = None,
     ) -> None:
         self.db = db
         self._source = source
@@ -67,15 +69,17 @@ class Refresher:
         self._brake = brake
         self._clock = clock
         self._past = past
+        self.screening = Screening(db, screen)
         self._known: dict[str, Stat] = {}
-        self._generation: object = None
         self._done: dict[str, list[str]] = {}
+        self._generation: object = None
 
     def run(self, paths: Iterable[str] | None = None, *, force: bool = False, progress: Progress | None = None) -> Refreshed:
         """Reconcile everything (None) or what lies at `paths`: files, or folders (anything that is not `*.md`)."""
         self._load()
         self._done = {"added": [], "modified": [], "removed": []}
-        wanted = None if paths is None else set(paths)
+        again = self._hide()
+        wanted = None if paths is None else {*paths, *again}
         look = self._look_at_all() if wanted is None else self._look_at(wanted)
         self._note_refused(look, everything=wanted is None)
         changed = [stat for path, stat in look.seen.items() if self._known.get(path) != stat]
@@ -92,6 +96,16 @@ class Refresher:
         if wanted is None and not schema.meta(self.db, "complete"):
             schema.set_meta(self.db, "complete", 1)
         return self._result(braked, gone)
+
+    def _hide(self) -> list[str]:
+        """Take out what may not be read since more is refused; returns where it was, to be looked at again."""
+        if not self.screening.stale():
+            return []
+        paths = self.screening.paths()
+        with schema.transaction(self.db):
+            self._take_out(paths)
+            self.screening.done()
+        return paths
 
     def _load(self) -> None:
         """The known stats, read again only if somebody else wrote to the index."""
@@ -215,7 +229,7 @@ class Refresher:
                 failed.append((stat.path, data))
             elif stat.path not in held or held[stat.path][1] != blob_id(data):
                 try:
-                    parsed.append(notes.read(stat.path, data, self._limit))
+                    parsed.append(self.screening.read(stat.path, data, self._limit))
                 except UnreadableNote as error:
                     failed.append((stat.path, str(error)))
         self._store(parsed, held)
@@ -234,7 +248,7 @@ class Refresher:
         if not moved:
             return
         held = self._held(moved)
-        found = former.last_good(self._past, moved, self._limit, LARGEST)
+        found = [one for one in former.last_good(self._past, moved, self._limit, LARGEST) if not self.screening.why(one[0])]
         with schema.transaction(self.db):
             self._store([note for note, blob in found if note.path not in held or held[note.path][1] != blob], held)
             self.db.executemany("UPDATE unreadable SET head = ? WHERE path = ?", ((head, path) for path, head in moved.items()))

@@ -18,7 +18,7 @@ from contextlib import nullcontext, suppress
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
-from oneiro_vault.core.listing import Past, Refused, Source, blob_id
+from oneiro_vault.core.listing import Past, Refused, Screen, Source, blob_id
 from oneiro_vault.errors import IndexProblem, OneiroError
 from oneiro_vault.index import dump, notes, schema, shape
 from oneiro_vault.index.answers import Answers
@@ -66,17 +66,19 @@ class Index(Answers):
         clock: Callable[[], float] = time.time,
         former: Callable[[str], Embedder | None] | None = None,
         past: Past | None = None,
+        screen: Screen | None = None,
     ) -> Index:
         """Open the index in `folder`, or begin an empty one. Cheap: vectors are opened by `open_vectors` or the first `embed`.
 
         `vectors`: `chroma`, or `ram` (nothing on disk). `former(name)` may make the embedder of the model used before, so that its
-        vectors answer until new ones are computed. `past` gives the last good version of a note that cannot be read.
+        vectors answer until new ones are computed. `past` gives the last good version of a note that cannot be read; what `screen` refuses
+        is listed with the reason, and not indexed.
         """
         folder.mkdir(parents=True, exist_ok=True)
         os.environ["SQLITE_TMPDIR"] = str(folder)  # what SQLite sorts on disk are people's words: not in /tmp
         for left in folder.glob(f"{FILE}*{_UNFINISHED}*"):
             left.unlink(missing_ok=True)
-        options = {"limit": indexed_bytes, "brake": brake, "clock": clock, "past": past}
+        options = {"limit": indexed_bytes, "brake": brake, "clock": clock, "past": past, "screen": screen}
         return cls(folder, source, embedder, lambda database: Semantic(folder, embedder, vectors, database, former), options)
 
     # -- keeping up -----------------------------------------------------------------------------------------------------------------
@@ -99,6 +101,8 @@ class Index(Answers):
                     raise problem from error
                 self.rebuild(progress)
                 found = self._refresher().run(None, force=force, progress=progress)
+        if self._current.screening.hidden:
+            self.earlier.clear()  # what may not be read now was not known then either
         if found.changed > _MANY:
             _give_back_memory()
         return found
@@ -283,6 +287,11 @@ class Index(Answers):
             self._current = Refresher(self._database.db, self._source, **self._options)
             self._life = self._database.life
         return self._current
+
+    def unscreened(self) -> bool:
+        """Does the screen refuse more than when the index last heard of it?"""
+        with self._database.writing():
+            return self._refresher().screening.stale()
 
     def _blob(self, path: str) -> str | None:
         try:

@@ -66,7 +66,9 @@ class Already:
 
     def _refuse_forgotten(self, draft: Draft) -> None:
         gone = self._house.forgotten()
-        event = (gone.get(draft.id) if draft.named else None) or (gone.get(draft.words) if self._importing else None)
+        said = gone.get(draft.words)
+        purged = said is not None and said.get("e") == "purge"
+        event = (gone.get(draft.id) if draft.named else None) or (said if self._importing or purged else None)
         if event is not None and event.get("e") == "purge":
             raise InvalidInput(
                 f"a memory that said this was purged on {str(event.get('t', ''))[:10]}",

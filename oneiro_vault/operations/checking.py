@@ -10,7 +10,7 @@ from oneiro_vault.core import fields
 from oneiro_vault.core import memory as memories
 from oneiro_vault.errors import OneiroError, few, shown
 from oneiro_vault.index.base import Row
-from oneiro_vault.operations import imaging, types
+from oneiro_vault.operations import imaging, trusting, types
 from oneiro_vault.operations.house import House, Progress, quiet
 from oneiro_vault.operations.linting import Problem, lint, problem
 from oneiro_vault.vault.undoing import REPORTS
@@ -22,6 +22,7 @@ def check(house: House, progress: Progress = quiet) -> dict[str, Any]:
     house.reconcile(progress)
     rows = house.index.list(limit=10_000_000)
     problems = [problem("", "settings", "error", str(error), error.hint) for error in house.wrong]
+    problems += [problem("oneiro.toml", "loosened", "warning", text) for text in trusting.told(house.root)]
     problems += [
         *_unreadable(house),
         *_shapes(house, rows),

@@ -91,7 +91,7 @@ def body_of(value: Any, limit: int) -> str:
     """The text of a memory as the body of its note, ending with a newline. Raises InvalidInput."""
     if not isinstance(value, str):
         raise InvalidInput(f"the text of a memory must be a string, not {type(value).__name__}", kept=KEPT)
-    if not value.strip():
+    if fields.blank(value) and "\0" not in value:
         raise InvalidInput("the text of a memory is empty", kept=KEPT, hint="Say what to remember.")
     if "\0" in value:
         raise InvalidInput("the text holds a NUL character", kept=KEPT, hint="Remove it; notes are plain text.")

@@ -120,7 +120,7 @@ class House:
             paths |= {path for path in changed if path.lower().endswith(".md")}  # what is none would be taken for a folder of them
         if not self._indexed_head or len(paths) > INLINE:
             return False
-        if paths:
+        if paths or (head != self._indexed_head and self.index.unscreened()):
             self.refresh(paths)
         self._indexed_head = head
         return True

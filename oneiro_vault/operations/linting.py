@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
+from oneiro_vault.agreement import HINT
 from oneiro_vault.core import conflicts, frontmatter, markdown, prescribing
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.memory import Memory
 from oneiro_vault.errors import OneiroError, UnreadableNote, few
+from oneiro_vault.operations import trusting
 from oneiro_vault.operations.house import House, Progress
 from oneiro_vault.vault.edits import has_markers
 from oneiro_vault.vault.secrets import quoted, told
@@ -27,6 +29,7 @@ def problem(path: str, code: str, level: str, message: str, hint: str = "", line
 def lint(house: House, progress: Progress) -> Iterator[Problem]:
     """Findings about every note on disk, readable or not."""
     untyped: list[str] = []
+    offered = trusting.offered(house.root)
     paths = sorted({row.path for row in house.index.list(limit=10_000_000)} | {path for path, _ in house.index.unreadable()})
     for number, path in enumerate(paths):
         if number % 100 == 0:
@@ -35,7 +38,7 @@ def lint(house: House, progress: Progress) -> Iterator[Problem]:
             data = house.vault.read(path)
         except OneiroError:
             continue
-        yield from _secrets(house, path, data)
+        yield from _secrets(house, path, data, offered)
         if has_markers(data):
             line = data[: data.index(b"<<<<<<<")].count(b"\n") + 1
             yield problem(path, "conflict-markers", "error", "a merge was left unfinished here", "Resolve it in any editor.", line)
@@ -54,11 +57,14 @@ def lint(house: House, progress: Progress) -> Iterator[Problem]:
     yield from _format(untyped)
 
 
-def _secrets(house: House, path: str, data: bytes) -> Iterator[Problem]:
+def _secrets(house: House, path: str, data: bytes, offered: frozenset[str]) -> Iterator[Problem]:
     found = house.vault.secrets.inside(path, data) if house.vault.secrets.mode != "off" else []
     for one in found:
         hint = "Withdraw it where it opens something, then take it out here; what is committed stays in history. If it is none, oneiro.toml"
         text = f"it holds what looks like {told([one])}"
+        if one.sha256 in offered:
+            yield problem(path, "secret", "warning", f"{text}, which oneiro.toml allows and nobody here has agreed to", HINT, one.line)
+            continue
         yield problem(path, "secret", "error", text, f"{hint} allows it: [secrets] allowed = {quoted([one])}", one.line)
 
 

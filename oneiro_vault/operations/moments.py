@@ -30,7 +30,8 @@ class Moment:
     def data(self) -> dict[str, Any]:
         """For an answer."""
         title = ": ".join(filter(None, (self.point.op, self.point.title)))
-        return {"asked": self.asked, "until": iso(self.until), "commit": self.point.commit, "when": iso(self.point.when), "title": title}
+        point = {"commit": self.point.commit, "when": iso(self.point.when), "title": title, "disordered": self.point.disordered}
+        return {"asked": self.asked, "until": iso(self.until)} | point
 
 
 def iso(moment: float) -> str:
@@ -49,7 +50,7 @@ def span(house: House, text: str) -> dates.Range:
 
 
 def find(house: House, text: str) -> Moment:
-    """The commit that a date or a name of a commit means: of a date, the last one at or before its end on the first-parent history.
+    """The commit that a date or a name of a commit means: of a date, the last one that had come by its end on the first-parent history.
 
     A day still under way ends now. Raises InvalidInput for what is neither, lies in the future, or has no end; NotFound for a date
     before the first commit.
@@ -65,7 +66,7 @@ def find(house: House, text: str) -> Moment:
             if point := then.named(repo, name):
                 return Moment(text, float(point.when), point)
         raise
-    found = then.at(repo, math.ceil(until) - 1)
+    found = then.at(repo, math.ceil(until) - 1, math.floor(house.clock()))
     if found is None:
         raise _before_all(house, text)
     return Moment(text, until, found)

@@ -60,15 +60,26 @@ class Purge:
         self.trace = look(house, tuple(self.trace.titles) or self.ids, self.matching).trace  # the person took their time
         with house.vault.gate.locked():
             purging.clean_private(house.vault, self.trace)
+            purging.clean_loose(house.vault, self.trace)
         reach("purge-cleaned")
         progress("tombstones", 0, 0)
         self._entomb()
         reach("purge-entombed")
-        trace = look(house, tuple(self.trace.titles) or self.ids, self.matching).trace
+        trace = self._in_history()
         purging.check_ready(house.vault)
         about = {"memories": sorted(trace.titles), "found": self.shown()["found"], "untouched": len(self.untouched)}
         purging.begin(house.vault, trace, about)
         return _finished(house, trace, progress)
+
+    def _in_history(self) -> Trace:
+        """What is left to do once notes that no commit has are gone: it may be nothing but tombstones."""
+        knows = self.house.vault.repo.knows
+        idents = {ident for oid, ident in self.trace.owner.items() if knows(oid)}
+        if self.trace.titles and not idents:
+            return self.trace
+        trace = _traced(self.house, sorted(idents), self.matching)
+        trace.titles |= self.trace.titles
+        return trace
 
     def _entomb(self) -> None:
         """One commit: the memories leave the tree, the ledger says what must not come back, and nothing of what it was."""
@@ -76,9 +87,12 @@ class Purge:
         gone = [path for path, blob in vault.listing().items() if blob in trace.owner]
         changes = [Remove(path, digest(vault.read(path))) for path in gone]
         idents = sorted(trace.titles)
+        marks = {mark for words in trace.words.values() for mark in words}
+        kept = {row.id for rows in self.house.index.same(marks).values() for row in rows if row.id} - {*idents, ""}
         events = [
             ledger.make(
                 purging.EVENT, ident, vault.clock(), actor="user", words=sorted(trace.words.get(ident, ())),
+                kept=sorted(kept),
                 blobs=sorted(oid for oid, owner in trace.owner.items() if owner == ident),
             )
             for ident in idents
@@ -97,12 +111,18 @@ def look(house: House, ids: Sequence[str] = (), matching: str = "") -> Purge:
     """
     purging.no_words(list(ids), matching)
     purging.check_ready(house.vault)
-    tracer = Tracer(house.vault)
-    trace = tracer.of_text(checked(matching)) if matching else tracer.of_memories([_id(ident) for ident in ids])
-    untouched = purging.loose_ends(house.vault, trace)
+    trace = _traced(house, ids, matching)
+    purging.check_refs(house.vault, trace)
+    literal = [] if trace.titles else purging.beside(house.vault, trace)
+    untouched = [*purging.loose_ends(house.vault, trace), *literal]
     if not untouched and not any(_in_private(path, trace) for path in purging.private_files(house.vault)):
         purging.refuse_empty(trace)
     return Purge(house, tuple(ids), matching, trace, untouched)
+
+
+def _traced(house: House, ids: Sequence[str], matching: str) -> Trace:
+    tracer = Tracer(house.vault)
+    return tracer.of_text(checked(matching)) if matching else tracer.of_memories([_id(ident) for ident in ids])
 
 
 def _in_private(path: Path, trace: Trace) -> bool:

@@ -12,9 +12,9 @@ from typing import Any
 
 from oneiro_vault.core import when as dates
 from oneiro_vault.core.memory import Memory, parse
-from oneiro_vault.errors import DiskProblem, InvalidInput, shown
+from oneiro_vault.errors import DiskProblem, GitProblem, InvalidInput, RepositoryBusy, shown
 from oneiro_vault.index.base import Filters, Row
-from oneiro_vault.operations import imaging, moments, syncing, types, viewing
+from oneiro_vault.operations import imaging, moments, syncing, trusting, types, viewing
 from oneiro_vault.operations.dreaming import sharing
 from oneiro_vault.operations.house import House, Progress, Remembered, quiet
 from oneiro_vault.operations.queued import waiting
@@ -311,8 +311,22 @@ def status(house: House) -> dict[str, Any]:
         "watching": house.watching or None,
         "uncommitted": len(look.ready),
         "held": [{"path": path, "reason": reason} for path, reason in look.held().items()],
+        "loosened": trusting.told(house.root),
+        "busy": _busy(house),
         "rewritten": f"{rewritten.message}. Nothing is written. {rewritten.hint}" if rewritten else None,
         "captures": len(waiting(house)),
         "sync": syncing.standing(house),
         "dreaming": sharing.holder(house),
     }
+
+
+def _busy(house: House) -> str | None:
+    """What somebody has left half done, so that nothing can be written, and how it ends."""
+    try:
+        house.vault.repo.check_ready()
+        house.vault.repo.staging.blobs(())
+    except RepositoryBusy as error:
+        return f"{error}. Nothing is written. {error.hint}"
+    except GitProblem:
+        return None  # damage is the doctor's to name
+    return None

@@ -15,7 +15,7 @@ from oneiro_vault.core.known_faults import FAULTS
 from oneiro_vault.core.listing import Stat, blob_id
 from oneiro_vault.errors import Brake, GitProblem, OneiroError, UnsafePath, few
 from oneiro_vault.index.base import Problem as IndexProblem
-from oneiro_vault.operations import capturing, imaging
+from oneiro_vault.operations import capturing, imaging, trusting
 from oneiro_vault.operations.house import House, Progress, quiet
 from oneiro_vault.vault.attachments import named_in
 from oneiro_vault.vault.edits import RETURN
@@ -175,6 +175,7 @@ class _Mender:
 
 def _machine(house: House) -> list[dict[str, Any]]:
     found = [_problem("settings", "error", str(error), error.hint) for error in house.wrong]
+    found += [_problem("loosened", "warning", text) for text in trusting.told(house.root)]
     if house.watching.startswith("polling"):
         found.append(
             _problem("watch-polling", "info", f"changes are found by {house.watching}", "Raise fs.inotify.max_user_watches to be faster.")

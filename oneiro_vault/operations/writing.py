@@ -16,6 +16,8 @@ from oneiro_vault.operations import imaging
 from oneiro_vault.operations.already import Already, durable, repeated, shown
 from oneiro_vault.operations.drafts import KEPT, Draft, body_of, conversations, describes, draft, moment, new_id, number_turns, title_of
 from oneiro_vault.operations.house import House, Progress, quiet
+from oneiro_vault.vault import ledger
+from oneiro_vault.vault.erased import AGAIN
 
 Results = dict[int, dict[str, Any]]
 Refusals = dict[int, OneiroError]
@@ -116,7 +118,10 @@ def _stored(
     title = titles[0] if len(titles) == 1 else f"{len(titles)} memories"
     operation = Operation("remember", title, actor, memories=tuple(one.id for one in drafts.values()))
     pictures = imaging.writes(house, [picture for one in drafts.values() for picture in one.pictures])
-    receipt = house.vault.apply([*changes.values(), *pictures], operation, progress=progress)
+    gone = house.forgotten()
+    again = [one.id for one in drafts.values() if any(gone.get(mark, {}).get("e") == "purge" for mark in (one.id, one.words))]
+    events = [ledger.make(AGAIN, ident, house.vault.clock(), actor=actor) for ident in again]
+    receipt = house.vault.apply([*changes.values(), *pictures], operation, events=events, progress=progress)
     house.refresh([one.path for one in drafts.values()])
     results |= {position: _result(one, receipt) for position, one in drafts.items()}
     return receipt.commit

@@ -76,6 +76,8 @@ def _read(vault: Vault, path: str) -> tuple[bytes, int] | Refused:
         return Refused(path, "it holds unresolved conflict markers")
     if found := vault.secrets.new(path, data, ()):
         return Refused(path, f"it holds what looks like {told(found)}, and history could never lose it again")
+    if why := vault.erased.in_file(path, data):
+        return Refused(path, why)
     return data, mode
 
 

@@ -68,6 +68,10 @@ class Person:
                 found = self._edits.look(vault.head(), vault.clock(), quiet, paths, waiting)
         for path, secrets in self.secrets(found.ready).items():
             found.hold(path, told(secrets))
+        for path, data in list(found.ready.items()):
+            if data is not None and (why := vault.erased.in_file(path, data)):
+                found.erased[path] = why
+                found.hold(path, "")
         return found
 
     def secrets(self, ready: Ready) -> dict[str, list[Secret]]:

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, Final
 from oneiro_vault.errors import GitProblem, InvalidInput, NotFound, RepositoryBusy, few, shown
 from oneiro_vault.vault import disk, ledger, objects
 from oneiro_vault.vault.faults import reach
-from oneiro_vault.vault.git import PURGING, Repo
+from oneiro_vault.vault.git import Repo
+from oneiro_vault.vault.midway import PURGING
 from oneiro_vault.vault.paths import is_ours
 from oneiro_vault.vault.refilter import mark_of
 from oneiro_vault.vault.staging import EXECUTABLE, FILE, GONE, NEW, STAGED
@@ -75,6 +76,13 @@ def check_ready(vault: Vault) -> None:
             "this repository borrows objects of another one, which would keep them", kept=_KEPT, hint="git repack -a -d, then remove "
             ".git/objects/info/alternates",
         )  # fmt: skip
+    packs = common / "objects/pack"
+    if kept := sorted(path.name for path in (*packs.glob("*.keep"), *packs.glob("*.promisor"))):
+        raise GitProblem(
+            f"git is told to keep packs of objects as they are ({few(kept)}), which would keep it", kept=_KEPT,
+            hint=f"When no git command is running here: take the .keep files out of {packs}. A partial clone (.promisor) lacks objects: "
+            "make a whole one.",
+        )  # fmt: skip
     if (common / "shallow").exists():
         raise GitProblem("the beginning of this history is not here", kept=_KEPT, hint="git fetch --unshallow")
     status = repo.staging.status().items()
@@ -90,6 +98,58 @@ def _left_out(repo: Repo, path: str, flags: int) -> bool:
     """A link or a submodule that came with a sync is in history and never in the folder."""
     entry = repo.entry(repo.tip(), path)
     return flags == GONE and entry is not None and entry.mode not in (FILE, EXECUTABLE)
+
+
+def check_refs(vault: Vault, trace: Trace) -> None:
+    """Raise GitProblem for names that hold it, and for refs that lead to it past every commit: neither can be rewritten."""
+    layout = "--format=%(refname) %(objectname) %(objecttype) %(*objectname) %(*objecttype)"
+    named, straight = [], []
+    for line in vault.repo.commands.text("for-each-ref", layout).splitlines():
+        name, oid, kind, *peeled = line.split(" ")
+        if name.startswith(_FOLLOWED):
+            continue
+        end = peeled if kind == "tag" and all(peeled) and peeled else [oid, kind]
+        said = oid in trace.messages or oid in trace.people
+        if trace.text.spans(name):
+            named.append(name)
+        elif end[1] in ("blob", "tree") and (said or _leads(vault, trace, *end)):
+            straight.append(name)
+    if named:
+        hint = f"Give each another name first (git branch -m OLD NEW), or be rid of it: git update-ref -d {shown(named[0], 120)}"
+        raise GitProblem(f"branches or tags have it in their names: {few(named)}", kept=_KEPT, hint=hint)
+    if straight:
+        text = f"these lead straight to a file or folder that holds it, past every commit, and cannot be rewritten: {few(straight)}"
+        raise GitProblem(text, kept=_KEPT, hint=f"If you do not need them: git update-ref -d {straight[0]}")
+
+
+def _leads(vault: Vault, trace: Trace, oid: str, kind: str) -> bool:
+    if kind == "blob":
+        return oid in trace.blobs
+    out = vault.repo.commands.run("ls-tree", "-r", "-z", "--full-tree", oid, timeout=600.0).decode("utf-8", "surrogateescape")
+    rows = (row.partition("\t") for row in out.split("\0") if row)
+    return any(fields.split()[2] in trace.blobs or path in trace.paths for fields, _, path in rows)
+
+
+def beside(vault: Vault, trace: Trace) -> list[str]:
+    """Files in the git directory that a person or another program wrote (settings, hooks, what was left lying) and that hold it."""
+    common = vault.repo.common_dir
+    ours = {vault.folder, *(common / name for name in ("objects", "logs", "refs", "rr-cache", "lost-found", "filter-repo"))}
+    files = (path for top in common.iterdir() if top not in ours for path in ([top] if top.is_file() else top.rglob("*")))
+    wanted = (path for path in files if path.is_file() and not path.is_symlink() and path.name not in (*_HEADS, "index", "packed-refs"))
+    return sorted(str(path.relative_to(common.parent)) for path in wanted if _holds(path, trace))
+
+
+def clean_loose(vault: Vault, trace: Trace) -> None:
+    """Take it out of files of ours that no commit has."""
+    for path, data in trace.loose.items():
+        place = Path(vault.files.absolute(path))
+        if data is not None:
+            target = place.with_name(trace.text.renamed(place.name))
+            temp = place.with_name(f"{target.name}.new")
+            temp.write_bytes(data)
+            temp.replace(target)
+        if data is None or target != place:
+            place.unlink(missing_ok=True)
 
 
 def loose_ends(vault: Vault, trace: Trace) -> list[str]:
@@ -152,6 +212,7 @@ def begin(vault: Vault, trace: Trace, about: Mapping[str, Any]) -> None:
     plan = {
         "blobs": {oid: data is not None for oid, data in trace.blobs.items()},
         "messages": trace.messages,
+        "people": trace.people,
         "paths": {mark_of(os.fsencode(path)): new for path, new in trace.paths.items()},
         "stash": trace.stash,
         "remotes": dict(_remote_tips(vault)),
@@ -196,7 +257,7 @@ def carry_out(vault: Vault) -> dict[str, Any]:
             _write(vault.folder / PURGING, plan)
         _expire(vault, plan)
         reach("purge-expired")
-        vault.repo.commands.run("gc", "--quiet", "--prune=now", timeout=_HOURS)
+        vault.repo.commands.run("-c", "gc.bigPackThreshold=0", "gc", "--quiet", "--prune=now", timeout=_HOURS)
         _settle(vault)
     reach("purge-settled")
     return plan

@@ -37,7 +37,7 @@ def main() -> None:
 
     folder = Path(sys.argv[1])
     plan: dict[str, Any] = json.loads((folder / PLAN).read_bytes())
-    blobs, messages, paths = plan["blobs"], plan["messages"], plan["paths"]
+    blobs, messages, paths, people = plan["blobs"], plan["messages"], plan["paths"], plan.get("people", {})
 
     def blob(found: Any, _: Any) -> None:
         stays = blobs.get(found.original_id.decode())
@@ -51,7 +51,10 @@ def main() -> None:
         return path if new is None else new.encode("utf-8", "surrogateescape") or None
 
     def message(found: Any, _: Any) -> None:
-        found.message = cut(found.message, messages.get(found.original_id.decode(), []))
+        oid = found.original_id.decode()
+        found.message = cut(found.message, messages.get(oid, []))
+        for key, spans in people.get(oid, {}).items():
+            setattr(found, key, cut(getattr(found, key), spans))
 
     def commit(found: Any, metadata: Any) -> None:
         message(found, metadata)

@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import json
+import re
+import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from oneiro_vault.core.erasing import Text, words_of
+from oneiro_vault.core.listing import Refused, blob_id
 from oneiro_vault.core.memory import parse
-from oneiro_vault.errors import AmbiguousId, NotFound, UnreadableNote, shown
+from oneiro_vault.errors import AmbiguousId, NotFound, OneiroError, UnreadableNote, shown
 from oneiro_vault.vault import objects
 from oneiro_vault.vault.attachments import named_in, sha256_of
 from oneiro_vault.vault.edits import identify
 from oneiro_vault.vault.edits import words_of as fingerprint_of
 from oneiro_vault.vault.history import trailers
 from oneiro_vault.vault.ledger import FOLDER as LEDGER
-from oneiro_vault.vault.paths import is_note
+from oneiro_vault.vault.paths import is_note, is_ours
 from oneiro_vault.vault.undoing import REPORTS
 
 if TYPE_CHECKING:
     from oneiro_vault.vault.vault import Vault
 
+_PERSON: Final = re.compile(rb"(?m)^(author|committer|tagger) (.*?) ?<([^<>\n]*)> \d+ [+-]\d+$")
+_LOOSE: Final = "files that git does not follow"
 _NOTHING: Final = "0" * 40
 OURS: Final = "forget: purged "
 """How the message of a purge's own commit begins; it holds no words of anybody."""
@@ -34,7 +40,8 @@ class Trace:
     """What a purge would change. `blobs`: id -> the bytes that stand in its place, None when the file goes; `messages`: commit or tag ->
     characters to cut; `paths`: name -> new name, "" when the file goes; `titles` by id of the memories that go; `also`: notes that say the
     same and stay; `kinds`: how many of what; `words`: fingerprints of what goes, by id; `owner`: blob -> id, of versions of memories;
-    `pictures`: blobs that only those showed.
+    `pictures`: blobs that only those showed; `people`: commit or tag -> key of git-filter-repo -> characters of a name to cut; `loose`:
+    files of ours that git does not follow -> the bytes that stand in their place, None when the file goes.
     """
 
     text: Text
@@ -46,13 +53,15 @@ class Trace:
     words: dict[str, set[str]] = field(default_factory=dict)
     owner: dict[str, str] = field(default_factory=dict)
     pictures: set[str] = field(default_factory=set)
+    people: dict[str, dict[str, Spans]] = field(default_factory=dict)
+    loose: dict[str, bytes | None] = field(default_factory=dict)
     also: list[str] = field(default_factory=list)
     kinds: dict[str, int] = field(default_factory=dict)
 
     @property
     def found(self) -> bool:
         """Does history hold any of it?"""
-        return bool(self.blobs or self.messages or self.paths or self.kinds.get("stashes"))
+        return bool(self.blobs or self.messages or self.people or self.paths or self.loose or self.kinds.get("stashes"))
 
     def tally(self, kind: str, count: int = 1) -> None:
         """One more of a kind."""
@@ -66,6 +75,7 @@ class Tracer:
         self._vault = vault
         self._root = str(vault.root)
         self._places = dict(_places(vault))
+        self._loose = dict(_unfollowed(vault))
         self._head = vault.repo.listing(vault.head()) if vault.head() else {}
 
     # -- a text ----------------------------------------------------------------------------------------------------------------
@@ -78,10 +88,15 @@ class Tracer:
                 self._replace(trace, oid, data)
             elif kind in ("commit", "tag"):
                 self._message(trace, oid, data, ())
+                self._people(trace, oid, data)
         for path in {path for paths in self._places.values() for path in paths}:
             if path not in trace.paths and trace.text.spans(path):
                 trace.paths[path] = trace.text.renamed(path)
                 trace.tally("file names")
+        for path, data in self._loose.items():
+            if trace.text.count(data) or trace.text.spans(path):
+                trace.loose[path] = trace.text.cleaned(data, note=True) if is_note(path) else None
+                trace.tally(_LOOSE)
         self._stashes(trace)
         return trace
 
@@ -120,6 +135,9 @@ class Tracer:
                 self._echo(trace, oid, data)
             elif kind in ("commit", "tag"):
                 self._message(trace, oid, data, trace.titles)
+        gone = {path for path, data in self._loose.items() if identify(path, data)[0] in versions}
+        trace.loose |= dict.fromkeys(gone)
+        trace.tally(_LOOSE, len(gone))
         self._stashes(trace)
         return trace
 
@@ -132,6 +150,10 @@ class Tracer:
                 ident = identify("note.md", data)[0]
                 if any(ident.startswith(word) for word in wanted):
                     found.setdefault(ident, {})[oid] = data
+        for path, data in self._loose.items():
+            ident = identify(path, data)[0]
+            if ident and any(ident.startswith(word) for word in wanted):
+                found.setdefault(ident, {})[blob_id(data)] = data
         for word in wanted:
             fits = [ident for ident in found if ident.startswith(word)]
             if not fits:
@@ -192,6 +214,17 @@ class Tracer:
         if spans:
             trace.messages[oid] = spans
             trace.tally("commit messages")
+
+    def _people(self, trace: Trace, oid: str, data: bytes) -> None:
+        """Who wrote, committed or tagged."""
+        found: dict[str, Spans] = {}
+        for match in _PERSON.finditer(data.partition(b"\n\n")[0] + b"\n"):
+            for key, said in (("name", match[2]), ("email", match[3])):
+                if spans := trace.text.spans(said.decode("utf-8", "surrogateescape")):
+                    found[f"{match[1].decode()}_{key}"] = spans
+        if found:
+            trace.people[oid] = found
+            trace.tally("names of authors")
 
     def _stashes(self, trace: Trace) -> None:
         """The list of a person's stashes, oldest first, each with the line that names it."""
@@ -276,3 +309,14 @@ def _raw(vault: Vault) -> Iterator[tuple[str, str]]:
         if len(fields) == 5:
             for blob in {fields[2], fields[3]} - {_NOTHING}:
                 yield path, blob
+
+
+def _unfollowed(vault: Vault) -> Iterator[tuple[str, bytes]]:
+    """Files of ours that are read all the same though git is told to ignore them: no commit has them, an index does."""
+    followed = vault.repo.listing(vault.head()) if vault.head() else {}
+    new = vault.repo.staging.status()
+    for path, entry in vault.files.walk():
+        if isinstance(entry, Refused) or path in followed or path in new or not is_ours(path):
+            continue
+        with suppress(OSError, OneiroError):
+            yield path, vault.files.read(path, sys.maxsize)

@@ -14,6 +14,7 @@ from oneiro_vault.core.listing import Refused
 from oneiro_vault.errors import Brake, DiskProblem, GitProblem, LockTimeout, NotFound, OneiroError, RepositoryBusy, shown
 from oneiro_vault.vault import adopting, disk, edits, history, joining, ledger, mending, sources, undoing
 from oneiro_vault.vault.driver import register_driver
+from oneiro_vault.vault.erased import Erased
 from oneiro_vault.vault.files import Files, digest
 from oneiro_vault.vault.gate import Gate
 from oneiro_vault.vault.git import Repo
@@ -45,6 +46,7 @@ class Vault:
         self.ledger = ledger.Ledger(self.folder, root)
         self.history = history.History(self.repo.commands)
         self.past = Past(self.repo)
+        self.erased = Erased(self.repo)
         self.recovery = Recovery(self.repo, self.files, self.journal, self.ledger)
         self.clock = clock
         self.secrets = secrets
@@ -112,11 +114,12 @@ class Vault:
         """The log, newest first; of one memory (by id, path or both), under every name its file had."""
         if not self.head():
             return []
-        return self.history.of(memory, path, limit=limit) if memory or path else self.history.log(limit)
+        found = self.history.of(memory, path, limit=limit) if memory or path else self.history.log(limit)
+        return [self.erased.veiled(entry) for entry in found] if self.erased.stamp() else found
 
     def show(self, commit: str) -> history.Entry:
         """One commit with the paths it touched. Raises NotFound."""
-        return self.history.log(1, start=self._commit(commit))[0]
+        return self.erased.veiled(self.history.log(1, start=self._commit(commit))[0])
 
     def _commit(self, name: str) -> str:
         found = self.repo.resolve(name) if name and not name.startswith("-") else ""
@@ -303,6 +306,8 @@ class Vault:
     def restore(self, memory: str, actor: str = "user") -> Receipt:
         """Bring a forgotten or deleted memory back, byte for byte. `memory` may be a prefix of its id (4 or more characters)."""
         found = undoing.lost(self.repo, self.history, memory)
+        if why := self.erased.in_file(found.path, found.data):
+            raise NotFound(f"{found.memory} cannot come back: {why}")
         title = edits.identify(found.path, found.data)[1]
         event = ledger.make("restore", found.memory, self.clock(), sha256=digest(found.data), actor=actor)
         operation = Operation("restore", title, actor, (found.memory,), f"was removed in {found.commit[:12]}")

@@ -36,6 +36,7 @@ HEAD = b"---\nid: 0123456789ab\ntype: semantic\ntitle: %b\n---\n%b\n"
         ("👋 hello", r"\ud83d\udc4b hello"),
         ("👋 hello", r"\U0001f44b hello"),
         ("密码是猫", "他说密码是猫。"),
+        ("Fred Smith", "Fr\u00aded Smi\u200bth"),
     ],
 )
 def test_forms_in_which_a_text_is_found(text: str, written: str) -> None:
@@ -112,3 +113,13 @@ def test_echoes_of_a_memory() -> None:
 
 def test_a_memory_that_cannot_be_read_still_has_words() -> None:
     assert words_of(b"---\nid: [\n---\nFred lives here\n")[-1] == "Fred lives here"
+
+
+@pytest.mark.parametrize("code", ["utf-16", "utf-16-le", "utf-16-be", "latin-1"])
+@pytest.mark.parametrize("written", ["Zoë's café", "ZOË'S  CAFÉ", "zoë's\ncafé"])
+def test_other_encodings(code: str, written: str) -> None:
+    assert Text(["Zoë's café"]).count(f"Ann met at {written}, she said.".encode(code))
+
+
+def test_decomposed_in_utf16() -> None:
+    assert Text(["Zoë's café"]).count("Zoe\u0308's cafe\u0301".encode("utf-16-le")) == 1

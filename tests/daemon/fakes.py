@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from oneiro_vault.config import Settings
 from oneiro_vault.errors import NotFound, SettingsError
 from tests.box import patient
 
@@ -57,6 +58,9 @@ class SmallApp:
 
     def misset(self, wrong: Sequence[SettingsError]) -> None:
         pass
+
+    def reread(self) -> Settings:
+        return Settings()
 
     def listen(self, heard: Callable[[], None]) -> Callable[[], None]:
         return lambda: None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -196,3 +197,156 @@ def test_a_new_vault_can_be_purged(tmp_path: Path) -> None:
     init_vault(tmp_path / "v")
     with App.open(tmp_path / "v", QUICK) as app, pytest.raises(NotFound):
         purging.look(app.house, matching="anything at all")
+
+
+# -- where else it stands -----------------------------------------------------------------------------------------------------------------
+
+NAME = "Zora Ploverton"
+WORDS = ("Ploverton", "ploverton", "PLOVERTON")
+
+
+def left(root: Path) -> list[str]:
+    """Where the name still is, in whatever encoding: objects, ref names, any file."""
+    wide = "Ploverton".encode("utf-16-le")
+    done = subprocess.run(["git", "cat-file", "--batch-all-objects", "--batch"], cwd=root, capture_output=True, check=True, timeout=60)
+    refs = [line for line in git(root, "for-each-ref").splitlines() if "loverton" in line]
+    return [*everything(root, WORDS), *refs, *(["wide"] if wide in done.stdout else [])]
+
+
+def test_authors_and_their_addresses_go(root: Path) -> None:
+    with App.open(root, QUICK) as app:
+        remember(app, f"{NAME} is ill.")
+        someone = ("-c", f"user.name=Dr. {NAME}", "-c", "user.email=zora-ploverton@example.org")
+        git(root, *someone, "commit", "-q", "--allow-empty", "-m", "hello")
+        git(root, *someone, "tag", "-a", "-m", "nothing", "v1")
+        git(root, "commit", "-q", "--allow-empty", "-m", "by another hand", f"--author={NAME} <z@example.org>")
+        purge = purging.look(app.house, matching=NAME)
+        assert purge.shown()["found"]["names of authors"] == 3
+        receipt = purge.run()
+        assert receipt["left"] == []
+        assert left(root) == []
+        assert git(root, "log", "-3", "--format=%an <%ae> %cn").splitlines()[1:] == [
+            "[purged] <z@example.org> Ada", "Dr. [purged] <[purged]@example.org> Dr. [purged]"
+        ]  # fmt: skip
+
+
+def test_notes_that_git_ignores_and_everybody_reads(root: Path) -> None:
+    with App.open(root, QUICK) as app:
+        (root / ".gitignore").write_text(".oneiro/\nprivate/\n")
+        (root / "private").mkdir()
+        (root / "private/journal.md").write_text(f"# Journal\n\n{NAME} is ill. So is the boat.\n")
+        (root / f"private/{NAME}.md").write_text("# A page\n\nEmpty.\n")
+        (root / "private/other.md").write_text("---\nid: 00000000abcd\ntype: semantic\n---\nThe cellar is flooded again today.\n")
+        git(root, "add", ".gitignore")
+        git(root, "commit", "-qm", "ignore")
+        assert app.call("recall", {"query": NAME})["results"]
+        purge = purging.look(app.house, matching=NAME)
+        assert purge.shown()["found"] == {"files that git does not follow": 2}
+        assert left(root), "looking changes nothing"
+        receipt = purge.run()
+        assert receipt["left"] == []
+        assert left(root) == []
+        assert (root / "private/journal.md").read_text() == "# Journal\n\n[purged] is ill. So is the boat.\n"
+        assert (root / "private/purged.md").exists()
+        assert not app.call("recall", {"query": "Ploverton"})["results"]
+        purging.look(app.house, ["00000000abcd"]).run()
+        assert not (root / "private/other.md").exists()
+        assert everything(root, ("flooded",)) == []
+        with pytest.raises(NotFound, match="was purged"):
+            app.call("show", {"id": "00000000abcd"})
+
+
+def tagged_blob(root: Path) -> str:
+    git(root, "tag", "bt", git(root, "hash-object", "-w", "--stdin", stdin=NAME).strip())
+    return "refs/tags/bt"
+
+
+def tagged_tree(root: Path) -> str:
+    (root / "sub").mkdir()
+    (root / "sub/x.txt").write_text(NAME)
+    git(root, "add", "sub")
+    git(root, "commit", "-qm", "sub")
+    git(root, "update-ref", "refs/oneiro/tree", git(root, "rev-parse", "HEAD:sub").strip())
+    return "refs/oneiro/tree"
+
+
+def said_of_a_blob(root: Path) -> str:
+    git(root, "tag", "-a", "-m", f"for {NAME}", "anno", git(root, "hash-object", "-w", "--stdin", stdin="harmless").strip())
+    return "refs/tags/anno"
+
+
+def named(root: Path) -> str:
+    git(root, "branch", "for/zora-ploverton")
+    return "refs/heads/for/zora-ploverton"
+
+
+@pytest.mark.parametrize("spoil", [tagged_blob, tagged_tree, said_of_a_blob, named])
+def test_a_ref_that_cannot_be_rewritten_stops_it_beforehand(root: Path, spoil: Callable[[Path], str]) -> None:
+    with App.open(root, QUICK) as app:
+        remember(app, f"{NAME} is ill.")
+        ref = spoil(root)
+        tip = app.house.vault.head()
+        with pytest.raises(GitProblem, match=ref) as stopped:
+            purging.look(app.house, matching=NAME)
+        assert "git update-ref -d" in stopped.value.hint
+        assert git(root, "rev-parse", "main").strip() == tip
+        git(root, "update-ref", "-d", ref)
+        assert purging.look(app.house, matching=NAME).run()["left"] == []
+        assert left(root) == []
+
+
+def test_harmless_refs_beside_commits_and_every_kind_of_them(root: Path) -> None:
+    with App.open(root, QUICK) as app:
+        remember(app, f"{NAME} is ill.")
+        git(root, "tag", "blob", git(root, "hash-object", "-w", "--stdin", stdin="harmless").strip())
+        git(root, "notes", "add", "-m", f"about {NAME}", "HEAD")
+        git(root, "update-ref", "refs/oneiro/rescue/x", "HEAD")
+        git(root, "tag", "-a", "-m", NAME, "one")
+        git(root, "tag", "-a", "-m", NAME, "two", "one")
+        old = git(root, "rev-parse", "HEAD").strip()
+        git(root, "commit", "-q", "--amend", "-m", f"in other words, {NAME}")
+        git(root, "replace", old, "HEAD")
+        app.call("doctor", {"fix": True})
+        git(root, "pack-refs", "--all")
+        assert purging.look(app.house, matching=NAME).run()["left"] == []
+        assert left(root) == []
+        assert git(root, "cat-file", "-p", "blob") == "harmless"
+
+
+def test_packs_that_are_kept_stop_it_beforehand(root: Path) -> None:
+    with App.open(root, QUICK) as app:
+        remember(app, f"{NAME} is ill.")
+        git(root, "repack", "-qad")
+        pack = next((root / ".git/objects/pack").glob("*.pack"))
+        pack.with_suffix(".keep").touch()
+        with pytest.raises(GitProblem, match="keep packs"):
+            purging.look(app.house, matching=NAME)
+        pack.with_suffix(".keep").unlink()
+        git(root, "config", "gc.bigPackThreshold", "1")
+        assert purging.look(app.house, matching=NAME).run()["left"] == []
+        assert left(root) == []
+
+
+def test_other_encodings_go(root: Path) -> None:
+    with App.open(root, QUICK) as app:
+        remember(app, "The boat is called Petrel.")
+        (root / "attachments").mkdir(exist_ok=True)
+        (root / "attachments/wide.txt").write_bytes(f"Ask {NAME.upper()} about it".encode("utf-16"))
+        (root / "attachments/esc.json").write_text(json.dumps({"who": "Zoë Ploverton"}))
+        (root / "attachments/nfd.txt").write_text("Zoe\u0308 Ploverton")
+        (root / "attachments/latin.csv").write_bytes("1,Zoë Ploverton".encode("latin-1"))
+        (root / "attachments/url.txt").write_text("?q=Zo%C3%AB%20Ploverton")
+        git(root, "add", "-A")
+        git(root, "commit", "-qm", "files")
+        for name in (NAME, "Zoë Ploverton"):
+            assert purging.look(app.house, matching=name).run()["left"] == []
+        assert left(root) == []
+
+
+def test_files_of_git_itself_are_a_persons_to_change_and_named(root: Path) -> None:
+    with App.open(root, QUICK) as app:
+        remember(app, f"{NAME} is ill.")
+        git(root, "config", "branch.main.description", NAME)
+        purge = purging.look(app.house, matching=NAME)
+        assert purge.shown()["untouched"] == [".git/config"]
+        assert purge.run()["left"] == [str(root / ".git/config")]

@@ -122,6 +122,10 @@ def test_a_conversation_given_turn_by_turn_is_one_session(root: Path, call: Call
     [
         ({"text": ""}, "empty"),
         ({"text": "  \n"}, "empty"),
+        ({"text": " \u200b\u2060\ufeff \n"}, "is empty"),
+        ({"text": "\u3164\u2800\u0301"}, "is empty"),
+        ({"text": "x", "about": ["somebody"] * 3_000}, "about has 3,000 names; at most 200"),
+        ({"text": "x", "tags": ["t" * 100_000]}, "tags has a name of 100,000 characters; at most 200 are kept, each of at most 500"),
         ({"text": None}, "must be a string"),
         ({"text": "a\0b"}, "NUL"),
         ({"text": "a\ud800b"}, "Unicode"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 
 from oneiro_vault.app import App, clone_vault, init_vault
 from oneiro_vault.core.change import Operation, Write
-from oneiro_vault.errors import Brake, InvalidInput
+from oneiro_vault.errors import Brake, InvalidInput, NotFound
 from oneiro_vault.operations import purging
 from oneiro_vault.vault import purging as erasure
 from oneiro_vault.vault.files import digest
@@ -159,3 +160,121 @@ def test_nothing_purged_costs_nothing(pair: tuple[App, App, Path]) -> None:
     assert erasure.purged(one.house.vault.repo, "") == frozenset()
     with pytest.raises(InvalidInput):
         purging.look(one.house, ["0123456789ab"], "and a text")
+
+
+# -- git joins what `sync` would not --------------------------------------------------------------------------------------------------
+
+IDENT = "0123456789ab"
+SAID = "Kim has the keys"
+
+
+def stale_joined(one: App, two: App) -> None:
+    """A plain `git pull` of a copy that still has it; the copy has moved, changed and doubled it."""
+    there = two.house.root
+    path = two.call("show", {"id": IDENT})["path"]
+    data = (there / path).read_text()
+    (there / "moved").mkdir()
+    git(there, "mv", path, "moved/elsewhere.md")
+    (there / "moved/elsewhere.md").write_text(data + "\nAnd the shed is green.\n")
+    (there / "moved/twin.md").write_text(data.replace(f"id: {IDENT}\n", "id: abcdefghjkmn\n"))
+    git(there, "add", "-A")
+    git(there, "commit", "-qm", "moved")
+    git(there, "push", "-q", "origin", "main")
+    git(one.house.root, "pull", "-q", "--no-rebase", "--no-edit", "origin", "main")
+    assert (one.house.root / "moved/elsewhere.md").exists(), "git itself knows nothing of purges"
+    assert (one.house.root / "moved/twin.md").exists()
+
+
+@pytest.mark.parametrize("reopened", [False, True])
+def test_what_git_brings_back_nobody_reads(pair: tuple[App, App, Path], reopened: bool) -> None:
+    one, two, _ = pair
+    twin = remember(one, "Kim sells boats in the harbour.")
+    purging.look(one.house, [IDENT]).run()
+    if reopened:
+        stale_joined(one, two)
+        one.close()
+        one = App.open(one.house.root, SETTINGS)
+    else:
+        one.house.converge()
+        stale_joined(one, two)
+    for op, params in (
+        ("recall", {"query": "Who has the keys to the shed?"}), ("list", {}), ("orient", {}), ("log", {}), ("status", {}), ("doctor", {}),
+        ("recall", {"query": "Who has the keys to the shed?", "as_of": "HEAD"}), ("check", {}), ("diff", {"before": "HEAD~1"}),
+    ):  # fmt: skip
+        answer = json.dumps(one.call(op, params))
+        assert SAID not in answer, op
+        assert "the shed" not in answer.replace("keys to the shed?", ""), op
+    for ident in (IDENT, "abcdefghjkmn"):
+        for op in ("show", "why", "restore", "blame", "reframe"):
+            with pytest.raises((NotFound, InvalidInput)):
+                one.call(op, {"id": ident} | ({"text": "x"} if op == "reframe" else {}))
+    assert one.call("show", {"id": twin})["body"].startswith("Kim sells boats")
+    told = {entry["path"]: entry["reason"] for entry in one.call("status")["unreadable"]}
+    assert set(told) == {"moved/elsewhere.md", "moved/twin.md"}
+    assert f"`oneiro purge {IDENT}`" in told["moved/elsewhere.md"]
+    assert {"purged"} <= {problem["code"] for problem in one.call("doctor")["problems"]}
+    (one.house.root / "moved/again.md").write_text((one.house.root / "moved/elsewhere.md").read_text() + "\nCopied by hand.\n")
+    one.house.vault.commit_edits()
+    assert git(one.house.root, "ls-files", "moved/again.md") == ""
+    assert "moved/again.md" in {entry["path"] for entry in one.call("status")["held"]}
+    (one.house.root / "moved/again.md").unlink()
+    purging.look(one.house, [IDENT]).run()
+    purging.look(one.house, ["abcdefghjkmn"]).run()
+    assert not holds(one.house.root)
+    assert one.call("status")["unreadable"] == []
+
+
+def test_an_owner_hides_it_as_soon_as_git_has_joined(pair: tuple[App, App, Path]) -> None:
+    """Also in the other copy, which learns of the purge by its own plain pull: there the note was indexed long before."""
+    one, two, _ = pair
+    receipt = purging.look(one.house, [IDENT]).run()
+    two.house.reconcile()
+    two.house.owner = True
+    assert SAID in json.dumps(two.call("recall", {"query": "keys to the shed"}))
+    (command,) = (todo for todo in receipt["todo"] if todo.startswith("git push"))
+    git(one.house.root, *command.split()[1:])
+    git(two.house.root, "pull", "-q", "--no-rebase", "--no-edit", "origin", "main")
+    assert list(two.house.root.rglob(f"*{IDENT}*")), "the file is still there"
+    assert SAID not in json.dumps(two.call("recall", {"query": "keys to the shed"}))
+    with pytest.raises(NotFound, match="was purged"):
+        two.call("show", {"id": IDENT})
+
+
+def test_a_person_takes_it_up_again(pair: tuple[App, App, Path]) -> None:
+    one, _, _ = pair
+    purging.look(one.house, [IDENT]).run()
+    text = "Kim has the keys to the shed in June."
+    with pytest.raises(InvalidInput, match="was purged"):
+        remember(one, text)
+    (row,) = one.call("remember", {"items": [{"text": text}], "dedupe": False})["results"]
+    (again,) = one.call("remember", {"items": [{"text": text, "id": IDENT}], "dedupe": False})["results"]
+    for ident in (row["id"], again["id"]):
+        assert one.call("show", {"id": ident})["body"].strip() == text
+    purging.look(one.house, [IDENT]).run()
+    with pytest.raises(NotFound, match="was purged"):
+        one.call("show", {"id": IDENT})
+    assert one.call("show", {"id": row["id"]})["body"].strip() == text, "another memory that says the same was left alone"
+
+
+@pytest.mark.parametrize("changed", [False, True])
+def test_a_text_that_was_purged_does_not_come_back_in_its_note(pair: tuple[App, App, Path], changed: bool) -> None:
+    """Both sides have the note, so git merges them: nobody reads what came of it until a person has purged the text again."""
+    one, two, _ = pair
+    purging.look(one.house, matching="keys to the shed").run()
+    assert one.call("show", {"id": IDENT})["body"].strip() == "Kim has the [purged] in June."
+    if changed:
+        two.call("reframe", {"id": IDENT, "text": "Kim has the keys to the shed in June and July."})
+    remember(two, "Learned while away.")
+    git(two.house.root, "push", "-q", "origin", "main")
+    git(one.house.root, "pull", "-q", "--no-rebase", "--no-edit", "origin", "main")
+    assert holds(one.house.root)
+    for op, params in (("recall", {"query": "Kim in June", "k": 50}), ("list", {}), ("log", {}), ("status", {})):
+        assert "the shed" not in json.dumps(one.call(op, params)), op
+    with pytest.raises(NotFound):
+        one.call("show", {"id": IDENT})
+    told = one.call("status")["unreadable"]
+    assert told
+    assert all("`oneiro purge --matching TEXT`" in entry["reason"] for entry in told)
+    purging.look(one.house, matching="keys to the shed").run()
+    assert "the shed" not in json.dumps(one.call("show", {"id": IDENT}))
+    assert one.call("status")["unreadable"] == []

@@ -1,0 +1,134 @@
+"""Which settings of a vault protect, and what this machine has agreed to of them.
+
+A vault's `oneiro.toml` comes by pull as well, so by itself it only makes these stricter. What is looser than what was in force here before
+takes effect when a person of this machine has said so: by changing the file here, or by `oneiro trust`. The record lies in the git
+directory, which no pull reaches.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+FILE: Final = "oneiro/agreed.json"
+
+
+class Loosened(NamedTuple):
+    """A setting that `oneiro.toml` makes looser than it is in force here."""
+
+    name: str
+    theirs: Any
+    ours: Any
+
+    @property
+    def text(self) -> str:
+        """As a sentence without its end."""
+        if self.name == "secrets.allowed":
+            count = len(set(self.theirs.split()) - set(self.ours.split()))
+            what = f"{count} texts that look" if count > 1 else "a text that looks"
+            return f"oneiro.toml allows {what} like a secret (secrets.allowed)"
+        return f"oneiro.toml sets {self.name} to {_toml(self.theirs)}, which is looser than {_toml(self.ours)}"
+
+
+HINT: Final = "It is not in force here. If you want it: `oneiro trust`, in a terminal."
+"""What a person does about it."""
+
+
+def _mode(theirs: str, agreed: str) -> str:
+    return agreed if theirs == "off" else theirs
+
+
+def _allowed(theirs: str, agreed: str) -> str:
+    known = {mark.lower() for mark in agreed.split()}
+    return " ".join(mark for mark in theirs.split() if mark.lower() in known)
+
+
+GUARDED: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
+    "secrets.mode": _mode,
+    "secrets.allowed": _allowed,
+    "dreams.review": lambda theirs, agreed: theirs or agreed,
+    "dreams.brake": min,
+    "notes.brake": min,
+    "distil.sources": max,
+    "distil.uses": max,
+}
+"""Setting -> what is in force, of what a vault says and what was agreed to: the stricter of both."""
+
+
+def place(vault: Path) -> Path:
+    """Where a vault's record lies (it may not exist)."""
+    git = vault / ".git"
+    if git.is_file():
+        target = git.read_text("utf-8", "surrogateescape").partition("gitdir:")[2].strip()
+        git = Path(os.path.normpath(vault / target)) if target else git
+    return git / FILE
+
+
+def guard(vault: Path, values: dict[str, Any], defaults: Mapping[str, Any]) -> tuple[dict[str, Any], list[Loosened]]:
+    """Put what is in force of the guarded settings into `values`, which an `oneiro.toml` has set.
+
+    Returns what this machine agrees to from now on (what became stricter counts at once), and what is looser and not in force.
+    """
+    agreed = dict(defaults) | _read(vault, defaults)
+    held = []
+    for name, known in list(agreed.items()):
+        theirs = values.get(name, defaults[name])
+        ours = GUARDED[name](theirs, known)
+        if ours != theirs:
+            held.append(Loosened(name, theirs, ours))
+            values[name] = ours
+        agreed[name] = known if name == "secrets.allowed" else ours
+    return agreed, held
+
+
+def accepted(agreed: Mapping[str, Any], held: Iterable[Loosened]) -> dict[str, Any]:
+    """What is agreed to once these are."""
+    found = dict(agreed)
+    for one in held:
+        both = f"{found[one.name]} {one.theirs}".split() if one.name == "secrets.allowed" else []
+        found[one.name] = " ".join(dict.fromkeys(both)) if both else one.theirs
+    return found
+
+
+def changed(held: Iterable[Loosened], before: str, defaults: Mapping[str, Any]) -> list[Loosened]:
+    """Those that another text of `oneiro.toml` says otherwise."""
+    try:
+        data: dict[str, Any] = tomllib.loads(before)
+    except tomllib.TOMLDecodeError:
+        return []  # nobody can say who changed what
+    return [one for one in held if _said(data, one.name, defaults[one.name]) != one.theirs]
+
+
+def _said(data: Mapping[str, Any], name: str, default: Any) -> Any:
+    table, _, key = name.partition(".")
+    found = data.get(table)
+    return found.get(key, default) if isinstance(found, dict) else data.get(name, default)
+
+
+def _read(vault: Path, defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """What was agreed to, by setting; nothing from a record that is missing or damaged."""
+    try:
+        found = json.loads(place(vault).read_bytes())
+    except (OSError, ValueError):
+        return {}
+    known = found if isinstance(found, dict) else {}
+    return {name: known[name] for name, default in defaults.items() if type(known.get(name)) is type(default)}
+
+
+def write(vault: Path, agreed: Mapping[str, Any], defaults: Mapping[str, Any]) -> None:
+    """Keep it, when it is not what is kept already. Raises OSError."""
+    if dict(agreed) == dict(defaults) | _read(vault, defaults):
+        return
+    file = place(vault)
+    file.parent.mkdir(exist_ok=True)
+    temp = file.with_name(f"agreed.{os.getpid()}.new")
+    temp.write_text(json.dumps(dict(agreed), indent=1) + "\n", encoding="utf-8")
+    temp.replace(file)
+
+
+def _toml(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else f'"{value}"' if isinstance(value, str) else str(value)
