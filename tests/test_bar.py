@@ -143,6 +143,8 @@ BAR: Final[dict[int, tuple[str, tuple[str, ...]]]] = {
     23: ("a remote that is away, hangs or is slow: given up in bounded time, no lock left, back-off, status tells the age; writing goes on", (
         "sync/test_settling.py::test_a_remote_that_hangs_is_given_up_and_nothing_is_left",
         "sync/test_settling.py::test_an_ssh_that_hangs_ends_with_its_children",
+        "sync/test_slow.py::test_a_remote_that_falls_silent_ends_with_what_to_do",
+        "sync/test_slow.py::test_a_remote_that_answers_drop_by_drop_is_copied",
         "sync/test_settling.py::test_a_password_in_the_address_is_never_told",
         "operations/test_syncing.py::test_out_of_reach_is_said_and_costs_nothing",
         "operations/test_syncing.py::test_by_itself_it_backs_off",
@@ -165,6 +167,10 @@ BAR: Final[dict[int, tuple[str, tuple[str, ...]]]] = {
         "sync/test_settling.py::test_one_forgets_what_the_other_reframes",
         "sync/test_settling.py::test_both_create_the_same_duplicate",
         "sync/test_settling.py::test_both_dream_the_same_night",
+        "sync/test_nights.py::test_both_dream_the_same_night_and_a_person_pulls",
+        "sync/test_nights.py::test_both_dream_the_same_night_and_sync",
+        "sync/test_settling.py::test_who_changed_it_decides_what_a_forgetting_meets",
+        "sync/test_by_hand.py::test_git_stops_where_one_side_took_away_what_the_other_changed_and_we_say_what_to_type",
         "sync/test_kills.py::test_dying_in_a_sync_is_made_good_by_the_next",
     )),
     27: ("no merge driver here: a sync merges all the same; a git that is too old is named", (

@@ -20,7 +20,8 @@ def heading(found: Mapping[str, Any], style: Style) -> list[str]:
 
 def point(then: Mapping[str, Any]) -> str:
     """A commit with its date."""
-    return f"{str(then['when'])[:16].replace('T', ' ')} · {then['commit'][:10]} · {line(then['title'])}"
+    dates = " (dates are out of order here: commits count as they came)" if then.get("disordered") else ""
+    return f"{str(then['when'])[:16].replace('T', ' ')} · {then['commit'][:10]} · {line(then['title'])}{dates}"
 
 
 def notes(found: Mapping[str, Any]) -> str:

@@ -47,7 +47,7 @@ def _told(found: Mapping[str, Any]) -> list[str]:
         return [*text, f"{_counted(found)} would happen with {line(found['remote'])}{edits}. Nothing was changed."]
     text += [f"The history that was replaced there is kept as {line(found['rescued'])}."] if found["rescued"] else []
     text += _clashes([action["path"] for action in found["actions"] if action["clashes"]])
-    return [*text, *_stays(found["stays"]), f"In step with {line(found['remote'])}: {_counted(found)}."]
+    return [*text, *_stays(found["stays"]), *map(line, found["loosened"]), f"In step with {line(found['remote'])}: {_counted(found)}."]
 
 
 def _stays(files: Sequence[Mapping[str, str]]) -> list[str]:

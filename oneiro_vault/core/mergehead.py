@@ -28,6 +28,8 @@ LARGEST: Final = 65_536
 
 _STATUS: Final = ("archived", "superseded", "dormant", "pending")
 """Strongest first; `active` is what none of them is."""
+_RETIRED: Final = "superseded"
+_STAMP: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:[+-]\d\d:\d\d|Z)")
 _TRUST: Final = ("external", "model", "user")
 _BARE: Final = re.compile(r"[A-Za-z0-9/($]")
 _FLOW: Final = re.compile(r"\[(?:[A-Za-z_][\w.-]*(?:, [A-Za-z_][\w.-]*)*)?\]", re.ASCII)
@@ -125,6 +127,8 @@ def merge(base: Head, first: Head, second: Head) -> Merged:
     found = Merged()
     for key in _order(first, second):
         b, f, s = (head.meta.get(key, MISSING) for head in (base, first, second))
+        if key == "valid_until" and b is MISSING and _same_end(base, first, second):
+            s = f = _earlier(f, s)
         value = _decided(key, b, f, s)
         if value is MISSING:
             if s is not MISSING and not same(s, b):
@@ -135,6 +139,13 @@ def merge(base: Head, first: Head, second: Head) -> Merged:
         if _lost(key, value, b, f, s):
             found.held[key] = s
     return found
+
+
+def _same_end(base: Head, first: Head, second: Head) -> bool:
+    """Did a machine on each side retire this note, and say when? Two clocks saw one end; what a person writes is a day."""
+    both = (first, second)
+    retired = all(head.meta.get("status") == _RETIRED for head in both) and base.meta.get("status") != _RETIRED
+    return retired and all(_STAMP.fullmatch(str(head.meta.get("valid_until", ""))) for head in both)
 
 
 def _order(first: Head, second: Head) -> list[str]:

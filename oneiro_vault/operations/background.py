@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from oneiro_vault.errors import OneiroError
 from oneiro_vault.operations import capturing, syncing
+from oneiro_vault.operations.dreaming import nights
 from oneiro_vault.operations.house import House
 
 if TYPE_CHECKING:
@@ -88,7 +89,8 @@ class Background:
     def _follow(self) -> None:
         house, every = self.house, self.house.settings["watch.reconcile"]
         pause = max(0.2, min(5.0, house.settings["edits.quiet"] / 4))
-        reconcile_at = edits_at = captures_at = float("-inf")
+        reconcile_at = edits_at = captures_at = nights_at = float("-inf")
+        met = ""
         while not self._stop.is_set():
             now = time.monotonic()
             self._following.set()
@@ -100,6 +102,9 @@ class Background:
             if house.edited and now >= edits_at:
                 edits_at = now + (pause if self._guarded("edits", self._commit_edits) else AGAIN)
             self._guarded("ledger", self._fold)
+            if now >= nights_at and house.vault.head() != met:
+                done = self._guarded("nights", lambda: nights.settle(house))
+                met, nights_at = (house.vault.head(), now + AGAIN) if done else (met, now + RETRY)
             if now >= captures_at and capturing.left(house):
                 captures_at = now + (0.0 if self._guarded("captures", lambda: capturing.collect(house)) else AGAIN)
             self._following.clear()

@@ -8,10 +8,9 @@ from typing import Any, Final
 from oneiro_vault.core.memory import Memory
 from oneiro_vault.core.orientation import units
 from oneiro_vault.core.worddiff import cell, marked
-from oneiro_vault.errors import OneiroError
-from oneiro_vault.operations import reading
 from oneiro_vault.operations.comparing import ALIVE, Comparison, Pair, compare, said
 from oneiro_vault.operations.house import House, Progress, quiet
+from oneiro_vault.recall.search import Asked, Search
 
 ROWS: Final = 50
 """Rows of a table: a summary has a largest size, and a person a patience."""
@@ -162,16 +161,21 @@ def _table(name: str, columns: Sequence[str], rows: list[Sequence[str]], most: i
 
 
 def _probed(house: House, found: Comparison, progress: Progress) -> dict[str, Any] | None:
-    """Is what changed found by its title, it or what took its place? Only the index of this very commit can tell."""
+    """Is what changed found by its title, it or what took its place? Only the index of this very commit can tell.
+
+    Whoever asks finds what has faded as well, as the recall gate of the loops does: that a memory is old is not this branch's doing.
+    """
     if found.head != house.vault.head():
         return None
+    house.converge()
+    search = Search(house.index, house.remembered(), house.weights)
     asked = ("new", "revised", "retired")
     pairs = [(key, pair) for key, pair in found.pairs.items() if pair.after is not None and not pair.loaded]
     wanted = [(key, pair) for key, pair in pairs if pair.kind in asked][:PROBES]
     lost: list[str] = []
     for number, (key, pair) in enumerate(wanted):
         progress("asking", number, len(wanted))
-        if not _found(house, pair.now.title, {key, *_heirs(found, key, pair)}):
+        if not _found(house, search, pair.now.title, {key, *_heirs(found, key, pair)}):
             lost.append(pair.now.title)
     return {"asked": len(wanted), "found": len(wanted) - len(lost), "lost": lost} if wanted else None
 
@@ -184,12 +188,11 @@ def _heirs(found: Comparison, key: str, pair: Pair) -> Iterator[str]:
             yield other
 
 
-def _found(house: House, title: str, idents: set[str]) -> bool:
-    try:
-        rows = reading.recall(house, title, k=_TOP, fast=True, passive=True)["results"]
-    except OneiroError:
+def _found(house: House, search: Search, title: str, idents: set[str]) -> bool:
+    if not title.strip():
         return True  # a title that is no question loses nothing
-    return any(row["id"] in idents or row["path"] in idents for row in rows)
+    rows = search.run(Asked(title, _TOP), house.query_vector(title, wait=False)[0])
+    return any(one.row.handle in idents or one.row.path in idents for one in rows)
 
 
 def _recall(found: Comparison, probed: dict[str, Any] | None) -> str:

@@ -22,6 +22,7 @@ from oneiro_vault.vault.proposals import Open
 
 _KEPT: Final = "Nothing was changed."
 _EDITED: Final = "edited in review"
+_LEFT_OUT: Final = "left out when its branch was merged"
 _SILENT: Final = frozenset(("body", "title", "path", "timestamp", "created", "id", "extra"))
 """What a list of changed keys need not say: the words are shown beside it."""
 _TOLD: Final = (
@@ -223,10 +224,13 @@ def _is_done(house: House, branch: Open, settled: set[str], lapse: bool) -> bool
         return True
     every = list(proposed.on(house, branch))
     new = [one for one in every if one.id not in settled]
-    came = [one for one in new if proposed.arrived(house, one)]
-    if not every or any(one not in came and not (lapse and proposed.stale(house, one, disk=False)) for one in new):
+    merged = proposed.decided(house, branch, new)
+    came = [one for one in new if merged.get(one.id) == proposed.ACCEPTED or (one.id not in merged and proposed.arrived(house, one))]
+    gone = [one for one in new if merged.get(one.id) == proposed.REJECTED]
+    if not every or any(one not in (*came, *gone) and not (lapse and proposed.stale(house, one, disk=False)) for one in new):
         return False
     _record(house, came, proposed.ACCEPTED, "", "user")
+    _record(house, gone, proposed.REJECTED, _LEFT_OUT, "user")
     _keep_reports(house, branch)
     return True
 

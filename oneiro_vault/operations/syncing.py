@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 import filelock
 
 from oneiro_vault.errors import LockTimeout, OneiroError, Unreachable
+from oneiro_vault.operations import trusting
 from oneiro_vault.operations.house import House, Progress, quiet
 from oneiro_vault.vault import remotes
+from oneiro_vault.vault.edits import conflict
 from oneiro_vault.vault.paths import hidden, is_ours
 from oneiro_vault.vault.staging import NEW
 
@@ -50,7 +52,16 @@ def _keep_edits(house: House, rest: float | None) -> int:
     keeps = house.settings["edits.commit"] and not house.wrong
     edits = house.vault.commit_edits(quiet=rest) if keeps else []
     house.vault.fold()
+    _mend(house)
     return len(edits)
+
+
+def _mend(house: House) -> None:
+    """What two machines dreamt in one night becomes one; if that cannot be now, it is tried again at the next occasion."""
+    from oneiro_vault.operations.dreaming import nights
+
+    with suppress(OneiroError):
+        nights.settle(house)
 
 
 def _answer(house: House, work: Callable[[Sync], dict[str, Any]], known: dict[str, Any], yes: bool, progress: Progress) -> dict[str, Any]:
@@ -63,7 +74,7 @@ def _answer(house: House, work: Callable[[Sync], dict[str, Any]], known: dict[st
         remote = remotes.choose(house.vault.repo, house.vault.recovery, house.settings["sync.remote"], house.settings["sync.wait"])
         name = remote.name
         answer |= {"remote": name, "url": remote.url, "branch": remote.branch}
-        meeting = settling.Sync(house.vault, remote, confirmed=yes, progress=progress)
+        meeting = settling.Sync(house.vault, remote, confirmed=yes, progress=progress, joined=lambda: _mend(house))
         answer |= work(meeting)
     except OneiroError as error:
         offline = isinstance(error, Unreachable)
@@ -80,14 +91,14 @@ def _answer(house: House, work: Callable[[Sync], dict[str, Any]], known: dict[st
             from oneiro_vault.operations import reviewing
 
             reviewing.tidy(house)
-    return answer | {"stays": _stays(house), "last": _when(before.at)}
+    return answer | {"stays": _stays(house), "loosened": trusting.told(house.root), "last": _when(before.at)}
 
 
 def _stays(house: House) -> list[dict[str, str]]:
     """Files that are on this disk and in no commit, so that no other copy gets them, and why."""
     look = house.vault.look(quiet=0.0)
     found = {one.path: one.reason for one in look.refused} | look.held()
-    found |= dict.fromkeys(look.conflicted, "it holds conflict markers")
+    found |= {path: conflict(house.vault.files, path) for path in look.conflicted}
     found |= dict.fromkeys(look.staged, "its changes are staged, not committed")
     for path, flags in house.vault.repo.staging.status().items():
         if flags == NEW and not is_ours(path) and not hidden(path):
@@ -96,7 +107,7 @@ def _stays(house: House) -> list[dict[str, str]]:
 
 
 _NOTHING: Final[dict[str, Any]] = {
-    "actions": [], "commit": None, "pushed": False, "tries": 0, "rescued": None, "late": [], "edits": 0, "stays": [],
+    "actions": [], "commit": None, "pushed": False, "tries": 0, "rescued": None, "late": [], "edits": 0, "stays": [], "loosened": [],
 }  # fmt: skip
 
 

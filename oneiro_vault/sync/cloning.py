@@ -15,6 +15,9 @@ from oneiro_vault.vault import layout, remotes
 from oneiro_vault.vault.driver import register_driver
 from oneiro_vault.vault.vault import Vault
 
+PATIENCE: Final = 4
+"""A first copy may wait this many times longer for the next byte than a sync: nothing here waits for it but the person who asked, and a
+server that has to pack a whole history, or a disk that has to wake up, takes its time."""
 _NAME: Final = "origin"
 
 
@@ -39,14 +42,20 @@ def clone(url: str, path: Path, wait: float, progress: Progress) -> Cloned:
     there = path.exists()
     root = layout.blank(path)
     try:
-        return _filled(url, root, wait, progress)
+        return _filled(url, root, wait * PATIENCE, progress)
     except BaseException as error:
         shutil.rmtree(root / ".git" if there else root, ignore_errors=True)
         if isinstance(error, GitProblem):  # it speaks as to a vault that is there
             error.kept = "Nothing of it was left here."
             if isinstance(error, Unreachable):
-                error.hint = "Check the address, and run `oneiro clone` again when it answers."
+                error.hint = "Check the address, and run `oneiro clone` again when it answers." + _slow(error, wait)
         raise
+
+
+def _slow(error: Unreachable, wait: float) -> str:
+    if not str(error).endswith(remotes.SILENT):
+        return ""
+    return f" Nothing came for {wait * PATIENCE:g} s; with ONEIRO_SYNC_WAIT={2 * wait:g} it may be silent for twice as long."
 
 
 def _filled(url: str, root: Path, wait: float, progress: Progress) -> Cloned:

@@ -327,9 +327,13 @@ def _above(path: str) -> Iterable[str]:
 
 
 def _other_name(file: _File, taken: Iterable[str]) -> str:
-    mark = file.memory or (file.entry.blob if file.entry else "")
+    return apart(file.to, file.memory or (file.entry.blob if file.entry else ""), taken)
+
+
+def apart(path: str, mark: str, taken: Iterable[str]) -> str:
+    """Another name for a file: with as much of `mark` (an id, else the blob) as tells it from the names that are `taken` (twin keys)."""
     known = set(taken)
-    names = [_marked(file.to, f"-{mark[:length]}") for length in (4, 8, len(mark))]
+    names = [_marked(path, f"-{mark[:length]}") for length in (4, 8, len(mark))]
     return next((name for name in names if twin_key(name) not in known), names[-1])
 
 

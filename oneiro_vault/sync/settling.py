@@ -16,6 +16,7 @@ from oneiro_vault.core.memory import epoch
 from oneiro_vault.errors import LockTimeout
 from oneiro_vault.sync import circles, gates, late
 from oneiro_vault.sync.plan import Action, Differences, Plan, Which, make
+from oneiro_vault.sync.tidying import tidy
 from oneiro_vault.sync.words import Contents
 from oneiro_vault.vault import ledger
 from oneiro_vault.vault.faults import reach
@@ -59,9 +60,19 @@ class Done:
 
 
 class Sync:
-    """One sync of a vault with a remote. `confirmed`: a person has looked at what a gate said."""
+    """One sync of a vault with a remote. `confirmed`: a person has looked at what a gate said; `joined` is called when something came in,
+    before what is here is sent."""
 
-    def __init__(self, vault: Vault, remote: Remote, *, confirmed: bool = False, progress: Progress | None = None) -> None:
+    def __init__(
+        self,
+        vault: Vault,
+        remote: Remote,
+        *,
+        confirmed: bool = False,
+        progress: Progress | None = None,
+        joined: Callable[[], object] = lambda: None,
+    ) -> None:
+        self._joined = joined
         self._vault = vault
         self._remote = remote
         self._confirmed = confirmed
@@ -85,7 +96,7 @@ class Sync:
 
         Raises Unreachable, GitProblem, Brake, UnsafePath, RepositoryBusy, LockTimeout, DiskProblem.
         """
-        done = self.done
+        done, before = self.done, self._remote.seen()
         for done.tries in range(1, TRIES + 1):
             theirs = self._fetch()
             reach("sync-fetched")
@@ -93,6 +104,7 @@ class Sync:
             done.late += late.give_way(self._vault, self._remote, self._vault.head(), theirs)
             met = self._join(theirs, done)
             reach("sync-joined")
+            done.actions += tidy(self._vault, self._contents, before)
             done.tip, done.rescued = self._vault.head(), self._rescued
             if not done.tip or self._vault.repo.contains(done.tip, theirs):
                 break
@@ -136,7 +148,9 @@ class Sync:
         done.commit = receipt.commit or done.commit
         assert self._known is not None
         done.actions += self._known.plan.actions
-        return self._known
+        known = self._known
+        self._joined()
+        return known
 
     def _decide(self, theirs: str) -> Callable[[str], Joined | None]:
         """What joining means for a tip, known already unless somebody wrote meanwhile."""
@@ -167,6 +181,7 @@ class Sync:
     def _met(self, ours: str, theirs: str) -> Meeting:
         repo = self._vault.repo
         met = Meeting(ours, theirs)
+        self._contents.tips = (ours, theirs)
         if ours == theirs:
             return met
         if not theirs:

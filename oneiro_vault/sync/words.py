@@ -9,6 +9,7 @@ from oneiro_vault.core.frontmatter import edit
 from oneiro_vault.core.listing import blob_id
 from oneiro_vault.errors import GitProblem, InvalidInput, UnreadableNote
 from oneiro_vault.vault.git import Repo
+from oneiro_vault.vault.history import History
 from oneiro_vault.vault.moves import id_of
 
 
@@ -18,6 +19,8 @@ class Contents:
     def __init__(self, repo: Repo) -> None:
         self._repo = repo
         self.made: dict[str, bytes] = {}
+        self.tips = ("", "")
+        """The two histories that meet."""
         self.ident = cache(self._ident)
 
     def data(self, blob: str) -> bytes:
@@ -37,12 +40,25 @@ class Contents:
             return ""  # a submodule is no file
 
     def by_person(self, path: str, base: str, blob: str) -> bool:
-        """Did a person change this note? A machine that changes words moves `timestamp`; what nobody can read only a person writes."""
+        """Did a person change this note? A machine that changes words moves `timestamp`; what nobody can read only a person writes.
+        A person who lets this program change it moves the date as well: who that was, the commits of its side say."""
         try:
             old, new = (memory.parse(path, self.data(each)) for each in (base, blob))
         except UnreadableNote:
             return True
-        return old.timestamp == new.timestamp and (old.body, old.title, old.description) != (new.body, new.title, new.description)
+        told = old.timestamp == new.timestamp and (old.body, old.title, old.description) != (new.body, new.title, new.description)
+        return told or any(self._persons(path, new.id, *tips) for tips in (self.tips, self.tips[::-1]) if self._has(tips[0], path, blob))
+
+    def _has(self, tip: str, path: str, blob: str) -> bool:
+        found = self._repo.entry(tip, path)
+        return found is not None and found.blob == blob
+
+    def _persons(self, path: str, ident: str, tip: str, other: str) -> bool:
+        """Is one of the commits that changed the note up to `tip`, and not up to `other`, a person's?"""
+        if not other:
+            return False
+        made = History(self._repo.commands).of(ident, path, start=f"{other}..{tip}")
+        return any(entry.by_person for entry in made if len(self._repo.parents(entry.commit)) == 1)
 
     def merge(self, path: str, base: str, ours: str, theirs: str) -> tuple[str, int]:
         """The blob that holds the words of both, and how many clashes it shows."""

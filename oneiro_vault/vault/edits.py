@@ -18,6 +18,7 @@ from oneiro_vault.vault.paths import is_note, is_ours
 from oneiro_vault.vault.staging import CONFLICTED, EXECUTABLE, FILE, GONE, MODIFIED, NEW, STAGED
 
 _MARKERS: Final = re.compile(rb"(?m)^<{7}[ \r\n][\s\S]*?^={7}\r?$[\s\S]*?^>{7}([ \r\n]|\Z)")
+MARKED: Final = "it holds conflict markers"
 BRAKE_FROM: Final = 10
 """Up to this many deletions at once are always believed."""
 RETURN: Final = "`git restore .` in the vault brings them back. If they are meant to be gone, commit that: `git add -A`, `git commit`."
@@ -31,7 +32,7 @@ file before they write it anew."""
 class Look:
     """What was found: `ready` path -> new bytes (None = deleted); the rest is left alone, with the reason to tell a person.
 
-    `moved`: new path -> old path, both in `ready`. `secret`: path -> what it looks as if it held.
+    `moved`: new path -> old path, both in `ready`. `secret`: path -> what it looks as if it held; `erased`: path -> that it was purged.
     """
 
     ready: dict[str, bytes | None] = field(default_factory=dict)
@@ -41,14 +42,16 @@ class Look:
     conflicted: list[str] = field(default_factory=list)
     refused: list[Refused] = field(default_factory=list)
     secret: dict[str, str] = field(default_factory=dict)
+    erased: dict[str, str] = field(default_factory=dict)
 
     def held(self) -> dict[str, str]:
-        """Path -> why an edit with a secret is in no commit."""
-        return {path: f"it holds what looks like {what}" for path, what in self.secret.items()}
+        """Path -> why an edit is in no commit: it holds a secret, or what was purged."""
+        return {path: f"it holds what looks like {what}" for path, what in self.secret.items()} | self.erased
 
     def hold(self, path: str, why: str) -> None:
-        """Keep a file with a secret out of history; a note that was moved keeps its old place there too."""
-        self.secret[path] = why
+        """Keep a file out of history (`why`: the secret in it); a note that was moved keeps its old place there too."""
+        if why:
+            self.secret[path] = why
         self.ready.pop(path, None)
         if (old := self.moved.pop(path, "")) in self.ready:
             del self.ready[old]
@@ -57,6 +60,15 @@ class Look:
 def has_markers(data: bytes) -> bool:
     """Does the text hold unresolved conflict markers?"""
     return b"<<<<<<<" in data and _MARKERS.search(data) is not None
+
+
+def conflict(files: Files, path: str) -> str:
+    """Why a conflicted file waits for a person: what git could not merge leaves markers, what one side took away leaves none."""
+    try:
+        marked = has_markers(files.read(path))
+    except (OSError, UnsafePath):
+        marked = False
+    return MARKED if marked else "one side of a merge took it away, and the other changed it"
 
 
 def identify(path: str, data: bytes) -> tuple[str, str]:

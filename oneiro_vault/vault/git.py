@@ -3,8 +3,6 @@
 A commit is made through trees, never through the index: the person's staging area is not involved, and 50,000 notes cost no more than
 the few folders along the changed paths. `move` is a true compare-and-swap (libgit2 compares under the ref's lock).
 """
-# pathlib is left out here: index entries are looked at by name.
-# ruff: noqa: PTH110
 
 from __future__ import annotations
 
@@ -18,7 +16,7 @@ from typing import Any, Final
 import pygit2
 
 from oneiro_vault.errors import GitProblem, InvalidInput, RepositoryBusy, UnsafePath, VaultNotFound
-from oneiro_vault.vault import disk
+from oneiro_vault.vault import disk, midway
 from oneiro_vault.vault.commands import Commands
 from oneiro_vault.vault.objects import PACK_FROM, Memory, Stored, pack, readable, store_loose
 from oneiro_vault.vault.repositories import common_dir
@@ -27,19 +25,6 @@ from oneiro_vault.vault.staging import Entry, Locked, Staging
 _FOLDER: Final = 0o040000
 _ZERO: Final = "0" * 40
 _KEPT: Final = "No note was touched."
-PURGING: Final = "purging/plan.json"
-"""In our own folder, as long as a purge is not finished."""
-_MARKS: Final = {
-    f"oneiro/{PURGING}": "an unfinished purge",
-    "MERGE_HEAD": "a merge",
-    "REVERT_HEAD": "a revert",
-    "CHERRY_PICK_HEAD": "a cherry-pick",
-    "BISECT_LOG": "a bisect",
-    "rebase-merge": "a rebase",
-    "rebase-apply/applying": "git am",
-    "rebase-apply": "a rebase",
-    "sequencer": "a sequence of picks",
-}
 
 
 class Repo:
@@ -85,6 +70,7 @@ class Repo:
         except (KeyError, ValueError, pygit2.GitError) as error:
             raise _unreadable("HEAD", error) from error
         if not isinstance(head.target, str):
+            midway.check(self.root, self.git_dir, self.remotes)  # a rebase detaches it for as long as it takes
             raise RepositoryBusy(
                 "HEAD is detached: there is no branch to write to", kept="Every note is as it was.", hint="Go back with: git switch NAME"
             )
@@ -101,11 +87,7 @@ class Repo:
 
     def check_ready(self) -> None:
         """Raise RepositoryBusy in the middle of a merge, rebase, cherry-pick, revert, bisect, am or purge, and on a detached HEAD."""
-        for name, what in _MARKS.items():
-            if os.path.exists(self.git_dir / name):
-                purge = "A person finishes it: oneiro purge --resume" if PURGING in name else ""
-                hint = purge or "Finish or abort it (git status), then try again."
-                raise RepositoryBusy(f"{what} is in progress in {self.root}", kept="Every note is as it was.", hint=hint)
+        midway.check(self.root, self.git_dir, self.remotes)
         self.branch()
 
     def contains(self, commit: str, tip: str) -> bool:
@@ -190,6 +172,10 @@ class Repo:
             ) from error
         return bytes(found.data) if isinstance(found, pygit2.Blob) else b""
 
+    def knows(self, oid: str) -> bool:
+        """Is there such an object, in whatever branch or in none?"""
+        return oid in self._repo
+
     def size(self, blob: str) -> int:
         """Bytes of a blob, without reading it. Raises GitProblem when it is missing."""
         try:
@@ -233,12 +219,14 @@ class Repo:
             return ""
 
     def parents(self, commit: str) -> list[str]:
-        """Hex ids of a commit's parents."""
-        return [str(parent) for parent in self._repo[commit].parent_ids]
+        """Hex ids of a commit's parents. Raises GitProblem."""
+        with readable():
+            return [str(parent) for parent in self._repo[commit].parent_ids]
 
     def message(self, commit: str) -> str:
-        """The whole message of a commit."""
-        return str(self._repo[commit].message)
+        """The whole message of a commit. Raises GitProblem."""
+        with readable():
+            return str(self._repo[commit].message)
 
     def whole(self, commit: str, paths: Iterable[str] = ()) -> bool:
         """Can a commit, its folders and the given files be read?"""

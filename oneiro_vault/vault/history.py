@@ -15,6 +15,8 @@ from typing import Final
 from oneiro_vault.core.change import OPS, Operation
 from oneiro_vault.vault.commands import Commands
 
+_BOOKS: Final = ("sync", "ledger")
+"""What is said in a person's name and says nothing about a memory."""
 _SUBJECT: Final = 180
 _VALUE: Final = 2000
 _ANY_TRAILER: Final = re.compile(r"[A-Za-z][A-Za-z-]*: ")
@@ -48,6 +50,11 @@ class Entry:
     loop: str = ""
     decision: str = ""
     fence: int = 0
+
+    @property
+    def by_person(self) -> bool:
+        """Did a person want it: with this program, in an editor, or with git itself?"""
+        return not self.op or (self.actor == "user" and self.op not in _BOOKS)
 
 
 def one_line(text: str, limit: int = _VALUE) -> str:

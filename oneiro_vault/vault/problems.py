@@ -106,7 +106,7 @@ def _files(vault: Vault) -> Iterator[Problem]:
     if len(gone) > edits.BRAKE_FROM and edits.too_many(gone, len(vault.listing())):
         yield Problem("brake", f"{len(gone)} notes are gone from the disk, which is so many that their deletion is not committed", RETURN)
     for path in look.conflicted:
-        yield Problem("conflict", f"{path} holds conflict markers: its last good version keeps serving", "Resolve it in any editor.", path)
+        yield _conflict(vault, path)
     for path, what in look.secret.items():
         yield Problem("secret", f"{path} holds what looks like {what}, so this edit is not committed", SECRET, path)
     for path in look.staged:
@@ -116,6 +116,18 @@ def _files(vault: Vault) -> Iterator[Problem]:
             "unreadable", f"{refused.path or 'the vault folder'}: {refused.reason}", "It stays as it is and is not indexed.", refused.path
         )
     yield from _twins(vault)
+
+
+def _conflict(vault: Vault, path: str) -> Problem:
+    why = edits.conflict(vault.files, path)
+    if why == edits.MARKED:
+        return Problem("conflict", f"{path}: {why}; its last good version keeps serving", "Resolve it in any editor.", path)
+    try:
+        vault.repo.staging.blobs(())
+        hint = "`git status` says more."
+    except OneiroError as error:
+        hint = error.hint
+    return Problem("conflict", f"{path}: {why}; git has left it to you", hint, path)
 
 
 def _twins(vault: Vault) -> Iterator[Problem]:

@@ -20,6 +20,7 @@ from oneiro_vault.vault.talking import STALLED
 log = logging.getLogger("oneiro.sync")
 PUSH_PATIENCE: Final = 3
 """A remote may think this many times longer after a push (its hooks run) than before it says its first word."""
+SILENT: Final = "does not answer"
 _TRIES: Final = 3
 _SAFE: Final = "What was committed here stays; nothing is lost."
 _USER: Final = re.compile(r"(?<=://)[^/\s]+@")
@@ -185,7 +186,7 @@ class Remote:
     def _problem(self, doing: str, status: int, err: str) -> OneiroError:
         where = f"{self.name} ({self.url})"
         if status == STALLED:
-            return Unreachable(f"{where} does not answer", kept=_SAFE, hint="Run `oneiro sync` again when it does.")
+            return Unreachable(f"{where} {SILENT}", kept=_SAFE, hint="Run `oneiro sync` again when it does.")
         text = " ".join(line.strip() for line in clean(err).splitlines() if _tells(line)) or f"exit status {status}"
         if _OFFLINE.search(text) and not _DENIED.search(text):
             return Unreachable(f"{where} cannot be reached: {text}", kept=_SAFE, hint="Run `oneiro sync` again when it can.")

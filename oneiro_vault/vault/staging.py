@@ -13,7 +13,8 @@ from typing import Any, Final, NamedTuple
 import pygit2
 from pygit2.enums import FileStatus
 
-from oneiro_vault.errors import GitProblem, RepositoryBusy
+from oneiro_vault.errors import GitProblem
+from oneiro_vault.vault import midway
 from oneiro_vault.vault.commands import Commands
 
 FILE: Final = 0o100644
@@ -89,7 +90,7 @@ class Staging:
                 self._check_whole(error)
                 return self._asked(list(paths))
             if index.conflicts is not None:
-                raise _unmerged(self._root)
+                raise midway.unmerged(self._root, self._git_dir, lambda: list(self._repo.remotes.names()))
             return {path: str(index[path].id) if path in index else "" for path in paths}
 
     def _check_whole(self, error: Exception) -> None:
@@ -107,7 +108,7 @@ class Staging:
         for line in self._commands.text("ls-files", "-z", "--stage").split("\0"):
             words, _, path = line.partition("\t")
             if words and words.split()[2] != "0":
-                raise _unmerged(self._root)
+                raise midway.unmerged(self._root, self._git_dir, lambda: list(self._repo.remotes.names()))
             if path in found:
                 found[path] = words.split()[1]
         return found
@@ -202,7 +203,3 @@ def _set(index: pygit2.Index, root: Path, path: str, entry: Entry | None) -> Non
     except (OSError, KeyError, ValueError, pygit2.GitError):
         pass  # not on disk, or not readable
     index.add(pygit2.IndexEntry(path, wanted, pygit2.enums.FileMode(entry.mode)))
-
-
-def _unmerged(root: Path) -> RepositoryBusy:
-    return RepositoryBusy(f"{root} has unmerged files", kept="Every note is as it was.", hint="Resolve them (git status), then try again.")

@@ -8,15 +8,17 @@ has said what is meant.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from oneiro_vault.core import memory
 from oneiro_vault.errors import Brake, GitProblem, UnreadableNote, few, shown
 from oneiro_vault.vault import disk
-from oneiro_vault.vault.git import PURGING, Repo
+from oneiro_vault.vault.git import Repo
 from oneiro_vault.vault.journal import Journal
+from oneiro_vault.vault.midway import PURGING
+from oneiro_vault.vault.moves import id_of
 from oneiro_vault.vault.paths import is_note
 
 _PATIENCE: Final = 600.0
@@ -123,13 +125,16 @@ class Tampering:
             gone = {path: blob for path, blob in gone.items() if not said >= self._words(path, blob)}
         return tuple(sorted(gone))
 
-    def _said(self, old: str, tip: str, gone: Iterable[str]) -> set[str]:
+    def _said(self, old: str, tip: str, gone: Mapping[str, str]) -> set[str]:
         """Every word that the new commits of `tip` brought, or that stood where the two histories part: a rebase merges two versions of a
         note into a third, which holds the words of both and is neither."""
         new = self._blobs(tip, f"^{old}")
         base = (self._git("merge-base", old, tip) or b"").decode().strip()
         found = {blob: path for blob, path in new.items() if is_note(path)}
-        found |= {entry.blob: path for path in gone if (entry := self._repo.entry(base, path)) is not None}
+        ids = {id_of(self._repo.data(blob)) for blob in gone.values()} - {""}
+        for path, entry in self._repo.listing(base).items() if base else ():  # a note may have had another name there
+            if is_note(path) and (path in gone or id_of(self._repo.data(entry.blob)) in ids):
+                found[entry.blob] = path
         return {word for blob, path in found.items() for word in self._words(path, blob)}
 
     def _words(self, path: str, blob: str) -> set[str]:

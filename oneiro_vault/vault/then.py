@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import errno
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 from oneiro_vault.core.listing import Stat, committed
@@ -22,18 +23,66 @@ _HEX: Final = re.compile(r"[0-9a-f]{7,64}")
 
 @dataclass(frozen=True)
 class Point:
-    """A commit. `tree`: id of all it holds (equal ids, equal contents); `when`: epoch seconds by its own date; `op`: "" if made by hand."""
+    """A commit. `tree`: id of all it holds (equal ids, equal contents); `when`: epoch seconds by its own date; `op`: "" if made by hand.
+
+    `disordered`: dates alone would have led to another commit, or its own date is not when it came.
+    """
 
     commit: str
     tree: str
     when: int
     op: str
     title: str
+    disordered: bool = False
 
 
-def at(repo: Repo, last: int) -> Point | None:
-    """The last commit on the first-parent history of HEAD that is dated at or before `last` (epoch seconds); None: there was none yet."""
-    return _point(repo, "--first-parent", f"--until=@{last} +0000", "HEAD") if repo.tip() and last >= 0 else None
+def at(repo: Repo, last: int, now: int) -> Point | None:
+    """The last commit that the first-parent history of HEAD had at `last` (epoch seconds); None: there was none yet.
+
+    A date is what some clock said, so the order of the commits counts before it: see `arrivals`.
+    """
+    rows = repo.commands.text("rev-list", "--first-parent", "--timestamp", "--reverse", "HEAD").split() if repo.tip() else []
+    dates = [int(word) for word in rows[0::2]]
+    came = arrivals(dates, now)
+    place = bisect_right(came, last) - 1
+    if place < 0:
+        return None
+    plain = next((number for number in reversed(range(len(dates))) if dates[number] <= last), -1)
+    point = _point(repo, rows[2 * place + 1])
+    return point and replace(point, disordered=plain != place or dates[place] != came[place])
+
+
+def arrivals(dates: Sequence[int], now: int) -> list[int]:
+    """When each commit of a line came, never falling: by its own date if that fits, else together with the one before it.
+
+    Those fit that are most in order (of two as many, those of which the later one is held for wrong), and what lies after `now` fits
+    nowhere: so one clock that was wrong, in either direction, moves its own commits and no others. The same for every copy of the line.
+    """
+    fits = set(_in_order([date if date <= now else None for date in dates]))
+    came: list[int] = []
+    following = next((dates[number] for number in range(len(dates)) if number in fits), now)
+    for number, date in enumerate(dates):
+        came.append(date if number in fits else came[-1] if came else min(date, following))
+    return came
+
+
+def _in_order(dates: Sequence[int | None]) -> list[int]:
+    """Places of a longest run of dates that never falls, found from the end."""
+    tops: list[int] = []  # by length of the run that begins there: minus the greatest date with which one can begin
+    places: list[int] = []
+    after: dict[int, int] = {}
+    for place in reversed(range(len(dates))):
+        date = dates[place]
+        if date is None:
+            continue
+        length = bisect_right(tops, -date)
+        after[place] = places[length - 1] if length else -1
+        tops[length : length + 1], places[length : length + 1] = [-date], [place]
+    found, place = [], places[-1] if places else -1
+    while place >= 0:
+        found.append(place)
+        place = after[place]
+    return found
 
 
 def first(repo: Repo) -> Point | None:

@@ -68,6 +68,8 @@ def lost(repo: Repo, history: History, prefix: str) -> Lost:
     for number, entry in enumerate(entries):
         found = _removed(repo, entry.commit, ids[0])
         if isinstance(found, Lost):
+            if _stands(repo, ids[0]):  # forgotten under one name by one machine, brought back under another by another
+                raise _there(ids[0])
             return _whole(repo, found, entries[number + 1 :])
         if found:
             return _followed(repo, history, entry.commit, ids[0], found)
@@ -86,7 +88,17 @@ def _followed(repo: Repo, history: History, commit: str, memory: str, path: str)
                 return found
             if found:
                 return _followed(repo, history, later.commit, memory, found)
-    raise NotFound(f"{memory} is not forgotten: its note is there", kept=_KEPT, hint=f"`oneiro show {memory}` shows it.")
+    raise _there(memory)
+
+
+def _stands(repo: Repo, memory: str) -> bool:
+    """Does any note of the tip hold it?"""
+    notes = ((path, repo.data(entry.blob)) for path, entry in repo.listing(repo.tip()).items() if is_note(path))
+    return any(memory.encode() in data and identify(path, data)[0] == memory for path, data in notes)
+
+
+def _there(memory: str) -> NotFound:
+    return NotFound(f"{memory} is not forgotten: its note is there", kept=_KEPT, hint=f"`oneiro show {memory}` shows it.")
 
 
 def _removed(repo: Repo, commit: str, memory: str) -> Lost | str:

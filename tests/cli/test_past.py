@@ -10,6 +10,7 @@ from oneiro_vault.cli import moments, past, render
 from oneiro_vault.cli.output import Style
 from oneiro_vault.daemon.protocol import Terminal
 
+OUT_OF_ORDER = "dates are out of order here"
 STYLE = Style(Terminal())
 POINT = {
     "asked": "then",
@@ -124,3 +125,8 @@ def test_an_answer_begins_with_its_moment_and_ends_with_what_it_left_out() -> No
     )
     assert moments.notes({"valid_at": {"undated": 1}}).startswith("left out: 1 memory that was learned later")
     assert moments.notes({}) == ""
+
+
+def test_dates_that_are_out_of_order_are_said() -> None:
+    assert OUT_OF_ORDER not in moments.point(POINT)
+    assert OUT_OF_ORDER in moments.point({**POINT, "disordered": True})

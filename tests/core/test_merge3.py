@@ -109,6 +109,33 @@ def test_what_does_not_clash(ours: list[tuple[str, str]], theirs: list[tuple[str
     assert clean(BASE, changed(*ours), changed(*theirs)) in (changed(*merged), changed(*merged).replace("works_for [[", "works_for  [["))
 
 
+def retired(until: str, by: str = "b", *more: tuple[str, str]) -> str:
+    """The boat as a night left it that replaced it."""
+    return changed(("mood: calm\n", f"mood: calm\nstatus: superseded\nsuperseded_by: {by * 12}\nvalid_until: {until}\n"), *more)
+
+
+@pytest.mark.parametrize("odd", ["", 'odd: "\\x41"\n'])
+def test_two_nights_that_retire_one_memory_saw_one_end(odd: str) -> None:
+    """Each machine stamps its own moment: the earlier one holds, whoever's words come first, and nobody is asked."""
+    early, late = "2026-11-05T02:00:00+01:00", "2026-11-05T01:30:00+00:00"
+    base, *sides = (text.replace("---\n", f"---\n{odd}", 1) for text in (BASE, retired(early), retired(late, "b", LATEST)))
+    assert clean(base, *sides) == retired(early, "b", LATEST).replace("---\n", f"---\n{odd}", 1)
+    assert f"valid_until: {early}\n" in clean(base, sides[0], retired(late, "c").replace("---\n", f"---\n{odd}", 1))
+
+
+@pytest.mark.parametrize(
+    ("base", "ours", "theirs"),
+    [
+        (BASE, retired("2026-11-05"), retired("2026-11-04T10:00:00+00:00")),
+        (BASE, retired("2026-11-05T10:00:00+00:00"), changed(("calm\n", "calm\nvalid_until: 2026-11-04T10:00:00+00:00\n"))),
+        (retired("2026-11-01T10:00:00Z"), retired("2026-11-05T10:00:00Z"), retired("2026-11-04T10:00:00Z")),
+    ],
+    ids=["a day is a person's", "one side only ended it", "it was retired before"],
+)
+def test_any_other_two_ends_are_a_question(base: str, ours: str, theirs: str) -> None:
+    assert both(base, ours, theirs).clashes == 1
+
+
 def test_one_side_alone_comes_out_byte_for_byte() -> None:
     odd = b"---\r\nbroken: [\n\xff\x00"
     assert merge(BASE.encode(), BASE.encode(), odd) == merge(BASE.encode(), odd, BASE.encode()) == Merged(odd)

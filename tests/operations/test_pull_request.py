@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ from oneiro_vault.app import App
 from oneiro_vault.core import frontmatter
 from oneiro_vault.core.change import Operation, Write
 from oneiro_vault.errors import InvalidInput
+from oneiro_vault.mind.base import Snapshot
+from oneiro_vault.mind.report import Run, body_of
 from oneiro_vault.operations.pull_request import LARGEST
 from oneiro_vault.vault.files import digest
 from tests.operations.conftest import Call, stored
@@ -94,12 +97,14 @@ def test_a_branch_is_compared_with_where_it_began(app: App, call: Call, root: Pa
 def test_reports_of_runs_are_summed_and_not_listed(app: App, call: Call, root: Path) -> None:
     base = app.house.vault.head()
     for number in (1, 2):
-        body = f"## Recall\n\n{number}0 probes; 9 found their memory before, 8 after; 1 decisions dropped because they would have cost recall.\n"
+        told = Run("abcd1234", "consolidate", "scripted", "2026-11-22T00:00:00+01:00")
+        told.probes = {"probes": 10 * number, "before": 9, "after": 8, "dropped": number}
+        body = body_of(told, Snapshot(0.0, {}))
         (root / f"dream{number}.md").write_text(f"---\ntype: dream\ntitle: Run\nstatus: archived\n---\n{body}")
     (root / "broken.md").write_bytes(b"---\ntitle: [\n---\n")
     app.house.vault.commit_edits()
     found = summary(app, base)
-    assert "2 runs of loops: 30 probes; 18 found their memory before, 16 after; 2 decisions dropped" in found["markdown"]
+    assert "2 runs of loops: 30 probes; 18 found their memory before, 16 after; 3 decisions dropped" in found["markdown"]
     assert "nothing that is believed changes" in found["markdown"]
     assert found["unreadable"] == ["broken.md"]
     assert "Not readable as notes, so not looked at: broken.md" in found["markdown"]
@@ -133,3 +138,26 @@ def test_a_large_change_still_fits_into_a_pull_request(app: App, call: Call) -> 
     shown = sum(line.startswith("| **Fact") for line in rows.splitlines())
     assert 0 < shown < 50
     assert f"and {90 - shown} more." in rows
+
+
+def test_what_has_faded_is_not_lost(app: App, call: Call) -> None:
+    """Nobody looked for a year, so no automatic load brings it; a question does, and that is what the summary tells."""
+    base = app.house.vault.head()
+    ident = stored(call, "The harbour of Kiel closes at nine.", title="Harbour hours", type="episodic")
+    now = time.time()
+    app.house.clock = lambda: now + 400 * 86_400
+    assert call("strength", id=ident)["strength"] < app.house.settings["decay.faded"]
+    assert call("recall", query="Harbour hours", passive=True)["results"] == []
+    found = summary(app, base)
+    assert found["recall"] == {"asked": 1, "found": 1, "lost": []}
+    assert "Not found" not in found["markdown"]
+
+
+def test_what_is_not_found_is_named(app: App, call: Call) -> None:
+    stored(call, "The harbour of Kiel closes at nine.", title="Harbour hours")
+    base = app.house.vault.head()
+    for number in range(12):
+        stored(call, f"Harbour hours harbour hours, said for the {number}th time.", title="Harbour hours")
+    found = summary(app, base)["recall"]
+    assert (found["asked"], found["found"], found["lost"]) == (12, 12 - len(found["lost"]), ["Harbour hours"] * len(found["lost"]))
+    assert found["lost"]

@@ -17,7 +17,7 @@ from oneiro_vault.vault import proposals
 from tests.operations.dreaming.support import OTHERS, SETTINGS, TWINS, dream, fill, git, judged, statuses, tree
 from tests.operations.dreaming.test_encoding import TALK, WHEN, script
 
-REVIEW = SETTINGS | {"dreams.review": True}
+REVIEW = SETTINGS | {"dreams.review": True, "dreams.brake": 1.0}
 
 
 @pytest.fixture
@@ -170,6 +170,107 @@ def test_squashed_with_plain_git(app: App, root: Path) -> None:
     assert open_(app) == []
     assert reviewing.tidy(app.house) == [branch]
     assert ids <= {event.get("d") for event in app.house.vault.events() if event.get("v") == "accepted"}
+
+
+def squashed(
+    app: App, root: Path, branch: str, *changes: tuple[str, str | None], report: bool = True, message: str = "Dreams (#1)"
+) -> None:
+    """What a reviewer with git alone does on a host: changes on the branch (None: as it was before), then all of it as one commit."""
+    git(root, "switch", "-q", "-c", "theirs", branch)
+    for path, text in changes:
+        if text is not None:
+            (root / path).write_text(text)
+        elif git(root, "ls-tree", "main", "--", path):
+            git(root, "checkout", "-q", "main", "--", path)
+        else:
+            git(root, "rm", "-q", path)
+    git(root, "add", "-A")
+    git(root, "commit", "-q", "--allow-empty", "-m", "as I have it")
+    git(root, "switch", "-q", "main")
+    git(root, "merge", "-q", "--squash", "theirs")
+    if not report:
+        git(root, "reset", "-q", "--", "dreams")
+        git(root, "clean", "-fdq", "--", "dreams")
+    git(root, "commit", "-q", "-m", message)
+    git(root, "branch", "-q", "-D", "theirs")
+    app.house.reconcile()
+
+
+def verdicts(app: App) -> dict[str, str]:
+    return {str(event["d"]): str(event["v"]) for event in app.house.vault.events() if event.get("e") == "review"}
+
+
+@pytest.mark.parametrize("later", [False, True])
+def test_what_a_reviewer_left_out_of_a_squash_is_rejected_and_what_they_changed_is_accepted(app: App, root: Path, later: bool) -> None:
+    """Dropped, edited and taken as it was; also when the notes went on changing before anybody of us looked."""
+    fill(app, "The cellar door sticks when it rains for long.", "The cellar doors sticks when it rains for long.")
+    branch = dream(app)["branch"]
+    dropped, edited, taken = open_(app)
+    keeper = next(change for change in edited["changes"] if "superseded" not in change["text"])
+    drop = [(change["path"], None) for change in dropped["changes"]]
+    squashed(app, root, branch, *drop, (keeper["path"], keeper["text"] + "\nSeen by Bo.\n"))
+    if later:
+        for change in (*taken["changes"], *edited["changes"]):
+            (root / change["path"]).write_text((root / change["path"]).read_text() + "\nAnd later.\n")
+        git(root, "commit", "-qam", "went on")
+        app.house.reconcile()
+    assert open_(app) == []
+    assert reviewing.tidy(app.house) == [branch]
+    assert verdicts(app) == {dropped["id"]: "rejected", edited["id"]: "accepted", taken["id"]: "accepted"}
+    assert "left out when its branch was merged" in git(root, "log")
+    assert dream(app)["decisions"] == []
+    assert sum(status == "superseded" for status in statuses(app).values()) == 2
+
+
+def test_a_squash_is_known_by_its_message_when_its_report_was_left_out(app: App, root: Path) -> None:
+    """Hosts put the messages of all commits into the one."""
+    branch = dream(app)["branch"]
+    dropped, taken = open_(app)
+    said = "\n\n".join(["Dreams (#1)", *git(root, "log", "--format=* %B", f"main..{branch}").strip().split("\n\n"), "Reviewed by Bo."])
+    squashed(app, root, branch, *((change["path"], None) for change in dropped["changes"]), report=False, message=said)
+    assert open_(app) == []
+    reviewing.tidy(app.house)
+    assert verdicts(app) == {dropped["id"]: "rejected", taken["id"]: "accepted"}
+
+
+def test_what_was_not_merged_stays_open(app: App, root: Path) -> None:
+    """A change that was picked by itself, work on the same notes, and our own review on another copy are no merge of the branch."""
+    branch = dream(app)["branch"]
+    first, second = open_(app)
+    git(root, "cherry-pick", "--no-commit", first["commit"])
+    git(root, "commit", "-qm", "I liked this one")
+    app.house.reconcile()
+    assert [row["id"] for row in open_(app)] == [second["id"]]
+    path = second["changes"][0]["path"]
+    (root / path).write_text((root / path).read_text() + "\nMine.\n")
+    git(root, "commit", "-qam", "went on")
+    app.house.reconcile()
+    (row,) = open_(app)
+    assert (row["id"], bool(row["stale"])) == (second["id"], True)
+    report = next(path for path in git(root, "ls-tree", "-r", "--name-only", branch, "--", "dreams").split() if "consolidate" in path)
+    git(root, "checkout", "-q", branch, "--", report)
+    git(root, "commit", "-qm", f"ledger: report\n\nOneiro-Op: ledger\nOneiro-Run: {row['run']}")
+    assert [row["id"] for row in open_(app)] == [second["id"]]
+    for changed in (report, path):
+        (root / changed).write_text((root / changed).read_text() + "\nMore.\n")
+    git(root, "commit", "-qam", "went on with both")
+    assert [row["id"] for row in open_(app)] == [second["id"]]
+    assert (reviewing.tidy(app.house), verdicts(app)) == ([], {})
+
+
+def test_one_of_two_decisions_about_one_note_may_be_left_out(app: App, root: Path, place: Path) -> None:
+    first = decide(place, 1, {"a.md": note_of(1, "One.", "trust: model"), "dreams/2026/01/x.md": "# Night"})
+    second = decide(place, 2, {"a.md": note_of(1, "One. Two.", "trust: model")})
+    third = decide(place, 3, {"b.md": note_of(3, "Three.", "trust: model")})
+    (place / "dreams/2026/01/run.md").write_text("# Night\n")
+    git(place, "add", "-A")
+    git(place, "commit", "-qm", "ledger: report\n\nOneiro-Op: ledger\nOneiro-Run: 12345678\nOneiro-Loop: split")
+    git(root, "worktree", "remove", "--force", str(place))
+    moved = note_of(3, "Three.", "trust: model", "tags: [seen]")
+    squashed(app, root, "dream/2026-01-02", ("a.md", note_of(1, "One.", "trust: model")), ("b.md", None), ("c.md", moved))
+    assert open_(app) == []
+    reviewing.tidy(app.house)
+    assert verdicts(app) == {first: "accepted", second: "rejected", third: "accepted"}
 
 
 def test_what_a_reviewer_changed_on_the_branch_is_what_is_accepted(app: App, root: Path, tmp_path: Path) -> None:

@@ -228,3 +228,38 @@ def test_an_id_that_was_used_twice_then(tmp_path: Path) -> None:
         git(found.root, "commit", "-qm", "a copy")
         with pytest.raises(AmbiguousId, match="fits 2 memories of then"):
             found("show", id=ident, as_of="HEAD")
+
+
+def test_a_commit_whose_date_is_wrong_counts_from_where_it_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rebase that kept an old date, a machine whose clock was years ahead: neither belongs to the belief of a day on which it was not
+    there, and every copy of the history gives the same answer."""
+    root = tmp_path / "vault"
+    init_vault(root)
+    with life(root) as found:
+        found.remember(ROME, title="Ana")
+        found.day = 10
+        found.remember("The boat is red.", title="Boat")
+        note = next(root.glob("semantic/**/boat*.md"))
+        for day, words in (("2020-03-05", "was dated before everything"), ("2035-03-05", "was dated after everything")):
+            note.write_text(note.read_text() + f"\nThis {words}.\n")
+            monkeypatch.setenv("GIT_COMMITTER_DATE", f"{day}T10:00:00+0000")
+            git(root, "commit", "-qam", words)
+        monkeypatch.delenv("GIT_COMMITTER_DATE")
+        found.day = 20
+        found.remember("Bo keeps bees.", title="Bees")
+        found.day = 25
+        git(tmp_path, "clone", "-q", str(root), "copy")
+        with life(tmp_path / "copy") as copy:
+            copy._start, copy.day = found._start, found.day
+            for one in (found, copy):
+                early = one("recall", query="boat", as_of="20 days ago")
+                assert early["results"] == []
+                assert early["as_of"]["disordered"], "its date alone would have put a later commit there"
+                later = one("recall", query="boat", as_of="10 days ago")
+                assert "dated after" in one("show", id=later["results"][0]["id"], as_of="10 days ago")["body"]
+                assert later["as_of"]["disordered"]
+                now = one("recall", query="who keeps bees?", as_of="today")
+                assert (now["results"][0]["title"], now["as_of"]["disordered"]) == ("Bees", False)
+                changed = one("diff", before="20 days ago", after="now")
+                assert sorted(row["title"] for row in changed["new"]) == ["Bees", "Boat"]
+                assert changed["from"]["disordered"]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from oneiro_vault.app import App, clone_vault, init_vault
+from oneiro_vault.errors import RepositoryBusy
 from tests.operations.test_syncing import SETTINGS, remember
 from tests.sync.support import bare
 from tests.vault.support import git
@@ -72,3 +73,62 @@ def test_a_pull_with_rebase_merges_what_both_changed(pair: tuple[App, App]) -> N
     two.call("sync")
     one.call("sync")
     assert one.house.vault.repo.tip() == two.house.vault.repo.tip()
+
+
+@pytest.mark.parametrize(("how", "abort"), [("--no-rebase", "git merge --abort"), ("--rebase", "git rebase --abort")])
+def test_git_stops_where_one_side_took_away_what_the_other_changed_and_we_say_what_to_type(
+    pair: tuple[App, App], how: str, abort: str
+) -> None:
+    """git asks no driver about such a file. The way out is in every answer that meets the state, and it works when typed."""
+    one, two = pair
+    ident = one.call("recall", {"query": "boat"})["results"][0]["id"]
+    one.call("forget", {"id": ident})
+    one.call("sync")
+    two.call("reframe", {"id": ident, "text": "The boat is called Petrel, and she leaks."})
+    root = two.house.root
+    assert "CONFLICT (modify/delete)" in git(root, "pull", how, "--no-edit", check=False)
+    way = f"`{abort} && oneiro sync`"
+    path = two.call("show", {"id": ident})["path"]
+    for name, params in (("remember", {"items": [{"text": "The mast is new."}]}), ("sync", {}), ("forget", {"id": ident})):
+        with pytest.raises(RepositoryBusy) as refused:
+            two.call(name, params)
+        assert way in refused.value.hint
+    assert way in two.call("status")["busy"]
+    found = {one["code"]: one for one in two.call("doctor")["problems"]}
+    assert way in found["busy"]["hint"]
+    assert way in found["conflict"]["hint"]
+    assert found["conflict"]["message"].startswith(f"{path}: one side of a merge took it away")
+    git(root, *abort.split()[1:])
+    assert two.call("sync")["pushed"]
+    assert two.call("status")["busy"] is None
+    one.call("sync")
+    assert one.call("show", {"id": ident})["body"].strip() == "The boat is called Petrel, and she leaks."
+
+
+@pytest.mark.parametrize(("start", "abort"), [("cherry-pick", "git cherry-pick --abort"), ("revert", "git revert --abort")])
+def test_other_things_left_half_done_name_their_own_way_out(pair: tuple[App, App], start: str, abort: str) -> None:
+    """A sync does not do what these do, so it is not what the way out leads to."""
+    root = pair[0].house.root
+    git(root, "commit", "-q", "--allow-empty", "-m", "by hand")
+    (root / ".git" / f"{start.upper().replace('-', '_')}_HEAD").write_text(git(root, "rev-parse", "HEAD"))
+    with pytest.raises(RepositoryBusy) as refused:
+        remember(pair[0], "The mast is new.")
+    assert f"`{abort}`" in refused.value.hint
+    assert "sync" not in refused.value.hint
+
+
+def test_files_left_unmerged_by_a_stash_are_told_as_that(pair: tuple[App, App]) -> None:
+    one, _ = pair
+    root = one.house.root
+    path = one.call("list")["results"][0]["path"]
+    (root / path).write_text((root / path).read_text() + "\nShe leaks.\n")
+    git(root, "stash")
+    one.call("forget", {"id": one.call("list")["results"][0]["id"]})
+    git(root, "stash", "pop", check=False)
+    assert "git add FILE" in one.call("status")["busy"]
+    found = {problem["code"]: problem for problem in one.call("doctor")["problems"]}
+    assert "git rm FILE" in found["conflict"]["hint"]
+    with pytest.raises(RepositoryBusy, match="unmerged"):
+        remember(one, "The mast is new.")
+    git(root, "add", path)
+    assert remember(one, "The mast is new.")

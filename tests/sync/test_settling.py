@@ -140,6 +140,34 @@ def test_one_forgets_what_a_person_edits_and_it_stays(tmp_path: Path) -> None:
     assert kinds == ["tombstone", "restore"]
 
 
+@pytest.mark.parametrize("merger", [0, 1])
+@pytest.mark.parametrize(
+    ("who", "stays"), [("user", True), ("editor", True), ("git", True), ("model", False), ("dream", False), ("capture", False)]
+)
+def test_who_changed_it_decides_what_a_forgetting_meets(tmp_path: Path, who: str, stays: bool, merger: int) -> None:
+    """A person's words, typed at the terminal (which moves the date, as a machine does), in an editor, or committed with git, also when a
+    machine went over them later; their change to another memory, or before both sides parted, is no reason."""
+    one, two = copies(tmp_path)
+    reframe(two, where(0), "said before both parted", day=2, actor="user")
+    meet(one, two)
+    one.forget("000000000000", where(0), digest(one.read(where(0))), "model")
+    if who in ("editor", "git"):
+        person(two, where(0), "said", "really said")
+    if who == "git":
+        git(two.root, "commit", "-qam", "by hand")
+    elif who == "editor":
+        two.commit_edits(quiet=0.0)
+    else:
+        reframe(two, where(0), "really said before both parted", day=3, actor=who)
+    reframe(two, where(1), "another memory", day=3, actor="user")
+    two.flush_index()
+    reframe(two, where(0), "really said, in other words", day=4, actor="dream")
+    meet(*((one, two) if merger else (two, one)))
+    assert (one.root / where(0)).exists() == stays
+    kinds = [event["e"] for event in one.events() if event["id"] == "000000000000"]
+    assert kinds == (["tombstone", "restore"] if stays else ["tombstone"])
+
+
 def test_a_file_a_person_deleted_and_a_machine_changed_stays(tmp_path: Path) -> None:
     one, two = copies(tmp_path)
     (one.root / where(0)).unlink()

@@ -143,6 +143,23 @@ def merged_by_a_rebase(root: Path) -> None:
     assert "in other words" in place.read_text()
 
 
+def moved_here_and_shortened_there(root: Path) -> None:
+    """The words that the other side took out stood in the note when both had it, under its old name."""
+    place = root / path_of(4)
+    place.write_text(place.read_text() + "\n\nkept\n\nkept as well\n")
+    git(root, "commit", "-qam", "longer")
+    git(root, "checkout", "-q", "-b", "side")
+    place.write_text(place.read_text().replace("in other words", ""))
+    git(root, "commit", "-qam", "shorter")
+    git(root, "checkout", "-q", "main")
+    git(root, "mv", path_of(4), "moved.md")
+    (root / "moved.md").write_text((root / "moved.md").read_text() + "\n\nmine\n")
+    git(root, "commit", "-qam", "moved")
+    put(reopen(root), 7)
+    git(root, "rebase", "-q", "side")
+    assert "in other words" not in (root / "moved.md").read_text()
+
+
 def squashed(root: Path) -> None:
     git(root, "reset", "-q", "--soft", "HEAD~3")
     git(root, "commit", "-qm", "squashed")
@@ -173,7 +190,19 @@ def no_witness(root: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "work", [amended, rebased, merged_by_a_rebase, squashed, filtered, reverted, reset_and_picked, elsewhere, no_witness]
+    "work",
+    [
+        amended,
+        rebased,
+        merged_by_a_rebase,
+        moved_here_and_shortened_there,
+        squashed,
+        filtered,
+        reverted,
+        reset_and_picked,
+        elsewhere,
+        no_witness,
+    ],
 )
 def test_what_keeps_every_note_stops_nobody(vault: Vault, root: Path, work: object) -> None:
     filled(vault)

@@ -5,12 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from oneiro_vault.core.listing import Stat, blob_id, committed
 from oneiro_vault.vault import then
 from oneiro_vault.vault.files import SPEC_MARK
 from oneiro_vault.vault.vault import Vault
 from tests.vault.support import git, make, note, path_of, put
+
+NOW = 10**10
 
 
 def at(root: Path, when: int) -> Vault:
@@ -20,14 +24,15 @@ def at(root: Path, when: int) -> Vault:
 
 def test_the_last_commit_at_or_before_a_moment(root: Path) -> None:
     repo = make(root).repo
-    assert then.at(repo, 10) is None
+    assert then.at(repo, 10, NOW) is None
     assert then.first(repo) is None
     for number, when in enumerate([1000, 2000, 1500, 3000]):  # a clock was wrong once
         put(at(root, when), number)
-    found = {moment: then.at(repo, moment) for moment in (999, 1000, 1499, 1500, 2000, 2999, 3000, 9999)}
-    titles = {moment: point.title if point else None for moment, point in found.items()}
+    found = {moment: then.at(repo, moment, NOW) for moment in (999, 1000, 1499, 1500, 1999, 2000, 2999, 3000, 9999)}
+    titles = {moment: (point.title, point.disordered) if point else None for moment, point in found.items()}
     assert titles == {
-        999: None, 1000: "Note 0", 1499: "Note 0", 1500: "Note 2", 2000: "Note 2", 2999: "Note 2", 3000: "Note 3", 9999: "Note 3",
+        999: None, 1000: ("Note 0", False), 1499: ("Note 0", False), 1500: ("Note 0", True), 1999: ("Note 0", True),
+        2000: ("Note 2", True), 2999: ("Note 2", True), 3000: ("Note 3", False), 9999: ("Note 3", False),
     }  # fmt: skip
     point = found[1000]
     assert point == then.first(repo)
@@ -45,13 +50,43 @@ def test_what_another_machine_knew_counts_from_the_merge_on(root: Path) -> None:
     put(at(root, 3000), 3)
     git(root, "merge", "-q", "--no-edit", "side")
     repo = at(root, 4000).repo
-    point = then.at(repo, 2500)
+    point = then.at(repo, 2500, NOW)
     assert point is not None
     assert point.title == "Note 1"
-    newest = then.at(repo, 10**10)
+    newest = then.at(repo, NOW, NOW)
     assert newest is not None
     assert newest.commit == repo.tip()
     assert newest.op == ""
+
+
+@pytest.mark.parametrize(
+    ("dates", "came"),
+    [
+        ([], []),
+        ([5], [5]),
+        ([1, 2, 3, 3, 9], [1, 2, 3, 3, 9]),
+        ([10, 20, 3, 30, 40], [10, 20, 20, 30, 40]),  # a date in the past: a rebase kept it, or a battery was flat
+        ([10, 20, 80, 30, 40], [10, 20, 20, 30, 40]),  # a clock that was ahead for a while
+        ([10, 20, 30, 5], [10, 20, 30, 30]),
+        ([10, 20, 101, 102], [10, 20, 20, 20]),  # what is dated after today came today at the latest
+        ([101, 10, 20], [10, 10, 20]),
+        ([90, 10, 20], [10, 10, 20]),
+        ([101, 102], [100, 100]),
+        ([10, 12, 11, 13, 12, 14], [10, 12, 12, 13, 13, 14]),  # two machines whose clocks differ a little
+    ],
+)
+def test_when_commits_came_by_their_order_and_their_dates(dates: list[int], came: list[int]) -> None:
+    assert then.arrivals(dates, 100) == came
+
+
+@given(st.lists(st.integers(0, 130), max_size=12))
+def test_arrivals_never_fall_and_most_dates_hold(dates: list[int]) -> None:
+    came = then.arrivals(dates, 100)
+    assert came == sorted(came)
+    assert all(moment <= 100 for moment in came)
+    kept = sum(one == other for one, other in zip(came, dates, strict=True))
+    held = [[number for number, date in enumerate(dates) if date <= 100 and mask >> number & 1] for mask in range(1 << len(dates))]
+    assert kept >= max(len(run) for run in held if [dates[number] for number in run] == sorted(dates[number] for number in run))
 
 
 @pytest.mark.parametrize(("name", "fits"), [("HEAD", True), ("main", True), ("nothing", False), ("--all", False), ("", False)])

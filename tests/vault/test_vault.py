@@ -540,6 +540,18 @@ def test_what_commits_by_hand_did_to_a_memory_counts(vault: Vault, root: Path) -
     sound(root)
 
 
+def test_what_came_back_under_another_name_is_not_restored_beside_it(vault: Vault, root: Path) -> None:
+    memory = f"{1:012d}"
+    put(vault, 1)
+    vault.forget(memory, path_of(1), digest((root / path_of(1)).read_bytes()))
+    (root / "moved.md").write_bytes(note(1))
+    git(root, "add", "moved.md")
+    git(root, "commit", "-qm", "from another machine")
+    with pytest.raises(NotFound, match="not forgotten"):
+        vault.restore(memory)
+    assert not (root / path_of(1)).exists()
+
+
 def test_an_id_taken_out_of_its_note_by_hand_is_not_forgotten(vault: Vault, root: Path) -> None:
     put(vault, 1)
     (root / path_of(1)).write_text("no frontmatter any more")

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 from oneiro_vault.errors import UnsafePath
 from oneiro_vault.operations.house import House
 from oneiro_vault.vault import proposals
 from oneiro_vault.vault.history import Entry
+from oneiro_vault.vault.moves import id_of
 from oneiro_vault.vault.paths import checked, is_note
 from oneiro_vault.vault.proposals import Open
 from oneiro_vault.vault.staging import EXECUTABLE, FILE
@@ -20,6 +21,10 @@ EVENT: Final = "review"
 REJECTED: Final = "rejected"
 ACCEPTED: Final = "accepted"
 """For what came in without the decision's own commit: a pull request that was squashed."""
+REPORTS: Final = "dreams/"
+"""Where runs tell what they did."""
+_KNOWN: Final = (File("", FILE), None)
+Changed: TypeAlias = Mapping[str, tuple[File | None, File | None]]
 
 
 @dataclass(frozen=True)
@@ -60,8 +65,10 @@ def waiting(house: House, settled: Collection[str] | None = None) -> list[Propos
     for branch in proposals.branches(house.vault):
         if settled is None:
             settled = made(house) | verdicts(house).keys()
-        for one in on(house, branch):
-            if one.id not in settled and one.files and not arrived(house, one):
+        left = [one for one in on(house, branch) if one.id not in settled]
+        merged = decided(house, branch, left)
+        for one in left:
+            if one.id not in merged and one.files and not arrived(house, one):
                 found.setdefault(one.id, one)
     return list(found.values())
 
@@ -131,3 +138,61 @@ def _moved_on(house: House, one: Proposal, ident: str) -> str:
         return ""
     proposed = (repo.entry(commit, path) for commit in (one.branch.tip, *(entry.commit for entry in entries(house, one.branch))))
     return "" if any(known and known.blob == now.blob for known in proposed) else f"{path}, which it rests on, changed since"
+
+
+# -- branches that came in as one commit ---------------------------------------------------------------------------------------------------
+
+
+def decided(house: House, branch: Open, open_: Sequence[Proposal]) -> dict[str, str]:
+    """Decision -> what became of it, for those of `open_` that a reviewer with git alone decided: their branch came in as one commit, with
+    some of them changed or left out.
+
+    That commit is known by what only the branch had, the report of the run or the decision's name in its message; what it did to the files
+    of a decision is the verdict. A branch of which our history has no such commit is simply not merged yet.
+    """
+    found: dict[str, str] = {}
+    head = house.vault.head()
+    if not open_ or not head:
+        return found
+    made = [entry for entry in entries(house, branch) if not entry.decision]
+    reports = {entry.run: path for entry in made for path in entry.paths if path.startswith(REPORTS)}
+    for commit, changed in _merges(house, branch, list(reports.values())):
+        said = house.vault.repo.message(commit)
+        for one in open_:
+            came = changed.get(reports.get(one.entry.run, ""), _KNOWN)[0] is None
+            if came or f"Oneiro-Decision: {one.id}" in said:
+                found.setdefault(one.id, _verdict(house, commit, changed, one, open_))
+    return found
+
+
+def _merges(house: House, branch: Open, reports: Sequence[str]) -> Iterator[tuple[str, Changed]]:
+    """Commits of our history, and not of the branch, that may have brought it, with what each changed; newest first."""
+    repo, history, head = house.vault.repo, house.vault.history, house.vault.head()
+    made = history.since(branch.tip, reports, until=head) if reports else []
+    names = dict.fromkeys(entry.commit for entry in (*made, *history.decisions(head, branch.tip)))
+    for commit in names:
+        parents = repo.parents(commit)
+        if len(parents) == 1:
+            changed = repo.difference(parents[0], commit)
+            if any(is_note(path) and not path.startswith(REPORTS) for path in changed):  # a report alone is brought by our own review
+                yield commit, changed
+
+
+def _verdict(house: House, commit: str, changed: Changed, one: Proposal, others: Sequence[Proposal]) -> str:
+    """Accepted, also with other words, when the commit did something to its files that no other decision did; else left out."""
+    repo = house.vault.repo
+    wanted = {path: after for path, (before, after) in one.files.items() if before != after}
+    if wanted and all(repo.entry(commit, path) in (after, repo.entry(one.branch.tip, path)) for path, after in wanted.items()):
+        return ACCEPTED
+    ids = {_ident(house, path, after) for path, (before, after) in changed.items() if before is None} - {""}
+    for path, after in wanted.items():
+        now = changed.get(path, (None, None))[1]
+        if now is not None and now not in [other.files[path][1] for other in others if other is not one and path in other.files]:
+            return ACCEPTED
+        if path not in changed and one.files[path][0] is None and _ident(house, path, after) in ids:
+            return ACCEPTED  # under another name
+    return REJECTED
+
+
+def _ident(house: House, path: str, file: File | None) -> str:
+    return id_of(house.vault.repo.data(file.blob)) if file is not None and is_note(path) else ""
