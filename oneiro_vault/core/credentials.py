@@ -175,9 +175,11 @@ _CARDS: Final = re.compile(
 
 
 _VAGUE: Final = frozenset(("password", "key"))
-_UNSEEN: Final = re.compile(
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0]"
+INVISIBLE: Final = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0"
 )
+"""What nobody sees between the letters of a word, as the inside of a character class."""
+_UNSEEN: Final = re.compile(f"[{INVISIBLE}]")
 _WIDER: Final = re.compile("[\uff01-\uff5e]")
 _WIDE: Final = {wide: wide - 0xFEE0 for wide in range(0xFF01, 0xFF5F)}
 

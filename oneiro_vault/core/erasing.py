@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
 from oneiro_vault.core import memory as memories
+from oneiro_vault.core.credentials import INVISIBLE
 from oneiro_vault.core.strictyaml import find_block
 from oneiro_vault.errors import InvalidInput, UnreadableNote
 
@@ -25,7 +26,7 @@ RUN: Final = 5
 """So many words in a row that are a memory's are taken from it."""
 _DRESS: Final = r"[>*_`~\[\]#]*"
 _GAP: Final = rf"{_DRESS}(?:(?:\\[nrt]|%20|&nbsp;|\\?\s){_DRESS})+"
-_UNSEEN: Final = "[\u00ad\u200b-\u200d\u2060\ufeff]*"
+_UNSEEN: Final = f"[{INVISIBLE}]*"
 """What may stand between two letters, and nobody sees it."""
 _WORD: Final = re.compile(r"\w+")
 _EDGE: Final = re.compile(r"^[\s>#*+\-\d.\[\]]+|[\s*_`]+$")

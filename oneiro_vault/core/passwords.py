@@ -82,7 +82,7 @@ def cells(text: str) -> Iterator[tuple[int, int, bool]]:
             columns = []
             beside = before
             before = None
-        elif before is not None and _RULED.fullmatch(line.lstrip(" \t>")):
+        elif before is not None and _RULED.fullmatch(" ".join(line.lstrip(" \t>").split())):
             columns = [number for number, (_, cell) in enumerate(_row(*before)) if _CELL.fullmatch(cell)]
             beside = before = None
         else:

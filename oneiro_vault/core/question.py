@@ -123,6 +123,10 @@ class Raw:
     """Whoever is asked could not be reached, or takes no questions now."""
     estimated: bool = False
     """The tokens are a guess from the length of what was sent and received."""
+    cut: bool = False
+    """It was asked, and the run ended before an answer came: that says nothing about the question."""
+    began: float = field(default=float("inf"), compare=False)
+    """When it was asked (monotonic seconds), where others were asked at the same time."""
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, Final
 
 import anthropic
@@ -27,6 +28,8 @@ from oneiro_vault.judges.base import (
 )
 
 _BATCH_POLL: Final = 30.0
+_BATCH: Final = 1_000
+"""Questions of one batch; it may hold 256 MB."""
 _TICK: Final = 0.1
 _QUICK: Final = 4.0
 """Seconds for letting a batch go."""
@@ -53,12 +56,13 @@ class AnthropicJudge:
         self.name = f"anthropic:{model('')}"
         self._model, self._parallel, self._batch, self._poll, self._patience = model, parallel, batch, poll, patience
         self._longest, self._waiting = longest, waiting or Patience()
+        self.at_once = _BATCH if batch else 2 * parallel
         self._client = anthropic.Anthropic(api_key=api_key, base_url=base_url, timeout=timeout, max_retries=retries)
 
     def ask(self, questions: Sequence[Question]) -> Iterator[tuple[str, Raw]]:
         """All at once in a batch, or a few at a time."""
         if self._batch and len(questions) > 1:
-            yield from aside(lambda: self._batched(questions), self._waiting)
+            yield from aside(questions, lambda given_up: self._batched(questions, given_up), self._waiting)
         else:
             yield from in_parallel(questions, self._one, self._parallel, self._waiting, self._longest)
 
@@ -86,38 +90,45 @@ class AnthropicJudge:
         except Exception as error:  # a vendor's SDK may raise anything about an answer it did not expect
             return unreadable(error, sent)
 
-    def _batched(self, questions: Sequence[Question]) -> Iterator[tuple[str, Raw]]:
-        """Questions a batch leaves without an answer are reported so; a batch that is abandoned is cancelled."""
+    def _batched(self, questions: Sequence[Question], given_up: Callable[[], str]) -> Iterator[tuple[str, Raw]]:
+        """Questions a batch leaves without an answer are reported so; a batch that is abandoned is cancelled. One that could not be handed
+        in has asked nothing."""
         left = {question.id: f"{SYSTEM}\n{question.prompt()}" for question in questions}
-        batch, away = None, False
+        batch, raw, began = None, Raw(problem="the batch gave no answer"), time.monotonic()
         try:
             requests: Any = [{"custom_id": question.id, "params": self._request(question)} for question in questions]
             batch = self._client.messages.batches.create(requests=requests)
-            end = time.monotonic() + self._patience
-            while batch.processing_status != "ended" and time.monotonic() < end and not self._waiting.over():
-                self._rest()
+            end = began + self._patience
+            while batch.processing_status != "ended" and time.monotonic() < end and not given_up():
+                self._rest(given_up)
                 batch = self._client.messages.batches.retrieve(batch.id)
             if batch.processing_status == "ended":
                 for entry in self._client.messages.batches.results(batch.id):
                     if entry.custom_id in left:
-                        yield entry.custom_id, _result(entry.result, left.pop(entry.custom_id))
-            problem = "the batch gave no answer"
+                        yield entry.custom_id, replace(_result(entry.result, left.pop(entry.custom_id)), began=began)
+            elif why := given_up():
+                raw = Raw(problem=f"no answer: {why}", cut=True)
         except Exception as error:
-            status = getattr(error, "status_code", None)
-            away = isinstance(error, anthropic.APIConnectionError) or (status is not None and refused(error, status).away)
-            problem = f"the batch failed: {type(error).__name__}: {str(error)[:200]}"
+            raw = _broken(error, handed_in=batch is not None)
         finally:
             if batch is not None and batch.processing_status != "ended":
                 with suppress(Exception):
                     self._client.with_options(timeout=_QUICK, max_retries=0).messages.batches.cancel(batch.id)
         for ident, sent in left.items():
-            yield ident, Raw(problem=problem, away=away, **(used(sent, "") if batch is not None else {}))
+            yield ident, replace(raw, began=began, **(used(sent, "") if batch is not None else {}))
 
-    def _rest(self) -> None:
+    def _rest(self, given_up: Callable[[], str]) -> None:
         """Between two looks at a batch."""
         end = time.monotonic() + self._poll
-        while (left := end - time.monotonic()) > 0 and not self._waiting.over():
+        while (left := end - time.monotonic()) > 0 and not given_up():
             time.sleep(min(left, _TICK))
+
+
+def _broken(error: Exception, handed_in: bool) -> Raw:
+    """What a batch came to. Its questions are asked again if it was not taken because nobody was there."""
+    status = getattr(error, "status_code", None)
+    away = isinstance(error, anthropic.APIConnectionError) or (status is not None and refused(error, status).away)
+    return Raw(problem=f"the batch failed: {type(error).__name__}: {str(error)[:200]}", away=away, unasked=away and not handed_in)
 
 
 def _result(result: Any, sent: str) -> Raw:

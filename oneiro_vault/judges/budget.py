@@ -3,15 +3,17 @@ night when nothing reaches them."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from oneiro_vault.core.question import Question, Raw
-from oneiro_vault.judges.base import Judge, Patience
+from oneiro_vault.judges.base import Judge, Patience, used
 
 AWAY: Final = 3
-"""Times in a row that nobody is reached, after which nobody is asked any more."""
+"""Times in a row that nobody is reached, after which nobody is asked any more. Questions that were under way at once fail once."""
+CHUNK: Final = 8
 
 
 @dataclass
@@ -50,10 +52,11 @@ class Budgeted:
     ceilings: Ceilings
     patience: Patience = field(default_factory=Patience)
     spent: Spent = field(default_factory=Spent)
-    chunk: int = 8
-    """Questions handed on at once: a ceiling can be passed by these at most."""
+    chunk: int = 0
+    """Questions handed on at once: a ceiling can be passed by their answers at most. 0: as many as the judge wants `at_once`."""
     _away: int = 0
-    _last: str = ""
+    _since: float = float("-inf")
+    """When the last failure was known."""
 
     @property
     def name(self) -> str:
@@ -69,21 +72,37 @@ class Budgeted:
         """In chunks, as long as there is something left."""
         todo = {question.id: question for question in questions}
         while todo and not self.reached():
-            size = min(self.chunk, self.ceilings.calls - self.spent.calls) if self.ceilings.calls else self.chunk
-            part = list(todo.values())[:size]
+            part = self._part(list(todo.values()))
+            again = set()
             for ident, raw in self.judge.ask(part):
-                todo.pop(ident, None)
                 self._add(raw)
+                if raw.unasked and raw.away:  # it was not handed on: another time it may be
+                    again.add(ident)
+                    continue
+                todo.pop(ident, None)
                 yield ident, raw
-                if self._gone():
+                if self.patience.over() and not self.patience.open:
                     break
-            for question in part if not self._gone() and not self.patience.over() else ():
-                if todo.pop(question.id, None) is not None:
+            for question in part if not self.patience.over() else ():
+                if question.id not in again and todo.pop(question.id, None) is not None:
                     self.spent.calls += 1
                     yield question.id, Raw(problem="not answered")
         why = f"not asked: {self.reached()}"
         for ident in todo:
             yield ident, Raw(problem=why, unasked=True)
+
+    def _part(self, todo: Sequence[Question]) -> list[Question]:
+        """As many as go at once, while what they send fits."""
+        size = self.chunk or int(getattr(self.judge, "at_once", CHUNK))
+        c, s = self.ceilings, self.spent
+        found = list(todo[: min(size, c.calls - s.calls) if c.calls else size])
+        sent, cost = s.tokens, s.cost
+        for at, question in enumerate(found if c.tokens or c.cost else ()):
+            tokens = used(question.prompt(), "")["tokens_in"]
+            sent, cost = sent + tokens, cost + tokens * c.price_in / 1e6
+            if at and ((c.tokens and sent > c.tokens) or (c.cost and cost > c.cost)):
+                return found[:at]
+        return found
 
     def close(self) -> None:
         """Close the judge."""
@@ -91,7 +110,7 @@ class Budgeted:
 
     def _add(self, raw: Raw) -> None:
         """What waits has cost nobody anything. Nothing that a judge claims gives a run anything back."""
-        self._away, self._last = (self._away + 1, raw.problem) if raw.away else (0, "")
+        self._met(raw)
         if raw.waits or raw.unasked:
             return
         tokens_in, tokens_out = max(0, raw.tokens_in), max(0, raw.tokens_out)
@@ -101,8 +120,16 @@ class Budgeted:
         self.spent.estimated += raw.estimated
         self.spent.cost += (tokens_in * self.ceilings.price_in + tokens_out * self.ceilings.price_out) / 1e6
 
-    def _gone(self) -> str:
-        return f"the judge failed {self._away} times in a row; {self._last}" if self._away >= AWAY else ""
+    def _met(self, raw: Raw) -> None:
+        """Was somebody there? What was asked before the last failure was known is no failure more."""
+        if raw.cut:
+            return
+        if not raw.away:
+            self._away = 0
+        elif raw.began > self._since:
+            self._away, self._since = self._away + 1, time.monotonic()
+        if self._away >= AWAY and not self.patience.gone:
+            self.patience.gone = f"the judge failed {self._away} times in a row; {raw.problem}"
 
     def reached(self) -> str:
         """Why nothing more is asked; "" while there is something left."""
@@ -112,4 +139,4 @@ class Budgeted:
             "spend": (self.spent.cost, self.ceilings.cost),
         }
         full = (f"the ceiling of {name} is reached ({limit:g})" for name, (used, limit) in limits.items() if limit and used >= limit)
-        return self.patience.over() or self._gone() or next(full, "")
+        return self.patience.over() or next(full, "")

@@ -79,7 +79,11 @@ def _same_circumstances(one: Shown, other: Shown, said: str) -> bool:
     mine, theirs = dict(one.notes), dict(other.notes)
     if any(mine.get(name, "") != theirs.get(name, "") for name in ("project", "valid from", "valid until", "outcome")):
         return False
-    subjects = [{name for name in notes.get("about", "").split(", ") if name and name not in said} for notes in (mine, theirs)]
+    words = f" {' '.join(claims.tokens(said))} "
+    subjects = [
+        {name for name in notes.get("about", "").split(", ") if name and f" {' '.join(claims.tokens(name))} " not in words}
+        for notes in (mine, theirs)
+    ]
     return subjects[0] == subjects[1]
 
 

@@ -11,7 +11,7 @@ from oneiro_vault.judges.base import ANSWER_TOKENS, LONGEST, SYSTEM, Patience, c
 
 Sample: TypeAlias = Callable[[str, str, int], str | None]
 """(system prompt, question, tokens at most) -> what the client's model said; None when there is nobody to ask. Raises RuntimeError with
-what the client said instead."""
+what the client said instead, from a TimeoutError when it said nothing."""
 _FORM: Final = "Answer with one JSON object of this schema and nothing else:"
 
 
@@ -35,8 +35,8 @@ class SamplingJudge:
         try:
             said = self._sample(SYSTEM, prompt, ANSWER_TOKENS) if self._sample else None
         except RuntimeError as error:
-            slow = isinstance(error.__cause__, TimeoutError)
-            return Raw(problem=f"the client's model could not be asked: {str(error)[:200]}", away=slow)
+            silent = isinstance(error.__cause__, TimeoutError)
+            return Raw(problem=f"the client's model could not be asked: {str(error)[:200]}", away=silent)
         if said is None:
             return Raw(problem="no client is connected whose model may be asked", waits=True)
         return Raw(unfenced(said), **used(prompt, said))

@@ -7,11 +7,21 @@ questions of `dream_next`. A client over stdio is met at its first request after
 from __future__ import annotations
 
 import asyncio
+from concurrent.futures import CancelledError
 from typing import Final
 
 from mcp.server.connection import Connection
 from mcp.server.session import ServerSession
-from mcp_types import CreateMessageRequest, CreateMessageRequestParams, CreateMessageResult, SamplingMessage, TextContent
+from mcp.shared.exceptions import MCPError, NoBackChannelError
+from mcp_types import (
+    CONNECTION_CLOSED,
+    REQUEST_TIMEOUT,
+    CreateMessageRequest,
+    CreateMessageRequestParams,
+    CreateMessageResult,
+    SamplingMessage,
+    TextContent,
+)
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from oneiro_vault.mcp import sdk
@@ -43,7 +53,8 @@ class Samplers:
         self._open.pop(connection, None)
 
     def ask(self, system: str, prompt: str, most: int) -> str | None:
-        """What the model of the latest client says, None without one. On a thread that is not the loop's. Raises RuntimeError."""
+        """What the model of the latest client says, None without one. On a thread that is not the loop's. Raises RuntimeError, from a
+        TimeoutError when the client is silent or gone."""
         session, loop = next(reversed(list(self._open.values())), None), self._loop
         if session is None or loop is None:
             return None
@@ -60,7 +71,14 @@ class Samplers:
             said = work.result(self.patience + 5).content
         except Exception as error:  # whatever the client or its connection came to
             work.cancel()
-            raise RuntimeError(f"{type(error).__name__}: {error}") from error
+            raise RuntimeError(f"{type(error).__name__}: {error}") from (TimeoutError(str(error)) if silent(error) else error)
         if not isinstance(said, TextContent):
             raise RuntimeError(f"the answer is no text but {said.type}")
         return said.text
+
+
+def silent(error: Exception) -> bool:
+    """Did nothing come back at all, in its time or because the connection ended? The SDK tells both as an error like the client's own."""
+    if isinstance(error, MCPError):
+        return error.code in (REQUEST_TIMEOUT, CONNECTION_CLOSED) or isinstance(error, NoBackChannelError)
+    return isinstance(error, TimeoutError | CancelledError)

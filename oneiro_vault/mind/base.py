@@ -7,7 +7,7 @@ a run that was killed, or that waits for an answer, is simply run again.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, Protocol, runtime_checkable
@@ -86,7 +86,9 @@ class Snapshot:
     known: Callable[[str], bool] = lambda _: False
     """Question id -> has this run's judge answered it before? A loop with a ceiling spends it on what is new."""
     waited: Callable[[str], bool] = lambda _: False
-    """Question id -> did this run's judge leave it open before? It costs no more to ask it again."""
+    """Question id -> did this run's judge leave it open before?"""
+    free: bool = True
+    """Does it cost nobody anything to ask this judge again what it left open? Rules do not mind; what somebody is to answer piles up."""
     failed: Callable[[str], bool] = lambda _: False
     """Question id -> did it get no answer that could be used before? Others come first."""
     history: Sequence[Mapping[str, Any]] = ()
@@ -188,16 +190,26 @@ class Telling(Protocol):
         ...
 
 
+def left_open(question: Question, snapshot: Snapshot) -> bool:
+    """Does it wait for this judge's answer since an earlier run?"""
+    return not snapshot.known(question.id) and snapshot.waited(question.id) and (snapshot.free or not snapshot.failed(question.id))
+
+
 def put(question: Question, snapshot: Snapshot) -> bool:
-    """Was this judge asked it before? Then it takes no other question's turn, answered or still open."""
-    return snapshot.known(question.id) or snapshot.waited(question.id)
+    """Was this judge asked it before, whether it is answered or still open? Then it is asked again whatever the ceiling."""
+    return snapshot.known(question.id) or left_open(question, snapshot)
+
+
+def room(questions: Iterable[Question], most: int, snapshot: Snapshot) -> int:
+    """How many questions of a night's `most` may be new: all, but for those that somebody still has to answer."""
+    return most if snapshot.free else max(0, most - sum(left_open(question, snapshot) for question in questions))
 
 
 def within(questions: Sequence[Question], most: int, snapshot: Snapshot) -> list[Question]:
-    """The questions that were put before, which cost nothing, and the first `most` of the others, in their order; what failed before is the
-    last of them."""
+    """The questions that were put before, and as many of the others as there is `room` for, in their order; what failed before is the last
+    of them."""
     new = [question.id for question in questions if not put(question, snapshot)]
-    beyond = set(sorted(new, key=snapshot.failed)[most:])
+    beyond = set(sorted(new, key=snapshot.failed)[room(questions, most, snapshot) :])
     return [question for question in questions if question.id not in beyond]
 
 

@@ -17,7 +17,7 @@ from oneiro_vault.core import memory as memories
 from oneiro_vault.core.memory import no_weaker
 from oneiro_vault.core.question import Answer, Question, ShownId, Verdict
 from oneiro_vault.mind import stale
-from oneiro_vault.mind.base import Asking, Decision, New, Note, Set, Snapshot, put
+from oneiro_vault.mind.base import Asking, Decision, New, Note, Set, Snapshot, put, room
 from oneiro_vault.mind.blocks import (
     DAY,
     DESCRIBE,
@@ -82,10 +82,11 @@ class Distil:
         """Grade what is new, place what passes, shorten what is too long; blocks on moved ground first."""
         mended = yield from stale.mend(snapshot)
         drivers = self.drivers(snapshot)
+        new = {note.id for note in drivers if not snapshot.known(grade(note).id)}
         graded = yield [grade(note) for note in drivers]
         fit = [note for note in drivers if isinstance(answer := graded[grade(note).id].answer, Graded) and answer.orientation_grade]
         taken = {edit.id for decision in mended for edit in decision.edits if isinstance(edit, Set)}
-        placed = yield from self._placed(snapshot, fit, taken)
+        placed = yield from self._placed(snapshot, fit, new, taken)
         return [*mended, *placed]
 
     def drivers(self, snapshot: Snapshot) -> list[Note]:
@@ -94,11 +95,22 @@ class Distil:
         return _turn([note for note in snapshot.of("semantic") if note.id not in known and stable(note, snapshot)], grade, snapshot)
 
     def _placed(
-        self, snapshot: Snapshot, fit: Sequence[Note], taken: set[str]
+        self, snapshot: Snapshot, fit: Sequence[Note], new: set[str], taken: set[str]
     ) -> Generator[list[Question], Mapping[str, Verdict], list[Decision]]:
-        wanting = {note.id: place(snapshot, note) for note in fit}
-        turn = fit if len(fit) <= snapshot.settings["distil.notes"] else _turn(fit, lambda note: wanting[note.id], snapshot)
-        asked = {(one := wanting[note.id]).id: (note, one) for note in turn}
+        """As many as a night takes: those that are `new` among the fit, and those whose day it is. A question costs a search, so it says
+        whose turn it is only where somebody is to answer it: what waits keeps its turn."""
+        wanting: dict[str, Question] = {}
+
+        def wanted_of(note: Note) -> Question:
+            return wanting.get(note.id) or wanting.setdefault(note.id, place(snapshot, note))
+
+        most = snapshot.settings["distil.notes"]
+        if len(fit) > most and snapshot.free:
+            row = {note.id for note in sorted(rotated(fit, snapshot.now), key=lambda note: note.id not in new)[:most]}
+            fit = [note for note in fit if note.id in row]
+        elif len(fit) > most:
+            fit = _turn(fit, wanted_of, snapshot)
+        asked = {(one := wanted_of(note)).id: (note, one) for note in fit}
         verdicts = yield [question for _, question in asked.values()]
         wanted = [found for ident, (note, _) in asked.items() if (found := _draft(snapshot, note, verdicts[ident])) is not None]
         wanted = _without_twins(snapshot, wanted, taken)
@@ -110,9 +122,9 @@ LOOP: Final = Distil()
 
 
 def _turn(notes: Sequence[Note], question: Callable[[Note], Question], snapshot: Snapshot) -> list[Note]:
-    """Those whose question was put before, which costs nothing, and `distil.notes` of the others: half of them because they stand firmest,
-    half because it is their turn, so that none is passed over for ever."""
-    most = snapshot.settings["distil.notes"]
+    """Those whose question was put before, and as many of the others as `distil.notes` has room for: half of them because they stand
+    firmest, half because it is their turn, so that none is passed over for ever."""
+    most = room((question(note) for note in notes), snapshot.settings["distil.notes"], snapshot)
     firmest = sorted(notes, key=lambda note: (-len(sources(note, snapshot)), -note.uses, -note.memory.level, note.id))
     new = sorted((note for note in firmest if not put(question(note), snapshot)), key=lambda note: snapshot.failed(question(note).id))
     later = {note.id for note in new[(most + 1) // 2 :]}

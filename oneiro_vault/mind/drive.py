@@ -55,7 +55,7 @@ class Tally:
     failed: list[tuple[str, str]] = field(default_factory=list)
     """(kind, problem) of every answer that was refused."""
     unusable: list[str] = field(default_factory=list)
-    """Ids of their questions."""
+    """Ids of their questions, but for those that the end of the run cut off."""
     waiting: list[str] = field(default_factory=list)
     """Ids of questions that are still open."""
     unasked: list[tuple[str, str]] = field(default_factory=list)
@@ -106,10 +106,7 @@ class Driver:
         if not todo or self.stop():
             return
         try:
-            for pair in self.judge.ask(todo):
-                yield pair
-                if self.stop():
-                    return
+            yield from self.judge.ask(todo)  # it ends by itself when `stop` says so: what it has heard until then is not lost
         except Exception as error:  # a judge is somebody else's program; its failure is an answer that changes nothing
             self.tally.failed.append(("judge", f"{type(error).__name__}: {str(error)[:200]}"))
 
@@ -133,5 +130,6 @@ class Driver:
             self.answers.put(question.id, self.judge.name, verdict.kept)
         elif not (raw.unasked or verdict.waits):
             self.tally.failed.append((question.kind, verdict.problem))
-            self.tally.unusable.append(question.id)
+            if not raw.cut:
+                self.tally.unusable.append(question.id)
         return verdict

@@ -20,7 +20,7 @@ from oneiro_vault.core.captures import waits
 from oneiro_vault.core.query import tokens
 from oneiro_vault.core.question import Answer, Question, Shown, Verdict
 from oneiro_vault.mind import placing
-from oneiro_vault.mind.base import NOW, Asking, Decision, Note, Set, Snapshot, keyed
+from oneiro_vault.mind.base import NOW, Asking, Decision, Note, Set, Snapshot, keyed, left_open
 from oneiro_vault.mind.placing import LOOP as NAME
 from oneiro_vault.mind.placing import Place, Unit
 
@@ -134,17 +134,18 @@ LOOP: Final = Encode()
 
 
 def waiting(snapshot: Snapshot) -> list[Note]:
-    """Captures whose facts are still to be filed, oldest first. When more wait than a run takes, another part of them each day; what the
-    judge left open takes nobody's place."""
+    """Captures whose facts are still to be filed, oldest first. When more wait than a run takes, another part of them each day; what
+    rules left open takes nobody's place, what somebody is to answer does."""
     found = [note for note in snapshot.of("episodic") if waits(note.memory)]
     most = int(snapshot.settings["encode.captures"])
     if len(found) <= most:
         return found
     longest = max(_SMALLEST, snapshot.settings["encode.piece"])
-    left = {note.id for note in found if any(snapshot.waited(one.id) and not snapshot.known(one.id) for one in questions(note, longest))}
+    left = {note.id for note in found if any(left_open(one, snapshot) for one in questions(note, longest))}
     rest = [note for note in found if note.id not in left]
     start = int(snapshot.now // _DAY) * most % max(1, len(rest))
-    turn = left | {note.id for note in (rest[start:] + rest[:start])[:most]}
+    free = most if snapshot.free else max(0, most - len(left))
+    turn = left | {note.id for note in (rest[start:] + rest[:start])[:free]}
     return [note for note in found if note.id in turn]
 
 

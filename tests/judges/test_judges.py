@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -12,7 +14,7 @@ from pydantic import Field
 
 from oneiro_vault.core.question import Answer, Question, Raw, Shown, ShownId, check
 from oneiro_vault.judges import deferred
-from oneiro_vault.judges.base import Patience
+from oneiro_vault.judges.base import Patience, in_parallel
 from oneiro_vault.judges.budget import AWAY, Budgeted, Ceilings
 from oneiro_vault.judges.sampling import SamplingJudge
 from oneiro_vault.judges.scripted import TEMPERAMENTS, ScriptedJudge, leaning, random_answer, temperament
@@ -151,6 +153,134 @@ def test_a_client_that_never_answers_holds_no_run_that_is_stopped() -> None:
         ("no answer: the run was stopped", False), ("not asked: the run was stopped", True),
     ]  # fmt: skip
     ever.set()
+
+
+def at_once(one: Callable[[Question], Raw], number: int, waiting: Patience, workers: int = 4, longest: float = 60.0) -> dict[str, Raw]:
+    """What becomes of so many questions to a judge that is asked several at once, by their texts."""
+    asked = {(made := question(f"text {n}")).id: made for n in range(number)}
+    judge = ScriptedJudge(lambda _: None)
+    judge.ask = lambda questions: in_parallel(questions, one, workers, waiting, longest)  # type: ignore[method-assign]  # a real one's way
+    said = dict(Budgeted(judge, Ceilings(), waiting).ask(list(asked.values())))
+    return {asked[ident].given: raw for ident, raw in said.items()}
+
+
+def test_an_answer_that_is_there_when_a_run_is_stopped_is_taken() -> None:
+    """Four are with the judge: when the first answer is read two more follow, then the run is stopped, and one is never answered."""
+    stopped, ever, first = threading.Event(), threading.Event(), threading.Event()
+    threads: list[threading.Thread] = []
+
+    def one(asked: Question) -> Raw:
+        if asked.given != "text 0":
+            threads.append(threading.current_thread()) if asked.given != "text 3" else None
+            (ever if asked.given == "text 3" else first).wait(60)
+        return Raw({}, tokens_in=7)
+
+    asked = {(made := question(f"text {n}")).id: made for n in range(4)}
+    said: dict[str, Raw] = {}
+    for ident, raw in in_parallel(list(asked.values()), one, 4, Patience(stopped.is_set), 60.0):
+        said[asked[ident].given] = raw
+        if not stopped.is_set():
+            first.set()
+            while len(threads) < 2:
+                time.sleep(0.01)
+            for thread in threads:
+                thread.join(60)
+            stopped.set()
+    ever.set()
+    assert [said[f"text {n}"].tokens_in for n in range(3)] == [7] * 3
+    assert (said["text 3"].problem, said["text 3"].cut) == ("no answer: the run was stopped", True)
+
+
+def test_what_is_under_way_when_a_judge_is_given_up_was_asked() -> None:
+    ever = threading.Event()
+
+    def one(asked: Question) -> Raw:
+        if asked.given == "text 0":
+            ever.wait(60)
+        return Raw(problem="no route", away=True)
+
+    said = at_once(one, 30, Patience(), workers=2)
+    ever.set()
+    assert said["text 0"].problem.startswith(f"no answer: the judge failed {AWAY} times in a row")
+    assert (said["text 0"].unasked, said["text 0"].cut, said["text 0"].tokens_in > 0) == (False, True, True)
+    assert sum(not raw.unasked for raw in said.values()) == 1 + AWAY
+
+
+def test_what_fails_at_the_same_moment_failed_once() -> None:
+    """A dropped connection takes four with it; the next ones are answered."""
+    together = threading.Barrier(4)
+
+    def one(asked: Question) -> Raw:
+        if asked.given in {f"text {n}" for n in range(4)}:
+            together.wait(60)
+            return Raw(problem="dropped", away=True)
+        return Raw({})
+
+    said = at_once(one, 9, Patience())
+    assert [bool(raw.problem) for _, raw in sorted(said.items())] == [True] * 4 + [False] * 5
+
+
+def test_threads_that_hang_keep_their_place_and_three_of_them_end_the_run() -> None:
+    ever, lock = threading.Event(), threading.Lock()
+    inside = most = 0
+
+    def one(asked: Question) -> Raw:
+        nonlocal inside, most
+        with lock:
+            inside += 1
+            most = max(most, inside)
+        ever.wait(60 if asked.given in ("text 1", "text 3", "text 5") else 0.1)
+        with lock:
+            inside -= 1
+        return Raw({})
+
+    said = at_once(one, 40, Patience(), longest=1.0)
+    ever.set()
+    assert most <= 4
+    assert [text for text, raw in said.items() if raw.problem.startswith("no answer in")] == ["text 1", "text 3", "text 5"]
+    assert "without an answer for too long" in next(raw.problem for raw in said.values() if raw.unasked)
+
+
+def test_a_judge_whose_every_place_hangs_is_asked_nothing_more() -> None:
+    ever, waiting = threading.Event(), Patience()
+
+    def one(_asked: Question) -> Raw:
+        ever.wait(60)
+        return Raw({})
+
+    said = at_once(one, 9, waiting, workers=1, longest=0.1)
+    ever.set()
+    assert [raw.unasked for raw in said.values()] == [False] + [True] * 8
+    assert "as many questions hang" in said["text 8"].problem
+
+
+def test_a_silent_client_is_asked_no_more_than_three_times() -> None:
+    asked: list[str] = []
+
+    def sample(_system: str, prompt: str, _most: int) -> str:
+        asked.append(prompt)
+        raise RuntimeError("MCPError: timed out") from TimeoutError()
+
+    waiting = Patience()
+    said = dict(Budgeted(SamplingJudge(sample, waiting), Ceilings(), waiting).ask([question(f"text {n}") for n in range(9)]))
+    assert len(asked) == AWAY
+    assert sum(raw.unasked for raw in said.values()) == 9 - AWAY
+
+
+def test_a_part_is_no_larger_than_what_is_left_to_spend() -> None:
+    """A batch of everything would be far beyond the ceiling before anybody knew."""
+    parts: list[int] = []
+    judge = ScriptedJudge(lambda q: Raw({}, tokens_in=len(q.prompt()) // 4))
+
+    def ask(questions: Sequence[Question]) -> Iterator[tuple[str, Raw]]:
+        parts.append(len(questions))
+        return ScriptedJudge.ask(judge, questions)
+
+    judge.ask = ask  # type: ignore[method-assign]  # counts what is handed on at once
+    each = len(question("text 10").prompt()) // 4
+    list(Budgeted(judge, Ceilings(tokens=10 * each), chunk=1000).ask([question(f"text {n}") for n in range(10, 90)]))
+    assert 8 <= parts[0] <= 10
+    assert sum(parts) <= 12
 
 
 def test_a_parked_question_waits_until_somebody_answers(tmp_path: Path) -> None:

@@ -6,14 +6,31 @@ import asyncio
 import json
 import re
 from collections.abc import Iterator
+from concurrent.futures import CancelledError
 from pathlib import Path
 from typing import Any
 
 import pytest
 from mcp import Client, StdioServerParameters
-from mcp_types import CreateMessageRequestParams, CreateMessageResult, ErrorData, ImageContent, TextContent
+from mcp.server import Server, ServerRequestContext
+from mcp.shared.exceptions import MCPError, NoBackChannelError
+from mcp_types import (
+    CONNECTION_CLOSED,
+    REQUEST_TIMEOUT,
+    CreateMessageRequestParams,
+    CreateMessageResult,
+    ErrorData,
+    ImageContent,
+    ListToolsResult,
+    TextContent,
+)
 
-from oneiro_vault.judges.base import SYSTEM
+from oneiro_vault.core.question import Question, Raw
+from oneiro_vault.judges.base import SYSTEM, Patience
+from oneiro_vault.judges.budget import AWAY, Budgeted, Ceilings
+from oneiro_vault.judges.sampling import SamplingJudge
+from oneiro_vault.mcp.sampling import Samplers, silent
+from oneiro_vault.mind.distil import Graded
 from tests.box import Box
 from tests.mcp.raw import MODERN
 from tests.mcp.speaking import run
@@ -38,6 +55,10 @@ def twins(tmp_path: Path, sealed_env: dict[str, str]) -> Iterator[Box]:
 def merged(prompt: str) -> str:
     ids = list(dict.fromkeys(re.findall(r'<memory id="([0-9a-z]{12})', prompt)))
     return json.dumps({"action": "merge", "reason": "the client's model says so", "keep": ids[0], "members": ids[1:]})
+
+
+def question(text: str) -> Question:
+    return Question("distil.grade", "Is it?", Graded, given=text)
 
 
 class Model:
@@ -109,3 +130,51 @@ def test_who_cannot_be_asked_leaves_the_questions_waiting(twins: Box, era: str, 
     assert (done["decisions"], done["waiting"], done["failed"], model.asked) == ([], 1, [], [])
     later = dreamt(twins, LEGACY, Model(merged))
     assert len(later["decisions"]) == 1
+
+
+def test_a_client_that_never_answers_or_goes_is_told_from_one_that_says_no() -> None:
+    """The SDK's own client, in this process: its server waits a moment instead of two minutes."""
+    samplers, asked, ever = Samplers(patience=0.2), [question(f"text {n}") for n in range(9)], asyncio.Event()
+
+    async def listed(ctx: ServerRequestContext[Any, Any], _params: Any) -> ListToolsResult:
+        samplers.meet(ctx.session)
+        return ListToolsResult(tools=[])
+
+    async def sampled(context: Any, params: CreateMessageRequestParams) -> CreateMessageResult | ErrorData:
+        content = params.messages[0].content
+        assert isinstance(content, TextContent)
+        if "text 7" not in content.text:
+            await ever.wait()
+        return ErrorData(code=-1, message="the person said no")
+
+    async def talk() -> tuple[dict[str, Raw], dict[str, Raw]]:
+        server = Server("judged", on_list_tools=listed)
+        async with Client(server, mode=LEGACY, sampling_callback=sampled) as client:
+            await client.list_tools()
+            no = await asyncio.to_thread(lambda: dict(SamplingJudge(samplers.ask).ask(asked[7:8])))
+            waiting = Patience()
+            judge = Budgeted(SamplingJudge(samplers.ask, waiting), Ceilings(), waiting)
+            silent = await asyncio.to_thread(lambda: dict(judge.ask(asked)))
+            ever.set()
+            return no, silent
+
+    no, silent = asyncio.run(asyncio.wait_for(talk(), 60))
+    assert [(raw.away, "the person said no" in raw.problem) for raw in no.values()] == [(False, True)]
+    assert [(raw.away, raw.unasked) for raw in silent.values()] == [(True, False)] * AWAY + [(False, True)] * (9 - AWAY)
+
+
+@pytest.mark.parametrize(
+    ("error", "nothing"),
+    [
+        (MCPError(REQUEST_TIMEOUT, "timed out"), True),
+        (MCPError(CONNECTION_CLOSED, "Connection closed"), True),
+        (NoBackChannelError("sampling/createMessage"), True),
+        (TimeoutError(), True),
+        (CancelledError(), True),
+        (MCPError(-1, "no"), False),
+        (ValueError("no result"), False),
+    ],
+    ids=["timeout", "closed", "no way back", "too long", "cancelled", "refused", "strange"],
+)
+def test_what_counts_as_silence(error: Exception, nothing: bool) -> None:
+    assert silent(error) == nothing

@@ -134,9 +134,9 @@ def test_orient_shows_what_is_recent(speak: Speak) -> None:
         async with speak() as found:
             text = fresh("A person called Bo joined the team.")
             ident = (await found.data("remember", text=text))["id"]
-            shown = await found.data("recall_orient", n=3)
+            shown = await found.data("recall_orient", n=15)  # several may be of one second
             assert ident in [row["id"] for row in shown["recent"]]
-            assert len(shown["recent"]) <= 3
+            assert len((await found.data("recall_orient", n=1))["recent"]) == 1
             assert (await found.data("recall_orient", n=0))["recent"] == []
             assert ident in [row["id"] for row in (await found.data("recall_orient", context=text))["recent"]]
 

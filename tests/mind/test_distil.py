@@ -218,6 +218,36 @@ def test_no_limit_passes_a_note_over_for_ever() -> None:
     assert {note.id for night in nights for note in night} == {note.id for note in notes}
 
 
+def test_a_place_is_searched_for_no_more_notes_than_a_night_takes_and_for_each_in_its_turn() -> None:
+    """However many are fit and in no block yet: what was graded tonight comes first, the others have their days."""
+    notes = [remembered(f"{number:012x}", f"Subject {number}.", derived_from=BOAT.memory.derived_from) for number in range(30)]
+    memo, searched = Memo(), set()
+    for day in range(40):
+        sought: list[str] = []
+
+        def candidates(text: str, _k: int, sought: list[str] = sought) -> list[str]:
+            sought.append(text)
+            return []
+
+        judge = ScriptedJudge(
+            lambda q: {"reason": "r", "orientation_grade": True} if q.kind == "distil.grade" else create() | {"action": "skip"}
+        )
+        snapshot = picture(
+            *TALKS,
+            *notes,
+            now=BEGINNING + day * DAY,
+            settings=DEFAULTS | {"distil.notes": 5},
+            known=lambda ident: memo.get(ident, "scripted") is not None,
+            candidates=candidates,
+        )
+        Driver(judge, memo).drive(LOOP.run(snapshot))
+        assert len(sought) == 5
+        graded = {q.shown[0].text for q in judge.asked if q.kind == "distil.grade"}
+        assert graded <= {text.partition("\n")[2].strip() for text in sought}
+        searched.update(sought)
+    assert len(searched) == 30
+
+
 def test_a_night_without_changes_asks_nothing() -> None:
     memo = Memo()
     snapshot = picture(*TALKS, BOAT, CREW, BLOCK)

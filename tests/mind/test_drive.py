@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from oneiro_vault.core.question import Question, Raw
+from oneiro_vault.judges.base import Patience
+from oneiro_vault.judges.budget import Budgeted, Ceilings
 from oneiro_vault.judges.scripted import TEMPERAMENTS, ScriptedJudge, temperament
 from oneiro_vault.mind.base import Asking, Snapshot
 from oneiro_vault.mind.drive import MOST_ROUNDS, Driver
@@ -86,11 +88,22 @@ def test_a_judge_that_breaks_half_way_keeps_what_it_said() -> None:
 
 def test_stopping_keeps_what_was_answered() -> None:
     judge, memo = ScriptedJudge(yes), Memo()
-    driver = Driver(judge, memo, stop=lambda: len(judge.asked) >= 3)
+
+    def stop() -> bool:
+        return len(judge.asked) >= 3
+
+    driver = Driver(Budgeted(judge, Ceilings(), Patience(stop)), memo, stop)
     driver.drive(Toy().run(SNAP))
     assert len(memo) == 3
     assert (driver.tally.asked.total(), len(driver.tally.failed)) == (3, 0)
-    assert {why for _, why in driver.tally.unasked} == {"the run was stopped"}
+    assert {why.removeprefix("not asked: ") for _, why in driver.tally.unasked} == {"the run was stopped"}
+
+
+def test_what_the_end_of_a_run_cut_off_is_not_held_against_its_question() -> None:
+    driver = Driver(ScriptedJudge(lambda q: Raw(problem="no answer", cut=q.ids[0][0] in "ab")), Memo())
+    driver.drive(Toy().run(SNAP))
+    assert (driver.tally.asked.total(), len(driver.tally.failed)) == (6, 6)
+    assert driver.tally.unusable == [about(one).id for one in NOTES[2:]]
 
 
 def test_a_loop_out_of_control_ends() -> None:

@@ -29,6 +29,10 @@ def test_nouns_of_another_language_are_no_names() -> None:
     assert unfounded("Das Boot", "Seit Mai liegt das Boot Petrel im Nordhafen, am Kai.", (DEUTSCH,)) == ""
 
 
+def test_the_language_and_not_its_capitals_decides() -> None:
+    assert unfounded("Ana", "Ana wohnt in Zürich.", (note("b", "Ana wohnt in Berlin.", title="Ana"),)) != ""
+
+
 @pytest.mark.parametrize(
     ("title", "text", "why"),
     [
@@ -47,3 +51,52 @@ def test_what_nobody_said_is_named(title: str, text: str, why: str) -> None:
 
 def test_without_ground_nothing_is_grounded() -> None:
     assert unfounded("Boat", "The boat is called Petrel.", ())
+
+
+@pytest.mark.parametrize(
+    ("ground", "said"),
+    [
+        ("Ana lives in Berlin.", "Zurich is where Ana lives."),
+        ("Ana lives in Berlin.", "Emily lives with Ana in Berlin."),
+        ("Ana lives in Berlin.", "Ana lives in Berlin with Will."),
+        ("Ana lives in Berlin.", "Ana, who lives in the US, lives in Berlin."),
+        ("Ana lives in Berlin.", "Ana lives in Łódź."),
+        ("Ana lives in Berlin.", "Anna mieszka w Łodzi."),
+        ("Anna mieszka w Berlinie.", "Anna mieszka w Łodzi."),
+        ("Ana lives in Berlin.", "Ana lives in Berlin/Zurich."),
+        ("Ana lives in Berlin and likes tea.", "Ana lives in Berlin and likes tea. Zurich."),
+        ("Ana lives in Berlin with Carl and Dora.", "Ana lives in Zurich with Carl and Dora."),
+        ("Maya prefers short answers.", "Maya prefers short answers. Vega."),
+        ("アナは日本語を話す。", "アナは英語を話す。"),
+        ("アナは日本語を話す。毎日お茶を飲む。", "アナは日本語を話す。毎日お茶と珈琲を飲む。"),
+        ("安娜住在柏林。", "安娜住在苏黎世。"),
+        ("安娜住在柏林，喜欢喝茶，也喜欢唱歌和画画。", "安娜住在苏黎世，喜欢喝茶，也喜欢唱歌和画画。"),
+        ("อานาอยู่เบอร์ลิน", "อานาอยู่ซูริก"),
+        ("Ana has children.", "Ana has 3 children."),
+        ("Ana has children.", "Ana has three children."),
+        ("Ana has children.", "Ana has one child, and has children."),
+    ],
+)
+def test_names_and_numbers_hide_nowhere(ground: str, said: str) -> None:
+    notes = (note("b", ground, title=""), note("c", "", title=""), note("d", "", title=""))
+    assert unfounded("", ground, notes) == ""
+    assert "what it rests on" in unfounded("", said, notes)
+
+
+@pytest.mark.parametrize(
+    ("ground", "title", "said"),
+    [
+        ("Ana lives in Berlin.", "Home", "Berlin is where Ana lives."),
+        ("Ana lives in Berlin.", "Where Ana Lives", "Currently, Ana lives in Berlin."),
+        ("Ana lives in Łódź.", "Ana", "Łódź is Ana's home; she lives in Lodz."),
+        ("Maya prefers short answers.", "Communication preferences", "Prefers answers that are short.\n- Maya: short answers."),
+        ("Maya prefers short answers.", "Maya", "Brief answers are what Maya prefers. Answers to Maya are short."),
+        ("Maya likes short answers.", "Maya", "Liking short answers is what Maya does."),
+        ("Ana likes tea and has children.", "Ana", "Ana likes tea and has children, in three conversations; no one likes more."),
+        ("Ana has a son, Leo, and a boat.", "Ana", "Ana has one son, Leo. The boat is one of the things she has."),
+        ("アナは日本語を話す。", "アナ", "アナは日本語を話します。"),
+        ("安娜住在柏林，喜欢喝茶。", "安娜", "安娜喜欢喝茶，住在柏林。"),
+    ],
+)
+def test_an_honest_rewording_passes(ground: str, title: str, said: str) -> None:
+    assert unfounded(title, said, (note("b", ground, title=""), note("c", "", title=""), note("d", "", title=""))) == ""

@@ -50,11 +50,11 @@ class Picture:
     """Paths that a proposal would change which waits for a person's review."""
 
 
-def take(house: House, answered: Asked = _never, waited: Asked = _never, failed: Asked = _never) -> Picture:
+def take(house: House, answered: Asked = _never, waited: Asked = _never, failed: Asked = _never, *, free: bool = True) -> Picture:
     """The vault at HEAD. What cannot be read, has no id or shares one is left out: no loop may touch it.
 
     `answered`: has this run's judge answered the question with this id before? `waited`: did it leave it open? `failed`: was its answer
-    of no use?
+    of no use? `free`: does it cost nobody anything to ask again what it left open?
     """
     house.converge()
     head = house.vault.head()
@@ -76,6 +76,7 @@ def take(house: House, answered: Asked = _never, waited: Asked = _never, failed:
         known=answered,
         waited=waited,
         failed=failed,
+        free=free,
         settled=frozenset(decided | verdicts.keys() | {one.id for one in waiting}),
         declined=frozenset(decision for decision, said in verdicts.items() if said == proposed.REJECTED),
         history=tuple(_past(entry) for entry in runs if entry.decision),

@@ -106,7 +106,12 @@ class Runner:
         self.house.converge()
         if self._seen is None or self._seen.head != self.house.vault.head():
             known = (partial(self._told, WAITING), partial(self._told, FAILED))
-            self._seen = picture.take(self.house, lambda question: self.answers.get(question, self.judge.name) is not None, *known)
+            self._seen = picture.take(
+                self.house,
+                lambda question: self.answers.get(question, self.judge.name) is not None,
+                *known,
+                free=self.judge.name not in report.ANSWERING,
+            )
         return self._seen
 
     def run(self, loop: Loop) -> Run:

@@ -178,18 +178,21 @@ def test_a_run_with_a_hanging_endpoint_ends_with_its_report(wired: Open, root: P
 
 
 def test_who_fails_again_and_again_is_asked_nothing_more_that_night(wired: Open, root: Path, vendor: Endpoint) -> None:
+    """Four questions are with it at once: they fail once."""
     vendor.plan, app = ["401"], wired()
+    for word in ("harbour", "kitchen", "lantern", "orchard", "violin", "garden"):
+        fill(app, f"The {word} of Ana {word}s the {word}y every day at two.", f"The {word} of Ana {word}s the {word}y each day at two.")
     app.call("capture", {"text": "User: Ana moved to Porto in May.\n\nUser: The boat now lies in Kiel, said Ana."})
     runs = {run["loop"]: run for run in app.call("dream", {"loops": ["encode", "consolidate", "split"]})["runs"]}
     for run in runs.values():
         agree(root, run)
     assert runs["encode"]["title"] == "encode: 1 of 1 question failed"
-    assert runs["consolidate"]["calls"] == AWAY - 1
-    assert len(vendor.seen) <= 1 + 3
+    assert 5 <= runs["consolidate"]["calls"] < 9, "the fifth is asked when the first has failed"
+    assert len(vendor.seen) < 1 + 9
     assert f"failed {AWAY} times in a row" in runs["consolidate"]["unasked"][0]["problem"]
     vendor.plan, vendor.text = ["ok"], '{"reason": "no", "action": "keep_distinct", "keep": null, "members": []}'
     again = dream(app)
-    assert (again["calls"], again["failed"], again["unasked"]) == (3, [], [])
+    assert (again["calls"], again["failed"], again["unasked"]) == (9, [], [])
 
 
 def test_tokens_that_nobody_counted_are_called_estimated(wired: Open, root: Path, vendor: Endpoint) -> None:

@@ -101,19 +101,36 @@ def test_what_a_judge_never_answers_well_does_not_hold_up_the_others(root: Path,
         assert asked[3] < set().union(*asked[:3])
 
 
-def test_an_answer_that_comes_late_is_taken_though_others_had_their_turn(root: Path) -> None:
-    """With real parked questions: nothing that waits is dropped because the ceiling is reached."""
+def test_what_somebody_is_to_answer_does_not_pile_up_and_all_is_answered_in_the_end(root: Path) -> None:
+    """With real parked questions: those that wait stay, others follow when there is room for them."""
     with App.open(root, Settings(SETTINGS | {"consolidate.clusters": 2, "dreams.brake": 1.0})) as app:
         pairs(app)
-        for night in range(1, 4):
-            assert dream(app, judge="deferred")["waiting"] == 2 * night
-        entries = waiting(folder(app.house))
-        assert len(entries) == 6
-        for entry in entries:
-            first, *others = entry["ids"]
+        done: list[dict[str, Any]] = []
+        for _ in WORDS:
+            dream(app, judge="deferred")
+            before = {entry["id"] for entry in waiting(folder(app.house))}
+            done += app.call("dream", {"loops": ["consolidate"], "judge": "deferred"})["runs"]
+            entries = waiting(folder(app.house))
+            assert {entry["id"] for entry in entries} == before, "a night without an answer drops nothing and adds nothing"
+            assert len(entries) <= 2
+            if not entries:
+                break
+            first, *others = entries[0]["ids"]
             answer = {"action": "merge", "reason": "the same", "keep": first, "members": others}
-            done = app.call("dream_decide", {"id": entry["id"], "answer": answer})
-        assert len(done["runs"][0]["decisions"]) == 6
+            done += app.call("dream_decide", {"id": entries[0]["id"], "answer": answer})["runs"]
+            done += app.call("dream", {"loops": ["consolidate"], "judge": "deferred"})["runs"]
+        assert sum(len(run["decisions"]) for run in done) == 6
+
+
+@pytest.mark.parametrize("loop", CASES)
+def test_without_a_client_no_more_waits_than_a_night_takes(root: Path, loop: str) -> None:
+    made, settings = CASES[loop]
+    with App.open(root, Settings(SETTINGS | settings)) as app:
+        made(app)
+        judged(app, judge := ScriptedJudge(lambda _: Raw(problem="no client", waits=True), "sampling"))
+        asked = nights(app, loop, judge, 4)
+        assert [len(night) for night in asked] == [2, 2, 2, 2]
+        assert len(set().union(*asked)) == 2, "what waits keeps its turn"
 
 
 def test_the_rules_alone_reach_everything(root: Path) -> None:
