@@ -1,12 +1,14 @@
-"""What two machines made of the same memories in one night, neither knowing of the other: which notes are doubles, and which of them stays.
+"""What two machines made of the same memories, neither knowing of the other: which notes are doubles, and which of them stays.
 
 Whoever looks comes to the same answer, and to the same bytes: nothing here depends on a clock, or on which machine's is called ours.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import combinations
+from typing import Protocol, TypeVar
 
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.memory import Memory
@@ -18,16 +20,78 @@ Apart = Callable[[str, str], bool]
 """Were these two (ids) made by different machines, as far as is known?"""
 
 
+class Origin(Protocol):
+    """What a note and its row in the index both tell."""
+
+    @property
+    def type(self) -> str:
+        """As in frontmatter."""
+        ...
+
+    @property
+    def level(self) -> int:
+        """0 for what was said, more for what was concluded."""
+        ...
+
+    @property
+    def derived_from(self) -> tuple[str, ...]:
+        """Ids."""
+        ...
+
+
+Known = TypeVar("Known", bound=Origin)
+
+
+def sharing(notes: Iterable[Known], said: Callable[[Known], str]) -> list[list[Known]]:
+    """Those among which doubles may be, without comparing each with each: what is in no list together is no double. `said` gives the
+    words, or anything that is equal for equal words: with less of it there is more in the lists."""
+    found: dict[Hashable, list[Known]] = {}
+    for note in notes:
+        for key in _keys(note, said(note)):
+            found.setdefault(key, []).append(note)
+    return [group for group in found.values() if len(group) > 1]
+
+
+def _keys(note: Origin, said: str) -> Iterator[Hashable]:
+    """Two notes that `doubles` calls so have one of these in common."""
+    lineage = frozenset(note.derived_from)
+    if note.type == "orientation":
+        yield from (("block", source) for source in lineage)
+        return
+    yield note.type, lineage, said
+    if note.level > 0 and len(lineage) > 1:
+        yield note.type, lineage, note.level
+
+
 def groups(notes: Iterable[Note], apart: Apart, touched: Callable[[str], bool]) -> list[list[Note]]:
-    """Doubles, the one that stays first: what a person has `touched`, else the older one. Two that a person touched stay both."""
-    left = sorted((note for note in notes if _made(note)), key=lambda note: _rank(note, touched))
-    found = []
-    while left:
-        keeper, *left = left
-        same = [one for one in left if doubles(keeper.memory, one.memory) and not touched(one.id) and apart(keeper.id, one.id)]
-        left = [one for one in left if one not in same]
-        if same:
-            found.append([keeper, *same])
+    """Doubles, the one that stays first: what a person has `touched`, else the older one. Two that a person touched stay both.
+
+    `apart` is asked about doubles only, `touched` about those that are apart: both may be dear.
+    """
+    of = {note.id: note for note in notes if _made(note)}
+    same = _same(of, apart)
+    order = sorted(same, key=lambda ident: _rank(of[ident], touched))
+    place = {ident: number for number, ident in enumerate(order)}
+    found: list[list[Note]] = []
+    gone: set[str] = set()
+    for keeper in order:
+        if keeper not in gone:
+            others = [one for one in sorted(same[keeper], key=place.__getitem__) if one not in gone and not touched(one)]
+            gone |= {keeper, *others}
+            found += [[of[one] for one in (keeper, *others)]] if others else []
+    return found
+
+
+def _same(of: dict[str, Note], apart: Apart) -> dict[str, set[str]]:
+    """Id -> ids of its doubles that another machine made; who has none is left out."""
+    found: dict[str, set[str]] = {}
+    seen: set[tuple[str, str]] = set()
+    for group in sharing((note.memory for note in of.values()), lambda memory: " ".join(memory.body.split())):
+        for one, other in combinations(group, 2):
+            if (one.id, other.id) not in seen and doubles(one, other) and apart(one.id, other.id):
+                found.setdefault(one.id, set()).add(other.id)
+                found.setdefault(other.id, set()).add(one.id)
+            seen.add((one.id, other.id))
     return found
 
 

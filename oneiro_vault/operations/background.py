@@ -51,6 +51,7 @@ class Background:
         self._watcher: Watcher | None = None
         self._ledger_at = self._proved_at = time.monotonic()
         self._dream_after = 0.0
+        self._met: object = None
 
     def start(self) -> None:
         """Start watching first, then compare: nothing that happens in between is missed."""
@@ -90,7 +91,6 @@ class Background:
         house, every = self.house, self.house.settings["watch.reconcile"]
         pause = max(0.2, min(5.0, house.settings["edits.quiet"] / 4))
         reconcile_at = edits_at = captures_at = nights_at = float("-inf")
-        met = ""
         while not self._stop.is_set():
             now = time.monotonic()
             self._following.set()
@@ -102,9 +102,8 @@ class Background:
             if house.edited and now >= edits_at:
                 edits_at = now + (pause if self._guarded("edits", self._commit_edits) else AGAIN)
             self._guarded("ledger", self._fold)
-            if now >= nights_at and house.vault.head() != met:
-                done = self._guarded("nights", lambda: nights.settle(house))
-                met, nights_at = (house.vault.head(), now + AGAIN) if done else (met, now + RETRY)
+            if now >= nights_at:
+                nights_at = now + (AGAIN if self._guarded("nights", self._settle) else RETRY)
             if now >= captures_at and capturing.left(house):
                 captures_at = now + (0.0 if self._guarded("captures", lambda: capturing.collect(house)) else AGAIN)
             self._following.clear()
@@ -122,6 +121,13 @@ class Background:
             raise
         look = self.house.vault.look()
         self.house.edited = self.house.edited or bool(look.ready or look.waiting)
+
+    def _settle(self) -> None:
+        """Look at what came in. What comes in meanwhile is seen the next time; what failed has its turn later, when nothing comes."""
+        now = self.house.vault.head(), time.monotonic() // nights.AGAIN
+        if now != self._met:
+            nights.settle(self.house)
+            self._met = now
 
     def _fold(self) -> None:
         self.house.vault.flush_index()

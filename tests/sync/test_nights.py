@@ -4,7 +4,10 @@ there once, nothing is a question for a person, and every copy ends with the sam
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,11 +18,12 @@ from oneiro_vault.app import App, clone_vault, init_vault
 from oneiro_vault.config import Settings
 from oneiro_vault.core.change import Operation, Write
 from oneiro_vault.core.question import Question
+from oneiro_vault.errors import UnreadableNote
 from oneiro_vault.judges.scripted import ScriptedJudge
 from oneiro_vault.operations.background import Background
 from oneiro_vault.operations.dreaming import nights
 from tests.operations.test_syncing import SETTINGS
-from tests.sync.support import bare
+from tests.sync.support import bare, memory, where
 from tests.vault.support import git
 
 NIGHT = Settings({name: SETTINGS[name] for name in SETTINGS} | {"consolidate.similarity": 0.8, "distil.age": 0.0, "distil.uses": 0})
@@ -76,13 +80,13 @@ def dream(app: App, where: str, keep: int = 0, *, alone: bool = True) -> None:
 def both(pair: Pair, **how: bool) -> None:
     """One night on both machines, a moment apart."""
     now = pair[0].house.clock()
-    for app, where, late in ((pair[0], "That is so.", 0.0), (pair[1], "That is so. That is so.", 90.0)):
+    for app, words, late in ((pair[0], "That is so.", 0.0), (pair[1], "That is so. That is so.", 90.0)):
         app.house.clock = app.house.vault.clock = partial(float, now + late)
-        dream(app, where, **how)
+        dream(app, words, **how)
 
 
 def rows(app: App, *, type_: str, status: str = "active") -> list[Any]:
-    return [row for row in app.house.index.list(limit=100) if (row.type, row.status) == (type_, status)]
+    return [row for row in app.house.index.list(limit=1000) if (row.type, row.status) == (type_, status)]
 
 
 def pulled(app: App, how: str) -> None:
@@ -165,12 +169,15 @@ def test_both_dream_the_same_night_and_sync(pair: Pair, alone: bool) -> None:
     assert len(rows(one, type_="orientation")) == len(rows(one, type_="semantic")) == 2
 
 
-def test_three_machines_that_mend_it_in_different_company_agree(pair: Pair, tmp_path: Path) -> None:
-    """The second meets the first, the third meets the first, and only then the two meet."""
+@pytest.mark.parametrize("late", [-90.0, 180.0])
+def test_three_machines_that_mend_it_in_different_company_agree(pair: Pair, tmp_path: Path, late: float) -> None:
+    """The second meets the first, the third meets the first, and only then the two meet; the third dreamt before them or after them."""
     one, two = pair
     clone_vault(str(tmp_path / "remote.git"), tmp_path / "three", NIGHT)
     with App.open(tmp_path / "three", NIGHT) as three:
+        one.house.clock = partial(float, one.house.clock() + 200.0)
         both(pair)
+        three.house.clock = three.house.vault.clock = partial(float, one.house.clock() + late)
         dream(three, "That is so. That is so. That is so.")
         for app in (one, two, three):
             app.house.vault.fold()
@@ -184,7 +191,11 @@ def test_three_machines_that_mend_it_in_different_company_agree(pair: Pair, tmp_
             app.house.reconcile()
             assert tree(app) == tree(one)
             assert len(rows(app, type_="orientation")) == 2
-            assert [len(row.supersedes) for row in rows(app, type_="orientation")] == [2, 2]
+            behind = {row.id: row.superseded_by for row in rows(app, type_="orientation", status="superseded")}
+            left = {row.id: set(row.supersedes) for row in rows(app, type_="orientation")}
+            assert len(behind) == 4
+            assert {behind.get(behind[ident], behind[ident]) for ident in behind} == left.keys(), "each leads to one that stayed"
+            assert late < 0 or [len(gone) for gone in left.values()] == [2, 2]
             assert not any(row.flags for row in app.house.index.list(limit=100))
 
 
@@ -249,14 +260,131 @@ def test_what_a_person_changed_or_took_back_stays(pair: Pair) -> None:
 
 
 def test_one_machine_alone_is_never_mended(pair: Pair) -> None:
-    """What one machine makes of the same sources in two nights is what it meant to make."""
-    one, _ = pair
+    """What one machine makes of the same sources in two nights is what it meant to make, also where there is another."""
+    one, two = pair
     dream(one, "That is so.")
     row = rows(one, type_="orientation")[0]
     data = one.house.vault.read(row.path)
     again = data.replace(row.id.encode(), b"7k2m9x4q8w3n")
+    two.call("remember", {"items": [{"text": "The mooring is on the north side."}]})
+    two.call("sync")
     one.house.vault.apply([Write("orientation/again.md", again)], Operation("distil", "again", "dream", ("7k2m9x4q8w3n",)))
-    one.house.reconcile()
+    one.call("sync")
     (one.house.vault.folder / "met").unlink()
     assert nights.settle(one.house) == []
     assert len(rows(one, type_="orientation")) == 3
+
+
+def learn(app: App, numbers: Sequence[int], said: Sequence[int] = ()) -> None:
+    """Facts that a loop made, three of each capture, in one commit; `said`: whose words and origin they have (their own)."""
+    notes = {
+        number: memory(number, f"Fact {like} is so.", source="dream", derived_from=f"[c{like // 3:011d}]")
+        for number, like in zip(numbers, said or numbers, strict=True)
+    }
+    operation = Operation("distil", "facts", "dream", tuple(f"{number:012d}" for number in notes))
+    app.house.vault.apply([Write(where(number), data) for number, data in notes.items()], operation)
+    app.house.reconcile()
+
+
+@pytest.fixture
+def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[str]]:
+    """What git was asked for since the last call: the git on PATH writes it down and passes it on."""
+    log, real, program = tmp_path / "asked.txt", shutil.which("git"), tmp_path / "bin" / "git"
+    program.parent.mkdir()
+    program.write_text(f"""#!/bin/sh\nprintf '%s\\n' "$*" >> "{log}"\nexec "{real}" "$@"\n""")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+
+    def found() -> list[str]:
+        lines = log.read_text().splitlines() if log.exists() else []
+        log.unlink(missing_ok=True)
+        return [line for line in lines if "--version" not in line]
+
+    return found
+
+
+def test_a_vault_of_one_machine_costs_one_look_at_its_commits(tmp_path: Path, asked: Callable[[], list[str]]) -> None:
+    init_vault(tmp_path / "one")
+    with App.open(tmp_path / "one", NIGHT) as app:
+        learn(app, range(300))
+        asked()
+        assert nights.settle(app.house) == []
+        assert [line.partition(" log ")[2] for line in asked()] == [
+            f"--format=%(trailers:key=Oneiro-Device,valueonly) {app.house.vault.head()}"
+        ]
+        learn(app, range(300, 303))
+        asked()
+        assert nights.settle(app.house) == []
+        assert asked() == []
+
+
+def test_only_the_history_of_doubles_is_asked_for(pair: Pair, asked: Callable[[], list[str]]) -> None:
+    """Three hundred facts share the captures they are of; one of them was made by the other machine, too."""
+    one, two = pair
+    learn(one, range(300))
+    learn(two, [900, 901], [7, 901])
+    one.call("sync")
+    pulled(two, "--no-rebase")
+    two.house.reconcile()
+    asked()
+    assert len(nights.settle(two.house)) == 1
+    lines = asked()
+    assert len([line for line in lines if "--follow" in line]) == len([line for line in lines if "=Oneiro-Memory: " in line]) == 2
+    gone = rows(two, type_="semantic", status="superseded")
+    assert [(row.id, row.superseded_by) for row in gone] == [(f"{900:012d}", f"{7:012d}")]
+    assert nights._WHY["double"] in git(two.house.root, "log", "-1", "--format=%B")
+    other = git(two.house.root, "commit-tree", "-p", "HEAD", "-m", "beside it", "HEAD^{tree}").strip()
+    git(two.house.root, "merge", "-q", "--no-ff", "--no-edit", other)
+    asked()
+    assert nights.settle(two.house) == []
+    assert asked() == [], "nothing is double any more: no history was read"
+
+
+def test_what_comes_in_during_a_look_is_looked_at_by_the_next(pair: Pair) -> None:
+    one, two = pair
+    learn(two, [900, 904], [0, 4])
+    learn(one, [0])
+    one.call("sync")
+    pulled(two, "--no-rebase")
+    learn(one, [4])
+    one.house.vault.fold()
+    git(one.house.root, "push", "-q", "origin", "main")
+    came: list[str] = []
+
+    def pull(done: Any) -> None:
+        if where(900) in done.modified and not came:
+            came.append(two.house.vault.head())
+            pulled(two, "--no-rebase")
+
+    two.house.refreshed.append(pull)
+    assert nights.settle(two.house) == came != []
+    assert len(nights.settle(two.house)) == 1
+    assert {row.id for row in rows(two, type_="semantic", status="superseded")} == {f"{900:012d}", f"{904:012d}"}
+    assert nights.settle(two.house) == []
+
+
+def test_what_cannot_be_read_holds_up_nothing_and_has_its_turn_later(pair: Pair, asked: Callable[[], list[str]]) -> None:
+    one, two = pair
+    learn(two, [900, 904], [0, 4])
+    learn(one, [0, 4])
+    one.call("sync")
+    pulled(two, "--no-rebase")
+    two.house.reconcile()
+    two.house.owner = True  # from now on the index believes its watcher, of which there is none
+    note, now = two.house.root / where(0), time.time()
+    two.house.clock = partial(float, now)
+    data = note.read_bytes()
+    note.write_bytes(b"---\nid: [\n---\n\xff")
+    with pytest.raises(UnreadableNote):
+        nights.settle(two.house)
+    assert [row.id for row in rows(two, type_="semantic", status="superseded")] == [f"{904:012d}"]
+    asked()
+    assert nights.settle(two.house) == []
+    assert asked() == []
+    note.write_bytes(data)
+    two.house.clock = partial(float, now + nights.AGAIN - 1.0)
+    assert nights.settle(two.house) == []
+    two.house.clock = partial(float, now + nights.AGAIN)
+    assert len(nights.settle(two.house)) == 1
+    assert len(rows(two, type_="semantic", status="superseded")) == 2
+    assert nights.settle(two.house) == []

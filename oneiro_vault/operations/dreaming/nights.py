@@ -1,4 +1,4 @@
-"""What two machines dreamt in one night, once it has met here: doubles become one, and of memories that replaced each other one stays.
+"""What two machines dreamt at once, when it has met here: doubles become one, and of memories that replaced each other one stays.
 
 A sync with leases lets one of two runs give way before anything is joined. A plain `git pull` asks nobody, and without leases neither does
 a sync: so whoever of us comes first looks at what came in (an owner, a sync, the next dream), and mends it by a rule that gives the same
@@ -8,58 +8,93 @@ bytes on every machine.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from functools import cache
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import cache, cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
 from oneiro_vault.core.change import Operation, Write
-from oneiro_vault.errors import GitProblem
+from oneiro_vault.errors import DiskProblem, GitProblem, LockTimeout, OneiroError, RepositoryBusy
 from oneiro_vault.operations.house import House
 from oneiro_vault.vault import history, proposals
 
 if TYPE_CHECKING:
     from oneiro_vault.index.base import Row
-    from oneiro_vault.mind.base import Set
+    from oneiro_vault.mind.base import Note, Set
     from oneiro_vault.vault.history import Entry
 
+AGAIN: Final = 600.0
+"""Seconds after which what could not be mended is tried again, when nothing comes in before."""
 _SEEN: Final = "met"
-"""File with the tip up to which this was looked at."""
+"""File with the tip up to which this was looked at and, when not all of it could be mended, from when on to try again (epoch seconds)."""
 _FEW: Final = 500
 """Commits that are looked at one by one; with more of them something of another machine's is believed to be there."""
 _EVERY: Final = 10_000_000
+_AT_ONCE: Final = 1000
+"""Notes whose words are in memory at the same time."""
 _LOOP: Final = "nights"
-DOUBLE: Final = "two machines made it in one night, of the same memories"
-CIRCLE: Final = "two machines replaced these by each other in one night"
+_WHY: Final = {"double": "two machines made it of the same memories", "circle": "two machines replaced these by each other"}
+_HOPELESS: Final = (DiskProblem, LockTimeout, RepositoryBusy)
+"""What stands in the way of one stands in the way of all."""
 
 
 def settle(house: House) -> list[str]:
-    """Mend what came in since the last look; the commits that did. Raises what `Vault.apply` does: then it is looked at again."""
-    place, tip = house.vault.folder / _SEEN, house.vault.head()
-    with suppress(OSError, ValueError, GitProblem):
-        if place.read_text().strip() == tip or not _foreign(house, place.read_text().strip(), tip):
-            _note(house, tip)
-            return []
-    if not tip or house.wrong or proposals.reviewing_here(house.vault):
-        return []
-    made = [*_circles(house), *_doubles(house)]
-    _note(house, house.vault.head())
-    return made
+    """Mend what came in since the last look; the commits that did.
+
+    What cannot be mended holds up nothing else; the first error is raised at the end, and all of it is tried again when something comes
+    in, or after `AGAIN` seconds. In the middle of a merge, a rebase or a review nothing is looked at, and nothing is noted.
+    """
+    tip = house.vault.head()  # what comes in during the look was not looked at
+    seen, retry = _noted(house)
+    if not retry or 0 < retry - house.clock() <= AGAIN:
+        with suppress(GitProblem):
+            if not _foreign(house, seen, tip):
+                _note(house, tip, retry)
+                return []
+    if not tip or house.wrong or not _ready(house) or house.converge():
+        return []  # or some of it is not indexed yet
+    look = _Look(house)
+    try:
+        look.circles()
+        look.doubles()
+    except OneiroError as error:
+        look.failed = error
+    _note(house, tip, house.clock() + AGAIN if look.failed else 0.0)
+    if look.failed:
+        raise look.failed
+    return look.made
 
 
-def _note(house: House, tip: str) -> None:
-    place = house.vault.folder / _SEEN
+def _ready(house: House) -> bool:
+    with suppress(RepositoryBusy):
+        house.vault.repo.check_ready()
+        return not proposals.reviewing_here(house.vault)
+    return False
+
+
+def _noted(house: House) -> tuple[str, float]:
+    """The tip seen last ("" = none), and when to try again what failed (0 = nothing did)."""
+    with suppress(OSError, ValueError):
+        seen, *retry = (house.vault.folder / _SEEN).read_text().split()
+        return seen, float(retry[0]) if retry else 0.0
+    return "", 0.0
+
+
+def _note(house: House, tip: str, retry: float) -> None:
+    place, text = house.vault.folder / _SEEN, f"{tip} {retry}" if retry else tip
     with suppress(OSError):  # the next look is a longer one
-        if not place.exists() or place.read_text() != tip:
+        if not place.exists() or place.read_text() != text:
             temp = place.with_suffix(f".{os.getpid()}")
-            temp.write_text(tip)
+            temp.write_text(text)
             temp.replace(place)
 
 
 def _foreign(house: House, seen: str, tip: str) -> bool:
-    """Did anything come in between that was not made here, one after the other?"""
+    """Did anything come in between that was not made here, one after the other? Raises GitProblem."""
     repo, device = house.vault.repo, house.vault.ledger.device
+    if not seen:
+        return bool(tip) and len(_devices(house, tip)) > 1
     for _ in range(_FEW):
         if tip == seen:
             return False
@@ -70,28 +105,85 @@ def _foreign(house: House, seen: str, tip: str) -> bool:
     return True
 
 
-def _rows(house: House) -> list[Row]:
-    house.converge()
-    return [row for row in house.index.list(limit=_EVERY) if row.id]
+def _devices(house: House, tip: str) -> set[str]:
+    """Every machine that ever made a commit: where it was only one, nothing can have been made twice."""
+    layout = "--format=%(trailers:key=Oneiro-Device,valueonly)"
+    return {name for line in house.vault.repo.commands.text("log", layout, tip).splitlines() if (name := line.strip())}
 
 
-# -- circles ------------------------------------------------------------------------------------------------------------------------------
+class _Look:
+    """One look at everything; `made`: the commits of it; `failed`: the first thing that could not be done."""
 
+    def __init__(self, house: House) -> None:
+        self._house = house
+        self.made: list[str] = []
+        self.failed: OneiroError | None = None
 
-def _circles(house: House) -> Iterator[str]:
-    from oneiro_vault.sync import circles
-    from oneiro_vault.sync.words import Contents
+    @contextmanager
+    def _trying(self) -> Iterator[None]:
+        try:
+            yield
+        except _HOPELESS:
+            raise
+        except OneiroError as error:
+            self.failed = self.failed or error
 
-    rows = {row.id: row for row in _rows(house) if row.status == "superseded" and row.superseded_by}
-    replaced = {ident: row.superseded_by for ident, row in rows.items()}
-    for ident in circles.broken(replaced):
-        row, contents = rows[ident], Contents(house.vault.repo)
-        data, known = house.load(row)
-        before = next(
-            (blob for blob in house.vault.past.versions({row.path})[row.path] if not contents.superseded_by(row.path, blob)[0]), ""
-        )
+    def _rows(self) -> list[Row]:
+        return [row for row in self._house.index.list(limit=_EVERY) if row.id]
+
+    # -- circles ----------------------------------------------------------------------------------------------------------------------
+
+    def circles(self) -> None:
+        """Memories that replaced each other: one of them is in force again. Raises what would stop all of it."""
+        from oneiro_vault.sync import circles
+
+        rows = {row.id: row for row in self._rows() if row.status == "superseded" and row.superseded_by}
+        replaced = {ident: row.superseded_by for ident, row in rows.items()}
+        for ident in circles.broken(replaced):
+            with self._trying():
+                self._reinstate(rows[ident], [ident, *_round(ident, replaced)])
+
+    def _reinstate(self, row: Row, ids: Sequence[str]) -> None:
+        from oneiro_vault.sync.words import Contents
+
+        contents, vault = Contents(self._house.vault.repo), self._house.vault
+        data, known = self._house.load(row)
+        versions = vault.past.versions({row.path}).get(row.path, [])
+        before = next((blob for blob in versions if not contents.superseded_by(row.path, blob)[0]), "")
         new = contents.data(contents.reinstated(contents.keep(data), before))
-        yield from _commit(house, [(row, data, new)], known.title, CIRCLE, [ident, *_round(ident, replaced)])
+        self._commit([(row, data, new)], known.title, "circle", ids)
+
+    # -- doubles ----------------------------------------------------------------------------------------------------------------------
+
+    def doubles(self) -> None:
+        """What was made twice: one of each stays. Raises what would stop all of it."""
+        from oneiro_vault.mind import doubles
+
+        stories = _Stories(self._house)
+        for row in _alike(self._house, self._rows()):
+            with self._trying():
+                stories.add(row)
+        for keeper, *others in doubles.groups(stories.notes, stories.apart, stories.touched):
+            with self._trying():
+                changes = [stories.changed(edit) for edit in doubles.joined(keeper, others)]
+                self._commit(changes, keeper.memory.title, "double", [keeper.id, *(other.id for other in others)])
+
+    def _commit(self, changes: Sequence[tuple[Row, bytes, bytes]], title: str, what: str, ids: Sequence[str]) -> None:
+        """One decision, at most once: what a person took back stays taken back."""
+        from oneiro_vault.mind.base import keyed
+
+        decision = keyed(_LOOP, " ".join([what, *sorted(ids)]))
+        if decision in self._decided:
+            return
+        writes = [Write(row.path, new, sha256(data).hexdigest()) for row, data, new in changes if new != data]
+        receipt = self._house.vault.apply(writes, Operation("merge", title, "dream", tuple(ids), _WHY[what], decision=decision))
+        self.made.append(receipt.commit)
+        self._house.refresh([write.path for write in writes])
+
+    @cached_property
+    def _decided(self) -> frozenset[str]:
+        vault = self._house.vault
+        return frozenset(entry.decision for entry in vault.history.decisions(vault.head()))
 
 
 def _round(start: str, replaced: dict[str, str]) -> Iterator[str]:
@@ -101,42 +193,36 @@ def _round(start: str, replaced: dict[str, str]) -> Iterator[str]:
         at = replaced[at]
 
 
-# -- doubles ------------------------------------------------------------------------------------------------------------------------------
-
-
-def _doubles(house: House) -> Iterator[str]:
+def _alike(house: House, rows: Iterable[Row]) -> list[Row]:
+    """Rows among which there may be doubles. Words are looked at only where notes share an origin, and not all of them at once."""
     from oneiro_vault.mind import doubles
 
-    for rows in _alike(_rows(house)):
-        stories = _Stories(house, rows)
-        for keeper, *others in doubles.groups(stories.notes, stories.apart, stories.touched):
-            changes = [stories.changed(edit) for edit in doubles.joined(keeper, others)]
-            yield from _commit(house, changes, keeper.memory.title, DOUBLE, [keeper.id, *(other.id for other in others)])
-
-
-def _alike(rows: Sequence[Row]) -> list[list[Row]]:
-    """Rows among which there may be doubles, without their words."""
-    found: dict[object, list[Row]] = {}
-    for row in rows:
-        if row.source == "dream" and row.status == "active" and row.derived_from:
-            found.setdefault(row.type if row.type == "orientation" else (row.type, frozenset(row.derived_from)), []).append(row)
-    return [group for group in found.values() if len(group) > 1]
+    made = [row for row in rows if row.source == "dream" and row.status == "active" and row.derived_from]
+    near = list({row.key: row for group in doubles.sharing(made, lambda _: "") for row in group}.values())
+    said: dict[int, str] = {}
+    for start in range(0, len(near), _AT_ONCE):
+        bodies = house.index.bodies([row.key for row in near[start : start + _AT_ONCE]])
+        said |= {key: sha256(" ".join(body.split()).encode("utf-8", "surrogatepass")).hexdigest() for key, body in bodies.items()}
+    return list({row.key: row for group in doubles.sharing(near, lambda row: said.get(row.key, "")) for row in group}.values())
 
 
 class _Stories:
     """Notes that may be doubles, and how each came to be."""
 
-    def __init__(self, house: House, rows: Sequence[Row]) -> None:
-        from oneiro_vault.mind.base import Note
-
+    def __init__(self, house: House) -> None:
         self._house = house
-        self._rows = {row.id: row for row in rows}
+        self._rows: dict[str, Row] = {}
         self._data: dict[str, bytes] = {}
         self.notes: list[Note] = []
-        for row in rows:
-            self._data[row.id], memory = house.load(row)
-            self.notes.append(Note(memory, row.sha256))
         self._of = cache(self._read)
+
+    def add(self, row: Row) -> None:
+        """One more of them. Raises OneiroError when it cannot be read."""
+        from oneiro_vault.mind.base import Note
+
+        data, memory = self._house.load(row)
+        self._rows[row.id], self._data[row.id] = row, data
+        self.notes.append(Note(memory, row.sha256))
 
     def _read(self, ident: str) -> list[Entry]:
         """Its commits, newest first, without those that only joined two histories."""
@@ -161,16 +247,3 @@ class _Stories:
 
         data = self._data[edit.id]
         return self._rows[edit.id], data, frontmatter.encode(frontmatter.edit(frontmatter.decode(data), dict(edit.changes)))
-
-
-def _commit(house: House, changes: Sequence[tuple[Row, bytes, bytes]], title: str, why: str, ids: Sequence[str]) -> Iterator[str]:
-    """One decision, at most once: what a person took back stays taken back."""
-    from oneiro_vault.mind.base import keyed
-
-    decision = keyed(_LOOP, " ".join([why, *sorted(ids)]))
-    if any(entry.decision == decision for entry in house.vault.history.decisions(house.vault.head())):
-        return
-    writes = [Write(row.path, new, sha256(data).hexdigest()) for row, data, new in changes if new != data]
-    receipt = house.vault.apply(writes, Operation("merge", title, "dream", tuple(ids), why, decision=decision))
-    house.refresh([write.path for write in writes])
-    yield receipt.commit
