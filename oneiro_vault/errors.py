@@ -203,6 +203,13 @@ class IndexProblem(OneiroError):
     http_status = 503
 
 
+class IndexFull(IndexProblem):
+    """The disk is too full for an index to answer: even reading may want a page of room."""
+
+    exit_code = DiskProblem.exit_code
+    http_status = DiskProblem.http_status
+
+
 class EmbedderProblem(IndexProblem):
     """No vectors can be computed: the model is missing, wrong or its process died."""
 

@@ -11,7 +11,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from oneiro_vault.errors import IndexProblem
+from oneiro_vault.errors import IndexFull, IndexProblem
 from oneiro_vault.index import notes, schema, sessions, shape, text
 
 FILE: Final = "index.db"
@@ -92,6 +92,10 @@ class Database:
         if not isinstance(error, sqlite3.OperationalError) or any(words in str(error) for words in _BROKEN):
             self.damage = f"the index is damaged and will be rebuilt ({error})"
             log.warning("index: %s", error)
+        if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:  # errors of the module itself have no code
+            return IndexFull(
+                "the disk is full, so the index cannot answer", kept="The notes are untouched.", hint="Make room, then try again."
+            )
         return IndexProblem(f"the index cannot answer: {error}", kept="The notes are untouched.", hint="It is rebuilt at the next refresh.")
 
     # -- proof ----------------------------------------------------------------------------------------------------------------------

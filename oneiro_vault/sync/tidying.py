@@ -1,27 +1,34 @@
 """What a merge by plain git can leave, which knows names and not memories: two names that differ only in case, and one memory in two files.
 
-Both are put right by what is in the tree alone, so two machines that tidy up the same tree get the same one.
+Only what such a merge (or rebase) brought together is put right: what one side had already is that side's own. It is done by what is in the
+tree alone, so two machines that tidy up the same tree get the same one.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from oneiro_vault.core.change import Change, Operation, Remove, Write
 from oneiro_vault.errors import StaleMemory
 from oneiro_vault.sync.plan import Action, apart
+from oneiro_vault.vault import disk
 from oneiro_vault.vault.files import digest
-from oneiro_vault.vault.paths import is_note, twin_key
+from oneiro_vault.vault.paths import is_note, is_ours, twin_key
+from oneiro_vault.vault.staging import FILE
 
 if TYPE_CHECKING:
     from oneiro_vault.sync.words import Contents
     from oneiro_vault.vault.staging import Entry
     from oneiro_vault.vault.vault import Vault
 
+Met = Callable[[str, str], bool]
+"""Did these two paths come together only here?"""
 TITLE: Final = "put right what a plain merge left"
-_OURS: Final = "%(trailers:key=Oneiro-Op,valueonly,separator=%x2C)"
+_LEFT: Final = "untidy"
+"""File with the tip from which on a tidying is still to be done."""
+_FORMAT: Final = "%H%x1f%P%x1f%at%x1f%ct%x1f%(trailers:key=Oneiro-Op,valueonly,unfold,separator=%x2C)"
 
 
 def tidy(vault: Vault, contents: Contents, since: str) -> list[Action]:
@@ -30,33 +37,54 @@ def tidy(vault: Vault, contents: Contents, since: str) -> list[Action]:
 
     Raises what `Vault.apply` raises, except StaleMemory.
     """
-    tip = vault.head()
-    if not tip:
+    tip, left = vault.head(), vault.folder / _LEFT
+    if left.exists():
+        since = left.read_text().strip()
+    origins = _origins(vault, since, tip) if tip else []
+    if not origins:
         return []
-    listing = vault.repo.listing(tip)
+    before = [vault.repo.listing(commit) for commit in origins]
+    listing = {path: entry for path, entry in vault.repo.listing(tip).items() if entry.mode == FILE and is_ours(path)}
+
+    def met(one: str, other: str) -> bool:
+        return not any(one in there and other in there for there in before)
+
     actions: list[Action] = []
     changes: dict[str, str] = {}
-    if _by_hand(vault, since, tip):
-        _join(contents, listing, changes, actions)
-    _name(contents, {path: entry for path, entry in listing.items() if changes.get(path) != ""}, changes, actions)
+    _join(contents, listing, met, changes, actions)
+    _name(contents, {path: entry for path, entry in listing.items() if changes.get(path) != ""}, met, changes, actions)
     if actions:
         operation = Operation("sync", TITLE, memories=tuple(action.memory for action in actions if action.memory))
         try:
             vault.apply(_ordered(contents, listing, changes), operation)
-        except StaleMemory:
-            return []  # somebody is just changing one of them; `check` names what is left
+        except StaleMemory:  # somebody is just changing one of them: the next time
+            disk.note("Noting what is left", left, since)
+            return []
+    left.unlink(missing_ok=True)
     return actions
 
 
-def _by_hand(vault: Vault, since: str, tip: str) -> bool:
-    """Did somebody merge or rebase without us since then?"""
+def _origins(vault: Vault, since: str, tip: str) -> list[str]:
+    """The commits from which merges and rebases that were made without us set out; none when there were none."""
     span = f"{since}..{tip}" if since else tip
-    rows = vault.repo.commands.text("log", f"--format=%P%x00%at%x00%ct%x00{_OURS}", span).splitlines()
-    found = (row.split("\0") for row in rows if row)
-    return any((" " in parents and not op) or (authored != made and bool(op)) for parents, authored, made, op in found)
+    text = vault.repo.commands.text("log", "-z", "--topo-order", "--reverse", f"--format={_FORMAT}", span)
+    mixed: set[str] = set()
+    found: dict[str, None] = {}
+    for row in text.split("\0"):
+        commit, parents, authored, made, op = (*row.split("\x1f", 4), "", "", "", "")[:5]
+        above = parents.split()
+        if (len(above) > 1 and not op) or (authored != made and op):
+            mixed.add(commit)
+            found |= dict.fromkeys(parent for parent in above if parent not in mixed)
+        elif not mixed.isdisjoint(above):
+            mixed.add(commit)
+    if not mixed:
+        return []
+    old = vault.repo.tip("ORIG_HEAD")  # where a rebase set out
+    return [commit for commit in (*found, since, old if old not in mixed else "") if commit]
 
 
-def _join(contents: Contents, listing: Mapping[str, Entry], changes: dict[str, str], actions: list[Action]) -> None:
+def _join(contents: Contents, listing: Mapping[str, Entry], met: Met, changes: dict[str, str], actions: list[Action]) -> None:
     """Of the files of one memory the one whose name tells it stands, else the first, and takes in the others."""
     files: dict[str, list[str]] = defaultdict(list)
     for path, entry in listing.items():
@@ -64,25 +92,26 @@ def _join(contents: Contents, listing: Mapping[str, Entry], changes: dict[str, s
             files[ident].append(path)
     for ident, paths in files.items():
         stands, *others = sorted(paths, key=lambda path: (ident not in path, path))
-        for other in others:
+        for other in (other for other in others if met(stands, other)):
             blob, clashes = contents.merge(stands, "", changes.get(stands) or listing[stands].blob, listing[other].blob)
             changes |= {stands: blob, other: ""}
             actions.append(Action("merge", stands, other, ident, clashes))
 
 
-def _name(contents: Contents, listing: Mapping[str, Entry], changes: dict[str, str], actions: list[Action]) -> None:
+def _name(contents: Contents, listing: Mapping[str, Entry], met: Met, changes: dict[str, str], actions: list[Action]) -> None:
     """What another file's name would hide on a disk that takes no note of case gets another one."""
     twins: dict[str, list[str]] = defaultdict(list)
     for path in listing:
         twins[twin_key(path)].append(path)
-    for paths in twins.values():
-        if len(paths) > 1:
-            marks = {path: contents.ident(listing[path].blob) if is_note(path) else "" for path in paths}
-            for path in sorted(paths, key=lambda one: (bool(marks[one]), marks[one], listing[one].blob, one))[1:]:
-                blob = changes.get(path) or listing[path].blob
-                to = apart(path, marks[path] or listing[path].blob, twins.keys())
-                changes |= {path: "", to: blob}
-                actions.append(Action("rename", to, path, marks[path]))
+    taken = set(twins)
+    for paths in (paths for paths in twins.values() if len(paths) > 1):
+        marks = {path: contents.ident(listing[path].blob) if is_note(path) else "" for path in paths}
+        stands, *others = sorted(paths, key=lambda one: (bool(marks[one]), marks[one], listing[one].blob, one))
+        for path in (path for path in others if met(stands, path)):
+            to = apart(path, marks[path] or listing[path].blob, taken)
+            taken.add(twin_key(to))
+            changes |= {path: "", to: changes.get(path) or listing[path].blob}
+            actions.append(Action("rename", to, path, marks[path]))
 
 
 def _ordered(contents: Contents, listing: Mapping[str, Entry], changes: Mapping[str, str]) -> list[Change]:

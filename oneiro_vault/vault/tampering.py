@@ -131,11 +131,17 @@ class Tampering:
         new = self._blobs(tip, f"^{old}")
         base = (self._git("merge-base", old, tip) or b"").decode().strip()
         found = {blob: path for blob, path in new.items() if is_note(path)}
-        ids = {id_of(self._repo.data(blob)) for blob in gone.values()} - {""}
+        ids = {self._ident(blob) for blob in gone.values()} - {""}
         for path, entry in self._repo.listing(base).items() if base else ():  # a note may have had another name there
-            if is_note(path) and (path in gone or id_of(self._repo.data(entry.blob)) in ids):
+            if is_note(path) and (path in gone or self._ident(entry.blob) in ids):
                 found[entry.blob] = path
         return {word for blob, path in found.items() for word in self._words(path, blob)}
+
+    def _ident(self, blob: str) -> str:
+        try:
+            return id_of(self._repo.data(blob))
+        except GitProblem:
+            return ""
 
     def _words(self, path: str, blob: str) -> set[str]:
         """Of the text itself: of dates and scores the later one counts, also in a merge."""

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from oneiro_vault.errors import IndexProblem
+from oneiro_vault.errors import IndexFull, IndexProblem
 from oneiro_vault.index import schema
-from oneiro_vault.index.database import FILE
+from oneiro_vault.index.database import FILE, Database
 from oneiro_vault.index.store import Index
 from tests.index.conftest import Notes
 
@@ -348,3 +348,20 @@ def test_put_aside_keeps_one_copy(tmp_path: Path) -> None:
         schema.put_aside(path)
     assert [file.name for file in tmp_path.iterdir()] == ["x.db.bad"]
     assert (tmp_path / "x.db.bad").read_bytes() == b"two"
+
+
+def test_a_full_disk_is_no_damage(tmp_path: Path) -> None:
+    """Even a question may want a page of room."""
+    db = sqlite3.connect(tmp_path / "small.db")
+    db.execute("CREATE TABLE t (x)")
+    db.execute("PRAGMA max_page_count = 2")
+    with pytest.raises(sqlite3.OperationalError) as full:
+        db.execute("INSERT INTO t VALUES (zeroblob(100000))")
+    db.close()
+    (tmp_path / "index").mkdir()
+    database = Database(tmp_path / "index")
+    problem = database.hurt(full.value)
+    assert isinstance(problem, IndexFull)
+    assert (problem.exit_code, problem.http_status) == (10, 507)
+    assert "full" in str(problem)
+    assert database.damage is None

@@ -8,7 +8,7 @@ from oneiro_vault.sync.settling import Sync
 from oneiro_vault.sync.tidying import TITLE
 from oneiro_vault.vault.moves import id_of
 from oneiro_vault.vault.vault import Vault
-from tests.sync.support import copies, meet, memory, remote_of, sync, where
+from tests.sync.support import copies, learn, meet, memory, remote_of, sync, where
 from tests.vault.support import git
 
 
@@ -44,8 +44,11 @@ def test_one_memory_in_two_files_is_one_again_with_the_words_of_both(tmp_path: P
     one, two = copies(tmp_path)
     by_hand(one, where(1), memory(1, "the keel"))
     git(one.root, "push", "-q", "origin", "main")
-    by_hand(two, "boats/moved.md", memory(1, "the mast"))
-    pulled(two)
+    git(two.root, "rm", "-q", where(1))
+    by_hand(two, "boats/moved.md", memory(1, "the mast\n\n" + "and much else that nobody said before\n" * 20))
+    git(two.root, "pull", "-q", "--no-edit", "--no-rebase", "origin", "main", check=False)
+    git(two.root, "add", "-A")
+    git(two.root, "commit", "-qm", "both")
     assert (two.root / where(1)).is_file()
     done = sync(two)
     assert [(action.doing, action.to, action.was) for action in done.actions if action.doing == "merge"] == [
@@ -67,6 +70,33 @@ def test_nothing_is_looked_for_where_nobody_merged_by_hand(tmp_path: Path) -> No
     sync(two)
     assert (one.root / "copy.md").is_file()
     assert not [entry for entry in two.log() if TITLE in entry.title]
+
+
+def test_what_one_side_had_already_is_its_own(tmp_path: Path) -> None:
+    """Twins and a copy of a note that one person made, and a plain merge that has nothing to do with them."""
+    one, two = copies(tmp_path)
+    for path, data in (("tools/run.md", memory(7)), ("tools/Run.md", memory(8)), ("copy.md", memory(1, "my own words"))):
+        by_hand(one, path, data)
+    for name in ("tools/run.sh", "tools/Run.sh"):
+        by_hand(one, name, b"#!/bin/sh\n")
+    by_hand(two, "other.md", memory(9))
+    git(two.root, "push", "-q", "origin", "main")
+    pulled(one)
+    assert sync(one).pushed
+    sync(two)
+    for path in ("tools/run.md", "tools/Run.md", "copy.md", "tools/run.sh", "tools/Run.sh"):
+        assert (two.root / path).is_file(), path
+    assert not [entry for entry in two.log() if TITLE in entry.title]
+
+
+def test_what_a_message_says_stops_no_sync(tmp_path: Path) -> None:
+    one, two = copies(tmp_path)
+    by_hand(two, "other.md", memory(9))
+    git(two.root, "commit", "-q", "--amend", "-m", "hello\n\nOneiro-Op: sync\n continued \u2028\x1c here")
+    git(two.root, "push", "-q", "origin", "main")
+    learn(one, 7)
+    assert sync(one).pushed
+    meet(one, two)
 
 
 def test_a_file_that_is_just_being_changed_is_left_for_the_next_time(tmp_path: Path) -> None:

@@ -245,6 +245,20 @@ def test_an_old_history_that_is_gone_is_said(vault: Vault, root: Path) -> None:
     sound(root)
 
 
+def test_a_lost_note_that_is_damaged_as_well_is_still_only_told(vault: Vault, root: Path) -> None:
+    filled(vault)
+    put(vault, 4, "words that nobody has any more")
+    blob = git(root, "rev-parse", f"HEAD:{path_of(4)}").strip()
+    git(root, "commit", "-q", "--allow-empty", "-m", "by hand")
+    git(root, "reset", "-q", "--hard", "HEAD~2")
+    git(root, "commit", "-q", "--allow-empty", "-m", "another")
+    (root / ".git/objects" / blob[:2] / blob[2:]).unlink()
+    stopped(reopen(root))
+    after = reopen(root)
+    after.fix(next(problem for problem in after.problems() if problem.kind == "rewritten"))
+    put(after, 9)
+
+
 def test_a_restart_of_the_machine_forgets_nothing(vault: Vault, root: Path) -> None:
     filled(vault)
     git(root, "reset", "-q", "--hard", "HEAD~1")
