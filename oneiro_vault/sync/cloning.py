@@ -18,6 +18,8 @@ from oneiro_vault.vault.vault import Vault
 PATIENCE: Final = 4
 """A first copy may wait this many times longer for the next byte than a sync: nothing here waits for it but the person who asked, and a
 server that has to pack a whole history, or a disk that has to wake up, takes its time."""
+_LIMIT: Final = 86_400.0
+"""Seconds that a whole history may take to come, on a line that is slow and goes on."""
 _NAME: Final = "origin"
 
 
@@ -64,7 +66,7 @@ def _filled(url: str, root: Path, wait: float, progress: Progress) -> Cloned:
         local = os.path.expanduser(url)  # noqa: PTH111  # leaves a user it does not know as he is
         address = str(Path(local).resolve()) if os.path.exists(local) else url  # noqa: PTH110  # of any length
         vault.repo.configure({f"remote.{_NAME}.url": address, f"remote.{_NAME}.fetch": f"+refs/heads/*:refs/remotes/{_NAME}/*"})
-        remote = remotes.choose(vault.repo, vault.recovery, _NAME, wait)
+        remote = remotes.choose(vault.repo, vault.recovery, _NAME, wait, _LIMIT)
         branch = remote.default_branch()
         if not branch:
             raise NotFound(
@@ -74,7 +76,7 @@ def _filled(url: str, root: Path, wait: float, progress: Progress) -> Cloned:
             )
         vault.repo.commands.run("symbolic-ref", "HEAD", f"refs/heads/{branch}")
         vault.repo.configure({f"branch.{branch}.remote": _NAME, f"branch.{branch}.merge": f"refs/heads/{branch}"})
-        Sync(vault, remotes.choose(vault.repo, vault.recovery, _NAME, wait), progress=progress).run()
+        Sync(vault, remotes.choose(vault.repo, vault.recovery, _NAME, wait, _LIMIT), progress=progress).run()
         register_driver(vault.repo)
         return Cloned(root, remote.url, branch, sum(isinstance(found, Stat) for found in vault.files.scan()), layout.is_vault(root))
     finally:

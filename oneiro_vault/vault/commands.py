@@ -118,7 +118,7 @@ class Commands:
             text = (err or out).decode("utf-8", "replace").strip().splitlines()
             raise GitProblem(f"{Path(words[0]).name} ended with status {status}: {' '.join(text[-3:])}", hint="oneiro purge --resume")
 
-    def attend(self, *arguments: str, stall: float, limit: float = 86_400.0) -> tuple[int, str, str]:
+    def attend(self, *arguments: str, stall: float, limit: float = talking.LIMIT) -> tuple[int, str, str]:
         """Exit status, output and error output of a `git ARGUMENTS` that talks to another machine; nobody can be asked anything.
 
         Ended, with every program it started, after `stall` seconds in which nothing came of it: status -1 then. Raises GitProblem.

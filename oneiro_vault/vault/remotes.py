@@ -15,7 +15,7 @@ from typing import Final
 from oneiro_vault.errors import GitProblem, InvalidInput, NotFound, OneiroError, Unreachable
 from oneiro_vault.vault.git import Repo
 from oneiro_vault.vault.recovery import Recovery
-from oneiro_vault.vault.talking import STALLED
+from oneiro_vault.vault.talking import LIMIT, STALLED
 
 log = logging.getLogger("oneiro.sync")
 PUSH_PATIENCE: Final = 3
@@ -49,14 +49,16 @@ def clean(text: str) -> str:
 
 
 class Remote:
-    """The branch of a remote that ours is synced with. `wait`: seconds without a word after which it counts as unreachable."""
+    """The branch of a remote that ours is synced with. `wait`: seconds without a word after which it counts as unreachable; `limit`: in
+    all."""
 
-    def __init__(self, repo: Repo, recovery: Recovery, name: str, branch: str, wait: float) -> None:
+    def __init__(self, repo: Repo, recovery: Recovery, name: str, branch: str, wait: float, limit: float = LIMIT) -> None:
         self.name = name
         self.branch = branch
         self._repo = repo
         self._recovery = recovery
         self._wait = wait
+        self._limit = limit
         self.tracking = f"refs/remotes/{name}/{branch}"
         self._seen = f"refs/oneiro/seen/{name}/{branch}"
 
@@ -172,12 +174,12 @@ class Remote:
 
     def _talk(self, *arguments: str, stall: float) -> tuple[int, str, str]:
         """One program of git's; once more when a lock that nobody holds was in its way."""
-        found = self._repo.commands.attend(*arguments, stall=stall)
+        found = self._repo.commands.attend(*arguments, stall=stall, limit=self._limit)
         lock = _LOCK.search(found[2]) if found[0] > 0 else None
         if lock is not None:
             place = Path(lock[1]) if lock[1] else self._repo.common_dir / f"{lock[2]}.lock"
             if self._is_ours(place) and place.exists() and self._recovery.clear_lock(place):
-                found = self._repo.commands.attend(*arguments, stall=stall)
+                found = self._repo.commands.attend(*arguments, stall=stall, limit=self._limit)
         return found
 
     def _is_ours(self, place: Path) -> bool:
@@ -200,7 +202,7 @@ def _tells(line: str) -> bool:
     return bool(line.strip()) and not _PROGRESS.search(line)
 
 
-def choose(repo: Repo, recovery: Recovery, name: str, wait: float) -> Remote:
+def choose(repo: Repo, recovery: Recovery, name: str, wait: float, limit: float = LIMIT) -> Remote:
     """The remote and branch to sync with: `name`, else the one the branch follows, else `origin`, else the only one there is.
 
     Raises NotFound when there is none, RepositoryBusy on a detached HEAD.
@@ -217,4 +219,4 @@ def choose(repo: Repo, recovery: Recovery, name: str, wait: float) -> Remote:
     if found not in names:
         raise InvalidInput(f"this vault has no remote called {found}", kept="Nothing was changed.", hint="`git remote -v` lists them.")
     merges = repo.config(f"branch.{branch}.merge").removeprefix("refs/heads/") if follows == found else ""
-    return Remote(repo, recovery, found, merges or branch, wait)
+    return Remote(repo, recovery, found, merges or branch, wait, limit)

@@ -1,7 +1,8 @@
 """Wait for a program that talks to another machine: as long as something comes, and not a moment longer than `stall` in which nothing does.
 
-What comes is what it says, and also what it and its children read, write and compute: git tells nobody while a list of refs drips in, while
-it fetches file by file from a plain web server, or while it checks what it got. Only Linux lets us see that; elsewhere its words must do.
+What comes is what it says, and also what git's own programs read, write and compute, as long as that is worth a transfer: git tells nobody
+while a list of refs drips in, while it fetches file by file from a plain web server, or while it checks what it got. Only Linux lets us see
+that; elsewhere its words must do. A connection that is only kept alive is none of it, and nothing makes up for words for ever.
 """
 
 from __future__ import annotations
@@ -11,21 +12,30 @@ import signal
 import subprocess
 import threading
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Final
+from types import FrameType
+from typing import IO, Final, NoReturn
 
 STALLED: Final = -1
 """The status of a program that was ended because nothing came from it."""
+LIMIT: Final = 3600.0
+"""Seconds that it may take in all, however much comes."""
 _LOOK: Final = 0.05
 _END: Final = 0.002
 _GRACE: Final = 1.0
 _KEPT_BYTES: Final = 1_000_000
 _PROC: Final = Path("/proc")
-_ENOUGH: Final = 2
-"""Growth that counts: a byte is so much, a tick of the processor half of it (whoever waits in vain wakes up now and then)."""
+_RATE: Final = 64
+"""Bytes a second, read and written, that are worth waiting for. A tick of the processor counts as much as these."""
+_LEAST: Final = 3 * _RATE
+"""However short the time: whoever waits in vain wakes up now and then."""
 _SAMPLES: Final = 8
 """Looks at the work in the time without a word that is allowed."""
+_MUTE: Final = 10
+"""Work may stand in for words this many times as long as nothing at all is waited for."""
+_ENDS: Final = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
 class _Listener(threading.Thread):
@@ -48,11 +58,12 @@ class _Listener(threading.Thread):
 
 
 class _Work:
-    """What the programs of a session have done so far; `heard` is when that last grew (monotonic seconds)."""
+    """What git's programs of a session have done; `heard` is when it last came to something (monotonic seconds)."""
 
-    def __init__(self, session: int, every: float) -> None:
+    def __init__(self, session: int, stall: float) -> None:
         self._session = str(session)
-        self._every = every
+        self._every = stall / _SAMPLES
+        self._enough = max(_LEAST, _RATE * stall)
         self._known: dict[str, int] = {}
         self._at = self.heard = time.monotonic()
 
@@ -61,19 +72,20 @@ class _Work:
         if now - self._at < self._every:
             return
         self._at, found = now, self._done()
-        if any(amount - self._known.get(pid, amount) >= _ENOUGH for pid, amount in found.items()):
-            self.heard = now
-        self._known = found
+        self._known = found | {pid: amount for pid, amount in self._known.items() if pid in found}
+        if sum(found.values()) - sum(self._known.values()) >= self._enough:
+            self.heard, self._known = now, found
 
     def _done(self) -> dict[str, int]:
         """Process -> the bytes that went through its hands and its time on the processor, as one number."""
         found: dict[str, int] = {}
         for place in _PROC.glob("[0-9]*"):
             with suppress(OSError, ValueError, IndexError):
-                facts = (place / "stat").read_text().rpartition(")")[2].split()
-                if facts[3] == self._session:
+                head, _, tail = (place / "stat").read_text().rpartition(")")
+                facts, name = tail.split(), head.partition("(")[2]
+                if facts[3] == self._session and (name == "git" or name.startswith("git-")):  # ssh may be kept busy by nothing
                     passed = [int(line.split()[1]) for line in (place / "io").read_text().splitlines() if line[1:6] == "char:"]
-                    found[place.name] = sum(passed) * _ENOUGH + int(facts[11]) + int(facts[12])
+                    found[place.name] = sum(passed) + (int(facts[11]) + int(facts[12])) * _RATE
         return found
 
 
@@ -82,27 +94,53 @@ def attend(process: subprocess.Popen[bytes], stall: float, limit: float) -> tupl
     assert process.stdout is not None
     assert process.stderr is not None
     out, err = _Listener(process.stdout), _Listener(process.stderr)
-    work = _Work(process.pid, stall / _SAMPLES)
+    work = _Work(process.pid, stall)
     begun = time.monotonic()
     status = STALLED
     try:
-        while process.poll() is None:
-            now = time.monotonic()
-            silent = now - max(out.heard, err.heard)
-            if silent > 2 * stall / _SAMPLES:
-                work.look(now)
-            if min(silent, now - work.heard) > stall or now - begun > limit:
-                break
-            out.join(_LOOK)  # it ends with its output, as a rule: no need to find out later
-            if not out.is_alive():
-                time.sleep(_END)
-        else:
-            status = process.returncode
+        with _ended_in_order():
+            while process.poll() is None:
+                now = time.monotonic()
+                if now - begun > limit or _stalled(out, err, work, stall, now):
+                    break
+                out.join(_LOOK)  # it ends with its output, as a rule: no need to find out later
+                if not out.is_alive():
+                    time.sleep(_END)
+            else:
+                status = process.returncode
     finally:
         _end(process)
         for listener in (out, err):
             listener.join(_GRACE)
     return status, bytes(out.said), bytes(err.said)
+
+
+def _stalled(out: _Listener, err: _Listener, work: _Work, stall: float, now: float) -> bool:
+    """Is this no longer worth waiting for?"""
+    silent = now - max(out.heard, err.heard)
+    if silent > 2 * stall / _SAMPLES:
+        work.look(now)
+    return min(silent, now - work.heard) > stall or silent > _MUTE * stall
+
+
+@contextmanager
+def _ended_in_order() -> Iterator[None]:
+    """Whoever ends us ends the session too: a signal reaches only us, and nobody else knows of it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    plain = [sign for sign in _ENDS if signal.getsignal(sign) is signal.SIG_DFL]
+    try:
+        for sign in plain:
+            signal.signal(sign, _leave)
+        yield
+    finally:
+        for sign in plain:
+            signal.signal(sign, signal.SIG_DFL)
+
+
+def _leave(sign: int, _: FrameType | None) -> NoReturn:
+    raise SystemExit(128 + sign)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import functools
 import http.server
+import os
+import random
+import signal
+import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -25,7 +29,7 @@ STALL = 2.0
 """Seconds without a byte that are allowed here. Every transfer below takes longer in all, and no gap in one comes near it."""
 WRAPPER = """
 import os, subprocess, sys, threading, time
-size, pause, stop = int(sys.argv[1]), float(sys.argv[2]), float(sys.argv[3])
+size, pause, stop, crawl = int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4])
 program = subprocess.Popen(["sh", "-c", sys.argv[-1]], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 def up():
     while data := os.read(0, 65536):
@@ -39,20 +43,56 @@ while data := os.read(program.stdout.fileno(), size):
     time.sleep(pause)
     sent += len(data)
     if stop and sent >= stop:
-        time.sleep(600)
+        size = 1
+        time.sleep(crawl)
 sys.exit(program.wait())
 """
-"""An ssh that runs the program here and hands on `size` bytes of its answer at a time; after `stop` bytes (0: never) it hangs."""
+"""An ssh that runs the program here and hands on `size` bytes of its answer at a time; after `stop` bytes (0: never) it sleeps `crawl`
+seconds at each byte."""
 
 
-def slow(monkeypatch: pytest.MonkeyPatch, folder: Path, size: int, pause: float, stop: int = 0) -> None:
+def slow(monkeypatch: pytest.MonkeyPatch, folder: Path, size: int, pause: float, stop: int = 0, crawl: float = 600.0) -> None:
     script = folder / "slow.py"
     script.write_text(WRAPPER)
-    monkeypatch.setenv("GIT_SSH_COMMAND", f"{sys.executable} {script} {size} {pause} {stop}")
+    monkeypatch.setenv("GIT_SSH_COMMAND", f"{sys.executable} {script} {size} {pause} {stop} {crawl}")
 
 
 def settings(stall: float) -> Settings:
     return Settings({"embed.model": "hash", "disk.reserve": 0, "sync.wait": stall / PATIENCE})
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def until(true: Callable[[], bool]) -> None:
+    end = time.monotonic() + 60
+    while not true() and time.monotonic() < end:
+        time.sleep(0.05)
+    assert true()
+
+
+@contextmanager
+def ends_anyhow(mark: Path) -> Iterator[None]:
+    """However a test goes: an ssh that never ends by itself ends, when it wrote its process id to `mark`."""
+
+    def end() -> None:
+        for pid in mark.read_text().split() if mark.exists() else ():
+            with suppress(ProcessLookupError):
+                os.kill(int(pid), signal.SIGKILL)
+
+    timer = threading.Timer(60, end)
+    timer.start()
+    try:
+        yield
+    except BaseException:
+        end()
+        raise
+    finally:
+        timer.cancel()
 
 
 def test_a_remote_that_answers_drop_by_drop_is_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,6 +128,57 @@ def test_a_remote_that_falls_silent_ends_with_what_to_do(tmp_path: Path, monkeyp
         clone_vault(f"ssh://host{tmp_path}/remote.git", tmp_path / "slow", settings(1.0))
     assert "ONEIRO_SYNC_WAIT=0.5" in failed.value.hint
     assert not (tmp_path / "slow").exists()
+
+
+@pytest.mark.parametrize("pause", ["sleep 0.1", ":"])
+def test_a_connection_that_is_only_kept_alive_is_given_up(tmp_path: Path, pause: str) -> None:
+    """What ssh does is no proof that something comes."""
+    one = copies(tmp_path, 1)[0]
+    mark = tmp_path / "pids"
+    git(one.root, "config", "core.sshCommand", f"echo $$ >> {mark}; while :; do echo ping > /dev/null; {pause}; done #")
+    git(one.root, "remote", "set-url", "origin", "ssh://somebody@example.invalid/x.git")
+    began = time.monotonic()
+    with ends_anyhow(mark), pytest.raises(Unreachable, match="does not answer"):
+        sync(one, wait=STALL)
+    assert time.monotonic() - began < 8 * STALL, "it was not waited for as for work without words"
+    assert not any(alive(int(pid)) for pid in mark.read_text().split())
+
+
+def test_work_without_a_word_is_not_waited_for_without_end(tmp_path: Path) -> None:
+    """Also when it is a program of git's that works and works."""
+    one = copies(tmp_path, 1)[0]
+    mark, script = tmp_path / "pids", tmp_path / "git-busy"
+    script.write_text(f"#!/bin/sh\necho $$ >> {mark}\nwhile :; do :; done\n")
+    script.chmod(0o755)
+    git(one.root, "config", "core.sshCommand", str(script))
+    git(one.root, "remote", "set-url", "origin", "ssh://somebody@example.invalid/x.git")
+    with ends_anyhow(mark), pytest.raises(Unreachable, match="does not answer"):
+        sync(one, wait=0.3)
+    assert not any(alive(int(pid)) for pid in mark.read_text().split())
+
+
+@pytest.mark.parametrize("stop", [100, 30_000])
+def test_a_remote_that_crawls_for_ever_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stop: int) -> None:
+    """In its list of refs, of which git says nothing, and in the middle of a file, where git waits for the end of a packet."""
+    one = copies(tmp_path, 1)[0]
+    learn(one, 7, random.Random(0).randbytes(50_000).hex())
+    sync(one)
+    slow(monkeypatch, tmp_path, 4096, 0.0, stop, crawl=0.3)
+    with pytest.raises(Unreachable, match="does not answer"):
+        clone_vault(f"ssh://host{tmp_path}/remote.git", tmp_path / "slow", settings(STALL))
+
+
+def test_who_ends_a_sync_ends_what_it_started(tmp_path: Path) -> None:
+    one = copies(tmp_path, 1)[0]
+    mark = tmp_path / "pids"
+    git(one.root, "config", "core.sshCommand", f"echo $$ >> {mark}; exec sleep 600 #")
+    git(one.root, "remote", "set-url", "origin", "ssh://somebody@example.invalid/x.git")
+    words = [sys.executable, "-c", f"from tests.sync.support import *; sync(reopen(Path({str(one.root)!r})))"]
+    with ends_anyhow(mark), subprocess.Popen(words, cwd=Path(__file__).parents[2]) as program:
+        until(lambda: mark.exists() and mark.read_text().endswith("\n"))
+        program.terminate()
+        assert program.wait(60) == 128 + signal.SIGTERM
+    assert not any(alive(int(pid)) for pid in mark.read_text().split())
 
 
 def test_a_remote_that_refuses_is_not_called_silent(tmp_path: Path) -> None:
