@@ -1,8 +1,8 @@
 """Which settings of a vault protect, and what this machine has agreed to of them.
 
 A vault's `oneiro.toml` comes by pull as well, so by itself it only makes these stricter. What is looser than what was in force here before
-takes effect when a person of this machine has said so: by changing the file here, or by `oneiro trust`. The record lies in the git
-directory, which no pull reaches.
+takes effect when a person of this machine has said so: by changing the file here, which is seen before the change is committed, or by
+`oneiro trust`. The record lies in the git directory, which no pull reaches.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ class Loosened(NamedTuple):
     name: str
     theirs: Any
     ours: Any
+    said: bool = True
+    """Does the file name it? Else it is its default that is looser."""
 
     @property
     def text(self) -> str:
@@ -31,7 +33,8 @@ class Loosened(NamedTuple):
             count = len(set(self.theirs.split()) - set(self.ours.split()))
             what = f"{count} texts that look" if count > 1 else "a text that looks"
             return f"oneiro.toml allows {what} like a secret (secrets.allowed)"
-        return f"oneiro.toml sets {self.name} to {_toml(self.theirs)}, which is looser than {_toml(self.ours)}"
+        what = f"sets {self.name} to" if self.said else f"leaves {self.name} at"
+        return f"oneiro.toml {what} {_toml(self.theirs)}, which is looser than {_toml(self.ours)}"
 
 
 HINT: Final = "It is not in force here. If you want it: `oneiro trust`, in a terminal."
@@ -44,7 +47,8 @@ def _mode(theirs: str, agreed: str) -> str:
 
 def _allowed(theirs: str, agreed: str) -> str:
     known = {mark.lower() for mark in agreed.split()}
-    return " ".join(mark for mark in theirs.split() if mark.lower() in known)
+    kept = [mark for mark in theirs.split() if mark.lower() in known]
+    return " ".join(kept) if len(kept) < len(theirs.split()) else theirs  # as it is written: blanks loosen nothing
 
 
 GUARDED: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
@@ -79,7 +83,7 @@ def guard(vault: Path, values: dict[str, Any], defaults: Mapping[str, Any]) -> t
         theirs = values.get(name, defaults[name])
         ours = GUARDED[name](theirs, known)
         if ours != theirs:
-            held.append(Loosened(name, theirs, ours))
+            held.append(Loosened(name, theirs, ours, name in values))
             values[name] = ours
         agreed[name] = known if name == "secrets.allowed" else ours
     return agreed, held

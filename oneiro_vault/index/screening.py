@@ -16,7 +16,7 @@ _MARK: Final = "screened"
 
 
 class Screening:
-    """A screen in front of one index file. `begin` every look at the disk with `stale`; `hidden`: that look took something to be hidden."""
+    """A screen in front of one index file. Every look at the disk begins with `stale`; `hidden`: that look took something to be hidden."""
 
     def __init__(self, db: sqlite3.Connection, screen: Screen | None) -> None:
         self._db = db

@@ -57,12 +57,12 @@ def lint(house: House, progress: Progress) -> Iterator[Problem]:
     yield from _format(untyped)
 
 
-def _secrets(house: House, path: str, data: bytes, offered: frozenset[str]) -> Iterator[Problem]:
+def _secrets(house: House, path: str, data: bytes, offered: Callable[[str], bool]) -> Iterator[Problem]:
     found = house.vault.secrets.inside(path, data) if house.vault.secrets.mode != "off" else []
     for one in found:
         hint = "Withdraw it where it opens something, then take it out here; what is committed stays in history. If it is none, oneiro.toml"
         text = f"it holds what looks like {told([one])}"
-        if one.sha256 in offered:
+        if offered(one.sha256):
             yield problem(path, "secret", "warning", f"{text}, which oneiro.toml allows and nobody here has agreed to", HINT, one.line)
             continue
         yield problem(path, "secret", "error", text, f"{hint} allows it: [secrets] allowed = {quoted([one])}", one.line)

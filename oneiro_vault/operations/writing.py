@@ -118,8 +118,7 @@ def _stored(
     title = titles[0] if len(titles) == 1 else f"{len(titles)} memories"
     operation = Operation("remember", title, actor, memories=tuple(one.id for one in drafts.values()))
     pictures = imaging.writes(house, [picture for one in drafts.values() for picture in one.pictures])
-    gone = house.forgotten()
-    again = [one.id for one in drafts.values() if any(gone.get(mark, {}).get("e") == "purge" for mark in (one.id, one.words))]
+    again = [drafts[position].id for position, change in changes.items() if house.vault.erased.in_file(change.path, change.data)]
     events = [ledger.make(AGAIN, ident, house.vault.clock(), actor=actor) for ident in again]
     receipt = house.vault.apply([*changes.values(), *pictures], operation, events=events, progress=progress)
     house.refresh([one.path for one in drafts.values()])

@@ -7,14 +7,15 @@ remembered again since, is none.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any, Final
 
+from oneiro_vault.core.change import Change, Write
 from oneiro_vault.core.erasing import MARK
 from oneiro_vault.core.listing import blob_id
-from oneiro_vault.errors import GitProblem
+from oneiro_vault.errors import GitProblem, InvalidInput
 from oneiro_vault.vault import edits, ledger
 from oneiro_vault.vault.git import Repo
 from oneiro_vault.vault.history import Entry
@@ -25,6 +26,7 @@ _OWN: Final = "purged "
 """How the title of a purge's own commit begins."""
 AGAIN: Final = "again"
 """The event by which a person takes up again what was purged."""
+_MEANT: Final = "If a person wants it back: `oneiro remember --again`."
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,7 @@ class Erased:
         self._told_here = Purged()
         self._events: dict[str, list[ledger.Event]] = {}
         self._known = Purged()
+        self._walked: tuple[str, frozenset[str], frozenset[str]] = ("", frozenset(), frozenset())
 
     def stamp(self) -> str:
         """Another one when more was purged; "" where nothing was."""
@@ -73,11 +76,21 @@ class Erased:
 
     def _back(self, tip: str, known: Purged) -> dict[str, str]:
         """Ids of notes with a version that was purged (or cleaned) and leads from the tip again: nobody knows what a merge made of it."""
-        here = [blob for blob in known.blobs if self._repo.knows(blob)]
+        here = frozenset(blob for blob in known.blobs if self._repo.knows(blob))
         if not here:
             return {}
-        there = {line[:40] for line in self._repo.commands.text("rev-list", "--objects", tip, timeout=3600.0).splitlines()}
-        return {ident: known.blobs[blob] for blob in here if blob in there and (ident := id_of(self._repo.data(blob)))}
+        there = self._leading(tip, here)
+        return {ident: known.blobs[blob] for blob in known.blobs if blob in there and (ident := id_of(self._repo.data(blob)))}
+
+    def _leading(self, tip: str, here: frozenset[str]) -> frozenset[str]:
+        """Those blobs to which a commit leads. Of a history that was gone through before, only what came since is."""
+        last, looked, found = self._walked
+        more = bool(last) and here <= looked and self._repo.contains(last, tip)
+        words = ["rev-list", "--objects", tip, *([f"^{last}"] if more else [])]
+        lines = self._repo.commands.text(*words, timeout=3600.0).splitlines()
+        there = here.intersection(line[:40] for line in lines) | (found & here if more else frozenset())
+        self._walked = tip, here, there
+        return there
 
     def marks(self) -> tuple[Collection[str], Collection[str], Collection[str]]:
         """Ids, blobs and words."""
@@ -89,11 +102,12 @@ class Erased:
         known = self.known()
         if ident in known.kept:
             return ""
-        day = known.ids.get(ident) or known.words.get(words)
-        if day:
+        if day := known.ids.get(ident):
             return _said(day, ident)
-        day = known.back.get(ident) or known.blobs.get(blob)
-        return _said(day, "") if day else ""
+        if day := known.back.get(ident) or known.blobs.get(blob):
+            return _said(day, "")
+        day = known.words.get(words)
+        return f"it says what was purged on {day}, so nobody reads it. {_MEANT}" if day else ""
 
     def veiled(self, entry: Entry) -> Entry:
         """What the log says of a commit, without what names a memory that was purged: its title, why, and its file."""
@@ -113,6 +127,20 @@ class Erased:
             return ""
         note = is_note(path)
         return self.why(edits.identify(path, data)[0] if note else "", blob_id(data), edits.words_of(path, data) if note else "")
+
+    def refuse(self, changes: Iterable[Change], events: Iterable[Mapping[str, Any]], before: Callable[[str], bytes]) -> None:
+        """Raise InvalidInput for a note, or the proposal in its stead, that would say again what was purged, and did not `before`.
+
+        Not where an event of the same commit takes it up again.
+        """
+        if not self.stamp():
+            return
+        again = {event.get("id") for event in events if event.get("e") == AGAIN}
+        writes = [change for change in changes if isinstance(change, Write) and is_note(change.path)]
+        for path, data in ((path, data) for one in writes for path, data in ((one.path, one.data), *filter(None, [one.proposal]))):
+            if edits.identify(path, data)[0] in again or not self.in_file(path, data) or self.in_file(path, before(path)):
+                continue
+            raise InvalidInput("it says what was purged, or is it", kept="Nothing was written.", hint=_MEANT)
 
     def _told(self, blob: str) -> list[ledger.Event]:
         try:

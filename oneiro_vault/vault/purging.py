@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from oneiro_vault.core.listing import blob_id
 from oneiro_vault.errors import GitProblem, InvalidInput, NotFound, RepositoryBusy, few, shown
 from oneiro_vault.vault import disk, ledger, objects
 from oneiro_vault.vault.faults import reach
@@ -142,14 +143,38 @@ def beside(vault: Vault, trace: Trace) -> list[str]:
 def clean_loose(vault: Vault, trace: Trace) -> None:
     """Take it out of files of ours that no commit has."""
     for path, data in trace.loose.items():
-        place = Path(vault.files.absolute(path))
-        if data is not None:
-            target = place.with_name(trace.text.renamed(place.name))
-            temp = place.with_name(f"{target.name}.new")
-            temp.write_bytes(data)
-            temp.replace(target)
-        if data is None or target != place:
-            place.unlink(missing_ok=True)
+        if data is None:
+            Path(vault.files.absolute(path)).unlink(missing_ok=True)
+            continue
+        vault.files.write(path, data)
+        if (target := trace.text.renamed(path)) != path:
+            _rename(vault, path, target)
+
+
+def _rename(vault: Vault, path: str, target: str) -> None:
+    """Give a file of ours that no commit has another name, the first that is free, under which git goes on ignoring it."""
+    place, end = Path(vault.files.absolute(path)), Path(target)
+    for number in range(1, sys.maxsize):
+        name = target if number == 1 else end.with_name(f"{end.stem}-{number}{end.suffix}").as_posix()
+        if os.path.lexists(vault.files.absolute(name)):
+            continue
+        _ignore(vault, name)
+        data = place.read_bytes()
+        temp = vault.files.stage(name, data)
+        shutil.copymode(place, temp)
+        if vault.files.publish(name, temp, ""):
+            vault.files.remove(path, blob_id(data))  # not what an editor has saved meanwhile
+            return
+
+
+def _ignore(vault: Vault, path: str) -> None:
+    """What no commit had stays out of them, also where it was ignored by the name it no longer has."""
+    if vault.repo.commands.attempt("check-ignore", "-q", "--no-index", "--", path)[0] == 0:
+        return
+    file = vault.repo.common_dir / "info/exclude"
+    file.parent.mkdir(exist_ok=True)
+    with file.open("a", encoding="utf-8", errors="surrogateescape") as lines:
+        lines.write("\n/" + "".join(f"\\{c}" if c in "\\*?[ " else c for c in path) + "\n")
 
 
 def loose_ends(vault: Vault, trace: Trace) -> list[str]:

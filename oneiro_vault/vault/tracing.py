@@ -137,7 +137,8 @@ class Tracer:
                 self._message(trace, oid, data, trace.titles)
         gone = {path for path, data in self._loose.items() if identify(path, data)[0] in versions}
         trace.loose |= dict.fromkeys(gone)
-        trace.tally(_LOOSE, len(gone))
+        if gone:
+            trace.tally(_LOOSE, len(gone))
         self._stashes(trace)
         return trace
 

@@ -159,6 +159,7 @@ class Vault:
         validate(changes)
         if invented:  # what comes back out of history is in history already
             changes, operation = self.secrets.screened(changes, operation, self._person.in_history)
+        self.erased.refuse(changes, events, self._person.in_history)
         with self.gate.writing():
             if brake:
                 self._brake(changes)
@@ -183,6 +184,7 @@ class Vault:
         if plan.edits:
             for path, found in self._person.secrets(plan.edits).items():
                 raise refusal(f"what a person left uncommitted in {self.secrets.cleaned(path)}", found)
+            self.erased.refuse([Write(path, data) for path, data in plan.edits.items() if data is not None], (), self._person.in_history)
             self._person.first(ref, tip, plan.edits)
             return None
         order = self._order(ref, tip, plan, operation, events)

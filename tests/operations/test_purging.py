@@ -256,6 +256,31 @@ def test_notes_that_git_ignores_and_everybody_reads(root: Path) -> None:
             app.call("show", {"id": "00000000abcd"})
 
 
+def test_a_note_of_no_commit_that_gets_another_name_overwrites_none(root: Path) -> None:
+    with App.open(root, QUICK) as app:
+        (root / ".gitignore").write_text(".oneiro/\nprivate/*.md\nprivate/zora-ploverton/\n")
+        texts = {
+            f"private/{NAME}.md": "One.\n", "private/zora-ploverton.md": "Two.\n", "private/purged.md": "Three.\n",
+            "private/zora-ploverton/x.md": "Four.\n",
+        }  # fmt: skip
+        for path, text in texts.items():
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / path).write_text(text)
+            (root / path).chmod(0o600)
+        git(root, "add", ".gitignore")
+        git(root, "commit", "-qm", "ignore")
+        app.house.reconcile()
+        assert purging.look(app.house, matching=NAME).run()["left"] == []
+        assert left(root) == []
+        assert sorted(path.name for path in (root / "private").iterdir()) == ["purged", "purged-2.md", "purged-3.md", "purged.md"]
+        found = {path.read_text(): path for path in (root / "private").rglob("*.md")}
+        assert set(found) == set(texts.values())
+        assert all(path.stat().st_mode & 0o777 == 0o600 for path in found.values())
+        assert found["Four.\n"] == root / "private/purged/x.md"
+        app.house.vault.commit_edits()
+        assert git(root, "ls-files", "private") == "", "it stays out of history as before"
+
+
 def tagged_blob(root: Path) -> str:
     git(root, "tag", "bt", git(root, "hash-object", "-w", "--stdin", stdin=NAME).strip())
     return "refs/tags/bt"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,8 @@ from oneiro_vault import agreement
 from oneiro_vault.app import App, clone_vault, init_vault, trust
 from oneiro_vault.config import load
 from oneiro_vault.errors import SecretFound
+from oneiro_vault.operations import trusting
+from oneiro_vault.vault.git import Repo
 from tests.operations.erasure import remember
 from tests.sync.support import bare
 from tests.vault.support import git
@@ -133,9 +136,9 @@ def test_a_persons_change_beside_a_pulled_one_agrees_to_its_own_only(pair: tuple
     git(two, "pull", "-q")
     (two / "oneiro.toml").write_text('[secrets]\nmode = "off"\n[dreams]\nreview = false\n')
     with opened(two) as app:
-        assert [text.split(" to ")[0] for text in app.call("status")["loosened"]] == [
-            "oneiro.toml sets secrets.mode",
-            "oneiro.toml sets notes.brake",
+        assert [text.split(",")[0] for text in app.call("status")["loosened"]] == [
+            'oneiro.toml sets secrets.mode to "off"',
+            "oneiro.toml leaves notes.brake at 0.5",
         ]
         assert app.house.settings["dreams.review"] is False
         assert not secret_goes_in(app)
@@ -153,6 +156,61 @@ def test_a_file_from_another_commit_is_no_persons_change(pair: tuple[Path, Path]
         assert not secret_goes_in(app)
 
 
+@pytest.mark.parametrize("attribute", ["text eol=crlf", "ident"])
+@pytest.mark.parametrize("conflict", [False, True])
+def test_bytes_that_git_made_on_the_way_are_no_persons_change(pair: tuple[Path, Path], attribute: str, conflict: bool) -> None:
+    one, two = pair
+    (one / "oneiro.toml").write_text('# $Id$\n[secrets]\nmode = "off"\n')
+    (one / ".gitattributes").write_text(f"oneiro.toml {attribute}\n")
+    (one / "other.txt").write_text("theirs\n")
+    git(one, "add", "-A")
+    git(one, "commit", "-qm", "loose")
+    git(one, "push", "-q", "origin", "main")
+    if conflict:
+        (two / "other.txt").write_text("ours\n")
+        git(two, "add", "other.txt")
+        git(two, "commit", "-qm", "ours")
+    done = subprocess.run(["git", "pull", "-q", "--no-rebase", "--no-edit"], cwd=two, capture_output=True, timeout=60)
+    assert bool(done.returncode) is conflict
+    data = (two / "oneiro.toml").read_bytes()
+    assert data != (one / "oneiro.toml").read_bytes()
+    assert b"off" in data
+    with opened(two) as app:
+        assert "secrets.mode" in app.call("status")["loosened"][0]
+    assert json.loads(agreement.place(two).read_text())["secrets.mode"] == "block"
+
+
+def test_what_a_merge_writes_before_it_has_ended_is_no_persons_change(pair: tuple[Path, Path]) -> None:
+    """Bytes that nobody knows, as a merge of both sides makes them, while git holds its index, after it wrote that, and in a merge."""
+    _, two = pair
+    (two / "oneiro.toml").write_text('[secrets]\nmode = "off"\n')
+    marks = [two / ".git/index.lock", two / ".git/MERGE_HEAD"]
+    for mark in marks:
+        mark.write_text(git(two, "rev-parse", "HEAD"))
+        assert opened_mode(two) == "block", mark
+        mark.unlink()
+    old = git(two, "rev-parse", "HEAD:oneiro.toml").strip()
+    git(two, "update-index", "--cacheinfo", f"100644,{git(two, 'rev-parse', 'HEAD:.gitignore').strip()},oneiro.toml")
+    assert opened_mode(two) == "block"
+    git(two, "update-index", "--cacheinfo", f"100644,{old},oneiro.toml")
+    assert opened_mode(two) == "off", "a person's own"
+
+
+def opened_mode(root: Path) -> str:
+    repo = Repo(root)
+    return str(trusting.own(repo, load(root, strict=False))["secrets.mode"])
+
+
+def test_blanks_in_an_allow_list_loosen_nothing(pair: tuple[Path, Path]) -> None:
+    one, _ = pair
+    strict = "[dreams]\nreview = true\n[notes]\nbrake = 0.2\n"
+    (one / "oneiro.toml").write_text(f'[secrets]\nallowed = """\n{MARK}\n\n  {"0" * 64}\n"""\n{strict}')
+    git(one, "commit", "-qam", "as if pulled")
+    assert len(load(one, strict=False).loosened) == 1
+    assert trust(one, os.environ, lambda _found: True) == []
+    assert load(one, strict=False).loosened == ()
+
+
 def test_the_machines_own_word_counts(pair: tuple[Path, Path], tmp_path: Path) -> None:
     one, _ = pair
     (one / "oneiro.toml").write_text('[secrets]\nmode = "off"\n')
@@ -164,11 +222,12 @@ def test_the_machines_own_word_counts(pair: tuple[Path, Path], tmp_path: Path) -
         assert secret_goes_in(app)
 
 
-def test_what_an_allow_list_offers_is_a_warning_of_check(pair: tuple[Path, Path]) -> None:
+@pytest.mark.parametrize("setting", [f'allowed = "{MARK}"', 'mode = "off"'])
+def test_what_a_vault_lets_pass_is_a_warning_of_check(pair: tuple[Path, Path], setting: str) -> None:
     """Where nobody has agreed to anything (a workflow's fresh clone) a list that everybody shares must not stop a pull request."""
     one, two = pair
     (one / "note.md").write_text(f"It is {TOKEN}.\n")
-    (one / "oneiro.toml").write_text(f'[secrets]\nallowed = "{MARK}"\n')
+    (one / "oneiro.toml").write_text(f"[secrets]\n{setting}\n")
     git(one, "add", "-A")
     git(one, "commit", "-qm", "by hand")
     git(one, "push", "-q", "origin", "main")

@@ -166,6 +166,7 @@ def test_nothing_purged_costs_nothing(pair: tuple[App, App, Path]) -> None:
 
 IDENT = "0123456789ab"
 SAID = "Kim has the keys"
+EDIT = Operation("reframe", "x", "dream")
 
 
 def stale_joined(one: App, two: App) -> None:
@@ -254,6 +255,63 @@ def test_a_person_takes_it_up_again(pair: tuple[App, App, Path]) -> None:
     with pytest.raises(NotFound, match="was purged"):
         one.call("show", {"id": IDENT})
     assert one.call("show", {"id": row["id"]})["body"].strip() == text, "another memory that says the same was left alone"
+
+
+def test_no_command_of_ours_says_it_again_in_another_memory(pair: tuple[App, App, Path]) -> None:
+    """A living memory with those words is none that git has brought back: nobody is told to purge it."""
+    one, _, _ = pair
+    body, title = one.call("show", {"id": IDENT})["body"], one.house.resolve(IDENT).title
+    other = remember(one, "Kim sells boats in the harbour.")
+    purging.look(one.house, [IDENT]).run()
+    before = one.house.vault.head()
+    with pytest.raises(InvalidInput, match="what was purged") as refused:
+        one.call("reframe", {"id": other, "text": body, "title": title})
+    assert "`oneiro remember --again`" in refused.value.hint
+    assert one.house.vault.head() == before
+    place = one.house.root / one.call("show", {"id": other})["path"]
+    edited = f"---\nid: {other}\ntype: semantic\ntitle: {title}\n---\n{body}\n"
+    place.write_text(edited)
+    one.house.vault.commit_edits(quiet=0.0)
+    one.house.reconcile()
+    assert one.house.vault.head() == before
+    state = one.call("status")
+    for entry in (*state["held"], *state["unreadable"]):
+        assert "it says what was purged on" in entry["reason"]
+        assert "`oneiro remember --again`" in entry["reason"]
+    assert state["held"]
+    with pytest.raises((InvalidInput, NotFound)):
+        one.house.vault.apply([Write(place.relative_to(one.house.root).as_posix(), b"Other words.\n", digest(edited.encode()))], EDIT)
+    assert one.house.vault.head() == before, "a machine's change takes no such edit along"
+    assert place.read_text() == edited
+    (told,) = (found["message"] for found in one.call("check")["problems"] if found["code"] == "unreadable")
+    assert "it says what was purged on" in told
+    assert "`oneiro purge" not in told
+
+
+def test_what_was_taken_up_and_forgotten_again_is_taken_up_once_more(pair: tuple[App, App, Path]) -> None:
+    one, _, _ = pair
+    purging.look(one.house, [IDENT]).run()
+    item = {"text": "Kim has the keys to the shed in June."}
+    (row,) = one.call("remember", {"items": [item], "dedupe": False})["results"]
+    one.call("forget", {"id": row["id"]})
+    (row,) = one.call("remember", {"items": [item], "dedupe": False})["results"]
+    assert one.call("show", {"id": row["id"]})["body"].strip() == item["text"]
+
+
+def test_only_what_came_since_is_gone_through(pair: tuple[App, App, Path]) -> None:
+    """The answer stays the same over commits that only go on, and another history is gone through anew."""
+    one, two, _ = pair
+    purging.look(one.house, matching="keys to the shed").run()
+    git(two.house.root, "push", "-q", "origin", "main")
+    git(one.house.root, "fetch", "-q", "origin")
+    erased, clean = one.house.vault.erased, one.house.vault.head()
+    assert erased.known().back == {}
+    git(one.house.root, "merge", "-q", "--allow-unrelated-histories", "-s", "ours", "--no-edit", "origin/main")
+    assert set(erased.known().back) == {IDENT}
+    remember(one, "The harbour is closed.")
+    assert set(erased.known().back) == {IDENT}
+    git(one.house.root, "reset", "-q", "--hard", clean)
+    assert erased.known().back == {}
 
 
 @pytest.mark.parametrize("changed", [False, True])
