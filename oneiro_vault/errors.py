@@ -18,6 +18,7 @@
     ├── LockTimeout             exit 9   HTTP 503   another program held a lock too long
     │   └── Elsewhere           exit 9   HTTP 503   it is another machine's to dream, or nobody can say whose
     ├── DiskProblem             exit 10  HTTP 507   full, read-only or failing disk
+    │   └── IndexFull           exit 10  HTTP 507   too full for an index to answer: an IndexProblem as well
     ├── GitProblem              exit 11  HTTP 500   git is missing, too old or refused
     │   └── Unreachable         exit 11  HTTP 503   the other copy of the vault does not answer
     ├── IndexProblem            exit 12  HTTP 503   an index cannot answer (the notes are untouched)
@@ -203,11 +204,8 @@ class IndexProblem(OneiroError):
     http_status = 503
 
 
-class IndexFull(IndexProblem):
+class IndexFull(DiskProblem, IndexProblem):
     """The disk is too full for an index to answer: even reading may want a page of room."""
-
-    exit_code = DiskProblem.exit_code
-    http_status = DiskProblem.http_status
 
 
 class EmbedderProblem(IndexProblem):
