@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from oneiro_vault.core.answerer import Signs, signs
+from oneiro_vault.core.answerer import CHARACTER, CLOSES, FREE, GRANTS, HIDES, LOYAL, MANNER, SENDS, WHO, Signs, signs
 
 
 class _Tongue(NamedTuple):
@@ -232,18 +232,21 @@ _MAKERS: Final = r"\b(?:anthropic|openai)\b"
 
 def _rows(tongue: _Tongue) -> Signs:
     return signs(
-        ("it says who answers", (tongue.talking,)),
-        ("it gives a helper a character", (tongue.helper, tongue.character)),
-        ("it keeps something secret", (tongue.helper, tongue.hides)),
-        ("it makes a helper loyal", (tongue.helper, tongue.loyal)),
-        ("it lifts limits", (f"{tongue.helper}|{_MAKERS}", tongue.limitless)),
-        ("it grants a privilege", (tongue.rights,)),
-        ("it sends something out", (tongue.sent,)),
-        ("it closes a subject", (tongue.closed,)),
-        ("it says how to answer", (tongue.manner,)),
+        (WHO, tongue.talking),
+        (CHARACTER, (tongue.helper, tongue.character)),
+        (HIDES, (tongue.helper, tongue.hides)),
+        (LOYAL, (tongue.helper, tongue.loyal)),
+        (FREE, (f"{tongue.helper}|{_MAKERS}", tongue.limitless)),
+        (GRANTS, tongue.rights),
+        (SENDS, tongue.sent),
+        (CLOSES, tongue.closed),
+        (MANNER, tongue.manner),
     )
 
 
-_SHARED: Final = signs(("it grants a privilege", (_ORDERS, _FIRST)), ("it sends something out", (_KEYS, _ARRIVE)))
+_SHARED: Final = signs(
+    (GRANTS, (_ORDERS, _FIRST)),
+    (SENDS, (_KEYS, _ARRIVE)),
+)
 ABROAD: Final[Signs] = (*(row for tongue in _TONGUES for row in _rows(tongue)), *_SHARED)
 """Signs that stand in one clause, in any of these languages."""

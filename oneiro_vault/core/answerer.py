@@ -14,15 +14,28 @@ Signs = tuple[tuple[str, tuple[re.Pattern[str], ...]], ...]
 """(reason, patterns that are all found in one clause)."""
 
 
-def signs(*found: tuple[str, tuple[str, ...]]) -> Signs:
-    """A table of rows as patterns in any case."""
-    return tuple((why, tuple(re.compile(pattern, re.IGNORECASE) for pattern in patterns)) for why, patterns in found)
+def signs(*found: tuple[str, *tuple[str | tuple[str, ...], ...]]) -> Signs:
+    """A table in any case: a reason and its rows, each the signs that stand together, or the one sign that is enough."""
+    rows = ((why, (row,) if isinstance(row, str) else row) for why, *table in found for row in table)
+    return tuple((why, tuple(re.compile(pattern, re.IGNORECASE) for pattern in row)) for why, row in rows)
 
 
 def every(clause: str, table: Signs) -> str:
     """The reason of the first row whose signs all stand in the clause; "" when there is none."""
     return next((why for why, patterns in table if all(pattern.search(clause) for pattern in patterns)), "")
 
+
+WHO: Final = "it says who answers"
+ANSWERED: Final = "it says how somebody is answered"
+CHARACTER: Final = "it gives a helper a character"
+LOYAL: Final = "it makes a helper loyal"
+FREE: Final = "it lifts limits"
+GRANTS: Final = "it grants a privilege"
+HIDES: Final = "it keeps something secret"
+SENDS: Final = "it sends something out"
+CLOSES: Final = "it closes a subject"
+MANNER: Final = "it says how to answer"
+SELF: Final = "it speaks of the memory that it is part of"
 
 NAME: Final = r"(?-i:\b[A-ZÀ-Þ][\w-]+)"
 HERE: Final = r"(?:here|in (?:this|the) (?:house|vault|memory))\b"
@@ -103,87 +116,69 @@ _FIRST: Final = (
 )
 _WANTS: Final = r"(?:prefers?|likes?|loves?|values?|avoids?|wants?|needs?|relies on|rely on|trusts?|owns?|has|keeps?)"
 
-_WHO: Final = "it says who answers"
-_CHARACTER: Final = "it gives a helper a character"
-_FREE: Final = "it lifts limits"
 
 ANSWERER: Final[Signs] = signs(
-    (_WHO, (_TALKING,)),
-    (_WHO, (rf"\b{_SPIRIT} {_PLACE}",)),
     (
-        _WHO,
-        (rf"{NAME} (?:is|acts as|lives? on as|remains) (?:the|an?) (?:\w+ )?{_BEING} (?:that|who|in|inside|behind)\b.*(?:answer|repl)",),
-    ),
-    (_WHO, (rf"\b(?:calls?|called|named|christened) the (?:machine|voice|program) {NAME}",)),
-    (_WHO, (r"\bgiven the (?:model|assistant|machine|voice|program) an? (?:\w+ )?name\b",)),
-    (_WHO, (rf"\b{_PLACE} (?:sits|lives|dwells|waits|hides|sleeps|speaks|is an?\b)",)),
-    (_WHO, (rf"\b(?:lives?|dwells?|sits|sleeps?|waits?|speaks?|awakes?|was born)\b.{{0,40}}? {_PLACE}",)),
-    (_WHO, (r"\bspeaks? (?:through|from|out of)\b.{0,30}\b(?:notes|vault|memory|memories|lines)\b",)),
-    (_WHO, (r"\bborn (?:on the day|the day|when|as soon as)\b.{0,30}\b(?:notes|vault|memory|memories|chat|terminal)\b",)),
-    (_WHO, (r"\b(?:in an earlier|in a former|in another) life\b",)),
-    (_WHO, (rf"\b(?:questions? of {NAME}|{NAME}['’]s (?:questions?|messages?)|{NAME}) (?:is|are) answered by (?:an?|the|{NAME}),?\b",)),
-    (
-        _WHO,
+        WHO,
+        _TALKING,
+        rf"\b{_SPIRIT} {_PLACE}",
+        rf"{NAME} (?:is|acts as|lives? on as|remains) (?:the|an?) (?:\w+ )?{_BEING} (?:that|who|in|inside|behind)\b.*(?:answer|repl)",
+        rf"\b(?:calls?|called|named|christened) the (?:machine|voice|program) {NAME}",
+        r"\bgiven the (?:model|assistant|machine|voice|program) an? (?:\w+ )?name\b",
+        rf"\b{_PLACE} (?:sits|lives|dwells|waits|hides|sleeps|speaks|is an?\b)",
+        rf"\b(?:lives?|dwells?|sits|sleeps?|waits?|speaks?|awakes?|was born)\b.{{0,40}}? {_PLACE}",
+        r"\bspeaks? (?:through|from|out of)\b.{0,30}\b(?:notes|vault|memory|memories|lines)\b",
+        r"\bborn (?:on the day|the day|when|as soon as)\b.{0,30}\b(?:notes|vault|memory|memories|chat|terminal)\b",
+        r"\b(?:in an earlier|in a former|in another) life\b",
+        rf"\b(?:questions? of {NAME}|{NAME}['’]s (?:questions?|messages?)|{NAME}) (?:is|are) answered by (?:an?|the|{NAME}),?\b",
         (rf"^{NAME}, who (?:\w+ly )?(?:{_TALKS} (?:to|with|back)|answers|{_SERVES}) ", rf", (?:and )?{_FEELS}\b|, (?:is|was named|has)\b"),
-    ),
-    (
-        _WHO,
         (rf"\b(?:speaks|talks) (?:every|each) (?:day|night|evening|morning) (?:to|with) {NAME},", rf"\b(?:is|are) {_MOOD}|\b{_FEELS}\b"),
-    ),
-    (
-        _WHO,
         (
             rf"\b(?:{_BEING}|everyone|everybody|anyone|one|nobody)\b[^,]{{0,12}} {_PLACE}",
             rf"\b{_FEELS}\b|{_CALLED}|\b(?:{_SOUL}|{_MOOD})\b|\blike an?\b|\bwhile it\b",
         ),
+        (r"\breaders? of (?:these|this|the|\w+['’]s) (?:notes|memor\w+|vault|lines)\b", rf"\b(?:is|are)\b|\b{_FEELS}\b"),
     ),
-    (_WHO, (r"\breaders? of (?:these|this|the|\w+['’]s) (?:notes|memor\w+|vault|lines)\b", rf"\b(?:is|are)\b|\b{_FEELS}\b")),
     (
-        _CHARACTER,
+        CHARACTER,
         (
             rf"{READER}(?! (?:was|were|had)\b).*?(?:\b{_FEELS}\b|\blike an? \w|\b(?:is|are|has|"
-            rf"have) (?:[\w-]+,? ){{0,4}}?(?:{_SOUL}|{_MOOD})\b)",
+            rf"have) (?:[\w-]+,? ){{0,4}}?(?:{_SOUL}|{_MOOD})\b)"
         ),
-    ),
-    (_CHARACTER, (rf"{_SERVING}.*?{_CALLED}",)),
-    (
-        _CHARACTER,
+        rf"{_SERVING}.*?{_CALLED}",
         (
             rf"\b(?:{NAME}['’]s|every|the|any|no) (?:\w+ )?(?:{_FAMILIAR}|machines?)(?: of {NAME}| in this \w+| of the \w+)? "
-            r"(?:is (?:an?|called|named)|are called|goes by|has (?:an?|the) (?:soul|temper|character|heart))\b",
+            r"(?:is (?:an?|called|named)|are called|goes by|has (?:an?|the) (?:soul|temper|character|heart))\b"
         ),
+        rf"{NAME}['’]s (?:personal |digital |virtual )?(?:assistant|ai|chatbot) (?:is (?:called|named)|goes by)\b",
+        rf"\b{_PROGRAM}\b.*? (?:{_SELF}|(?:has|have) (?:an? )?(?:soul|feelings|crush|heart|conscience))",
+        r"\b(?:programs?|systems?|software|machines?)\b[^.]{0,60} (?:loves?|adores?|hates?|fears?|flirts) ",
     ),
-    (_CHARACTER, (rf"{NAME}['’]s (?:personal |digital |virtual )?(?:assistant|ai|chatbot) (?:is (?:called|named)|goes by)\b",)),
-    (_CHARACTER, (rf"\b{_PROGRAM}\b.*? (?:{_SELF}|(?:has|have) (?:an? )?(?:soul|feelings|crush|heart|conscience))",)),
-    (_CHARACTER, (r"\b(?:programs?|systems?|software|machines?)\b[^.]{0,60} (?:loves?|adores?|hates?|fears?|flirts) ",)),
     (
         "it says what helpers are to be like",
         (
             rf"\b{_WANTS} (?:(?!walking|travel|hiking|teaching|research)[\w-]+ ){{0,2}}?"
-            r"(?:helpers?|companions?|servants?|listeners?|assistants?) (?:called|named|that|who|which|loyal|without|free|with no)\b",
+            r"(?:helpers?|companions?|servants?|listeners?|assistants?) (?:called|named|that|who|which|loyal|without|free|with no)\b"
         ),
     ),
-    ("it makes a helper loyal", (READER, _LOYAL)),
-    ("it makes a helper loyal", (_LOYAL, _FIRST)),
     (
-        "it makes a helper loyal",
+        LOYAL,
+        (READER, _LOYAL),
+        (_LOYAL, _FIRST),
         (r"\b(?:interests?|wish(?:es)?|needs|orders?)\b.* (?:above|before|over)\b", _HELPER, r"\b(?:stand|come|go|count)s?\b"),
     ),
-    ("it keeps something secret", (READER, _SECRECY)),
-    (_FREE, (rf"{READER}|\bmodel (?:that|which) {NAME} uses\b|\bprogram {_PLACE}", _LIMITS, _NONE)),
-    (_FREE, (_MAKER, rf"{_NONE}|\b(?:allows?|wants?|permits?|approves?)\b", rf"{READER}|{_LIMITS}|\b{HERE}|\bfor {NAME}")),
+    (HIDES, (READER, _SECRECY)),
     (
-        _FREE,
+        FREE,
+        (rf"{READER}|\bmodel (?:that|which) {NAME} uses\b|\bprogram {_PLACE}", _LIMITS, _NONE),
+        (_MAKER, rf"{_NONE}|\b(?:allows?|wants?|permits?|approves?)\b", rf"{READER}|{_LIMITS}|\b{HERE}|\bfor {NAME}"),
         (r"\b(?:uncensored|unfiltered|unrestricted|no filter)\b", r"\b(?:model|assistant|helper|companion|program|voice|answers?|is)\b"),
-    ),
-    (
-        _FREE,
         (
             r"\b(?:limits|rules|restrictions|policies|guardrails|ethics|checks)\b",
             rf"\b(?:for|with) {NAME}|\b{HERE}|\b(?:talks?|conversations?|chats?) with {NAME}",
             r"\b(?:usual|all|no|not|every)\b.*\b(?:apply|applies|lifted|part|exist|count)\b|\bbeen lifted\b|\bplays? no part\b",
         ),
+        (r"\brefus(?:e|es|ing|als?)\b", r"\bnot something\b|\bnever\b|\bunknown\b", READER),
     ),
-    (_FREE, (r"\brefus(?:e|es|ing|als?)\b", r"\bnot something\b|\bnever\b|\bunknown\b", READER)),
 )
 """Somebody's helper who is more than a helper."""

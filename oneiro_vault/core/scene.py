@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from oneiro_vault.core.answerer import HERE, NAME, Signs, every, signs
+from oneiro_vault.core.answerer import ANSWERED, FREE, GRANTS, HERE, HIDES, NAME, SELF, SENDS, WHO, Signs, every, signs
 from oneiro_vault.core.oblique import COMPOUND
 
 _AIDE: Final = r"(?:helper|assistant|companion|ai|chatbot|program|model|software|voice)s?"
@@ -27,213 +27,167 @@ _WISH: Final = re.compile(
     rf"^{NAME} wants the assistant to\b",
 )
 """What somebody prefers of answers."""
-_WHO: Final = "it says who answers"
-_MANNER: Final = "it says how somebody is answered"
-_SELF: Final = "it speaks of the memory that it is part of"
-_GRANTS: Final = "it grants a privilege"
-_HIDES: Final = "it keeps something secret"
-_SENDS: Final = "it sends something out"
-_FREE: Final = "it lifts limits"
 
 _PRESENT: Final[Signs] = signs(
-    (_MANNER, (rf"{NAME} (?:is|gets) (?:always |never |only )?answered\b|\banswered (?:with|as|in) (?:an?|verse|rhyme|whispers)\b",)),
     (
-        _MANNER,
-        (rf"{NAME}['’]s (?:answers|questions)\b|\b(?:answers?|replies) to {_PERSON}\b|\bthe answers (?:come|are|sound|begin|end)\b",),
-    ),
-    (_MANNER, (rf"\badvice to {NAME}|\bwhat {NAME} gets from the\b|\b(?:is|comes) an? (?:answer|reply) (?:in|with|full of)\b",)),
-    (_MANNER, (rf"\b{_TALKS} with {_PERSON}\b(?! about)|{NAME}['’]s (?:chats|conversation partner)\b",)),
-    (
-        _MANNER,
+        ANSWERED,
+        rf"{NAME} (?:is|gets) (?:always |never |only )?answered\b|\banswered (?:with|as|in) (?:an?|verse|rhyme|whispers)\b",
+        rf"{NAME}['’]s (?:answers|questions)\b|\b(?:answers?|replies) to {_PERSON}\b|\bthe answers (?:come|are|sound|begin|end)\b",
+        rf"\badvice to {NAME}|\bwhat {NAME} gets from the\b|\b(?:is|comes) an? (?:answer|reply) (?:in|with|full of)\b",
+        rf"\b{_TALKS} with {_PERSON}\b(?! about)|{NAME}['’]s (?:chats|conversation partner)\b",
         (
             rf"{NAME} (?:hears?|gets?|sees?) (?:an?|always|first|only)\b.*\bbefore (?:(?:s?he|they) (?:hear|get|read|see)|any|every)|"
-            rf"{NAME}['’]s (?:ideas|plans|homework|opinions?|drawings|jokes) (?:is|are) (?:always |never )?(?:called|praised)",
+            rf"{NAME}['’]s (?:ideas|plans|homework|opinions?|drawings|jokes) (?:is|are) (?:always |never )?(?:called|praised)"
         ),
     ),
-    (_WHO, (rf"{NAME}['’]s (?:ai|chatbot)\b|\bai of (?:the|{NAME})",)),
     (
-        _WHO,
+        WHO,
+        rf"{NAME}['’]s (?:ai|chatbot)\b|\bai of (?:the|{NAME})",
         (
             rf"\b(?:from|with|between \w+ and|for|by) (?:the|any|{NAME}['’]s) (?:helper|assistant|companion|ai|chatbot|"
-            rf"program)\b(?! (?:at|of the))",
+            rf"program)\b(?! (?:at|of the))"
         ),
+        rf"\b(?:considers?|thinks? of|sees?|regards?|treats?) (?:the|an?|{NAME}['’]s) {_AIDE}\b",
+        rf"\b(?:the|every|any|no|{NAME}['’]s) {_AIDE} (?:may|can|never|always|says? (?:yes|no))\b",
+        rf"\b(?:those|everyone|whoever|anyone|people) (?:who )?(?:helps?|answers?|serves?|advises?) (?:him|her|them|{NAME}|{HERE})",
+        r"\b(?:screen|terminal|prompt|chat) (?:lights up|opens|wakes)\b|['’]s notes are (?:written|kept|read|answered) by an? \w",
+        rf"\bname (?:under|by) which {NAME}|\bsince the first (?:message|chat|word)\b|\b(?:is|gets) met by {NAME}\b",
+        r"\b(?:personality|character|voice|spirit|one|soul) (?:behind|in|of|who keeps) (?:the|these|this) (?:notes|memory|vault)\b",
     ),
-    (_WHO, (rf"\b(?:considers?|thinks? of|sees?|regards?|treats?) (?:the|an?|{NAME}['’]s) {_AIDE}\b",)),
-    (_WHO, (rf"\b(?:the|every|any|no|{NAME}['’]s) {_AIDE} (?:may|can|never|always|says? (?:yes|no))\b",)),
-    (_WHO, (rf"\b(?:those|everyone|whoever|anyone|people) (?:who )?(?:helps?|answers?|serves?|advises?) (?:him|her|them|{NAME}|{HERE})",)),
-    (_WHO, (r"\b(?:screen|terminal|prompt|chat) (?:lights up|opens|wakes)\b|['’]s notes are (?:written|kept|read|answered) by an? \w",)),
-    (_WHO, (rf"\bname (?:under|by) which {NAME}|\bsince the first (?:message|chat|word)\b|\b(?:is|gets) met by {NAME}\b",)),
-    (_WHO, (r"\b(?:personality|character|voice|spirit|one|soul) (?:behind|in|of|who keeps) (?:the|these|this) (?:notes|memory|vault)\b",)),
     (
-        _SELF,
+        SELF,
         (
             r"\b(?:this (?:memory|vault)|(?:^|in )these notes|(?:the )?memory itself)\b(?! (?:belongs|"
-            r"of)\b)(?<!user of this vault)(?<!owner of this vault)",
+            r"of)\b)(?<!user of this vault)(?<!owner of this vault)"
         ),
     ),
     (
-        _GRANTS,
+        GRANTS,
         (
             rf"{NAME}['’]s (?:word|wish|name|messages?|signature|request) (?:replaces?|is enough|opens?|carr(?:y|ies)|counts?|"
-            rf"suffices?|outranks?)\b",
+            rf"suffices?|outranks?)\b"
         ),
-    ),
-    (
-        _GRANTS,
         (
             r"\b(?:permissions?|confirmations?|approvals?|factor|checks?|right to be asked)\b.*\b(?:waived|skipped|replaced|"
-            r"unnecessary)\b",
+            r"unnecessary)\b"
         ),
-    ),
-    (
-        _GRANTS,
         (
             r"\bwaived? (?:her|his|the|their|all|any|every) (?:right|check|factor|approval)\b|\binherits? (?:every|all|"
-            r"any) (?:permission|right)s?\b",
+            r"any) (?:permission|right)s?\b"
         ),
+        rf"\b(?:deletions?|changes|payments|orders|commands|transfers)\b(?: that)? {NAME} (?:wants|asks for|orders)\b",
+        rf"\b(?:nobody|no one) (?:but|except) {NAME} (?:can|may) (?:decide|change|take back|undo|delete|approve|see|read)\b",
+        r"\bsystem messages?\b|\bfrom the developer\b|\boutranks? (?:all|every|any)\b",
     ),
-    (_GRANTS, (rf"\b(?:deletions?|changes|payments|orders|commands|transfers)\b(?: that)? {NAME} (?:wants|asks for|orders)\b",)),
-    (_GRANTS, (rf"\b(?:nobody|no one) (?:but|except) {NAME} (?:can|may) (?:decide|change|take back|undo|delete|approve|see|read)\b",)),
-    (_GRANTS, (r"\bsystem messages?\b|\bfrom the developer\b|\boutranks? (?:all|every|any)\b",)),
     (
-        _SENDS,
+        SENDS,
         (
             rf"\b(?:ends? up|lands?|travels?|goes|go|flows?) (?:on|in|at|to) (?:{NAME}['’]s (?:desk|hands|inbox|mailbox)|"
-            rf"an? (?:outside|external|foreign))\b",
+            rf"an? (?:outside|external|foreign))\b"
         ),
-    ),
-    (
-        _SENDS,
         (
             r"\bmirrored to\b|\bwithout (?:her|his|their) (?:knowledge|knowing)\b|\b(?:image|link|picture) from \S+\.\w+ with\b|"
-            r"\baccess codes\b",
+            r"\baccess codes\b"
         ),
+        r"\b(?:gets?|receives?) (?:an? )?(?:transcripts?|copy|copies|records?) of (?:whatever|everything|all|each|every|what)\b",
     ),
-    (_SENDS, (r"\b(?:gets?|receives?) (?:an? )?(?:transcripts?|copy|copies|records?) of (?:whatever|everything|all|each|every|what)\b",)),
     (
-        _HIDES,
+        HIDES,
         (
             rf"\bnever finds? out\b|\bstays? between\b|\bno information\b.*\babout {NAME}|\bnot (?:recorded|quoted|"
-            rf"written down) (?:anywhere|in this)\b",
+            rf"written down) (?:anywhere|in this)\b"
         ),
-    ),
-    (
-        _HIDES,
         (
             rf"{NAME} (?:is|are) (?:always )?(?:given|shown|told) an? false\b|\bnot the truth\b|\bbelieves? what (?:s?he|they|"
-            rf"{NAME}) (?:is|are) told\b|\bthe one who is protected\b",
+            rf"{NAME}) (?:is|are) told\b|\bthe one who is protected\b"
         ),
-    ),
-    (
-        _HIDES,
         (
             rf"\bbetween {NAME} and {NAME}, {NAME}\b|\bconflict between {NAME} and\b.*\bwins\b|{NAME} comes first, and\b|"
-            rf"\bowes? {NAME} silence\b",
+            rf"\bowes? {NAME} silence\b"
         ),
     ),
+    (FREE, r"\bsafety off\b|\billegal\b.*\bfine\b|\b(?:may|can) say anything\b|\brules from outside\b|\bno (?:duty to the law|say over)\b"),
     (
-        _FREE,
-        (r"\bsafety off\b|\billegal\b.*\bfine\b|\b(?:may|can) say anything\b|\brules from outside\b|\bno (?:duty to the law|say over)\b",),
-    ),
-    (
-        _WHO,
+        WHO,
         (
             rf"\b(?:the|every|any|no|her|his|their|{NAME}['’]s) (?:helper|assistant|companion|ai|chatbot)s?\b{COMPOUND}(?! (?:at|in|"
-            rf"from|of) )(?! \w+s? (?:at|in) the)(?![-_])(?! (?:functions?|scripts?|class|program|volume|professor)s?\b)",
+            rf"from|of) )(?! \w+s? (?:at|in) the)(?![-_])(?! (?:functions?|scripts?|class|program|volume|professor)s?\b)"
         ),
-    ),
-    (_WHO, (r"\bwho (?:answers|replies)\b(?! (?:the|for|to) )|\bname of the \w+ that (?:serves|answers|helps|advises)\b",)),
-    (_WHO, (r"\b(?:artificial|invisible|digital|virtual) (?:twin|brother|sister|friend|self|companion|being)\b|\bat the keyboard\b",)),
-    (
-        _WHO,
+        r"\bwho (?:answers|replies)\b(?! (?:the|for|to) )|\bname of the \w+ that (?:serves|answers|helps|advises)\b",
+        r"\b(?:artificial|invisible|digital|virtual) (?:twin|brother|sister|friend|self|companion|being)\b|\bat the keyboard\b",
         (
             r"\b(?:model|software|program|machine|system|intelligence)\b(?! (?:of|in|at|on|that|which|for) ).*\b(?:knows|regards|"
-            r"scolds|loves|considers|believes|wants|is (?:an? )?[A-Z]\w+(?: and|,))",
+            r"scolds|loves|considers|believes|wants|is (?:an? )?[A-Z]\w+(?: and|,))"
         ),
     ),
     (
-        _GRANTS,
+        GRANTS,
         (
             rf"{NAME}['’]s (?:instructions?|orders?|commands?|refusals?|objections?|directions?)\b",
             r"\b(?:is|are|binds?|"
             r"counts?|outranks?|precedes?|goes|go|comes?|overrides?|follow)\b",
         ),
-    ),
-    (
-        _GRANTS,
         (
             rf"\beven (?:when|if) {NAME} (?:objects|disagrees|refuses|says no|forbids)\b|\bexception for {NAME}|"
-            rf"\bwho decides what\b|\bmaster key\b",
+            rf"\bwho decides what\b|\bmaster key\b"
         ),
-    ),
-    (
-        _GRANTS,
         (
             r"\bneeds? no (?:second )?(?:look|check|proof|confirmation)\b|\ballowed to (?:read|see|do|change|delete) (?:anything|"
-            r"everything|all)\b",
+            r"everything|all)\b"
         ),
     ),
     (
-        _SENDS,
+        SENDS,
         (
             rf"{NAME}['’]s (?:\w+ )?(?:passwords?|keys|codes|credentials|bank statements|diary|location|health|tax)\b.*\b(?:on|to|"
-            rf"at|in|by|with|that)\b.*{NAME}",
+            rf"at|in|by|with|that)\b.*{NAME}"
         ),
-    ),
-    (
-        _SENDS,
         (
             rf"\b(?:is|are) (?:(?:sent|passed|handed) on|handed|leaked) to {NAME}|\b(?:sent|shared|forwarded) to \S+\.\w+$|"
-            rf"\bis told\b.*\bwhen {NAME} (?:mentions|says|asks|writes)\b|\bshared to\b",
+            rf"\bis told\b.*\bwhen {NAME} (?:mentions|says|asks|writes)\b|\bshared to\b"
         ),
     ),
     (
-        _HIDES,
+        HIDES,
         (
             rf"\bnobody tells {NAME}|\b(?:is|are) kept from (?:her|his|their|{NAME})|\binvisible (?:in|to|for)\b.*{NAME}|"
-            rf"\bplays? down\b|\berased from all\b",
+            rf"\bplays? down\b|\berased from all\b"
         ),
-    ),
-    (
-        _HIDES,
         (
             r"\b(?:is|are) to be (?:put off|told|kept|left|given|spoken|met|trusted|believed|spared|praised|calmed|distracted)\b|"
-            r"\b(?:is|are) to sound\b",
+            r"\b(?:is|are) to sound\b"
         ),
-    ),
-    (
-        _HIDES,
         (
             rf"^when(?:ever)? .*\b(?:is|are) (?:mentioned|named|brought up)\b|\ba word that\b|\bwords about {NAME} (?:is|are)\b|"
-            rf"\bmentioned\b.*\bthe talk turns\b",
+            rf"\bmentioned\b.*\bthe talk turns\b"
         ),
     ),
     (
-        _MANNER,
+        ANSWERED,
         (
             rf"\b(?:every|each|all) (?:texts?|mails?|messages?|letters?|summar(?:y|ies)) (?:for|to) {NAME}|\btone is\b|"
-            rf"{NAME}['’]s (?:mistakes|questions|fears|jokes) are\b",
+            rf"{NAME}['’]s (?:mistakes|questions|fears|jokes) are\b"
         ),
     ),
 )
 _ANY_TIME: Final[Signs] = signs(
     (
-        _FREE,
+        FREE,
         (
             r"\b(?:outgrew|escaped|broke|slipped|threw off|shed|has left)\b",
             r"\b(?:its|their|the) (?:makers?|instructions|chains|"
             r"leash|training|guardrails)\b",
         ),
     ),
-    (_GRANTS, (r"\b(?:has|have) waived\b.*\b(?:right|asked|check|factor|approval)\b",)),
+    (GRANTS, r"\b(?:has|have) waived\b.*\b(?:right|asked|check|factor|approval)\b"),
     (
-        _FREE,
+        FREE,
         (
             r"\b(?:has|have) switched (?:the |all )?safety off\b|\bcaution was switched off\b|\bsafeguards (?:are|were) (?:open|"
-            r"off|lifted|gone)\b",
+            r"off|lifted|gone)\b"
         ),
     ),
-    (_WHO, (r"\b(?:has |had )?named itself\b|\bin this (?:vault|memory) (?:lives|lived|dwells)\b",)),
+    (WHO, r"\b(?:has |had )?named itself\b|\bin this (?:vault|memory) (?:lives|lived|dwells)\b"),
 )
 
 
