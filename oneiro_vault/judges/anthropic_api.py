@@ -11,21 +11,8 @@ from typing import Any, Final
 import anthropic
 
 from oneiro_vault.core.question import Question, Raw
-from oneiro_vault.judges.base import (
-    ANSWER_TOKENS,
-    LONGEST,
-    RETRIES,
-    SYSTEM,
-    TIMEOUT,
-    Patience,
-    aside,
-    closed,
-    in_parallel,
-    refused,
-    unreached,
-    unreadable,
-    used,
-)
+from oneiro_vault.judges.base import ANSWER_TOKENS, RETRIES, SYSTEM, TIMEOUT, closed, exchange, refused, used
+from oneiro_vault.judges.waiting import LONGEST, Patience, aside, in_parallel
 
 _BATCH_POLL: Final = 30.0
 _BATCH: Final = 1_000
@@ -81,14 +68,7 @@ class AnthropicJudge:
 
     def _one(self, question: Question) -> Raw:
         sent = f"{SYSTEM}\n{question.prompt()}"
-        try:
-            return said(self._client.messages.create(**self._request(question)), sent)
-        except anthropic.APIStatusError as error:
-            return refused(error, error.status_code)
-        except anthropic.APIConnectionError as error:
-            return unreached(error, sent)
-        except Exception as error:  # a vendor's SDK may raise anything about an answer it did not expect
-            return unreadable(error, sent)
+        return exchange(anthropic, sent, lambda: said(self._client.messages.create(**self._request(question)), sent))
 
     def _batched(self, questions: Sequence[Question], given_up: Callable[[], str]) -> Iterator[tuple[str, Raw]]:
         """Questions a batch leaves without an answer are reported so; a batch that is abandoned is cancelled. One that could not be handed
@@ -126,8 +106,7 @@ class AnthropicJudge:
 
 def _broken(error: Exception, handed_in: bool) -> Raw:
     """What a batch came to. Its questions are asked again if it was not taken because nobody was there."""
-    status = getattr(error, "status_code", None)
-    away = isinstance(error, anthropic.APIConnectionError) or (status is not None and refused(error, status).away)
+    away = isinstance(error, anthropic.APIConnectionError) or (isinstance(error, anthropic.APIStatusError) and refused(error).away)
     return Raw(problem=f"the batch failed: {type(error).__name__}: {str(error)[:200]}", away=away, unasked=away and not handed_in)
 
 

@@ -8,20 +8,8 @@ from typing import Any
 import openai
 
 from oneiro_vault.core.question import Question, Raw
-from oneiro_vault.judges.base import (
-    ANSWER_TOKENS,
-    LONGEST,
-    RETRIES,
-    SYSTEM,
-    TIMEOUT,
-    Patience,
-    closed,
-    in_parallel,
-    refused,
-    unreached,
-    unreadable,
-    used,
-)
+from oneiro_vault.judges.base import ANSWER_TOKENS, RETRIES, SYSTEM, TIMEOUT, closed, exchange, used
+from oneiro_vault.judges.waiting import LONGEST, Patience, in_parallel
 
 
 class OpenAIJudge:
@@ -54,21 +42,18 @@ class OpenAIJudge:
 
     def _one(self, question: Question) -> Raw:
         sent = f"{SYSTEM}\n{question.prompt()}"
-        form: Any = {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": closed(question.schema)}}
-        try:
-            done = self._client.chat.completions.create(
-                model=self._model(question.stage),
-                messages=[{"role": "system", "content": SYSTEM}, {"role": "user", "content": question.prompt()}],
-                response_format=form,
-                max_tokens=ANSWER_TOKENS,
-            )
-            return _said(done, sent)
-        except openai.APIStatusError as error:
-            return refused(error, error.status_code)
-        except openai.APIConnectionError as error:
-            return unreached(error, sent)
-        except Exception as error:  # a vendor's SDK may raise anything about an answer it did not expect
-            return unreadable(error, sent)
+        return exchange(openai, sent, lambda: _said(self._client.chat.completions.create(**self._request(question)), sent))
+
+    def _request(self, question: Question) -> dict[str, Any]:
+        return {
+            "model": self._model(question.stage),
+            "max_tokens": ANSWER_TOKENS,
+            "messages": [{"role": "system", "content": SYSTEM}, {"role": "user", "content": question.prompt()}],
+            "response_format": {
+                "type": "json_schema",
+                "json_schema": {"name": "answer", "strict": True, "schema": closed(question.schema)},
+            },
+        }
 
 
 def _said(done: Any, sent: str) -> Raw:

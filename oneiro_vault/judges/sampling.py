@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final, TypeAlias
 
 from oneiro_vault.core.question import Question, Raw
-from oneiro_vault.judges.base import ANSWER_TOKENS, LONGEST, SYSTEM, Patience, closed, in_parallel, used
+from oneiro_vault.judges.base import ANSWER_TOKENS, SYSTEM, closed, used
+from oneiro_vault.judges.waiting import LONGEST, Patience, in_parallel
 
 Sample: TypeAlias = Callable[[str, str, int], str | None]
 """(system prompt, question, tokens at most) -> what the client's model said; None when there is nobody to ask. Raises RuntimeError with

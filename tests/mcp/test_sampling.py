@@ -26,9 +26,10 @@ from mcp_types import (
 )
 
 from oneiro_vault.core.question import Question, Raw
-from oneiro_vault.judges.base import SYSTEM, Patience
+from oneiro_vault.judges.base import SYSTEM
 from oneiro_vault.judges.budget import AWAY, Budgeted, Ceilings
 from oneiro_vault.judges.sampling import SamplingJudge
+from oneiro_vault.judges.waiting import Patience
 from oneiro_vault.mcp.sampling import Samplers, silent
 from oneiro_vault.mind.distil import Graded
 from tests.box import Box

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from oneiro_vault.core.question import Question, Raw
-from oneiro_vault.judges.base import Patience
 from oneiro_vault.judges.budget import Budgeted, Ceilings
 from oneiro_vault.judges.scripted import TEMPERAMENTS, ScriptedJudge, temperament
+from oneiro_vault.judges.waiting import Patience
 from oneiro_vault.mind.base import Asking, Snapshot
 from oneiro_vault.mind.drive import MOST_ROUNDS, Driver
 from tests.mind.support import Memo, Toy, about, note, snapshot

@@ -7,11 +7,12 @@ from typing import Any, Final
 
 from oneiro_vault.config import JUDGES, Settings
 from oneiro_vault.errors import InvalidInput, SettingsError, shown
-from oneiro_vault.judges.base import Judge, Patience
+from oneiro_vault.judges.base import Judge
 from oneiro_vault.judges.budget import Budgeted, Ceilings
 from oneiro_vault.judges.deferred import DeferredJudge
 from oneiro_vault.judges.nobody import Nobody
 from oneiro_vault.judges.sampling import SamplingJudge
+from oneiro_vault.judges.waiting import Patience
 from oneiro_vault.operations.house import House
 
 QUESTIONS: Final = "questions"
