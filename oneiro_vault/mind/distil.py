@@ -124,11 +124,16 @@ LOOP: Final = Distil()
 def _turn(notes: Sequence[Note], question: Callable[[Note], Question], snapshot: Snapshot) -> list[Note]:
     """Those whose question was put before, and as many of the others as `distil.notes` has room for: half of them because they stand
     firmest, half because it is their turn, so that none is passed over for ever."""
-    most = room((question(note) for note in notes), snapshot.settings["distil.notes"], snapshot)
+    asked = {note.id: question(note) for note in notes}
+    most = room(asked.values(), snapshot.settings["distil.notes"], snapshot)
+
+    def failed(note: Note) -> bool:
+        return snapshot.failed(asked[note.id].id)
+
     firmest = sorted(notes, key=lambda note: (-len(sources(note, snapshot)), -note.uses, -note.memory.level, note.id))
-    new = sorted((note for note in firmest if not put(question(note), snapshot)), key=lambda note: snapshot.failed(question(note).id))
+    new = sorted((note for note in firmest if not put(asked[note.id], snapshot)), key=failed)
     later = {note.id for note in new[(most + 1) // 2 :]}
-    turn = sorted((note for note in rotated(new, snapshot.now) if note.id in later), key=lambda note: snapshot.failed(question(note).id))
+    turn = sorted((note for note in rotated(new, snapshot.now) if note.id in later), key=failed)
     return [*(note for note in firmest if note.id not in later), *turn[: most // 2]]
 
 
