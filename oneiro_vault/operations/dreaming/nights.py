@@ -7,7 +7,6 @@ bytes on every machine.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache, cached_property
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from oneiro_vault.core.change import Operation, Write
 from oneiro_vault.errors import DiskProblem, GitProblem, LockTimeout, OneiroError, RepositoryBusy
 from oneiro_vault.operations.house import House
-from oneiro_vault.vault import history, proposals
+from oneiro_vault.vault import disk, history, proposals
 
 if TYPE_CHECKING:
     from oneiro_vault.index.base import Row
@@ -83,11 +82,9 @@ def _noted(house: House) -> tuple[str, float]:
 
 def _note(house: House, tip: str, retry: float) -> None:
     place, text = house.vault.folder / _SEEN, f"{tip} {retry}" if retry else tip
-    with suppress(OSError):  # the next look is a longer one
+    with suppress(DiskProblem, OSError):  # the next look is a longer one
         if not place.exists() or place.read_text() != text:
-            temp = place.with_suffix(f".{os.getpid()}")
-            temp.write_text(text)
-            temp.replace(place)
+            disk.note("Noting what was looked at", place, text)
 
 
 def _foreign(house: House, seen: str, tip: str) -> bool:
