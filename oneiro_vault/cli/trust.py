@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 
 import click
@@ -22,15 +21,13 @@ def trust_(face: Face) -> Output:
     face.at_home()
     from oneiro_vault.app import trust
 
-    left = trust(face.root, face.request.env, _asked)
+    left = trust(face.root, face.request.env, lambda found: _asked(face, found))
     if left:
         raise InvalidInput("not taken over", kept=_KEPT, hint="To be rid of it: set it back in oneiro.toml.")
     return Output("Every setting of this vault is in force here.", {"schema": 1, "loosened": left})
 
 
-def _asked(found: Sequence[str]) -> bool:
+def _asked(face: Face, found: Sequence[str]) -> bool:
     terminal.emit(terminal.ERR, terminal.encode(settled("\n".join(map(line, found))) + "\n"))
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        hint = "Run it in a terminal. A machine's own settings can say it too: ~/.config/oneiro/config.toml or the environment."
-        raise InvalidInput("only a person at a terminal can agree to that", kept=_KEPT, hint=hint)
+    face.person("can agree to that", "A machine's own settings can say it too: ~/.config/oneiro/config.toml or the environment.")
     return click.confirm("Put this in force on this machine?", default=False, err=True)
