@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,13 @@ def secret_goes_in(app: App, number: int = 0) -> bool:
     return True
 
 
+def pushed(root: Path, settings: str) -> None:
+    """Somebody changes the vault's settings elsewhere, and shares them."""
+    (root / "oneiro.toml").write_text(settings)
+    git(root, "commit", "-qam", "loose")
+    git(root, "push", "-q", "origin", "main")
+
+
 @pytest.fixture
 def pair(tmp_path: Path) -> tuple[Path, Path]:
     """Two copies around a remote."""
@@ -64,9 +72,7 @@ def pair(tmp_path: Path) -> tuple[Path, Path]:
 @pytest.mark.parametrize("by_hand", [False, True])
 def test_what_is_pulled_loosens_nothing(pair: tuple[Path, Path], by_hand: bool) -> None:
     one, two = pair
-    (one / "oneiro.toml").write_text(LOOSE)
-    git(one, "commit", "-qam", "loose")
-    git(one, "push", "-q", "origin", "main")
+    pushed(one, LOOSE)
     if by_hand:
         git(two, "pull", "-q")
     with opened(two) as app:
@@ -98,7 +104,12 @@ def test_a_person_agrees_and_what_becomes_strict_again_is_asked_again(pair: tupl
     (two / "oneiro.toml").write_text(LOOSE)
     git(two, "commit", "-qam", "as if pulled")
     seen: list[str] = []
-    assert len(trust(two, os.environ, lambda found: seen.append(found[0]) or False)) == 7  # type: ignore[func-returns-value]
+
+    def declines(found: Sequence[str]) -> bool:
+        seen.extend(found)
+        return False
+
+    assert len(trust(two, os.environ, declines)) == 7
     assert "secrets.mode" in seen[0]
     with opened(two) as app:
         assert not secret_goes_in(app)
@@ -130,9 +141,7 @@ def test_what_a_person_changes_here_counts_at_once_and_stays(pair: tuple[Path, P
 
 def test_a_persons_change_beside_a_pulled_one_agrees_to_its_own_only(pair: tuple[Path, Path]) -> None:
     one, two = pair
-    (one / "oneiro.toml").write_text('[secrets]\nmode = "off"\n[dreams]\nreview = true\n')
-    git(one, "commit", "-qam", "loose")
-    git(one, "push", "-q", "origin", "main")
+    pushed(one, '[secrets]\nmode = "off"\n[dreams]\nreview = true\n')
     git(two, "pull", "-q")
     (two / "oneiro.toml").write_text('[secrets]\nmode = "off"\n[dreams]\nreview = false\n')
     with opened(two) as app:
@@ -147,9 +156,7 @@ def test_a_persons_change_beside_a_pulled_one_agrees_to_its_own_only(pair: tuple
 def test_a_file_from_another_commit_is_no_persons_change(pair: tuple[Path, Path]) -> None:
     """What git wrote there and has not finished (a merge without a commit, a file taken from a branch) is what was pulled."""
     one, two = pair
-    (one / "oneiro.toml").write_text('[secrets]\nmode = "off"\n')
-    git(one, "commit", "-qam", "loose")
-    git(one, "push", "-q", "origin", "main")
+    pushed(one, '[secrets]\nmode = "off"\n')
     git(two, "fetch", "-q")
     git(two, "checkout", "-q", "origin/main", "--", "oneiro.toml")
     with opened(two) as app:

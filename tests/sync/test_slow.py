@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -191,9 +192,9 @@ def test_a_remote_that_refuses_is_not_called_silent(tmp_path: Path) -> None:
 class _Dripping(http.server.SimpleHTTPRequestHandler):
     """Files, a few bytes at a time."""
 
-    def copyfile(self, source: object, outputfile: object) -> None:
-        while data := source.read(6):  # type: ignore[attr-defined]
-            outputfile.write(data)  # type: ignore[attr-defined]
+    def copyfile(self, source: Any, outputfile: Any) -> None:
+        while data := source.read(6):
+            outputfile.write(data)
             time.sleep(0.02)
 
     def log_message(self, format: str, *args: object) -> None:
