@@ -9,8 +9,10 @@ from typing import Final
 from oneiro_vault.core.query import STOP_WORDS
 from oneiro_vault.core.query import tokens as words_of
 
-_PERSONS: Final = frozenset("i me my mine we us our ours you your yours".split())
-_POINTING: Final = frozenset("he she it they him her them his hers its their theirs this these those there".split())
+PERSONS: Final = frozenset("i me my mine we us our ours you your yours".split())
+"""Whoever says it, and whoever is spoken to."""
+POINTING: Final = frozenset("he she it they him her them his hers its their theirs this these those there".split())
+"""Somebody or something that is named elsewhere."""
 _CONTRACTIONS: Final = (
     (re.compile(r"\bwon't\b", re.I), "will not"),
     (re.compile(r"\bshan't\b", re.I), "shall not"),
@@ -46,12 +48,12 @@ _SIGNS: Final = frozenset("#@%/\\$€£¥☐☑")
 
 def speaks(text: str) -> bool:
     """Does it speak of whoever says it, or to somebody ("I", "our", "you")?"""
-    return any(word.lower() in _PERSONS for sentence in sentences(text) for word in sentence)
+    return any(word.lower() in PERSONS for sentence in sentences(text) for word in sentence)
 
 
 def points(text: str) -> bool:
     """Does it speak of somebody or something that is named elsewhere ("she", "this")?"""
-    return any(word.lower() in _POINTING for sentence in sentences(text) for word in sentence)
+    return any(word.lower() in POINTING for sentence in sentences(text) for word in sentence)
 
 
 def sentences(text: str) -> list[tuple[str, ...]]:

@@ -12,6 +12,8 @@ import re
 import unicodedata
 from typing import Final
 
+from oneiro_vault.core.claims import PERSONS, POINTING
+
 _QUOTES: Final = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "\u00a0": " ", "\u202f": " "})
 _MARK: Final = re.compile(r"[-*•] (?=[^\W\d_])")
 _BOLD: Final = re.compile(r"^\*\*(?=\w)([^*]+ [^*]+)(?<=[\w.])\*\*$")
@@ -80,11 +82,8 @@ _NOBODY: Final = frozenset(
     other others each every all any some many most few what who whoever the a an my your his her its our their and but when if
     """.split()
 )
-_PERSONS: Final = frozenset(
-    """
-    i me my mine myself we us our ours ourselves you your yours yourself yourselves he him his himself she her hers herself it its itself
-    they them their theirs themselves this these those here there former latter
-    """.split()
+_PERSONS: Final = (
+    PERSONS | POINTING | frozenset("myself ourselves yourself yourselves himself herself itself themselves here former latter".split())
 )
 _MOVING: Final = frozenset(
     """
