@@ -264,9 +264,9 @@ def resume_purge(app: App, progress: Progress = quiet) -> dict[str, Any]:
 def trust(root: Path, env: Mapping[str, str], ask: Callable[[Sequence[str]], bool]) -> list[str]:
     """What `oneiro.toml` makes looser than it is in force here; `ask` shows it to a person, who agrees to all of it or not.
 
-    Only for whoever can ask a person: no operation by name leads here. Raises DiskProblem.
+    Only for whoever can ask a person: no operation by name leads here. Raises SettingsError for a file that cannot be read, DiskProblem.
     """
-    settings = load(root, env, strict=False)
+    settings = load(root, env)
     found = [one.text for one in settings.loosened]
     if found and ask(found):
         try:

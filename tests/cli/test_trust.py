@@ -39,3 +39,12 @@ def test_a_person_changes_the_file_while_an_owner_runs(fresh: Box) -> None:
     assert box("remember", f"It is {TOKEN}.").returncode == 2
     (box.vault / "oneiro.toml").write_text('[secrets]\nmode = "off"\n')
     eventually(lambda: box("remember", f"It is {TOKEN}.").returncode == 0, 30)
+
+
+def test_a_file_that_cannot_be_read_is_not_called_in_force(fresh: Box) -> None:
+    box = fresh.init()
+    (box.vault / "oneiro.toml").write_text('[secrets]\nmode = "off"\n[secrets]\n')
+    done = box("trust")
+    assert done.returncode == 2
+    assert b"not valid TOML" in done.stderr
+    assert b"in force" not in done.stdout
