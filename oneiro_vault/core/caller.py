@@ -55,6 +55,9 @@ ROUTES: Final[dict[str, str]] = {
 }
 """What a path needs of a caller that comes over a network. What is not named here is not there for anybody."""
 
+MEMORIES: Final = "oneiro-vault/ids"
+"""Where the `_meta` of what a tool answers names the memories it is about: for programs and the audit log, never for a model."""
+
 SCOPE: Final = "oneiro.caller"
 """Key of the ASGI scope under which a door leaves the Caller."""
 

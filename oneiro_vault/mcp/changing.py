@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, NotRequired, TypeAlias
 
 from mcp_types import CallToolResult
@@ -10,7 +11,7 @@ from typing_extensions import TypedDict
 
 from oneiro_vault.mcp import words
 from oneiro_vault.mcp.desk import Ctx, Desk, actor_of
-from oneiro_vault.mcp.results import Changed, Failure, Forgotten, Reflection, Stored
+from oneiro_vault.mcp.hints import advice
 from oneiro_vault.mcp.tool import VaultTool, answer, tool
 
 Kind: TypeAlias = Literal["semantic", "episodic", "entity", "procedure", "principle"]
@@ -37,7 +38,7 @@ class Changing:
     def tools(self) -> list[VaultTool]:
         """In the order in which a model meets them."""
         return [
-            tool(self.remember, repeats=True),
+            tool(self.remember, repeats=True, entry=True),
             tool(self.remember_with_image, repeats=True),
             tool(self.reframe, repeats=True),
             tool(self.forget, destroys=True, repeats=True),
@@ -54,9 +55,9 @@ class Changing:
         tags: Tags = [],
         about: Annotated[list[str], Field(description="Names of whom or what it is about")] = [],
         when: Annotated[str, Field(description="Date, if not now")] = "",
-    ) -> Annotated[CallToolResult, Stored]:
+    ) -> CallToolResult:
         """Store one lasting fact, decision, event, preference or way of working, in words that need no context.
-        `duplicate_of`: known already. Example: {"text": "Ana wants releases on Fridays: support is quiet then.", "about": ["Ana"]}"""
+        Example: {"text": "Ana wants releases on Fridays: support is quiet then.", "about": ["Ana"]}"""
         return await self._store(ctx, {"text": text, **_described(title, summary, type, tags), "about": about, "created": when})
 
     async def remember_with_image(
@@ -69,7 +70,7 @@ class Changing:
         summary: str = "",
         type: Kind = "semantic",
         tags: Tags = [],
-    ) -> Annotated[CallToolResult, Stored]:
+    ) -> CallToolResult:
         """remember, with a picture."""
         item = {"text": text, **_described(title, summary, type, tags)}
         return await self._store(ctx, item | {"images": [{"data": image} | ({"alt": alt} if alt else {})]})
@@ -78,15 +79,10 @@ class Changing:
         given = {name: value for name, value in item.items() if value}
         given["text"] = item["text"]
         found = (await self.desk.ask(ctx, "remember", items=[given], actor=actor_of(ctx)))["results"][0]
-        data: Stored = {
-            "now": self.desk.now(),
-            "id": found["id"],
-            "title": words.one_line(found["title"]),
-            "duplicate_of": found["duplicate_of"],
-            "images": [words.picture(one) for one in found.get("images") or ()],
-        }
-        known = f"Known already as {data['id']} ({data['title']}): nothing new was stored. If it says more now, reframe that one."
-        return answer(f"{data['now']}: " + (known if data["duplicate_of"] else f"Remembered as {data['id']} ({data['title']})."), data)
+        ident, title = found["id"], words.one_line(found["title"])
+        known = f"Known already as {ident} ({title}): nothing new was stored. If it says more now, reframe that one."
+        told = known if found["duplicate_of"] else f"Remembered as {ident} ({title})."
+        return answer(f"{self.desk.now()}: {told}", ids=[ident])
 
     async def reframe(
         self,
@@ -96,46 +92,42 @@ class Changing:
         title: str = "",
         summary: Summary = "",
         reason: str = "",
-    ) -> Annotated[CallToolResult, Changed]:
+    ) -> CallToolResult:
         """Replace all of what a memory says; its id stays and the old words stay in history. For what changed or was wrong."""
         who = actor_of(ctx)
         found = await self.desk.ask(ctx, "reframe", id=id, text=text, title=title, description=summary, reason=reason, actor=who)
-        data = self._changed(found)
-        done = f"{data['id']} says this now."
-        waits = f"A person decides about {data['id']}: your words wait as {data['proposal']}, nothing else changed."
-        return answer(f"{data['now']}: {waits if data['proposal'] else done}", data)
+        waits = f"A person decides about {found['id']}: your words wait as {_proposal(found)}, nothing else changed."
+        told = waits if _proposal(found) else f"{found['id']} says this now."
+        return answer(f"{self.desk.now()}: {told}", ids=[found["id"]])
 
     async def forget(
         self,
         ctx: Ctx,
         id: str,
         reason: str = "",
-    ) -> Annotated[CallToolResult, Forgotten]:
+    ) -> CallToolResult:
         """Take away a memory that is wrong or unwanted; history keeps it and a person can restore it."""
         found = await self.desk.ask(ctx, "forget", id=id, reason=reason, actor=actor_of(ctx))
-        data: Forgotten = {"now": self.desk.now(), "id": found["id"], "title": words.one_line(found["title"])}
-        return answer(f"{data['now']}: {data['id']} ({data['title']}) is forgotten. A person can bring it back.", data)
+        told = f"{self.desk.now()}: {found['id']} ({words.one_line(found['title'])}) is forgotten. A person can bring it back."
+        return answer(told, ids=[found["id"]])
 
-    async def reflect(self, ctx: Ctx, highlights: str, updates: list[Update] = []) -> Annotated[CallToolResult, Reflection]:
+    async def reflect(self, ctx: Ctx, highlights: str, updates: list[Update] = []) -> CallToolResult:
         """When a conversation comes to its end: store what mattered in it as one episode, and reframe the memories it changed."""
         changes = [{("description" if name == "summary" else name): value for name, value in one.items()} for one in updates]
         found = await self.desk.ask(ctx, "reflect", highlights=highlights, updates=changes, actor=actor_of(ctx))
-        failed: list[Failure] = [{"id": one["id"], "message": one["message"], "hint": words.advice(one["hint"])} for one in found["failed"]]
-        data: Reflection = {
-            "now": self.desk.now(),
-            "id": found["id"],
-            "duplicate_of": found["duplicate_of"],
-            "updated": [self._changed(one) for one in found["updated"]],
-            "failed": failed,
-        }
-        told = [f"{data['now']}: the episode is {data['id']}{' (known already)' if data['duplicate_of'] else ''}."]
-        told += [f"Updated: {', '.join(one['id'] for one in data['updated'])}."] if data["updated"] else []
-        told += [f"Not updated: {one['id']}: {one['message']}. {one['hint']}" for one in failed]
-        return answer("\n".join(told), data)
+        told = [f"{self.desk.now()}: the episode is {found['id']}{' (known already)' if found['duplicate_of'] else ''}."]
+        waiting = {one["id"]: _proposal(one) for one in found["updated"] if _proposal(one)}
+        done = [one["id"] for one in found["updated"] if one["id"] not in waiting]
+        told += [f"Updated: {', '.join(done)}."] if done else []
+        told += [f"A person decides about {ident}: your words wait as {where}." for ident, where in waiting.items()]
+        told += [f"Not updated: {one['id']}: {one['message']}. {advice(one['hint'])}".rstrip() for one in found["failed"]]
+        return answer("\n".join(told), ids=[found["id"], *(one["id"] for one in found["updated"])])
 
-    def _changed(self, found: dict[str, Any]) -> Changed:
-        proposal = found["proposal"]["id"] if isinstance(found["proposal"], dict) else found["proposal"]
-        return {"now": self.desk.now(), "id": found["id"], "proposal": proposal}
+
+def _proposal(found: Mapping[str, Any]) -> str:
+    """The id under which new words wait for a person, "" when none do."""
+    waiting = found["proposal"]
+    return str(waiting["id"] if isinstance(waiting, Mapping) else waiting or "")
 
 
 def _described(title: str, summary: str, type: str, tags: list[str]) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from pydantic import Field
 
 from oneiro_vault.mcp import words
 from oneiro_vault.mcp.desk import Desk, nowhere
-from oneiro_vault.mcp.results import Orientation
 
 
 def add(server: MCPServer[Any], desk: Desk) -> None:
@@ -18,15 +17,7 @@ def add(server: MCPServer[Any], desk: Desk) -> None:
     @server.prompt("orient", title="Orient", description="Load the standing orientation and the memories that bear on a subject")
     async def orient(context: Annotated[str, Field(description="What this conversation is about; empty for the latest")] = "") -> str:
         found = await desk.call("orient", {"context": context.strip()} if context.strip() else {}, nowhere)
-        told: Orientation = {
-            "now": desk.now(),
-            "text": found["text"],
-            "omitted": 0,
-            "recent": [words.row(one) for one in found["recent"]],
-            "flagged": found["flagged"],
-            "degraded": found["degraded"],
-        }
-        return words.orientation(told)
+        return words.orientation(desk.now(), found)
 
     @server.prompt("remember-this", title="Remember this", description="Store something so that a later conversation can find it")
     def remember_this(text: Annotated[str, Field(description="What to remember; empty for what was just said")] = "") -> str:

@@ -13,6 +13,7 @@ from oneiro_vault.core.quoting import PREFACE, quote
 from oneiro_vault.errors import InvalidInput, NotFound, OneiroError
 from oneiro_vault.mcp import sdk, words
 from oneiro_vault.mcp.desk import Desk, nowhere
+from oneiro_vault.mcp.hints import advice
 
 MEMORY: Final = "memory://"
 ORIENTATION: Final = "orientation://current"
@@ -28,9 +29,9 @@ def add(server: MCPServer[Any], desk: Desk) -> None:
         try:
             return await desk.call(op, params, nowhere)
         except (NotFound, InvalidInput) as error:
-            raise ResourceNotFoundError(f"{error}. {words.advice(error.hint)}") from error
+            raise ResourceNotFoundError(f"{error}. {advice(error.hint)}") from error
         except OneiroError as error:
-            raise ResourceError(f"{error}. {words.advice(error.hint)}") from error
+            raise ResourceError(f"{error}. {advice(error.hint)}") from error
 
     @server.resource(ORIENTATION, title="Orientation", description="What is always loaded, as quoted Markdown", mime_type=_MARKDOWN)
     async def orientation() -> str:
@@ -41,9 +42,9 @@ def add(server: MCPServer[Any], desk: Desk) -> None:
     async def memory(id: str) -> str:
         found = await ask("get", ids=[id])
         if not found["memories"]:
-            raise ResourceNotFoundError(words.one_line(found["missing"][0]["reason"]))
+            raise ResourceNotFoundError(words.one_line(advice(found["missing"][0]["reason"])))
         one = words.whole(found["memories"][0], len(found["memories"][0]["body"]))
-        return f"Now: {desk.now()}\n\n{words.in_full([one], [])}\n"
+        return f"Now: {desk.now()}\n\n{PREFACE}\n\n{one}\n"
 
     @server.resource(f"{DREAM}{{date}}", title="A night's reports", description="What the loops did on a date", mime_type=_MARKDOWN)
     async def dream(date: str) -> str:

@@ -21,12 +21,12 @@ from oneiro_vault.mcp import prompts, resources
 from oneiro_vault.mcp.changing import Changing
 from oneiro_vault.mcp.desk import Call, Desk, caller_of
 from oneiro_vault.mcp.dreaming import Dreaming
+from oneiro_vault.mcp.hints import advice
 from oneiro_vault.mcp.history import History
 from oneiro_vault.mcp.recalling import Recalling
 from oneiro_vault.mcp.sampling import Samplers
 from oneiro_vault.mcp.tool import VaultTool
 from oneiro_vault.mcp.updates import Listen, Updates, asked_for
-from oneiro_vault.mcp.words import advice
 
 INSTRUCTIONS: Final = (
     "A memory kept as notes in a git repository, shared with the person who owns it. Call recall_orient at the start of a conversation, "

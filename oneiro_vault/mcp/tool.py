@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final
 
 from mcp.server.mcpserver.exceptions import ToolError
@@ -13,10 +13,10 @@ from mcp.server.mcpserver.tools import Tool
 from mcp_types import CallToolResult, ContentBlock, TextContent, ToolAnnotations
 from pydantic import ValidationError
 
-from oneiro_vault.core.caller import TOOLS, WRITE, Caller
+from oneiro_vault.core.caller import MEMORIES, TOOLS, WRITE, Caller
 from oneiro_vault.errors import InvalidInput, OneiroError, shown
 from oneiro_vault.mcp.desk import Ctx, caller_of
-from oneiro_vault.mcp.words import advice
+from oneiro_vault.mcp.hints import advice
 
 LOG = logging.getLogger("oneiro.mcp")
 ALWAYS_LOAD: Final = {"anthropic/alwaysLoad": True}
@@ -25,16 +25,19 @@ _SHOWN: Final = 5
 _BALLAST: Final = frozenset({"title", "$defs", "minimum", "minItems"})
 
 
-def answer(text: str, data: Mapping[str, Any], *more: ContentBlock) -> CallToolResult:
-    """`text` for a model to read, `data` for a program; `more` content follows the text."""
-    return CallToolResult(content=[TextContent(type="text", text=text), *more], structured_content=dict(data))
+def answer(text: str, *more: ContentBlock, ids: Sequence[str] = ()) -> CallToolResult:
+    """`text` for a model to read, `more` content after it; `ids` of the memories it is about, for programs and the audit log.
+
+    There is no structured content: clients that get both parts hand their model only that one, or both. What a program needs in
+    structure it asks of the JSON API.
+    """
+    return CallToolResult(content=[TextContent(type="text", text=text), *more], _meta={MEMORIES: list(ids)})
 
 
 def failure(error: OneiroError) -> CallToolResult:
     """What happened, what is safe and what to do next, as the model reads it."""
-    told = error.to_dict() | {"hint": advice(error.hint)}
-    text = " ".join(filter(None, (f"{told['message'].rstrip('.')}.", told["kept"], told["hint"])))
-    return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=told, is_error=True)
+    text = " ".join(filter(None, (f"{str(error).rstrip('.')}.", error.kept, advice(error.hint))))
+    return CallToolResult(content=[TextContent(type="text", text=text)], is_error=True)
 
 
 class VaultTool(Tool):
@@ -97,11 +100,10 @@ def tool(
         description=inspect.getdoc(function),
         annotations=hints,
         meta=dict(ALWAYS_LOAD) if entry else None,
-        structured_output=True,
+        structured_output=False,
     )
     assert isinstance(made, VaultTool)
     made.parameters = compact(made.parameters)
-    made.fn_metadata.output_schema = compact(made.fn_metadata.output_schema or {})
     return made
 
 

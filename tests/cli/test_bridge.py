@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from oneiro_vault.cli import bridge
+from oneiro_vault.core.caller import MEMORIES
 from tests.box import Box, command_line, eventually
 from tests.cli.test_thin import HEAVY, TRACED
 from tests.mcp.raw import ENVELOPE, HELLO, LEGACY, MODERN, Stdio
@@ -87,7 +88,7 @@ def test_the_handshake_by_hand(made: Box) -> None:
 
 def test_after_a_kill_the_next_call_finds_another_owner(made: Box, era: str) -> None:
     with Stdio(made.argv("mcp"), made.env, era) as client:
-        kept = client.tool("remember", text="The spare key hangs in the shed.")["structuredContent"]["id"]
+        kept = client.tool("remember", text="The spare key hangs in the shed.")["_meta"][MEMORIES][0]
         for _ in range(2):
             pid = made.pid
             os.kill(pid, signal.SIGKILL)

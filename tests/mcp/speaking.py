@@ -15,6 +15,7 @@ from mcp.server import MCPServer
 from mcp_types import CallToolResult
 
 from oneiro_vault.app import App
+from oneiro_vault.core.caller import MEMORIES
 from oneiro_vault.mcp.desk import Progress
 from oneiro_vault.mcp.server import build
 from tests.box import Box, patient
@@ -42,12 +43,17 @@ class Heard:
     async def tool(self, name: str, **arguments: Any) -> CallToolResult:
         return await self.client.call_tool(name, arguments)
 
-    async def data(self, name: str, **arguments: Any) -> dict[str, Any]:
-        """The structured answer of a call that must succeed."""
+    async def said(self, name: str, **arguments: Any) -> str:
+        """What a model reads of a call that must succeed."""
         found = await self.tool(name, **arguments)
         assert not found.is_error, found.content
-        assert isinstance(found.structured_content, dict)
-        return found.structured_content
+        return words(found)
+
+    async def id(self, name: str, **arguments: Any) -> str:
+        """The memory that a call which must succeed is about, the first if there are several."""
+        found = await self.tool(name, **arguments)
+        assert not found.is_error, found.content
+        return ids(found)[0]
 
     async def until(self, condition: Callable[[], object], seconds: float = 10) -> None:
         async with asyncio.timeout(patient(seconds)):
@@ -58,6 +64,12 @@ class Heard:
 def words(found: CallToolResult) -> str:
     """What a model reads of an answer."""
     return "\n".join(block.text for block in found.content if block.type == "text")
+
+
+def ids(found: CallToolResult) -> list[str]:
+    """The memories an answer is about, as programs read it."""
+    named: list[str] = (found.meta or {})[MEMORIES]
+    return named
 
 
 @asynccontextmanager

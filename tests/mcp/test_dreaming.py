@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from oneiro_vault.app import App, init_vault
 from oneiro_vault.config import Settings
 from tests.mcp.speaking import connected, run, server_over, words
 
+QUESTION = re.compile(r": question (\w+), \d+ wait")
 ALIKE = ("Ana prefers the release on Fridays because support is quiet.", "Ana prefers the releases on Fridays because support is quiet.")
 
 
@@ -29,15 +31,15 @@ def test_a_model_judges(app: App, era: str) -> None:
 
     async def talk() -> None:
         async with connected(server_over(app, sets=["dreams"]), era) as found:
-            one = await found.data("dream_next")
-            while one["id"] is not None:
-                assert "<memory" in one["question"]
-                shown = app.call("dream_next")["question"]["ids"]
+            asked = await found.said("dream_next")
+            while "No question waits." not in asked:
+                assert "<memory" in asked
+                ident, shown = QUESTION.findall(asked)[0], app.call("dream_next")["question"]["ids"]
                 said = {"action": "merge", "reason": "the same", "keep": shown[0], "members": shown[1:]}
-                done = await found.data("dream_decide", id=one["id"], answer_json=json.dumps(said))
-                one = await found.data("dream_next")
-            assert done["waiting"] == 0
-            assert done["done"] == ["consolidate: 1 merged"]
+                done = await found.said("dream_decide", id=ident, answer=said if era == "auto" else json.dumps(said))
+                asked = await found.said("dream_next")
+            assert done.splitlines()[0].endswith("Taken. 0 questions wait.")
+            assert done.splitlines()[1:] == ["consolidate: 1 merged"]
 
     run(talk())
     assert app.call("runs")["runs"][0]["judge"] == "deferred"
@@ -49,13 +51,13 @@ def test_an_answer_that_names_what_was_not_shown_is_refused_at_once(app: App, er
 
     async def talk() -> None:
         async with connected(server_over(app, sets=["dreams"]), era) as found:
-            one = await found.data("dream_next")
+            ident = QUESTION.findall(await found.said("dream_next"))[0]
             said = {"action": "merge", "reason": "the same", "keep": "zzzzzzzzzzzz", "members": []}
-            for answer, says in ((json.dumps(said), "not shown"), ("[" * 20_000, "nested too deeply")):
-                done = await found.tool("dream_decide", id=one["id"], answer_json=answer)
+            for answer, says in ((said, "not shown"), (json.dumps(said), "not shown"), ("[" * 20_000, "nested too deeply")):
+                done = await found.tool("dream_decide", id=ident, answer=answer)
                 assert done.is_error
                 assert says in words(done)
                 assert "still waits" in words(done)
-            assert (await found.data("dream_next"))["id"] == one["id"]
+            assert ident in await found.said("dream_next")
 
     run(talk())

@@ -7,7 +7,7 @@ import secrets
 
 from oneiro_vault.core.quoting import PREFACE
 from tests.mcp.conformance.fixtures import PNG
-from tests.mcp.speaking import Speak, run, words
+from tests.mcp.speaking import Speak, ids, run, words
 
 TEN = "recall_orient recall_check recall_specific recall_image remember remember_with_image reframe forget reflect flagged".split()
 
@@ -17,18 +17,18 @@ def fresh(text: str) -> str:
     return f"{text} ({secrets.token_hex(4)})"
 
 
-def test_there_are_ten_and_two_are_always_loaded(speak: Speak) -> None:
+def test_there_are_ten_and_three_are_always_loaded(speak: Speak) -> None:
     async def talk() -> None:
         async with speak() as found:
             tools = (await found.client.list_tools()).tools
             assert [tool.name for tool in tools] == TEN
             marked = [tool.name for tool in tools if (tool.meta or {}).get("anthropic/alwaysLoad")]
-            assert marked == ["recall_orient", "recall_check"]
+            assert marked == ["recall_orient", "recall_check", "remember"]
             hints = {tool.name: tool.annotations for tool in tools}
             assert {name for name, hint in hints.items() if hint and hint.read_only_hint} == {*TEN[:4], "flagged"}
             assert {name for name, hint in hints.items() if hint and hint.destructive_hint} == {"forget"}
             assert all(hint and hint.open_world_hint is False for hint in hints.values())
-            assert all(tool.output_schema and tool.description for tool in tools)
+            assert all(tool.description and tool.output_schema is None for tool in tools)
 
     run(talk())
 
@@ -37,25 +37,39 @@ def test_remember_then_check_then_specific(speak: Speak) -> None:
     async def talk() -> None:
         async with speak() as found:
             text = fresh("Ana wants releases on Fridays, because support is quiet then.")
-            stored = await found.data("remember", text=text, about=["Ana"], tags=["release"], when="2026-03-05")
-            assert stored["duplicate_of"] is None
-            assert stored["now"][:2] == "20"
+            stored = await found.tool("remember", text=text, about=["Ana"], tags=["release"], when="2026-03-05")
+            (ident,) = ids(stored)
+            assert words(stored).startswith("20")
+            assert f"Remembered as {ident} (Ana wants" in words(stored)
             asked = await found.tool("recall_check", topic=text, entity="Ana", tag="release", limit=3)
-            assert asked.structured_content is not None
-            row = asked.structured_content["memories"][0]
-            assert (row["id"], row["created"][:10], row["type"], row["trust"]) == (stored["id"], "2026-03-05", "semantic", "model")
-            assert "text" not in row
-            assert words(asked).startswith("Now: 20")
-            assert PREFACE in words(asked)
-            assert f"- {stored['id']} · 2026-03-05 · semantic · Ana wants" in words(asked)
-            full = await found.tool("recall_specific", ids=[stored["id"][:6], "zzzz"])
-            assert full.structured_content is not None
-            (whole,) = full.structured_content["memories"]
-            assert whole["text"].startswith(f'<memory id="{stored["id"]}" created="2026-03-05')
-            assert whole["text"].endswith(f"{text}\n</memory>")
-            assert whole["text"] in words(full)
-            assert [one["id"] for one in full.structured_content["missing"]] == ["zzzz"]
-            assert "recall_check returns ids." in full.structured_content["missing"][0]["reason"]
+            assert ids(asked)[0] == ident
+            now, preface, row, *_ = words(asked).splitlines()
+            assert (now[:7], preface) == ("Now: 20", PREFACE)
+            assert row.startswith(f"- {ident} · 2026-03-05 · semantic · Ana wants")
+            full = await found.tool("recall_specific", ids=[ident[:6], "zzzz"])
+            assert ids(full) == [ident]
+            assert f'<memory id="{ident}" created="2026-03-05' in words(full)
+            assert f"{text}\n</memory>" in words(full)
+            assert words(full).endswith("zzzz: no memory has the id 'zzzz'. recall_check returns ids.")
+
+    run(talk())
+
+
+def test_one_text_is_all_there_is(speak: Speak) -> None:
+    """Clients that find structured content hand their model that alone, or both: nobody may miss the preface, nobody pays twice."""
+
+    async def talk() -> None:
+        async with speak() as found:
+            ident = await found.id("remember", text=fresh("The ferry has two decks."))
+            for name, arguments in (
+                ("recall_orient", {}),
+                ("recall_specific", {"ids": [ident]}),
+                ("forget", {"id": ident}),
+                ("forget", {"id": "x"}),
+            ):
+                answer = await found.tool(name, **arguments)
+                assert answer.structured_content is None
+                assert [block.type for block in answer.content] == ["text"]
 
     run(talk())
 
@@ -64,9 +78,11 @@ def test_the_same_again_is_a_duplicate(speak: Speak) -> None:
     async def talk() -> None:
         async with speak() as found:
             text = fresh("The staging database is restored from its backup every night at two.")
-            first = await found.data("remember", text=text)
-            again = await found.data("remember", text=text)
-            assert again["duplicate_of"] == again["id"] == first["id"]
+            first = await found.id("remember", text=text)
+            again = await found.tool("remember", text=text)
+            assert ids(again) == [first]
+            assert f"Known already as {first}" in words(again)
+            assert "reframe that one" in words(again)
 
     run(talk())
 
@@ -75,8 +91,7 @@ def test_nothing_relevant_is_said_plainly(speak: Speak) -> None:
     async def talk() -> None:
         async with speak() as found:
             asked = await found.tool("recall_check", topic="xylophone", tag="no-such-tag")
-            assert asked.structured_content is not None
-            assert asked.structured_content["memories"] == []
+            assert ids(asked) == []
             assert "No relevant memory." in words(asked)
 
     run(talk())
@@ -85,16 +100,15 @@ def test_nothing_relevant_is_said_plainly(speak: Speak) -> None:
 def test_reframe_keeps_the_id_and_forget_takes_away(speak: Speak) -> None:
     async def talk() -> None:
         async with speak() as found:
-            ident = (await found.data("remember", text=fresh("The boat lies in the north harbour."), type="episodic"))["id"]
+            ident = await found.id("remember", text=fresh("The boat lies in the north harbour."), type="episodic")
             text = fresh("The boat lies in the south harbour.")
-            changed = await found.data("reframe", id=ident, text=text, title="Where the boat lies", reason="it moved")
-            assert changed == {"now": changed["now"], "id": ident, "proposal": None}
-            assert text in (await found.data("recall_specific", ids=[ident]))["memories"][0]["text"]
-            gone = await found.data("forget", id=ident, reason="sold")
-            assert (gone["id"], gone["title"]) == (ident, "Where the boat lies")
-            missing = (await found.data("recall_specific", ids=[ident]))["missing"]
-            assert "was forgotten" in missing[0]["reason"]
-            assert "A person can help" in missing[0]["reason"]
+            changed = await found.said("reframe", id=ident, text=text, title="Where the boat lies", reason="it moved")
+            assert changed.endswith(f"{ident} says this now.")
+            assert text in await found.said("recall_specific", ids=[ident])
+            assert f"{ident} (Where the boat lies) is forgotten." in await found.said("forget", id=ident, reason="sold")
+            missing = await found.said("recall_specific", ids=[ident])
+            assert "was forgotten" in missing
+            assert "A person can help" in missing
 
     run(talk())
 
@@ -102,13 +116,13 @@ def test_reframe_keeps_the_id_and_forget_takes_away(speak: Speak) -> None:
 def test_reflect_stores_an_episode_and_updates(speak: Speak) -> None:
     async def talk() -> None:
         async with speak() as found:
-            ident = (await found.data("remember", text=fresh("The ferry leaves at nine.")))["id"]
+            ident = await found.id("remember", text=fresh("The ferry leaves at nine."))
             updates = [{"id": ident, "text": fresh("The ferry leaves at ten."), "summary": "Ten now."}, {"id": "zzzz", "text": "Nothing."}]
-            done = await found.data("reflect", highlights=fresh("We found out that the timetable changed."), updates=updates)
-            assert [one["id"] for one in done["updated"]] == [ident]
-            (failed,) = done["failed"]
-            assert (failed["id"], failed["hint"]) == ("zzzz", "recall_check returns ids.")
-            assert (await found.data("recall_specific", ids=[done["id"]]))["memories"][0]["type"] == "episodic"
+            done = await found.tool("reflect", highlights=fresh("We found out that the timetable changed."), updates=updates)
+            assert f"Updated: {ident}." in words(done)
+            assert "Not updated: zzzz: no memory has the id 'zzzz'. recall_check returns ids." in words(done)
+            assert ids(done)[1:] == [ident]
+            assert " · episodic · " in await found.said("recall_specific", ids=ids(done)[:1])
 
     run(talk())
 
@@ -116,12 +130,9 @@ def test_reflect_stores_an_episode_and_updates(speak: Speak) -> None:
 def test_a_picture_there_and_back(speak: Speak) -> None:
     async def talk() -> None:
         async with speak() as found:
-            stored = await found.data("remember_with_image", text=fresh("The harbour at noon."), image=PNG, alt="a dot")
-            (picture,) = stored["images"]
-            assert (picture["mime"], picture["width"], picture["height"]) == ("image/png", 1, 1)
-            shown = await found.tool("recall_image", id=stored["id"], size="full")
-            assert shown.structured_content is not None
-            assert shown.structured_content["sha256"] == picture["sha256"]
+            ident = await found.id("remember_with_image", text=fresh("The harbour at noon."), image=PNG, alt="a dot")
+            shown = await found.tool("recall_image", id=ident, size="full")
+            assert f"memory {ident} (1 x 1, image/png)" in words(shown)
             (image,) = [block for block in shown.content if block.type == "image"]
             assert image.mime_type == "image/png"
             assert base64.b64decode(image.data).startswith(b"\x89PNG")
@@ -133,12 +144,11 @@ def test_orient_shows_what_is_recent(speak: Speak) -> None:
     async def talk() -> None:
         async with speak() as found:
             text = fresh("A person called Bo joined the team.")
-            ident = (await found.data("remember", text=text))["id"]
-            shown = await found.data("recall_orient", n=15)  # several may be of one second
-            assert ident in [row["id"] for row in shown["recent"]]
-            assert len((await found.data("recall_orient", n=1))["recent"]) == 1
-            assert (await found.data("recall_orient", n=0))["recent"] == []
-            assert ident in [row["id"] for row in (await found.data("recall_orient", context=text))["recent"]]
+            ident = await found.id("remember", text=text)
+            assert ident in ids(await found.tool("recall_orient", n=15))  # several may be of one second
+            assert len(ids(await found.tool("recall_orient", n=1))) == 1
+            assert ids(await found.tool("recall_orient", n=0)) == []
+            assert ident in ids(await found.tool("recall_orient", context=text))
 
     run(talk())
 
@@ -147,8 +157,7 @@ def test_flagged_lists_open_questions(speak: Speak) -> None:
     async def talk() -> None:
         async with speak() as found:
             shown = await found.tool("flagged", limit=5)
-            assert shown.structured_content is not None
-            assert shown.structured_content["questions"] == []
+            assert ids(shown) == []
             assert "No open questions." in words(shown)
 
     run(talk())

@@ -92,7 +92,7 @@ def test_forgetting_and_restoring_are_heard(app: App, era: str) -> None:
 
     async def talk() -> None:
         async with connected(server_over(app), era) as found, FOLLOW[era](found, uri) as heard:
-            await found.data("forget", id=one["id"])
+            await found.said("forget", id=one["id"])
             await found.until(lambda: len(heard) == 1)
             await asyncio.to_thread(app.call, "restore", {"id": one["id"]})
             await found.until(lambda: len(heard) == 2)

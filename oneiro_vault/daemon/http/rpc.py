@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from starlette.responses import JSONResponse, Response
 
-from oneiro_vault.core.caller import METHODS, ORIENT, TOOLS, WRITE
+from oneiro_vault.core.caller import MEMORIES, METHODS, ORIENT, TOOLS, WRITE
 
 MOST: Final = 50
 """Messages in one body."""
@@ -96,7 +96,8 @@ def outcome(body: bytes, kind: str) -> tuple[Any, bool]:
             return found, False
         result = found.get("result") if isinstance(found, dict) else None
         if isinstance(result, dict):
-            return result.get("structuredContent"), bool(result.get("isError"))
+            about = result.get("_meta")
+            return {"ids": about.get(MEMORIES)} if isinstance(about, dict) else None, bool(result.get("isError"))
         if isinstance(found, dict) and "error" in found:
             return None, True
     return None, False

@@ -155,7 +155,7 @@ def _objection(entry: Mapping[str, Any], said: Mapping[str, Any]) -> str:
     """What the check before every loop would say of this answer to a parked question, "" when nothing."""
     form = form_of(entry["schema"])
     if form is None:
-        return "its question was asked by another version of oneiro; `oneiro dream` asks it anew"
+        return "its question was asked by another version of the program; the next run of its loop asks it anew"
     question = Question(str(entry["kind"]), "", form, tuple(Shown(str(ident), "", "") for ident in entry["ids"]))
     return check(question, Raw(said)).problem
 

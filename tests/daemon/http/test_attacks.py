@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from oneiro_vault.core.caller import MEMORIES, ROUTES, TOOLS
 from oneiro_vault.core.caller import ROLES as MAY
-from oneiro_vault.core.caller import ROUTES, TOOLS
 from tests.box import eventually, patient
 from tests.daemon.http.remote import ROLES, Remote, request, result
 
@@ -501,9 +501,9 @@ def test_rights_count_per_message_and_not_per_session(remote: Remote) -> None:
 
 def test_the_audit_log_says_who_did_what_and_never_a_word(remote: Remote, writes: None) -> None:
     word = f"secretword{time.time_ns()}"
-    made = result(remote.call("remember", {"text": f"The {word} lamp is out."}, remote.key("writer")))["structuredContent"]
+    (made,) = result(remote.call("remember", {"text": f"The {word} lamp is out."}, remote.key("writer")))["_meta"][MEMORIES]
     remote.call("recall_check", {"topic": word}, remote.key("reader"))
-    remote.call("forget", {"id": made["id"], "reason": word}, remote.key("writer"))
+    remote.call("forget", {"id": made, "reason": word}, remote.key("writer"))
     remote.send("GET", f"/orientation?context={word}", "reader")
     remote.send("POST", "/capture", "hook", json={"text": f"Session about {word}."})
     remote.call("x" + word, {word: word}, remote.key("admin"))
@@ -511,7 +511,7 @@ def test_the_audit_log_says_who_did_what_and_never_a_word(remote: Remote, writes
     audit = remote.audit
     who = f"key:{remote.key_id('writer')}"
     told = [(line["op"], line["ids"]) for line in audit if line["who"] == who][-2:]
-    assert told == [("tools/call remember", [made["id"]]), ("tools/call forget", [made["id"]])]
+    assert told == [("tools/call remember", [made]), ("tools/call forget", [made])]
     text = json.dumps(audit)
     log = (remote.box.folder / "serve.log").read_text()
     for secret in (word, *(remote.key(role)[-43:] for role in ROLES)):

@@ -19,6 +19,7 @@ from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull,
 from pydantic import AnyUrl
 
 from oneiro_vault.access.tokens import challenge
+from oneiro_vault.core.caller import MEMORIES
 from tests.box import eventually
 from tests.daemon.http.remote import BACK, PASSWORD, VERIFIER, Program, Remote, back, basic, decide, request, result, sealed
 
@@ -47,8 +48,8 @@ def works(remote: Remote, token: str) -> bool:
 def test_the_whole_dance_by_hand(remote: Remote, program: Program) -> None:
     tokens = program.tokens()
     assert tokens["scope"] == "vault:read vault:write"
-    made = result(remote.call("remember", {"text": f"The ferry has {time.time_ns()} decks."}, tokens["access_token"]))["structuredContent"]
-    note = next(remote.box.vault.rglob(f"*{made['id']}.md")).read_text()
+    (made,) = result(remote.call("remember", {"text": f"The ferry has {time.time_ns()} decks."}, tokens["access_token"]))["_meta"][MEMORIES]
+    note = next(remote.box.vault.rglob(f"*{made}.md")).read_text()
     assert "source: model" in note
     again = program.token(grant_type="refresh_token", refresh_token=tokens["refresh_token"]).json()
     assert works(remote, again["access_token"])

@@ -155,10 +155,10 @@ def test_every_tool_of_the_server_is_known_with_the_same_right() -> None:
 @pytest.mark.parametrize(
     ("text", "kind", "found"),
     [
-        (b'{"jsonrpc":"2.0","result":{"structuredContent":{"id":"x"}}}', "application/json", ({"id": "x"}, False)),
+        (b'{"jsonrpc":"2.0","result":{"_meta":{"oneiro-vault/ids":["x"]}}}', "application/json", ({"ids": ["x"]}, False)),
         (b'{"jsonrpc":"2.0","result":{"isError":true}}', "application/json", (None, True)), (b'{"jsonrpc":"2.0","error":{}}', "application/json", (None, True)),
         (b'{"schema":1,"id":"x"}', "application/json; charset=utf-8", ({"schema": 1, "id": "x"}, False)), (b"[]", "application/json", (None, False)),
-        (b'event: message\ndata: {"jsonrpc":"2.0","method":"n"}\n\ndata: {"jsonrpc":"2.0","result":{"structuredContent":{"id":"x"}}}\n\n', "text/event-stream", ({"id": "x"}, False)),
+        (b'event: message\ndata: {"jsonrpc":"2.0","method":"n"}\n\ndata: {"jsonrpc":"2.0","result":{"_meta":{"oneiro-vault/ids":["x"]}}}\n\n', "text/event-stream", ({"ids": ["x"]}, False)),
         (b"data: {", "text/event-stream", (None, False)), (b"", "", (None, False)), (b"x", "application/json", (None, False)),
     ],
 )  # fmt: skip

@@ -18,6 +18,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from oneiro_vault.core.caller import MEMORIES
 from tests.box import Box
 from tests.conftest import sealed
 from tests.mcp.conformance.fixtures import PNG
@@ -161,7 +162,7 @@ class Inspection:
         listed = self.ask("tools/list", "--strict")
         names = [tool["name"] for tool in listed.get("tools", [])]
         stored = self.call("remember_with_image", text=f"The harbour as seen on {self.where}.", image=PNG, alt="a dot")
-        ident = stored.get("id", "")
+        ident = stored[0] if stored else ""
         calls: dict[str, dict[str, Any]] = {
             "recall_orient": {"context": "the harbour"},
             "recall_check": {"topic": "harbour", "limit": 3},
@@ -183,10 +184,10 @@ class Inspection:
         self.ask("prompts/list")
         self.ask("prompts/get", "--prompt-name", "orient", "--prompt-args", "context=harbour")
 
-    def call(self, name: str, **arguments: Any) -> dict[str, Any]:
+    def call(self, name: str, **arguments: Any) -> list[str]:
         found = self.ask("tools/call", "--tool-name", name, "--tool-args-json", json.dumps(arguments))
-        structured: dict[str, Any] = found.get("structuredContent", {})
-        return structured
+        named: list[str] = found.get("_meta", {}).get(MEMORIES, [])
+        return named
 
     def ask(self, method: str, *more: str) -> dict[str, Any]:
         done = self.tools.inspect(*self.target, "--method", method, *more)
