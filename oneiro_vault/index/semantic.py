@@ -22,7 +22,7 @@ from oneiro_vault.index import health, pointer, schema, shape
 from oneiro_vault.index.base import Embedder, Progress, Vectors
 from oneiro_vault.index.cache import VectorCache, as_kept
 from oneiro_vault.index.database import Database
-from oneiro_vault.index.filling import Backlog, Keeper
+from oneiro_vault.index.filling import Backlog, Keeper, Pace
 from oneiro_vault.index.lane import Lane
 from oneiro_vault.index.vectors import ChromaShelf, RamShelf, Shelf, store_name
 
@@ -67,6 +67,7 @@ class Semantic:
         self._stopped = threading.Event()
         self._suspect = False
         self.lost = 0
+        self.pace = Pace()
 
     # -- opening --------------------------------------------------------------------------------------------------------------------
 
@@ -255,15 +256,14 @@ class Semantic:
         self.lost = self._target.lost() if self._target else 0
 
     def waiting(self) -> list[str]:
-        """Texts without a stored vector, longest first."""
+        """Texts without a stored vector, in the order in which they get theirs."""
         shape.settle(self._writing)
-        with Backlog(self._reading(), set(self.missing(self._reading()))) as backlog:
+        with Backlog(self._reading(), self.missing(self._reading())) as backlog:
             return [words for _, batch in backlog for words in batch]
 
     def missing(self, db: sqlite3.Connection) -> list[str]:
-        """Hashes of chunks without a stored vector, longest text first."""
-        query = """SELECT hash FROM chunks WHERE hash NOT IN (SELECT hash FROM stored WHERE store = ?)
-                   GROUP BY hash ORDER BY max(length) DESC, hash"""
+        """Hashes of chunks without a stored vector."""
+        query = "SELECT DISTINCT hash FROM chunks WHERE hash NOT IN (SELECT hash FROM stored WHERE store = ?)"
         return [name for (name,) in db.execute(query, (self.label,))]
 
     def _prune(self, lane: Lane) -> None:
@@ -289,18 +289,30 @@ class Semantic:
         return done
 
     def _compute(self, lane: Lane, progress: Progress | None, stop: Callable[[], bool]) -> int:
-        """Encode in this thread while another one stores what is done."""
-        with Backlog(self._reading(), set(self.missing(self._reading()))) as backlog:
-            total, done = len(backlog), 0
-            with Keeper(lambda names, vectors: self._keep(lane, names, vectors, new=True)) as keeper:
-                for names, texts in backlog:
-                    if stop():
-                        break
-                    keeper.put(names, lane.embedder.encode(texts))
-                    done += len(names)
-                    if progress:
-                        progress("embedding", done, total)
-            return done
+        """Encode in this thread while another one stores what is done; what is written meanwhile is taken in at once."""
+        done, generation = 0, self._generation()
+        with (
+            Backlog(self._reading(), self.missing(self._reading())) as backlog,
+            Keeper(lambda names, vectors: self._keep(lane, names, vectors, new=True)) as keeper,
+            self.pace.working(),
+        ):
+            for names, texts in backlog:
+                if stop():
+                    break
+                keeper.put(names, lane.embedder.encode(texts))
+                done += len(names)
+                self.pace.add(len(names))
+                if self._generation() != generation:
+                    shape.settle(self._writing, None, stop)
+                    generation = self._generation()
+                    backlog.add(self._reading(), self.missing(self._reading()))
+                if progress:
+                    progress("embedding", done, backlog.total)
+        return done
+
+    def _generation(self) -> object:
+        """Another one after every change of what is indexed."""
+        return schema.meta(self._reading(), "generation")
 
     def _keep(self, lane: Lane, names: Sequence[str], vectors: Vectors, *, new: bool = False) -> None:
         if not names:

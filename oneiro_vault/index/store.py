@@ -51,7 +51,7 @@ class Index(Answers):
         self._options = options
         self.earlier = Shelf(folder / FOLDER, database, self._semantic, options)
         self._life = -1
-        self._pending: tuple[object, int, int] = (None, 0, 0)
+        self._pending: tuple[object, int, int, int] = (None, 0, 0, 0)
 
     @classmethod
     def open(
@@ -199,16 +199,32 @@ class Index(Answers):
 
     def pending(self) -> tuple[int, int]:
         """(texts that wait for a vector plus notes that were not cut into texts yet, all texts)."""
+        missing, uncut, chunks = self._left()
+        return missing + uncut, chunks
+
+    def embedding(self) -> dict[str, float | None] | None:
+        """How far the vectors are: done and total (texts), rate (texts per second over the last seconds of work, 0 while none is done)
+        and seconds_left (None while the rate is 0). None when no text waits for a vector."""
+        missing, uncut, chunks = self._left()
+        if not missing + uncut:
+            return None
+        rate = self._semantic.pace.rate()
+        left = round((missing + uncut) / rate, 1) if rate else None
+        return {"done": chunks - missing, "total": chunks + uncut, "rate": round(rate, 1), "seconds_left": left}
+
+    def _left(self) -> tuple[int, int, int]:
+        """(texts that wait for a vector, notes that were not cut into texts yet, all texts)."""
         label, read = self._semantic.label, self._database.read
         version = (self._database.life, label, read("PRAGMA data_version")[0][0], threading.get_ident())
         if self._pending[0] != version:
             missing = "SELECT count(DISTINCT hash) FROM chunks WHERE hash NOT IN (SELECT hash FROM stored WHERE store = ?)"
-            waiting = self._ask(shape.waiting)
-            self._pending = (version, waiting + read(missing, (label,))[0][0], read("SELECT count(DISTINCT hash) FROM chunks")[0][0])
-        return self._pending[1] + self._semantic.lost, self._pending[2]
+            every = read("SELECT count(DISTINCT hash) FROM chunks")[0][0]
+            self._pending = (version, read(missing, (label,))[0][0], self._ask(shape.waiting), every)
+        _, missing_, uncut, chunks = self._pending
+        return missing_ + self._semantic.lost, uncut, chunks
 
     def waiting_texts(self) -> list[str]:
-        """The texts that wait for a vector, longest first."""
+        """The texts that wait for a vector, in the order in which they get theirs."""
         return self._semantic.waiting()
 
     def unreadable(self) -> list[tuple[str, str]]:

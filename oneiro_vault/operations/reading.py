@@ -303,6 +303,7 @@ def status(house: House) -> dict[str, Any]:
         "notes": state["notes"],
         "chunks": state["chunks"],
         "pending": state["pending"],
+        "embedding": house.index.embedding(),
         "behind": behind,
         "degraded": state["degraded"] or house.embedder_state(),
         "unreadable": unreadable,

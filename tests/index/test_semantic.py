@@ -43,7 +43,7 @@ def many(vault: Notes, count: int = 700) -> None:
         vault.put(f"{number:03}.md", f"note number {number} " + "word " * (number % 50))
 
 
-def test_each_text_is_computed_once_longest_first(vault: Notes, open_index: Open) -> None:
+def test_each_text_is_computed_once_and_a_batch_needs_little_padding(vault: Notes, open_index: Open) -> None:
     many(vault)
     vault.put("a/005.md", (vault.root / "005.md").read_text())
     embedder = Counting()
@@ -59,18 +59,106 @@ def test_each_text_is_computed_once_longest_first(vault: Notes, open_index: Open
     assert len(embedder.texts) == 700
 
 
+def test_every_note_answers_by_meaning_before_any_has_all_its_windows(
+    vault: Notes, open_index: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(filling, "FRAME", 3)
+    for number in range(1, 7):
+        long = f"The harbour of town {number} has a crane, and it is as old as the town. " * 40
+        link = "" if number == 1 else "\n\nIt is as [[old]] as the other."
+        item = f"\n\n- Person {number} keeps the key of the boathouse in a tin beside the door\n"
+        vault.put(
+            f"{number}.md", long + item + link, title="old" if number == 1 else f"note {number}", created=f"2024-05-0{number}T10:00:00Z"
+        )
+    index = open_index(embedder=Counting())
+    index.refresh()
+    waiting = index.waiting_texts()
+    numbers = [int(text.partition("town ")[2][0]) for text in waiting[:6]]
+    assert set(numbers[:3]) == {6, 1, 5}  # the newest, and the one that the others link to
+    assert set(numbers) == set(range(1, 7))
+    assert sum("keeps the key" in text and "crane" not in text for text in waiting[-6:]) == 6
+
+
+class Writing(Counting):
+    """Does something once, while it computes its first texts."""
+
+    def __init__(self, then: Callable[[], object]) -> None:
+        super().__init__()
+        self.then: Callable[[], object] | None = then
+
+    def encode(self, texts: Sequence[str], kind: Kind = "passage") -> Vectors:
+        if self.then is not None:
+            then, self.then = self.then, None
+            then()
+        return super().encode(texts, kind)
+
+
+def test_what_is_written_meanwhile_goes_in_front(vault: Notes, open_index: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(filling, "BATCH", 10)
+    many(vault, 100)
+
+    def write() -> None:
+        vault.put("new.md", "a new note", created="2001-01-01T10:00:00Z")
+        index.refresh(["new.md"])
+
+    embedder = Writing(write)
+    index = open_index(embedder=embedder)
+    index.refresh()
+    seen: list[tuple[str, int, int]] = []
+    assert index.embed(lambda *step: seen.append(step)) == 101
+    assert any("a new note" in text for text in embedder.texts[10:20])
+    assert seen[-1] == ("embedding", 101, 101)
+    assert index.status()["pending"] == 0
+
+
+def test_how_far_the_vectors_are_and_how_fast_they_come(vault: Notes, open_index: Open) -> None:
+    many(vault, 100)
+    index = open_index(embedder=Counting())
+    assert index.embedding() is None
+    index.refresh()
+    index.settle()
+    assert index.embedding() == {"done": 0, "total": 100, "rate": 0.0, "seconds_left": None}
+    seen: list[object] = []
+    index.embed(lambda *_: seen.append(index.embedding()))
+    first = seen[0]
+    assert isinstance(first, dict)
+    assert first["total"] == 100
+    assert first["rate"] > 0
+    assert first["seconds_left"] >= 0
+    assert index.embedding() is None
+
+
+def test_the_pace_is_that_of_the_last_seconds_of_work() -> None:
+    now = [0.0]
+    pace = filling.Pace(lambda: now[0])
+    assert pace.rate() == 0
+    with pace.working():
+        assert pace.rate() == 0
+        for _ in range(10):
+            now[0] += 1
+            pace.add(100)
+        assert pace.rate() == 100
+        for _ in range(30):
+            now[0] += 1
+            pace.add(10)
+        assert pace.rate() == 10
+        now[0] += 20
+        assert pace.rate() < 6
+    assert pace.rate() == 0
+
+
 def test_a_failing_model_keeps_what_was_done_and_the_next_call_goes_on(vault: Notes, open_index: Open) -> None:
     many(vault)
-    embedder = Counting(left=600)
+    embedder = Counting(left=2 * filling.BATCH + 1)
     index = open_index(embedder=embedder)
     index.refresh()
     with pytest.raises(EmbedderProblem):
         index.embed()
-    assert index.status()["pending"] == 700 - 2 * filling.FRAME
+    assert index.status()["pending"] == 700 - 2 * filling.BATCH
     assert "out of order" in str(index.degraded())
     assert index.search_vectors(index.query("note number 3"), 3)
     embedder.left = 1 << 30
-    assert index.embed() == 700 - 2 * filling.FRAME
+    assert index.embed() == 700 - 2 * filling.BATCH
     assert index.degraded() is None
     assert len(embedder.texts) == 700
 
@@ -80,8 +168,8 @@ def test_stopping_between_batches(vault: Notes, open_index: Open) -> None:
     embedder = Counting()
     index = open_index(embedder=embedder)
     index.refresh()
-    index.embed(stop=lambda: len(embedder.texts) >= filling.FRAME)
-    assert index.status()["pending"] == 700 - filling.FRAME
+    index.embed(stop=lambda: len(embedder.texts) >= filling.BATCH)
+    assert index.status()["pending"] == 700 - filling.BATCH
     index.embed()
     assert index.status()["pending"] == 0
 
