@@ -44,7 +44,7 @@ drills: $(READY)
 
 # Rewrite the recorded outputs after a change that was meant.
 golden: $(READY)
-	GOLDEN=write $(BIN)/pytest tests/cli tests/test_docs.py tests/clients/test_bundle.py
+	GOLDEN=write $(BIN)/pytest tests/cli tests/test_docs.py tests/clients/test_bundle.py tests/mcp/test_constants.py
 
 # The real Claude Code and Codex, offline, against model endpoints on this machine (their programs, 250 MB, come from npm).
 # GOLDEN=write records their exchanges anew for the default tests.

@@ -48,7 +48,7 @@ class FaultError(Exception):
 
 
 def owner_of(root: str) -> dict[str, str]:
-    """What the owner of the vault last said about itself (socket, pid, version, log); {} when there is no record."""
+    """What the owner of the vault last said about itself (socket, pid, version, log, tools); {} when there is no record."""
     try:
         with open(places.record_file(root), encoding="utf-8", errors="surrogateescape") as file:
             text = file.read()
@@ -62,7 +62,7 @@ def owner_of(root: str) -> dict[str, str]:
         except (ValueError, AttributeError):
             return {}
     else:
-        found = {name: _field(text, name) for name in ("socket", "pid", "version", "log", "token", "http")}
+        found = {name: _field(text, name) for name in ("socket", "pid", "version", "log", "token", "http", "tools")}
     return {} if found.get("token") and not held(places.lock_file(root)) else found
 
 

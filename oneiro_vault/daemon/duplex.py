@@ -6,15 +6,15 @@ from oneiro_vault.daemon import client
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 
 class Duplex(client.Line):
     """An open POST. It names no version: the owner at the other end may be newer than we are."""
 
-    def __init__(self, owner: dict[str, str], target: str) -> None:
+    def __init__(self, owner: dict[str, str], target: str, waiting: Callable[[], None] | None = None) -> None:
         """Raises client.UnreachedError; RefusedError carries the status."""
-        super().__init__(owner)
+        super().__init__(owner, waiting=waiting)
         head = f"POST {target} HTTP/1.1\r\nHost: oneiro\r\nTransfer-Encoding: chunked\r\n{self._head_start}\r\n"
         self._write(head.encode("latin-1"))
         status = self._head()

@@ -106,6 +106,7 @@ class Owner:
             "token": listener.token,
             "vault": str(self.root),
             "log": places.log_file(str(self.index)),
+            "tools": self.settings["mcp.tools"],
         }
 
     async def _live(self, servers: Mapping[socket.socket, QuietServer], life: Life, record: Mapping[str, Any], models: McpDoor) -> None:

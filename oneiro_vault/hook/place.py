@@ -40,7 +40,7 @@ class Place:
         return root if root and os.path.isdir(places.git_dir(root)) and os.path.isfile(os.path.join(root, where.MARK)) else ""
 
     def _default(self) -> str:
-        return _text(_toml(_machine_file()).get("vault"))
+        return _text(of_machine().get("vault"))
 
     @property
     def project(self) -> str:
@@ -55,20 +55,21 @@ class Place:
             value = _WORDS.get(told.lower()) if isinstance(default, bool) else int(told) if told.isdigit() else None
             return default if value is None else value
         for file, mine in self._settings():
-            value = _dotted(file, name)
+            value = dotted(file, name)
             if type(value) is type(default) and (mine or name not in _MACHINE) and (isinstance(value, bool) or value >= 0):
                 return value
         return default
 
     def _settings(self) -> list[tuple[dict[str, Any], bool]]:
         if self._files is None:
-            self._files = [(_toml(_machine_file()), True), (_toml(os.path.join(self.root, where.MARK)), False)]
+            self._files = [(of_machine(), True), (_toml(os.path.join(self.root, where.MARK)), False)]
         return self._files
 
 
-def _machine_file() -> str:
+def of_machine() -> dict[str, Any]:
+    """What the machine's settings file says; {} when it cannot be read."""
     base = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.environ.get("HOME", ""), ".config")
-    return os.path.join(base, "oneiro", "config.toml")
+    return _toml(os.path.join(base, "oneiro", "config.toml"))
 
 
 def _toml(path: str) -> dict[str, Any]:
@@ -78,7 +79,8 @@ def _toml(path: str) -> dict[str, Any]:
         return {}
 
 
-def _dotted(data: dict[str, Any], name: str) -> Any:
+def dotted(data: dict[str, Any], name: str) -> Any:
+    """A setting in a settings file, written in a table or as a quoted dotted name; None when it is not there."""
     first, _, rest = name.partition(".")
     found = data.get(first)
     if isinstance(found, dict) and rest:

@@ -56,18 +56,18 @@ def actor_of(ctx: Ctx) -> str:
 
 class Reporter:
     """Sends progress to the client, thinned out; a no-op for a client that did not ask. Its number only ever grows, as the protocol wants:
-    each stage adds one."""
+    each stage adds one, after the first 1 that the bridge has for itself (`cli/bridge`)."""
 
     def __init__(self, ctx: Ctx, loop: asyncio.AbstractEventLoop) -> None:
         self._ctx, self._loop = ctx, loop
         self._stages: list[str] = []
-        self._sent, self._next = -1.0, 0.0
+        self._sent, self._next = 0.0, 0.0
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         """Called on the thread that works."""
         if stage and stage not in self._stages:
             self._stages.append(stage)
-        reached = self._stages.index(stage) + (min(done / total, 1.0) if total else 0.0) if stage else self._sent
+        reached = 1 + self._stages.index(stage) + (min(done / total, 1.0) if total else 0.0) if stage else self._sent
         now = time.monotonic()
         if reached > self._sent and (now >= self._next or (total and done >= total)):
             self._sent, self._next = reached, now + _EVERY

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,8 @@ import pytest
 
 from oneiro_vault.cli import bridge
 from oneiro_vault.core.caller import MEMORIES
+from oneiro_vault.daemon import places
+from oneiro_vault.daemon.lock import OwnerLock
 from tests.box import Box, command_line, eventually
 from tests.cli.test_thin import HEAVY, TRACED
 from tests.mcp.raw import ENVELOPE, HELLO, LEGACY, MODERN, Stdio
@@ -118,6 +121,66 @@ def test_a_call_that_an_owner_takes_with_it_is_answered(made: Box, era: str) -> 
         assert client.tool("flagged")["content"]
 
 
+@pytest.fixture
+def held(made: Box) -> Iterator[OwnerLock]:
+    """The vault is in other hands: an owner that is started has to wait for it."""
+    made.env["ONEIRO_GIT_WAIT"] = "300"
+    lock = OwnerLock(Path(places.state_dir(str(made.vault))))
+    lock.acquire(1, "a test")
+    yield lock
+    lock.release()
+
+
+def test_handshake_and_lists_are_answered_while_there_is_no_owner(made: Box, held: OwnerLock, era: str) -> None:
+    with Stdio(made.argv("mcp"), made.env, era) as client:
+        for method in ("tools/list", "prompts/list", "resources/list", "resources/templates/list"):
+            assert client.rpc(method)["result"]
+        listed = client.rpc("tools/list")["result"]
+        token = {"name": "remember", "arguments": {"text": "The cellar key is under the pot."}, "_meta": {"progressToken": "p"}}
+        ident = client.ask("tools/call", token)
+        progress = [client.read(), client.read()]
+        assert {one["method"] for one in progress} == {"notifications/progress"}
+        assert 0 < progress[0]["params"]["progress"] < progress[1]["params"]["progress"] < 1
+        assert "is being started" in progress[0]["params"]["message"]
+        assert not made.record
+        held.release()
+        assert client.answer(ident)["result"]["_meta"][MEMORIES]
+        assert client.rpc("tools/list")["result"] == listed
+    assert len(made.json("list")["results"]) == 1
+
+
+def test_a_call_that_is_withdrawn_before_there_is_an_owner_is_never_made(made: Box, held: OwnerLock, era: str) -> None:
+    with Stdio(made.argv("mcp"), made.env, era) as client:
+        ident = client.ask("tools/call", {"name": "remember", "arguments": {"text": "Never mind."}, "_meta": {"progressToken": 1}})
+        assert client.read()["method"] == "notifications/progress"
+        client.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": ident}})
+        client.rpc("tools/list")  # the bridge has read both
+        held.release()
+        assert client.tool("flagged")["content"]
+    assert made.json("list")["results"] == []
+
+
+def test_a_call_that_waits_too_long_learns_what_for(made: Box, held: OwnerLock, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in made.env.items():
+        monkeypatch.setenv(name, value)
+    answered, heard = threading.Event(), []
+
+    def hear(line: bytes) -> None:
+        heard.append(json.loads(line))
+        answered.set()
+
+    client = bridge.Bridge(str(made.vault), hear, patience=0.2)
+    client.take(request("tools/call", 3, name="flagged", arguments={}))
+    assert answered.wait(60)
+    assert heard[0]["id"] == 3
+    assert heard[0]["result"]["isError"]
+    assert "is being started. Nothing was changed. Call it again" in heard[0]["result"]["content"][0]["text"]
+    client.finish()  # does not wait for the owner
+    assert not made.record
+    held.release()
+    assert made.pid  # the one that was started for it, and ends with the box
+
+
 def test_an_owner_of_a_newer_version_is_used_not_ended(made: Box, era: str) -> None:
     """The package was updated while the client was running."""
     with Stdio(made.argv("mcp"), made.env, era) as client:
@@ -185,12 +248,14 @@ def test_the_long_way_speaks_the_same(made: Box) -> None:
 def test_without_an_owner_each_request_learns_why(made: Box) -> None:
     made.env["ONEIRO_OWNER_START"] = "false"
     quiet = b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n'
-    done = made("mcp", stdin=request("tools/list", "a") + quiet + b"{]\n\n" + request("ping", 7))
-    first, second, third = map(json.loads, done.stdout.splitlines())
-    assert (first["id"], first["error"]["code"]) == ("a", -32000)
-    assert "oneiro serve" in first["error"]["message"]
-    assert (second["id"], second["error"]["code"]) == (None, -32700)
-    assert third["id"] == 7
+    call = request("tools/call", 7, name="flagged", arguments={})
+    done = made("mcp", stdin=request("prompts/get", "a", name="orient") + quiet + b"{]\n\n" + call)
+    found = {answer["id"]: answer for answer in map(json.loads, done.stdout.splitlines())}
+    assert found["a"]["error"]["code"] == -32000
+    assert "oneiro serve" in found["a"]["error"]["message"]
+    assert found[None]["error"]["code"] == -32700
+    assert found[7]["result"]["isError"]  # which a model reads
+    assert "oneiro serve" in found[7]["result"]["content"][0]["text"]
     assert b"oneiro mcp: no owner process runs" in done.stderr
 
 
@@ -198,19 +263,20 @@ def test_a_suspended_owner_is_named(made: Box) -> None:
     pid = made.pid
     os.kill(pid, signal.SIGSTOP)
     try:
-        done = made("mcp", stdin=request("tools/list"))
+        done = made("mcp", stdin=request("tools/call", name="flagged", arguments={}))
     finally:
         os.kill(pid, signal.SIGCONT)
-    assert f"process {pid}) is suspended" in json.loads(done.stdout)["error"]["message"]
+    assert f"process {pid}) is suspended" in json.loads(done.stdout)["result"]["content"][0]["text"]
 
 
 def test_many_bridges_at_once_share_one_owner(made: Box) -> None:
     clients = [Stdio(made.argv("mcp"), made.env, MODERN if n % 2 else LEGACY) for n in range(6)]
     try:
         for client in clients:
-            client.ask("tools/list") if client.era == MODERN else client.ask("initialize", HELLO)
-        for client in clients:
-            assert client.answer(1)["result"]
+            client.__enter__()
+        asked = [client.ask("tools/call", {"name": "flagged", "arguments": {}}) for client in clients]
+        for client, ident in zip(clients, asked, strict=True):
+            assert client.answer(ident)["result"]["content"]
     finally:
         for client in clients:
             client.__exit__()

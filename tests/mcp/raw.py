@@ -150,7 +150,9 @@ class Stdio:
 
     def ask(self, method: str, params: Mapping[str, Any] | None = None) -> int:
         """Send a request, properly made; its id."""
-        sent = dict(params or {}) | ({"_meta": ENVELOPE} if self.era == MODERN else {})
+        sent = dict(params or {})
+        if self.era == MODERN:
+            sent["_meta"] = ENVELOPE | sent.get("_meta", {})
         ident = next(self.ids)
         self.send({"jsonrpc": "2.0", "id": ident, "method": method, "params": sent})
         return ident

@@ -167,7 +167,8 @@ def test_progress_reaches_the_client_and_only_grows(era: str) -> None:
         async with connected(build(slow), era) as found:
             await found.client.call_tool("recall_check", {"topic": "tea"}, progress_callback=hear)
         assert [number for number, _ in seen] == sorted({number for number, _ in seen})
-        assert seen[-1] == (2.0, "embedding 5/5")
+        assert seen[0][0] >= 1  # what is below is the bridge's
+        assert seen[-1] == (3.0, "embedding 5/5")
 
     run(talk())
 
