@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Collection
+from typing import Final, Protocol
 
 from oneiro_vault.core.memory import Memory
 
@@ -16,7 +17,23 @@ ENCODED: Final = "encoded"
 """Key of the frontmatter of an episode that has become memories."""
 
 
+class _Episode(Protocol):
+    """A memory, or the index's row of it."""
+
+    @property
+    def type(self) -> str: ...
+    @property
+    def source(self) -> str: ...
+    @property
+    def tags(self) -> Collection[str]: ...
+
+
+def captured(note: _Episode) -> bool:
+    """Is it a conversation or a text as it was captured? (What a model left behind in its own words is a memory from the first.)"""
+    return note.type == TYPE and (note.source == SOURCE or OWN in note.tags)
+
+
 def waits(memory: Memory) -> bool:
     """Is it an episode whose facts are still to be filed?"""
-    captured = memory.source == SOURCE or not {REFLECTION, OWN}.isdisjoint(memory.tags)
-    return memory.type == TYPE and memory.status == "active" and captured and ENCODED not in memory.extra
+    raw = captured(memory) or (memory.type == TYPE and REFLECTION in memory.tags)
+    return raw and memory.status == "active" and ENCODED not in memory.extra

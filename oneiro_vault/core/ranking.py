@@ -95,6 +95,11 @@ class Features:
             raise ValueError(f"features of different lengths: {sorted(given)}")
         return given.pop() if given else 0
 
+    def of(self, candidates: Sequence[int]) -> "Features":
+        """The same of some candidates only, by their places."""
+        arrays = {item.name: array[candidates] for item in fields(self) if (array := getattr(self, item.name)) is not None}
+        return Features(**arrays)
+
 
 @dataclass(frozen=True)
 class Scored:

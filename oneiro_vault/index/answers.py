@@ -263,6 +263,13 @@ class Answers:
         """Links from and to these notes, as (source, relation, target) keys."""
         return self._ask(lambda db: links.neighbours(db, keys, relations))
 
+    def made_of(self, handles: Collection[str]) -> dict[str, set[int]]:
+        """Handle -> the notes derived from it, and what replaced those since; one of which nothing was made is left out."""
+        found: dict[str, set[int]] = {}
+        for handle, key in self._ask(lambda db: links.made_of(db, handles)) if handles else ():
+            found.setdefault(handle, set()).add(key)
+        return found
+
     def lineage(self, keys: Collection[int]) -> dict[int, frozenset[int]]:
         """For each note everything it was derived from or replaced, and what was derived from it, itself included."""
         return self._ask(lambda db: links.lineage(db, keys))

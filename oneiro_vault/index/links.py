@@ -96,6 +96,17 @@ def neighbours(db: sqlite3.Connection, keys: Collection[int], relations: Collect
     return sorted(edge for edge in found if relations is None or edge.relation in relations)
 
 
+def made_of(db: sqlite3.Connection, handles: Collection[str]) -> list[tuple[str, int]]:
+    """(handle, key) of every note derived from one of these, and of what replaced such a note since."""
+    query = """WITH RECURSIVE made (source, note) AS (
+                 SELECT target, note FROM edges WHERE relation = 'derived_from' AND target IN (SELECT value FROM json_each(?))
+                 UNION
+                 SELECT made.source, later.key FROM made JOIN notes AS old ON old.key = made.note
+                 JOIN notes AS later ON later.handle = old.superseded_by WHERE old.superseded_by != ''
+               ) SELECT source, note FROM made"""
+    return db.execute(query, (json.dumps(list(handles)),)).fetchall()
+
+
 def lineage(db: sqlite3.Connection, keys: Collection[int], depth: int = 8) -> dict[int, frozenset[int]]:
     """For each key every note it descends from or that descends from it (`derived_from`, `supersedes`), itself included."""
     return {key: frozenset(_family(db, key, depth)) for key in keys}

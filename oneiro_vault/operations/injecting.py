@@ -29,7 +29,8 @@ def inject(
 ) -> dict[str, Any]:
     """The memories that strictly fit a prompt, quoted, in at most `tokens`; `text` is empty when none does. Reinforces nothing.
 
-    What is in the conversation already stays out: memories of that `session`, and those whose ids are `known`.
+    What is in the conversation already stays out: memories of that `session`, and those whose ids are `known`. So do captures: a prompt
+    would get its own earlier wording back; the facts made of them answer for them.
     """
     tokens = _checked(house, prompt, tokens, known)
     if not tokens or not analyse(prompt[:_LONGEST]).words:
@@ -38,7 +39,7 @@ def inject(
     query = prompt[:_LONGEST]
     vector, degraded = house.query_vector(query, wait=False)
     search = Search(house.index, house.remembered(), house.weights)
-    found = [one.row for one in search.run(Asked(query, _CANDIDATES, passive=True), vector)]
+    found = [one.row for one in search.run(Asked(query, _CANDIDATES, passive=True, captures=False), vector)]
     new = [row for row in found if _is_news(row, session, set(known))]
     rows = strict(house.index, query, vector, new)
     rows.sort(key=lambda row: bool(project) and row.project != project)  # a nudge, not a wall: what fits from elsewhere stays

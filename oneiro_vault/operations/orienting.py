@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from oneiro_vault.core import markdown, orientation
 from oneiro_vault.core import memory as memories
+from oneiro_vault.core.captures import captured
 from oneiro_vault.errors import DiskProblem, InvalidInput, OneiroError, shown
 from oneiro_vault.index.base import Row
 from oneiro_vault.index.notes import handle_of
@@ -85,7 +86,8 @@ def _relevant(house: House, context: str, n: int, project: str | None) -> tuple[
     found = reading.recall(house, context, k=2 * n, passive=True, fast=True)
     rows: list[dict[str, Any]] = found["results"]
     if project:
-        same = {row["path"] for row in rows if (known := house.index.by_path(row["path"])) is not None and known.project == project}
+        notes = (house.index.by_path(row["path"]) for row in rows)
+        same = {note.path for note in notes if note is not None and note.project == project and not captured(note)}
         rows.sort(key=lambda row: -(row["score"] + (_PRIOR if row["path"] in same else 0.0)))
     return rows[:n], found["degraded"]
 

@@ -13,10 +13,12 @@ from typing import Any, Final, Protocol
 
 import numpy as np
 
+from oneiro_vault.core.captures import captured
 from oneiro_vault.core.query import QueryTerms, analyse, asks, date_shares, fts_expression, name_shares
-from oneiro_vault.core.ranking import Evidence, Features, Scored, Weights, coverage, diversify, fuse, rationed, relevant, voices
+from oneiro_vault.core.ranking import Evidence, Features, Scored, Weights, coverage, diversify, rationed, relevant, voices
 from oneiro_vault.index.answers import Answers
 from oneiro_vault.index.base import Filters, Row, Vectors
+from oneiro_vault.recall.echo import Captures, among
 
 TOP: Final = 100
 """Candidates from each list; from 50 to 200 nothing changes on the development set."""
@@ -73,7 +75,8 @@ class Asked:
     """One question: its text, how many rows, which notes may answer, and whether it is an automatic load (`passive`).
 
     An automatic load brings nothing that has faded, and no orientation: that is loaded anyway. `without`: handles of notes that are to be
-    left out as if they were not there; `only`: the keys of those that may answer, whatever their status.
+    left out as if they were not there; `only`: the keys of those that may answer, whatever their status. `captures`: may captured
+    conversations answer, too?
     """
 
     query: str
@@ -82,6 +85,7 @@ class Asked:
     passive: bool = False
     without: frozenset[str] = frozenset()
     only: frozenset[int] | None = None
+    captures: bool = True
 
 
 @dataclass(frozen=True)
@@ -106,14 +110,22 @@ class Search:
         terms = analyse(asked.query)
         expression = fts_expression(terms)
         allowed = _both(self.index.matching(asked.filters), asked.only)
-        keys = self._candidates(expression, vector, allowed)
-        fitting = (row for row in self.index.rows(keys).values() if self._answers(row, asked))
+        known = self.index.rows(self._candidates(expression, vector, allowed))
+        made = self.index.made_of([row.handle for row in known.values() if captured(row)])
+        facts = {key for keys in made.values() for key in keys if allowed is None or key in allowed}
+        known |= self.index.rows(facts - known.keys()) if facts else {}
+        fitting = (row for row in known.values() if self._answers(row, asked))
         rows = sorted(fitting, key=lambda row: row.path)  # equals stay in this order, and keys differ from index to index
         if not rows:
             return []
-        features, evidence = self._features(asked, terms, expression, vector, rows)
-        kept = relevant(fuse(features, self.weights), evidence)
-        return self._top(kept, rows, asked.k)
+        features = self._features(terms, expression, vector, rows)
+        captures = among(rows, made)
+        scored, fit = captures.ranked(features, self.weights, rows)
+        others = [number for number, row in enumerate(rows) if row.handle not in captures.empty]
+        if not others or not relevant(scored, self._evidence(asked, terms, features.of(others), [rows[number] for number in others])):
+            scored = [one for one in scored if rows[one.index].handle in captures.empty]  # they speak for none but themselves
+            scored = scored and relevant(scored, self._evidence(asked, terms, features, rows))
+        return self._top(scored, rows, asked.k, captures, fit)
 
     def _candidates(self, expression: str, vector: Vectors | None, allowed: set[int] | None) -> set[int]:
         """The union of the best of every list."""
@@ -126,13 +138,11 @@ class Search:
 
     def _answers(self, row: Row, asked: Asked) -> bool:
         live = asked.filters.status is not None or asked.only is not None or row.status in LIVE
-        if row.handle in asked.without or not live:
+        if row.handle in asked.without or not live or (captured(row) and not asked.captures):
             return False
         return not asked.passive or (row.type != "orientation" and self.ledger.strength(row) >= self.ledger.faded)
 
-    def _features(
-        self, asked: Asked, terms: QueryTerms, expression: str, vector: Vectors | None, rows: Sequence[Row]
-    ) -> tuple[Features, Evidence]:
+    def _features(self, terms: QueryTerms, expression: str, vector: Vectors | None, rows: Sequence[Row]) -> Features:
         keys = [row.key for row in rows]
         before = self.index.previous(keys)
         bodies = self.index.bodies(set(before.values())) if before else {}
@@ -148,7 +158,7 @@ class Search:
         if vector is not None:
             self._meaning(features, vector, keys, everyone, asking)
         self._beliefs(features, rows)
-        return features, self._evidence(terms, features, keys, asked.filters != Filters() or asked.only is not None)
+        return features
 
     def _keywords(self, features: Features, expression: str, rows: Sequence[Row], everyone: list[int], asking: dict[int, int]) -> None:
         keys = [row.key for row in rows]
@@ -178,7 +188,7 @@ class Search:
         last = self.ledger.last(row)
         return math.nan if last is None else math.exp(-math.log(2) * max(0.0, self.ledger.now - last) / DAY / HALF_LIFE)
 
-    def _evidence(self, terms: QueryTerms, features: Features, keys: list[int], asked_for: bool) -> Evidence:
+    def _evidence(self, asked: Asked, terms: QueryTerms, features: Features, rows: Sequence[Row]) -> Evidence:
         """What speaks for an answer; the words are only counted when nothing else does, because that is the dearest question."""
         named = bool(terms.names)
         known = named and self.index.knows((*terms.names, *(other for _, other in terms.spellings)))
@@ -187,20 +197,23 @@ class Search:
         background, spread = self.index.background() if seen else (math.nan, math.nan)
         dated = features.dates is not None and bool((features.dates > HALF).any())
         floor = self.index.floor() if seen else math.nan
-        evidence = Evidence(named, known, 0.0, cosine, background, spread, floor, asked_for or dated)
+        asked_for = asked.filters != Filters() or asked.only is not None or dated
+        evidence = Evidence(named, known, 0.0, cosine, background, spread, floor, asked_for)
         if evidence.asked_for or known or cosine > (background + spread if named else floor):
             return evidence
-        matches, frequency, total = self.index.word_matches(terms.words[:MOST_WORDS], keys)
+        matches, frequency, total = self.index.word_matches(terms.words[:MOST_WORDS], [row.key for row in rows])
         shares = coverage(matches, frequency, total)
         return replace(evidence, coverage=float(shares.max()) if shares.size else 0.0)
 
-    def _top(self, scored: Sequence[Scored], rows: Sequence[Row], k: int) -> list[Found]:
+    def _top(self, scored: Sequence[Scored], rows: Sequence[Row], k: int, captures: Captures, fit: Mapping[str, float]) -> list[Found]:
         """The first `k`: sources and products of a better row behind all others, and much from one outside origin behind what else fits."""
-        best = [(rows[one.index], one) for one in scored if one.score > 0][: max(4 * k, 40)]
+        best = [(rows[one.index], one) for one in captures.cut([one for one in scored if one.score > 0], rows, max(4 * k, 40))]
         by_handle = {row.handle: (row, one) for row, one in best}
         order = diversify(by_handle, {handle: _ancestors(row, by_handle) for handle, (row, _) in by_handle.items()})
-        shown = [by_handle[handle] for handle in self._rationed(order, by_handle, rows, k)[:k]]
-        return [Found(row, one.score, _why(row, one)) for row, one in shown]
+        scores = {handle: one.score for handle, (_, one) in by_handle.items()}
+        order = captures.behind(self._rationed(order, by_handle, rows, k), fit, k)
+        shown = captures.capped(order, scores)
+        return [Found(by_handle[handle][0], shown[handle], _why(*by_handle[handle], shown[handle])) for handle in order]
 
     def _rationed(self, order: list[str], found: Mapping[str, tuple[Row, Scored]], rows: Sequence[Row], k: int) -> list[str]:
         """What came from outside says one thing so often, and all of it together gets no more of the answer than its share."""
@@ -244,6 +257,7 @@ def _array(keys: Sequence[int], value: Callable[[int], float]) -> Any:
     return np.array([value(key) for key in keys], dtype=np.float64)
 
 
-def _why(row: Row, one: Scored) -> dict[str, Any]:
+def _why(row: Row, one: Scored, score: float) -> dict[str, Any]:
     """The date, and the parts that add up to the score."""
-    return {"date": row.created[:10] or None, "parts": {name: round(part, 4) for name, part in one.parts.items()}}
+    parts = one.parts | ({"a capture": score - one.score} if score != one.score else {})
+    return {"date": row.created[:10] or None, "parts": {name: round(part, 4) for name, part in parts.items()}}
