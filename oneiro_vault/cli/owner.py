@@ -18,7 +18,7 @@ from oneiro_vault.cli.face import Face
 from oneiro_vault.cli.group import command
 from oneiro_vault.cli.output import Output, as_json, line, safe
 from oneiro_vault.daemon.life import SETTINGS_CHANGED
-from oneiro_vault.errors import OneiroError, OwnerProblem
+from oneiro_vault.errors import OneiroError, OwnerProblem, few
 
 
 @command("serve")
@@ -123,6 +123,8 @@ def status_(face: Face) -> Output:
     text += [f"busy     {line(found['busy'])}"] if found["busy"] else []
     text += [f"rewritten {line(found['rewritten'])}"] if found["rewritten"] else []
     text += [f"unreadable {line(entry['path'])}: {line(entry['reason'])}" for entry in found["unreadable"]]
+    if broken := [line(path) for path in found["broken"]]:
+        text.append(f"broken   {few(broken)}: the frontmatter cannot be read, the words are found (`oneiro check` says more)")
     text += [f"partial {line(path)}: too long; only its beginning is searched (notes.indexed_bytes)" for path in found["partial"]]
     text += [f"not committed {line(entry['path'])}: {line(entry['reason'])}" for entry in found["held"]]
     return Output("\n".join(text), found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -19,6 +20,8 @@ _ROOM = 20
 def rows(found: Sequence[Mapping[str, Any]], style: Style, explain: bool = False, query: str = "") -> str:
     """Memories, one a line: date · title · id · description; with a `query`, the line that answers it below, and weaker rows apart."""
     finder = Finder(analyse(query).words)
+    titles = Counter(str(row["title"]).casefold() for row in found)
+    found = [{**row, "alike": titles[str(row["title"]).casefold()] > 1} for row in found]
     good = [row for row in found if not row.get("weak")]
     weak = [row for row in found if row.get("weak")]
     text = [_row(row, style, explain, finder) for row in good]
@@ -31,9 +34,11 @@ def rows(found: Sequence[Mapping[str, Any]], style: Style, explain: bool = False
 def _row(row: Mapping[str, Any], style: Style, explain: bool, finder: Finder) -> str:
     date = str(row.get("created") or "")[:10] or "no date   "
     title, ident, marks = line(row["title"]), short(line(row["id"])), _marks(row)
-    parts = [style(date, "dim"), style(title, "bold"), style(ident, "cyan"), *([style(marks, "yellow")] if marks else [])]
+    place = line(row["path"]) if row.get("alike") else ""
+    parts = [style(date, "dim"), style(title, "bold"), *([style(place, "dim")] if place else []), style(ident, "cyan")]
+    parts += [style(marks, "yellow")] if marks else []
     description, snippet = line(row.get("description") or ""), line(row.get("snippet") or "")
-    left = style.width - sum(cells(part) + 3 for part in (date, title, ident, marks) if part)
+    left = style.width - sum(cells(part) + 3 for part in (date, title, place, ident, marks) if part)
     fits = not style.width or cells(description) <= left
     below = snippet and snippet not in title and not (fits and snippet in description)
     if description and description != title and (fits or not below or (left >= _ROOM and snippet != description)):
@@ -50,7 +55,7 @@ def _marks(row: Mapping[str, Any]) -> str:
     """What a reader must know of a row: `[pending]`, `[superseded, faded]`; nothing for a memory in full force."""
     status = line(str(row.get("status") or "active"))
     found = [status] if status != "active" else []
-    found += [name for name, key in (("faded", "faded"), ("file gone", "gone")) if row.get(key)]
+    found += [name for name, key in (("faded", "faded"), ("file gone", "gone"), ("broken", "broken")) if row.get(key)]
     found += moments.since(row)
     return f"[{', '.join(found)}]" if found else ""
 
@@ -143,7 +148,7 @@ def notice(found: Mapping[str, Any], style: Style) -> list[str]:
     why = found.get("notice")
     if not why:
         return []
-    text = [f"{line(why['path'])}: {line(why['reason'])}.", "Below is the last good version.", line(why["hint"])]
+    text = [f"{line(why['path'])}: {line(why['reason'])}.", f"Below is {line(why['shown'])}.", line(why["hint"])]
     return [style(part, "yellow") for part in text]
 
 

@@ -14,7 +14,7 @@ import frontmatter
 from frontmatter.default_handlers import YAMLHandler
 
 from oneiro_vault.core.scalars import data
-from oneiro_vault.core.strictyaml import BOM, KEPT, find_block, pairs_of, parse_block, plain_mapping, spelled, unreadable
+from oneiro_vault.core.strictyaml import BOM, KEPT, find_block, parse_block, plain_mapping, spelled_mapping, unreadable
 from oneiro_vault.core.surgery import candidates, entry
 from oneiro_vault.errors import InvalidInput, UnreadableNote
 
@@ -86,7 +86,7 @@ def texts(text: str) -> dict[str, object]:
     """The frontmatter with every scalar as it is spelled (`1.10`, `true`): for keys that hold text whatever it looks like."""
     block = find_block(text)
     root = None if block is None else parse_block(text[block.start : block.stop])
-    return {} if root is None else {key: spelled(node) for key, node in pairs_of(root)}
+    return {} if root is None else spelled_mapping(root)
 
 
 def compose(meta: Mapping[str, object], body: str) -> str:

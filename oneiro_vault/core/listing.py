@@ -78,6 +78,10 @@ class Past(Protocol):
         """The bytes of a version. Raises OneiroError."""
         ...
 
+    def born(self, paths: Iterable[str]) -> dict[str, str]:
+        """path -> when its file was first committed, under whatever name (RFC 3339); paths no commit has are left out."""
+        ...
+
 
 def blob_id(data: bytes) -> str:
     """git's id of these bytes: 40 hex characters."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Final
 
-from oneiro_vault.core import frontmatter, prose
+from oneiro_vault.core import dating, frontmatter, prose
 from oneiro_vault.core.query import fold
 from oneiro_vault.errors import InvalidInput
 
@@ -25,9 +25,6 @@ FOLDERS: Final = {
 
 _ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
 _ID: Final = re.compile(rf"[{_ALPHABET}]{{12}}")
-_INSTANT: Final = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:[+-]\d\d:\d\d|Z)")
-_PARTIAL: Final = re.compile(r"(\d{4})(?:[-/](\d\d?)(?:[-/](\d\d?))?)?")
-_FILE_DATE: Final = re.compile(r"(?<!\d)(\d{4})([-_./]?)(\d\d)\2(\d\d)(?!\d)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,17 +77,22 @@ def parse(path: str, data: bytes) -> Memory:
     """The note in `data` (the whole file). Raises UnreadableNote; a key of the wrong shape only ends up in `problems`."""
     text = frontmatter.decode(data)
     meta, body = frontmatter.read(text)
+    return of(path, meta, body, lambda: frontmatter.texts(text))
+
+
+def of(path: str, meta: Mapping[str, object], body: str, as_spelled: Callable[[], Mapping[str, object]]) -> Memory:
+    """The note with this frontmatter and body. `as_spelled`: every scalar as it is written, asked for when one looks like a number."""
     values: dict[str, Any] = {}
     wrong: list[str] = []
     extra: dict[str, Any] = {}
-    spelled: dict[str, object] | None = None
+    spelled: Mapping[str, object] | None = None
     for key, value in meta.items():
         reader = _READERS.get(key)
         if reader is None:
             extra[key] = value
         elif value is not None:
             if key in _SPELLED and not isinstance(value, str) and _has_number(value):
-                spelled = frontmatter.texts(text) if spelled is None else spelled
+                spelled = as_spelled() if spelled is None else spelled
                 value = spelled[key]
             try:
                 values[key] = reader(value)
@@ -102,11 +104,13 @@ def parse(path: str, data: bytes) -> Memory:
 
 def _completed(path: str, body: str, values: dict[str, Any], wrong: list[str], extra: dict[str, Any]) -> Memory:
     if not values.get("title"):
-        values["title"] = prose.first_heading(body) or _stem(path)
+        values["title"] = prose.top_heading(body) or _stem(path)
     if not values.get("description"):
         values["description"] = prose.first_sentence(body)
-    if not values.get("created") and "timestamp" not in values:
-        values["created"] = _date_in(path)
+    if not values.get("created"):
+        values["created"] = dating.stated(extra, dating.CREATED) or ("" if "timestamp" in values else dating.named(path))
+    if "timestamp" not in values and (changed := dating.stated(extra, dating.CHANGED)):
+        values["timestamp"] = changed
     if "#" in body and (found := prose.tags(body)):
         values["tags"] = _unique((*values.get("tags", ()), *found))
     if "trust" not in values:
@@ -222,19 +226,20 @@ def _flag(value: object) -> bool:
 def moment(text: str) -> str:
     """A date as people write it (`2024-03-05`, `2024-03-05 10:00`, `2024-03`) in RFC 3339, without offset as UTC; "" if it is none."""
     try:
-        return _moment(text)
+        return dating.rfc3339(_text(text))
     except (ValueError, OverflowError):
         return ""
 
 
 def _moment(value: object) -> str:
-    text = _text(value)
-    if _INSTANT.fullmatch(text):
-        return datetime.fromisoformat(text).isoformat()
-    if partial := _PARTIAL.fullmatch(text):
-        return datetime(int(partial[1]), int(partial[2] or 1), int(partial[3] or 1), tzinfo=UTC).isoformat()
-    found = datetime.fromisoformat(text)
-    return (found if found.tzinfo else found.replace(tzinfo=UTC)).isoformat()
+    return dating.rfc3339(_text(value))
+
+
+def _written(value: object) -> str:
+    """The same, and as people write it who never heard of the format."""
+    if found := dating.written(value):
+        return found
+    raise ValueError
 
 
 def epoch(text: str) -> float | None:
@@ -247,7 +252,8 @@ _READERS: Final[dict[str, Callable[[object], Any]]] = {
     **dict.fromkeys(("title", "description", "source", "kind", "project", "session", "outcome", "trigger", "keep"), _text),
     **dict.fromkeys(("aliases", "about", "topics", "flags"), _names(",\n")),
     **dict.fromkeys(("derived_from", "supersedes"), _names(", \n\t")),
-    **dict.fromkeys(("created", "timestamp", "valid_from", "valid_until"), _moment),
+    **dict.fromkeys(("created", "timestamp"), _written),
+    **dict.fromkeys(("valid_from", "valid_until"), _moment),
     **dict.fromkeys(("importance", "confidence"), _share),
     **dict.fromkeys(("turn", "priority"), _whole),
     **dict.fromkeys(("level", "budget"), _count),
@@ -265,16 +271,6 @@ _SPELLED: Final = frozenset(_READERS) - {"importance", "confidence", "turn", "pr
 def _stem(path: str) -> str:
     name = path.rpartition("/")[2]
     return name[:-3] if name.lower().endswith(".md") else name
-
-
-def _date_in(path: str) -> str:
-    """The day a daily note is named after, "" when the path names none."""
-    for found in reversed(list(_FILE_DATE.finditer(path))):
-        try:
-            return datetime(int(found[1]), int(found[3]), int(found[4]), tzinfo=UTC).isoformat()
-        except ValueError:
-            continue
-    return ""
 
 
 def make_id(entropy: int) -> str:

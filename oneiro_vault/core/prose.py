@@ -1,4 +1,4 @@
-"""What a body says when the frontmatter does not: its first heading, its first sentence, its inline tags."""
+"""What a body says when the frontmatter does not: the heading it begins with, its first sentence, its inline tags."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ LONGEST: Final = 200
 _HEAD: Final = 4000
 _FENCE: Final = re.compile(r"^ {0,3}(```+|~~~+)[^\n]*\n(?:.*?^ {0,3}\1[`~]*[ \t]*$|.*)", re.M | re.S)
 _HEADING: Final = re.compile(r"^ {0,3}(?:#{1,6}[ \t]+([^\s#][^\n]*)$|(\S[^\n]*)\n {0,3}(?:=+|-{2,})[ \t]*$)", re.M)
+_ORNAMENT: Final = re.compile(r"\s*(?:\[?!\[|<|\{[%{]|(?:[-*_][ \t]*){3,}$|(?:#[^\s#]+\s*)+$|(?:import|export) )")
 _MARKUP: Final = re.compile(r"^[ \t]*(?:>[ \t]*|[-*+][ \t]+(?:\[.\][ \t]+)?|\d{1,9}[.)][ \t]+|\[![\w-]+\][+-]?[ \t]*)+")
 _SKIPPED: Final = re.compile(r"[ \t]*(?:#{1,6}(?:[ \t]|$)|(?:[-*_=][ \t]*){3,}$|!\[|<!--|\|)|[ \t]*[=-]+[ \t]*$")
 _WIKI: Final = re.compile(r"!?\[\[([^\[\]|]*?)(?:\\?\|([^\[\]]*))?\]\]")
@@ -24,14 +25,19 @@ _ABBREVIATION: Final = re.compile(r"(?<![\w.])(?:\w|(?i:dr|mr|mrs|ms|st|nr|no|vs
 _TAG: Final = re.compile(r"#((?:[\w/-]|[\U0001f000-\U0001faff\u2600-\u27bf\ufe0f\u200d])+)")
 
 
-def first_heading(body: str) -> str:
-    """The text of the first heading outside code, without its markup; "" when there is none."""
+def top_heading(body: str) -> str:
+    """The text of the first-level heading a body begins with, without its markup; "" when there is none.
+
+    Only pictures, badges, HTML, rules and tags may stand before it: a heading further down names a part, not the note.
+    """
     head = _without_fences(body[: 10 * _HEAD])
-    if "#" not in head and "\n=" not in head and "\n-" not in head:
+    found = _HEADING.search(head) if "#" in head or "\n=" in head else None
+    if found is None or found[0].lstrip(" ").startswith("##") or (found[2] and found[0].rstrip()[-1] == "-"):
         return ""
-    found = _HEADING.search(head)
+    if any(line.strip() and not _ORNAMENT.match(line) for line in head[: found.start()].splitlines()):
+        return ""
     # The closing #s are taken off here: in the pattern they would make it quadratic.
-    return _plain((found[1] or found[2]).rstrip("# \t") or found[0]) if found else ""
+    return _plain((found[1] or found[2]).rstrip("# \t") or found[0])
 
 
 def first_sentence(body: str) -> str:

@@ -127,6 +127,11 @@ def spelled(node: yaml.Node) -> object:
     return [spelled(item) for item in node.value] if isinstance(node, yaml.SequenceNode) else node.value
 
 
+def spelled_mapping(node: yaml.MappingNode) -> dict[str, object]:
+    """A mapping with every scalar as it is written."""
+    return {key: spelled(value) for key, value in pairs_of(node)}
+
+
 def _explained(error: Exception) -> tuple[str, str]:
     mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
     where = f"line {mark.line + 2}" if mark is not None else "the frontmatter"

@@ -350,7 +350,7 @@ def _where(filters: Filters) -> tuple[str, list[object]]:
             values.append(json.dumps(wanted))
     for tag in _several(filters.tag):
         parts.append("key IN (SELECT note FROM names WHERE name = ? AND role = 'tag')")
-        values.append(fold(tag.lstrip("#")))
+        values.append(fold(tag.strip("#/ ")))
     for entity in _several(filters.entity):
         parts.append(f"key IN (SELECT note FROM names WHERE name IN (SELECT value FROM json_each(?)) AND role IN {links.ABOUT})")
         values.append(json.dumps(spellings(entity)))

@@ -7,6 +7,8 @@ import unicodedata
 from collections.abc import Mapping
 from typing import Any, Final
 
+from oneiro_vault.core.salvage import ENCODING, FRONTMATTER
+from oneiro_vault.errors import few
 from oneiro_vault.index.base import Problem
 from oneiro_vault.index.schema import NOTE_COLUMNS
 
@@ -47,6 +49,12 @@ def partial(db: sqlite3.Connection) -> list[str]:
     return [path for (path,) in db.execute("SELECT path FROM notes WHERE instr(problems, 'truncated') ORDER BY path")]
 
 
+def broken(db: sqlite3.Connection) -> list[str]:
+    """Paths of the notes of which only what could be salvaged is indexed, but for those that are listed as unreadable."""
+    marks = " OR ".join(f"instr(problems, '\"{mark}\"')" for mark in (FRONTMATTER, ENCODING))
+    return [path for (path,) in db.execute(f"SELECT path FROM notes WHERE {marks} ORDER BY path")]
+
+
 def problems(db: sqlite3.Connection, tree: Mapping[str, str] | None) -> list[Problem]:
     """Unreadable files, ids and names used twice, and differences to `tree` (path -> blob id)."""
     found = [
@@ -56,6 +64,9 @@ def problems(db: sqlite3.Connection, tree: Mapping[str, str] | None) -> list[Pro
         Problem("partial", f"{path}: only the beginning of it is searched", path, "warning", "Split it, or raise `notes.indexed_bytes`.")
         for path in partial(db)
     ]
+    if some := broken(db):
+        text = f"{few(some)}: the frontmatter or the encoding is broken; the words are found, nothing is written into them"
+        found.append(Problem("broken", text, level="warning", hint="`oneiro check` says how to mend them."))
     ids: dict[str, list[str]] = {}
     for name, path in db.execute("SELECT id, path FROM notes WHERE id != '' ORDER BY id, path"):
         ids.setdefault(name, []).append(path)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeVar
 
 from oneiro_vault.core.listing import Past
-from oneiro_vault.errors import OneiroError
+from oneiro_vault.core.memory import Memory, parse
+from oneiro_vault.errors import OneiroError, UnreadableNote
 from oneiro_vault.index import notes
+
+_Read = TypeVar("_Read")
 
 
 def last_good(past: Past, heads: Mapping[str, str], limit: int, largest: int) -> list[tuple[notes.Note, str]]:
@@ -14,22 +18,50 @@ def last_good(past: Past, heads: Mapping[str, str], limit: int, largest: int) ->
 
     `limit`: bytes of a note that are indexed; versions of more than `largest` bytes are passed over.
     """
-    found = {path: _first_readable(past, path, [head], limit, largest) for path, head in heads.items() if head}
-    older = [path for path, note in found.items() if note is None]
+
+    def whole(path: str, data: bytes) -> notes.Note:
+        note = notes.read(path, data, limit)
+        if note.broken:
+            raise UnreadableNote("only a part of it could be salvaged")
+        return note
+
+    return list(_newest(past, heads, largest, whole).values())
+
+
+def known(past: Past, paths: Iterable[str], largest: int) -> dict[str, Memory]:
+    """path -> what the newest readable version of it in HEAD's history says."""
+    return {path: memory for path, (memory, _) in _newest(past, past.heads(paths), largest, parse).items()}
+
+
+def completed(past: Past, read: list[notes.Note], again: Callable[..., notes.Note], largest: int) -> list[notes.Note]:
+    """Notes with what only the history knows: who a broken one was, and when one without a date was
+    first committed. `again(path, former=, born=)` reads one anew."""
+    broken = {note.path for note in read if note.broken}
+    short = broken | {note.path for note in read if not note.dated}
+    if not short:
+        return read
+    formers, born = known(past, broken, largest), past.born(short)
+    more = {path: {"former": formers.get(path), "born": born.get(path, "")} for path in formers.keys() | born.keys()}
+    return [again(note.path, **more[note.path]) if note.path in more else note for note in read]
+
+
+def _newest(past: Past, heads: Mapping[str, str], largest: int, read: Callable[[str, bytes], _Read]) -> dict[str, tuple[_Read, str]]:
+    found = {path: _first(past, path, [head], largest, read) for path, head in heads.items() if head}
+    older = [path for path, version in found.items() if version is None]
     try:
         history = past.versions(older) if older else {}
     except OneiroError:  # no git to ask: what is indexed keeps serving
         history = {}
-    found |= {path: _first_readable(past, path, blobs, limit, largest) for path, blobs in history.items()}
-    return [note for note in found.values() if note is not None]
+    found |= {path: _first(past, path, blobs, largest, read) for path, blobs in history.items()}
+    return {path: version for path, version in found.items() if version is not None}
 
 
-def _first_readable(past: Past, path: str, blobs: Iterable[str], limit: int, largest: int) -> tuple[notes.Note, str] | None:
+def _first(past: Past, path: str, blobs: Iterable[str], largest: int, read: Callable[[str, bytes], _Read]) -> tuple[_Read, str] | None:
     for blob in blobs:
         try:
             data = past.data(blob)
             if len(data) <= largest:
-                return notes.read(path, data, limit), blob
+                return read(path, data), blob
         except OneiroError:
             continue
     return None

@@ -29,7 +29,7 @@ def names(note: memory.Memory, handle: str) -> set[tuple[str, str]]:
     """(folded name, role) of a note: how it can be linked to, and whom and what it is about."""
     path = folded(posixpath.splitext(note.path)[0])
     found = {(handle, "id"), (path, "path"), (path.rpartition("/")[2], "stem"), (folded(note.title), "title")}
-    found.update((folded(tag.lstrip("#")), "tag") for tag in note.tags)
+    found.update((folded(part), "tag") for tag in note.tags for part in _nested(tag.lstrip("#")))
     for name, role in _about(note):
         for whole in (folded(name),) if name.isascii() else spellings(name):
             found.add((whole, role))
@@ -37,6 +37,13 @@ def names(note: memory.Memory, handle: str) -> set[tuple[str, str]]:
                 words = whole.split()
                 found.update((word, "part") for word in words if len(words) <= _PARTS_OF and len(word) >= _SHORTEST_PART)
     return {name for name in found if name[0]}
+
+
+def _nested(tag: str) -> Iterator[str]:
+    """`sea/boats` is also a tag below `sea`."""
+    while tag:
+        yield tag
+        tag = tag.rpartition("/")[0]
 
 
 def stated(note: memory.Memory) -> set[tuple[str, str]]:

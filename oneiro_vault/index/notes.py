@@ -14,7 +14,9 @@ from zlib import crc32
 from oneiro_vault.core import memory, prose
 from oneiro_vault.core.listing import blob_id
 from oneiro_vault.core.query import segment
+from oneiro_vault.core.salvage import BROKEN, salvage
 from oneiro_vault.core.twins import fingerprint
+from oneiro_vault.errors import UnreadableNote
 from oneiro_vault.index import links, text
 from oneiro_vault.index.base import Row
 from oneiro_vault.index.schema import NOTE_COLUMNS
@@ -35,7 +37,10 @@ _ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
 
 @dataclass(slots=True)
 class Note:
-    """A note ready to be found by its words. `row` follows NOTE_COLUMNS; `raw` is the body where `own` holds a changed one."""
+    """A note ready to be found by its words. `row` follows NOTE_COLUMNS; `raw` is the body where `own` holds a changed one.
+
+    `broken`: only what could be salvaged of it (`core.salvage`); `dated`: it says when it was made.
+    """
 
     path: str
     row: tuple[Any, ...]
@@ -44,6 +49,8 @@ class Note:
     names: set[tuple[str, str]]
     edges: set[tuple[str, str]]
     session: str
+    broken: bool = False
+    dated: bool = True
 
 
 def text_hash(words: str) -> str:
@@ -57,22 +64,30 @@ def handle_of(path: str) -> str:
     return "".join(_ALPHABET[number >> shift & 31] for shift in range(0, 60, 5))
 
 
-def read(path: str, data: bytes, limit: int) -> Note:
-    """Take the bytes of a note apart; only the first `limit` are indexed. Raises UnreadableNote."""
+def read(path: str, data: bytes, limit: int, *, former: memory.Memory | None = None, born: str = "", unmerged: bool = False) -> Note:
+    """Take the bytes of a note apart; only the first `limit` are indexed. Raises UnreadableNote.
+
+    `former`, `unmerged`: as in `core.salvage`, for one that cannot be parsed; `born`: its date, if it names none.
+    """
     head = data if len(data) <= limit else _head(data, limit)
-    found = _clean(memory.parse(path, head))
+    try:
+        found = memory.parse(path, head)
+    except UnreadableNote:
+        found = salvage(path, head, former, unmerged=unmerged)
+    found = _clean(found if found.created or found.timestamp else replace(found, created=born))
     problems = found.problems if head is data else (*found.problems, "truncated")
     values = {name: getattr(found, name) for name in _FROM_MEMORY}
     values |= {"handle": found.id or handle_of(path), "when": found.when(), "problems": problems, "size": len(data)}
     values |= {"blob": blob_id(data), "sha256": sha256(data).hexdigest()}
     row = tuple([_pack(name, values[name]) for name in NOTE_COLUMNS])
+    broken = not BROKEN.isdisjoint(problems)
     if found.status in INERT:
-        return Note(path, row, None, None, set(), set(), "")
+        return Note(path, row, None, None, set(), set(), "", broken)
     own = _own(found)
     raw = None if own[3] is found.body else found.body
     names = links.names(found, values["handle"])
     names.add((fingerprint(found.type, found.title, found.body), links.WORDS))
-    return Note(path, row, own, raw, names, links.stated(found), found.session)
+    return Note(path, row, own, raw, names, links.stated(found), found.session, broken, bool(found.created or found.timestamp))
 
 
 def day(moment: str) -> str:
@@ -191,5 +206,7 @@ def _own(found: memory.Memory) -> tuple[str, str, str, str]:
 
 def _head(data: bytes, limit: int) -> bytes:
     """The first `limit` bytes, cut at the end of a line, or at least of a character."""
-    head = data[: max(data.rfind(b"\n", 0, limit), 0) or limit]
-    return head.decode("utf-8", "ignore").encode() if head else head
+    end = max(data.rfind(b"\n", 0, limit), 0)
+    while not end and limit and data[limit] & 0xC0 == 0x80:  # inside a character
+        limit -= 1
+    return data[: end or limit]

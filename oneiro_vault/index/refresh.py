@@ -10,10 +10,10 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import nullcontext
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Any, Final
 
 from oneiro_vault.core.listing import Past, Refused, Screen, Source, Stat, below, blob_id
 from oneiro_vault.errors import InvalidInput, UnreadableNote
@@ -87,6 +87,7 @@ class Refresher:
         with schema.bulk(self.db) if len(changed) > _BULK else nullcontext():
             moved = self._apply(changed, progress, seek=bool(total))
             self._fall_back(None if wanted is None else look.seen)
+            self._date(None if wanted is None else look.seen)
             moved += self._moved(self._done["added"] + self._done["modified"]) if total else []
             gone = [path for path in gone if path not in moved]
             braked = self._braking(gone, total, everything=wanted is None or force, force=force)
@@ -232,10 +233,31 @@ class Refresher:
                     parsed.append(self.screening.read(stat.path, data, self._limit))
                 except UnreadableNote as error:
                     failed.append((stat.path, str(error)))
-        self._store(parsed, held)
+                    if stat.path in self._unmerged(held):
+                        parsed += self._as_it_stands(stat.path, data)
+        self._store(self._completed(parsed, {stat.path: data for stat, data in loaded if isinstance(data, bytes)}), held)
         self._know(known)
         self._mark({stat.path for stat in known}, failed)
         self._advance()
+
+    def _as_it_stands(self, path: str, data: bytes) -> list[notes.Note]:
+        """A file with conflict markers when no better version of it is known: its words are found all the same."""
+        try:
+            return [self.screening.read(path, data, self._limit, unmerged=True)]
+        except UnreadableNote:
+            return []
+
+    def _unmerged(self, paths: Collection[str]) -> set[str]:
+        query = """SELECT path FROM notes WHERE path IN (SELECT value FROM json_each(?)) AND instr(problems, '"unmerged"')"""
+        return {path for (path,) in self.db.execute(query, (json.dumps(list(paths)),))}
+
+    def _completed(self, parsed: list[notes.Note], data: Mapping[str, bytes]) -> list[notes.Note]:
+        """With what only the history knows."""
+
+        def again(path: str, **known: Any) -> notes.Note:
+            return self.screening.read(path, data[path], self._limit, **known)
+
+        return parsed if self._past is None else former.completed(self._past, parsed, again, LARGEST)
 
     def _fall_back(self, within: Collection[str] | None) -> None:
         """Let the last good version in HEAD's history speak for each file that cannot be read; asked again whenever HEAD has another."""
@@ -251,8 +273,25 @@ class Refresher:
         found = [one for one in former.last_good(self._past, moved, self._limit, LARGEST) if not self.screening.why(one[0])]
         with schema.transaction(self.db):
             self._store([note for note, blob in found if note.path not in held or held[note.path][1] != blob], held)
+            for path in moved.keys() - held.keys() - {note.path for note, _ in found}:
+                data = self._bytes(self._known[path]) if path in self._known else None
+                self._store(self._as_it_stands(path, data) if isinstance(data, bytes) else [], {})
             self.db.executemany("UPDATE unreadable SET head = ? WHERE path = ?", ((head, path) for path, head in moved.items()))
             self._advance()
+
+    def _date(self, within: Collection[str] | None) -> None:
+        """Date notes that named no date, and were not committed yet when they were read."""
+        if self._past is None:
+            return
+        undated = {path for (path,) in self.db.execute('SELECT path FROM notes WHERE "when" IS NULL')}
+        born = self._past.born(undated if within is None else undated.intersection(within)) if undated else {}
+        for batch in _batches([self._known[path] for path in born if path in self._known]):
+            data = {stat.path: found for stat in batch if isinstance(found := self._bytes(stat), bytes)}
+            held = {path: known for path, known in self._held(data).items() if known[1] == blob_id(data[path])}
+            with suppress(UnreadableNote), schema.transaction(self.db):
+                dated = [self.screening.read(path, data[path], self._limit, born=born[path]) for path in held]
+                self._store(self._completed(dated, data), held)
+                self._advance()
 
     def _held(self, paths: Iterable[str]) -> dict[str, tuple[int, str]]:
         """path -> (key, blob) of the notes that are in the index."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from typing import Final
+from typing import Any, Final
 
 from oneiro_vault.core.listing import Screen
 from oneiro_vault.errors import UnreadableNote
@@ -44,9 +44,9 @@ class Screening:
         """They have left, in this transaction."""
         schema.set_meta(self._db, _MARK, self._stamp)
 
-    def read(self, path: str, data: bytes, limit: int) -> notes.Note:
+    def read(self, path: str, data: bytes, limit: int, **known: Any) -> notes.Note:  # what else `notes.read` takes
         """`notes.read` of a note that may enter. Raises UnreadableNote, also for one that may not."""
-        note = notes.read(path, data, limit)
+        note = notes.read(path, data, limit, **known)
         if why := self.why(note):
             raise UnreadableNote(why)
         return note

@@ -239,6 +239,10 @@ class Index(Answers):
         """Paths of the notes of which only the beginning is indexed."""
         return self._ask(dump.partial)
 
+    def broken(self) -> list[str]:
+        """Paths of the notes whose frontmatter or encoding cannot be read, and whose words are found all the same."""
+        return self._ask(dump.broken)
+
     # -- proof ----------------------------------------------------------------------------------------------------------------------
 
     def explain(self, path: str) -> dict[str, Any]:

@@ -60,7 +60,7 @@ def _marks(found: Found) -> list[str]:
     marks = [f"changed {day(changed)}"] if changed and changed != found["created"] else []
     marks += [str(found["status"])] if (found["status"] or "active") != "active" else []
     marks += [f"replaced by {one_line(found['superseded_by'])}"] if found["superseded_by"] else []
-    marks += [f"last good version: {one_line(notice['reason'])}"] if notice.get("reason") else []
+    marks += [one_line(f"{notice['shown']}: {notice['reason']}")] if notice else []
     which = f" ({', '.join(one['sha256'][:12] for one in pictures)})" if len(pictures) > 1 else ""
     return marks + ([f"pictures: {len(pictures)}{which}, see recall_image"] if pictures else [])
 

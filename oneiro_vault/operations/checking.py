@@ -8,9 +8,10 @@ from typing import Any
 
 from oneiro_vault.core import fields
 from oneiro_vault.core import memory as memories
+from oneiro_vault.core.salvage import BROKEN
 from oneiro_vault.errors import OneiroError, few, shown
 from oneiro_vault.index.base import Row
-from oneiro_vault.operations import imaging, trusting, types
+from oneiro_vault.operations import broken, imaging, trusting, types
 from oneiro_vault.operations.house import House, Progress, quiet
 from oneiro_vault.operations.linting import Problem, lint, problem
 from oneiro_vault.vault.undoing import REPORTS
@@ -25,6 +26,7 @@ def check(house: House, progress: Progress = quiet) -> dict[str, Any]:
     problems += [problem("oneiro.toml", "loosened", "warning", text) for text in trusting.told(house.root)]
     problems += [
         *_unreadable(house),
+        *broken.paragraph(house),
         *_shapes(house, rows),
         *_twins(rows),
         *_own_types(rows),
@@ -41,8 +43,10 @@ def check(house: House, progress: Progress = quiet) -> dict[str, Any]:
 
 def _unreadable(house: House) -> Iterator[Problem]:
     for path, reason in house.index.unreadable():
-        served = house.index.by_path(path) is not None
-        until = "Until then its last good version answers." if served else "Until then it is not indexed."
+        row = house.index.by_path(path)
+        until = "Until then its last good version answers." if row else "Until then it is not indexed."
+        if row and not BROKEN.isdisjoint(row.problems):
+            until = "Until then its words are found as they stand."
         yield problem(path, "unreadable", "error", f"it cannot be read as a note: {reason}", f"Mend it in an editor. {until}")
 
 
@@ -51,6 +55,8 @@ def _shapes(house: House, rows: Sequence[Row]) -> Iterator[Problem]:
     for row in rows:
         values = _values(house, row) if row.problems else {}
         for key in row.problems:
+            if key in BROKEN:
+                continue  # said together
             if key == "truncated":
                 limit = int(house.settings["notes.indexed_bytes"])
                 text = f"it has {row.size:,} bytes, and only the first {limit:,} are indexed"

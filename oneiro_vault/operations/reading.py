@@ -12,6 +12,7 @@ from typing import Any
 
 from oneiro_vault.core import when as dates
 from oneiro_vault.core.memory import Memory, parse
+from oneiro_vault.core.salvage import BROKEN, salvage
 from oneiro_vault.errors import DiskProblem, GitProblem, InvalidInput, RepositoryBusy, shown
 from oneiro_vault.index.base import Filters, Row
 from oneiro_vault.operations import imaging, moments, syncing, trusting, types, viewing
@@ -135,7 +136,9 @@ def _as_it_was(house: House, ident: str, as_of: str) -> dict[str, Any]:
     with viewing.view(house, as_of) as view:
         row = view.row(ident)
         data = house.vault.past.data(row.blob)
-        answer = _whole(view, row, data, parse(row.path, data)) | {"notice": None}
+        broken = not BROKEN.isdisjoint(row.problems)
+        known = salvage(row.path, data, unmerged=True) if broken else parse(row.path, data)
+        answer = _whole(view, row, data, known) | {"notice": None}
         return answer | {"now": view.state(row)["now"]} | view.told(None, None, 0)
 
 
@@ -308,6 +311,7 @@ def status(house: House) -> dict[str, Any]:
         "degraded": state["degraded"] or house.embedder_state(),
         "unreadable": unreadable,
         "partial": house.index.partial(),
+        "broken": house.index.broken(),
         "model": state["model"],
         "watching": house.watching or None,
         "uncommitted": len(look.ready),

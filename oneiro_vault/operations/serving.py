@@ -7,29 +7,36 @@ from typing import Final
 
 from oneiro_vault.core import frontmatter
 from oneiro_vault.core.memory import Memory, parse
+from oneiro_vault.core.salvage import BROKEN
 from oneiro_vault.errors import DiskProblem, NotFound, OneiroError, UnreadableNote, UnsafePath
 from oneiro_vault.index.base import Row
 from oneiro_vault.operations.house import House
 
 Notice = dict[str, str]
-"""path, reason, hint: why the text served is not the file's."""
+"""path, reason, hint, shown: why the text served is not the file's, and what it is."""
 
+FORMER, SALVAGED = "the last good version", "what can be read of it"
+"""What is shown in place of a file that cannot be read."""
 _MEND: Final = "Correct that file in any editor and save it; until then this version is served."
+_CHECK: Final = "Correct that file in any editor: `oneiro check` says how, `oneiro check --fix` does what is plain."
 _RETURN: Final = "If that was an accident, `git restore` brings the file back; else it is believed at a second look, a minute later."
 
 
 def served(house: House, row: Row) -> tuple[bytes, Memory, Notice | None]:
     """The bytes of a note, what they say, and a notice when they are not what is on disk. Raises NotFound for a note that is gone."""
+    data = b""
     try:
         data = house.vault.read(row.path)
         return data, parse(row.path, data), None
     except (UnreadableNote, UnsafePath, DiskProblem) as error:
+        if data and not BROKEN.isdisjoint(row.problems):
+            return data, _salvaged(house, row), {"path": row.path, "reason": str(error), "hint": _CHECK, "shown": SALVAGED}
         notice = {"path": row.path, "reason": str(error), "hint": _MEND}
     except NotFound:
         if row.path not in house.held:
             raise
         notice = {"path": row.path, "reason": f"the file is gone ({house.braked})", "hint": _RETURN}
-    return *_last_good(house, row), notice
+    return *_last_good(house, row), {**notice, "shown": FORMER}
 
 
 def _last_good(house: House, row: Row) -> tuple[bytes, Memory]:
@@ -38,6 +45,11 @@ def _last_good(house: House, row: Row) -> tuple[bytes, Memory]:
         data = house.vault.past.data(row.blob)
         return data, parse(row.path, data)
     except OneiroError:
-        values = {item.name: getattr(row, item.name) for item in fields(Memory) if item.name in Row._fields}
-        known = Memory(**values | {"body": house.index.body(row.key)})
+        known = _salvaged(house, row)
         return frontmatter.encode(known.body), known
+
+
+def _salvaged(house: House, row: Row) -> Memory:
+    """What the index says of a note whose file cannot say it."""
+    values = {item.name: getattr(row, item.name) for item in fields(Memory) if item.name in Row._fields}
+    return Memory(**values | {"body": house.index.body(row.key)})

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from oneiro_vault.core import memory as memories
+from oneiro_vault.core.salvage import BROKEN
 from oneiro_vault.core.validity import Held, spans
 from oneiro_vault.core.when import Range
 from oneiro_vault.errors import AmbiguousId, EmbedderProblem, InvalidInput, NotFound, OneiroError, shown
@@ -62,9 +63,10 @@ class View:
         return said
 
     def state(self, row: Row) -> dict[str, Any]:
-        """Its status, has it faded, is its file gone while the brake holds."""
+        """Its status, has it faded, is its file gone while the brake holds, is only a part of it readable."""
         gone = self.moment is None and row.path in self.house.held
-        return {"status": row.status, "faded": self.known.strength(row) < self.known.faded, "gone": gone}
+        broken = not BROKEN.isdisjoint(row.problems)
+        return {"status": row.status, "faded": self.known.strength(row) < self.known.faded, "gone": gone, "broken": broken}
 
 
 def _day(moment: float | None) -> str | None:

@@ -165,7 +165,7 @@ def test_a_commit_in_the_log(changes: dict[str, object], what: str) -> None:
 
 
 def test_a_notice_comes_first_and_says_what_to_do() -> None:
-    found = {"notice": {"path": "a.md", "reason": "it has conflict markers", "hint": "Correct it."}}
+    found = {"notice": {"path": "a.md", "reason": "it has conflict markers", "hint": "Correct it.", "shown": "the last good version"}}
     assert render.notice(found, PLAIN) == ["a.md: it has conflict markers.", "Below is the last good version.", "Correct it."]
     assert render.notice({"notice": None}, PLAIN) == []
 

@@ -13,16 +13,17 @@ from tests.box import patient
 @pytest.mark.parametrize(
     ("body", "heading"),
     [
-        ("# Title\ntext", "Title"), ("text\n\n## A **bold** [[Link|name]] ##\n", "A bold name"), ("Under\n=====\n", "Under"),
-        ("Under\r\n---\r\n", "Under"),
+        ("# Title\ntext", "Title"), ("\n# A **bold** [[Link|name]] ##\n", "A bold name"), ("Under\r\n=====\r\n", "Under"),
+        ("Under\n---\n", ""), ("## Log\n", ""), ("Words.\n\n# Log\n", ""), ("## Log\n# Later", ""),
+        ("[![build](b.svg)](u)\n<p>\n#boat #sea\n\n---\n\n# Yes", "Yes"),
         ("```\n# no\n```\n# yes", "yes"), ("~~~\n# never closed", ""), ("#tag\n", ""), ("", ""), ("words - more", ""),
-        ("a\n\n---\n\nb", ""), ("# \n## x", "x"),
+        ("a\n\n---\n\nb", ""), ("# \n## x", ""),
         ("# C#\n", "C"), ("# a\rb", "a"), ("# " + " " * 30_000 + "x", "x"), ("# x" + " #" * 15_000 + " y", None),
     ],
 )  # fmt: skip
-def test_first_heading(body: str, heading: str | None) -> None:
+def test_top_heading(body: str, heading: str | None) -> None:
     began = time.process_time()
-    assert heading in (None, prose.first_heading(body))
+    assert heading in (None, prose.top_heading(body))
     assert time.process_time() - began < patient(1)
 
 

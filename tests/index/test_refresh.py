@@ -119,9 +119,9 @@ def test_a_closed_root_removes_nothing(vault: Notes, open_index: Open) -> None:
 def test_an_unreadable_note_keeps_its_last_good_version(vault: Notes, open_index: Open) -> None:
     index = open_index()
     vault.put("a.md", "apples", title="Fruit")
-    vault.put("bad.md", "x", title="[")
+    (vault.root / "bad.md").write_bytes(b"a\0b")
     assert index.refresh().unreadable == ("bad.md",)
-    (vault.root / "a.md").write_text("---\ntitle: [\n---\nother words")
+    (vault.root / "a.md").write_text("---\ntitle: Fruit\n---\n" + MARKED)
     done = index.refresh()
     assert done.unreadable == ("a.md", "bad.md")
     assert (done.modified, done.removed) == ((), ())
@@ -149,17 +149,72 @@ class Commits:
     def data(self, blob: str) -> bytes:
         return next(data for datas in self.all.values() for data in datas if blob_id(data) == blob)
 
+    def born(self, paths: Iterable[str]) -> dict[str, str]:
+        return {path: "2024-03-05T10:00:00+01:00" for path in paths if path in self.all}
 
-BROKEN = "---\ntitle: [\n---\nbroken"
+
+MARKED = "<<<<<<< ours\nbroken\n=======\nbroken too\n>>>>>>> theirs\n"
 
 
 def test_what_was_committed_speaks_for_a_note_that_cannot_be_read(vault: Notes, open_index: Open) -> None:
-    vault.put("a.md", BROKEN)
-    vault.put("b.md", BROKEN)
+    vault.put("a.md", MARKED)
+    vault.put("b.md", MARKED)
     index = open_index(past=Commits(a=["committed words"]))
     done = index.refresh()
-    assert (done.added, done.unreadable) == (("a.md",), ("a.md", "b.md"))
-    assert found(index, "committed") == ["a.md"]
+    assert (done.added, done.unreadable) == (("a.md", "b.md"), ("a.md", "b.md"))
+    assert (found(index, "committed"), found(index, "broken")) == (["a.md"], ["b.md"])
+    vault.put("b.md", MARKED + "more words")
+    index.refresh()
+    assert (found(index, "committed"), found(index, "more words")) == (["a.md"], ["b.md"])
+    vault.put("b.md", "merged words")
+    index.refresh()
+    assert (found(index, "merged"), [path for path, _ in index.unreadable()]) == (["b.md"], ["a.md"])
+
+
+def test_broken_frontmatter_hides_no_word(vault: Notes, open_index: Open) -> None:
+    """Its words are those on disk; who it is comes from the last good version."""
+    good = "---\nid: 0123456789ab\ntype: semantic\ntrust: model\ntitle: Keel\n---\napples"
+    past = Commits(a=[good])
+    index = open_index(past=past)
+    vault.put("a.md", good.partition("---\n")[2])
+    (vault.root / "a.md").write_text(good.replace("Keel", "Keel: painted").replace("apples", "cherries"))
+    vault.put("new.md", "plums", title="@who", trust="user", id="abcdefghjkmn", created="2024-03-05")
+    vault.put("16.md", "")
+    (vault.root / "16.md").write_bytes("melons".encode("utf-16"))
+    done = index.refresh()
+    assert (done.unreadable, index.unreadable(), index.broken()) == ((), [], ["16.md", "a.md", "new.md"])
+    assert [found(index, word) for word in ("apples", "cherries", "plums", "melons")] == [[], ["a.md"], ["new.md"], ["16.md"]]
+    old, new = index.by_path("a.md"), index.by_path("new.md")
+    assert old is not None
+    assert new is not None
+    assert (old.id, old.type, old.trust, old.title) == ("0123456789ab", "semantic", "model", "Keel: painted")
+    assert (new.id, new.type, new.trust, new.title, new.created[:10]) == ("", "note", "external", "@who", "2024-03-05")
+    index.refresh()
+    assert index.broken() == ["16.md", "a.md", "new.md"]
+    vault.put("new.md", "plums", title="Who")
+    index.refresh()
+    assert index.broken() == ["16.md", "a.md"]
+
+
+def test_the_first_commit_dates_what_names_no_date(vault: Notes, open_index: Open) -> None:
+    past = Commits(a=["apples"])
+    index = open_index(past=past)
+    vault.put("a.md", "apples")
+    vault.put("b.md", "bananas")
+    vault.put("c.md", "cherries", date="2023-01-02")
+    index.refresh()
+
+    def days() -> list[str]:
+        return [row.created[:10] for path in ("a.md", "b.md", "c.md") if (row := index.by_path(path))]
+
+    assert days() == ["2024-03-05", "", "2023-01-02"]
+    past.all["b.md"] = [b"bananas"]  # committed, and the file is as it was
+    index.refresh()
+    assert days() == ["2024-03-05", "2024-03-05", "2023-01-02"]
+    assert index.check() == []
+    dump = index.dump()
+    index.rebuild()
+    assert index.dump() == dump
 
 
 def test_it_is_never_older_than_what_head_says(vault: Notes, open_index: Open) -> None:
@@ -168,7 +223,7 @@ def test_it_is_never_older_than_what_head_says(vault: Notes, open_index: Open) -
     vault.put("a.md", "first words")
     index.refresh()
     past.all["a.md"].insert(0, b"second words")  # somebody commits, nobody indexes, and the file breaks
-    vault.put("a.md", BROKEN)
+    vault.put("a.md", MARKED)
     index.refresh()
     assert (found(index, "first"), found(index, "second")) == ([], ["a.md"])
     past.all["a.md"].insert(0, b"third words")  # HEAD moves on under the broken file
@@ -183,8 +238,8 @@ def test_it_is_never_older_than_what_head_says(vault: Notes, open_index: Open) -
 
 
 def test_a_broken_head_lets_the_version_before_it_speak(vault: Notes, open_index: Open) -> None:
-    past = Commits(a=[BROKEN, BROKEN + ".", "good words", "older words"])
-    vault.put("a.md", BROKEN)
+    past = Commits(a=[MARKED, MARKED + ".", "good words", "older words"])
+    vault.put("a.md", MARKED)
     index = open_index(past=past)
     index.refresh()
     assert found(index, "good") == ["a.md"]
@@ -198,7 +253,7 @@ def test_words_that_were_never_committed_keep_serving(vault: Notes, open_index: 
     index = open_index(past=Commits())
     vault.put("a.md", "apples")
     index.refresh()
-    vault.put("a.md", BROKEN)
+    vault.put("a.md", MARKED)
     index.refresh()
     assert found(index, "apples") == ["a.md"]
 

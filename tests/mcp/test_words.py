@@ -57,7 +57,7 @@ def test_no_body_ends_its_quotation(body: str, title: str) -> None:
 
 
 def test_a_memory_in_full_has_its_facts_above_it() -> None:
-    notice = {"path": "a.md", "reason": "a.md is not valid YAML", "hint": ""}
+    notice = {"path": "a.md", "reason": "a.md is not valid YAML", "hint": "", "shown": "the last good version"}
     one = memory(
         timestamp="2026-04-01T00:00:00Z",
         status="superseded",
@@ -69,7 +69,7 @@ def test_a_memory_in_full_has_its_facts_above_it() -> None:
     assert text.startswith(PREFACE)
     facts = (
         "abcd12345678 · 2026-03-05 · semantic · A title · changed 2026-04-01 · superseded · replaced by efgh12345678 · "
-        "last good version: a.md is not valid YAML · pictures: 2 (000000000000, 111111111111), see recall_image"
+        "the last good version: a.md is not valid YAML · pictures: 2 (000000000000, 111111111111), see recall_image"
     )
     assert facts in text
     assert text.endswith("\n\nzz: no such memory")

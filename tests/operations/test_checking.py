@@ -46,12 +46,39 @@ def test_every_key_we_read_can_be_explained() -> None:
 def test_what_cannot_be_read_says_whether_something_answers_for_it(root: Path, call: Call) -> None:
     ident = stored(call, "Committed and readable.")
     path = call("show", id=ident)["path"]
-    (root / path).write_bytes(b"---\ntitle: [unclosed\n---\nx\n")
+    (root / path).write_bytes(b"<<<<<<< a\nx\n=======\ny\n>>>>>>> b\n")
     (root / "new.md").write_bytes(b"\0")
-    problems = {problem["path"]: problem for problem in found(call)}
+    (root / "how.md").write_bytes(b"<<<<<<< a\nx\n=======\ny\n>>>>>>> b\n")
+    problems = {problem["path"]: problem for problem in found(call) if problem["code"] == "unreadable"}
     assert problems[path]["message"].startswith("it cannot be read as a note: ")
     assert problems[path]["hint"] == "Mend it in an editor. Until then its last good version answers."
     assert problems["new.md"]["hint"].endswith("Until then it is not indexed.")
+    assert problems["how.md"]["hint"].endswith("Until then its words are found as they stand.")
+
+
+def test_notes_with_broken_frontmatter_are_told_in_one_paragraph(root: Path, call: Call) -> None:
+    heads = {
+        "colon": "title: ADR-1: use UTC", "at": "title: @name", "percent": "title: %x", "tab": "title: x\n\ttags: y", "twice": "title: a\ntitle: b",
+        "quote": 'title: "a', "list": "tags: [a, b",
+    }  # fmt: skip
+    for name, head in heads.items():
+        (root / f"{name}.md").write_text(f"---\n{head}\n---\nWords of {name}.\n")
+    (root / "open.md").write_text("---\ntitle: Harbour\nThe crane.\n")
+    (root / "latin.md").write_bytes("Größe und Maß.".encode("latin-1"))
+    (problem,) = [problem for problem in found(call) if problem["code"] != "format"]
+    assert (problem["code"], problem["path"], problem["level"], problem["line"]) == ("broken", "at.md", "error", 2)
+    assert problem["message"].startswith("9 notes cannot be read in full: every word is found, and nothing is written into them.")
+    for part in (
+        'put the value in quotes (`title: "ADR-1: use UTC"`): at.md (line 2), colon.md (line 2), percent.md (line 2)', "close the quotes: quote.md", "close the bracket: list.md",
+        "keep one of the two lines: twice.md (line 3)", "close the block with a line `---`: open.md", "save the file as UTF-8: latin.md",
+        "begin the line with spaces, not with a tab: tab.md (line 3)",
+    ):  # fmt: skip
+        assert part in problem["message"]
+    assert call("status")["unreadable"] == []
+    assert set(call("status")["broken"]) == {*(f"{name}.md" for name in heads), "open.md", "latin.md"}
+    for name in heads:
+        (row,) = [row for row in call("recall", query=f"words of {name}")["results"] if row["path"] == f"{name}.md"]
+        assert row["broken"] is True
 
 
 def test_two_notes_with_one_id_name_each_other(root: Path, call: Call) -> None:

@@ -194,8 +194,11 @@ def test_an_unreadable_note_is_served_as_it_was(root: Path, call: Call) -> None:
     path = root / call("show", id=ident)["path"]
     path.write_bytes(b"---\ntitle: [unclosed\n---\nx\n")
     found = call("get", ids=[ident])["memories"][0]
-    assert found["body"] == "The boat is called Petrel.\n"
-    assert found["notice"]["path"] == path.relative_to(root).as_posix()
+    assert found["body"] == "x\n"
+    assert (found["notice"]["path"], found["notice"]["shown"]) == (path.relative_to(root).as_posix(), "what can be read of it")
+    path.write_bytes(b"\0")
+    found = call("get", ids=[ident])["memories"][0]
+    assert (found["body"], found["notice"]["shown"]) == ("The boat is called Petrel.\n", "the last good version")
 
 
 @pytest.mark.parametrize("ids", [[], "7k2m9x4q8w3n", None, 7, ["x"] * 101])

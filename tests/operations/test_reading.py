@@ -167,7 +167,7 @@ def test_list_status_stats_doctor(root: Path, call: Call, ids: list[str]) -> Non
     assert len(call("list", limit=2)["results"]) == 2
     with pytest.raises(InvalidInput):
         call("list", limit=0)
-    (root / "broken.md").write_bytes(b"---\ntitle: [unclosed\n---\nx\n")
+    (root / "broken.md").write_bytes(b"a\0b")
     found = call("status")
     assert (found["notes"], found["behind"]) == (4, 0)
     assert [entry["path"] for entry in found["unreadable"]] == ["broken.md"]

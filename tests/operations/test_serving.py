@@ -69,7 +69,7 @@ def test_words_that_were_never_committed_are_shown_from_the_index(root: Path) ->
     with App.open(root, settings) as app:
         (root / "loose.md").write_text("---\ntitle: Loose\ntags: [tea]\n---\nOolong at 90 degrees.\n")
         ident = app.call("list")["results"][0]["id"]
-        (root / "loose.md").write_text("---\ntitle: [\n---\nOolong\n")
+        (root / "loose.md").write_bytes(b"Oolong\0")
         found = app.call("show", {"id": ident})
         assert (found["meta"]["title"], found["meta"]["tags"]) == ("Loose", ("tea",))
         assert found["body"].strip() == "Oolong at 90 degrees."
@@ -78,6 +78,26 @@ def test_words_that_were_never_committed_are_shown_from_the_index(root: Path) ->
             app.call("reindex")
         assert app.call("recall", {"query": "Oolong degrees"})["results"]
         assert app.call("reindex", {"force": True})["notes"] == 0
+
+
+def test_a_note_with_broken_frontmatter_shows_what_can_be_read_of_it(root: Path, call: Call) -> None:
+    ident = stored(call, "The boiler was serviced in March.", title="Boiler")
+    path = root / call("show", id=ident)["path"]
+    text = path.read_text().replace("title: Boiler", "title: Boiler: serviced").replace("March", "October")
+    path.write_text(text)
+    found = call("show", id=ident)
+    assert (found["id"], found["meta"]["title"], found["body"].strip()) == (
+        ident,
+        "Boiler: serviced",
+        "The boiler was serviced in October.",
+    )
+    assert (found["notice"]["shown"], found["problems"]) == ("what can be read of it", ["frontmatter"])
+    assert hits(call, "October") == [ident]
+    with pytest.raises(UnreadableNote):
+        call("reframe", id=ident, text="Other words.")
+    assert path.read_text() == text
+    path.write_text(text.replace("Boiler: serviced", "'Boiler: serviced'"))
+    assert call("show", id=ident)["notice"] is None
 
 
 def test_a_link_in_the_place_of_a_note_is_not_followed(call: Call, root: Path, tmp_path: Path) -> None:
