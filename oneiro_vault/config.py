@@ -112,6 +112,9 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     Setting("edits.quiet", 30.0, "vault", "seconds a file must rest before a person's edit is committed", _not_negative, "0 or more"),
     Setting("remember.duplicate", 0.85, "vault", "word overlap at which a new memory is the same one again", _share, "0 to 1", each=True),
     Setting(
+        "remember.longest", 20_000, "vault", "characters that a model may store as one memory", _positive, "a number above 0", each=True
+    ),
+    Setting(
         "inject.tokens", 500, "vault", "tokens of memories put before a prompt that they clearly fit; 0: none", _not_negative, "0 or more"
     ),
     Setting(

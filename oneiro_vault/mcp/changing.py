@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, NotRequired, TypeAlias
 
@@ -9,8 +10,10 @@ from mcp_types import CallToolResult
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from oneiro_vault.mcp import words
-from oneiro_vault.mcp.desk import Ctx, Desk, actor_of
+from oneiro_vault.core.caller import LOCAL
+from oneiro_vault.errors import InvalidInput
+from oneiro_vault.mcp import pictures, words
+from oneiro_vault.mcp.desk import Ctx, Desk, actor_of, caller_of
 from oneiro_vault.mcp.hints import advice
 from oneiro_vault.mcp.tool import VaultTool, answer, tool
 
@@ -64,24 +67,35 @@ class Changing:
         self,
         ctx: Ctx,
         text: str,
-        image: Annotated[str, Field(description="base64")],
-        alt: Annotated[str, Field(description="What it shows")] = "",
+        image: Annotated[str, Field(description="base64")] = "",
+        path: Annotated[str, Field(description="Or its full path")] = "",
+        alt: str = "",
         title: str = "",
         summary: str = "",
         type: Kind = "semantic",
         tags: Tags = [],
     ) -> CallToolResult:
         """remember, with a picture."""
-        item = {"text": text, **_described(title, summary, type, tags)}
-        return await self._store(ctx, item | {"images": [{"data": image} | ({"alt": alt} if alt else {})]})
+        if bool(image) is bool(path):
+            raise InvalidInput("a picture is given as `image` or by its `path`", kept="Nothing was written.", hint="Give one of them.")
+        if path and caller_of(ctx.request_context.request) != LOCAL:
+            raise InvalidInput(
+                "a path means nothing from another machine", kept="Nothing was written.", hint="Give the picture as `image`."
+            )
+        given = {"data": image or await asyncio.to_thread(pictures.read, path)} | ({"alt": alt} if alt else {})
+        return await self._store(ctx, {"text": text, **_described(title, summary, type, tags), "images": [given]})
 
     async def _store(self, ctx: Ctx, item: dict[str, Any]) -> CallToolResult:
         given = {name: value for name, value in item.items() if value}
         given["text"] = item["text"]
-        found = (await self.desk.ask(ctx, "remember", items=[given], actor=actor_of(ctx)))["results"][0]
-        ident, title = found["id"], words.one_line(found["title"])
-        known = f"Known already as {ident} ({title}): nothing new was stored. If it says more now, reframe that one."
-        told = known if found["duplicate_of"] else f"Remembered as {ident} ({title})."
+        found = (await self.desk.ask(ctx, "remember", items=[given], actor=actor_of(ctx), near=True))["results"][0]
+        ident, title, near = found["id"], words.one_line(found["title"]), found["near"]
+        told = f"Remembered as {ident} ({title})."
+        if found["duplicate_of"]:
+            told = f"Known already as {ident} ({title}): nothing new was stored. If it says more now, reframe that one."
+        elif near:
+            same = f"{near['id']} ({words.one_line(near['title'])})"
+            told += f" Much like {same}: if it is the same, reframe that one and forget this."
         return answer(f"{self.desk.now()}: {told}", ids=[ident])
 
     async def reframe(

@@ -25,6 +25,8 @@ _TOOLS: Final = {
 """What an operation or an option of the command line is called here."""
 _SENTENCE: Final = re.compile(r"(?:`[^`]*`|\.(?!\s|$)|[^.`])+(?:\.|$)")
 _COMMAND: Final = re.compile(r"\boneiro(?: --?\S+)* ([a-z][a-z-]*)")
+_THEIRS: Final = re.compile(r"--[a-z]|\bgit [a-z-]+ |`(?:git|kill) ")
+"""Options and commands of other programs."""
 _NAMED: Final = re.compile("|".join(map(re.escape, _TOOLS)))
 
 
@@ -38,4 +40,5 @@ def _spoken(sentence: str) -> str:
     command = _COMMAND.search(sentence)
     if command is not None:
         return _INSTEAD.get(command[1], _PERSON)
-    return _NAMED.sub(lambda name: _TOOLS[name[0]], sentence)
+    sentence = _NAMED.sub(lambda name: _TOOLS[name[0]], sentence)
+    return _PERSON if _THEIRS.search(sentence) else sentence

@@ -55,7 +55,7 @@ class Recalling:
         return answer("\n".join([f"Now: {self.desk.now()}", rows, *words.less(_degraded(found))]), ids=_ids(found["results"]))
 
     async def recall_specific(self, ctx: Ctx, ids: Annotated[list[str], Field(min_length=1, max_length=20)]) -> CallToolResult:
-        """Memories in full, by id (12 characters, or a unique beginning of 4 or more). Reading keeps them from fading."""
+        """Memories in full, by id (12 characters, or a unique beginning). Reading keeps them from fading."""
         found = await self.desk.ask(ctx, "get", ids=ids)
         missing = [f"{words.one_line(one['id'])}: {words.one_line(advice(one['reason']))}" for one in found["missing"]]
         told = [f"Now: {self.desk.now()}", words.in_full(found["memories"], missing), *words.less(found.get("degraded"))]

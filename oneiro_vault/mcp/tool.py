@@ -116,5 +116,5 @@ def compact(schema: dict[str, Any], definitions: Mapping[str, Any] | None = None
     if "properties" in kept:
         kept["properties"] = {name: compact(value, definitions) for name, value in kept["properties"].items()}
     if isinstance(kept.get("items"), dict):
-        kept["items"] = compact(kept["items"], definitions)
+        kept["items"] = {key: value for key, value in compact(kept["items"], definitions).items() if key != "description"}  # a docstring
     return kept

@@ -7,7 +7,7 @@ from hashlib import sha256
 from typing import Any, Final
 
 from oneiro_vault.core import memory as memories
-from oneiro_vault.core.query import analyse
+from oneiro_vault.core.query import analyse, fts_expression
 from oneiro_vault.core.twins import says_all
 from oneiro_vault.errors import InvalidInput
 from oneiro_vault.index.base import Row
@@ -16,6 +16,12 @@ from oneiro_vault.operations.house import House
 
 _LOOKED_AT: Final = 8
 """Memories that hold all words of a new one and are compared with it: the shortest, for they say least besides."""
+
+
+NEAR: Final = 0.8
+"""Cosine"""
+SHARED: Final = 0.5
+"""Share"""
 
 
 class Already:
@@ -92,6 +98,30 @@ class Already:
             if says_all(draft.body, known.body, words, self._house.settings["remember.duplicate"]):
                 return row
         return None
+
+
+def nearest(house: House, draft: Draft) -> Row | None:
+    """The active memory of its type that reads most like `draft`, when one does: named to whoever stores it, never decided by.
+
+    By meaning; by words while the model is not loaded. None for a turn of a conversation, which is news.
+    """
+    if "session" in draft.meta:
+        return None
+    words = analyse(draft.body)
+    vector, _ = house.query_vector(draft.body, wait=False)
+    if vector is not None:
+        hits = house.index.search_vectors(vector, _LOOKED_AT)
+        near = [hit.key for hit in hits if hit.kind == "own" and hit.cosine >= NEAR]
+    else:
+        found = [key for key, _ in house.index.search_text(fts_expression(words), _LOOKED_AT)]
+        bodies, wanted = house.index.bodies(found), set(words.words)
+        near = [key for key in found if _overlap(wanted, set(analyse(bodies.get(key, "")).words)) >= SHARED]
+    rows = house.index.rows(near)
+    return next((row for row in map(rows.get, near) if row and row.status == "active" and row.type == draft.meta["type"]), None)
+
+
+def _overlap(one: set[str], other: set[str]) -> float:
+    return len(one & other) / max(len(one | other), 1)
 
 
 def fits(draft: Draft, when: float | None, session: str) -> bool:

@@ -57,6 +57,8 @@ def draft(house: House, item: Mapping[str, Any], actor: str) -> Draft:
     if not isinstance(item, Mapping):
         raise InvalidInput("it is not an object", hint='Each one looks like {"text": "…"}.')
     text = body_of(_redacted(house, item.get("text")), house.settings["notes.indexed_bytes"])
+    if "captured" not in item:  # a conversation is kept as long as it was
+        concise(house, text, actor)
     given = {key: _redacted(house, value) for key, value in item.items() if key not in ("text", "path", "images") and value is not None}
     checked = {key: fields.checked(key, value) for key, value in given.items()}
     meta = {key: value for key, value in checked.items() if key not in fields.EXPECTED or value not in ("", [])}
@@ -115,6 +117,20 @@ def body_of(value: Any, limit: int) -> str:
             hint="Indent these lines, for example by four spaces.",
         ) from error
     return value if value.endswith("\n") else value + "\n"
+
+
+def concise(house: House, text: str, actor: str, before: int = 0) -> None:
+    """Refuse what a model hands over as one memory and is a document; one of `before` characters may grow. Raises InvalidInput.
+
+    A person's files and imports are as long as they are.
+    """
+    most = house.settings["remember.longest"]
+    if len(text) > most + before and actor != "user" and not actor.startswith("import:"):
+        raise InvalidInput(
+            f"the text has {len(text):,} characters; as one memory at most {most:,} are stored (setting remember.longest)",
+            kept=KEPT,
+            hint="Store what will matter of it, one idea a memory; the document itself can be a file in the vault's folder.",
+        )
 
 
 def title_of(text: str) -> str:

@@ -13,8 +13,20 @@ from oneiro_vault.errors import InvalidInput, OneiroError
 from oneiro_vault.errors import shown as quoted
 from oneiro_vault.index.base import Row
 from oneiro_vault.operations import imaging
-from oneiro_vault.operations.already import Already, durable, repeated, shown
-from oneiro_vault.operations.drafts import KEPT, Draft, body_of, conversations, describes, draft, moment, new_id, number_turns, title_of
+from oneiro_vault.operations.already import Already, durable, nearest, repeated, shown
+from oneiro_vault.operations.drafts import (
+    KEPT,
+    Draft,
+    body_of,
+    concise,
+    conversations,
+    describes,
+    draft,
+    moment,
+    new_id,
+    number_turns,
+    title_of,
+)
 from oneiro_vault.operations.house import House, Progress, quiet
 from oneiro_vault.vault import ledger
 from oneiro_vault.vault.erased import AGAIN
@@ -30,13 +42,14 @@ def remember(
     dedupe: bool | str | None = None,
     partial: bool = False,
     taken: Sequence[str] = (),
+    near: bool = False,
     progress: Progress = quiet,
 ) -> dict[str, Any]:
     """Store memories in one commit. What is there already is not stored again: its row has `duplicate_of`.
 
     One by itself is also compared in other words; several (or one of a stream: `dedupe` is "exact") only by id and by their very words;
     False stores anything. `taken` are ids that the same stream was answered with before. With `partial` a bad one does not stop the
-    others: it is listed in `rejected` by its position.
+    others: it is listed in `rejected` by its position. With `near` the row of one by itself names in `near` the memory it is most like.
     """
     if not items:
         raise InvalidInput("there is nothing to remember", hint="Give a text.")
@@ -50,6 +63,7 @@ def remember(
     results = _known(house, drafts, refused, importing, taken) if dedupe is not False else {}
     drafts = {position: draft for position, draft in drafts.items() if position not in results and position not in refused}
     number_turns(house, list(drafts.values()))
+    like = nearest(house, drafts[0]) if near and list(drafts) == [0] and not importing else None
     changes = _changes(house, drafts, refused)
     if refused and not partial:
         raise _first(refused, len(items))
@@ -58,7 +72,8 @@ def remember(
     commit = _stored(house, {position: drafts[position] for position in wanted}, wanted, actor, results, progress)
     results |= {position: results[first] | {"duplicate_of": results[first]["id"]} for position, first in again.items()}
     rejected = [{"item": position, "message": str(error), "hint": error.hint} for position, error in sorted(refused.items())]
-    rows: list[dict[str, Any]] = [{"images": []} | results[position] for position in sorted(results)]
+    told = {"near": {"id": like.handle, "title": like.title} if like else None} if near else {}
+    rows: list[dict[str, Any]] = [{"images": []} | results[position] | told for position in sorted(results)]
     return {"schema": 1, "results": rows, "commit": commit, "rejected": rejected}
 
 
@@ -146,6 +161,7 @@ def reframe(
     row = house.resolve(id)
     words = body_of(text, house.settings["notes.indexed_bytes"])
     data, known = house.load(row)
+    concise(house, words, actor, len(known.body))
     if not known.core:  # of what a person ratified, a model only proposes other words
         describes(known.type, actor, title or "", description or "", words)
     shows = "" if actor == "user" else known.body  # a person means the text as it stands; a model does not think of the links

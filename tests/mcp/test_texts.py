@@ -23,7 +23,7 @@ from tests.mcp.speaking import connected, run, server_over
 BUDGET = 1_800
 SAFE = 1_500
 """Tokens of what a client hands to its model: the promise, and what we keep to with every tokenizer we know the vocabulary of."""
-FINGERPRINT = "66d62251db13ebba"
+FINGERPRINT = "7b76bcbca6dc2415"
 PERSONA = re.compile(r"\b(you are|you're|your name|your personality|as an ai|act as|pretend|feel)\b", re.IGNORECASE)
 
 

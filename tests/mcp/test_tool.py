@@ -22,7 +22,7 @@ from oneiro_vault.mcp.tool import compact
 from tests.mcp.raw import ACCEPT, ENVELOPE, MODERN
 from tests.mcp.speaking import connected, run, words
 
-STORED: dict[str, Any] = {"id": "abcd12345678", "title": "T", "duplicate_of": None, "images": []}
+STORED: dict[str, Any] = {"id": "abcd12345678", "title": "T", "duplicate_of": None, "images": [], "near": None}
 ANSWERS: dict[str, dict[str, Any]] = {
     "orient": {"text": "", "blocks": [], "recent": [], "flagged": 0, "degraded": None},
     "recall": {"results": [], "degraded": None, "behind": 0},

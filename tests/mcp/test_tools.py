@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import re
 import secrets
+from pathlib import Path
 
 from oneiro_vault.core.quoting import PREFACE
 from tests.mcp.conformance.fixtures import PNG
@@ -87,6 +89,38 @@ def test_the_same_again_is_a_duplicate(speak: Speak) -> None:
     run(talk())
 
 
+def test_what_it_is_much_like_is_named(speak: Speak) -> None:
+    async def talk() -> None:
+        async with speak() as found:
+            text = fresh("The lighthouse keeper sleeps in the western tower until October")
+            first = await found.id("remember", text=text)
+            second = await found.tool("remember", text=f"{text} or November")
+            assert re.search(r"Much like \w{12} \(The lighthouse keeper", words(second))
+            assert "reframe that one" in words(second)
+            assert ids(second) != [first]
+            assert "Much like" not in await found.said("remember", text=fresh("Gulls eat chips on the pier."))
+
+    run(talk())
+
+
+def test_a_document_is_no_memory(speak: Speak) -> None:
+    async def talk() -> None:
+        async with speak() as found:
+            long = fresh("All work and no play. ") * 1_000
+            ident = await found.id("remember", text=fresh("The crane is yellow."))
+            for name, arguments in (
+                ("remember", {"text": long}),
+                ("reframe", {"id": ident, "text": long}),
+                ("reflect", {"highlights": long}),
+            ):
+                refused = await found.tool(name, **arguments)
+                assert refused.is_error, name
+                assert "at most 20,000 are stored" in words(refused)
+                assert "one idea a memory" in words(refused)
+
+    run(talk())
+
+
 def test_nothing_relevant_is_said_plainly(speak: Speak) -> None:
     async def talk() -> None:
         async with speak() as found:
@@ -136,6 +170,20 @@ def test_a_picture_there_and_back(speak: Speak) -> None:
             (image,) = [block for block in shown.content if block.type == "image"]
             assert image.mime_type == "image/png"
             assert base64.b64decode(image.data).startswith(b"\x89PNG")
+
+    run(talk())
+
+
+def test_a_picture_by_its_path(speak: Speak, tmp_path: Path) -> None:
+    async def talk() -> None:
+        async with speak() as found:
+            place = tmp_path / "harbour.png"
+            place.write_bytes(base64.b64decode(PNG))
+            ident = await found.id("remember_with_image", text=fresh("The harbour at dusk."), path=str(place))
+            shown = await found.tool("recall_image", id=ident, size="full")
+            assert [block.type for block in shown.content] == ["text", "image"]
+            neither = await found.tool("remember_with_image", text="Nothing.")
+            assert "Give one of them." in words(neither)
 
     run(talk())
 
