@@ -7,6 +7,7 @@ from hashlib import sha256
 from typing import Any, Final
 
 from oneiro_vault.core import memory as memories
+from oneiro_vault.core.captures import captured
 from oneiro_vault.core.query import analyse, fts_expression
 from oneiro_vault.core.twins import says_all
 from oneiro_vault.errors import InvalidInput
@@ -117,7 +118,9 @@ def nearest(house: House, draft: Draft) -> Row | None:
         bodies, wanted = house.index.bodies(found), set(words.words)
         near = [key for key in found if _overlap(wanted, set(analyse(bodies.get(key, "")).words)) >= SHARED]
     rows = house.index.rows(near)
-    return next((row for row in map(rows.get, near) if row and row.status == "active" and row.type == draft.meta["type"]), None)
+    kind = draft.meta["type"]
+    fitting = (row for row in map(rows.get, near) if row and row.status == "active" and row.type == kind and not captured(row))
+    return next(fitting, None)
 
 
 def _overlap(one: set[str], other: set[str]) -> float:

@@ -128,8 +128,12 @@ def test_a_range_that_is_none(files: Memories, given: object) -> None:
         files.run("view", {"path": "/memories/x.md", "view_range": given})
 
 
-def test_long_files_are_read_in_parts(files: Memories) -> None:
-    files.create("/memories/x.md", "".join(f"{'word ' * 200}{number}\n" for number in range(300)))
+def test_long_files_are_read_in_parts(files: Memories, call: Call) -> None:
+    text = "".join(f"{'word ' * 200}{number}\n" for number in range(300))
+    with pytest.raises(InvalidInput, match="at most 20,000 are stored"):
+        files.create("/memories/x.md", text)
+    call("remember", items=[{"text": text, "path": "x.md"}])  # a person's may be long, and is edited all the same
+    files.str_replace("/memories/x.md", " 299\n", " 300\n")
     first = files.view("/memories/x.md")
     assert len(first) < 110_000
     (number,) = [line.split("[")[1].split(",")[0] for line in first.split("\n") if line.startswith("(cut:")]
