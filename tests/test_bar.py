@@ -70,6 +70,9 @@ BAR: Final[dict[int, tuple[str, tuple[str, ...]]]] = {
         "vault/test_vault.py::test_staged_work_is_the_persons",
         "vault/test_edits.py::test_staged_and_unmerged_paths_are_the_persons",
         "drills/test_crowd.py::test_eight_writers_and_a_person",
+        "vault/test_activity.py::test_a_checkout_half_way_is_nobodys_edit",
+        "bar/test_git_at_work.py::test_a_slow_checkout_there_and_back_leaves_no_commit",
+        "drills/test_git_at_work.py::test_nothing_git_or_a_copier_does_is_committed_for_a_person",
     )),
     11: ("detached HEAD, merge, rebase, bisect: refused with the reason", (
         "vault/test_vault.py::test_the_middle_of_something_is_refused_and_left_alone",
@@ -157,6 +160,8 @@ BAR: Final[dict[int, tuple[str, tuple[str, ...]]]] = {
     25: ("far too many deletions, theirs or ours: stops and asks, nothing spreads", (
         "sync/test_settling.py::test_far_too_many_deletions_stop_in_either_direction",
         "sync/test_settling.py::test_a_few_deletions_and_many_moves_do_not_stop",
+        "vault/test_edits.py::test_a_handful_of_deletions_is_believed_and_more_are_asked_about",
+        "bar/test_git_at_work.py::test_many_deletions_are_asked_about_and_a_few_are_not",
     )),
     26: ("both sides edit: one tree, no word, tag or note lost, no markers, and it does not matter who merges", (
         "drills/test_sync_soak.py::test_thirty_steps",

@@ -121,6 +121,7 @@ def status_(face: Face) -> Output:
     text += [f"degraded {line(str(found['degraded']))}"] if found["degraded"] else []
     text += [f"settings {line(said)}" for said in found["loosened"]]
     text += [f"busy     {line(found['busy'])}"] if found["busy"] else []
+    text += [f"gone     {line(found['gone'])}"] if found["gone"] else []
     text += [f"rewritten {line(found['rewritten'])}"] if found["rewritten"] else []
     text += [f"unreadable {line(entry['path'])}: {line(entry['reason'])}" for entry in found["unreadable"]]
     if broken := [line(path) for path in found["broken"]]:

@@ -22,6 +22,7 @@ from oneiro_vault.operations.queued import waiting
 from oneiro_vault.operations.serving import served
 from oneiro_vault.recall import showing
 from oneiro_vault.recall.search import Asked, Found, Search
+from oneiro_vault.vault.edits import RETURN
 from oneiro_vault.vault.history import Entry
 
 
@@ -316,6 +317,7 @@ def status(house: House) -> dict[str, Any]:
         "watching": house.watching or None,
         "uncommitted": len(look.ready),
         "held": [{"path": path, "reason": reason} for path, reason in look.held().items()],
+        "gone": f"{look.question()}. {RETURN}" if look.asked else None,
         "loosened": trusting.told(house.root),
         "busy": _busy(house),
         "rewritten": f"{rewritten.message}. Nothing is written. {rewritten.hint}" if rewritten else None,

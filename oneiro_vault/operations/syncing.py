@@ -29,7 +29,8 @@ def sync(house: House, dry_run: bool = False, yes: bool = False, progress: Progr
     """Commit a person's edits, fetch, join, send; with `dry_run` only say what would happen. `yes`: go on where a gate stopped.
 
     A remote that does not answer is no error: the answer says `offline`, and everything is committed here. Raises NotFound without a
-    remote, Brake at a gate, GitProblem when the remote refuses, LockTimeout while another sync is under way.
+    remote, Brake at a gate, GitProblem when the remote refuses, LockTimeout while another sync is under way
+    or git changes the folder.
     """
     with _alone(house):
         if dry_run:
@@ -48,7 +49,8 @@ def _alone(house: House) -> Iterator[None]:
 
 
 def _keep_edits(house: House, rest: float | None) -> int:
-    """Commit what a person left on disk, and the ledger; returns how many commits that were."""
+    """Commit what a person left on disk, and the ledger; returns how many commits that were. Raises LockTimeout while git is at work."""
+    house.vault.gate.rest()
     keeps = house.settings["edits.commit"] and not house.wrong
     edits = house.vault.commit_edits(quiet=rest) if keeps else []
     house.vault.fold()
@@ -100,6 +102,7 @@ def _stays(house: House) -> list[dict[str, str]]:
     found = {one.path: one.reason for one in look.refused} | look.held()
     found |= {path: conflict(house.vault.files, path) for path in look.conflicted}
     found |= dict.fromkeys(look.staged, "its changes are staged, not committed")
+    found |= dict.fromkeys(look.gone if look.asked else (), "gone from the disk with so many others that you are asked (oneiro status)")
     for path, flags in house.vault.repo.staging.status().items():
         if flags == NEW and not is_ours(path) and not hidden(path):
             found[path] = "git does not follow it yet (git add)"

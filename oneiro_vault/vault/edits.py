@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
 from oneiro_vault.core import memory
 from oneiro_vault.core.listing import Refused, Stat, blob_id
 from oneiro_vault.core.twins import fingerprint
 from oneiro_vault.errors import UnreadableNote, UnsafePath
+from oneiro_vault.vault.activity import Snapshot
 from oneiro_vault.vault.files import LARGEST, Files, describe
 from oneiro_vault.vault.git import Repo
 from oneiro_vault.vault.moves import id_of, pairs
@@ -19,10 +21,12 @@ from oneiro_vault.vault.staging import CONFLICTED, EXECUTABLE, FILE, GONE, MODIF
 
 _MARKERS: Final = re.compile(rb"(?m)^<{7}[ \r\n][\s\S]*?^={7}\r?$[\s\S]*?^>{7}([ \r\n]|\Z)")
 MARKED: Final = "it holds conflict markers"
-BRAKE_FROM: Final = 10
-"""Up to this many deletions at once are always believed."""
+HANDFUL: Final = 5
+"""More notes than these that are gone at once are never deleted for a person: a program that works on the folder looks just the same."""
+LATELY: Final = 600.0
+"""Seconds in which deletions that come one by one count as at once."""
 RETURN: Final = "`git restore .` in the vault brings them back. If they are meant to be gone, commit that: `git add -A`, `git commit`."
-"""What to do when most of the notes vanished."""
+"""What to do when so many notes vanished."""
 MOMENT: Final = 0.15
 """Seconds without a change before the bytes of a file are believed to be whole, even when nobody asks for rest: many editors empty a
 file before they write it anew."""
@@ -33,6 +37,8 @@ class Look:
     """What was found: `ready` path -> new bytes (None = deleted); the rest is left alone, with the reason to tell a person.
 
     `moved`: new path -> old path, both in `ready`. `secret`: path -> what it looks as if it held; `erased`: path -> that it was purged.
+    `gone`: every note that is missing and was not moved; `asked`: so many that only the person can say they are deleted. `git`: how it
+    was before anything was looked at.
     """
 
     ready: dict[str, bytes | None] = field(default_factory=dict)
@@ -43,10 +49,32 @@ class Look:
     refused: list[Refused] = field(default_factory=list)
     secret: dict[str, str] = field(default_factory=dict)
     erased: dict[str, str] = field(default_factory=dict)
+    gone: list[str] = field(default_factory=list)
+    asked: bool = False
+    git: Snapshot | None = None
+
+    @property
+    def lock(self) -> Path | None:
+        """Of a git that is at work."""
+        return self.git.lock if self.git else None
 
     def held(self) -> dict[str, str]:
         """Path -> why an edit is in no commit: it holds a secret, or what was purged."""
         return {path: f"it holds what looks like {what}" for path, what in self.secret.items()} | self.erased
+
+    def wait(self) -> None:
+        """Nothing is ready: git changed the folder meanwhile, or does so now."""
+        self.waiting += self.ready
+        self.ready, self.moved = {}, {}
+
+    def ask(self) -> None:
+        """No deletion is ready: they are so many that the person is asked."""
+        self.asked, moved = True, set(self.moved.values())
+        self.ready = {path: data for path, data in self.ready.items() if data is not None or path in moved}
+
+    def question(self) -> str:
+        """What the person is asked, "" for nothing."""
+        return f"{len(self.gone)} notes are gone from the disk; their deletion is not committed" if self.asked else ""
 
     def hold(self, path: str, why: str) -> None:
         """Keep a file out of history (`why`: the secret in it); a note that was moved keeps its old place there too."""
@@ -55,6 +83,16 @@ class Look:
         self.ready.pop(path, None)
         if (old := self.moved.pop(path, "")) in self.ready:
             del self.ready[old]
+
+
+Fresh = Callable[[float], bool]
+"""Was something touched so lately (epoch seconds) that it may not be at rest?"""
+
+
+def fresher(clock: Callable[[], float], quiet: float) -> Fresh:
+    """What was touched within `quiet` seconds before now, or since; a time in the future says nothing, so it is not fresh."""
+    began = clock()
+    return lambda touched: began - quiet < touched <= clock()
 
 
 def has_markers(data: bytes) -> bool:
@@ -96,29 +134,27 @@ class Edits:
         self._repo = repo
         self._files = files
 
-    def look(
-        self, tip: str, now: float, quiet: float, paths: Iterable[str] | None, owed: Collection[str], everything: bool = False
-    ) -> Look:
-        """Judge every changed file (or just `paths`). `owed` are paths whose index entry is known to lag behind; `everything` takes
-        in files that are neither notes nor attachments (adopting a folder).
-        """
+    def look(self, tip: str, fresh: Fresh, paths: Iterable[str] | None, owed: Collection[str]) -> Look:
+        """Judge every changed file (or just `paths`). `owed` are paths whose index entry is known to lag behind."""
         found = Look()
         status = self._repo.staging.status()
         wanted = sorted(status) if paths is None else [path for path in dict.fromkeys(paths) if path in status]
         for path in wanted:
             flags = status[path]
-            if not (everything or is_ours(path)) or path.endswith("/"):
+            if not is_ours(path) or path.endswith("/"):
                 continue
             if flags & CONFLICTED:
                 found.conflicted.append(path)
             elif flags & STAGED and path not in owed:
                 found.staged.append(path)
             else:
-                self._judge(path, tip, now, quiet, found)
+                self._judge(path, tip, fresh, found)
         new, gone = self._ends(tip, status, owed)
-        for path, old in self._pairs(tip, new, gone, found).items():
+        moved = self._pairs(tip, new, gone, found)
+        for path, old in moved.items():
             if paths is None or path in wanted or old in wanted:
-                self._judge_move(path, old, tip, now, quiet, found)
+                self._judge_move(path, old, tip, fresh, found)
+        found.gone = sorted(set(gone).difference(moved.values()))
         return found
 
     def complete(self, tip: str, edits: Mapping[str, bytes | None], owed: Collection[str]) -> dict[str, bytes | None]:
@@ -148,7 +184,7 @@ class Edits:
         except (OSError, UnsafePath):
             return None
 
-    def _judge_move(self, path: str, old: str, tip: str, now: float, quiet: float, found: Look) -> None:
+    def _judge_move(self, path: str, old: str, tip: str, fresh: Fresh, found: Look) -> None:
         """Both ends are one edit: they are ready together or wait together.
 
         A file keeps its time when it is moved, and the folder it left may never come to rest. So the move has rested when the new file
@@ -156,9 +192,9 @@ class Edits:
         """
         for end in (path, old):
             if end not in found.ready and end not in found.waiting:
-                self._judge(end, tip, now, quiet, found)
+                self._judge(end, tip, fresh, found)
         stat = self._stat(path)
-        renamed = isinstance(stat, Stat) and 0 <= now - stat.ctime_ns / 1e9 < quiet
+        renamed = isinstance(stat, Stat) and fresh(stat.ctime_ns / 1e9)
         if found.ready.get(path) is not None and (old in found.ready or (old in found.waiting and not renamed)):
             found.ready[old] = None
             found.waiting = [other for other in found.waiting if other != old]
@@ -171,15 +207,15 @@ class Edits:
     def _stat(self, path: str) -> Stat | Refused | None:
         return self._files.stat(path) if path != "README.md" else _plain(self._files)
 
-    def _judge(self, path: str, tip: str, now: float, quiet: float, found: Look) -> None:
+    def _judge(self, path: str, tip: str, fresh: Fresh, found: Look) -> None:
         stat = self._stat(path)
         if isinstance(stat, Refused):
             found.refused.append(stat)
         elif stat is None:
-            self._judge_missing(path, tip, now, quiet, found)
+            self._judge_missing(path, tip, fresh, found)
         elif stat.size > LARGEST:
             found.refused.append(Refused(path, f"it is larger than {LARGEST // 1_000_000} MB"))
-        elif _fresh(stat, now, quiet):
+        elif fresh(stat.mtime_ns / 1e9) or (stat.mtime_ns > stat.ctime_ns and fresh(stat.ctime_ns / 1e9)):
             found.waiting.append(path)
         else:
             self._judge_content(stat, tip, found)
@@ -200,7 +236,7 @@ class Edits:
         elif known is None or known.blob != blob_id(data):
             found.ready[path] = data
 
-    def _judge_missing(self, path: str, tip: str, now: float, quiet: float, found: Look) -> None:
+    def _judge_missing(self, path: str, tip: str, fresh: Fresh, found: Look) -> None:
         """A deletion counts only when the nearest folder that is still there can be listed and has come to rest."""
         known = self._repo.entry(tip, path)
         if known is None or known.mode not in (FILE, EXECUTABLE):
@@ -209,12 +245,12 @@ class Edits:
         while not folder.parent.is_dir():
             folder = folder.parent
         try:
-            age = now - folder.parent.stat().st_mtime
+            touched = folder.parent.stat().st_mtime
             next(folder.parent.iterdir(), None)
         except OSError as error:
             found.refused.append(Refused(path, f"its folder cannot be listed: {error.strerror}"))
             return
-        if 0 <= age < quiet:
+        if fresh(touched):
             found.waiting.append(path)
         else:
             found.ready[path] = None
@@ -227,17 +263,3 @@ def _plain(files: Files) -> Stat | Refused | None:
     except OSError:
         return None
     return describe("README.md", stat)
-
-
-def _fresh(stat: Stat, now: float, quiet: float) -> bool:
-    """Is the file still being written? A time in the future says nothing, so the other one decides, and if both are, it is not."""
-    age = now - stat.mtime_ns / 1e9
-    if age < 0:
-        age = now - stat.ctime_ns / 1e9
-    return 0 <= age < quiet
-
-
-def too_many(deleted: Collection[str], total: int) -> bool:
-    """Would more than half of the notes (and more than ten) vanish?"""
-    gone = len([path for path in deleted if is_note(path)])
-    return gone > BRAKE_FROM and gone * 2 > total

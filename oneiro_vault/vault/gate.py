@@ -56,8 +56,9 @@ class Gate:
             return self.small > 0
 
     def flush(self) -> bool:
-        """Bring `.git/index` up to date with what was written; False when something is in the way (it is remembered)."""
-        if not self._journal.intents and self._journal.unchanged():
+        """Bring `.git/index` up to date with what was written, and make a damaged one anew; False when something is in the way (it is
+        remembered)."""
+        if not self._journal.intents and self._journal.unchanged() and self._recovery.index_is_whole():
             return True
         patience = time.monotonic() + _PATIENCE
         try:
@@ -65,13 +66,13 @@ class Gate:
                 if time.monotonic() > patience:
                     return False
                 time.sleep(_PAUSE)  # not under the lock: another program's `git status` holds the index for a moment only
-        except (LockTimeout, DiskProblem):
+        except (LockTimeout, DiskProblem, GitProblem):
             return False
         return True
 
     def _flushed(self) -> bool:
         with self.locked():
-            if not self._journal.unchanged():
+            if not (self._journal.unchanged() and self._recovery.index_is_whole()):
                 self.recover()
             return self.settled()
 
@@ -132,6 +133,13 @@ class Gate:
         raise LockTimeout(
             f"another program keeps moving the branch of {self._root}", kept="Nothing was written.", hint="Try again in a moment."
         )
+
+    def rest(self) -> None:
+        """Wait until git has done what it is doing to the work tree (a dead one's lock is moved aside). Raises LockTimeout."""
+        lock = self._repo.activity.snapshot().lock
+        if lock is not None:
+            with self.locked():
+                self._await(lock, time.monotonic() + self._wait)
 
     def _await(self, lock: Path, deadline: float) -> None:
         while not self._recovery.clear_lock(lock):

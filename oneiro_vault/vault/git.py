@@ -17,6 +17,7 @@ import pygit2
 
 from oneiro_vault.errors import GitProblem, InvalidInput, RepositoryBusy, UnsafePath, VaultNotFound
 from oneiro_vault.vault import disk, midway
+from oneiro_vault.vault.activity import Activity
 from oneiro_vault.vault.commands import Commands
 from oneiro_vault.vault.objects import PACK_FROM, Memory, Stored, pack, readable, store_loose
 from oneiro_vault.vault.repositories import common_dir
@@ -47,6 +48,7 @@ class Repo:
         self.git_dir = Path(self._repo.path)
         self.common_dir = common_dir(self.git_dir)
         self.commands = Commands(root, self.git_dir)
+        self.activity = Activity(self.git_dir, self.tip)
         self.renew()
 
     def renew(self) -> None:
@@ -58,7 +60,7 @@ class Repo:
         self._draft: Any = pygit2.Repository(str(self.root), pygit2.enums.RepositoryOpenFlag.NO_SEARCH)
         self._memory = Memory()
         self._draft.odb.add_backend(self._memory, 1000)
-        self._repo, self.staging = again, Staging(again, self.root, self.git_dir, self.commands)
+        self._repo, self.staging = again, Staging(again, self.root, self.git_dir, self.commands, self.activity)
         self._folders: tuple[str, dict[str, pygit2.Tree | None]] = ("", {})
 
     # -- where we are ---------------------------------------------------------------------------------------------------------------

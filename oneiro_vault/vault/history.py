@@ -123,6 +123,10 @@ class History:
         merged = _merge(*lists) if lists else []
         return merged[:limit] if limit else merged
 
+    def lately(self, operation: str, since: float) -> list[Entry]:
+        """Commits of one operation since a moment (epoch seconds)."""
+        return self._read(["HEAD", f"--since=@{max(0, int(since))}", f"--grep=^Oneiro-Op: {operation}$"], ())
+
     def names(self, prefix: str) -> list[Entry]:
         """Commits whose trailers name an id that starts with `prefix`."""
         return self._read(["HEAD", "--extended-regexp", f"--grep=^Oneiro-Memory: {re.escape(prefix)}[0-9a-z]*$"], ())

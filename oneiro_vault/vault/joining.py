@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any, Final
 from oneiro_vault.core.change import Operation, Receipt
 from oneiro_vault.errors import RepositoryBusy, few, shown
 from oneiro_vault.vault import disk, history
-from oneiro_vault.vault.edits import MOMENT, Look
+from oneiro_vault.vault.activity import Snapshot
+from oneiro_vault.vault.edits import MOMENT, RETURN, Look
 from oneiro_vault.vault.faults import reach
 from oneiro_vault.vault.files import digest
 from oneiro_vault.vault.journal import owed
 from oneiro_vault.vault.paths import checked
-from oneiro_vault.vault.staging import EXECUTABLE, FILE, Entry
+from oneiro_vault.vault.staging import EXECUTABLE, FILE, Entry, Locked
 from oneiro_vault.vault.writer import Order, Progress, Writer, machine
 
 if TYPE_CHECKING:
@@ -44,8 +45,8 @@ class Joined:
 
 Decide = Callable[[str], Joined | None]
 """From a tip to what joining means for it; None: nothing is to be joined."""
-First = Callable[[str, str, Mapping[str, bytes | None]], object]
-"""Commit a person's files (ref, tip, path -> bytes, None = deleted)."""
+First = Callable[[str, str, Mapping[str, bytes | None], Snapshot], object]
+"""Commit a person's files (ref, tip, path -> bytes, None = deleted), which were read after the snapshot."""
 
 
 class Joiner:
@@ -120,11 +121,14 @@ class Joiner:
 
     def _settle(self, ref: str, tip: str, blocked: list[str]) -> None:
         """A person's text that is on disk only goes into history first. Raises RepositoryBusy when it cannot."""
+        before = self._vault.repo.activity.snapshot()
         look = self._vault.look(blocked, MOMENT)
+        if look.waiting and look.lock:
+            raise Locked(look.lock)
         if look.waiting:
             time.sleep(MOMENT)  # somebody is writing it this very moment
         elif look.ready:
-            self._first(ref, tip, look.ready)
+            self._first(ref, tip, look.ready, before)
         else:
             raise _stuck(look, blocked)
 
@@ -137,6 +141,8 @@ def _stuck(look: Look, blocked: list[str]) -> RepositoryBusy:
     """Why a person's text cannot go into history by itself, and what they can do."""
     if look.secret:
         return _busy([*look.secret], f"was changed here and holds what looks like {few([*look.secret.values()], 1)}", "Take that out")
+    if look.asked:
+        return _busy(blocked, "is gone from the disk with many others", RETURN.rstrip("."))
     if look.conflicted:
         return _busy(look.conflicted, "was changed here and holds conflict markers", "Resolve them in any editor")
     return _busy(blocked, "was changed here, in a way that is not committed for you", "Commit it, or put it aside")

@@ -5,16 +5,18 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oneiro_vault.core.change import Operation, Receipt
-from oneiro_vault.errors import Brake, GitProblem
+from oneiro_vault.errors import GitProblem
 from oneiro_vault.vault import edits, history, moves
+from oneiro_vault.vault.activity import Snapshot
 from oneiro_vault.vault.files import digest
 from oneiro_vault.vault.journal import owed
 from oneiro_vault.vault.paths import is_note
 from oneiro_vault.vault.secrets import Secret, told
-from oneiro_vault.vault.staging import EXECUTABLE, FILE, Entry
+from oneiro_vault.vault.staging import EXECUTABLE, FILE, Entry, Locked
 from oneiro_vault.vault.writer import Order, Writer
 
 if TYPE_CHECKING:
@@ -34,38 +36,37 @@ class Person:
         self._edits = edits.Edits(vault.repo, vault.files)
         self.quiet = quiet
 
-    def commit(self, paths: list[str] | None, quiet: float | None, brake: bool) -> list[Receipt]:
+    def commit(self, paths: list[str] | None, quiet: float | None) -> list[Receipt]:
         """See `Vault.commit_edits`."""
         pause = self.quiet if quiet is None else quiet
-        first = self.look(paths, pause).ready
-        if not first:
+        look = self.look(paths, pause)
+        if look.lock and look.waiting and self._cleared(look.lock):
+            look = self.look(paths, pause)
+        if not look.ready:
             return []
         if pause < edits.MOMENT:
             pause = edits.MOMENT
-            if self.look(paths, pause).ready.keys() != first.keys():
+            if self.look(paths, pause).ready.keys() != look.ready.keys():
                 time.sleep(edits.MOMENT)
         gate = self._vault.gate
         with gate.writing():
-            receipts, held = gate.retried(lambda ref, tip: self._all(ref, tip, paths, pause, brake))
-        if held:
-            raise Brake(
-                f"{len(held)} notes are gone from the disk at once, more than half of the vault: their deletion was not committed",
-                kept="Every one of them is in history; other edits were committed.",
-                hint=edits.RETURN,
-            )
-        return receipts
+            return gate.retried(lambda ref, tip: self._all(ref, tip, paths, pause))
+
+    def _cleared(self, lock: Path) -> bool:
+        """Was the lock a dead program's?"""
+        with self._vault.gate.locked():
+            return self._vault.recovery.clear_lock(lock)
 
     def look(self, paths: list[str] | None, quiet: float) -> edits.Look:
         """The changes (of all files, or of some), each with why it waits or is left alone."""
         vault = self._vault
         with vault.gate.thread:
-            waiting = owed(vault.journal.peek())
             try:
-                found = self._edits.look(vault.head(), vault.clock(), quiet, paths, waiting)
+                found = self._look(paths, quiet)
             except GitProblem:
                 with vault.gate.locked():
                     vault.gate.recover()
-                found = self._edits.look(vault.head(), vault.clock(), quiet, paths, waiting)
+                found = self._look(paths, quiet)
         for path, secrets in self.secrets(found.ready).items():
             found.hold(path, told(secrets))
         for path, data in list(found.ready.items()):
@@ -73,6 +74,27 @@ class Person:
                 found.erased[path] = why
                 found.hold(path, "")
         return found
+
+    def _look(self, paths: list[str] | None, quiet: float) -> edits.Look:
+        """Everything waits unless git left the folder alone from before git's status was taken until all was read, and `quiet` before."""
+        vault = self._vault
+        fresh = edits.fresher(vault.clock, quiet)
+        before = self._repo.activity.snapshot()
+        found = self._edits.look(before.tip, fresh, paths, owed(vault.journal.peek()))
+        found.git = before
+        if len(found.gone) + self._lately(found) > edits.HANDFUL:
+            found.ask()
+        rests = quiet <= edits.MOMENT or not fresh(self._repo.activity.since())  # who asks for no rest asks for none after git either
+        if not (rests and self._repo.activity.undisturbed(before)):
+            found.wait()
+        return found
+
+    def _lately(self, found: edits.Look) -> int:
+        """How many deletions were committed for the person in the last minutes; asked only where that decides."""
+        if not found.gone or len(found.gone) > edits.HANDFUL:
+            return 0
+        since = self._vault.clock() - edits.LATELY
+        return sum(is_note(path) for entry in self._vault.history.lately("edit", since) for path in entry.removed)
 
     def secrets(self, ready: Ready) -> dict[str, list[Secret]]:
         """Paths whose text is not committed, with what looks like secrets in it."""
@@ -82,20 +104,22 @@ class Person:
         """The bytes of a file at the tip, b"" when it is not there."""
         return self._words(self._vault.head(), path, None)
 
-    def first(self, ref: str, tip: str, ready: Ready) -> Receipt | None:
-        """Commit these before a machine's change to the same files; None asks for another try."""
-        return self._record(ref, tip, self._edits.complete(tip, ready, owed(self._vault.journal.intents)))
+    def first(self, ref: str, tip: str, ready: Ready, before: Snapshot) -> Receipt | None:
+        """Commit these before a machine's change to the same files; None asks for another try.
 
-    def _all(self, ref: str, tip: str, paths: list[str] | None, quiet: float, brake: bool) -> tuple[list[Receipt], list[str]] | None:
+        `before` was taken before they were read. Raises Locked while git is at work.
+        """
+        whole = self._edits.complete(tip, ready, owed(self._vault.journal.intents))
+        if before.lock:
+            raise Locked(before.lock)
+        return self._record(ref, tip, whole) if before.at(ref, tip) and self._repo.activity.undisturbed(before) else None
+
+    def _all(self, ref: str, tip: str, paths: list[str] | None, quiet: float) -> list[Receipt] | None:
         look = self.look(paths, quiet)
-        ready, held, moved = look.ready, [], set(look.moved.values())
-        gone = [path for path, data in ready.items() if data is None and path not in moved]
-        if brake and paths is None and len(gone) > edits.BRAKE_FROM and edits.too_many(gone, len(self._vault.listing(tip))):
-            held, ready = gone, {path: data for path, data in ready.items() if path not in gone}
-        if not ready:
-            return [], held
-        receipt = self._record(ref, tip, ready)
-        return None if receipt is None else ([receipt], held)
+        if not look.ready:
+            return []
+        receipt = self._record(ref, tip, look.ready) if look.git and look.git.at(ref, tip) else None
+        return None if receipt is None else [receipt]
 
     def _record(self, ref: str, tip: str, ready: Ready) -> Receipt | None:
         """Commit bytes that are on disk already, as the person's own."""

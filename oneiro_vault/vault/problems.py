@@ -101,10 +101,8 @@ def damaged(vault: Vault) -> list[Problem]:
 
 def _files(vault: Vault) -> Iterator[Problem]:
     look = vault.look()
-    moved = set(look.moved.values())
-    gone = [path for path, data in look.ready.items() if data is None and path not in moved]
-    if len(gone) > edits.BRAKE_FROM and edits.too_many(gone, len(vault.listing())):
-        yield Problem("brake", f"{len(gone)} notes are gone from the disk, which is so many that their deletion is not committed", RETURN)
+    if look.asked:
+        yield Problem("brake", look.question(), RETURN)
     for path in look.conflicted:
         yield _conflict(vault, path)
     for path, what in look.secret.items():

@@ -24,7 +24,6 @@ from oneiro_vault.vault.staging import EXECUTABLE, FILE, Locked
 
 _EMPTY: Final = blob_id(b"")
 _NOTHING: Final = "0" * 40
-_SIGNATURE: Final = b"DIRC"
 
 
 class Recovery:
@@ -38,7 +37,7 @@ class Recovery:
 
     def needed(self) -> bool:
         """Is there anything to do? Cheap, and needs no lock."""
-        if self._journal.peek() or self._lock_files() or not self._tip_is_whole() or not self._index_looks_right():
+        if self._journal.peek() or self._lock_files() or not self._tip_is_whole() or not self.index_is_whole():
             return True
         seen = self._journal.witnesses()
         return bool(seen) and seen[0].boot != boot_id()
@@ -145,19 +144,18 @@ class Recovery:
 
     # -- the index ----------------------------------------------------------------------------------------------------
 
-    def _index_looks_right(self) -> bool:
+    def index_is_whole(self) -> bool:
+        """Is `.git/index` there and as git wrote it? Cheap while nobody writes it, and needs no lock."""
         try:
-            with self._repo.staging.file.open("rb") as file:
-                return file.read(4) == _SIGNATURE
-        except FileNotFoundError:
-            return not self._repo.tip()
-        except OSError:
-            return True  # not ours to judge
+            self._repo.staging.check()
+        except GitProblem:
+            return False
+        return self._repo.staging.file.exists() or self._is_unborn()
 
     def mend_index(self) -> None:
         """An index that cannot be read is set aside and made anew from HEAD (what was staged is in the file set aside)."""
         try:
-            if self._index_looks_right():
+            if self.index_is_whole():
                 self._repo.staging.blobs(())
                 return
         except RepositoryBusy:
@@ -170,7 +168,6 @@ class Recovery:
             self._repo.staging.rebuild(self._repo.tip())
         except Locked:
             return
-        self._repo.commands.attempt("update-index", "-q", "--refresh")
 
     # -- notes ----------------------------------------------------------------------------------------------------
 

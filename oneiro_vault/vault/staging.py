@@ -15,11 +15,13 @@ from pygit2.enums import FileStatus
 
 from oneiro_vault.errors import GitProblem
 from oneiro_vault.vault import midway
+from oneiro_vault.vault.activity import Activity, Stamp, stamp
 from oneiro_vault.vault.commands import Commands
 
 FILE: Final = 0o100644
 EXECUTABLE: Final = 0o100755
 _ZERO: Final = "0" * 40
+_SIGNATURE: Final = b"DIRC"
 _ENDINGS: Final = (("sha1", 20), ("sha256", 32))
 CONFLICTED: Final = int(FileStatus.CONFLICTED)
 NEW: Final = int(FileStatus.WT_NEW)
@@ -63,12 +65,14 @@ class Locked(Exception):  # noqa: N818  (an outcome, not an error)
 class Staging:
     """`.git/index` of one work tree; formats libgit2 does not know (split, sparse) are asked of git itself."""
 
-    def __init__(self, repo: Any, root: Path, git_dir: Path, commands: Commands) -> None:
+    def __init__(self, repo: Any, root: Path, git_dir: Path, commands: Commands, activity: Activity) -> None:
         self._repo = repo
         self._thread = threading.RLock()  # libgit2's index is not made for two threads at once
         self._root = root
         self._git_dir = git_dir
         self._commands = commands
+        self._activity = activity
+        self._checked: Stamp = (-1, 0, 0)
 
     @property
     def file(self) -> Path:
@@ -76,7 +80,8 @@ class Staging:
         return self._git_dir / "index"
 
     def _read(self) -> pygit2.Index:
-        """The index as it is on disk now. Raises pygit2.GitError when libgit2 cannot read it."""
+        """The index as it is on disk now. Raises pygit2.GitError when libgit2 cannot read it, GitProblem when it is damaged."""
+        self.check()
         found: pygit2.Index = self._repo.index
         found.read(False)
         return found
@@ -86,21 +91,29 @@ class Staging:
         with self._thread:
             try:
                 index = self._read()
-            except (pygit2.GitError, OSError) as error:
-                self._check_whole(error)
+            except (pygit2.GitError, OSError):
                 return self._asked(list(paths))
             if index.conflicts is not None:
                 raise midway.unmerged(self._root, self._git_dir, lambda: list(self._repo.remotes.names()))
             return {path: str(index[path].id) if path in index else "" for path in paths}
 
-    def _check_whole(self, error: Exception) -> None:
-        """Raise GitProblem unless the index ends in its own checksum: git reads one that does not, and takes its garbage for files."""
+    def check(self) -> None:
+        """Raise GitProblem unless the index, if there is one, ends in its own checksum. It is read again only when the file has changed.
+
+        libgit2 trusts what it read before as long as those last bytes are the same; git reads a damaged one, and takes its garbage for
+        files.
+        """
+        now = stamp(self.file)
+        if now == self._checked:
+            return
         try:
             raw = self.file.read_bytes()
         except OSError:
             return
-        if not any(raw[-size:] in (hashlib.new(name, raw[:-size], usedforsecurity=False).digest(), bytes(size)) for name, size in _ENDINGS):
-            raise GitProblem(f"the index of {self._root} is damaged: {error}") from error
+        endings = ((raw[-size:], hashlib.new(name, raw[:-size], usedforsecurity=False).digest()) for name, size in _ENDINGS)
+        if raw[:4] != _SIGNATURE or not any(end in (digest, bytes(len(digest))) for end, digest in endings):
+            raise GitProblem(f"the index of {self._root} is damaged")
+        self._checked = now
 
     def _asked(self, paths: list[str]) -> dict[str, str]:
         """The same from git, for index formats libgit2 does not know (split, sparse)."""
@@ -120,7 +133,8 @@ class Staging:
                 index = self._read()
                 for path, entry in wanted.items():
                     _set(index, self._root, path, entry)
-                index.write()
+                with self._activity.ours():
+                    index.write()
             except (pygit2.GitError, OSError) as error:
                 with suppress(pygit2.GitError, OSError):
                     self._repo.index.read(True)
@@ -136,7 +150,8 @@ class Staging:
                 file.write(b"%o %s\t%s\0" % (mode, blob.encode(), path.encode()))
             file.seek(0)
             try:
-                self._commands.run("update-index", "-z", "--index-info", source=file)
+                with self._activity.ours():
+                    self._commands.run("update-index", "-z", "--index-info", source=file)
             except GitProblem as error:
                 if lock.name in str(error):
                     raise Locked(lock) from error
@@ -147,14 +162,15 @@ class Staging:
         with tempfile.TemporaryFile() as file:
             file.write(b"".join(path.encode("utf-8", "surrogateescape") + b"\0" for path in paths))
             file.seek(0)
-            self._commands.attempt("update-index", "--skip-worktree", "-z", "--stdin", source=file)
+            with self._activity.ours():
+                self._commands.attempt("update-index", "--skip-worktree", "-z", "--stdin", source=file)
 
     def rebuild(self, commit: str) -> None:
-        """A new index that equals a commit. Raises Locked when `index.lock` is taken."""
+        """A new index that equals a commit, with stat data of the files. Raises Locked when `index.lock` is taken."""
         lock = self._git_dir / "index.lock"
         if lock.exists():
             raise Locked(lock)
-        with self._thread:
+        with self._thread, self._activity.ours():
             index = self._repo.index
             index.clear()
             if commit:
@@ -165,14 +181,18 @@ class Staging:
                 if "lock" in str(error):
                     raise Locked(lock) from error
                 raise
+            self._commands.attempt("update-index", "-q", "--refresh")
 
     def status(self) -> dict[str, int]:
-        """Paths that differ between HEAD, index and disk -> libgit2's status flags; ignored files are left out."""
+        """Paths that differ between HEAD, index and disk -> libgit2's status flags; ignored files are left out.
+
+        Raises GitProblem when the index is damaged.
+        """
         with self._thread:
+            self.check()
             try:
                 return dict(self._repo.status(untracked_files="all", ignored=False))
-            except (pygit2.GitError, OSError) as error:
-                self._check_whole(error)
+            except (pygit2.GitError, OSError):
                 return self._told()
 
     def _told(self) -> dict[str, int]:

@@ -31,6 +31,8 @@ from oneiro_vault.vault.tampering import Rewritten
 from oneiro_vault.vault.writer import Order, Progress, Writer, machine
 
 RESERVE: Final = 50_000_000
+FEW: Final = 10
+"""Up to this many notes may always be taken out in one operation."""
 Check = Callable[[str], None]
 
 
@@ -179,13 +181,14 @@ class Vault:
         """One try on one captured tip; None asks for another."""
         if check is not None:
             check(tip)
+        before = self.repo.activity.snapshot()
         with disk.guarded("Reading the notes"):
             plan = self._planner.plan(tip, changes, owed(self.journal.intents), invented=invented)
         if plan.edits:
             for path, found in self._person.secrets(plan.edits).items():
                 raise refusal(f"what a person left uncommitted in {self.secrets.cleaned(path)}", found)
             self.erased.refuse([Write(path, data) for path, data in plan.edits.items() if data is not None], (), self._person.in_history)
-            self._person.first(ref, tip, plan.edits)
+            self._person.first(ref, tip, plan.edits, before)
             return None
         order = self._order(ref, tip, plan, operation, events)
         if not order.changes and not (events or self.ledger.waiting()):
@@ -219,9 +222,9 @@ class Vault:
         return self.apply((), Operation("ledger", "events of this device", actor="dream"))
 
     def _brake(self, changes: Sequence[Change]) -> None:
-        """More than half of the notes taken out in one operation is never meant."""
-        gone = {change.path for change in changes if isinstance(change, Remove)}
-        if len(gone) > edits.BRAKE_FROM and edits.too_many(gone, len(self.listing())):
+        """More than half of the notes (and more than a few) taken out in one operation is never meant."""
+        gone = {change.path for change in changes if isinstance(change, Remove) and is_note(change.path)}
+        if len(gone) > FEW and len(gone) * 2 > len(self.listing()):
             raise Brake(
                 f"{len(gone)} notes would be removed at once, more than half of the vault",
                 kept="Nothing was removed.",
@@ -230,13 +233,13 @@ class Vault:
 
     # -- the person's edits -------------------------------------------------------------------------------------------------------------
 
-    def commit_edits(self, paths: Iterable[str] | None = None, *, quiet: float | None = None, brake: bool = True) -> list[Receipt]:
-        """Commit what a person changed on disk (all of it, or `paths`) under their own identity; files still in use wait.
+    def commit_edits(self, paths: Iterable[str] | None = None, *, quiet: float | None = None) -> list[Receipt]:
+        """Commit what a person changed on disk (all of it, or `paths`) under their own identity; files still in use wait, and so does
+        everything while git is at work. More deletions than a handful are left to the person (`look` says so).
 
-        Raises Brake, after committing the rest, when most of the notes seem gone (`brake=False` believes it); RepositoryBusy,
-        LockTimeout or DiskProblem.
+        Raises RepositoryBusy, LockTimeout or DiskProblem.
         """
-        return self._person.commit(None if paths is None else list(paths), quiet, brake)
+        return self._person.commit(None if paths is None else list(paths), quiet)
 
     def held(self, path: str, data: bytes) -> str:
         """What keeps an uncommitted text of a person out of history: the secret it looks as if it held, "" for none."""

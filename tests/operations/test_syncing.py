@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 from oneiro_vault.app import App, clone_vault, init_vault
 from oneiro_vault.config import Settings, load
-from oneiro_vault.errors import GitProblem, InvalidInput, LockTimeout, NotFound, SettingsError, Unreachable
+from oneiro_vault.errors import GitProblem, InvalidInput, LockTimeout, NotFound, RepositoryBusy, SettingsError, Unreachable
 from oneiro_vault.operations import syncing
 from tests.sync.support import WAIT, bare
 from tests.vault.support import git
@@ -264,3 +265,35 @@ def test_settings_that_came_wrong_do_not_keep_their_repair_out(app: App, tmp_pat
         answer = two.call("sync")
         assert (two.house.root / "oneiro.toml").read_text() == good
         assert not answer.get("notices")
+
+
+def test_a_sync_never_carries_deletions_nobody_confirmed(app: App, tmp_path: Path, remote: Path) -> None:
+    app.call("remember", {"items": [{"text": f"Fact number {number} of the flood."} for number in range(8)]})
+    app.call("sync")
+    with other(tmp_path, remote) as two:
+        gone = sorted(row["path"] for row in app.call("list", {})["results"])
+        for path in gone:
+            (app.house.root / path).unlink()
+        answer = app.call("sync")
+        assert (answer["edits"], [one["path"] for one in answer["stays"]]) == (0, gone)
+        assert "you are asked" in answer["stays"][0]["reason"]
+        assert two.call("sync")["actions"] == []
+        (two.house.root / gone[0]).write_text("The other side goes on with it.\n")
+        two.call("sync")
+        with pytest.raises(RepositoryBusy, match="gone from the disk") as caught:
+            app.call("sync")
+        assert "git restore" in caught.value.hint
+        git(app.house.root, "restore", ".")
+        assert app.call("sync")["stays"] == []
+        assert app.call("status")["gone"] is None
+
+
+def test_a_sync_waits_for_a_git_that_is_at_work(app: App) -> None:
+    app.house.vault.gate._wait = 0.4
+    lock = app.house.root / ".git/index.lock"
+    with lock.open("w") as file, subprocess.Popen(["sleep", "60"], stdout=file) as holder:
+        with pytest.raises(LockTimeout, match="git/index"):
+            app.call("sync")
+        holder.kill()
+    assert app.call("sync")["pushed"]
+    assert not lock.exists()

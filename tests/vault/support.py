@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from oneiro_vault.core.change import Operation, Write
 from oneiro_vault.vault.files import digest
 from oneiro_vault.vault.vault import Vault
+from tests.box import eventually
 
 REMEMBER = Operation("remember", "a note", "model")
 SEALED = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
@@ -48,6 +52,33 @@ def note(number: int = 0, body: str = "hello") -> bytes:
 def path_of(number: int = 0) -> str:
     """Where `note(number)` is filed."""
     return f"semantic/2026/11/note-{number:012d}.md"
+
+
+def long_ago(root: Path, seconds: float = 7200) -> None:
+    """Let git's last work on the folder be so long ago."""
+    for name in ("HEAD", "index"):
+        os.utime(root / ".git" / name, (time.time() - seconds,) * 2)
+
+
+def slow_git(root: Path, folder: Path) -> None:
+    """From now on git writes `slow.md` only when there is a file `go-on` in `folder`, and makes one, `at-work`, when it begins to."""
+    (folder / "slow.sh").write_text('touch "$1/at-work"\nwhile [ ! -e "$1/go-on" ]; do sleep 0.02; done\ncat\n')
+    git(root, "config", "filter.slow.smudge", f"sh '{folder}/slow.sh' '{folder}'")
+    with (root / ".gitattributes").open("a") as file:
+        file.write("slow.md filter=slow\n")
+
+
+@contextmanager
+def half_way(root: Path, folder: Path, *arguments: str) -> Iterator[None]:
+    """git stands still in the middle of changing the folder, with files gone and files changed; see `slow_git`."""
+    process = subprocess.Popen(["git", "-C", str(root), *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    try:
+        eventually(lambda: (folder / "at-work").exists() or process.poll() is not None, 30)
+        assert process.poll() is None, process.communicate()
+        yield
+    finally:
+        (folder / "go-on").touch()
+        process.communicate(timeout=60)
 
 
 def put(vault: Vault, number: int = 0, body: str = "hello") -> bytes:

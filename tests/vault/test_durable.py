@@ -239,14 +239,31 @@ def test_a_damaged_index_is_noticed_between_two_writes(vault: Vault, root: Path)
     sound(root)
 
 
+@pytest.mark.parametrize("damage", ["middle", "cut", "gone"])
+def test_a_damaged_index_heals_while_nobody_writes(vault: Vault, root: Path, damage: str) -> None:
+    """As an owner sees it: the vault stays open, and what libgit2 read before still ends in the same bytes."""
+    put(vault)
+    vault.commit_edits()
+    index = root / ".git/index"
+    raw = bytearray(index.read_bytes())
+    if damage == "gone":
+        index.unlink()
+    else:
+        raw[20:60] = b"\xff" * 40
+        index.write_bytes(raw if damage == "middle" else raw[:70])
+    assert vault.flush_index()
+    sound(root)
+
+
 def test_an_index_that_may_not_be_read_is_not_judged(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
     put(vault)
 
     def refuse(*args: object, **options: object) -> object:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "open", refuse)
-    assert vault.recovery._index_looks_right() is True
+    os.utime(vault.repo.staging.file, (1, 1))
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    assert vault.recovery.index_is_whole() is True
 
 
 def test_a_damaged_index_under_a_living_lock_waits(vault: Vault, root: Path) -> None:

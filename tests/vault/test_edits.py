@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from oneiro_vault.core.change import Write
-from oneiro_vault.errors import Brake, RepositoryBusy, StaleMemory
+from oneiro_vault.errors import RepositoryBusy, StaleMemory
 from oneiro_vault.vault import edits
 from oneiro_vault.vault.files import LARGEST, Files, digest
 from oneiro_vault.vault.vault import Vault
 from tests.box import patient
-from tests.vault.support import REMEMBER, git, make, note, path_of, put, reopen, sound
+from tests.vault.support import REMEMBER, git, long_ago, make, note, path_of, put, reopen, sound
 
 MARKED = b"---\ntitle: x\n---\n<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> other\n"
 
@@ -72,6 +72,7 @@ def test_a_file_in_use_waits_and_a_time_in_the_future_does_not_block_for_ever(ro
     for name in ("a.md", "b.md", "c.md"):
         (root / name).write_text(name)
     os.utime(root / "b.md", (time.time() - 7200,) * 2)
+    long_ago(root)
     assert slow.look().waiting == ["a.md", "c.md"]
     (receipt,) = slow.commit_edits()
     assert list(receipt.written) == ["b.md"]
@@ -93,6 +94,7 @@ def test_a_deletion_waits_until_its_folder_rests(root: Path) -> None:
     (root / path_of(1)).unlink()
     assert slow.look().waiting == [path_of(1)]
     os.utime((root / path_of(1)).parent, (time.time() - 7200,) * 2)
+    long_ago(root)
     (receipt,) = slow.commit_edits()
     assert receipt.removed == (path_of(1),)
 
@@ -165,25 +167,39 @@ def test_a_huge_file_is_left_alone(vault: Vault, root: Path) -> None:
     assert "100 MB" in vault.look().refused[0].reason
 
 
-def test_a_removed_folder_is_a_deletion_but_most_of_the_vault_is_not(vault: Vault, root: Path) -> None:
+def test_a_handful_of_deletions_is_believed_and_more_are_asked_about(vault: Vault, root: Path) -> None:
     vault.apply([Write(path_of(i), note(i)) for i in range(15)], REMEMBER)
-    vault.apply([Write(f"other/{i}.md", b"x%d" % i) for i in range(12)], REMEMBER)
+    vault.apply([Write(f"other/{i}.md", b"x%d" % i) for i in range(5)], REMEMBER)
     shutil.rmtree(root / "other")
     (receipt,) = vault.commit_edits()
-    assert len(receipt.removed) == 12
+    assert len(receipt.removed) == 5
     (root / "mine.md").write_text("mine")
     shutil.rmtree(root / "semantic")
-    with pytest.raises(Brake, match="15 notes") as caught:
-        vault.commit_edits()
-    assert caught.value.kept
-    assert "git add -A" in caught.value.hint
-    assert git(root, "log", "-1", "--format=%s") == "edit: mine\n"
-    assert len(vault.listing()) == 16
-    with pytest.raises(Brake):
-        vault.commit_edits()
-    (receipt,) = vault.commit_edits(brake=False)
-    assert len(receipt.removed) == 15
+    assert [list(receipt.written) for receipt in vault.commit_edits()] == [["mine.md"]]
+    assert vault.commit_edits([path_of(3)]) == []  # nor by a look at one of them
+    (problem,) = vault.problems()
+    assert (problem.kind, problem.message) == ("brake", "15 notes are gone from the disk; their deletion is not committed")
+    assert "git add -A" in problem.hint
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "they are meant to be gone")
+    assert (vault.look().asked, vault.problems()) == (False, [])
     sound(root)
+
+
+def test_deletions_that_trickle_in_add_up_until_they_are_old(root: Path) -> None:
+    now = [time.time()]
+    make(root)
+    vault = Vault.open(root, clock=lambda: now[0], quiet=0.0, reserve=0)
+    vault.apply([Write(f"{i}.md", b"x%d" % i) for i in range(12)], REMEMBER)
+    for number in range(5):
+        (root / f"{number}.md").unlink()
+        assert len(vault.commit_edits()) == 1
+    (root / "5.md").unlink()
+    (root / "6.md").rename(root / "six.md")
+    assert list(vault.commit_edits()[0].written) == ["six.md"]
+    assert vault.look().asked
+    now[0] += edits.LATELY + 1
+    assert vault.commit_edits()[0].removed == ("5.md",)
 
 
 def test_moving_everything_is_not_vanishing(vault: Vault, root: Path) -> None:
@@ -232,7 +248,7 @@ def test_bytes_that_change_while_they_are_read_are_not_believed(vault: Vault, ro
     put(vault)
     (root / path_of()).write_bytes(note(0, "mine"))
     os.utime(root / path_of(), (1e9, 1e9))
-    look = edits.Edits(vault.repo, SavedMeanwhile(root)).look(vault.head(), time.time(), 600.0, None, ())
+    look = edits.Edits(vault.repo, SavedMeanwhile(root)).look(vault.head(), edits.fresher(time.time, 600.0), None, ())
     assert (look.ready, look.waiting) == ({}, [path_of()])
 
 

@@ -24,7 +24,7 @@ def test_reading_watching_and_writing_at_once(tmp_path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"note {number}\n")
     vault = Vault.open(root, quiet=0.0, reserve=0, lazy_index=True)
-    vault.commit_edits(brake=False)
+    vault.commit_edits()
     end, failed = time.monotonic() + 4.0, list[BaseException]()
 
     def again(work: Callable[[], object]) -> Callable[[], None]:
