@@ -40,6 +40,8 @@ ONLY_IN = {
     "uvicorn": {"daemon/server.py", "daemon/http/patience.py"},
     "h11": {"access/documents.py", "daemon/http/patience.py"},
     "dateparser": {"core/foreign.py"},
+    "Stemmer": {"core/language.py"},
+    "stop_words": {"core/language.py"},
     "PIL": {"operations/thumbnails.py"},
     "detect_secrets": {"vault/secrets.py"},
     "git_filter_repo": {"vault/refilter.py"},

@@ -1,6 +1,7 @@
 """The line of a text that answers a question best, and where the question's words stand in it.
 
-Words are compared by a light stem, so that "restored" shows why a question about "restore" found it; finding itself is the index's job.
+Words are compared by a light stem (those of other languages than English by their own), so that "restored" shows why a question about
+"restore" found it; finding itself is the index's job.
 """
 
 from __future__ import annotations
@@ -8,12 +9,14 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from math import log
 from typing import Final
 
 from oneiro_vault.core import prose
-from oneiro_vault.core.query import STOP_WORDS, tokens
+from oneiro_vault.core.language import STOP_WORDS, stem
+from oneiro_vault.core.query import tokens
 
 __all__ = ["LONGEST", "Finder", "around"]
 
@@ -34,12 +37,13 @@ Found = tuple[Spot, int]
 
 
 class Finder:
-    """Looks for the words of one question (as `core.query.tokens` makes them) in many texts."""
+    """Looks for the words of one question (as `core.query.tokens` makes them, asked in `language`) in many texts."""
 
-    def __init__(self, words: Iterable[str]) -> None:
+    def __init__(self, words: Iterable[str], language: str = "") -> None:
         self.words = list(dict.fromkeys(words))[:_WORDS]
-        self._stems = {_stem(word): number for number, word in enumerate(self.words)}
-        self._pattern = _pattern(self.words)
+        self._stem = partial(stem, language=language) if language else _stem
+        self._stems = {self._stem(word): number for number, word in enumerate(self.words)}
+        self._pattern = _pattern(self.words, self._stem)
 
     def spots(self, text: str) -> list[Found]:
         """Every place of a word of the question, in order, with the number of that word."""
@@ -49,7 +53,7 @@ class Finder:
         folded = _Folded(text)
         for match in self._pattern.finditer(folded.plain):
             word = match[0]
-            number = self._stems.get(word if match.lastgroup else _stem(word))
+            number = self._stems.get(word if match.lastgroup else self._stem(word))
             if number is not None and (word not in STOP_WORDS or word == self.words[number]):
                 found.append(((folded.back(match.start()), folded.back(match.end())), number))
                 if len(found) >= _MOST:
@@ -112,12 +116,12 @@ def _stem(word: str) -> str:
     return word[:-1] + "i" if len(word) > 3 and word.endswith("y") else word
 
 
-def _pattern(words: Sequence[str]) -> re.Pattern[str] | None:
+def _pattern(words: Sequence[str], stem: Callable[[str], str]) -> re.Pattern[str] | None:
     """Words that begin like one of ours (their stems decide), and pieces of scripts without spaces anywhere."""
     pieces = [word for word in words if _is_unspaced(word)]
-    stems = {word: _stem(word) for word in words if word not in pieces}
+    stems = {word: stem(word) for word in words if word not in pieces}
     # "studi" stands for "study" and "studies", which begin alike up to its last letter
-    spaced = [re.escape(stem[:-1] if stem != word and stem.endswith("i") else stem) for word, stem in stems.items()]
+    spaced = [re.escape(short[:-1] if short != word and short.endswith("i") else short) for word, short in stems.items()]
     unspaced = [re.escape(word) for word in pieces]
     parts = [rf"(?<![^\W_])(?:{'|'.join(spaced)})[^\W_]*"] if spaced else []
     parts += [rf"(?P<piece>{'|'.join(unspaced)})"] if unspaced else []

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from oneiro_vault.core.query import fold, spellings
+from oneiro_vault.core.query import QueryTerms, analyse, fold, spellings
 from oneiro_vault.core.validity import Claim
 from oneiro_vault.errors import IndexProblem
 from oneiro_vault.index import links, nearest, notes, sessions, text
@@ -121,13 +121,18 @@ class Answers:
 
     # -- words ----------------------------------------------------------------------------------------------------------------------
 
+    def terms(self, question: str) -> QueryTerms:
+        """A question taken apart as the languages of the notes want it."""
+        self._ask(self._frequencies.refresh)
+        return analyse(question, self._frequencies.languages)
+
     def search_text(self, expression: str, limit: int, allowed: Collection[int] | None = None) -> Scores:
         """The notes whose own words fit an FTS5 expression best: (key, weighted BM25)."""
         return self._search("own", expression, limit, allowed)
 
     def holding(self, words: Collection[str], kind: str, limit: int) -> Rows:
         """The shortest active notes of a type with every one of these words, as `core.query.analyse` gives them."""
-        keys = self._ask(lambda db: text.holding(db, words, kind, limit))
+        keys = self._ask(lambda db: text.holding(db, words, kind, limit, self._frequencies))
         rows = self.rows(keys)
         return [rows[key] for key in keys if key in rows]
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 from zlib import crc32
 
 from oneiro_vault.core import memory, prose
+from oneiro_vault.core.language import detect
 from oneiro_vault.core.listing import blob_id
 from oneiro_vault.core.query import segment
 from oneiro_vault.core.salvage import BROKEN, salvage
@@ -27,7 +28,9 @@ INERT: Final = frozenset({"pending"})
 _LISTS: Final = frozenset(["tags", "aliases", "about", "topics", "derived_from", "supersedes", "flags", "problems"])
 _COLUMNS: Final = ", ".join(f'"{name}"' for name in NOTE_COLUMNS)
 _QUALIFIED: Final = ", ".join(f'notes."{name}"' for name in NOTE_COLUMNS)
-_FROM_MEMORY: Final = tuple(name for name in NOTE_COLUMNS if name not in {"handle", "when", "blob", "sha256", "size", "problems"})
+_FROM_MEMORY: Final = tuple(
+    name for name in NOTE_COLUMNS if name not in {"handle", "when", "blob", "sha256", "size", "problems", "language"}
+)
 _LIST_INDEXES: Final = tuple(i for i, name in enumerate(NOTE_COLUMNS, 1) if name in _LISTS)
 _CORE_INDEX: Final = NOTE_COLUMNS.index("core") + 1
 _MONTHS: Final = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"]
@@ -78,12 +81,13 @@ def read(path: str, data: bytes, limit: int, *, former: memory.Memory | None = N
     problems = found.problems if head is data else (*found.problems, "truncated")
     values = {name: getattr(found, name) for name in _FROM_MEMORY}
     values |= {"handle": found.id or handle_of(path), "when": found.when(), "problems": problems, "size": len(data)}
+    values["language"] = detect(f"{found.title}\n{found.body}")
     values |= {"blob": blob_id(data), "sha256": sha256(data).hexdigest()}
     row = tuple([_pack(name, values[name]) for name in NOTE_COLUMNS])
     broken = not BROKEN.isdisjoint(problems)
     if found.status in INERT:
         return Note(path, row, None, None, set(), set(), "", broken)
-    own = _own(found)
+    own = _own(found, values["language"])
     raw = None if own[3] is found.body else found.body
     names = links.names(found, values["handle"])
     names.add((fingerprint(found.type, found.title, found.body), links.WORDS))
@@ -192,7 +196,7 @@ def _replace(text_: str) -> str:
     return _SURROGATE.sub("\ufffd", text_)
 
 
-def _own(found: memory.Memory) -> tuple[str, str, str, str]:
+def _own(found: memory.Memory, language: str) -> tuple[str, str, str, str]:
     """Title, description, tags and body as FTS5 gets them.
 
     A title or description that was taken from the body would count its words twice, so it is left out; a heading keeps its weight.
@@ -201,7 +205,7 @@ def _own(found: memory.Memory) -> tuple[str, str, str, str]:
     repeated = found.description.rstrip("…") in found.body or found.description == prose.first_sentence(found.body)
     description = "" if repeated else found.description
     tags = " ".join((*found.tags, *found.aliases)) if found.tags or found.aliases else ""
-    return segment(title), segment(description), segment(tags), segment(found.body)
+    return segment(title, language), segment(description, language), segment(tags, language), segment(found.body, language)
 
 
 def _head(data: bytes, limit: int) -> bytes:

@@ -14,9 +14,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
+from oneiro_vault.core import language
 from oneiro_vault.index.base import Row
 
-VERSION: Final = 4
+VERSION: Final = 5
 """Raised with every change of the tables or of what is put into them: an index of another version is rebuilt."""
 
 NOTE_COLUMNS: Final = Row._fields[1:]
@@ -73,6 +74,7 @@ def create(path: Path) -> sqlite3.Connection:
         for statement in filter(str.strip, _TABLES.split(";\n")):
             db.execute(statement)
         db.execute("INSERT INTO meta VALUES ('complete', 0), ('generation', ?)", (secrets.randbits(40),))  # never that of another file
+        set_meta(db, "words", language.version())
         db.execute(f"PRAGMA user_version={VERSION}")
     return db
 
@@ -86,7 +88,7 @@ def open_writer(path: Path) -> sqlite3.Connection | None:
     except sqlite3.DatabaseError:
         return None
     try:
-        if db.execute("PRAGMA user_version").fetchone()[0] == VERSION:
+        if db.execute("PRAGMA user_version").fetchone()[0] == VERSION and meta(db, "words") == language.version():
             _tune(db)
             db.execute("SELECT value FROM meta WHERE name = 'complete'").fetchone()[0] + 0
             for table in _NEEDED:

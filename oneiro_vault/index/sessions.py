@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 from zlib import crc32
 
@@ -34,16 +34,21 @@ class Turn:
     title: str
     when: str
     body: str
+    language: str
+
+    def words(self) -> Turn:
+        """The same as its words are searched."""
+        return replace(self, title=segment(self.title, self.language), body=segment(self.body, self.language))
 
 
 def turns(db: sqlite3.Connection, session: str) -> list[Turn]:
     """The notes of a session in their order."""
-    query = f"""SELECT n.key, n.title, coalesce(nullif(n.created, ''), n.timestamp), coalesce(b.body, o.body)
+    query = f"""SELECT n.key, n.title, coalesce(nullif(n.created, ''), n.timestamp), coalesce(b.body, o.body), n.language
                 FROM notes n JOIN own o ON o.rowid = n.key LEFT JOIN bodies b ON b.note = n.key
                 WHERE n.session = ? AND {_SEARCHED} ORDER BY {_ORDER}"""
     return [
-        Turn(key, "" if notes.taken(title, body) else title, notes.day(when), body)
-        for key, title, when, body in db.execute(query, (session,))
+        Turn(key, "" if notes.taken(title, body) else title, notes.day(when), body, language)
+        for key, title, when, body, language in db.execute(query, (session,))
     ]
 
 
@@ -86,7 +91,8 @@ def _settle(db: sqlite3.Connection, session: str) -> None:
     ordered = turns(db, session)
     keys = [turn.key for turn in ordered]
     listed = json.dumps(keys)
-    texts = zip(keys, map(segment, contexts(ordered, chunking.CONTEXT_TEXT_SPAN)), strict=True)
+    searched = [turn.words() for turn in ordered]
+    texts = zip(keys, contexts(searched, chunking.CONTEXT_TEXT_SPAN), strict=True)
     _replace(db, "context", {key: words for key, words in texts if words}, listed)
     vectors = zip(keys, contexts(ordered, chunking.CONTEXT_VECTOR_SPAN), strict=True)
     wanted = {(key, len(words), notes.text_hash(words)) for key, words in vectors if words}
@@ -96,7 +102,7 @@ def _settle(db: sqlite3.Connection, session: str) -> None:
     db.executemany("INSERT INTO chunks VALUES (?, 'context', 0, 0, ?, ?)", wanted - held)
     db.execute("DELETE FROM places WHERE note IN (SELECT value FROM json_each(?))", (listed,))
     db.executemany("INSERT INTO places VALUES (?, ?)", zip(keys[1:], keys, strict=False))
-    _settle_whole(db, session, ordered)
+    _settle_whole(db, session, searched)
     db.execute("UPDATE sessions SET seal = ? WHERE session = ?", (_seal(db, keys), session))
 
 
@@ -121,7 +127,7 @@ def _settle_whole(db: sqlite3.Connection, session: str, ordered: Sequence[Turn])
         return
     key: Any = found[0] if found else db.execute("INSERT INTO sessions (session) VALUES (?)", (session,)).lastrowid
     words = "\n".join(turn.body for turn in ordered)[:_WHOLE]
-    _replace(db, "whole", {key: segment(words)}, json.dumps([key]))
+    _replace(db, "whole", {key: words}, json.dumps([key]))
 
 
 def _replace(db: sqlite3.Connection, table: str, wanted: dict[int, str], listed: str) -> None:

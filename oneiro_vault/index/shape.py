@@ -32,6 +32,7 @@ class Shape:
     key: int
     chunks: list[chunking.Chunk]
     edges: set[tuple[str, str]]
+    language: str
 
     def rows(self) -> set[tuple[str, int, int, int, str]]:
         """(kind, start, end, length, hash) of each chunk."""
@@ -75,12 +76,13 @@ def _some(db: sqlite3.Connection) -> int:
 def of(db: sqlite3.Connection, keys: Collection[int]) -> Iterator[Shape]:
     """The shapes of these notes, from their indexed bodies."""
     bodies = notes.bodies(db, keys)
-    query = "SELECT key, path, title, coalesce(nullif(created, ''), timestamp) FROM notes WHERE key IN (SELECT value FROM json_each(?))"
-    for key, path, title, created in db.execute(query, (json.dumps(list(keys)),)).fetchall():
+    query = """SELECT key, path, title, coalesce(nullif(created, ''), timestamp), language FROM notes
+               WHERE key IN (SELECT value FROM json_each(?))"""
+    for key, path, title, created, language in db.execute(query, (json.dumps(list(keys)),)).fetchall():
         body = bodies.get(key, "")
         structure = markdown.parse(body)
         found = chunking.chunk(body, title=title, when=notes.day(created), sections=structure.sections, items=structure.items)
-        yield Shape(key, found, links.written(structure, path))
+        yield Shape(key, found, links.written(structure, path), language)
 
 
 def store(db: sqlite3.Connection, shapes: list[Shape]) -> None:
@@ -88,10 +90,12 @@ def store(db: sqlite3.Connection, shapes: list[Shape]) -> None:
     rows = {shape.key: shape.rows() for shape in shapes}
     db.executemany("INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?)", ((key, *row) for key, found in rows.items() for row in found))
     db.executemany("INSERT OR IGNORE INTO edges VALUES (?, ?, ?)", ((shape.key, *edge) for shape in shapes for edge in shape.edges))
-    passages = [(shape.key, c.start, c.end, c.text) for shape in shapes for c in shape.chunks if c.kind in _PASSAGES]
+    passages = [
+        (shape.key, c.start, c.end, segment(c.text, shape.language)) for shape in shapes for c in shape.chunks if c.kind in _PASSAGES
+    ]
     first = db.execute("SELECT coalesce(max(key), 0) + 1 FROM passages").fetchone()[0]
     db.executemany("INSERT INTO passages VALUES (?, ?, ?, ?)", ((first + i, *passage[:3]) for i, passage in enumerate(passages)))
-    text.put(db, "passage", ((first + i, segment(passage[3])) for i, passage in enumerate(passages)))
+    text.put(db, "passage", ((first + i, passage[3]) for i, passage in enumerate(passages)))
     keys = [shape.key for shape in shapes]
     db.executemany("DELETE FROM unshaped WHERE note = ?", ((key,) for key in keys))
     db.executemany("INSERT OR REPLACE INTO seals VALUES (?, ?)", _seals(db, keys))

@@ -17,7 +17,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from oneiro_vault.core.query import segment
+from oneiro_vault.core.query import forms, segment
 from oneiro_vault.index import ties
 
 WEIGHTS: Final = (4.0, 2.0, 2.0, 1.0)
@@ -49,12 +49,14 @@ class Frequencies:
     rows: int = _ROWS
     generation: int = -1
     total: int = 0
+    languages: tuple[str, ...] = ()
+    """What else than English some note is in."""
     counts: dict[tuple[str, str], int] = field(default_factory=dict)
     scored: dict[tuple[str, str], dict[int, float]] = field(default_factory=dict)
     """Scores of all rows for the last few questions: whoever searches soon asks for the scores of what was found elsewhere too."""
 
     def of(self, db: sqlite3.Connection, table: str, phrase: str) -> int:
-        """Rows of `table` with `phrase` (quoted)."""
+        """Rows of `table` that fit `phrase` (quoted, or several with OR)."""
         found = self.counts.get((table, phrase))
         if found is None:
             found = int(db.execute(f"SELECT count(*) FROM {table} WHERE {table} MATCH ?", (phrase,)).fetchone()[0])
@@ -66,7 +68,11 @@ class Frequencies:
     def all(self, db: sqlite3.Connection, table: str, phrases: Iterable[str]) -> dict[str, int]:
         """The same for several phrases as people write them."""
         self.refresh(db)
-        return {phrase: self.of(db, table, quoted(phrase)) for phrase in phrases}
+        return {phrase: self.of(db, table, self.fitting(phrase)) for phrase in phrases}
+
+    def fitting(self, phrase: str) -> str:
+        """What finds a folded word or phrase in notes of every language there is."""
+        return " OR ".join(dict.fromkeys(map(quoted, forms(phrase, self.languages))))
 
     def refresh(self, db: sqlite3.Connection) -> None:
         """Forget the counts if the index has changed since."""
@@ -74,6 +80,8 @@ class Frequencies:
         if generation != self.generation:
             self.generation, self.counts, self.scored = generation, {}, {}
             self.total = int(db.execute("SELECT count(*) FROM notes").fetchone()[0])
+            found = db.execute("SELECT DISTINCT language FROM notes WHERE language != '' ORDER BY language")
+            self.languages = tuple(name for (name,) in found)
 
     def everything(self, db: sqlite3.Connection, table: str, expression: str) -> dict[int, float]:
         """The score of every row that matches; only for small vaults and narrowed questions."""
@@ -128,12 +136,13 @@ def search(
     return _best(db, table, scores(db, table, expression, keys).items(), limit)
 
 
-def holding(db: sqlite3.Connection, words: Collection[str], kind: str, limit: int) -> list[int]:
+def holding(db: sqlite3.Connection, words: Collection[str], kind: str, limit: int, frequencies: Frequencies) -> list[int]:
     """Keys of the shortest active notes of a type with every one of these words. No BM25: it would read all rows of each word."""
     longest = sorted(words, key=lambda word: (-len(word), word))[:_REQUIRED]
     query = """SELECT own.rowid FROM own JOIN notes ON notes.key = own.rowid LEFT JOIN stats ON stats.path = notes.path
                WHERE own MATCH ? AND notes.type = ? AND notes.status = 'active' ORDER BY stats.size, notes.path LIMIT ?"""
-    expression = " AND ".join(quoted(word) for word in longest)
+    frequencies.refresh(db)
+    expression = " AND ".join(f"({frequencies.fitting(word)})" for word in longest)
     return [key for (key,) in db.execute(query, (expression, kind, limit))] if expression else []
 
 
@@ -219,7 +228,7 @@ def word_matches(
     query = "SELECT rowid FROM own WHERE own MATCH ? AND +rowid IN (SELECT value FROM json_each(?))"
     listed, column = json.dumps(list(keys)), {key: i for i, key in enumerate(keys)}
     for row, word in zip(found, words, strict=True):
-        row[[column[key] for (key,) in db.execute(query, (quoted(word), listed))]] = True
+        row[[column[key] for (key,) in db.execute(query, (frequencies.fitting(word), listed))]] = True
     return found, [counts[word] for word in words], frequencies.total
 
 

@@ -67,7 +67,7 @@ def _pieces(house: House, query: str, vector: Vectors | None, rows: Sequence[Row
     keys = [row.key for row in rows]
     bodies = house.index.bodies(keys)
     long = [key for key in keys if estimate(bodies.get(key, "")) > _WHOLE]
-    spans = house.index.best_passages(fts_expression(analyse(query)), long) if long else {}
+    spans = house.index.best_passages(fts_expression(house.index.terms(query)), long) if long else {}
     if long and vector is not None:
         spans = spans | house.index.nearest_passages(vector, long)
     found = []

@@ -107,7 +107,7 @@ class Search:
 
     def run(self, asked: Asked, vector: Vectors | None) -> list[Found]:
         """The best `k` rows; nothing when no memory is relevant. Without a vector: by keywords alone."""
-        terms = analyse(asked.query)
+        terms = self.index.terms(asked.query)
         expression = fts_expression(terms)
         allowed = _both(self.index.matching(asked.filters), asked.only)
         known = self.index.rows(self._candidates(expression, vector, allowed))

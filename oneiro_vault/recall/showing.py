@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from oneiro_vault.core import prose
-from oneiro_vault.core.query import QueryTerms, analyse, fts_expression
+from oneiro_vault.core.query import QueryTerms, fts_expression
 from oneiro_vault.core.snippet import Finder
 from oneiro_vault.index.answers import Answers
 from oneiro_vault.index.base import Row, Vectors
@@ -34,8 +34,8 @@ class Shown:
 def show(index: Answers, query: str, vector: Vectors | None, found: Sequence[tuple[Row, float]]) -> list[Shown]:
     """What to show of each row (with its score), in order."""
     rows = [row for row, _ in found]
-    terms = analyse(query)
-    finder = Finder(terms.words)
+    terms = index.terms(query)
+    finder = Finder(terms.words, terms.language)
     keys = [row.key for row in rows]
     bodies = _bodies(index, terms, keys)
     spots = {key: finder.spots(body) for key, body in bodies.items()}

@@ -18,7 +18,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from oneiro_vault.core.query import analyse
 from oneiro_vault.core.ranking import coverage
 from oneiro_vault.index.base import Row, Vectors
 from oneiro_vault.index.store import Index
@@ -65,7 +64,7 @@ def _signs(index: Index, query: str, vector: Vectors | None, rows: Sequence[Row]
     if not rows:
         return []
     keys = [row.key for row in rows]
-    matches, frequency, total = index.word_matches(analyse(query).words[:_MOST_WORDS], keys)
+    matches, frequency, total = index.word_matches(index.terms(query).words[:_MOST_WORDS], keys)
     shares = coverage(matches, frequency, total)
     reaches = _reaches(index, vector, keys)
     return [Sign(float(shares[at]), int(matches[:, at].sum()), reaches[at]) for at in range(len(keys))]

@@ -1,0 +1,71 @@
+"""Languages are told by their function words, and words lose the endings of their own language."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from oneiro_vault.core.language import NAMES, STOP_WORDS, detect, folded, stem, stems, stop_words
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("La abuela nació en Sevilla", "es"), ("Le code du portail est 4821", "fr"), ("Schlüssel liegt unter dem Blumentopf", "de"),
+        ("Eu não gosto de café", "pt"), ("L'appartamento è stato venduto ieri", "it"), ("Het huis is verkocht aan de buren", "nl"),
+        ("Я купил новую машину в Москве", "ru"), ("昨日東京に行きました", "ja"), ("서울에서 살아요", "ko"), ("我喜欢北京", "zh"),
+        ("Reunión con Marta: presupuesto aprobado", "es"),
+    ],
+)  # fmt: skip
+def test_a_sentence_tells_its_language(text: str, language: str) -> None:
+    assert detect(text) == language
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "fix failing test", "Buy milk", "Caroline: Hey Mel!", "wifi password: hunter2", "It's die hard", "Take care! Keep pushing on.",
+        "The man said: was ist das?", "Die Katze schläft auf dem Sofa, and the dog is on the bed", "kalorens mobit luzet", "1234 !?",
+        "Our trip to 東京 was the best we ever had", "Milch kaufen",
+    ],
+)  # fmt: skip
+def test_english_short_and_mixed_texts_stay_as_they_are(text: str) -> None:
+    assert detect(text) == ""
+
+
+def test_a_question_is_short_and_is_told_among_the_languages_there_are() -> None:
+    assert detect("Wo liegt das?", ("de",), least=1) == "de"
+    assert detect("Wo liegt das?", ("es",), least=1) == ""
+    assert detect("東京", ("de",), least=1) == ""
+
+
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [
+        ("de", ("Haus", "Häuser", "HÄUSERN", "Haeuser", "Hauser")), ("de", ("Straße", "Strassen", "straße")),
+        ("es", ("canción", "canciones", "cancion")), ("fr", ("élève", "Élèves", "eleves")), ("ru", ("машина", "машину", "Машины")),
+        ("zh", ("北京",)),
+    ],
+)  # fmt: skip
+def test_forms_of_a_word_have_one_stem_however_they_are_typed(language: str, words: tuple[str, ...]) -> None:
+    assert len({stem(word, language) for word in words}) == 1
+
+
+def test_a_word_is_asked_for_in_every_language_there_is_but_not_twice() -> None:
+    assert stems("houses", ()) == ["houses"]
+    assert stems("hauser", ("de",)) == ["hauser", "haus"]
+    assert stems("important", ("de", "es", "fr")) == ["important"]
+
+
+def test_stop_words_are_those_of_the_language_and_folded() -> None:
+    assert stop_words("") is STOP_WORDS
+    assert stop_words("ja") is STOP_WORDS
+    assert {"uber", "fur", "und"} <= stop_words("de")
+    assert all(stop_words(name) == set(map(folded, stop_words(name))) for name in NAMES)
+
+
+def test_nothing_is_loaded_for_who_only_folds_names() -> None:
+    code = "import sys, oneiro_vault.core.query as q; q.analyse('Wer ist Jürgen?'); sys.exit(any(n in sys.modules for n in ('Stemmer', 'stop_words')))"
+    assert subprocess.run([sys.executable, "-c", code], timeout=60, check=False).returncode == 0
