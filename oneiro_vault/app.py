@@ -224,17 +224,20 @@ def index_folder(root: Path, settings: Settings) -> Path:
     return Path(settings["index.dir"]).expanduser() / mark
 
 
-def init_vault(path: Path, here: bool = False, progress: Progress = quiet) -> dict[str, Any]:
-    """Make a vault of a new folder, or (`here`) of a folder of notes; rewrites nothing that is there."""
+def init_vault(path: Path, here: bool = False, progress: Progress = quiet, workflows: bool = False) -> dict[str, Any]:
+    """Make a vault of a new folder, or (`here`) of a folder of notes; rewrites nothing that is there. `workflows`: for GitHub too."""
     secrets = _secrets(load(path, strict=False))
-    made = layout.create_here(path, progress, secrets=secrets) if here else layout.create(path, progress, secrets=secrets)
+    if here:
+        made = layout.create_here(path, progress, secrets=secrets, workflows=workflows)
+    else:
+        made = layout.create(path, progress, secrets=secrets)
     return {
         "schema": 1,
         "vault": str(made.root),
         "commit": made.commit or None,
         "created": list(made.added),
         "notes": sum(1 for name in made.adopted if name.lower().endswith(".md")),
-        "skipped": [{"path": entry.path, "reason": entry.reason} for entry in made.skipped],
+        "skipped": [{"path": entry.path, "reason": entry.reason, "waits": entry.waits} for entry in made.skipped],
         "outer": str(made.outer) if made.outer else None,
     }
 

@@ -14,9 +14,9 @@ import click
 from oneiro_vault.cli import render, terminal
 from oneiro_vault.cli.face import Face
 from oneiro_vault.cli.group import command
-from oneiro_vault.cli.output import Output, line
+from oneiro_vault.cli.output import Output, line, safe
 from oneiro_vault.core.known_faults import HARMLESS
-from oneiro_vault.errors import Brake, InvalidInput, NotFound
+from oneiro_vault.errors import Brake, InvalidInput, NotFound, few
 
 
 @command("doctor")
@@ -45,8 +45,14 @@ def _permission(found: Mapping[str, Any]) -> str:
 @click.option(
     "--format", "format_", type=click.Choice(["text", "github"]), default="text", help="github: as annotations of a pull request."
 )
-def check_(face: Face, format_: str) -> Output:
-    """Lint the notes; changes nothing. Exit code 1 when there is an error (for CI)."""
+@click.option("--fix", is_flag=True, help="Put values in quotes where that alone makes broken frontmatter readable; shows the diff first.")
+@click.option("--yes", is_flag=True, help="With --fix: do not ask.")
+def check_(face: Face, format_: str, fix: bool, yes: bool) -> Output:
+    """Lint the notes; changes nothing without --fix. Exit code 1 when there is an error (for CI)."""
+    if yes and not fix:
+        raise click.UsageError("--yes goes with --fix.")
+    if fix:
+        return _mended(face, yes)
     found = face.call("check")
     bad = any(problem["level"] == "error" for problem in found["problems"])
     if format_ == "github":
@@ -54,6 +60,24 @@ def check_(face: Face, format_: str) -> Output:
     wrong = sum(problem["level"] != "info" for problem in found["problems"])
     summary = f"{found['notes']} notes, {wrong or 'no'} problem{'' if wrong == 1 else 's'}"
     return Output("\n".join(filter(None, [render.problems(found["problems"], face.style), summary])), found, code=1 if bad else 0)
+
+
+def _mended(face: Face, yes: bool) -> Output:
+    """What could be mended, and after a yes is; nothing changes without one."""
+    found = face.call("mend", yes=yes or None)
+    diffs = "\n".join(safe(one["diff"]).rstrip("\n") for one in found["mends"])
+    if found["mends"] and not yes and not face.json and sys.stdin.isatty():
+        terminal.emit(terminal.ERR, terminal.encode(f"{diffs}\n"))
+        if click.confirm(f"Change these lines in {len(found['mends'])} notes?", err=True):
+            found, diffs = face.call("mend", yes=True), ""
+    count = len(found["mends"])
+    notes = "1 note" if count == 1 else f"{count} notes"
+    said = f"Mended {notes}." if found["done"] else f"{notes} can be mended so; nothing was changed (--yes does it)."
+    if not count:
+        said = "There is nothing that quotes alone would mend."
+    left = [line(path) for path in found["left"]]
+    note = f"Left to you: {few(left)} (`oneiro check` says what is wrong)." if left else ""
+    return Output("\n".join(filter(None, [diffs, said])), found, note)
 
 
 @command("pr-summary")

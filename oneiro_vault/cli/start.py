@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,8 @@ _SHOWN = 20
 @command("init")
 @click.argument("path", required=False)
 @click.option("--here", is_flag=True, help="Make the current folder a vault; notes in it stay as they are.")
-def init_(face: Face, path: str | None, here: bool) -> Output:
+@click.option("--workflows", is_flag=True, help="With --here: add the workflows for GitHub that a new vault has.")
+def init_(face: Face, path: str | None, here: bool, workflows: bool) -> Output:
     """Make a vault: a folder of Markdown in a git repository of its own."""
     face.at_home()
     if here == (path is not None):
@@ -30,10 +32,10 @@ def init_(face: Face, path: str | None, here: bool) -> Output:
     if face.vault and Path(face.request.cwd, face.vault).expanduser().resolve() != place.resolve():
         raise click.UsageError("--vault names another folder; init makes a vault of PATH, or of the current folder with --here.")
     with Bar(shows=not face.json) as bar:
-        made = init_vault(place, here, bar)
+        made = init_vault(place, here, bar, workflows)
     face.vault = str(made["vault"])
     state = _index(face, made["notes"])
-    told = {name: state[name] for name in ("unreadable", "partial")}
+    told = {name: state[name] for name in ("unreadable", "partial", "broken")}
     return Output(_told(made, state), made | {"indexed": state["notes"]} | told)
 
 
@@ -44,19 +46,31 @@ def _index(face: Face, notes: int) -> dict[str, Any]:
 
 
 def _told(made: dict[str, Any], state: dict[str, Any]) -> str:
-    lost = list({entry["path"]: entry for entry in [*made["skipped"], *state["unreadable"]]}.values())
+    waiting = {entry["path"]: entry for entry in made["skipped"] if entry["waits"]}
+    lost = {entry["path"]: entry for entry in [*state["unreadable"], *made["skipped"]] if entry["path"] not in waiting}
     text = [f"The vault is {made['vault']}"]
     if made["outer"]:
         text.append(f"It is a repository of its own; the one around it ({made['outer']}) was told to ignore it (.git/info/exclude).")
     if made["notes"]:
         text.append(f"{state['notes']} notes are indexed; not a byte of them was changed.")
-    if lost:
-        text.append(f"{len(lost)} files could not be read as notes (they stay as they are):")
-        text += [f"  {line(entry['path'])}: {line(entry['reason'])}" for entry in lost[:_SHOWN]]
-        text += [f"  … and {len(lost) - _SHOWN} more (`oneiro status`)"] if len(lost) > _SHOWN else []
+    if state["broken"]:
+        text.append(f"Of {_files(len(state['broken']), 'note')} the frontmatter is broken; the words are found (`oneiro check`).")
+    text += _listed(f"{_files(len(lost))} could not be read as notes (they stay as they are):", list(lost.values()))
+    text += _listed(f"{_files(len(waiting))} can be read and found, but wait for you before they are committed:", list(waiting.values()))
     if state["partial"]:
         text.append(f"Of {few([line(path) for path in state['partial']])} only the beginning is searched (notes.indexed_bytes).")
     return "\n".join([*text, f'Next: cd {made["vault"]} && oneiro remember "The first thing worth keeping."'])
+
+
+def _files(count: int, name: str = "file") -> str:
+    return f"{count} {name}{'' if count == 1 else 's'}"
+
+
+def _listed(head: str, found: Sequence[Mapping[str, str]]) -> list[str]:
+    """A heading and the first of what is below it; nothing for nothing."""
+    text = [f"  {line(entry['path'])}: {line(entry['reason'])}" for entry in found[:_SHOWN]]
+    text += [f"  … and {len(found) - _SHOWN} more (`oneiro status`)"] if len(found) > _SHOWN else []
+    return [head, *text] if found else []
 
 
 @command("completion")

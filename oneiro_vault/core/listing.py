@@ -24,11 +24,13 @@ class Refused:
     """A path that was seen and will not be read (symlink, FIFO, no permission …), with the reason for a person.
 
     `folder` is True when everything below the path is unknown: nothing there may be taken for deleted.
+    `waits`: it can be read, and only waits for a person before it is committed.
     """
 
     path: str
     reason: str
     folder: bool = False
+    waits: bool = False
 
 
 class Source(Protocol):

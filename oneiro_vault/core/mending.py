@@ -29,6 +29,7 @@ _KINDS: Final = (
     ("scanning a quoted scalar", "close the quotes"),
     ("unexpected end of stream", "close the quotes"),
     ("did not find expected ',' or", "close the bracket"),
+    ("did not find expected node", "close the bracket"),
 )
 
 

@@ -50,7 +50,7 @@ _ORDER: Final = ("pending", "superseded", "archived", "dormant", "active")
 def salvage(path: str, data: bytes, former: Memory | None = None, *, unmerged: bool = False) -> Memory:
     """The note as far as it can be read. `former`: its last good version; `unmerged`: read it as it stands, conflict markers and all.
 
-    Raises UnreadableNote for what is no text, and for an unfinished merge.
+    Raises UnreadableNote for what is no text, for an unfinished merge, and for orientation.
     """
     text = encodings.text(data)
     if text is None:
@@ -59,6 +59,8 @@ def salvage(path: str, data: bytes, former: Memory | None = None, *, unmerged: b
     if not unmerged:
         frontmatter.refuse_markers(text)
     head, body = _parted(text[text.startswith(BOM) :])
+    if former is not None and former.type == "orientation":
+        frontmatter.read(frontmatter.decode(data))  # raises: what is always loaded is never a part of something
     found = of(path, values := _values(head), body, lambda: values)
     status = _status(head, former)
     found = replace(found, problems=(UNMERGED if unmerged else _reason(data),), trust=TRUSTS[-1], source="", status=status, type="note")

@@ -33,16 +33,25 @@ def known(past: Past, paths: Iterable[str], largest: int) -> dict[str, Memory]:
     return {path: memory for path, (memory, _) in _newest(past, past.heads(paths), largest, parse).items()}
 
 
-def completed(past: Past, read: list[notes.Note], again: Callable[..., notes.Note], largest: int) -> list[notes.Note]:
+def completed(
+    past: Past, read: list[notes.Note], again: Callable[..., notes.Note], largest: int
+) -> tuple[list[notes.Note], list[tuple[str, str]]]:
     """Notes with what only the history knows: who a broken one was, and when one without a date was
-    first committed. `again(path, former=, born=)` reads one anew."""
+    first committed. `again(path, former=, born=)` reads one anew. Also (path, reason) of those that may not be read then."""
     broken = {note.path for note in read if note.broken}
     short = broken | {note.path for note in read if not note.dated}
     if not short:
-        return read
+        return read, []
     formers, born = known(past, broken, largest), past.born(short)
     more = {path: {"former": formers.get(path), "born": born.get(path, "")} for path in formers.keys() | born.keys()}
-    return [again(note.path, **more[note.path]) if note.path in more else note for note in read]
+    done: list[notes.Note] = []
+    refused: list[tuple[str, str]] = []
+    for note in read:
+        try:
+            done.append(again(note.path, **more[note.path]) if note.path in more else note)
+        except UnreadableNote as error:
+            refused.append((note.path, str(error)))
+    return done, refused
 
 
 def _newest(past: Past, heads: Mapping[str, str], largest: int, read: Callable[[str, bytes], _Read]) -> dict[str, tuple[_Read, str]]:

@@ -235,9 +235,10 @@ class Refresher:
                     failed.append((stat.path, str(error)))
                     if stat.path in self._unmerged(held):
                         parsed += self._as_it_stands(stat.path, data)
-        self._store(self._completed(parsed, {stat.path: data for stat, data in loaded if isinstance(data, bytes)}), held)
+        parsed, refused = self._completed(parsed, {stat.path: data for stat, data in loaded if isinstance(data, bytes)})
+        self._store(parsed, held)
         self._know(known)
-        self._mark({stat.path for stat in known}, failed)
+        self._mark({stat.path for stat in known}, failed + refused)
         self._advance()
 
     def _as_it_stands(self, path: str, data: bytes) -> list[notes.Note]:
@@ -251,13 +252,13 @@ class Refresher:
         query = """SELECT path FROM notes WHERE path IN (SELECT value FROM json_each(?)) AND instr(problems, '"unmerged"')"""
         return {path for (path,) in self.db.execute(query, (json.dumps(list(paths)),))}
 
-    def _completed(self, parsed: list[notes.Note], data: Mapping[str, bytes]) -> list[notes.Note]:
-        """With what only the history knows."""
+    def _completed(self, parsed: list[notes.Note], data: Mapping[str, bytes]) -> tuple[list[notes.Note], list[tuple[str, str]]]:
+        """With what only the history knows; (path, reason) of those that may not be read because of it."""
 
         def again(path: str, **known: Any) -> notes.Note:
             return self.screening.read(path, data[path], self._limit, **known)
 
-        return parsed if self._past is None else former.completed(self._past, parsed, again, LARGEST)
+        return (parsed, []) if self._past is None else former.completed(self._past, parsed, again, LARGEST)
 
     def _fall_back(self, within: Collection[str] | None) -> None:
         """Let the last good version in HEAD's history speak for each file that cannot be read; asked again whenever HEAD has another."""
@@ -290,7 +291,7 @@ class Refresher:
             held = {path: known for path, known in self._held(data).items() if known[1] == blob_id(data[path])}
             with suppress(UnreadableNote), schema.transaction(self.db):
                 dated = [self.screening.read(path, data[path], self._limit, born=born[path]) for path in held]
-                self._store(self._completed(dated, data), held)
+                self._store(self._completed(dated, data)[0], held)
                 self._advance()
 
     def _held(self, paths: Iterable[str]) -> dict[str, tuple[int, str]]:

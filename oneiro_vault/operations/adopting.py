@@ -12,6 +12,7 @@ from oneiro_vault.core.change import Change, Operation, Write
 from oneiro_vault.core.listing import below
 from oneiro_vault.errors import NotFound, OneiroError
 from oneiro_vault.index.base import Row
+from oneiro_vault.operations.broken import faults
 from oneiro_vault.operations.drafts import moment, new_id
 from oneiro_vault.operations.house import House, Progress, quiet
 
@@ -28,7 +29,7 @@ def adopt(house: House, paths: Sequence[str] = (), actor: str = "user", progress
     wanted = [path.strip().removeprefix("./").rstrip("/") for path in paths if path.strip().rstrip("/") not in (".", "./")]
     everything = not paths or len(wanted) < len(paths)
     rows = {row.path: row for row in house.index.list(limit=10_000_000)}
-    unreadable = dict(house.index.unreadable())
+    unreadable = {**dict(house.index.unreadable()), **{path: wrong.reason for path, _, wrong in faults(house)}}
     skipped = [] if everything else _missing(wanted, [*rows, *unreadable])
     if skipped and len(skipped) == len(wanted):
         raise NotFound(

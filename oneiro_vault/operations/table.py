@@ -10,6 +10,7 @@ from typing import Any, Final
 from oneiro_vault.operations import (
     adopting,
     blaming,
+    broken,
     browsing,
     capturing,
     checking,
@@ -98,6 +99,7 @@ OPS: Final[dict[str, Op]] = {
     "stats": Op(reading.stats, reads_only=True),
     "status": Op(reading.status, reads_only=True),
     "check": Op(checking.check, reads_only=True),
+    "mend": Op(broken.mend),
     "pr_summary": Op(pull_request.pr_summary, reads_only=True),
     "sync": Op(syncing.sync, brings=True),
     "doctor": Op(upkeep.doctor, upkeep=True),

@@ -73,9 +73,9 @@ def _read(vault: Vault, path: str) -> tuple[bytes, int] | Refused:
     if len(data) > LARGEST:
         return Refused(path, f"it is larger than {LARGEST // 1_000_000} MB")
     if is_note(path) and has_markers(data):
-        return Refused(path, "it holds unresolved conflict markers")
+        return Refused(path, "it holds unresolved conflict markers", waits=True)
     if found := vault.secrets.new(path, data, ()):
-        return Refused(path, f"it holds what looks like {told(found)}, and history could never lose it again")
+        return Refused(path, f"it holds what looks like {told(found)}, and history could never lose it again", waits=True)
     if why := vault.erased.in_file(path, data):
         return Refused(path, why)
     return data, mode

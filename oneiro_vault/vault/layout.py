@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -22,6 +22,9 @@ from oneiro_vault.vault.writer import Progress
 
 MARK: Final = "oneiro.toml"
 """The file that makes a folder a vault."""
+_NEEDED: Final = frozenset((MARK, ".gitattributes", ".gitignore"))
+"""All that is put into a folder that has files of its own."""
+_WORKFLOWS: Final = ".github/workflows/"
 _KEPT: Final = "Nothing was changed."
 _OURS: Final = {"gc.auto": "0", "core.autocrlf": "false", "core.fsync": "committed,reference"}
 """Git settings of a repository we make: no gc behind our back, bytes as they are, and a person's own commits durable too."""
@@ -102,10 +105,19 @@ def create(path: Path, progress: Progress | None = None, *, clock: Callable[[], 
     return create_here(root, progress, clock=clock, secrets=secrets)
 
 
-def create_here(path: Path, progress: Progress | None = None, *, clock: Callable[[], float] = time.time, secrets: Secrets = OFF) -> Created:
+def create_here(
+    path: Path,
+    progress: Progress | None = None,
+    *,
+    clock: Callable[[], float] = time.time,
+    secrets: Secrets = OFF,
+    workflows: bool = False,
+) -> Created:
     """Make an existing folder a vault: add what is missing, rewrite nothing, one commit. Calling it again adds what is missing by then.
 
-    Without history every readable file goes into that commit, with history only notes that are not tracked yet.
+    A folder with files of its own gets only what a vault cannot do without, and `workflows` for GitHub when they are asked for; an
+    empty one the whole template. Without history every readable file goes into that commit, with history only notes that are not
+    tracked yet.
     Raises InvalidInput, RepositoryBusy or DiskProblem.
     """
     root = Path(os.path.realpath(path))
@@ -113,16 +125,19 @@ def create_here(path: Path, progress: Progress | None = None, *, clock: Callable
         raise InvalidInput(f"{root} is not a folder", kept=_KEPT, hint="Create a new vault with: oneiro init PATH")
     _refuse_inside_vault(root)
     disk.refuse_full(root, RESERVE)
+    wanted = [name for name in template() if name in _NEEDED or not _inhabited(root) or (workflows and name.startswith(_WORKFLOWS))]
+    known = is_vault(root)
     outer = _make_repository(root)
     vault = Vault.open(root, clock=clock, quiet=0.0, secrets=secrets)
     try:
         fresh = not vault.head()
         vault.repo.check_ready()
         with disk.guarded(f"Creating {root}"):
-            added = _copy(vault)
+            added = _copy(vault, wanted)
             register_driver(vault.repo)
-        adopted, skipped = vault.adopt(everything=fresh, also=added, progress=progress)
-        return Created(root, vault.head(), tuple(added), tuple(sorted(set(adopted) - set(added))), tuple(skipped), outer)
+        ours = [*added, *(template() if fresh and known else ())]  # a vault whose repository was taken away has them all
+        adopted, skipped = vault.adopt(everything=fresh, also=ours, progress=progress)
+        return Created(root, vault.head(), tuple(added), tuple(sorted(set(adopted) - set(ours))), tuple(skipped), outer)
     finally:
         vault.close()
 
@@ -170,10 +185,17 @@ def _escaped(path: str) -> str:
     return "".join("\\" + c if c in "*?[]\\! #" else c for c in path)
 
 
-def _copy(vault: Vault) -> list[str]:
+def _inhabited(root: Path) -> bool:
+    """Does the folder hold anything but a repository?"""
+    return any(entry.name != ".git" for entry in root.iterdir())
+
+
+def _copy(vault: Vault, wanted: Collection[str]) -> list[str]:
     """Template files that are missing. A person's own .gitignore and .gitattributes stay: what they lack goes to `.git/info/`."""
     added = []
     for name, data in template().items():
+        if name not in wanted:
+            continue
         if not os.path.lexists(vault.root / name):
             Files(vault.root).write(name, data)
             added.append(name)

@@ -160,7 +160,7 @@ def test_check_finds_errors_and_says_so_with_its_code(box: Box) -> None:
         assert "bad.md" in box.ok("status")
         done = box("check", "--format", "github")
         assert done.returncode == 1
-        assert done.stdout.startswith(b"::error file=bad.md,line=1,title=oneiro unreadable::it cannot be read as a note: ")
+        assert done.stdout.startswith(b"::error file=bad.md,line=3,title=oneiro broken::1 note cannot be read in full: ")
     finally:
         bad.unlink()
     assert box("check").returncode == 0
@@ -306,7 +306,9 @@ def test_init_here_indexes_and_rewrites_nothing(fresh: Box, notes: Path) -> None
     assert done.returncode == 0, done.stderr
     assert {path: path.read_bytes() for path in before} == before
     lost = {entry["path"] for entry in found["unreadable"] + found["skipped"]}
-    assert {"broken.md", "junk.md"} <= lost
+    assert "junk.md" in lost
+    assert "broken.md" not in lost
+    assert fresh.json("status")["broken"] == ["broken.md"]
     assert fresh.json("recall", "Teekanne")["results"][0]["path"] == "Größe 🌱/ünï.md"
 
 

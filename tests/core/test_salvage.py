@@ -105,3 +105,9 @@ def test_what_stays_unreadable(data: bytes) -> None:
 def test_a_page_about_merges_is_read_when_nothing_better_is_known() -> None:
     data = b"How to merge:\n<<<<<<< ours\nx\n=======\ny\n>>>>>>> theirs\n"
     assert salvage("x.md", data, unmerged=True).body == data.decode()
+
+
+def test_what_is_always_loaded_keeps_its_last_good_version() -> None:
+    block = parse("o.md", b"---\nid: 0123456789ab\ntype: orientation\ntitle: Team\n---\nFour people.\n")
+    with pytest.raises(UnreadableNote):
+        salvage("o.md", b"---\ntitle: a: b\n---\nFive.\n", block)

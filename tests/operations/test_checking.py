@@ -10,6 +10,7 @@ import pytest
 from oneiro_vault.app import App
 from oneiro_vault.core.fields import EXPECTED
 from tests.operations.conftest import QUICK, Call, stored
+from tests.operations.test_writing import git
 
 
 def found(call: Call, path: str = "") -> list[dict[str, Any]]:
@@ -166,3 +167,21 @@ def test_reports_of_loops_are_no_strangers(root: Path, call: Call) -> None:
     (root / "dreams/2026/11/night.md").write_text("---\ntype: dream\ntitle: Night\nsource: dream\nstatus: archived\n---\nNothing.\n")
     (root / "own.md").write_text("---\ntype: recipe\n---\nSalt.\n")
     assert [(problem["path"], problem["code"]) for problem in found(call)] == [("own.md", "type")]
+
+
+def test_quotes_are_put_where_they_are_all_that_is_missing(root: Path, call: Call) -> None:
+    (root / "a.md").write_text("---\ntitle: ADR-1: use UTC\ntags: [x]\n---\nWords.\n")
+    (root / "b.md").write_text("---\ntags: [a, b\n---\nWords too.\n")
+    offered = call("mend")
+    assert (offered["left"], offered["done"], offered["commit"]) == (["b.md"], False, None)
+    ((path, diff),) = [one.values() for one in offered["mends"]]
+    assert path == "a.md"
+    assert [line for line in diff.splitlines() if line[0] in "+-" and line[:3] not in ("+++", "---")] == [
+        "-title: ADR-1: use UTC", '+title: "ADR-1: use UTC"',
+    ]  # fmt: skip
+    assert "ADR-1: use UTC\n" in (root / "a.md").read_text()
+    done = call("mend", yes=True)
+    assert (root / "a.md").read_text() == '---\ntitle: "ADR-1: use UTC"\ntags: [x]\n---\nWords.\n'
+    assert (done["commit"], call("status")["broken"]) == (git(root, "rev-parse", "HEAD").strip(), ["b.md"])
+    assert git(root, "log", "-1", "--format=%s").startswith("edit: ")
+    assert call("mend", yes=True)["mends"] == []

@@ -18,6 +18,7 @@ from oneiro_vault.vault.layout import create, create_here, find, template, templ
 from oneiro_vault.vault.vault import Vault
 from tests.vault.support import git, make, note, put, reopen, sound
 
+NEEDED = {".gitattributes", ".gitignore", "oneiro.toml"}
 TEMPLATE = {".gitattributes", ".github/workflows/dream.yml", ".github/workflows/memory.yml", ".gitignore", "README.md", "oneiro.toml"}
 
 
@@ -80,7 +81,7 @@ def test_a_folder_of_notes_is_taken_in_byte_for_byte(tmp_path: Path) -> None:
     open(os.fsencode(root) + b"/\xff.md", "w").close()
     steps: list[tuple[str, int, int]] = []
     made = create_here(root, lambda *step: steps.append(step))
-    assert set(made.added) == TEMPLATE - {"README.md"}
+    assert set(made.added) == NEEDED
     assert set(made.adopted) == set(strange) | {"run.md"}
     left = {refused.path: refused.reason for refused in made.skipped}
     assert set(left) == {"link.md", "fifo.md", "repo", "marked.md", "huge.bin", "\ufffd.md"}
@@ -90,11 +91,35 @@ def test_a_folder_of_notes_is_taken_in_byte_for_byte(tmp_path: Path) -> None:
     vault = reopen(root)
     listing = vault.repo.listing(vault.head())
     assert {name: vault.repo.data(listing[name].blob) for name in strange} == strange
-    assert git(root, "log", "--format=%s") == f"adopt: {len(strange) + len(TEMPLATE)} files\n"
+    assert git(root, "log", "--format=%s") == f"adopt: {len(strange) + len(NEEDED) + 1} files\n"
     assert steps[-1][1] == steps[-1][2]
     assert git(root, "status", "--porcelain", "--untracked-files=no") == ""
     again = create_here(root)
     assert (again.added, again.adopted, again.commit) == ((), (), made.commit)
+
+
+def test_a_guest_puts_nothing_in_the_way(tmp_path: Path) -> None:
+    """No page of ours among a person's notes, and no workflows in their repository unless they ask."""
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes/a.md").write_text("mine")
+    made = create_here(tmp_path / "notes")
+    assert set(made.added) == NEEDED
+    assert {path.name for path in made.root.iterdir()} == NEEDED | {"a.md", ".git"}
+    assert create_here(made.root).added == ()
+    asked = create_here(made.root, workflows=True)
+    assert set(asked.added) == {name for name in TEMPLATE if name.startswith(".github/")}
+    (tmp_path / "empty").mkdir()
+    assert set(create_here(tmp_path / "empty").added) == TEMPLATE
+
+
+def test_a_vault_without_its_repository_gets_a_new_one_with_all_of_its_files(tmp_path: Path) -> None:
+    made = create(tmp_path / "vault")
+    (made.root / "a.md").write_text("mine")
+    shutil.rmtree(made.root / ".git")
+    again = create_here(made.root)
+    assert (again.added, again.adopted) == ((), ("a.md",))
+    assert set(git(made.root, "ls-files").splitlines()) == TEMPLATE | {"a.md"}
+    assert git(made.root, "status", "--porcelain") == ""
 
 
 def test_ids_found_in_adopted_notes_are_named(tmp_path: Path) -> None:
@@ -135,7 +160,7 @@ def test_in_a_repository_with_history_only_notes_are_added(tmp_path: Path) -> No
     (root / "staged.md").write_text("staged")
     git(root, "add", "staged.md")
     made = create_here(root)
-    assert set(made.added) == TEMPLATE - {".gitattributes", ".gitignore"}
+    assert set(made.added) == {"oneiro.toml"}
     assert made.adopted == ("notes/x.md",)
     assert git(root, "status", "--porcelain").splitlines() == [" M main.py", "A  staged.md", "?? new.py"]
     assert (root / ".gitignore").read_text() == "build/\n"
