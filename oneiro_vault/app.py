@@ -72,7 +72,7 @@ class App:
             "brake": settings["notes.brake"],
         }
         try:
-            index = Index.open(folder, vault.files, embedder, clock=clock, former=former_embedder, **limits)
+            index = Index.open(folder, vault.files, embedder, former=former_embedder, **limits)
         except OSError as error:
             raise DiskProblem(
                 f"the index folder {folder} cannot be used: {error.strerror}",

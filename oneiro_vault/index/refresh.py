@@ -2,7 +2,7 @@
 
 A batch is one transaction, so a process that is killed half-way continues where it was. A file is read only if its stat differs from the
 one it was indexed with. Nothing counts as deleted unless the source says so, and when most notes vanish at once nothing is removed until
-a second look, `CONFIRM` seconds later, finds the same or the caller insists.
+the caller insists: time proves nothing, for a slow checkout or a disk that is not there looks the same an hour later.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -21,8 +21,6 @@ from oneiro_vault.index import former, notes, schema, shape
 from oneiro_vault.index.base import Progress, Refreshed
 from oneiro_vault.index.screening import Screening
 
-CONFIRM: Final = 60.0
-"""Seconds after which a second full reconcile may do what the brake held back."""
 LARGEST: Final = 64_000_000
 """Bytes above which a file is not even hashed."""
 
@@ -59,7 +57,6 @@ class Refresher:
         *,
         limit: int,
         brake: float,
-        clock: Callable[[], float],
         past: Past | None = None,
         screen: Screen | None = None,
     ) -> None:
@@ -67,7 +64,6 @@ class Refresher:
         self._source = source
         self._limit = limit
         self._brake = brake
-        self._clock = clock
         self._past = past
         self.screening = Screening(db, screen)
         self._known: dict[str, Stat] = {}
@@ -168,23 +164,15 @@ class Refresher:
 
     def _braking(self, gone: Collection[str], total: int, *, everything: bool, force: bool) -> str | None:
         """Why nothing may be removed now, or None; `total`: notes there were."""
-        since = schema.meta(self.db, "braked")
+        braked = schema.meta(self.db, "braked") is not None
         few = len(gone) <= max(_FEW, self._brake * total)
-        if not gone or force or (few and (everything or since is None)):
-            if everything:
-                self._brake_since(since, None)
+        if not gone or force or (few and (everything or not braked)):
+            if everything and braked:
+                schema.set_meta(self.db, "braked", None)
             return None
-        now = self._clock()
-        if isinstance(since, float) and everything and now - since >= CONFIRM:
-            self._brake_since(since, None)
-            return None
-        if not isinstance(since, float) or since > now:
-            self._brake_since(since, now)
-        return f"{len(gone)} of {total} files vanished at once; their notes stay until a look {CONFIRM:.0f} s later confirms it"
-
-    def _brake_since(self, old: object, new: float | None) -> None:
-        if old != new:
-            schema.set_meta(self.db, "braked", new)
+        if not braked:
+            schema.set_meta(self.db, "braked", 1)
+        return f"{len(gone)} of {total} files vanished at once; their notes stay until it is certain that they are meant to be gone"
 
     def _apply(self, changed: list[Stat], progress: Progress | None, *, seek: bool) -> list[str]:
         """Write what changed; what came from elsewhere leaves its old place in the same transaction. Returns those places."""

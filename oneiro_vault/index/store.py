@@ -12,7 +12,6 @@ import secrets
 import sqlite3
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext, suppress
 from pathlib import Path, PurePosixPath
@@ -63,7 +62,6 @@ class Index(Answers):
         vectors: str = "chroma",
         indexed_bytes: int = 1_000_000,
         brake: float = 0.5,
-        clock: Callable[[], float] = time.time,
         former: Callable[[str], Embedder | None] | None = None,
         past: Past | None = None,
         screen: Screen | None = None,
@@ -78,7 +76,7 @@ class Index(Answers):
         os.environ["SQLITE_TMPDIR"] = str(folder)  # what SQLite sorts on disk are people's words: not in /tmp
         for left in folder.glob(f"{FILE}*{_UNFINISHED}*"):
             left.unlink(missing_ok=True)
-        options = {"limit": indexed_bytes, "brake": brake, "clock": clock, "past": past, "screen": screen}
+        options = {"limit": indexed_bytes, "brake": brake, "past": past, "screen": screen}
         return cls(folder, source, embedder, lambda database: Semantic(folder, embedder, vectors, database, former), options)
 
     # -- keeping up -----------------------------------------------------------------------------------------------------------------
@@ -86,8 +84,8 @@ class Index(Answers):
     def refresh(self, paths: Iterable[str] | None = None, progress: Progress | None = None, *, force: bool = False) -> Refreshed:
         """Bring the keyword index in line with the disk: everything (None), or files and folders (anything that is not `*.md`).
 
-        When more than `brake` of the notes vanished at once nothing is removed and `braked` says why, until a full refresh 60 s later
-        finds the same, or with `force`. Raises IndexProblem only if the disk refuses the index.
+        When more than `brake` of the notes vanished at once nothing is removed and `braked` says why, until they are back or with `force`.
+        Raises IndexProblem only if the disk refuses the index.
         """
         with self._database.writing():
             if not self._database.trusted():

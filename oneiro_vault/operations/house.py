@@ -136,7 +136,7 @@ class House:
             self.dirty.clear()
             done = self.index.refresh(None, progress)
             if done.braked and not set(done.held) & self.vault.listing().keys():
-                done = self.index.refresh(None, progress, force=True)  # the history says the same: they were taken out on purpose
+                done = self.index.refresh(None, progress, force=True)  # the history, which a person decides on, says the same
             self.braked, self.held = done.braked, frozenset(done.held)
             self._announce(done)
             self._indexed_head, self._backlog = head, False

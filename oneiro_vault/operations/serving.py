@@ -19,7 +19,7 @@ FORMER, SALVAGED = "the last good version", "what can be read of it"
 """What is shown in place of a file that cannot be read."""
 _MEND: Final = "Correct that file in any editor and save it; until then this version is served."
 _CHECK: Final = "Correct that file in any editor: `oneiro check` says how, `oneiro check --fix` does what is plain."
-_RETURN: Final = "If that was an accident, `git restore` brings the file back; else it is believed at a second look, a minute later."
+_RETURN: Final = "If that was an accident, `git restore` brings the file back; else commit that it is gone."
 
 
 def served(house: House, row: Row) -> tuple[bytes, Memory, Notice | None]:

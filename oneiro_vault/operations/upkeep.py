@@ -100,9 +100,10 @@ def _findings(house: House, progress: Progress) -> list[tuple[dict[str, Any], Va
         house.await_model(progress)
     house.index.open_vectors()
     found: list[tuple[dict[str, Any], VaultProblem | IndexProblem | None]] = []
-    if house.braked:
+    of_vault = find(house.vault)
+    if house.braked and not any(p.kind == "brake" for p in of_vault):
         found.append((_problem("brake", "error", house.braked, RETURN), None))
-    found += [(_vault_problem(p), p) for p in find(house.vault) if p.kind != "brake" or not house.braked]
+    found += [(_vault_problem(p), p) for p in of_vault]
     mentioned: set[str] = set()
     found += [(_index_problem(p), p) for p in house.index.check(_on_disk(house, progress, mentioned)) if p.path not in house.held]
     found += [(p, None) for p in _pictures(house, mentioned, progress)]

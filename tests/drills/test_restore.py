@@ -47,7 +47,7 @@ def asked(root: Path, now: float, *, exact: bool = False) -> list[list[str]]:
 def _opened(root: Path, now: float) -> App:
     vault = Vault.open(root, clock=lambda: now, quiet=0.0, reserve=0)
     embedder = HashEmbedder()
-    index = Index.open(root / ".oneiro", vault.files, embedder, vectors="ram", clock=lambda: now, past=vault.past)
+    index = Index.open(root / ".oneiro", vault.files, embedder, vectors="ram", past=vault.past)
     return App(House(root, QUICK, vault, index, embedder, clock=lambda: now))
 
 
