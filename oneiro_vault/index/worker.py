@@ -7,6 +7,7 @@ It loads one model, encodes bulk work in small batches and looks for a waiting q
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import os
 import signal
 import sys
@@ -19,16 +20,20 @@ from typing import Any, BinaryIO, Final, TypeAlias
 import numpy as np
 
 from oneiro_vault.index import hub, wire
-from oneiro_vault.index.base import Vectors
+from oneiro_vault.index.base import Kind, Vectors
+from oneiro_vault.index.families import prefixes_of
+from oneiro_vault.index.onnx import LONGEST, OnnxModel, UnfitError
 
-Encode: TypeAlias = Callable[[Sequence[str], str], Vectors]
+Encode: TypeAlias = Callable[[Sequence[str], Kind], Vectors]
+Run: TypeAlias = Callable[[Sequence[str], str], Vectors]
+"""Texts and what stands before each of them."""
 
-_BATCH: Final = 32
-_CHARS: Final = 16_000
-"""Characters a batch may hold: short texts go in larger batches, and a question never waits long."""
+_BATCH: Final = 2_000
+"""Bytes a batch may hold, padding counted: about 500 tokens of any language, a tenth of a second for which a question may wait. Larger
+ones are no faster and cost memory."""
+_TEXT: Final = 1_000
+"""Bytes of one text that count: the model reads no more."""
 _MOST: Final = 128
-_LONGEST: Final = 512
-"""Tokens of one text, whatever a model says it can read."""
 
 
 class Work:
@@ -70,35 +75,54 @@ def load(spec: dict[str, Any], tell: Callable[[str], None] = lambda _doing: None
         return lambda texts, _: fake.encode(texts), fake.dimension
     if spec["sha256"]:
         _verify(Path(spec["folder"]) / "model.safetensors", spec["sha256"])
-    folder = spec["folder"] or hub.folder_of(spec["model"], tell)
+    folder, encode_all = _model(spec, tell)
+    prefixes = prefixes_of(folder, spec["model"])
+
+    def encode(texts: Sequence[str], kind: Kind) -> Vectors:
+        return encode_all(texts, prefixes[kind])
+
+    return encode, encode(["warm"], "query").shape[1]
+
+
+def _model(spec: dict[str, Any], tell: Callable[[str], None]) -> tuple[Path, Run]:
+    """Where the model lies and what encodes texts with it: its ONNX file if it has one, else sentence-transformers."""
+    extra = importlib.util.find_spec("sentence_transformers") is not None
+    forms: tuple[hub.Form, ...] = ("graph", "weights") if extra else ("graph",)
+    folder = Path(spec["folder"]) if spec["folder"] else hub.folder_of(spec["model"], forms, tell)
+    tokens, threads = int(spec.get("tokens") or 0), int(spec["threads"])
+    try:
+        return folder, OnnxModel(folder, spec["model"], graph=spec.get("graph", ""), tokens=tokens, threads=threads).encode
+    except UnfitError as error:
+        if not extra:
+            raise hub.NoModelError(f"{error}, and sentence-transformers is not installed", hub.EXTRA) from None
+        if not spec["folder"] and not hub.has(folder, "weights"):
+            folder = hub.folder_of(spec["model"], ("weights",), tell)
+        return folder, sentence_transformer(folder, tokens, threads)
+
+
+def sentence_transformer(folder: Path, tokens: int = 0, threads: int = 0) -> Run:
+    """What encodes texts with a model that sentence-transformers loads (the extra `models`)."""
     import torch
     from sentence_transformers import SentenceTransformer
 
-    if spec["threads"]:
-        torch.set_num_threads(int(spec["threads"]))
-    model = SentenceTransformer(folder, device="cpu", local_files_only=True)
-    model.max_seq_length = min(int(spec.get("tokens") or _LONGEST), model.max_seq_length or _LONGEST)
-    prompts = model.prompts or {}
+    if threads:
+        torch.set_num_threads(threads)
+    model = SentenceTransformer(str(folder), device="cpu", local_files_only=True)
+    model.max_seq_length = min(tokens or LONGEST, model.max_seq_length or LONGEST)
 
-    def encode(texts: Sequence[str], kind: str) -> Vectors:
-        prompt = kind if prompts.get(kind) else ("document" if kind == "passage" and prompts.get("document") else None)
-        found = model.encode(list(texts), prompt_name=prompt, batch_size=_MOST, show_progress_bar=False, normalize_embeddings=True)
+    def encode(texts: Sequence[str], prefix: str = "") -> Vectors:
+        found = model.encode(list(texts), prompt=prefix, batch_size=_MOST, show_progress_bar=False, normalize_embeddings=True)
         return np.asarray(found, dtype=np.float32)
 
-    encode(["warm"], "query")
-    size = model.get_embedding_dimension() if hasattr(model, "get_embedding_dimension") else model.get_sentence_embedding_dimension()
-    return encode, int(size)
+    return encode
 
 
 def batches(texts: Sequence[str]) -> list[list[int]]:
     """Indexes of the texts in batches of about equal length, the longest first."""
-    order = sorted(range(len(texts)), key=lambda i: -len(texts[i]))
+    sizes = [min(len(text.encode("utf-8", "replace")), _TEXT) + 1 for text in texts]
     found: list[list[int]] = []
-    for i in order:
-        full = (
-            not found or len(found[-1]) >= _MOST or (len(found[-1]) >= _BATCH and (len(found[-1]) + 1) * len(texts[found[-1][0]]) > _CHARS)
-        )
-        if full:
+    for i in sorted(range(len(texts)), key=lambda i: -sizes[i]):
+        if not found or len(found[-1]) >= _MOST or (len(found[-1]) + 1) * sizes[found[-1][0]] > _BATCH:
             found.append([])
         found[-1].append(i)
     return found

@@ -43,13 +43,13 @@ def no_folder(folder: Path) -> tuple[dict[str, str], str]:
     return {"ONEIRO_EMBED_MODEL": str(folder / "none")}, "there is no model in"
 
 
-def broken_torch(folder: Path) -> tuple[dict[str, str], str]:
-    path = broken_package(folder / "p", "torch", "raise ImportError('no libtorch')")
-    return {"ONEIRO_EMBED_MODEL": "default", "PYTHONPATH": path}, "no libtorch"
+def broken_runtime(folder: Path) -> tuple[dict[str, str], str]:
+    path = broken_package(folder / "p", "onnxruntime", "raise ImportError('no libonnx')")
+    return {"ONEIRO_EMBED_MODEL": "default", "PYTHONPATH": path}, "no libonnx"
 
 
-def crashing_torch(folder: Path) -> tuple[dict[str, str], str]:
-    path = broken_package(folder / "p", "torch", "import os; os.abort()")
+def crashing_runtime(folder: Path) -> tuple[dict[str, str], str]:
+    path = broken_package(folder / "p", "onnxruntime", "import os; os.abort()")
     return {"ONEIRO_EMBED_MODEL": "default", "PYTHONPATH": path}, "its process died"
 
 
@@ -68,7 +68,7 @@ def no_weights(folder: Path) -> tuple[dict[str, str], str]:
 @pytest.mark.parametrize(
     ("how", "owners"),
     [(unknown_name, [[], ["--no-daemon"]]), (no_weights, [[]])]
-    + [(how, [["--no-daemon"]]) for how in (no_folder, broken_torch, crashing_torch, wrong_weights)],
+    + [(how, [["--no-daemon"]]) for how in (no_folder, broken_runtime, crashing_runtime, wrong_weights)],
 )
 def test_keywords_answer_and_say_why(ready: Box, tmp_path: Path, how: How, owners: list[list[str]]) -> None:
     ready.ok("stop")
