@@ -136,10 +136,14 @@ class Gate:
 
     def rest(self) -> None:
         """Wait until git has done what it is doing to the work tree (a dead one's lock is moved aside). Raises LockTimeout."""
-        lock = self._repo.activity.snapshot().lock
-        if lock is not None:
+        deadline = time.monotonic() + self._wait
+        while (lock := self._repo.activity.snapshot().lock) is not None:
             with self.locked():
-                self._await(lock, time.monotonic() + self._wait)
+                if self._recovery.clear_lock(lock):
+                    continue
+            if time.monotonic() > deadline:
+                raise _timeout(lock, "another program", self._wait)
+            time.sleep(SETTLE)  # not under the lock: others write meanwhile
 
     def _await(self, lock: Path, deadline: float) -> None:
         while not self._recovery.clear_lock(lock):

@@ -191,9 +191,18 @@ class Staging:
         with self._thread:
             self.check()
             try:
-                return dict(self._repo.status(untracked_files="all", ignored=False))
+                found = dict(self._repo.status(untracked_files="all", ignored=False))
             except (pygit2.GitError, OSError):
                 return self._told()
+        if any(flags & GONE for flags in found.values()):
+            for path in self._left_out() & found.keys():
+                found[path] &= ~GONE
+        return {path: flags for path, flags in found.items() if flags}
+
+    def _left_out(self) -> set[str]:
+        """What git does not expect in the folder (a sparse checkout, `leave_out`) or was told not to look at; libgit2 does not ask."""
+        lines = self._commands.text("ls-files", "-z", "-v").split("\0")
+        return {line[2:] for line in lines if line[:1] in ("S", "s", "h")}
 
     def _told(self) -> dict[str, int]:
         """The same from git, for index formats libgit2 does not know."""

@@ -158,6 +158,15 @@ def test_our_own_index_does_not_hide_that_git_was_there(root: Path) -> None:
     assert vault.repo.activity.since() > there
 
 
+def test_what_git_leaves_out_of_the_folder_is_not_deleted(vault: Vault, root: Path) -> None:
+    vault.apply([Write(f"{folder}/{i}.md", note(i)) for folder, i in (("here", 1), ("there", 2), ("there", 3))], REMEMBER)
+    git(root, "sparse-checkout", "set", "here")
+    assert not (root / "there").exists()
+    assert (vault.commit_edits(), vault.look().gone) == ([], [])
+    (root / "here/1.md").unlink()
+    assert vault.commit_edits()[0].removed == ("here/1.md",)
+
+
 def test_a_machines_change_takes_no_half_way_file_along(branches: Vault, root: Path, tmp_path: Path) -> None:
     """A model read what git had just written, and changes it: the text before is no edit of the person."""
     before = branches.head()
