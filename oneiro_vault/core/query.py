@@ -10,6 +10,7 @@ from calendar import monthrange
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import lru_cache
 
 from oneiro_vault.core.language import STOP_WORDS, WHOLE_LETTERS, detect, plain, stem, stems, stop_words
 
@@ -19,6 +20,7 @@ __all__ = [
     "QueryTerms",
     "analyse",
     "asks",
+    "content_words",
     "date_shares",
     "fold",
     "forms",
@@ -43,6 +45,7 @@ _UNSPACED_CHARACTER = re.compile(rf"([{_UNSPACED}])")
 _LETTERS = WHOLE_LETTERS | {"ẞ": "SS"} | {k.upper(): v.upper() for k, v in WHOLE_LETTERS.items() if k != "ß"}
 _LETTER = re.compile(f"[{''.join(_LETTERS)}]")
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"})
+_ASCII_WORD = re.compile(r"[a-z0-9]+")
 _WORD = re.compile(r"[^\W_]+(?:[-'’.&][^\W_]+)*")
 _STEMMED = re.compile(r"[^\W\d_]+(?:[\u0300-\u036f\u064b-\u065f\u0670]+[^\W\d_]*)*(?![\d\u0300-\u036f])")
 """A word of letters, with the marks that are written over and under them."""
@@ -114,11 +117,10 @@ def analyse(query: str, languages: Collection[str] = ()) -> QueryTerms:
     """Take a question apart; `languages`: those the notes are in beside English (`core.language`)."""
     query = query[:_LONGEST]
     language = detect(query, languages, least=1) if languages else ""
-    every = _unique(tokens(query))
     undated = _DATES.sub(".", query)
     idle = stop_words(language)
     return QueryTerms(
-        words=tuple(word for word in every if word not in idle) or every,
+        words=content_words(query, idle),
         names=_unique(_names(undated, idle)),
         phrases=_unique(phrase for quoted in _QUOTED.findall(query) if (phrase := " ".join(tokens(quoted)))),
         dates=tuple(dict.fromkeys(map(_period, _DATES.finditer(query)))),
@@ -126,6 +128,12 @@ def analyse(query: str, languages: Collection[str] = ()) -> QueryTerms:
         language=language,
         languages=tuple(languages),
     )
+
+
+def content_words(text: str, idle: Collection[str] = STOP_WORDS) -> tuple[str, ...]:
+    """The words that are not `idle`, each once and in order; all of them when there are no others."""
+    every = _unique(tokens(text))
+    return tuple(word for word in every if word not in idle) or every
 
 
 def fts_expression(terms: QueryTerms) -> str:
@@ -152,7 +160,10 @@ def tokens(text: str) -> Iterator[str]:
 
     A mark stays inside its word: FTS5 cuts there, and a quoted word with a cut in it becomes a phrase, which is exact.
     """
-    lower = text.lower() if text.isascii() else _spelled_out(text.lower())
+    if text.isascii():
+        yield from _ASCII_WORD.findall(text.lower())
+        return
+    lower = _spelled_out(text.lower())
     kept = "".join(plain(c) if c.isalnum() or unicodedata.category(c)[0] == "M" else " " for c in lower)
     for piece in _PIECE.findall(kept):
         if not any(c.isalnum() for c in piece):
@@ -197,7 +208,12 @@ def name_shares(terms: QueryTerms, about: Sequence[Collection[str]]) -> list[flo
 
     Only names that some memory is about count, so a name nobody knows takes nothing from the others.
     """
-    named = [_named(terms, whom) for whom in about]
+    words = frozenset(terms.words)
+    names = [
+        (frozenset(name.split()), frozenset(spelled.split()))
+        for name, spelled in (*((name, name) for name in terms.names), *terms.spellings)
+    ]
+    named = [_named(words, names, whom) for whom in about]
     known = set[str]().union(*named)
     return [len(found) / len(known) if known else 0.0 for found in named]
 
@@ -226,17 +242,22 @@ def _speaker(text: str) -> str | None:
     return " ".join(words) if named else None
 
 
-def _named(terms: QueryTerms, about: Collection[str]) -> set[str]:
+def _named(words: frozenset[str], names: Sequence[tuple[frozenset[str], frozenset[str]]], about: Collection[str]) -> set[str]:
     """The names of the question that fit: a part of a known name if it was capitalised, the whole of it in any case."""
-    words, found = set(terms.words), set()
-    for known in about:
-        parts = set(tokens(known))
+    found: set[str] = set()
+    for parts in map(_parts, about):
         if parts and parts <= words:
             found |= parts
-        for name, spelled in (*((name, name) for name in terms.names), *terms.spellings):
-            if parts.issuperset(spelled.split()):
-                found |= set(name.split())
+        for name, spelled in names:
+            if parts >= spelled:
+                found |= name
     return found
+
+
+@lru_cache(maxsize=1 << 16)
+def _parts(name: str) -> frozenset[str]:
+    """The words of a name; the same few are asked for with every question."""
+    return frozenset(tokens(name))
 
 
 def _spelled_out(text: str) -> str:

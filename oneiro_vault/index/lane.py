@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import sqlite3
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from typing import Final
 
@@ -56,6 +56,13 @@ class Lane:
         """(text hash, cosine), nearest first. Raises IndexProblem."""
         copy = self._copied()
         return (self.store if copy is None else copy).search(vector, limit)
+
+    def cosines(self, names: Collection[str], vector: Vectors) -> dict[str, float]:
+        """Exact cosine of each text that has a vector: from the copy, and from the cache what is not in it (any more, or yet)."""
+        copy = self._copied()
+        found = copy.cosines(names, vector) if copy is not None else {}
+        left = [name for name in names if name not in found] if found else names
+        return found | self._cache.cosines(self.embedder.name, left, vector) if left else found
 
     def _copied(self) -> RamStore | None:
         with self._lock:

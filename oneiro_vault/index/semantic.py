@@ -198,8 +198,9 @@ class Semantic:
         embedder = self.asked
         if vector.shape != (embedder.dimension,):
             raise IndexProblem("the question's vector is of another model", kept="Keyword search works.")
+        lane = self._serving
         try:
-            return self.cache.cosines(embedder.name, hashes, vector)
+            return self.cache.cosines(embedder.name, hashes, vector) if lane is None else lane.cosines(hashes, vector)
         except sqlite3.DatabaseError:
             return {}
 

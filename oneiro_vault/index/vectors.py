@@ -11,7 +11,7 @@ import os
 import re
 import struct
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
@@ -70,11 +70,13 @@ class RamStore:
         self._names: list[str] = []
         self._places: dict[str, int] = {}
         self._rows: Vectors = np.zeros((0, 0), np.float32)
+        self._asked: tuple[Vectors, Vectors] | None = None
 
     def add(self, ids: Sequence[str], vectors: Vectors) -> None:
         """Store vectors under ids."""
         _check(ids, vectors)
         with self._lock:
+            self._asked = None
             self._make_room(len(self._names) + len(ids), vectors.shape[1])
             for name, vector in zip(ids, vectors, strict=True):
                 place = self._places.setdefault(name, len(self._names))
@@ -94,6 +96,7 @@ class RamStore:
     def delete(self, ids: Sequence[str]) -> None:
         """Forget ids."""
         with self._lock:
+            self._asked = None
             for name in ids:
                 if (place := self._places.pop(name, None)) is not None:
                     last = self._names.pop()
@@ -116,10 +119,24 @@ class RamStore:
             count = len(self._names)
             if not count:
                 return []
-            cosines = self._rows[:count] @ np.asarray(vector, dtype=np.float32)
+            cosines = self._against(vector)
             least = np.partition(cosines, count - limit)[count - limit] if limit < count else -math.inf
             found = [(self._names[place], float(cosines[place])) for place in np.flatnonzero(cosines >= least)]
         return sorted(found, key=lambda one: (-one[1], one[0]))[:limit]
+
+    def cosines(self, ids: Collection[str], vector: Vectors) -> dict[str, float]:
+        """Cosine of each of these ids that is stored."""
+        with self._lock:
+            held = [name for name in ids if name in self._places]
+            places = [self._places[name] for name in held]
+            return dict(zip(held, self._against(vector)[places].tolist(), strict=True)) if held else {}
+
+    def _against(self, vector: Vectors) -> Vectors:
+        """Every cosine with a vector: whoever searches asks for those of what was found elsewhere next."""
+        if self._asked is None or not np.array_equal(self._asked[0], vector):
+            asked = np.asarray(vector, dtype=np.float32)
+            self._asked = asked, self._rows[: len(self._names)] @ asked
+        return self._asked[1]
 
     def vectors(self, ids: Sequence[str]) -> tuple[list[str], Vectors]:
         """Those of these ids that are stored, in any order, and the vector of each (n x dimension, float32)."""

@@ -14,7 +14,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 
 from oneiro_vault.core.captures import captured
-from oneiro_vault.core.query import QueryTerms, analyse, asks, date_shares, fts_expression, name_shares
+from oneiro_vault.core.query import QueryTerms, asks, content_words, date_shares, fts_expression, name_shares
 from oneiro_vault.core.ranking import Evidence, Features, Scored, Weights, coverage, diversify, rationed, relevant, voices
 from oneiro_vault.index.answers import Answers
 from oneiro_vault.index.base import Filters, Row, Vectors
@@ -223,7 +223,7 @@ class Search:
             return order
         scores = {handle: one.score for handle, (_, one) in found.items()}
         bodies = self.index.bodies([found[handle][0].key for handle in outside[:_HEARD]])
-        said = {handle: analyse(bodies.get(found[handle][0].key, "")[:_WORDS]).words for handle in outside[:_HEARD]}
+        said = {handle: content_words(bodies.get(found[handle][0].key, "")[:_WORDS]) for handle in outside[:_HEARD]}
         share = sum(row.trust == OUTSIDER for row in rows) / len(rows)
         order = rationed(order, voices(said), scores, least)
         return rationed(order, dict.fromkeys(outside, OUTSIDER), scores, max(least, round(share * k)))

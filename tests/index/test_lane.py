@@ -40,16 +40,17 @@ def opened(vault: Notes, open_index: Open, count: int) -> tuple[Index, Lane]:
     return index, serving
 
 
-def exactly(index: Index, vector: Vectors, limit: int) -> list[float]:
-    """The best cosines, from the cache of vectors."""
-    keys = [row.key for row in index.list(limit=10_000)]
-    return sorted((own for own, _ in index.cosines(vector, keys).values()), reverse=True)[:limit]
+def exactly(index: Index, lane: Lane, vector: Vectors) -> dict[str, float]:
+    """Every cosine, from the cache of vectors."""
+    return index._semantic.cache.cosines(lane.embedder.name, lane.store.ids(), vector)
 
 
 def agrees(index: Index, lane: Lane) -> None:
     vector = index.query("w3 w5 w9 w40")
     found = lane.search(vector, 20)
-    assert [cosine for _, cosine in found] == pytest.approx(exactly(index, vector, 20), abs=1e-6)
+    exact = exactly(index, lane, vector)
+    assert [cosine for _, cosine in found] == pytest.approx(sorted(exact.values(), reverse=True)[:20], abs=1e-6)
+    assert lane.cosines(exact, vector) == pytest.approx(exact, abs=1e-6)
     assert {name for name, _ in lane.search(vector, 10_000)} == lane.store.ids()
 
 
@@ -120,10 +121,10 @@ def test_it_lets_go_when_no_question_can_be_asked(vault: Notes, open_index: Open
 
 @pytest.mark.parametrize("while_up", [True, False])
 def test_a_cache_that_was_lost_alone_is_noticed_and_filled_from_the_store(vault: Notes, open_index: Open, while_up: bool) -> None:
-    index, _ = opened(vault, open_index, 40)
+    index, lane = opened(vault, open_index, 40)
     vector = index.query("w3 w5 w9 w40")
     before = index.search_vectors(vector, 10)
-    wanted = exactly(index, vector, 10)
+    wanted = exactly(index, lane, vector)
     if not while_up:
         index.close()
     for file in index.folder.glob("embeddings.db*"):
@@ -139,7 +140,9 @@ def test_a_cache_that_was_lost_alone_is_noticed_and_filled_from_the_store(vault:
     assert index.embed() == 0  # nothing had to be computed again
     assert index.pending()[0] == 0
     assert index.canaries()
-    assert exactly(index, vector, 10) == pytest.approx(wanted, abs=1e-6)
+    serving = index._semantic._serving
+    assert serving is not None
+    assert exactly(index, serving, vector) == pytest.approx(wanted, abs=1e-6)
     assert [(hit.key, hit.kind) for hit in index.search_vectors(vector, 10)] == [(hit.key, hit.kind) for hit in before]
 
 
