@@ -126,6 +126,7 @@ def status_(face: Face) -> Output:
     text += [f"unreadable {line(entry['path'])}: {line(entry['reason'])}" for entry in found["unreadable"]]
     if broken := [line(path) for path in found["broken"]]:
         text.append(f"broken   {few(broken)}: the frontmatter cannot be read, the words are found (`oneiro check` says more)")
+    text += [f"language {line(found['language'])}"] if found["language"] else []
     text += [f"partial {line(path)}: too long; only its beginning is searched (notes.indexed_bytes)" for path in found["partial"]]
     text += [f"not committed {line(entry['path'])}: {line(entry['reason'])}" for entry in found["held"]]
     return Output("\n".join(text), found)

@@ -35,7 +35,7 @@ def init_(face: Face, path: str | None, here: bool, workflows: bool) -> Output:
         made = init_vault(place, here, bar, workflows)
     face.vault = str(made["vault"])
     state = _index(face, made["notes"])
-    told = {name: state[name] for name in ("unreadable", "partial", "broken")}
+    told = {name: state[name] for name in ("unreadable", "partial", "broken", "language")}
     return Output(_told(made, state), made | {"indexed": state["notes"]} | told)
 
 
@@ -59,6 +59,8 @@ def _told(made: dict[str, Any], state: dict[str, Any]) -> str:
     text += _listed(f"{_files(len(waiting))} can be read and found, but wait for you before they are committed:", list(waiting.values()))
     if state["partial"]:
         text.append(f"Of {few([line(path) for path in state['partial']])} only the beginning is searched (notes.indexed_bytes).")
+    if state["language"]:
+        text.append(line(state["language"]))
     return "\n".join([*text, f'Next: cd {made["vault"]} && oneiro remember "The first thing worth keeping."'])
 
 

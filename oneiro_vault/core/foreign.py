@@ -1,4 +1,4 @@
-"""Dates in words that are not read by `when` itself, through dateparser, within bounds.
+"""Dates in words that are not read by `when` itself: put into English for it, or read by dateparser, within bounds.
 
 dateparser by itself tries every language it knows on any text and builds a dictionary for each: 1.5 s for two words of nonsense. Here a
 list of the words that date expressions are made of says first which few languages a text can be in; nonsense is in none.
@@ -7,10 +7,12 @@ list of the words that date expressions are made of says first which few languag
 from __future__ import annotations
 
 import re
+from calendar import month_name
 from collections.abc import Iterator, Mapping
 from datetime import date, datetime
 from functools import cache
 from importlib import import_module
+from itertools import product
 from typing import Any, Final
 
 from oneiro_vault.core.query import fold
@@ -24,6 +26,19 @@ MOST: Final = 3
 _LETTERS: Final = re.compile(r"[^\W\d_]+")
 _ZONES: Final = frozenset("z utc gmt est edt cst cdt mst mdt pst pdt bst cet cest eet eest msk ist jst aest".split())
 _ESCAPED: Final = re.compile(r"\\\\[a-z]")
+_IDLE: Final = frozenset("el la los las le les der die das den dem am im in en du au de del of il lo gli i".split())
+_WHICH: Final = {
+    word: english
+    for english, words in {
+        "last": "pasado pasada ultimo ultima ultimos ultimas letzten letzter letztes letzte vergangenen "
+        "dernier derniere derniers dernieres passe scorso scorsa ultimi ultime passado passada",
+        "this": "este esta diesen dieser dieses diese ce cet cette questo questa deze",
+    }.items()
+    for word in words.split()
+}
+"""What stands beside a weekday or a month in languages read most, and dateparser does not translate."""
+_CALLED: Final = {"no": "nb"}
+"""Languages that dateparser calls otherwise than `core.language`."""
 _NOT_DATES: Final = frozenset({"name", "date_order", "no_word_spacing", "skip", "simplifications", "pertain"})
 """What a language's data holds beside the words of dates: its own name, and words around dates that say nothing by themselves."""
 
@@ -44,6 +59,42 @@ def read(words: str, now: datetime) -> tuple[date, str]:
     if found.date_obj is None:
         raise ValueError(words)
     return found.date_obj, str(found.period)
+
+
+def english(words: str) -> Iterator[str]:
+    """The words in English, as far as dateparser knows them, from each of the languages they can be in: `martes pasado`, `last tuesday`."""
+    spoken = [name for name in languages(words) if name != "en"]
+    if not spoken:
+        return
+    from dateparser.conf import settings
+    from dateparser.languages.loader import LocaleDataLoader
+
+    loader = LocaleDataLoader()
+    bare = " ".join(word for word in words.split() if fold(word) not in _IDLE)  # "die" may be short for a Tuesday
+    for name, text in product(spoken, dict.fromkeys((words, bare))):
+        told = fold(loader.get_locale(name).translate(text, keep_formatting=False, settings=settings)).replace(".", " ").split()
+        rest = [word for word in told if word not in _IDLE]
+        which = [english for word in rest if (english := _WHICH.get(word))]
+        yield " ".join((*which[:1], *(word for word in rest if word not in _WHICH)))
+
+
+@cache
+def calendar(language: str) -> tuple[re.Pattern[str], Mapping[str, int]]:
+    """What finds dates inside a text of this language (day `d`, month `m`, year `y` or `z`, in any case), and month -> its number."""
+    info: Mapping[str, Any] = import_module(f"dateparser.data.date_translation_data.{_CALLED.get(language, language)}").info
+    months: dict[str, int] = {}
+    for number, english in enumerate(month_name[1:], 1):
+        names = [name.lower() for name in info.get(english.lower(), ())]
+        # short forms are words of their own too often: "mar" is the sea, "sept" seven
+        whole = [name for name in names if len(name) > 4 or name == max(names, key=len)]
+        months |= {form: number for name in whole for form in (name, fold(name))}
+    either = "|".join(sorted(map(re.escape, months), key=len, reverse=True))
+    day, year = r"(?P<d>[12]\d|3[01]|0?[1-9])", r"[12]\d{3}"
+    return re.compile(
+        rf"\b(?:{day}(?:\.|er|º|ª)?\s+(?:d[ei]\s+)?)?(?P<m>{either})\b\.?(?:\s+(?:del?\s+)?(?P<y>{year})\b)?"
+        rf"|\b(?:en|em|in|im\s+jahre?|nel|año|année|ano|jahr|seit|desde|depuis)\s+(?P<z>{year})\b(?!-)",
+        re.IGNORECASE,
+    ), months
 
 
 def languages(words: str) -> list[str]:

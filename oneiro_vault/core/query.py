@@ -117,13 +117,13 @@ def analyse(query: str, languages: Collection[str] = ()) -> QueryTerms:
     """Take a question apart; `languages`: those the notes are in beside English (`core.language`)."""
     query = query[:_LONGEST]
     language = detect(query, languages, least=1) if languages else ""
-    undated = _DATES.sub(".", query)
+    undated, dates = _dated(query, language)
     idle = stop_words(language)
     return QueryTerms(
         words=content_words(query, idle),
         names=_unique(_names(undated, idle)),
         phrases=_unique(phrase for quoted in _QUOTED.findall(query) if (phrase := " ".join(tokens(quoted)))),
-        dates=tuple(dict.fromkeys(map(_period, _DATES.finditer(query)))),
+        dates=dates,
         spellings=() if query.isascii() else _respelled(undated, idle),
         language=language,
         languages=tuple(languages),
@@ -273,6 +273,21 @@ def _respelled(query: str, idle: Collection[str]) -> tuple[tuple[str, str], ...]
     """Each name with an umlaut beside its other spelling; widening a question moves no word, so its names stay in step."""
     pairs = zip(_names(query, idle), _names(_widened(query), idle), strict=False)
     return tuple(dict.fromkeys(pair for pair in pairs if pair[0] != pair[1]))
+
+
+def _dated(query: str, language: str) -> tuple[str, tuple[Period, ...]]:
+    """The question without its dates, and those; months of another language have capitals in some, and are no names."""
+    dates = [_period(match) for match in _DATES.finditer(query)]
+    query = _DATES.sub(".", query)
+    if language:
+        from oneiro_vault.core import foreign
+
+        pattern, months = foreign.calendar(language)
+        for match in pattern.finditer(query):
+            found = {name: int(match[name]) for name in ("d", "y", "z") if match[name]}
+            dates.append(Period(found.get("y", found.get("z")), months[match["m"].lower()] if match["m"] else None, found.get("d")))
+        query = pattern.sub(".", query)
+    return query, tuple(dict.fromkeys(dates))
 
 
 def _period(match: re.Match[str]) -> Period:

@@ -14,6 +14,8 @@ from oneiro_vault.errors import InvalidInput
 
 Range: TypeAlias = tuple[float | None, float | None]
 Span: TypeAlias = tuple[datetime, datetime]
+Reader: TypeAlias = Callable[[str, datetime], Span | None]
+"""Reads one time, in English."""
 
 LONGEST: Final = 100
 """Characters; a longer text is no date."""
@@ -35,21 +37,34 @@ _WEEKDAY: Final = r"((?:mon|tues|wednes|thurs|fri|satur|sun)day|mon|tues|tue|wed
 _NUMBER: Final = rf"(?:an?\s+)?(\d{{1,5}}|{'|'.join(sorted(_COUNTS, key=len, reverse=True))})(?:\s+of)?"
 _WHICH: Final = r"(?:(last|previous|past|this|next)\s+)?"
 _LEADING: Final = re.compile(r"(?:in|on|at|during|the|of|from|around|about)\s+")
+_UNTIL: Final = r"(?:to|until|till|hasta|al?|bis|jusqu['’]?(?:à|a|en|au)?|à|au|até|ate|fino a|tot)"
 _BETWEEN: Final = re.compile(
-    r"(?:between\s+(.+?)\s+and|from\s+(.+?)\s+(?:to|until|till))\s+(.+)|(.+?)\s*(?:\.\.\.?|\s(?:to|until|till|[-–])\s)\s*(.+)"
+    r"(?:(?:between|entre|zwischen|tra|fra|tussen)\s+(.+?)\s+(?:and|y|et|und|e|en)"
+    rf"|(?:from|von|vom|desde|del|de|du|dal?|van)\s+(.+?)\s+{_UNTIL})\s+(.+)|(.+?)\s*(?:\.\.\.?|\s(?:to|until|till|[-–])\s)\s*(.+)"
 )
-_OPEN: Final = re.compile(r"(since|after|before|until|till|up to)\s+(.+)")
+_BORDERS: Final = {
+    "since": "since|desde|seit|ab|depuis|dal|da|sinds",
+    "after": "after|después de|despues de|nach|après|apres|depois de|dopo",
+    "before": "before|antes de|vor dem|vor der|avant|prima di|voor",
+    "until": "until|till|up to|hasta|bis(?: zum)?|jusqu['’]?(?:à|a|en|au)|até|ate|fino a|tot",
+}
+"""How an open time begins, in English and in languages read most."""
+_OPEN: Final = re.compile("(?:" + "|".join(f"(?P<{name}>{words})" for name, words in _BORDERS.items()) + r")\s*(?<=[\s'’])(.+)")
 _DISTANCE: Final = re.compile(rf"(?:about\s+|around\s+)?{_NUMBER}\s+{_UNIT}\s+(?:ago|back|earlier)")
 _EXAMPLES: Final = "Write it like 2024-03-05, 2024-03, last March, yesterday, 3 weeks ago, since May, or between March and June 2024."
 
 
 def parse_range(text: str, now: datetime) -> Range:
     """[from, to) in epoch seconds, None where it is open. A `now` without time zone is UTC. Raises InvalidInput with examples."""
+    return _parsed(text, now, _own)
+
+
+def _parsed(text: str, now: datetime, read: Reader) -> Range:
     now = now if now.tzinfo else now.replace(tzinfo=UTC)
     words = " ".join(text.lower().replace(",", " ").split())
     try:
         if words and len(words) <= LONGEST:
-            return _range(words, now)
+            return _range(words, now, read)
     except (ValueError, OverflowError):
         pass
     raise _unreadable(text)
@@ -61,14 +76,12 @@ def _unreadable(text: str) -> InvalidInput:
 
 def parse_moment(text: str, now: datetime) -> Range:
     """`parse_range` for one moment in time: "3 weeks ago" is the day that lies so far back, not the whole of that week."""
-    words = " ".join(text.lower().replace(",", " ").split())
-    if len(words) <= LONGEST and (found := _DISTANCE.fullmatch(words)):
-        try:
-            start, end = _back(found[2], _count(found[1]), now if now.tzinfo else now.replace(tzinfo=UTC))
-        except (ValueError, OverflowError):
-            raise _unreadable(text) from None
-        return _seconds(start), _seconds(end)
-    return parse_range(text, now)
+    return _parsed(text, now, _moment)
+
+
+def _moment(words: str, now: datetime) -> Span | None:
+    found = _DISTANCE.fullmatch(words)
+    return _back(found[2], _count(found[1]), now) if found else _own(words, now)
 
 
 def _back(unit: str, steps: int, now: datetime) -> Span:
@@ -81,26 +94,25 @@ def _back(unit: str, steps: int, now: datetime) -> Span:
     return _day(start.year, start.month, min(now.day, (end - timedelta(days=1)).day), now.tzinfo)
 
 
-def _range(words: str, now: datetime) -> Range:
-    if found := _OPEN.fullmatch(words):
-        start, end = _span(found[2], now)
-        return {"since": (_seconds(start), None), "after": (_seconds(end), None), "before": (None, _seconds(start))}.get(
-            found[1], (None, _seconds(end))
-        )
-    if (found := _BETWEEN.fullmatch(words)) and (pair := _both(found[1] or found[2] or found[4], found[3] or found[5], now)):
+def _range(words: str, now: datetime, read: Reader) -> Range:
+    if (found := _BETWEEN.fullmatch(words)) and (pair := _both(found[1] or found[2] or found[4], found[3] or found[5], now, read)):
         first, second = sorted(pair)
         return _seconds(first[0]), _seconds(second[1])
-    start, end = _span(words, now)
+    if found := _OPEN.fullmatch(words):
+        from_, to = map(_seconds, _span(found[len(_BORDERS) + 1], now, read))
+        border = next(name for name in _BORDERS if found[name])
+        return {"since": (from_, None), "after": (to, None), "before": (None, from_), "until": (None, to)}[border]
+    start, end = _span(words, now, read)
     return _seconds(start), _seconds(end)
 
 
-def _both(first: str, second: str, now: datetime) -> tuple[Span, Span] | None:
+def _both(first: str, second: str, now: datetime, read: Reader) -> tuple[Span, Span] | None:
     """Both ends, or None when one is no date. A year said once, at the end, holds for both ("between March and June 2024")."""
     year = re.search(r"\b(\d{4})\Z", second)
-    if year and not re.search(r"\d{4}", first) and re.search(_MONTH, first):
+    if year and not re.search(r"\d{4}", first) and (re.search(_MONTH, first) or not _own(first, now)):
         first = f"{first} {year[1]}"
     try:
-        return _span(first, now), _span(second, now)
+        return _span(first, now, read), _span(second, now, read)
     except ValueError:
         return None
 
@@ -109,14 +121,20 @@ def _seconds(moment: datetime) -> float:
     return moment.timestamp()
 
 
-def _span(words: str, now: datetime) -> Span:
+def _span(words: str, now: datetime, read: Reader) -> Span:
+    """The span that the words name, in English or another language. Raises ValueError."""
     words = words.strip()
     while (shorter := _LEADING.sub("", words, count=1) if _LEADING.match(words) else words) != words:
         words = shorter
+    return read(words, now) or _foreign(words, now, read)
+
+
+def _own(words: str, now: datetime) -> Span | None:
+    """One of the forms that are read here."""
     for form, read in _FORMS:
         if found := form.fullmatch(words):
             return read(found, now)
-    return _foreign(words, now)
+    return None
 
 
 def _day(year: int, month: int, day: int, zone: tzinfo | None) -> Span:
@@ -259,10 +277,13 @@ _FORMS: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str], datetime], S
 )
 
 
-def _foreign(words: str, now: datetime) -> Span:
+def _foreign(words: str, now: datetime, read: Reader) -> Span:
     """Anything else, in other words or another language."""
     from oneiro_vault.core import foreign
 
+    for english in foreign.english(words):
+        if found := read(english, now):
+            return found
     day, exact = foreign.read(words, now)
     if exact in ("month", "year"):
         return _months(day.year, day.month if exact == "month" else 1, 12 if exact == "year" else 1, now.tzinfo)

@@ -94,6 +94,10 @@ class Answers:
         """Every type that some note has, in alphabetical order."""
         return [name for (name,) in self._database.read("SELECT DISTINCT type FROM notes ORDER BY type")]
 
+    def languages(self) -> dict[str, int]:
+        """Language (`core.language`) -> number of notes in it, the commonest first."""
+        return dict(self._database.read("SELECT language, count(*) FROM notes GROUP BY language ORDER BY count(*) DESC, language"))
+
     def flagged(self) -> Rows:
         """Notes with open questions that still stand for something, newest first."""
         where = "flags != '' AND status NOT IN ('superseded', 'archived')"

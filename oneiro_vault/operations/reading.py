@@ -15,7 +15,7 @@ from oneiro_vault.core.memory import Memory, parse
 from oneiro_vault.core.salvage import BROKEN, salvage
 from oneiro_vault.errors import DiskProblem, GitProblem, InvalidInput, RepositoryBusy, shown
 from oneiro_vault.index.base import Filters, Row
-from oneiro_vault.operations import imaging, moments, syncing, trusting, types, viewing
+from oneiro_vault.operations import imaging, languages, moments, syncing, trusting, types, viewing
 from oneiro_vault.operations.dreaming import sharing
 from oneiro_vault.operations.house import House, Progress, Remembered, quiet
 from oneiro_vault.operations.queued import waiting
@@ -312,6 +312,7 @@ def status(house: House) -> dict[str, Any]:
         "degraded": state["degraded"] or house.embedder_state(),
         "unreadable": unreadable,
         "partial": house.index.partial(),
+        "language": ". ".join(languages.unknown(house) or ()) or None,
         "broken": house.index.broken(),
         "model": state["model"],
         "watching": house.watching or None,

@@ -15,7 +15,7 @@ from oneiro_vault.core.known_faults import FAULTS
 from oneiro_vault.core.listing import Stat, blob_id
 from oneiro_vault.errors import Brake, GitProblem, OneiroError, UnsafePath, few
 from oneiro_vault.index.base import Problem as IndexProblem
-from oneiro_vault.operations import capturing, imaging, trusting
+from oneiro_vault.operations import capturing, imaging, languages, trusting
 from oneiro_vault.operations.house import House, Progress, quiet
 from oneiro_vault.vault.attachments import named_in
 from oneiro_vault.vault.edits import RETURN
@@ -183,6 +183,8 @@ def _machine(house: House) -> list[dict[str, Any]]:
         )
     if house.embedder.problem:
         found.append(_problem("embedder", "warning", str(house.embedder.problem), house.embedder.problem.hint))
+    if unknown := languages.unknown(house):
+        found.append(_problem("language", "info", *unknown))
     return [*found, *_faults(versions())]
 
 

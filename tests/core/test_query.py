@@ -177,6 +177,21 @@ def test_dates(query: str, dates: list[tuple[int | None, int | None, int | None]
     assert [(period.year, period.month, period.day) for period in analyse(query).dates] == dates
 
 
+@pytest.mark.parametrize(
+    ("query", "dates", "names"),
+    [
+        ("¿Qué compramos en marzo de 2024?", [(2024, 3, None)], ()), ("¿Qué pasó el 5 de mayo?", [(None, 5, 5)], ()),
+        ("Was haben wir im März gekauft?", [(None, 3, None)], ()), ("Wer kam am 3. Mai 2024?", [(2024, 5, 3)], ()),
+        ("Qui est venu le 1er aout 2023 ?", [(2023, 8, 1)], ()), ("où étions-nous en 2022 ?", [(2022, None, None)], ()),
+        ("¿dónde está el mar?", [], ()), ("Quand sont venus les sept nains ?", [], ()),
+    ],
+)  # fmt: skip
+def test_dates_in_a_question_of_another_language(query: str, dates: list[tuple[int | None, ...]], names: tuple[str, ...]) -> None:
+    terms = analyse(query, ("de", "es", "fr"))
+    assert [(period.year, period.month, period.day) for period in terms.dates] == dates
+    assert terms.names == names
+
+
 def test_a_month_in_a_date_is_not_a_name() -> None:
     assert analyse("Did April sing in June with Ann in Rome?").names == ("april", "ann", "rome")
 

@@ -79,7 +79,7 @@ def test_what_is_meant(text: str, start: str | None, end: str | None) -> None:
 @pytest.mark.parametrize(
     ("text", "start", "end"),
     [
-        ("vor 3 Wochen", "2026-10-31", "2026-11-01"),
+        ("vor 3 Wochen", "2026-10-26", "2026-11-02"),
         ("le 5 mars 2023", "2023-03-05", "2023-03-06"),
         ("märz 2023", "2023-03-01", "2023-04-01"),
     ],
@@ -113,6 +113,28 @@ def test_a_clock_without_zone_is_utc() -> None:
     assert parse_range("2026-03-05", datetime(2026, 11, 21))[0] == datetime(2026, 3, 5, tzinfo=UTC).timestamp()  # noqa: DTZ001  # none is what is tested
 
 
+@pytest.mark.parametrize(
+    ("english", "others"),
+    [
+        ("last week", ("la semana pasada", "letzte Woche", "la semaine dernière", "la semaine derniere")),
+        ("last Tuesday", ("el martes pasado", "letzten Dienstag", "mardi dernier")),
+        ("last month", ("el mes pasado", "letzten Monat", "le mois dernier")),
+        ("last year", ("el año pasado", "letztes Jahr", "l'année dernière")),
+        ("yesterday", ("ayer", "gestern", "hier")), ("this week", ("esta semana", "diese Woche", "cette semaine")),
+        ("the day before yesterday", ("anteayer", "vorgestern", "avant-hier")),
+        ("3 weeks ago", ("hace 3 semanas", "vor 3 Wochen", "il y a 3 semaines")),
+        ("in March", ("en marzo", "im März", "en mars")), ("5 March 2023", ("el 5 de marzo de 2023", "am 5. März 2023", "le 5 mars 2023")),
+        ("since May", ("desde mayo", "seit Mai", "depuis mai")), ("until yesterday", ("hasta ayer", "bis gestern", "jusqu'à hier")),
+        ("before May", ("antes de mayo", "vor dem Mai", "avant mai")), ("after May", ("después de mayo", "nach Mai", "après mai")),
+        ("between March and May 2024", ("entre marzo y mayo de 2024", "zwischen März und Mai 2024", "entre mars et mai 2024")),
+        ("from March to May 2024", ("de marzo a mayo de 2024", "von März bis Mai 2024", "de mars à mai 2024")),
+        ("last 3 months", ("los últimos 3 meses", "die letzten 3 Monate", "les 3 derniers mois")),
+    ],
+)  # fmt: skip
+def test_other_languages_mean_what_english_means(english: str, others: tuple[str, ...]) -> None:
+    assert {text: said(text) for text in others} == dict.fromkeys(others, said(english))
+
+
 def test_the_first_days_of_a_year() -> None:
     new_year = datetime(2026, 1, 1, 0, 30, tzinfo=UTC)
     assert said("yesterday", new_year) == ("2025-12-31", "2026-01-01")
@@ -129,6 +151,7 @@ def test_the_first_days_of_a_year() -> None:
         ("9 months back", "2026-02-21", "2026-02-22"), ("a quarter ago", "2026-08-21", "2026-08-22"), ("3 days ago", "2026-11-18", "2026-11-19"),
         ("about an hour ago", "2026-11-21 14:30", "2026-11-21 14:31"), ("last week", "2026-11-09", "2026-11-16"),
         ("2024-03", "2024-03-01", "2024-04-01"), ("before May", None, "2026-05-01"), ("since May", "2026-05-01", None),
+        ("vor 3 Wochen", "2026-10-31", "2026-11-01"), ("il y a 3 semaines", "2026-10-31", "2026-11-01"),
     ],
 )  # fmt: skip
 def test_a_moment_is_the_day_that_lies_so_far_back(text: str, start: str | None, end: str | None) -> None:
