@@ -1,7 +1,7 @@
 """The recall gate: what could be found before a decision can be found after it, or the decision does not happen.
 
 For every memory that a decision changes, probes are asked: its title, its description (unless it is replaced because it no longer holds),
-and what people really asked when they found it.
+and what people really asked when they found it. (A capture is no memory yet: it stands behind everything else in any answer.)
 Afterwards the memory, or what took its place, must still be among the first ten rows. Only what was found before can be lost.
 """
 
@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from oneiro_vault.core.captures import captured
 from oneiro_vault.mind.base import Decision, New, Note, Set, Snapshot
 from oneiro_vault.mind.settle import Turned
 
@@ -86,7 +87,8 @@ class Gate:
         view, heirs = self.view.after(decision, notes), inherited(decision, self.heirs)
         touched = [edit.id for edit in decision.edits if isinstance(edit, Set) and notes[edit.id].memory.status in ANSWERING]
         touched += [ident for ident, others in self.heirs.items() if ident in notes and others & set(touched)]  # this run gave it an heir
-        counted = [(ident, query) for ident in dict.fromkeys(touched) for query in self._queries(notes[ident], decision)]
+        memories = [notes[ident] for ident in dict.fromkeys(touched) if not captured(notes[ident].memory)]
+        counted = [(note.id, query) for note in memories for query in self._queries(note, decision)]
         found = before = 0
         for ident, query in counted:
             if not self._found_before(ident, query):

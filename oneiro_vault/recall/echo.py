@@ -1,7 +1,7 @@
 """Captured conversations in an answer: that something was asked before is no memory of its answer.
 
 A capture of which nothing was filed (it waits for encoding, or was judged to hold nothing) stands behind everything else. One whose facts
-may answer gives the best of them its place and stands behind everything else as well. Both are shown where the rest barely fits.
+may answer lends the best of them its score and stands behind everything else as well. Both are shown where the rest barely fits.
 """
 
 from __future__ import annotations
@@ -36,17 +36,14 @@ class Captures:
             return together, fit
         plain = [number for number, row in enumerate(rows) if row.handle not in self]
         alone = {rows[plain[one.index]].handle: replace(one, index=plain[one.index]) for one in fuse(features.of(plain), weights)}
-        own = {handle: one.score for handle, one in alone.items()}
-        lifted = set()
         for capture, facts in self.facts.items():
-            best = max(facts, key=lambda fact: (own[fact], fact))
-            place = max(own[other] for other in own if other == best or fit[other] <= fit[capture])
-            if place > alone[best].score:
-                alone[best] = replace(alone[best], score=place, parts=alone[best].parts | {"its capture": place - own[best]})
-                lifted.add(alone[best].index)
+            best = max(facts, key=lambda fact: (alone[fact].score, fact))
+            gain = fit[capture] - alone[best].score
+            if gain > 0:
+                alone[best] = replace(alone[best], score=fit[capture], parts=alone[best].parts | {"its capture": gain})
             fit[best] = max(fit[best], fit[capture])
         captures = [one for one in together if rows[one.index].handle in self]
-        return sorted(alone.values(), key=lambda one: (-one.score, one.index not in lifted)) + captures, fit
+        return sorted(alone.values(), key=lambda one: -one.score) + captures, fit
 
     def cut(self, scored: Sequence[Scored], rows: Sequence[Row], most: int) -> list[Scored]:
         """The first `most` of the captures behind the first `most` of the others."""
@@ -58,7 +55,8 @@ class Captures:
         shown = [one for one in order if one not in self][:k]
         captures = sorted((one for one in order if one in self), key=lambda one: -fit[one])
         room = k - len(shown)
-        while room < len(captures) and shown and fit[shown[-1]] < BARELY * fit[captures[room]]:
+        clear = [one for one in captures if fit[one] >= BARELY * max(fit.values())]
+        while room < len(clear) and shown and fit[shown[-1]] < BARELY * fit[clear[room]]:
             shown.pop()
             room += 1
         return shown + captures[:room]

@@ -33,8 +33,8 @@ def captured(call: Call, text: str, **given: Any) -> str:  # noqa: F811
 
 def encoded(app: App) -> None:  # noqa: F811
     app.house.judges = lambda _name: ScriptedJudge(judge)
-    while app.call("captures")["waiting"]:
-        app.call("dream", {"loops": ["encode"]})
+    app.call("dream", {"loops": ["encode"]})
+    assert app.call("captures")["waiting"] == []
 
 
 @pytest.mark.parametrize("talks", [SESSIONS[::6], pytest.param(SESSIONS, marks=pytest.mark.drill)], ids=["some", "all"])
@@ -89,11 +89,13 @@ def test_its_fact_stands_in_its_place(call: Call) -> None:  # noqa: F811
     capture = captured(call, "User: fix the failing test\n\nAssistant: Done, the clock was wrong.")
     other = stored(call, "The failing suite of the importer is being looked at.")
     fact = stored(call, "Frozen time.", derived_from=[capture])
-    assert hits(call, "fix the failing test") == [fact, other, capture]
+    found = hits(call, "fix the failing test")
+    assert (set(found[:-1]), found[-1]) == ({fact, other}, capture)
     later = stored(call, "Time stands still at noon.")
     stored(call, "The runner was slow.", derived_from=[capture], status="superseded", superseded_by=later)
     call("forget", id=fact)
-    assert hits(call, "fix the failing test") == [later, other, capture]
+    found = hits(call, "fix the failing test")
+    assert (set(found[:-1]), found[-1]) == ({later, other}, capture)
 
 
 def test_a_persons_own_episodes_and_imported_ones_are_memories(call: Call) -> None:  # noqa: F811
