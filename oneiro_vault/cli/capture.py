@@ -14,6 +14,7 @@ from oneiro_vault.cli.face import Face
 from oneiro_vault.cli.group import command
 from oneiro_vault.cli.output import Output, line
 from oneiro_vault.cli.text import decode, from_stdin
+from oneiro_vault.core.memory import epoch
 from oneiro_vault.errors import InvalidInput, NotFound
 
 
@@ -23,6 +24,7 @@ from oneiro_vault.errors import InvalidInput, NotFound
 @click.option("--session", help="The conversation it comes from.")
 @click.option("--project", help="Where it took place.")
 @click.option("--title", help="A title; otherwise the first words.")
+@click.option("--when", help="When it was said or written, if not now (a transcript says so itself).")
 @click.option("--pending", is_flag=True, help="Store what hooks have left to be picked up, and nothing else.")
 def capture_(face: Face, file: str | None, pending: bool, **given: Any) -> Output:
     """Store a conversation or a text whole, to be made memories of: a client's transcript, any text FILE, or - (standard input)."""
@@ -46,9 +48,11 @@ def _file(path: Path) -> dict[str, str]:
     """The words of a file: a transcript's as a conversation, any other as they are."""
     try:
         if path.suffix == ".jsonl":
-            words = transcripts.render(transcripts.read(str(path))[0])
+            turns, _ = transcripts.read(str(path))
+            words = transcripts.render(turns)
             if words:
-                return {"text": words, "kind": "session", "session": path.stem.removeprefix("rollout-")}
+                began = next(({"when": turn.when} for turn in turns if epoch(turn.when) is not None), {})
+                return {"text": words, "kind": "session", "session": path.stem.removeprefix("rollout-")} | began
         return {"text": decode(path.read_bytes(), str(path))}
     except FileNotFoundError:
         raise NotFound(f"there is no file {path}", kept="Nothing was changed.") from None

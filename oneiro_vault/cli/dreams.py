@@ -90,7 +90,8 @@ def _answer(face: Face, words: tuple[str, ...]) -> Output:
 def runs_(face: Face, since: str | None, until: str | None, loop: str | None, limit: int) -> Output:
     """What the loops did and why, newest first, told by the history alone."""
     found = face.call("runs", since=since, until=until, loop=loop, limit=limit)
-    return Output("\n".join(_past(run, face.style) for run in found["runs"]) or "no runs", found)
+    none = "no such run" if since or until or loop else "no loop has decided anything yet (`oneiro dream` runs them now)"
+    return Output("\n".join(_past(run, face.style) for run in found["runs"]) or none, found)
 
 
 def _past(run: Mapping[str, Any], style: Style) -> str:
@@ -121,15 +122,17 @@ def schedule_(face: Face, action: str, kind: str | None) -> Output:
 
         times = sorted({at for row in found["loops"] for at in row["times"]})
         timer = system_timer(face.root.resolve(), times, face.request.env, action, kind)
-    rows = [
-        f"{row['loop']:<12} {', '.join(row['times']):<14} last {row['last'] or '-':<26} next {row['next'] or '-'}" for row in found["loops"]
-    ]
+    rows = [f"{row['loop']:<12} {', '.join(row['times']):<14} {_last(row):<31} next {row['next'] or '-'}" for row in found["loops"]]
     text = [*rows, f"local to {line(found['zone'])}"] if rows else ["nothing is scheduled (dreams.schedule is empty)"]
     text += shared(found["sharing"])
     if timer:
         text.append(f"{timer['kind']}: {timer['name']} is {'installed' if timer['installed'] else 'not installed'}")
         text += [f"  {line(path)}" for path in timer["files"]]
     return Output("\n".join(text), found | {"timer": timer})
+
+
+def _last(row: Mapping[str, Any]) -> str:
+    return f"last {row['last']}" if row["last"] else "not run yet"
 
 
 def shared(found: Mapping[str, Any]) -> list[str]:

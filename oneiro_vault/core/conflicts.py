@@ -8,9 +8,16 @@ from typing import Final
 
 KIND: Final = "conflict"
 """The callout's kind, and the flag of a note that holds one."""
+_LONE: Final = re.compile(r"(?<!\r)\n|\r(?!\n)")
 _HEAD: Final = re.compile(rf"^[ \t]*>[ \t]*\[!{KIND}\]", re.M | re.I)
 _LINE: Final = re.compile(r"[ \t]*>[ ]?")
 _ITEM: Final = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+")
+
+
+def line_ends(text: str) -> tuple[str, str]:
+    """A text with LF line ends, and what they were; one that mixes them stays as it is."""
+    crlf = "\r\n" in text and not _LONE.search(text)
+    return (text.replace("\r\n", "\n"), "\r\n") if crlf else (text, "\n")
 
 
 def callout(text: str, what: str, date: str, indent: str = "") -> str:

@@ -12,7 +12,7 @@ import re
 from typing import Final, NamedTuple
 
 from oneiro_vault.core import mergebody, mergehead
-from oneiro_vault.core.conflicts import below, callout, held, plain, says
+from oneiro_vault.core.conflicts import below, callout, held, line_ends, plain, says
 from oneiro_vault.core.mergehead import MISSING, Head, instant
 
 TYPE_CHECKING = False
@@ -24,7 +24,6 @@ KEYS: Final = "Changed on both sides; these are the other values"
 _NOTE: Final = re.compile(r"\.(?:md|markdown)\Z", re.I)
 _LEDGER: Final = re.compile(r"ledger/.*\.jsonl\Z")
 _HASHED: Final = re.compile(r"(?:\A|/)(?:[^/]*\.(?:toml|ya?ml|cfg|ini)|\.git(?:ignore|attributes))\Z", re.I)
-_LONE: Final = re.compile(r"(?<!\r)\n|\r(?!\n)")
 
 
 class Merged(NamedTuple):
@@ -85,9 +84,8 @@ class _Text:
             return
         mark = "\ufeff" if text.startswith("\ufeff") else ""
         text = text[len(mark) :]
-        crlf = "\r\n" in text and not _LONE.search(text)
-        self.text = text.replace("\r\n", "\n") if crlf else text
-        self.style = ("\r\n" if crlf else "\n", mark)
+        self.text, newline = line_ends(text)
+        self.style = (newline, mark)
 
 
 def _heads(texts: Sequence[str | None]) -> list[Head | None]:

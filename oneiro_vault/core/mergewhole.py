@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from oneiro_vault.core import frontmatter, mergeyaml
-from oneiro_vault.core.conflicts import below, callout, fenced, held
+from oneiro_vault.core.conflicts import below, callout, fenced, held, line_ends
 from oneiro_vault.errors import UnreadableNote
 
 BROKEN: Final = "The other version of this file, which could not be merged into it"
@@ -23,7 +23,9 @@ def merge(ours: bytes, theirs: bytes, what: str = BROKEN) -> tuple[bytes, int]:
     first, second = (as_text(data) for data in sides)
     if tuple(filter(None, map(str.strip, second.split("\n")))) in held(first):
         return first.encode("utf-8"), 0
-    return mergeyaml.with_flag(below(first, callout(fenced(second.rstrip("\n")), what, ""))).encode("utf-8"), 1
+    lines, newline = line_ends(first)
+    merged = mergeyaml.with_flag(below(lines, callout(fenced(line_ends(second)[0].rstrip("\n")), what, "")))
+    return merged.replace("\n", newline).encode("utf-8"), 1
 
 
 def _readable(data: bytes) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -148,10 +148,15 @@ def _looked(house: House, met: Meeting) -> dict[str, Any]:
 
 
 def standing(house: House) -> dict[str, Any]:
-    """When this clone was last at one with its remote (RFC 3339 or None), how old that is in seconds, and why the last attempt failed."""
+    """When this clone was last at one with its remote (RFC 3339 or None), how old that is in seconds, and why the last attempt failed.
+
+    Without a remote nothing can fail.
+    """
     from oneiro_vault.sync import state
 
     known = state.read(house.vault.folder)
+    if not house.vault.repo.remotes():
+        known = replace(known, tried=known.at, problem="")
     age = max(0.0, round(house.clock() - known.at, 1)) if known.at else None
     return {
         "remote": known.remote or None, "last": _when(known.at), "age": age, "tried": _when(known.tried), "problem": known.problem or None

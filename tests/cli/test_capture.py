@@ -49,6 +49,21 @@ def test_a_file_and_a_transcript(own: Box) -> None:
     assert [row["title"] for row in rows] == ["Conversation: Hi?"]
 
 
+def test_what_is_captured_by_hand_is_filed_under_its_own_time(own: Box) -> None:
+    times = ("no time", "2025-03-05T23:10:00.123Z", "2025-03-06T09:00:00Z")
+    lines = [{"type": "user", "timestamp": at, "message": {"role": "user", "content": f"Said {at}."}} for at in times]
+    (own.folder / "talk.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    (own.folder / "notes.txt").write_text("Tide tables are wrong for Bergen.")
+    cold(own, "capture", "talk.jsonl")
+    cold(own, "capture", "notes.txt", "--when", "last March")
+    cold(own, "capture", "-", "--when", "2024-02-29", stdin=b"A leap day.")
+    rows = {row["title"]: row for row in own.json("--no-daemon", "list", "--type", "episodic")["results"]}
+    talk, leap = rows["Conversation: Said no time."], rows["A leap day."]
+    assert (talk["created"][:10], talk["path"][:17]) == ("2025-03-05", "episodic/2025/03/")
+    assert (leap["created"][:10], leap["path"][:17]) == ("2024-02-29", "episodic/2024/02/")
+    assert rows["Tide tables are wrong for Bergen."]["path"].split("/")[2] == "03"
+
+
 def test_lines_of_json_that_are_no_transcript_are_a_text(own: Box) -> None:
     (own.folder / "data.jsonl").write_text('{"x": 1}\n')
     cold(own, "capture", "data.jsonl")
@@ -65,6 +80,7 @@ def test_lines_of_json_that_are_no_transcript_are_a_text(own: Box) -> None:
         (["-"], b"<private>x", 2, b"all of it is private"),
         (["--pending", "x.txt"], b"", 2, b"--pending goes alone"),
         (["--kind", "gossip", "-"], b"x", 2, b"gossip"),
+        (["--when", "teatime", "-"], b"x", 2, b"teatime"),
     ],
 )
 def test_bad_input_is_said_and_changes_nothing(own: Box, args: list[str], stdin: bytes, code: int, words: bytes) -> None:

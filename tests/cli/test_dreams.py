@@ -112,6 +112,10 @@ def test_nothing_is_due_in_a_new_vault(fresh: Box) -> None:
     fresh.init()
     assert "nothing is due" in fresh.ok("dream", "--scheduled")
     shown = fresh.ok("schedule")
+    assert "last" not in shown
+    assert "not run yet" in shown
+    assert "no loop has decided anything yet" in fresh.ok("runs")
+    assert fresh.ok("runs", "--loop", "decay").strip() == "no such run"
     assert "consolidate  00:00" in shown
     assert "dialectic    18:00" in shown
 

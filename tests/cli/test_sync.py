@@ -11,6 +11,7 @@ def test_sync_and_clone(fresh: Box) -> None:
     remote = bare(fresh.folder / "remote.git")
     fresh.init()
     assert "no remote" in fresh("sync").stderr.decode()
+    assert "failed" not in fresh.ok("status")
     git(fresh.vault, "remote", "add", "origin", str(remote))
     fresh.remember("The boat is called Petrel.")
     assert "would happen with origin" in fresh.ok("sync", "--dry-run")

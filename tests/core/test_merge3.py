@@ -304,6 +304,16 @@ def test_styles_are_kept(style: object) -> None:
     assert {"blue", "green"} <= set(str(meta["tags"]).replace(",", " ").replace("'", " ").replace("]", " ").split())
 
 
+@pytest.mark.parametrize("broken", ["title: A: B\n", "mood: wild\nmood: mild\n"])
+def test_a_file_with_windows_line_ends_keeps_them_beside_one_that_cannot_be_read(broken: str) -> None:
+    windows = changed(("is red", "is blue")).replace("\n", "\r\n").encode()
+    found = both(BASE, windows.decode(), BASE.replace("mood: calm\n", broken))
+    assert found.data.count(b"\n") == found.data.count(b"\r\n")
+    meta, body = frontmatter.read(found.data.decode())
+    assert (meta["id"], meta["flags"]) == ("7k2m9x4q8w3n", ["conflict"])
+    assert f"> {broken.splitlines()[0]}\r\n" in body
+
+
 def test_line_ends_and_marks_follow_the_side_that_changed_them() -> None:
     windows = BASE.replace("\n", "\r\n")
     assert clean(BASE, windows, changed(("is red", "is blue"))) == changed(("is red", "is blue")).replace("\n", "\r\n")

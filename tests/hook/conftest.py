@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -59,8 +60,12 @@ class Talk:
 
     @property
     def spooled(self) -> list[dict[str, Any]]:
-        """What waits in the spool."""
-        return [json.loads(Path(path).read_text(encoding="utf-8")) for path in spool.entries(spool.folder_of(str(self.state)))]
+        """What waits in the spool; an entry that the owner takes between the look and the reading does not."""
+        waiting = []
+        for path in spool.entries(spool.folder_of(str(self.state))):
+            with suppress(FileNotFoundError):
+                waiting.append(json.loads(Path(path).read_text(encoding="utf-8")))
+        return waiting
 
 
 @pytest.fixture

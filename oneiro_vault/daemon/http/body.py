@@ -6,6 +6,7 @@ import asyncio
 import time
 from typing import Final
 
+from starlette.datastructures import Headers
 from starlette.types import Message, Receive
 
 from oneiro_vault.daemon.http.refusal import RefusedError
@@ -17,8 +18,11 @@ SLOWEST: Final = 10_000
 """Bytes a second that must come on average once GRACE seconds have passed."""
 
 
-def declared(length: str, limit: int) -> None:
-    """Look at Content-Length before a byte of the body is read. Raises RefusedError."""
+def declared(headers: Headers, limit: int) -> None:
+    """Look at what is said of the body's length before a byte of it is read. Raises RefusedError."""
+    length = headers.get("content-length", "")
+    if length and "transfer-encoding" in headers:  # two lengths, of which a proxy before us may have believed the other
+        raise RefusedError(400, "invalid_request", "Content-Length and Transfer-Encoding exclude each other.", {"Connection": "close"})
     if length and not (length.isascii() and length.isdigit()):
         raise RefusedError(400, "invalid_request", "Content-Length is not a number.")
     if length and (len(length) > 15 or int(length) > limit):

@@ -83,7 +83,7 @@ class Visit:
         self.scope[ADDRESS] = self.address
         rule = self._rule()
         limit = self.gate.body_bytes if rule.scope else SMALL
-        body.declared(self.headers.get("content-length", ""), limit)
+        body.declared(self.headers, limit)
         if rule.scope:
             self._admit(rule, base)
         if self.scope["method"] == "POST":

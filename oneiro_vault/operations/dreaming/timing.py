@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from datetime import datetime, tzinfo
 from pathlib import Path
@@ -19,7 +19,7 @@ from oneiro_vault.operations.dreaming.lease import current
 from oneiro_vault.operations.house import House, Progress, quiet
 
 _FILE: Final = "schedule.json"
-"""loop -> when its last scheduled run was begun (epoch seconds), beside the journal."""
+"""Beside the journal: `ran`, loop -> when its last scheduled run was begun (epoch seconds), and `since`, from when its times count."""
 
 
 def local_zone() -> tzinfo:
@@ -39,11 +39,12 @@ def times(house: House) -> dict[str, list[str]]:
 
 def due(house: House, zone: tzinfo | None = None) -> list[str]:
     """The loops whose time has come. A loop that was never looked at here counts from now on: there is nothing to catch up on."""
-    wanted, last = times(house), _last(house)
-    fresh = {name: house.clock() for name in wanted if name not in last}
+    wanted, marks = times(house), _marks(house)
+    since = marks["since"]
+    fresh = {name: house.clock() for name in wanted if name not in since}
     if fresh:
-        _mark(house, fresh)
-    return overdue(last | fresh, house.clock(), wanted, zone or local_zone())
+        _note(house, marks | {"since": since | fresh})
+    return overdue(since | fresh, house.clock(), wanted, zone or local_zone())
 
 
 def scheduled(house: House, zone: tzinfo | None = None, judge: str | None = None, progress: Progress = quiet) -> dict[str, Any]:
@@ -53,18 +54,18 @@ def scheduled(house: House, zone: tzinfo | None = None, judge: str | None = None
     """
     nothing = {"schema": 1, "dry_run": False, "runs": [], "waiting": 0, "note": None, "elsewhere": None, "later": False}
     with house.vault.gate.locked():
-        before = _last(house)
         names = due(house, zone)
+        before = _marks(house)
         busy = current(house.vault) is not None
         if names and not busy:
-            _mark(house, dict.fromkeys(names, house.clock()))
+            _note(house, {name: known | dict.fromkeys(names, house.clock()) for name, known in before.items()})
     if not names or busy:
         return nothing
     try:
         return nothing | asking.dream(house, names, judge, progress=progress, scheduled=True)
     except Elsewhere as error:
         if error.later:
-            _mark(house, {name: before[name] for name in names if name in before})
+            _note(house, {name: _put_back(known, before[name], names) for name, known in _marks(house).items()})
         return nothing | {"elsewhere": str(error), "later": error.later}
 
 
@@ -76,9 +77,10 @@ def schedule(house: House, begin: bool = False) -> dict[str, Any]:
     """
     if begin:
         due(house)
-    zone, last, now = local_zone(), _last(house), house.clock()
+    zone, marks, now = local_zone(), _marks(house), house.clock()
+    last, since = marks["ran"], marks["since"]
     rows = [
-        {"loop": name, "times": at, "last": _shown(last.get(name), zone), "next": _shown(next_due(last.get(name), now, at, zone), zone)}
+        {"loop": name, "times": at, "last": _shown(last.get(name), zone), "next": _shown(next_due(since.get(name), now, at, zone), zone)}
         for name, at in times(house).items()
     ]
     return {"schema": 1, "zone": str(zone), "loops": rows, "sharing": sharing.holder(house, ask=True)}
@@ -88,16 +90,26 @@ def _shown(moment: float | None, zone: tzinfo) -> str | None:
     return None if moment is None else datetime.fromtimestamp(moment, zone).isoformat(timespec="seconds")
 
 
-def _last(house: House) -> dict[str, float]:
+def _marks(house: House) -> dict[str, dict[str, float]]:
+    """`since` and `ran`; what cannot be read was never noted."""
     try:
         found = json.loads((house.vault.folder / _FILE).read_bytes())
     except (OSError, ValueError):
-        return {}
-    return {str(name): float(when) for name, when in found.items() if isinstance(when, int | float)} if isinstance(found, dict) else {}
+        found = {}
+    return {name: _moments(found.get(name) if isinstance(found, dict) else None) for name in ("since", "ran")}
 
 
-def _mark(house: House, moments: Mapping[str, float]) -> None:
+def _moments(found: object) -> dict[str, float]:
+    return {str(name): float(at) for name, at in found.items() if isinstance(at, int | float)} if isinstance(found, dict) else {}
+
+
+def _put_back(now: Mapping[str, float], before: Mapping[str, float], names: Collection[str]) -> dict[str, float]:
+    """Marks as they are now, but those of some loops as they were."""
+    return {name: at for name, at in now.items() if name not in names} | {name: at for name, at in before.items() if name in names}
+
+
+def _note(house: House, marks: Mapping[str, Mapping[str, float]]) -> None:
     path: Path = house.vault.folder / _FILE
     temp = path.with_suffix(f".{os.getpid()}")
-    temp.write_text(json.dumps(_last(house) | dict(moments)), encoding="utf-8")
+    temp.write_text(json.dumps(marks), encoding="utf-8")
     temp.replace(path)

@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 import pytest
+from starlette.datastructures import Headers
 from starlette.types import Message
 
 from oneiro_vault.core.caller import ORIENT, READ, TOOLS, WRITE, Caller
@@ -112,10 +113,17 @@ def test_bodies_that_are_refused(messages: list[Message], status: int) -> None:
 @pytest.mark.parametrize(("length", "status"), [("4", 413), ("9" * 200, 413), ("-1", 400), ("x", 400), ("²", 400), ("1 ", 400)])
 def test_declared_lengths(length: str, status: int) -> None:
     with pytest.raises(RefusedError) as caught:
-        body.declared(length, 3)
+        body.declared(Headers({"content-length": length}), 3)
     assert caught.value.status == status
     for fine in ("", "0", "3"):
-        body.declared(fine, 3)
+        body.declared(Headers({"content-length": fine}), 3)
+
+
+@pytest.mark.parametrize("length", ["0", "2", "x"])
+def test_two_lengths_are_refused(length: str) -> None:
+    with pytest.raises(RefusedError) as caught:
+        body.declared(Headers({"content-length": length, "transfer-encoding": "chunked"}), 3)
+    assert (caught.value.status, caught.value.headers["Connection"]) == (400, "close")
 
 
 # -- JSON-RPC -----------------------------------------------------------------------------------------------------------------------

@@ -101,9 +101,10 @@ def test_the_schedule_is_shown(app: App, clock: Clock) -> None:
     (row,) = shown["loops"]
     assert (row["loop"], row["times"], row["last"]) == ("consolidate", ["02:30"], None)
     app.call("schedule", {"begin": True})
-    assert app.call("schedule")["loops"][0]["last"] is not None
+    assert app.call("schedule")["loops"][0]["last"] is None  # it counts from now on, and has not run
     clock.now += 2 * 86_400
     assert len(app.call("scheduled")["runs"]) == 1
+    assert app.call("schedule")["loops"][0]["last"] is not None
 
 
 def test_a_schedule_that_makes_no_sense_is_named(root: Path) -> None:
