@@ -56,7 +56,7 @@ def _told(made: dict[str, Any], state: dict[str, Any]) -> str:
     if state["broken"]:
         text.append(f"Of {_files(len(state['broken']), 'note')} the frontmatter is broken; the words are found (`oneiro check`).")
     text += _listed(f"{_files(len(lost))} could not be read as notes (they stay as they are):", list(lost.values()))
-    text += _listed(f"{_files(len(waiting))} can be read and found, but wait for you before they are committed:", list(waiting.values()))
+    text += _listed(f"{_files(len(waiting))} can be read and found, but not committed without you:", list(waiting.values()))
     if state["partial"]:
         text.append(f"Of {few([line(path) for path in state['partial']])} only the beginning is searched (notes.indexed_bytes).")
     if state["language"]:

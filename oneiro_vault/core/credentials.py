@@ -42,6 +42,20 @@ _STANDS_FOR: Final = re.compile(
     r"|process\.env|os\.environ|getenv|env[.\[(]|https?://|op://|keychain:|1password|argon2|bcrypt"
     r"|sha-?\d{1,3}(?![a-z\d])|at[-_]least|\d{4}-\d\d-\d\dT\d|(?:password|passwd|pass|pwd|pw|secret|token|user|null|none|true|false)\Z"
 )
+_EXAMPLE: Final = re.compile(
+    r"(?i)example|placeholder|dummy|redacted|changeme|x{6}|\*{3}|\.\.\.|…|(?<![a-z\d])(?:your|insert|fake|replace)[-_]"
+    r"|[-_](?:key|token|secret|goes)[-_]?here(?![a-z\d])"
+)
+"""What the key of a service says of itself when it stands in a manual. Nobody draws these words at random."""
+_MANUAL: Final = re.compile(r"EXAMPLE(?:KEY)?\Z")
+"""How the keys of a cloud's manuals end, whatever they are found by."""
+_DOCUMENTED: Final = frozenset((
+    "sk_test_4eC39HqLyjWDarjtT1zdp7dc", "sk_test_BQokikJOvBiI2HlWgH4olfQ2", "sk_test_26PHem9AhJZvU623DfE1x4sd",
+    "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIiwibmFtZSI6IkpvaG4gRG9lIiwiaWF0IjoxNTE2MjM5MDIyfQ"
+    ".SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c",
+))  # fmt: skip
+"""Keys that everybody knows, out of the manuals of those who give them out."""
+_LONGEST_KEY: Final = 400
 _FEWEST: Final = 5
 """Different characters that a secret has at least."""
 _UUID: Final = re.compile(r"(?i)(?<![a-z\d])[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}(?![a-z\d])")
@@ -175,6 +189,8 @@ _CARDS: Final = re.compile(
 
 
 _VAGUE: Final = frozenset(("password", "key"))
+_CHOSEN: Final = frozenset(("password", "password in an address", "hash of a password"))
+"""What people choose themselves may be any word."""
 INVISIBLE: Final = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0"
 )
@@ -190,8 +206,17 @@ def find(text: str, more: Callable[[str], Iterator[Found]] = lambda _text: iter(
     Characters that nobody sees (a zero-width space, a soft hyphen) hide none, nor do the wide forms of letters.
     """
     plain, places = _seen(text)
-    found = joined([*_all(plain), *more(plain)])
+    found = [one for one in joined([*_all(plain), *more(plain)]) if not _in_a_manual(plain, one)]
     return [Found(one.kind, places[one.start], places[one.end - 1] + 1, one.vague) for one in found] if places else found
+
+
+def _in_a_manual(text: str, one: Found) -> bool:
+    """Is this the key of an example, which opens nothing?"""
+    value = text[one.start : one.end]
+    if len(value) > _LONGEST_KEY:
+        return False
+    said = _MANUAL.search(value) or (one.kind not in _CHOSEN and _EXAMPLE.search(value))
+    return bool(said) or value in _DOCUMENTED
 
 
 def _seen(text: str) -> tuple[str, list[int]]:

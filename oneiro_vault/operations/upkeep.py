@@ -103,7 +103,8 @@ def _findings(house: House, progress: Progress) -> list[tuple[dict[str, Any], Va
     of_vault = find(house.vault)
     if house.braked and not any(p.kind == "brake" for p in of_vault):
         found.append((_problem("brake", "error", house.braked, RETURN), None))
-    found += [(_vault_problem(p), p) for p in of_vault]
+    listed = {path for path, _ in house.index.unreadable()}  # told once, by the index
+    found += [(_vault_problem(p), p) for p in of_vault if p.kind != "unreadable" or p.path not in listed]
     mentioned: set[str] = set()
     found += [(_index_problem(p), p) for p in house.index.check(_on_disk(house, progress, mentioned)) if p.path not in house.held]
     found += [(p, None) for p in _pictures(house, mentioned, progress)]

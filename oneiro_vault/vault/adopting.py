@@ -12,7 +12,7 @@ from oneiro_vault.errors import UnsafePath
 from oneiro_vault.vault import disk, history
 from oneiro_vault.vault.edits import has_markers, identify
 from oneiro_vault.vault.files import LARGEST
-from oneiro_vault.vault.paths import hidden, is_note, is_ours
+from oneiro_vault.vault.paths import hidden, is_note, is_ours, objection
 from oneiro_vault.vault.secrets import told
 from oneiro_vault.vault.staging import CONFLICTED, EXECUTABLE, FILE, NEW, STAGED, Entry
 from oneiro_vault.vault.writer import Order, Progress, Writer
@@ -67,7 +67,7 @@ def _read(vault: Vault, path: str) -> tuple[bytes, int] | Refused:
         data = vault.files.read(path)
         mode = EXECUTABLE if os.access(vault.files.absolute(path), os.X_OK) else FILE
     except UnsafePath as error:
-        return Refused(path.encode("utf-8", "surrogateescape").decode("utf-8", "replace"), str(error))
+        return Refused(path.encode("utf-8", "surrogateescape").decode("utf-8", "replace"), objection(path) or str(error))
     except OSError as error:
         return Refused(path, f"it cannot be read: {error.strerror}")
     if len(data) > LARGEST:

@@ -16,7 +16,7 @@ from typing import Final
 from oneiro_vault.core.listing import Refused, Stat, blob_id
 from oneiro_vault.errors import UnsafePath
 from oneiro_vault.vault import disk
-from oneiro_vault.vault.paths import checked
+from oneiro_vault.vault.paths import DEEPEST, LONGEST, checked, objection
 
 LARGEST: Final = 100_000_000
 """Bytes of the largest file the vault takes in."""
@@ -82,6 +82,8 @@ class Files:
                         yield path, entry
 
     def _described(self, path: str, entry: os.DirEntry[str]) -> Stat | Refused | None:
+        if (len(path) > LONGEST or path.count("/") >= DEEPEST) and (why := objection(path)):
+            return Refused(path, why)
         try:
             path.encode()
             found = entry.stat(follow_symlinks=False)
@@ -109,7 +111,7 @@ class Files:
         try:
             folder = self._enter(checked(path), create=False)
         except UnsafePath as error:
-            return Refused(path, str(error))
+            return Refused(path, objection(path) or str(error))
         except FileNotFoundError:
             return None
         except OSError as error:

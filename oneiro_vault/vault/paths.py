@@ -31,17 +31,24 @@ def checked(path: str) -> str:
     return path
 
 
+def objection(path: str) -> str:
+    """Why a place may not be touched, without its name; "" when it may."""
+    return _unsafe(path, path.split("/"))
+
+
 def _unsafe(path: str, parts: list[str]) -> str:
     try:
         encoded = [part.encode() for part in parts]
     except UnicodeEncodeError:
-        return "it is not valid Unicode"
+        return "its name is not valid UTF-8"
     if "\0" in path:
         return "it contains a NUL character"
     if any(part in ("", ".", "..") for part in parts):
         return "it leaves the vault or has an empty part"
-    if len(parts) > DEEPEST or any(len(part) > LONGEST for part in encoded):
-        return "it is too long or too deep"
+    if len(parts) > DEEPEST:
+        return f"it is too deep: {len(parts) - 1} folders, and at most {DEEPEST - 1} are entered"
+    if longest := max((len(part) for part in encoded if len(part) > LONGEST), default=0):
+        return f"it is too long: a name of {longest} bytes, and at most {LONGEST} are possible"
     if any(_private(part) for part in parts):
         return "that folder is not for notes"
     return ""

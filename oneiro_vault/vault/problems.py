@@ -109,17 +109,27 @@ def _files(vault: Vault) -> Iterator[Problem]:
         yield Problem("secret", f"{path} holds what looks like {what}, so this edit is not committed", SECRET, path)
     for path in look.staged:
         yield Problem("staged", f"{path} has staged changes; they are left to you", "Commit or unstage it.", path)
-    for refused in {**{r.path: r for r in look.refused}, **{r.path: r for r in vault.refused()}}.values():
+    for refused in {_shown(one.path): one for one in (*look.refused, *vault.refused())}.values():
         yield Problem(
-            "unreadable", f"{refused.path or 'the vault folder'}: {refused.reason}", "It stays as it is and is not indexed.", refused.path
+            "unreadable",
+            f"{_shown(refused.path) or 'the vault folder'}: {refused.reason}",
+            "It stays as it is and is not indexed.",
+            _shown(refused.path),
         )
     yield from _twins(vault)
+
+
+def _shown(path: str) -> str:
+    """A name as it can be printed: what is no UTF-8 has two spellings otherwise."""
+    return path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def _conflict(vault: Vault, path: str) -> Problem:
     why = edits.conflict(vault.files, path)
     if why == edits.MARKED:
-        return Problem("conflict", f"{path}: {why}; its last good version keeps serving", "Resolve it in any editor.", path)
+        return Problem(
+            "conflict", f"{path}: {why}; its last good version, if there is one, keeps serving", "Resolve it in any editor.", path
+        )
     try:
         vault.repo.staging.blobs(())
         hint = "`git status` says more."

@@ -23,7 +23,7 @@ from tests.vault.support import git
 
 _A = "AbCdEf0123456789"
 SECRETS = (
-    "AKIA" + "IOSFODNN7EXAMPLE", "aws_secret_access_key=" + _A * 2 + "abcdEFGH", "ghp_" + _A * 2 + "abcd", "gho_" + _A * 2 + "efgh",
+    "AKIA" + "Q3EGRV5NZJ2YTLKW", "aws_secret_access_key=" + _A * 2 + "abcdEFGH", "ghp_" + _A * 2 + "abcd", "gho_" + _A * 2 + "efgh",
     "github_pat_11" + _A * 4, "glpat-" + _A + "abcd", "xoxb-123456789012-" + _A, "xoxp-987654321098-" + _A, "sk-ant-api03-" + _A * 4,
     "sk-proj-" + _A * 3, "sk-" + _A * 3, "AIza" + "Sy" + _A * 2 + "x", "ya29." + _A * 3, "SG." + _A + ".0" + _A, "sk_live_" + _A * 2,
     "rk_test_" + _A * 2, "whsec_" + _A * 2, "npm_" + _A * 2 + "wxyz", "pypi-AgEIcHlwaS5vcmc" + _A * 2, "dop_v1_" + "0a1b2c3d" * 8,

@@ -88,7 +88,7 @@ def test_what_came_before_the_remote_fell_silent_is_told(app: App, tmp_path: Pat
 def test_what_no_other_copy_gets_is_told(app: App) -> None:
     root = app.house.root
     root.joinpath("picture.png").write_bytes(b"\x89PNG")
-    root.joinpath("key.md").write_text("The key is AKIA" + "IOSFODNN7EXAMPLE.\n")
+    root.joinpath("key.md").write_text("The key is AKIA" + "Q3EGRV5NZJ2YTLKW.\n")
     root.joinpath("both.md").write_text("<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs\n")
     root.joinpath("mine.md").write_text("An edit of a person.\n")
     (root / ".obsidian").mkdir()

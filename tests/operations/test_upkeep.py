@@ -101,4 +101,4 @@ def test_a_path_that_is_too_deep_is_a_finding_and_not_the_end_of_it(root: Path, 
     (deep / "n.md").write_text("far down\n")
     boat = stored(call, "The boat is called Petrel.")
     assert hits(call, "Petrel") == [boat]
-    assert any("too long or too deep" in one["message"] for one in call("doctor")["problems"])
+    assert any("it is too deep" in one["message"] for one in call("doctor")["problems"])

@@ -18,7 +18,7 @@ from oneiro_vault.vault.vault import Vault
 from tests.vault.support import REMEMBER, git, make, note, path_of, put
 
 TOKEN = "ghp_" + "AbCdEf0123456789" * 2 + "abcd"
-AWS = "AKIA" + "IOSFODNN7EXAMPLE"
+AWS = "AKIA" + "Q3EGRV5NZJ2YTLKW"
 MARK = hashlib.sha256(TOKEN.encode()).hexdigest()
 
 
