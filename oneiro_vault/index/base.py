@@ -70,6 +70,11 @@ class Embedder(Protocol):
 class VectorStore(Protocol):
     """Nearest neighbours among unit vectors, by id. Raises IndexProblem when it cannot answer."""
 
+    @property
+    def awake(self) -> bool:
+        """Was it needed yet? Until then it is as it was when it was closed in order."""
+        ...
+
     def add(self, ids: Sequence[str], vectors: Vectors) -> None:
         """Store vectors under ids; an id that is there already is replaced."""
         ...

@@ -72,11 +72,11 @@ class Lane:
 
     def _made(self) -> RamStore | None:
         """A copy of everything; None if that is too much, or the list or the cache does not have all of it (yet)."""
-        count = self.store.count()
-        self._small = count <= self._most
         try:
-            names = self._names() if self._small else []
-            if len(names) != count:
+            names = self._names()
+            count = self.store.count() if self.store.awake else len(names)
+            self._small = count <= self._most
+            if not self._small or len(names) != count:
                 return None
             kept, vectors = self._cache.get(self.embedder.name, names, self.embedder.dimension)
         except sqlite3.DatabaseError:
@@ -92,10 +92,13 @@ class Lane:
         """What is stored, by the index's own list."""
         return [name for (name,) in self._reading().execute("SELECT hash FROM stored WHERE store = ?", (self.label,))]
 
+    def count(self) -> int:
+        """How many are stored, by the same list."""
+        return int(self._reading().execute("SELECT count(*) FROM stored WHERE store = ?", (self.label,)).fetchone()[0])
+
     def lost(self) -> int:
         """How many of the stored vectors the cache must have lost, at least: exact cosines come from there."""
-        listed = self._reading().execute("SELECT count(*) FROM stored WHERE store = ?", (self.label,)).fetchone()[0]
-        return max(0, int(listed) - self._cache.count(self.embedder.name))
+        return max(0, self.count() - self._cache.count(self.embedder.name))
 
     def refill(self) -> None:
         """Give the cache, a file of its own that may have been lost alone, back what the store has; what it has not is missing now.

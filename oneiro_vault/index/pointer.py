@@ -12,13 +12,15 @@ NAME: Final = "vectors.json"
 
 @dataclass(frozen=True)
 class Pointer:
-    """`folder` holds the store `serving` of `model`; `closed` is the folder's fingerprint if it was closed in order, else None."""
+    """`folder` holds the store `serving` of `model`; `closed` is the folder's fingerprint if it was closed in order, else None, and
+    `count` how many vectors were listed then."""
 
     folder: str
     serving: str
     model: str
     dimension: int
     closed: object = None
+    count: int = -1
 
 
 def read(place: Path) -> Pointer | None:

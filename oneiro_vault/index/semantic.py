@@ -12,6 +12,7 @@ import shutil
 import sqlite3
 import threading
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -100,13 +101,19 @@ class Semantic:
         self._place = place if self._backend == "chroma" else "ram"
         self._shelf = ChromaShelf(self._folder / self._place) if self._backend == "chroma" else RamShelf()
         self._target = self._lane(self.embedder)
-        self._reconcile()
+        if before is None or not self._untouched(before, self._target):
+            self._reconcile()
         self._serving = (self._previous(before) if before else None) or self._target
         self._point()
         self._clean()
         self._settle_files()
         self.problem = None
         self._count_lost()
+
+    def _untouched(self, before: pointer.Pointer, lane: Lane) -> bool:
+        """Was this lane closed in order, and left alone since, as its list was? Then Chroma is not loaded before it is needed."""
+        same = before.count == lane.count() and f"{before.folder}/{before.serving}" == lane.label
+        return same and before.closed == health.fingerprint(self._folder / before.folder)
 
     def _proved(self, before: pointer.Pointer) -> bool:
         """Is the folder sound? Not asked in a child process if nothing touched it since it was closed in order."""
@@ -143,10 +150,11 @@ class Semantic:
         if self._target is not None:
             self._target.reconcile()
 
-    def _point(self, closed: object = None) -> None:
+    def _point(self, closed: object = None, count: int = -1) -> None:
         lane = self._serving
         if lane is not None and self._backend == "chroma":
-            pointer.write(self._folder, pointer.Pointer(self._place, lane.name, lane.embedder.name, lane.embedder.dimension, closed))
+            named = lane.name, lane.embedder.name, lane.embedder.dimension
+            pointer.write(self._folder, pointer.Pointer(self._place, *named, closed, count))
 
     def _clean(self) -> None:
         """Delete folders that are no longer pointed to, and forget what was stored in them."""
@@ -249,7 +257,8 @@ class Semantic:
     def _settle_files(self) -> None:
         """Remember the files as they are once Chroma has taken in what was stored: from now on only we may change them."""
         if self._backend == "chroma" and self._serving is not None:
-            for lane in {id(lane): lane for lane in (self._serving, self._target) if lane is not None}.values():
+            lanes = {id(lane): lane for lane in (self._serving, self._target) if lane is not None and lane.store.awake}
+            for lane in lanes.values():
                 lane.store.search(np.ones(lane.embedder.dimension, np.float32), 1)
             self._files = health.fingerprint(self._folder / self._place)
 
@@ -390,10 +399,12 @@ class Semantic:
         """Close the store in order, so that the next start need not doubt it."""
         self._stopped.set()
         with self._filling, self._lock:
-            had, sound = self._serving is not None, self.problem is None
+            sound, listed = self.problem is None, -1
+            with suppress(sqlite3.DatabaseError):
+                listed = self._serving.count() if self._serving else -1
             self._let_go()
-            if had and sound and self._backend == "chroma":
-                self._point(closed=health.fingerprint(self._folder / self._place))
+            if self._serving is not None and sound and self._backend == "chroma":
+                self._point(health.fingerprint(self._folder / self._place), listed)
             self._target = self._serving = None
             self.cache.close()
 

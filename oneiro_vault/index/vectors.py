@@ -13,6 +13,7 @@ import struct
 import threading
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -64,6 +65,8 @@ class RamStore:
 
     Serves tests and machines without Chroma, and answers in Chroma's place for a store that is small (`lane`).
     """
+
+    awake = True
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -171,12 +174,22 @@ class RamShelf:
 
 
 class ChromaStore:
-    """One collection of a ChromaShelf."""
+    """One collection of a ChromaShelf, opened by whatever first needs it."""
 
-    def __init__(self, collection: Any, folder: Path) -> None:
-        self._collection = collection
-        self._folder = folder
+    def __init__(self, shelf: ChromaShelf, name: str) -> None:
+        self._shelf = shelf
+        self._name = name
         self._begun = False
+
+    @property
+    def awake(self) -> bool:
+        """Is Chroma loaded and the folder open?"""
+        return self._shelf.awake
+
+    @cached_property
+    def _collection(self) -> Any:
+        with _answering("open a collection"):
+            return self._shelf.client.get_or_create_collection(self._name, embedding_function=None, configuration=_SETTINGS)
 
     def add(self, ids: Sequence[str], vectors: Vectors) -> None:
         """Store vectors under ids."""
@@ -184,7 +197,7 @@ class ChromaStore:
         with _answering("store vectors"):
             if ids and not self._begun:
                 self._add(ids[:1], vectors[:1])  # one vector makes the files, and is not yet written into them
-                _empty(self._folder)
+                _empty(self._shelf.folder)
                 self._begun, ids, vectors = True, ids[1:], vectors[1:]
             for start in range(0, len(ids), _BATCH):
                 self._add(ids[start : start + _BATCH], vectors[start : start + _BATCH])
@@ -235,39 +248,54 @@ class ChromaStore:
 
 
 class ChromaShelf:
-    """A Chroma folder. Only one process may have it open."""
+    """A Chroma folder, opened by whatever first needs it: loading Chroma takes longer than most questions. Only one process may have it
+    open."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        os.environ.update(_NO_NETWORK)
-        with _answering("be opened"):
-            import chromadb
-            from chromadb.config import Settings
+        self.folder = folder
+        self._lock = threading.Lock()
+        self._client: Any = None
 
-            folder.mkdir(exist_ok=True)  # not its parents: a vault that was moved away must not come back as an empty shell
-            self._client = chromadb.PersistentClient(str(folder), settings=Settings(anonymized_telemetry=False))
+    @property
+    def awake(self) -> bool:
+        """Is Chroma loaded and the folder open?"""
+        return self._client is not None
+
+    @property
+    def client(self) -> Any:
+        """Chroma's client. Raises IndexProblem."""
+        with self._lock, _answering("be opened"):
+            return self._client or self._opened()
+
+    def _opened(self) -> Any:
+        os.environ.update(_NO_NETWORK)
+        import chromadb
+        from chromadb.config import Settings
+
+        self.folder.mkdir(exist_ok=True)  # not its parents: a vault that was moved away must not come back as an empty shell
+        self._client = chromadb.PersistentClient(str(self.folder), settings=Settings(anonymized_telemetry=False))
+        return self._client
 
     def store(self, name: str) -> ChromaStore:
         """The collection of that name."""
-        with _answering("open a collection"):
-            collection = self._client.get_or_create_collection(name, embedding_function=None, configuration=_SETTINGS)
-            return ChromaStore(collection, self._folder)
+        return ChromaStore(self, name)
 
     def names(self) -> list[str]:
         """Which collections there are."""
         with _answering("list its collections"):
-            return sorted(collection.name for collection in self._client.list_collections())
+            return sorted(collection.name for collection in self.client.list_collections())
 
     def drop(self, name: str) -> None:
         """Delete a collection."""
         if name in self.names():
             with _answering("delete a collection"):
-                self._client.delete_collection(name)
+                self.client.delete_collection(name)
 
     def close(self) -> None:
         """Let go of the files; a damaged Chroma that cannot even do that is left behind."""
         with suppress(IndexProblem), _answering("be closed"):
-            self._client.close()
+            if self._client is not None:
+                self._client.close()
 
 
 def _empty(folder: Path) -> None:

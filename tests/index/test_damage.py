@@ -319,6 +319,7 @@ def test_a_store_that_fails_while_up_is_replaced_and_words_answer_meanwhile(live
     index = open_index(vectors="chroma")
     index.refresh()
     index.open_vectors()
+    assert index._semantic._serving.store.count()  # type: ignore[union-attr]  # it is open now
     index._semantic._serving.store._collection = None  # type: ignore[union-attr]  # it is there: the test made it
     assert index.search_vectors(index.query("word7 fig"), 5) == []
     assert "the vector index cannot" in str(index.degraded())

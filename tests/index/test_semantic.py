@@ -275,3 +275,39 @@ def test_opening_the_index_imports_neither_chroma_nor_torch(vault: Notes) -> Non
         [sys.executable, "-c", code, str(vault.root / "i")], capture_output=True, text=True, env=wire.environment(), check=True
     )
     assert done.stdout == "[]\n"
+
+
+def test_a_store_that_was_closed_in_order_answers_without_chroma(vault: Notes, open_index: Open) -> None:
+    many(vault, 30)
+    vault.put("boat.md", "the boat lies in the harbour")
+    for first in (True, False):
+        index = open_index(vectors="chroma")
+        index.refresh()
+        index.embed()
+        assert index._semantic._serving.store.awake is first  # type: ignore[union-attr]  # it is there: it was opened
+        found = index.search_vectors(index.query("where does the boat lie?"), 3)
+        assert found[0].cosine > 0.4
+        index.close()
+    vault.put("tea.md", "she drinks her tea without milk")
+    index = open_index(vectors="chroma")
+    index.refresh()
+    assert index.embed() == 1
+    assert index._semantic._serving.store.awake  # type: ignore[union-attr]  # the same
+    assert index._semantic._serving.store.count() == 32  # type: ignore[union-attr]  # the same
+    index.close()
+
+
+def test_a_list_that_is_not_the_one_of_the_last_closing_is_compared_with_the_store(vault: Notes, open_index: Open) -> None:
+    many(vault, 30)
+    index = open_index(vectors="chroma")
+    index.refresh()
+    index.embed()
+    with index._semantic._writing() as db:
+        db.execute("DELETE FROM stored WHERE hash IN (SELECT hash FROM stored LIMIT 5)")
+    index._semantic._serving.count = lambda: 30  # type: ignore[union-attr,method-assign]  # as if the list had gone back after closing
+    index.close()
+    index = open_index(vectors="chroma")
+    index.refresh()
+    index.open_vectors()
+    assert index._semantic._serving.store.awake  # type: ignore[union-attr]  # it is there: it was opened
+    assert index.status()["pending"] == 0

@@ -150,7 +150,7 @@ def test_a_damaged_database_is_an_index_problem(tmp_path: Path) -> None:
     shelf.close()
     (tmp_path / "c" / "chroma.sqlite3").write_bytes(b"garbage" * 1000)
     with pytest.raises(IndexProblem, match="cannot be opened"):
-        ChromaShelf(tmp_path / "c")
+        ChromaShelf(tmp_path / "c").names()
 
 
 def test_names_of_stores_tell_models_apart() -> None:
