@@ -107,9 +107,11 @@ def _completed(path: str, body: str, values: dict[str, Any], wrong: list[str], e
         values["title"] = prose.top_heading(body) or _stem(path)
     if not values.get("description"):
         values["description"] = prose.first_sentence(body)
+    changed = "" if "timestamp" in values else dating.stated(extra, dating.CHANGED)
     if not values.get("created"):
-        values["created"] = dating.stated(extra, dating.CREATED) or ("" if "timestamp" in values else dating.named(path))
-    if "timestamp" not in values and (changed := dating.stated(extra, dating.CHANGED)):
+        named = "" if "timestamp" in values else dating.named(path) or changed  # it was there by then
+        values["created"] = dating.stated(extra, dating.CREATED) or named
+    if changed:
         values["timestamp"] = changed
     if "#" in body and (found := prose.tags(body)):
         values["tags"] = _unique((*values.get("tags", ()), *found))

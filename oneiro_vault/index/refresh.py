@@ -232,7 +232,8 @@ class Refresher:
     def _as_it_stands(self, path: str, data: bytes) -> list[notes.Note]:
         """A file with conflict markers when no better version of it is known: its words are found all the same."""
         try:
-            return [self.screening.read(path, data, self._limit, unmerged=True)]
+            born = self._past.born([path]).get(path, "") if self._past is not None else ""
+            return [self.screening.read(path, data, self._limit, unmerged=True, born=born)]
         except UnreadableNote:
             return []
 
@@ -277,8 +278,11 @@ class Refresher:
         for batch in _batches([self._known[path] for path in born if path in self._known]):
             data = {stat.path: found for stat in batch if isinstance(found := self._bytes(stat), bytes)}
             held = {path: known for path, known in self._held(data).items() if known[1] == blob_id(data[path])}
-            with suppress(UnreadableNote), schema.transaction(self.db):
-                dated = [self.screening.read(path, data[path], self._limit, born=born[path]) for path in held]
+            dated: list[notes.Note] = []
+            for path in held:
+                with suppress(UnreadableNote):
+                    dated.append(self.screening.read(path, data[path], self._limit, born=born[path]))
+            with schema.transaction(self.db):
                 self._store(self._completed(dated, data)[0], held)
                 self._advance()
 
