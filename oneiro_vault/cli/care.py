@@ -15,6 +15,7 @@ from oneiro_vault.cli import render, terminal
 from oneiro_vault.cli.face import Face
 from oneiro_vault.cli.group import command
 from oneiro_vault.cli.output import Output, line, safe
+from oneiro_vault.cli.owner import prompted
 from oneiro_vault.core.known_faults import HARMLESS
 from oneiro_vault.errors import Brake, InvalidInput, NotFound, few
 
@@ -27,7 +28,8 @@ def doctor_(face: Face, fix: bool) -> Output:
     bad = [problem for problem in found["problems"] if problem["level"] == "error" and not problem["fixed"]]
     shown = [problem for problem in found["problems"] if problem["code"] not in HARMLESS or face.verbose]
     text = render.problems(shown, face.style) or "Everything is in order."
-    return Output(text, found, "" if face.json else _permission(found["capture"]), code=1 if bad else 0)
+    notes = [_permission(found["capture"]), *(f"Prompts: {said}." for said in prompted(found["prompts"]))]
+    return Output(text, found, "" if face.json else "\n".join(notes), code=1 if bad else 0)
 
 
 def _permission(found: Mapping[str, Any]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -117,6 +117,7 @@ def status_(face: Face) -> Output:
         f"owner    {runs}",
     ]
     text += [f"sync     {_synced(found['sync'])}"] if found["sync"]["tried"] else []
+    text += [f"prompts  {said}" for said in prompted(found["prompts"])]
     text += [f"dreams   {said}" for said in shared(found["dreaming"])]
     text += [f"degraded {line(str(found['degraded']))}"] if found["degraded"] else []
     text += [f"settings {line(said)}" for said in found["loosened"]]
@@ -130,6 +131,13 @@ def status_(face: Face) -> Output:
     text += [f"partial {line(path)}: too long; only its beginning is searched (notes.indexed_bytes)" for path in found["partial"]]
     text += [f"not committed {line(entry['path'])}: {line(entry['reason'])}" for entry in found["held"]]
     return Output("\n".join(text), found)
+
+
+def prompted(found: Mapping[str, int]) -> list[str]:
+    """What the prompt hook did today, in one line, if there was any prompt."""
+    words = {"injected": "got memories", "nothing": "had nothing that fits", "missed": "missed the deadline", "unreached": "found no owner"}
+    told = [f"{found[name]} {said}" for name, said in (words | {"off": "were not asked about (inject.tokens is 0)"}).items() if found[name]]
+    return [f"today {', '.join(told)}"] if told else []
 
 
 def _synced(state: dict[str, Any]) -> str:

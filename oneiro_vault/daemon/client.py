@@ -153,6 +153,13 @@ class Line:
             raise RefusedError(status, b"".join(self.chunks()))
         return status
 
+    def tell(self, target: str, body: bytes) -> None:
+        """Post a request whose answer nobody waits for, and hang up."""
+        head = f"POST {target} HTTP/1.1\r\nHost: oneiro\r\nConnection: close\r\n{self._head_start}"
+        head += f"{protocol.VERSION_HEADER}: {protocol.version()}\r\nContent-Length: {len(body)}\r\n\r\n"
+        self._write(head.encode("latin-1") + body)
+        self.close()
+
     def chunks(self) -> Iterator[bytes]:
         """The body of the answer as it arrives."""
         try:

@@ -23,7 +23,8 @@ _WORDS = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false":
 
 
 class Place:
-    """`cwd` of the conversation, its `marker`, `session` id, and the `root` of the vault ("" when there is none)."""
+    """`cwd` of the conversation, its `marker`, `session` id, and the `root` of the vault ("" when there is none); `outcome`: what became of
+    a prompt (`capture.prompts`), as far as is known."""
 
     def __init__(self, event: dict[str, Any], argv: Sequence[str]) -> None:
         self.cwd = _text(event.get("cwd")) or os.environ.get("CLAUDE_PROJECT_DIR", "") or os.getcwd()
@@ -31,6 +32,7 @@ class Place:
         self.marker = markers.find(self.cwd)
         self.root = self._vault(where.option(argv))
         self.state = places.state_dir(self.root) if self.root else ""
+        self.outcome = ""
         self._files: list[tuple[dict[str, Any], bool]] | None = None
 
     def _vault(self, named: str) -> str:

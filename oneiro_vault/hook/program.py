@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 
+from oneiro_vault.capture import prompts
 from oneiro_vault.hook.place import Place
 
 TYPE_CHECKING = False
@@ -33,9 +34,13 @@ def main(argv: Sequence[str]) -> int:
         event = _event(argv)
         if os.environ.get(JUDGE) or not event:
             return 0
-        _limit(DEADLINES.get(event, DEADLINE))
-        said = _answer(_read(), event, argv)
-        _limit(0)
+        places: list[Place] = []
+        try:
+            _limit(DEADLINES.get(event, DEADLINE), places)
+            said = _answer(_read(), event, argv, places)
+        finally:
+            _limit(0, places)
+            _count(places)
         if said:
             _write(said)
     except BaseException:
@@ -47,13 +52,26 @@ def _event(argv: Sequence[str]) -> str:
     return next((word for word in argv if word in EVENTS), "")
 
 
-def _limit(seconds: float) -> None:
+def _limit(seconds: float, places: list[Place]) -> None:
     """After so many seconds this process is gone, whatever it waits for; 0: take that back."""
     import signal
 
+    def end(*_: object) -> None:
+        try:
+            _count(places)
+        finally:
+            os._exit(0)
+
     if hasattr(signal, "setitimer"):  # not on Windows, where the client's own limit remains
-        signal.signal(signal.SIGALRM, lambda *_: os._exit(0))
+        signal.signal(signal.SIGALRM, end)
         signal.setitimer(signal.ITIMER_REAL, seconds)
+
+
+def _count(places: list[Place]) -> None:
+    """Note what became of a prompt, if this was one."""
+    for place in places:
+        if place.outcome:
+            prompts.note(place.state, place.outcome)
 
 
 def _read() -> dict[str, Any]:
@@ -73,13 +91,14 @@ def _read() -> dict[str, Any]:
     return found
 
 
-def _answer(event: dict[str, Any], name: str, argv: Sequence[str]) -> str:
-    """What is to be put into the conversation, as the client wants it; "" for nothing."""
+def _answer(event: dict[str, Any], name: str, argv: Sequence[str], places: list[Place]) -> str:
+    """What is to be put into the conversation, as the client wants it; "" for nothing. `places` gets where it takes place."""
     if event.get("agent_id") or event.get("hook_event_name", name) != name:
         return ""  # inside a subagent, whose conversation is no conversation with a person
     place = Place(event, argv)
     if not place.root:
         return ""
+    places.append(place)
     if name == "SessionStart":
         from oneiro_vault.hook.waking import orientation
 

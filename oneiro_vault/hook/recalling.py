@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from oneiro_vault.capture import prompts
 from oneiro_vault.capture.privacy import redact
 from oneiro_vault.capture.sessions import Session
 from oneiro_vault.core.orientation import LIMIT, units
@@ -24,7 +25,10 @@ def memories(place: Place, event: dict[str, Any]) -> str:
     """Quoted memories, or "" when none is strictly relevant or there is nobody to ask."""
     prompt = event.get("prompt")
     tokens = place.setting("inject.tokens")
-    if not isinstance(prompt, str) or not tokens or event.get("source", "") not in _PERSONS or prompt.lstrip().startswith("/"):
+    if not isinstance(prompt, str) or event.get("source", "") not in _PERSONS or prompt.lstrip().startswith("/"):
+        return ""
+    place.outcome = prompts.MISSED if tokens else prompts.OFF
+    if not tokens:
         return ""
     asked = redact(prompt)[:_LONGEST]
     session = Session(place.state, place.session) if place.session else None
@@ -32,11 +36,13 @@ def memories(place: Place, event: dict[str, Any]) -> str:
     params = {"prompt": asked, "tokens": tokens, "session": place.session or None, "known": known, "project": place.project or None}
     found = _ask(place, params) if asked.strip() else {}
     text, ids = found.get("text"), found.get("ids")
+    place.outcome = prompts.NOTHING if found or not asked.strip() else prompts.UNREACHED
     if not isinstance(text, str) or not text or not isinstance(ids, list) or units(text) > LIMIT:
         return ""
     if session is not None:
         session.given += [one for one in ids if isinstance(one, str)]
         session.save()
+    place.outcome = prompts.INJECTED
     return text
 
 

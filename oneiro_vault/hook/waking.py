@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 FOLDER = "orientation"
 _LARGEST = 1_000_000
+_BRIEF = 0.1
+"""Seconds an owner gets to take a call nobody waits for."""
 _AGAIN = 30.0
 """Seconds until the next attempt to start an owner: one that cannot start must not be tried at every prompt."""
 
@@ -37,7 +39,7 @@ def orientation(place: Place, event: dict[str, Any]) -> str:
             session.given = []
         session.oriented = [{"id": one.id, "path": one.path, "title": one.title[:200], "stamp": one.stamp} for one in blocks]
         session.save()
-    wake(place)
+    wake(place, begins=True)
     return text if units(text) <= LIMIT else ""
 
 
@@ -120,9 +122,16 @@ def _notes(root: str) -> list[str]:
     return list(paths)
 
 
-def wake(place: Place) -> None:
-    """See to it that an owner runs soon, without waiting for it: it answers prompts and stores what is in the spool."""
-    if not place.setting("owner.start") or _alive(place.root) or _tried(place.state):
+def wake(place: Place, begins: bool = False) -> None:
+    """See to it that an owner runs soon, without waiting for it: it answers prompts and stores what is in the spool.
+
+    One that runs is told that a conversation `begins`: then it loads the model before the first prompt.
+    """
+    if _alive(place.root):
+        if begins and place.setting("inject.tokens"):
+            _announce(place.root)
+        return
+    if not place.setting("owner.start") or _tried(place.state):
         return
     parent = os.path.abspath(os.path.join(__file__, "..", "..", ".."))  # noqa: PTH100  # no pathlib in a hook
     code = f"import sys; {parent!r} in sys.path or sys.path.append({parent!r}); from oneiro_vault.cli.main import main; sys.exit(main())"
@@ -140,6 +149,17 @@ def _alive(root: str) -> bool:
     from oneiro_vault.daemon import client, places, protocol
 
     return client.owner_of(root).get("version") == protocol.version() and client.held(places.lock_file(root))
+
+
+def _announce(root: str) -> None:
+    from oneiro_vault.daemon import client
+
+    owner = client.owner_of(root)
+    try:
+        if not client.stopped(int(owner.get("pid") or 0)):
+            client.Line(owner, _BRIEF).tell("/api/inject", b'{"prompt": ""}')
+    except client.UnreachedError:
+        return
 
 
 def _tried(state: str) -> bool:

@@ -31,6 +31,10 @@ REST = 0.5
 """Seconds without a commit after which nobody is in the middle of writing."""
 LATEST = 10.0
 """Seconds after its start in which an owner opens its vectors all the same."""
+ATTENDED = 600.0
+"""Seconds after the beginning of a conversation, or a prompt in it, in which the model stays loaded."""
+STIR = 60.0
+"""Seconds at most between two signs to the embedding process that it is still wanted."""
 RETRY = 30.0
 """Seconds to rest after a background step failed: a full disk is not helped by asking it again at once."""
 
@@ -50,7 +54,7 @@ class Background:
         self._threads: list[threading.Thread] = []
         self._watcher: Watcher | None = None
         self._ledger_at = self._proved_at = time.monotonic()
-        self._dream_after = 0.0
+        self._dream_after = self._stirred = 0.0
         self._met: object = None
 
     def start(self) -> None:
@@ -150,6 +154,7 @@ class Background:
         while not self._stop.is_set():
             self._embed.wait(5.0)
             self._embed.clear()
+            self._guarded("warm", self._keep_warm)
             self.house.index.rest()
             if self._stop.is_set() or not (self._sick() or self._waiting()):
                 continue
@@ -159,6 +164,13 @@ class Background:
             self.house.stalled = not ok
             if not ok:
                 self._stop.wait(RETRY)
+
+    def _keep_warm(self) -> None:
+        """The embedding process stops after `embed.idle` seconds without work, which is less than a person may think about a prompt."""
+        house, now = self.house, time.monotonic()
+        if now - house.attended < ATTENDED and now - self._stirred >= min(STIR, house.settings["embed.idle"] / 3):
+            self._stirred = now
+            house.embedder.encode(["."]) if house.embedder.warm() else house.embedder.wake()
 
     def _dream_loop(self) -> None:
         """Run what is due by the schedule, also what was due while the machine slept."""

@@ -103,8 +103,7 @@ def collect(house: House) -> dict[str, Any]:
     """
     state = str(house.vault.folder)
     folder, now = spool.folder_of(state), house.clock()
-    if house.owner:
-        house.query_vector("anything", wait=False)
+    house.attend()
     _pick_up_abandoned(state, folder, now)
     stored = 0
     for path in spool.entries(folder):

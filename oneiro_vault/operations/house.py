@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -67,6 +68,7 @@ class House:
     dirty: set[str] = field(default_factory=set)
     seen: Callable[[], set[str]] = set
     wake: threading.Event = field(default_factory=threading.Event)
+    attended: float = -math.inf
     listeners: list[Callable[[str], None]] = field(default_factory=list)
     refreshed: list[Callable[[Refreshed], None]] = field(default_factory=list)
     watching: str = ""
@@ -212,6 +214,12 @@ class House:
         except OneiroError as error:
             return None, f"{error}. {error.hint}" if isinstance(error, EmbedderProblem) else str(error)
         return vector, self.index.degraded()
+
+    def attend(self) -> None:
+        """Somebody is in a conversation: an owner loads the model now and keeps it for a while, so that no prompt has to wait for it."""
+        self.attended = time.monotonic()
+        if self.owner:
+            self.query_vector("anything", wait=False)
 
     def await_model(self, progress: Progress) -> None:
         """Wait for the model with whoever asks; for a download only where no owner goes on with it. Raises IndexProblem."""

@@ -29,10 +29,11 @@ def inject(
 ) -> dict[str, Any]:
     """The memories that strictly fit a prompt, quoted, in at most `tokens`; `text` is empty when none does. Reinforces nothing.
 
-    What is in the conversation already stays out: memories of that `session`, and those whose ids are `known`. So do captures: a prompt
-    would get its own earlier wording back; the facts made of them answer for them.
+    An empty prompt only says that a conversation begins. What is in the conversation already stays out: memories of that `session`, and
+    those whose ids are `known`. So do captures: a prompt would get its own earlier wording back; the facts made of them answer for them.
     """
     tokens = _checked(house, prompt, tokens, known)
+    house.attend()
     if not tokens or not analyse(prompt[:_LONGEST]).words:
         return _answer([], None)
     behind = house.converge()

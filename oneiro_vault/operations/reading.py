@@ -10,6 +10,7 @@ from datetime import datetime
 from hashlib import sha256
 from typing import Any
 
+from oneiro_vault.capture import prompts
 from oneiro_vault.core import when as dates
 from oneiro_vault.core.memory import Memory, parse
 from oneiro_vault.core.salvage import BROKEN, salvage
@@ -323,6 +324,7 @@ def status(house: House) -> dict[str, Any]:
         "busy": _busy(house),
         "rewritten": f"{rewritten.message}. Nothing is written. {rewritten.hint}" if rewritten else None,
         "captures": len(waiting(house)),
+        "prompts": prompts.today(str(house.vault.folder)),
         "sync": syncing.standing(house),
         "dreaming": sharing.holder(house),
     }

@@ -11,6 +11,7 @@ from contextlib import suppress
 from functools import cached_property
 from typing import Any
 
+from oneiro_vault.capture import prompts
 from oneiro_vault.core.known_faults import FAULTS
 from oneiro_vault.core.listing import Stat, blob_id
 from oneiro_vault.errors import Brake, GitProblem, OneiroError, UnsafePath, few
@@ -79,7 +80,7 @@ def _committed(house: House, blob: str) -> bool:
 def doctor(house: House, fix: bool = False, cwd: str | None = None, progress: Progress = quiet) -> dict[str, Any]:
     """What is wrong with the repository, the index and this machine; with `fix`, what is safe is mended.
 
-    `capture` says whether conversations in `cwd` are captured, and by which marker.
+    `capture` says whether conversations in `cwd` are captured, and by which marker; `prompts` what the hook did with today's prompts.
     """
     mender = _Mender(house, progress) if fix else None
     harm = [mender(_vault_problem(p), p) if mender else _vault_problem(p) for p in house.vault.damaged()]
@@ -90,7 +91,8 @@ def doctor(house: House, fix: bool = False, cwd: str | None = None, progress: Pr
             raise
         found = []  # a folder of the history cannot be read, so nothing can be compared with it
     shown = [*harm, *(mender(shown, problem) if mender else shown for shown, problem in found), *_machine(house)]
-    return {"schema": 1, "problems": shown, "capture": capturing.permission(cwd) if cwd else None, "versions": versions()}
+    capture = capturing.permission(cwd) if cwd else None
+    return {"schema": 1, "problems": shown, "capture": capture, "prompts": prompts.today(str(house.vault.folder)), "versions": versions()}
 
 
 def _findings(house: House, progress: Progress) -> list[tuple[dict[str, Any], VaultProblem | IndexProblem | None]]:

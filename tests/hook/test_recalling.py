@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import os
+import signal
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from oneiro_vault.daemon import places
+from oneiro_vault.daemon.client import stopped
 from tests.box import Box, eventually
 from tests.conftest import sealed
 from tests.hook.conftest import Talk
@@ -69,6 +75,52 @@ def test_the_budget_is_a_setting(talk: Talk) -> None:
     assert talk("UserPromptSubmit", prompt=ASKED, env={"ONEIRO_INJECT_TOKENS": "0"}) == ""
     assert talk("UserPromptSubmit", prompt=ASKED, env={"ONEIRO_INJECT_TOKENS": "20"}) == ""
     assert BOAT in talk("UserPromptSubmit", prompt=ASKED)
+
+
+def test_what_it_did_is_visible_afterwards(talk: Talk) -> None:
+    before = talk.box.json("status")["prompts"]
+    talk("UserPromptSubmit", prompt=ASKED)
+    talk("UserPromptSubmit", prompt=ASKED)
+    talk("UserPromptSubmit", prompt="/compact")
+    talk("UserPromptSubmit", prompt=ASKED, env={"ONEIRO_INJECT_TOKENS": "0"})
+    os.kill(talk.box.pid, signal.SIGSTOP)
+    try:
+        eventually(lambda: stopped(talk.box.pid), 5)
+        talk("UserPromptSubmit", prompt=ASKED)
+    finally:
+        os.kill(talk.box.pid, signal.SIGCONT)
+    after = talk.box.json("doctor")["prompts"]
+    new = {name: count - before[name] for name, count in after.items()}
+    assert new == {"injected": 1, "nothing": 1, "missed": 0, "unreached": 1, "off": 1}
+    assert f"{after['injected']} got memories" in talk.box.ok("status")
+    assert b"Prompts: today " in talk.box("doctor").stderr
+
+
+def test_a_deadline_that_came_first_is_counted(talk: Talk, tmp_path: Path) -> None:
+    """The owner answers nobody: the hook's own alarm ends it, and says so."""
+    record = Path(places.record_file(str(talk.box.vault)))
+    known, place = record.read_text(), str(tmp_path / "s")
+    before = talk.box.json("status")["prompts"]["missed"]
+    with socket.socket(socket.AF_UNIX) as deaf:
+        deaf.bind(place)
+        deaf.listen()
+        try:
+            record.write_text(json.dumps(json.loads(known) | {"socket": place}))
+            assert talk("UserPromptSubmit", prompt=ASKED) == ""
+        finally:
+            record.write_text(known)
+    assert talk.box.json("status")["prompts"]["missed"] == before + 1
+
+
+def test_a_conversation_that_begins_loads_the_model(tmp_path: Path, sealed_env: dict[str, str]) -> None:
+    box = Box(tmp_path, sealed_env | {"ONEIRO_EMBED_IDLE": "1"}).init()
+    try:
+        box.remember(BOAT)
+        talk = Talk(box, tmp_path)
+        talk("SessionStart", source="startup")
+        eventually(lambda: not box.json("recall", "--fast", "where is the boat?")["degraded"], 60)
+    finally:
+        box.close()
 
 
 def test_no_session_id_is_no_obstacle(talk: Talk) -> None:
