@@ -155,6 +155,10 @@ class App:
         self._background = Background(self.house)
         self._background.start()
 
+    def doing(self) -> tuple[str, int, int]:
+        """What indexing is at that calls may have to wait for: stage, done, total."""
+        return self.house.doing
+
     def busy(self) -> bool:
         """Is background work under way?"""
         return self._background is not None and self._background.busy()

@@ -33,7 +33,7 @@ def _empty_vault(env: dict[str, str]) -> Path:
         plain = {name: value for name, value in env.items() if not name.startswith("ONEIRO_")} | {"ONEIRO_EMBED_MODEL": "hash"}
         done = subprocess.run([sys.executable, "-c", ENTRY, "--no-daemon", "init", str(made)], env=plain, capture_output=True, timeout=60)
         assert done.returncode == 0, done.stdout + done.stderr
-        shutil.rmtree(made / ".oneiro")
+        shutil.rmtree(made / ".oneiro", ignore_errors=True)
     return made
 
 

@@ -45,7 +45,7 @@ FAREWELL = 12.0
 _ANSWER = re.compile(rb'\{"jsonrpc":"2\.0","id":("(?:[^"\\]|\\.)*"|-?\d+),"(?:result|error)":')
 _ACKNOWLEDGED = b"notifications/subscriptions/acknowledged"
 KEPT = "Nothing was changed."
-_STARTING = "the process that owns it is being started"
+_STARTING = "the owner is being started"
 
 
 class Link:
@@ -139,6 +139,7 @@ class Carrier:
                 if time.monotonic() > end:
                     raise
             self._start()
+            end = max(end, time.monotonic() + 1)
 
     def _start(self) -> dict[str, str]:
         """The record of an owner of this vault, started if need be. Raises OneiroError."""
@@ -157,7 +158,7 @@ class Carrier:
             raise OwnerProblem(text, kept=KEPT, hint="A person can start one with `oneiro serve`.")
         return owner
 
-    def _wait(self, doing: str = "") -> None:
+    def _wait(self, doing: str | None = None) -> None:
         self._doing = doing or self._doing
         self._client.waiting(self._doing)
 

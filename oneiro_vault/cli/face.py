@@ -26,6 +26,13 @@ class Session(Protocol):
         """Run one operation. Raises OneiroError."""
         ...
 
+    limit: float
+    """Seconds an owner may take to open the vault."""
+
+    def begin(self) -> None:
+        """See to it that an owner runs soon, without waiting for it."""
+        ...
+
     def owner(self) -> dict[str, Any] | None:
         """pid, version and log of the owner that would answer, or None; starts nothing."""
         ...

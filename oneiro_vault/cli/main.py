@@ -85,7 +85,7 @@ def _thin(args: list[str]) -> int | None:
         return None
     env = protocol.surroundings(os.environ)
     recalls = command == "recall"
-    waiting = terminal.Waiting(terminal.MODEL if recalls else "working", aloud=recalls and "--json" not in args)
+    waiting = terminal.Waiting(terminal.MODEL if recalls else "working", aloud="--json" not in args)
     try:
         code, out, err = client.run_cli(owner, protocol.Request(args, cwd, env, terminal.here()), waiting)
     except client.UnreachedError:

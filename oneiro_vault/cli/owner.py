@@ -17,6 +17,7 @@ from oneiro_vault.cli.dreams import shared
 from oneiro_vault.cli.face import Face
 from oneiro_vault.cli.group import command
 from oneiro_vault.cli.output import Output, as_json, line, safe
+from oneiro_vault.cli.progress import Bar, embedded
 from oneiro_vault.daemon.life import SETTINGS_CHANGED
 from oneiro_vault.errors import OneiroError, OwnerProblem, few
 
@@ -48,7 +49,6 @@ def serve_(face: Face, http: str | None, public_url: str, insecure: bool, ready_
 
 
 def _owner(face: Face, tell: Callable[[dict[str, Any]], None], wait: float, http: tuple[str, str, bool] | None) -> Any:
-    from oneiro_vault.app import App
     from oneiro_vault.cli.run import inside
     from oneiro_vault.config import load
     from oneiro_vault.daemon import places
@@ -58,11 +58,17 @@ def _owner(face: Face, tell: Callable[[dict[str, Any]], None], wait: float, http
     root = face.root.resolve()
     settings = load(root, strict=False)
     index = Path(places.index_dir(str(root), settings["index.dir"]))
+
+    def open_app() -> Any:
+        from oneiro_vault.app import App  # most of what an owner loads: it says meanwhile that it is there
+
+        return App.open(root, settings, owner=True)
+
     return Owner(
         root,
         index,
         settings,
-        open_app=lambda: App.open(root, settings, owner=True),
+        open_app=open_app,
         run_cli=lambda app, record: inside(root, app.call, record),
         tell=tell,
         wait=wait,
@@ -106,8 +112,8 @@ def _teller(ready_fd: int | None) -> Callable[[dict[str, Any]], None]:
 @command("status")
 def status_(face: Face) -> Output:
     """Is everything indexed, and does an owner process run? Starts none."""
-    owner = face.session(start=False).owner()
-    found = face.call("status", start=False) | {"owner": owner}
+    found = face.call("status", start=False)
+    found |= {"owner": (owner := face.session(start=False).owner())}
     also = f", also at {line(owner['http'])}/mcp" if owner and "http" in owner else ""
     runs = f"process {owner['pid']}, version {owner['version']}{also}" if owner else "none is running (a command starts one)"
     text = [
@@ -116,6 +122,7 @@ def status_(face: Face) -> Output:
         f"model    {line(str(found['model']))}",
         f"owner    {runs}",
     ]
+    text += [f"embedding {embedded(found['embedding'])}"] if found["embedding"] else []
     text += [f"sync     {_synced(found['sync'])}"] if found["sync"]["tried"] else []
     text += [f"prompts  {said}" for said in prompted(found["prompts"])]
     text += [f"dreams   {said}" for said in shared(found["dreaming"])]
@@ -152,7 +159,9 @@ def stop_(face: Face) -> Output:
     face.at_home()
     from oneiro_vault.daemon import spawn
 
-    found = spawn.end(face.root, wait=8.0)
+    with Bar(shows=not face.json).ticks() as bar:
+        bar.says("stopping the owner")
+        found = spawn.end(face.root, wait=20.0, waiting=bar.waiting)
     text = f"Stopped process {found['stopped']}." if found["stopped"] else "No owner was running."
     return Output(text, {"schema": 1} | found)
 

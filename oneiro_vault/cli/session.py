@@ -26,22 +26,23 @@ ROOM = 1 << 20
 
 
 class VaultSession:
-    """Operations of one vault, wherever they run. `start`: an owner may be started. `shows`: progress on a terminal."""
+    """Operations of one vault, wherever they run. `start`: an owner may be started. `shows`: what is waited for, on standard error."""
 
     def __init__(self, root: Path, settings: Settings, start: bool, shows: bool) -> None:
-        self.root, self.settings, self.start, self.shows = root, settings, start, shows
+        self.root, self.settings, self.start, self.shows, self.limit = root, settings, start, shows, spawn.LIMIT
         self.index = Path(places.index_dir(str(root), settings["index.dir"]))
         self._local: tuple[OwnerLock, App] | None = None
         self._reader: tuple[tempfile.TemporaryDirectory[str], App] | None = None
 
     def call(self, op: str, params: Mapping[str, Any], progress: Progress | None = None) -> dict[str, Any]:
         """Run one operation: in the owner if there is one or may be one, else here."""
-        end = time.monotonic() + self.settings["git.wait"]
-        with Bar(self.shows and progress is None, aloud=op == "recall") as bar:
+        end = 0.0
+        with Bar(self.shows and progress is None) as bar:
             while True:
                 try:
-                    bar.says("starting the owner, loading the model")
+                    bar.says(spawn.STARTING)
                     owner = self._find(bar.waiting)
+                    end = end or time.monotonic() + self.settings["git.wait"]
                     bar.says(terminal.MODEL if op == "recall" else "working")
                     app = None if owner else self._open_here(end)
                 except DiskProblem:
@@ -63,12 +64,12 @@ class VaultSession:
                     if op not in protocol.READS or time.monotonic() > end:
                         raise lost(op, owner) from error
 
-    def _find(self, waiting: Callable[[], None] | None) -> dict[str, str]:
+    def _find(self, waiting: Callable[[str], None] | None) -> dict[str, str]:
         if self._local is not None:
             return {}
         if self.start:
-            return spawn.ensure(self.root, self.index, self.settings["git.wait"], waiting)
-        return spawn.usable(self.root)
+            return spawn.ensure(self.root, self.index, self.settings["git.wait"], waiting, self.limit)
+        return spawn.usable(self.root, waiting, self.limit)
 
     def _open_here(self, end: float) -> App | None:
         """The vault opened in this process; others wait for us as for an owner. None when the lock was not free for a moment."""
@@ -97,6 +98,11 @@ class VaultSession:
             folder = tempfile.TemporaryDirectory(prefix="oneiro-reading-")
             self._reader = folder, App.open(self.root, self.settings.but(index_dir=folder.name))
         return self._reader[1]
+
+    def begin(self) -> None:
+        """See to it that an owner runs soon, where one may be started, without waiting for it."""
+        if self.start:
+            spawn.begin(self.root, self.index, self.settings["git.wait"])
 
     def owner(self) -> dict[str, Any] | None:
         """pid, version and log of a living owner; starts nothing."""
@@ -148,6 +154,10 @@ class HomeSession:
 
     def __init__(self, call: Callable[..., dict[str, Any]], record: Mapping[str, Any], env: Mapping[str, str]) -> None:
         self._call, self._record, self._env = call, record, env
+        self.limit = 0.0
+
+    def begin(self) -> None:
+        """It runs."""
 
     def call(self, op: str, params: Mapping[str, Any], progress: Progress | None = None) -> dict[str, Any]:
         """Run one operation."""

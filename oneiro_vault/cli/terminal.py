@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 
 from oneiro_vault.daemon.protocol import Terminal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 OUT, ERR = 1, 2
 PIPE_CLOSED = 141
@@ -38,29 +43,38 @@ def encode(text: str) -> bytes:
 
 
 class Waiting:
-    """A sign that we wait for an answer. On a terminal it appears after a second and cleans up after itself; elsewhere, if `aloud`, it is
-    one line after two seconds."""
+    """A sign that we wait for an answer. On a terminal it appears after a second and cleans up after itself; elsewhere, if `aloud`, it is a
+    line after two seconds and another every half minute."""
 
     frames = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
-    def __init__(self, text: str, aloud: bool = False) -> None:
-        self.text = text
+    def __init__(self, text: str, aloud: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
+        self._text = text
+        self._doing = ""
         self._ticks = 0
+        self._clock = clock
+        self._began, self._next = clock(), 2.0
         self._shows = os.isatty(ERR)
         self._aloud = aloud and not self._shows
 
-    def __call__(self) -> None:
-        """A tenth of a second has passed."""
-        self._ticks += 1
-        if self._shows and self._ticks > 10:
-            emit(ERR, encode(f"\r{self.frames[self._ticks % len(self.frames)]} {self.text}\x1b[K"))
-        elif self._aloud and self._ticks > 20:
-            self._aloud = False
-            emit(ERR, encode(f"oneiro: {self.text} …\n"))
+    def says(self, text: str) -> None:
+        """What is waited for from now on."""
+        self._text, self._doing = text, ""
+
+    def __call__(self, doing: str | None = None) -> None:
+        """A tenth of a second or so has passed; `doing`: what keeps the answer back, "" for nothing any more."""
+        self._doing = self._doing if doing is None else doing
+        text, waited = self._doing or self._text, self._clock() - self._began
+        if self._shows and waited > 1:
+            self._ticks += 1
+            emit(ERR, encode(f"\r{self.frames[self._ticks % len(self.frames)]} {text}\x1b[K"))
+        elif self._aloud and waited > self._next:
+            self._next = waited + 30
+            emit(ERR, encode(f"oneiro: {text} …\n"))
 
     def close(self) -> None:
         """Take the sign away."""
-        if self._shows and self._ticks > 10:
+        if self._shows and self._ticks:
             emit(ERR, b"\r\x1b[K")
         self._shows = self._aloud = False
 

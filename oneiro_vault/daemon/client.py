@@ -13,7 +13,14 @@ from oneiro_vault.daemon import places, protocol
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from typing import Any, NoReturn
+    from typing import Any, NoReturn, Protocol
+
+    class Waiting(Protocol):
+        """Called while there is nothing to read; with what the owner does, where it says that."""
+
+        def __call__(self, doing: str | None = None) -> None:
+            """A moment has passed; None: the owner is doing what it did."""
+
 
 FIRST = 2.0
 """Seconds a client waits for the first sign of an owner that is stopped (one that is only slow gets SILENCE)."""
@@ -103,7 +110,7 @@ def stopped(pid: int) -> bool:
 class Line:
     """One connection for one request. `waiting` is called about ten times a second while there is nothing to read."""
 
-    def __init__(self, owner: dict[str, str], first: float = FIRST, waiting: Callable[[], None] | None = None) -> None:
+    def __init__(self, owner: dict[str, str], first: float = FIRST, waiting: Waiting | None = None) -> None:
         self._pid = int(owner.get("pid") or 0)
         self._first = first
         self._waiting = waiting
@@ -231,12 +238,19 @@ class Line:
         raise BrokenError(text) if self._taken else kind(text)
 
 
-def run_cli(owner: dict[str, str], request: protocol.Request, waiting: Callable[[], None] | None = None) -> tuple[int, bytes, bytes]:
+def run_cli(owner: dict[str, str], request: protocol.Request, waiting: Waiting | None = None) -> tuple[int, bytes, bytes]:
     """Have the owner run a command: (exit code, output, errors)."""
     line = Line(owner, waiting=waiting)
     line.send("POST", "/cli", request.pack())
+    parts: list[bytes] = []
+    for chunk in line.chunks():
+        if not parts and chunk.startswith(protocol.BEAT):
+            if waiting is not None:
+                waiting(chunk[1:].decode("utf-8", "replace").strip())
+        else:
+            parts.append(chunk)
     try:
-        return protocol.unpack_answer(b"".join(line.chunks()))
+        return protocol.unpack_answer(b"".join(parts))
     except ValueError as error:
         raise BrokenError(str(error)) from None
 
@@ -246,7 +260,7 @@ def call(
     op: str,
     params: dict[str, Any],
     progress: Callable[[str, int, int], None] | None = None,
-    waiting: Callable[[], None] | None = None,
+    waiting: Waiting | None = None,
 ) -> dict[str, Any]:
     """One operation in the owner. Raises OneiroError as the operation did, UnreachedError or BrokenError for the way there."""
     import json
@@ -259,14 +273,17 @@ def call(
     line.send("POST", f"/api/{op}", json.dumps(params).encode(), protocol.NDJSON, f"{protocol.SURROUNDINGS_HEADER}: {env}\r\n")
     for text in _lines(line.chunks()):
         message = json.loads(text)
-        if "progress" not in message:
+        if "doing" in message:
+            if waiting is not None:
+                waiting(message["doing"])
+        elif "progress" not in message:
             if "error" in message and message["status"] == 500 and message["error"]["error"] == "Unexpected":
                 raise FaultError(message["error"]["message"])
             if "error" in message:
                 raise from_dict(message["error"])
             result: dict[str, Any] = message["result"]
             return result
-        if progress is not None:
+        elif progress is not None:
             progress(*message["progress"])
     raise BrokenError("the answer stopped short")
 
@@ -279,11 +296,11 @@ def _lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
         yield from (line for line in whole if line)
 
 
-def status(owner: dict[str, str], first: float = FIRST) -> dict[str, Any]:
-    """The handshake: pid, version, vault, idle seconds. Raises UnreachedError."""
+def status(owner: dict[str, str], first: float = FIRST, waiting: Waiting | None = None) -> dict[str, Any]:
+    """The handshake: pid, version, folder; `opening` says what an owner does that cannot answer more yet. Raises UnreachedError."""
     import json
 
-    line = Line(owner, first)
+    line = Line(owner, first, waiting)
     line.send("GET", "/status")
     answer: dict[str, Any] = json.loads(b"".join(line.chunks()))
     return answer

@@ -6,13 +6,15 @@ from oneiro_vault.daemon import client
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
+
+    from oneiro_vault.daemon.client import Waiting
 
 
 class Duplex(client.Line):
     """An open POST. It names no version: the owner at the other end may be newer than we are."""
 
-    def __init__(self, owner: dict[str, str], target: str, waiting: Callable[[], None] | None = None) -> None:
+    def __init__(self, owner: dict[str, str], target: str, waiting: Waiting | None = None) -> None:
         """Raises client.UnreachedError; RefusedError carries the status."""
         super().__init__(owner, waiting=waiting)
         head = f"POST {target} HTTP/1.1\r\nHost: oneiro\r\nTransfer-Encoding: chunked\r\n{self._head_start}\r\n"

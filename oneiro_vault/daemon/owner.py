@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING, Any
 
 from oneiro_vault.config import Settings
 from oneiro_vault.daemon import places, protocol
-from oneiro_vault.daemon.life import Guard, Life, SettingsWatch
+from oneiro_vault.daemon.life import Guard, Life, SettingsWatch, identity
 from oneiro_vault.daemon.listen import Listener, listening
 from oneiro_vault.daemon.lock import OwnerLock
 from oneiro_vault.daemon.mcp import McpDoor
+from oneiro_vault.daemon.opening import opening
 from oneiro_vault.daemon.server import CliRunner, Desk, Operations, Pools, QuietServer, build, http_server
-from oneiro_vault.errors import DiskProblem
+from oneiro_vault.errors import DiskProblem, OwnerProblem
 
 if TYPE_CHECKING:
     from oneiro_vault.daemon.http.serve import Network
@@ -41,7 +42,7 @@ _KEPT_LOGS = 3
 
 @dataclass
 class Owner:
-    """What an owner is made of. `tell` gets messages for whoever started it: {"opening": …}, then {"ready": pid}.
+    """What an owner is made of. `tell` gets messages for whoever started it: {"opening": …}, then {"ready": pid} or {"error": …}.
 
     With a `network` it listens on TCP as well, and does not end because nobody asks.
     """
@@ -70,18 +71,23 @@ class Owner:
         network = self.network
         beyond = network.listening() if network else nullcontext(None)
         with marker(self.index) as mark, listening(places.socket_paths(str(self.index))) as listener, beyond as door:
-            app = self.open_app()
+            record = self._record(listener) | ({"http": network.url(door)} if network and door else {})
+            about = {name: record[name] for name in ("schema", "pid", "version", "vault")} | {"folder": identity(self.root)}
+            try:
+                with opening(listener, about, lambda: self._leave_unopened(lock)):
+                    _heed_signals(_raise)
+                    lock.publish(record)
+                    app = self.open_app()
+            except _Ended as ended:
+                return str(ended)
             guard = Guard(lock.path, mark, *listener.files)
             watch = SettingsWatch(self.root, self.settings, app.misset, app.reread)
             idle = math.inf if network else self.settings["owner.idle"]
             life = Life(self.root, idle, guard.lost, app.busy, watch.changed)
             pools = Pools()
             try:
-                _heed_signals(life)
+                _heed_signals(life.end)
                 app.start()
-                record = self._record(listener) | ({"http": network.url(door)} if network and door else {})
-                listener.socket.listen(512)
-                lock.publish(record)
                 run_cli = self.run_cli(app, record)
                 models = McpDoor(app, life, pools, self.settings["mcp.tools"].split())
                 routes = [*models.routes(), *self.routes]
@@ -96,6 +102,15 @@ class Owner:
                 _close(app)
         log.info("ended: %s", life.reason)
         return life.reason
+
+    def _leave_unopened(self, lock: OwnerLock) -> None:
+        """End at once, however long opening takes: until now there is nothing that a kill could harm."""
+        stopped = OwnerProblem("the owner was stopped before it had opened the vault", kept="Nothing was changed.", hint="Try again.")
+        self.tell({"error": stopped.to_dict()})
+        log.info("ended: it was asked to stop")
+        with suppress(OSError):
+            lock.record.unlink()
+        os._exit(0)
 
     def _record(self, listener: Listener) -> dict[str, Any]:
         return {
@@ -129,10 +144,18 @@ class Owner:
                     await asyncio.sleep(TICK / 10)
 
 
-def _heed_signals(life: Life) -> None:
-    """From now on a signal means: end properly. Before this an owner has nothing that a kill could harm."""
+class _Ended(BaseException):
+    """A signal came while the vault was being opened; nothing has been done yet."""
+
+
+def _raise(reason: str) -> None:
+    raise _Ended(reason)
+
+
+def _heed_signals(end: Callable[[str], None]) -> None:
+    """From now on a signal means: `end`, with a reason."""
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, lambda got, _frame: life.end(f"it got {signal.Signals(got).name}"))
+        signal.signal(number, lambda got, _frame: end(f"it got {signal.Signals(got).name}"))
 
 
 def _close(app: Operations) -> None:

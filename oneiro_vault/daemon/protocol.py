@@ -22,6 +22,11 @@ OTHER_VERSION = 426
 """HTTP status: the owner is of another version than the client and should be replaced."""
 STRANGER = 401
 """HTTP status: the request does not carry the owner's token."""
+NOT_YET = 503
+"""HTTP status: the owner has not opened the vault yet; `/status` says what it does."""
+BACKLOG = 512
+"""Connections that may wait for an owner to take them."""
+OPENING = "opening the vault"
 LEAVING = 410
 """HTTP status: the owner is ending itself; wait for its lock and start another."""
 
@@ -34,8 +39,8 @@ HOT = frozenset("recall show list log why blame diff stats status orient remembe
 """Commands the owner can run for a client, given nothing but the command line."""
 
 BEAT = b"."
-"""The owner's sign of life while a command runs; the answer follows as `=<code> <bytes of output>\\n<output><errors>`."""
-
+"""Begins the owner's sign of life while a command runs, a line that says what it does meanwhile (empty: nothing that would hold the command
+up); the answer follows as `=<code> <bytes of output>\\n<output><errors>`."""
 
 _NAMES = frozenset({"HOME", "XDG_CONFIG_HOME", "PATH"})
 
@@ -43,6 +48,11 @@ _NAMES = frozenset({"HOME", "XDG_CONFIG_HOME", "PATH"})
 def version() -> str:
     """The version that both sides must share."""
     return oneiro_vault.__version__
+
+
+def doing(stage: str, done: int, total: int) -> str:
+    """Progress as words: `indexing 2,579 of 6,289 (41%)`."""
+    return f"{stage} {done:,} of {total:,} ({100 * done // total}%)" if stage and total else stage
 
 
 def surroundings(environ: Mapping[str, str]) -> dict[str, str]:
@@ -109,7 +119,9 @@ def pack_answer(code: int, out: bytes, err: bytes) -> bytes:
 
 def unpack_answer(data: bytes) -> tuple[int, bytes, bytes]:
     """(exit code, output, errors) out of signs of life and a frame; raises ValueError when the frame is missing or cut."""
-    head, newline, rest = data.lstrip(BEAT).partition(b"\n")
+    while data.startswith(BEAT):
+        data = data.partition(b"\n")[2]
+    head, newline, rest = data.partition(b"\n")
     if not newline or not head.startswith(b"="):
         raise ValueError("no answer")
     code, size = head[1:].split(b" ")

@@ -65,6 +65,10 @@ class Operations(Protocol):
         """The way to the models of connected clients: (system, question, tokens at most) -> what one said, None without one."""
         ...
 
+    def doing(self) -> tuple[str, int, int]:
+        """What background work is at that calls may have to wait for: stage, done, total; an empty stage for nothing."""
+        ...
+
     def busy(self) -> bool:
         """Is background work under way?"""
         ...
@@ -117,6 +121,7 @@ class Desk:
                 "started": life.started,
                 "idle": round(life.idle, 3),
                 "leaving": life.stopping.is_set(),
+                "doing": protocol.doing(*self.app.doing()),
             }
         )
 
@@ -164,10 +169,13 @@ class Desk:
     async def _command(self, command: protocol.Request) -> AsyncIterator[bytes]:
         name = next((word for word in command.argv if word in protocol.HOT), "")
         running = asyncio.get_running_loop().run_in_executor(self.pools.of(name), self.run_cli, command)
-        yield protocol.BEAT
+        yield self._beat()
         while not (await asyncio.wait({running}, timeout=BEAT_SECONDS))[0]:
-            yield protocol.BEAT
+            yield self._beat()
         yield protocol.pack_answer(*running.result())
+
+    def _beat(self) -> bytes:
+        return b"%b%b\n" % (protocol.BEAT, protocol.doing(*self.app.doing()).encode())
 
     def _answer(self, op: str, params: dict[str, Any], progress: Progress | None, env: Mapping[str, str] | None) -> dict[str, Any]:
         started = time.monotonic()
@@ -200,7 +208,8 @@ class Desk:
                 try:
                     line = await asyncio.wait_for(lines.get(), BEAT_SECONDS)
                 except TimeoutError:
-                    yield b"\n"
+                    doing = protocol.doing(*self.app.doing())
+                    yield json.dumps({"doing": doing}).encode() + b"\n" if doing else b"\n"
                     continue
                 yield json.dumps(line).encode() + b"\n"
                 if "progress" not in line:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import select
 import subprocess
@@ -20,9 +21,11 @@ from oneiro_vault.daemon.life import identity
 from oneiro_vault.daemon.lock import holder_of, is_free
 from oneiro_vault.errors import DiskProblem, GitProblem, LockTimeout, OwnerProblem, from_dict
 
-PATIENCE = 10.0
-"""Seconds a client waits for an owner that gives no sign; one that says it is opening a big vault gets OPENING."""
-OPENING = 120.0
+LIMIT = 120.0
+"""Seconds a command waits for an owner that lives and has not opened the vault yet."""
+LOCK = 10.0
+"""Seconds a new owner waits for the lock of the one before, unless the caller says otherwise."""
+STARTING = "the owner is being started"
 _STEP = 0.1
 
 _KEPT = "Nothing was changed."
@@ -31,21 +34,27 @@ _children: list[subprocess.Popen[bytes]] = []
 """Kept so that the interpreter does not complain about children that are meant to outlive it."""
 
 
-def ensure(root: Path, index: Path, wait: float = PATIENCE, waiting: Callable[[], None] | None = None) -> dict[str, str]:
-    """The record of a living owner of our version, started if need be; `waiting` is called ten times a second meanwhile.
+Waiting = Callable[[str], None]
+"""Called about ten times a second with what is waited for."""
 
-    Raises OwnerProblem, LockTimeout, and whatever kept the owner from opening the vault.
+
+def ensure(root: Path, index: Path, wait: float = LOCK, waiting: Waiting | None = None, limit: float = LIMIT) -> dict[str, str]:
+    """The record of a living owner of our version that has opened the vault, started if need be.
+
+    `wait`: seconds for the lock; `limit`: seconds for everything. Raises OwnerProblem, LockTimeout,
+    and whatever kept the owner from opening the vault.
     """
     state = Path(places.state_dir(str(root)))
-    found = usable(root)
+    end = time.monotonic() + limit
+    found = usable(root, waiting, limit)
     if found:
         return found
     if not state.parent.is_dir():
         raise GitProblem(f"{root} is not a git repository", kept=_KEPT, hint=f"`oneiro init --here` in {root} makes it one.")
     try:
         state.mkdir(exist_ok=True)
-        with _turn(FileLock(state / "start.lock", mode=0o600, poll_interval=0.02), wait + PATIENCE, waiting):
-            return usable(root) or _start(root, index, wait, waiting)
+        with _turn(FileLock(state / "start.lock", mode=0o600, poll_interval=0.02), root, end, waiting):
+            return usable(root, waiting, end - time.monotonic()) or _start(root, index, wait, waiting, end)
     except Timeout as error:
         raise LockTimeout("another command has been starting the owner for too long", kept=_KEPT, hint="Try again.") from error
     except OSError as error:
@@ -53,9 +62,23 @@ def ensure(root: Path, index: Path, wait: float = PATIENCE, waiting: Callable[[]
         raise DiskProblem(f"{where} cannot be used: {error.strerror}", kept=_KEPT, hint="Is the disk full or read-only?") from error
 
 
-def _turn(lock: BaseFileLock, wait: float, waiting: Callable[[], None] | None) -> AbstractContextManager[object]:
+def begin(root: Path, index: Path, wait: float = LOCK) -> None:
+    """Start an owner and do not wait for it: the next command does. Where that cannot be, that command says why."""
+    with suppress(OSError), _log(index).open("ab") as output:
+        _children.append(_launch(root, None, output.fileno(), wait))
+
+
+def _log(index: Path) -> Path:
+    """Where an owner's output goes."""
+    log = Path(places.log_file(str(index)))
+    if not index.exists():
+        index.mkdir(parents=True, mode=0o700)
+    log.parent.mkdir(exist_ok=True)
+    return log
+
+
+def _turn(lock: BaseFileLock, root: Path, end: float, waiting: Waiting | None) -> AbstractContextManager[object]:
     """The lock, once nobody else is starting an owner. Raises Timeout."""
-    end = time.monotonic() + wait
     while True:
         try:
             return lock.acquire(timeout=_STEP)
@@ -63,29 +86,52 @@ def _turn(lock: BaseFileLock, wait: float, waiting: Callable[[], None] | None) -
             if time.monotonic() > end:
                 raise
             if waiting is not None:
-                waiting()
+                waiting(_look(root)[1] or STARTING)
 
 
-def usable(root: Path) -> dict[str, str]:
-    """The record of an owner that answers and has our version, else {}. One of another version is told to stop.
+def usable(root: Path, waiting: Waiting | None = None, limit: float = LIMIT) -> dict[str, str]:
+    """The record of an owner that answers and has our version, once it has opened the vault; {} when there is none.
 
-    Raises OwnerProblem when the holder of the lock is alive but does not answer.
+    One of another version is told to stop. Raises OwnerProblem when the holder of the lock is alive but does not answer, or is not ready
+    within `limit` seconds.
     """
+    end = time.monotonic() + limit
+    while True:
+        owner, doing = _look(root, waiting)
+        if not doing:
+            return owner
+        if time.monotonic() > end:
+            raise _slow(root, doing, limit)
+        if waiting is not None:
+            waiting(doing)
+        time.sleep(_STEP)
+
+
+def _look(root: Path, waiting: Waiting | None = None) -> tuple[dict[str, str], str]:
+    """An owner that can be used or will be, and what it does before that (empty: it is ready). Raises OwnerProblem."""
     owner = client.owner_of(str(root))
     if not owner:
-        return {}
+        return {}, ""
+    first = 0.3 if client.stopped(int(owner.get("pid") or 0)) else client.FIRST
     try:
-        answer = client.status(owner, 0.3 if client.stopped(int(owner.get("pid") or 0)) else client.FIRST)
+        answer = client.status(owner, first, None if waiting is None else lambda _=None: waiting("the owner is slow to answer"))
         if answer.get("folder", identity(root)) != identity(root):
-            return {}  # the vault was moved, and what answers where it was serves another one
+            return {}, ""  # the vault was moved, and what answers where it was serves another one
         if answer.get("version") == protocol.version() and not answer.get("leaving"):
-            return owner
+            return owner, f"the owner is {answer['opening']}" if "opening" in answer else ""
         client.stop(owner)
     except client.SilentError as error:
         raise silent(owner, error) from error
     except (client.UnreachedError, ValueError):
         pass
-    return {}
+    return {}, ""
+
+
+def _slow(root: Path, doing: str, limit: float) -> OwnerProblem:
+    """The error for an owner that lives and is not ready."""
+    log = client.owner_of(str(root)).get("log", "its log")
+    hint = f"It goes on with that; try again in a minute. {log} says what it does, `oneiro stop` ends it."
+    return OwnerProblem(f"after {limit:.0f} seconds {doing} still", kept=_KEPT, hint=hint)
 
 
 def silent(owner: dict[str, str], cause: object) -> OwnerProblem:
@@ -99,44 +145,48 @@ def silent(owner: dict[str, str], cause: object) -> OwnerProblem:
     )
 
 
-def _start(root: Path, index: Path, wait: float, waiting: Callable[[], None] | None) -> dict[str, str]:
-    log = Path(places.log_file(str(index)))
-    if not index.exists():
-        index.mkdir(parents=True, mode=0o700)
-    log.parent.mkdir(exist_ok=True)
+def _start(root: Path, index: Path, wait: float, waiting: Waiting | None, end: float) -> dict[str, str]:
+    log = _log(index)
     reader, writer = os.pipe()
     try:
         with log.open("ab") as output:
             _children.append(_launch(root, writer, output.fileno(), wait))
         os.close(writer)
-        return _await(reader, root, log, waiting)
+        return _await(reader, root, log, waiting, end)
     finally:
         os.close(reader)
 
 
-def _launch(root: Path, ready: int, log: int, wait: float) -> subprocess.Popen[bytes]:
-    """A process of its own session, with nothing of ours open but the pipe on which it says that it is ready."""
+def _launch(root: Path, ready: int | None, log: int, wait: float) -> subprocess.Popen[bytes]:
+    """A process of its own session, with nothing of ours open but the pipe, if any, on which it says that it is ready."""
+    told = [] if ready is None else ["--ready-fd", str(ready)]
     parent = str(Path(__file__).resolve().parents[2])
     code = f"import sys; {parent!r} in sys.path or sys.path.append({parent!r}); from oneiro_vault.cli.main import main; sys.exit(main())"
     return subprocess.Popen(
-        [sys.executable, "-c", code, "serve", "--vault", str(root), "--ready-fd", str(ready), "--wait", str(wait)],
+        [sys.executable, "-c", code, "serve", "--vault", str(root), *told, "--wait", str(wait)],
         stdin=subprocess.DEVNULL,
         stdout=log,
         stderr=log,
-        pass_fds=(ready,),
+        pass_fds=() if ready is None else (ready,),
         start_new_session=True,
         cwd="/",
     )
 
 
-def _await(reader: int, root: Path, log: Path, waiting: Callable[[], None] | None = None) -> dict[str, str]:
-    """Read the new owner's messages until it is ready. Raises what it raised, or OwnerProblem."""
-    end = time.monotonic() + PATIENCE
-    buffer = b""
-    while (left := end - time.monotonic()) > 0:
-        if not select.select([reader], [], [], min(left, _STEP))[0]:
+def _await(reader: int, root: Path, log: Path, waiting: Waiting | None = None, end: float = math.inf) -> dict[str, str]:
+    """Read the new owner's messages until it, or another that was quicker, is ready, or (monotonic) `end`.
+
+    Raises what it raised, or OwnerProblem.
+    """
+    began, buffer, doing = time.monotonic(), b"", STARTING
+    while time.monotonic() < end:
+        if not select.select([reader], [], [], _STEP)[0]:
+            owner, doing = _look(root)
+            if owner and not doing:
+                return owner
+            doing = doing or STARTING
             if waiting is not None:
-                waiting()
+                waiting(doing)
             continue
         data = os.read(reader, 65536)
         if not data:
@@ -147,11 +197,10 @@ def _await(reader: int, root: Path, log: Path, waiting: Callable[[], None] | Non
                 raise from_dict(message["error"])
             if "ready" in message:
                 return client.owner_of(str(root))
-            end = time.monotonic() + OPENING
-    raise OwnerProblem("the owner is still opening the vault", kept=_KEPT, hint=f"Try again in a moment; {log} says what it does.")
+    raise _slow(root, doing, max(end - began, 0.0))
 
 
-def end(root: Path, wait: float) -> dict[str, Any]:
+def end(root: Path, wait: float, waiting: Waiting | None = None) -> dict[str, Any]:
     """Stop the owner and wait until it has let go: {"stopped": pid or None}. Raises OwnerProblem when it does not end."""
     owner = client.owner_of(str(root))
     state = Path(places.state_dir(str(root)))
@@ -173,5 +222,7 @@ def end(root: Path, wait: float) -> dict[str, Any]:
     while not is_free(state) and str(holder_of(state / "owner.lock").get("pid")) == owner.get("pid"):
         if time.monotonic() > limit:
             raise silent(owner, "it was asked to stop and has not")
-        time.sleep(0.02)
+        if waiting is not None:
+            waiting("the owner ends what it has begun")
+        time.sleep(_STEP)
     return {"stopped": int(owner.get("pid") or 0)}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -55,7 +55,8 @@ class House:
     `stalled`: the last attempt to embed failed, so nobody should wait for vectors; `braked`: why the notes at the paths in `held` are
     still served although their files are gone; `wrong`: what the settings files say that is not in force; `judges` makes a judge of a name
     where the settings shall not; `sample` asks the model of a connected client; `cancel` asks the run of a loop that is under way to end;
-    `questions`: by memory, what was asked last when it was found, and when.
+    `questions`: by memory, what was asked last when it was found, and when; `doing`: how far a
+    comparison of everything is (stage, done, total).
     """
 
     root: Path
@@ -82,6 +83,7 @@ class House:
     sample: Callable[[str, str, int], str | None] | None = None
     cancel: threading.Event = field(default_factory=threading.Event)
     questions: dict[str, tuple[str, float]] = field(default_factory=dict)
+    doing: tuple[str, int, int] = ("", 0, 0)
     _indexed_head: str = ""
     _backlog: bool = False
     _caught_up: threading.Event = field(default_factory=threading.Event)
@@ -133,17 +135,30 @@ class House:
 
     def reconcile(self, progress: Progress = quiet) -> None:
         """Compare every file on disk with the index and apply the difference."""
-        with self._lock:
+        with self._lock, self._telling(progress) as report:
             head = self.vault.head()
             self.dirty.clear()
-            done = self.index.refresh(None, progress)
+            done = self.index.refresh(None, report)
             if done.braked and not set(done.held) & self.vault.listing().keys():
-                done = self.index.refresh(None, progress, force=True)  # the history, which a person decides on, says the same
+                done = self.index.refresh(None, report, force=True)  # the history, which a person decides on, says the same
             self.braked, self.held = done.braked, frozenset(done.held)
             self._announce(done)
             self._indexed_head, self._backlog = head, False
             self._caught_up.set()
         self.wake.set()
+
+    @contextmanager
+    def _telling(self, progress: Progress) -> Iterator[Progress]:
+        """Progress that whoever waits for this work sees as well."""
+
+        def report(stage: str, done: int, total: int) -> None:
+            self.doing = stage, done, total
+            progress(stage, done, total)
+
+        try:
+            yield report
+        finally:
+            self.doing = ("", 0, 0)
 
     def refresh(self, paths: Iterable[str]) -> None:
         """Index these paths again (changed, new or gone)."""

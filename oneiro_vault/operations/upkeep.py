@@ -34,15 +34,20 @@ _GRAVE = frozenset({"brake", "rewritten", "damage"})
 """Findings about the vault that are errors: something stands still, or is lost unless somebody acts."""
 
 
-def reindex(house: House, force: bool = False, progress: Progress = quiet) -> dict[str, Any]:
+def reindex(house: House, force: bool = False, missing: bool = False, progress: Progress = quiet) -> dict[str, Any]:
     """Everything derived, afresh. Vectors come from the cache; only texts never seen before are embedded again.
 
-    Raises Brake, unless `force`, when the index is the only one that still knows some notes.
+    `missing`: nothing afresh, but wait until everything on the disk is in it. Raises Brake, unless `force`, when the index is the only
+    one that still knows some notes.
     """
     started = time.monotonic()
-    if not force:
-        _spare(house, progress)
-    house.rebuild(progress)
+    if missing:
+        house.reconcile(progress)
+        house.index.settle(progress)
+    else:
+        if not force:
+            _spare(house, progress)
+        house.rebuild(progress)
     state = house.index.status()
     return {
         "schema": 1,

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.box import ENTRY, Box
+from tests.box import ENTRY, Box, eventually
 
 ROW = {"id", "path", "title", "description", "type", "created"}
 
@@ -310,6 +310,37 @@ def test_init_here_indexes_and_rewrites_nothing(fresh: Box, notes: Path) -> None
     assert "broken.md" not in lost
     assert fresh.json("status")["broken"] == ["broken.md"]
     assert fresh.json("recall", "Teekanne")["results"][0]["path"] == "Größe 🌱/ünï.md"
+
+
+IMPATIENT = "from oneiro_vault.cli import start\nstart.LIMIT = 0.0\n" + ENTRY
+
+
+def test_init_says_what_is_left_to_the_owner(fresh: Box, notes: Path) -> None:
+    """The vault is made, whatever the owner takes: that is no error, and "nothing was changed" would not be true."""
+    fresh.vault = notes
+    argv = [sys.executable, "-c", IMPATIENT, "init", "--here"]
+    done = subprocess.run(argv, cwd=notes, env=fresh.env, capture_output=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert b"notes are not indexed yet: after 0 seconds the owner is being started still. `oneiro status`" in done.stdout
+    assert b"Nothing was changed" not in done.stdout + done.stderr
+    assert fresh.json("recall", "Teekanne")["results"]
+
+
+def test_an_empty_vault_waits_for_nobody_and_an_owner_comes(fresh: Box) -> None:
+    argv = [sys.executable, "-c", IMPATIENT, "--json", "init", str(fresh.vault)]
+    done = subprocess.run(argv, cwd=fresh.folder, env=fresh.env, capture_output=True, timeout=60)
+    found = json.loads(done.stdout)
+    assert (done.returncode, found["indexed"], found["waiting"]) == (0, 0, None)
+    eventually(lambda: fresh.record, 20)
+
+
+def test_two_owners_at_once_are_one(fresh: Box) -> None:
+    """`init` has just begun one; a command does not wait for the second to give up."""
+    fresh.init()
+    first = fresh.start("serve", "--wait", "300", stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    fresh.env["ONEIRO_GIT_WAIT"] = "300"
+    assert fresh.json("list")["results"] == []
+    assert fresh.pid == first.pid or first.poll() is None
 
 
 def test_demo_is_real(fresh: Box) -> None:

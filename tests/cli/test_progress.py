@@ -56,36 +56,47 @@ def test_nothing_for_quick_work_or_when_nobody_looks(sealed_env: dict[str, str],
     assert capfd.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize("make", ["Waiting('thinking')", "Bar(True).waiting"])
+@pytest.mark.parametrize("make", ["Waiting('thinking', clock=clock)", "Bar(True, clock=clock).waiting"])
 def test_a_sign_after_a_second_that_goes_away_again(make: str, sealed_env: dict[str, str]) -> None:
     imports = "from oneiro_vault.cli.terminal import Waiting\nfrom oneiro_vault.cli.progress import Bar\n"
-    text = f"{imports}w = {make}\nfor _ in range(12): w()\nw.close()\nw()"
+    tenths = "n = 0\ndef clock():\n    global n\n    n += 1\n    return n / 10\n"
+    text = f"{imports}{tenths}w = {make}\nfor _ in range(12): w()\nw.close()\nw()"
     seen = on_a_terminal(script(text), sealed_env)
-    assert seen.count("\r⠋") + seen.count("\r⠙") + seen.count("\r⠹") == 2
+    assert sum(seen.count(f"\r{frame}") for frame in Waiting.frames) == 2
     assert seen.endswith("\r\x1b[K")
 
 
-def test_one_line_elsewhere_for_a_long_wait_and_only_if_asked(capfd: pytest.CaptureFixture[str]) -> None:
-    loud, quiet = Waiting("loading the model", aloud=True), Waiting("loading the model")
-    for _ in range(20):
-        loud()
-        quiet()
-    assert capfd.readouterr() == ("", "")
-    for _ in range(20):
-        loud()
-        quiet()
+def test_a_line_now_and_then_elsewhere_and_only_if_asked(capfd: pytest.CaptureFixture[str]) -> None:
+    now = [0.0]
+    loud, quiet = (Waiting("loading the model", aloud, lambda: now[0]) for aloud in (True, False))
+
+    def after(seconds: float, doing: str | None = None) -> str:
+        now[0] += seconds
+        loud(doing)
+        quiet(doing)
+        return capfd.readouterr().err
+
+    assert after(1.9) == ""
+    assert after(0.2) == "oneiro: loading the model …\n"
+    assert after(29, "indexing 1 of 4 (25%)") == ""
+    assert after(2) == "oneiro: indexing 1 of 4 (25%) …\n"
+    assert after(31, "") == "oneiro: loading the model …\n"  # nothing keeps it back any more
     loud.close()
-    assert capfd.readouterr() == ("", "oneiro: loading the model …\n")
+    assert after(31) == ""
 
 
 def test_what_is_waited_for_may_change(capfd: pytest.CaptureFixture[str]) -> None:
-    with Bar(True, aloud=True) as bar:
+    now = [0.0]
+    with Bar(True, clock=lambda: now[0]) as bar:
         bar.says("starting the owner")
         assert bar.waiting is not None
-        for _ in range(21):
-            bar.waiting()
-    assert capfd.readouterr().err == "oneiro: starting the owner …\n"
-    with Bar(False, aloud=True) as bar:
+        now[0] = 3
+        bar.waiting()
+        assert capfd.readouterr().err == "oneiro: starting the owner …\n"
+        now[0] = 40
+        bar("indexing", 1_000, 4_000)
+    assert capfd.readouterr().err == "oneiro: indexing 1,000 of 4,000 (25%) …\n"
+    with Bar(False) as bar:
         bar.says("nothing")
         assert bar.waiting is None
 
@@ -116,14 +127,14 @@ def test_a_slow_start_is_told_of(fresh: Box) -> None:
     with somebody_starting(fresh):
         done = fresh("recall", "x")
     assert (done.returncode, done.stdout) == (0, b"no relevant memory\n")
-    assert done.stderr.decode().splitlines()[0] == "oneiro: starting the owner, loading the model …"
+    assert done.stderr.decode().splitlines()[0] == "oneiro: the owner is being started …"
     fresh.ok("stop")
     with somebody_starting(fresh):
         assert fresh("--json", "recall", "x").stderr == b""
     fresh.ok("stop")
     with somebody_starting(fresh):
         seen = on_a_terminal(fresh.argv("recall", "x"), fresh.env)
-    assert " starting the owner, loading the model\x1b[K" in seen
+    assert " the owner is being started\x1b[K" in seen
     assert seen.replace("\r\n", "\n").endswith("no relevant memory\n")
 
 

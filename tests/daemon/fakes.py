@@ -71,6 +71,9 @@ class SmallApp:
     def start(self) -> None:
         pass
 
+    def doing(self) -> tuple[str, int, int]:
+        return ("indexing", 1, 4)
+
     def busy(self) -> bool:
         return False
 

@@ -143,7 +143,7 @@ def test_a_suspended_owner_is_given_up_after_the_first_wait(peer: Peer, suspende
     owner = peer.plays(lambda _connection: print(done.wait(10)), pid=suspended)
     started = time.monotonic()
     waits: list[int] = []
-    line = client.Line(owner, first=0.4, waiting=lambda: waits.append(1))
+    line = client.Line(owner, first=0.4, waiting=lambda _doing=None: waits.append(1))
     with pytest.raises(client.SilentError):
         line.send("GET", "/status")
     done.set()
@@ -166,10 +166,10 @@ def test_a_slow_owner_is_waited_for(peer: Peer) -> None:
     [
         (
             '{"pid": 12, "version": "1", "socket": "/a b", "log": "l"}',
-            {"pid": "12", "version": "1", "socket": "/a b", "log": "l", "token": "", "http": ""},
+            {"pid": "12", "version": "1", "socket": "/a b", "log": "l", "token": "", "http": "", "tools": ""},
         ),
         ('{"pid": 12, "socket": "/\\"q\\""}', {"pid": "12", "socket": '/"q"'}),
-        ("{}", {"pid": "", "version": "", "socket": "", "log": "", "token": "", "http": ""}),
+        ("{}", {"pid": "", "version": "", "socket": "", "log": "", "token": "", "http": "", "tools": ""}),
         ("not json \\", {}),
         ("[1, \\", {}),
     ],

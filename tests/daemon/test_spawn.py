@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -47,12 +48,13 @@ def test_an_owner_that_dies_at_once_leaves_its_log(pipe: tuple[int, int], tmp_pa
     assert str(tmp_path / "log") in caught.value.hint
 
 
-def test_an_owner_that_says_nothing_is_not_waited_for_forever(
-    pipe: tuple[int, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(spawn, "PATIENCE", 0.2)
-    with pytest.raises(OwnerProblem, match="still opening"):
-        spawn._await(pipe[0], tmp_path, tmp_path / "log")
+def test_an_owner_that_lives_is_waited_for_but_not_forever(pipe: tuple[int, int], tmp_path: Path) -> None:
+    heard: list[str] = []
+
+    tell(pipe[1], {"opening": 7})
+    with pytest.raises(OwnerProblem, match=r"after \d+ seconds the owner is being started still"):
+        spawn._await(pipe[0], tmp_path, tmp_path / "log", heard.append, time.monotonic() + 0.5)
+    assert set(heard) == {spawn.STARTING}
     os.close(pipe[1])
 
 
