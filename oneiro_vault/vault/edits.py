@@ -63,9 +63,9 @@ class Look:
         return {path: f"it holds what looks like {what}" for path, what in self.secret.items()} | self.erased
 
     def wait(self) -> None:
-        """Nothing is ready: git changed the folder meanwhile, or does so now."""
+        """Nothing is ready, and nothing asked: git changed the folder meanwhile, or does so now."""
         self.waiting += self.ready
-        self.ready, self.moved = {}, {}
+        self.ready, self.moved, self.asked = {}, {}, False
 
     def ask(self) -> None:
         """No deletion is ready: they are so many that the person is asked."""
@@ -74,7 +74,8 @@ class Look:
 
     def question(self) -> str:
         """What the person is asked, "" for nothing."""
-        return f"{len(self.gone)} notes are gone from the disk; their deletion is not committed" if self.asked else ""
+        many = "1 more note is" if len(self.gone) == 1 else f"{len(self.gone)} notes are"
+        return f"{many} gone from the disk, and that is not committed" if self.asked else ""
 
     def hold(self, path: str, why: str) -> None:
         """Keep a file out of history (`why`: the secret in it); a note that was moved keeps its old place there too."""

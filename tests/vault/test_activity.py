@@ -49,7 +49,7 @@ def test_a_checkout_half_way_is_nobodys_edit(branches: Vault, root: Path, tmp_pa
         assert len(list((root / "semantic").rglob("*.md"))) < COUNT
         assert branches.commit_edits() == []
         look = branches.look()
-        assert (look.ready, look.lock) == ({}, root / ".git/index.lock")
+        assert (look.ready, look.asked, look.lock) == ({}, False, root / ".git/index.lock")
         assert look.waiting
         assert branches.head() == before
     assert branches.commit_edits() == []

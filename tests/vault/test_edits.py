@@ -178,7 +178,7 @@ def test_a_handful_of_deletions_is_believed_and_more_are_asked_about(vault: Vaul
     assert [list(receipt.written) for receipt in vault.commit_edits()] == [["mine.md"]]
     assert vault.commit_edits([path_of(3)]) == []  # nor by a look at one of them
     (problem,) = vault.problems()
-    assert (problem.kind, problem.message) == ("brake", "15 notes are gone from the disk; their deletion is not committed")
+    assert (problem.kind, problem.message) == ("brake", "15 notes are gone from the disk, and that is not committed")
     assert "git add -A" in problem.hint
     git(root, "add", "-A")
     git(root, "commit", "-qm", "they are meant to be gone")
@@ -197,7 +197,7 @@ def test_deletions_that_trickle_in_add_up_until_they_are_old(root: Path) -> None
     (root / "5.md").unlink()
     (root / "6.md").rename(root / "six.md")
     assert list(vault.commit_edits()[0].written) == ["six.md"]
-    assert vault.look().asked
+    assert vault.look().question() == "1 more note is gone from the disk, and that is not committed"
     now[0] += edits.LATELY + 1
     assert vault.commit_edits()[0].removed == ("5.md",)
 
