@@ -21,13 +21,20 @@ def abandoned(lock: Path, root: Path) -> bool:
     git closes `index.lock` while `commit -a` waits for an editor, so an unopened file alone proves nothing.
     Where processes cannot be listed (no /proc) nothing is ever proven.
     """
+    judged = _known(lock)
+    if judged is None or 0 <= time.time() - judged.st_mtime < SETTLE:
+        return False
+    if not os.path.isdir("/proc/self/fd") or any(_holds(pid, lock, root) for pid in _processes()):
+        return False
+    now = _known(lock)  # while processes were listed one git may have ended, and the next one, too young for the list, begun
+    return now is not None and (now.st_ino, now.st_mtime_ns, now.st_ctime_ns) == (judged.st_ino, judged.st_mtime_ns, judged.st_ctime_ns)
+
+
+def _known(lock: Path) -> os.stat_result | None:
     try:
-        age = time.time() - lock.stat().st_mtime
+        return lock.stat()
     except OSError:
-        return False
-    if 0 <= age < SETTLE:
-        return False
-    return os.path.isdir("/proc/self/fd") and not any(_holds(pid, lock, root) for pid in _processes()) and lock.exists()
+        return None
 
 
 def stopped(pid: int) -> bool:

@@ -52,6 +52,19 @@ def test_a_lock_nobody_holds_is_abandoned(lock: Path, tmp_path: Path) -> None:
     assert abandoned(lock, tmp_path) is False
 
 
+def test_a_lock_that_was_taken_anew_while_it_was_judged_is_somebodys(lock: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The git that was waited for ends, and the next one begins when processes have been listed already."""
+    listed = [*locks._processes()]
+
+    def processes() -> Iterator[str]:
+        lock.unlink()
+        lock.write_text("")
+        yield from listed
+
+    monkeypatch.setattr(locks, "_processes", processes)
+    assert abandoned(lock, tmp_path) is False
+
+
 def test_a_young_lock_is_not_judged_and_one_from_the_future_is(lock: Path, tmp_path: Path) -> None:
     os.utime(lock)
     assert abandoned(lock, tmp_path) is False
