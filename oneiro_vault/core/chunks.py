@@ -2,14 +2,16 @@
 
 A model reads the first 256 tokens of what it is given and ignores the rest, so a long note as one text loses a third of its
 findability. Measured on long notes, pieces of 60 to 120 words are equally good, 180 are worse, and overlap brings nothing where
-a cut falls between sentences (cuts between paragraphs are half a point better); so pieces overlap only in a wall of words.
+a cut falls between sentences (cuts between paragraphs are half a point better); so pieces overlap only in a wall of words. Short
+sections share a piece. A list is cut twice as fine: its items have less to do with each other than sentences have. (A vector for
+every item besides would double the work; it finds items by meaning a little better and what stands in prose worse.)
 """
 
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate
 
 __all__ = ["CONTEXT_TEXT_SPAN", "CONTEXT_VECTOR_SPAN", "Chunk", "chunk", "context_text", "header"]
 
@@ -21,15 +23,15 @@ CONTEXT_TEXT_SPAN = 2
 _TOKENS_PER_WORD = 2
 """An upper estimate for prose with its punctuation, so that 120 words and a title stay inside 256 tokens."""
 _FEW = 8
-"""Tokens below which a section or list item has no chunk of its own: a bare heading says too little to be found by."""
+"""Tokens below which a section has no chunk of its own: a bare heading says too little to be found by."""
 _TITLE = 80
 """Characters of a title that are repeated in front of every chunk."""
-_WHOLE = 4_000
-"""Characters of a long note's first chunk: more than any window we know, less than a page of hashing per edit."""
+_LONGEST = 4_000
+"""Characters of a chunk: more than any window we know. Only blanks, which are no tokens, make one longer."""
+_LIST = 2
+"""In how many windows is cut what would be one, if most of it are list items."""
 _OVERLAP = 6
 """A cut inside a sentence repeats a sixth of the piece before it."""
-_MOST = 500
-"""Sections or items beyond which they get no chunk of their own: windows alone keep a pathological note linear."""
 _TOKEN = re.compile(r"[A-ZÀ-Þ]?[a-zß-ɏ]{1,3}|\S")
 """What a word-piece model makes of text, estimated from above: three small Latin letters, or one of any other character."""
 _PICTURE = re.compile(r"!\[([^\[\]]*)\]\([^()\s]*attachments/[0-9a-f]{2}/[0-9a-f]{64}\.\w+\)")
@@ -43,7 +45,7 @@ class Chunk:
     """One text for the vector index: `start`..`end` are characters of the body, `text` is what gets embedded."""
 
     kind: str
-    """note, section, item, window or context."""
+    """note, window or context."""
     start: int
     end: int
     text: str
@@ -67,27 +69,21 @@ def chunk(
     items: Sequence[tuple[int, int]],
     words: int = 120,
 ) -> list[Chunk]:
-    """The whole note first; a note longer than one window also in pieces, so that every character is in a piece that fits.
+    """A note of one window as a whole; a longer one in windows, so that every character is in a piece that fits, and its beginning first,
+    under the kind `note`: what stands for the whole (the same text as its first window, so it is embedded once).
 
-    `sections` (start, end, heading) and `items` (start, end) are the Markdown parser's; a section that fits is one piece, a
-    longer one is cut at paragraphs or sentences, and each list item that says something is a piece besides.
+    `sections` (start, end, heading) and `items` (start, end) are the Markdown parser's; cuts are between sections, paragraphs or sentences.
     """
     ruler = _Ruler(body, words * _TOKENS_PER_WORD)
     head = _heads(body, title, when)
-    whole = Chunk("note", 0, len(body), _join(head[0], body[:_WHOLE]))
     if ruler.fits(0, len(body)):
-        return [whole]
-    pieces = [whole]
-    for start, end, heading in _sections(ruler, sections if len(sections) <= _MOST else ()):
-        for low, high in ruler.windows(start, end):
-            kind = "section" if (low, high) == (start, end) else "window"
-            above = head[low > 0], heading if low > start else ""
-            pieces.append(Chunk(kind, low, high, _join(*above, body[low:high])))
-    taken = {(piece.start, piece.end) for piece in pieces}
-    for low, high in items if len(items) <= _MOST else ():
-        if (low, high) not in taken and ruler.fits(low, high) and ruler.size(low, high) >= _FEW:
-            pieces.append(Chunk("item", low, high, _join(head[1], body[low:high])))
-    return pieces
+        return [Chunk("note", 0, len(body), _join(head[0], body[:_LONGEST]))]
+    outline = _Outline(sections, len(body))
+    pieces = [
+        Chunk("window", low, high, _join(head[low > 0], outline.above(low), body[low:high][:_LONGEST]))
+        for low, high in _pieces(ruler, outline, sorted(items))
+    ]
+    return [Chunk("note", 0, len(body), pieces[0].text), *pieces]
 
 
 def context_text(previous: Sequence[str], own: str, following: Sequence[str], *, title: str, when: str = "") -> str:
@@ -117,16 +113,51 @@ def _join(*parts: str) -> str:
     return _PICTURE.sub(r"\1", text) if "attachments/" in text else text
 
 
-def _sections(ruler: "_Ruler", sections: Sequence[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
-    """The body in sections without gaps; one that is nearly empty is joined to the next."""
-    end = ruler.end
-    headings = {0: "", **{start: heading for start, _, heading in sections if 0 <= start < end}}
-    bounds = [*sorted(headings), end]
-    start = 0
-    for low, high in pairwise(bounds):
-        if high == end or ruler.size(start, high) >= _FEW:
-            yield start, high, headings[low]
-            start = high
+def _pieces(ruler: "_Ruler", outline: "_Outline", items: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Spans that fit and together cover the body."""
+    starts = [start for start, _ in items]
+    listed = [0, *accumulate(end - start for start, end in items)]
+    for low, high in _full(ruler, outline):
+        among = listed[bisect_left(starts, high)] - listed[bisect_left(starts, low)]
+        yield from ruler.windows(low, high, ruler.window // _LIST) if 2 * among > high - low else ((low, high),)
+
+
+def _full(ruler: "_Ruler", outline: "_Outline") -> Iterator[tuple[int, int]]:
+    """The windows of each long section; short ones that fit into one together share it."""
+    begun = done = 0
+    for start, end in outline.sections(ruler):
+        if not ruler.fits(begun, end):
+            if begun < done:
+                yield begun, done
+            begun = start
+            if not ruler.fits(start, end):
+                yield from ruler.windows(start, end, ruler.window)
+                begun = end
+        done = end
+    if begun < done:
+        yield begun, done
+
+
+class _Outline:
+    """A body's sections and their headings."""
+
+    def __init__(self, sections: Sequence[tuple[int, int, str]], end: int) -> None:
+        self._headings = {0: "", **{start: heading for start, _, heading in sections if 0 <= start < end}}
+        self._starts = sorted(self._headings)
+        self._end = end
+
+    def sections(self, ruler: "_Ruler") -> Iterator[tuple[int, int]]:
+        """Spans without gaps; one that is nearly empty is joined to the next."""
+        start = 0
+        for high in (*self._starts[1:], self._end):
+            if high == self._end or ruler.size(start, high) >= _FEW:
+                yield start, high
+                start = high
+
+    def above(self, place: int) -> str:
+        """The heading of the section around a place; "" where it begins there, and so is in the text."""
+        at = self._starts[bisect_right(self._starts, place) - 1]
+        return "" if at == place else self._headings[at]
 
 
 class _Ruler:
@@ -147,14 +178,14 @@ class _Ruler:
         """Whether a span fits the window."""
         return self.size(start, end) <= self.window
 
-    def windows(self, start: int, end: int) -> Iterator[tuple[int, int]]:
-        """Spans that fit and together cover `start`..`end`."""
-        while not self.fits(start, end):
+    def windows(self, start: int, end: int, most: int) -> Iterator[tuple[int, int]]:
+        """Spans of at most so many tokens that together cover `start`..`end`."""
+        while self.size(start, end) > most:
             first = bisect_left(self.tokens, start)
-            half, limit = self.tokens[first + self.window // 2], self.tokens[first + self.window]
+            half, limit = self.tokens[first + most // 2], self.tokens[first + most]
             cut = _last(self.paragraphs, half, limit) or _last(self.sentences, half, limit)
             yield start, cut or limit
-            start = cut or self.tokens[first + self.window - self.window // _OVERLAP]
+            start = cut or self.tokens[first + most - most // _OVERLAP]
         yield start, end
 
 

@@ -29,9 +29,9 @@ WITH linked AS (SELECT n.note, count(*) AS links FROM edges e JOIN names n ON n.
      placed AS (SELECT key, min(row_number() OVER (ORDER BY "when" IS NULL, "when" DESC, path),
                                 row_number() OVER (ORDER BY links IS NULL, links DESC, "when" IS NULL, "when" DESC, path)) AS place
                 FROM notes LEFT JOIN linked ON linked.note = key)
-SELECT hash, min(CASE kind WHEN 'note' THEN 0 WHEN 'context' THEN 1 WHEN 'item' THEN 3 ELSE 2 END), min(place)
+SELECT hash, min(CASE kind WHEN 'note' THEN 0 WHEN 'context' THEN 1 ELSE 2 END), min(place)
 FROM chunks JOIN placed ON key = note WHERE hash IN (SELECT value FROM json_each(?)) GROUP BY hash"""
-"""(hash, tier, place) of texts: each note's first before any other, list items last; within a tier by the note's place among the newest or
+"""(hash, tier, place) of texts: each note's first before any other; within a tier by the note's place among the newest or
 among those that most notes link to, whichever is better."""
 
 

@@ -19,7 +19,7 @@ def pairs(db: sqlite3.Connection, keys: Collection[int]) -> list[tuple[str, int,
 def places(db: sqlite3.Connection, keys: Collection[int]) -> list[tuple[str, int, int, int]]:
     """(text hash, note, start, end) of every piece of those of these notes that are cut into pieces."""
     query = """SELECT hash, note, start, "end" FROM chunks
-               WHERE note IN (SELECT value FROM json_each(?)) AND kind NOT IN ('note', 'context') ORDER BY note, start, "end" """
+               WHERE note IN (SELECT value FROM json_each(?)) AND kind = 'window' ORDER BY note, start, "end" """
     return db.execute(query, (json.dumps(list(keys)),)).fetchall()
 
 

@@ -19,8 +19,6 @@ from oneiro_vault.core.query import segment
 from oneiro_vault.index import links, notes, schema, sessions, text
 from oneiro_vault.index.base import Progress
 
-_PASSAGES: Final = ("section", "window")
-"""Kinds of chunks that lie side by side over a long body."""
 _BATCH: Final = 1_000
 _BULK: Final = 2_000
 
@@ -91,7 +89,7 @@ def store(db: sqlite3.Connection, shapes: list[Shape]) -> None:
     db.executemany("INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?)", ((key, *row) for key, found in rows.items() for row in found))
     db.executemany("INSERT OR IGNORE INTO edges VALUES (?, ?, ?)", ((shape.key, *edge) for shape in shapes for edge in shape.edges))
     passages = [
-        (shape.key, c.start, c.end, segment(c.text, shape.language)) for shape in shapes for c in shape.chunks if c.kind in _PASSAGES
+        (shape.key, c.start, c.end, segment(c.text, shape.language)) for shape in shapes for c in shape.chunks if c.kind == "window"
     ]
     first = db.execute("SELECT coalesce(max(key), 0) + 1 FROM passages").fetchone()[0]
     db.executemany("INSERT INTO passages VALUES (?, ?, ?, ?)", ((first + i, *passage[:3]) for i, passage in enumerate(passages)))
