@@ -101,7 +101,7 @@ def claude_code(box: Box, script: Script, session: str) -> Client:
     """Claude Code in headless mode; enter its `endpoint` before the first turn."""
     assert CLAUDE.exists(), f"{CLAUDE} is missing: `make e2e` installs it"
     endpoint = Endpoint(script, messages, "/v1/messages")
-    tools = "mcp__oneiro__remember,mcp__oneiro__recall_check"
+    tools = "mcp__oneiro"
 
     def command(prompt: str, resume: bool) -> list[str]:
         who = ["--resume", session] if resume else ["--session-id", session]
