@@ -81,7 +81,7 @@ def test_a_note_that_cannot_be_read_now_is_told_as_it_last_was(root: Path) -> No
     with life(root) as vault:
         ident = vault.remember("Bo keeps bees.", title="Bees")
         path = vault.app.house.resolve(ident).path
-        (root / path).write_bytes(b"---\ntitle: [\n---\n")
+        (root / path).write_bytes(b"a\0b")
         found = vault("blame", id=ident)
         assert found["notice"]["path"] == path
         assert pieces(found, "op")[-1] == ("Bo keeps bees.", "remember")
