@@ -13,15 +13,18 @@ import struct
 import threading
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import cached_property
+from functools import cache, cached_property
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 
 from oneiro_vault.errors import IndexProblem
 from oneiro_vault.index.base import Vectors, VectorStore
+
+if TYPE_CHECKING:
+    from chromadb.config import Settings
 
 LAYOUT: Final = 1
 """Raised when vectors of the same model and text would have to be stored differently."""
@@ -247,6 +250,14 @@ class ChromaStore:
         """The shelf holds the files."""
 
 
+@cache
+def _ours() -> Settings:
+    """Settings of Chroma, read once: that takes as long as a search, and a `.env` of somebody's project is none of ours."""
+    from chromadb.config import Settings
+
+    return Settings(_env_file=None, anonymized_telemetry=False)
+
+
 class ChromaShelf:
     """A Chroma folder, opened by whatever first needs it: loading Chroma takes longer than most questions. Only one process may have it
     open."""
@@ -270,10 +281,9 @@ class ChromaShelf:
     def _opened(self) -> Any:
         os.environ.update(_NO_NETWORK)
         import chromadb
-        from chromadb.config import Settings
 
         self.folder.mkdir(exist_ok=True)  # not its parents: a vault that was moved away must not come back as an empty shell
-        self._client = chromadb.PersistentClient(str(self.folder), settings=Settings(anonymized_telemetry=False))
+        self._client = chromadb.PersistentClient(str(self.folder), settings=_ours().model_copy())
         return self._client
 
     def store(self, name: str) -> ChromaStore:
