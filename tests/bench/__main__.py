@@ -11,11 +11,11 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from tests.bench import commands, devset, hooks, indexing, languages, longnotes, merging, models, nights, recalling, syncing
+from tests.bench import commands, devset, embedding, hooks, indexing, languages, longnotes, merging, models, nights, recalling, syncing
 from tests.bench.kit import Row
 
 PARTS = {
-    "indexing": indexing.run, "recalling": recalling.run, "commands": commands.run, "hooks": hooks.run, "merging": merging.run, "syncing": syncing.run, "mcp": models.run, "nights": nights.run,
+    "embedding": embedding.run, "indexing": indexing.run, "recalling": recalling.run, "commands": commands.run, "hooks": hooks.run, "merging": merging.run, "syncing": syncing.run, "mcp": models.run, "nights": nights.run,
     "languages": languages.run, "longnotes": longnotes.run,
 }  # fmt: skip
 
