@@ -79,13 +79,18 @@ def _session(graph: Path, folder: Path, threads: int) -> Any:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads or len(os.sched_getaffinity(0))
+    options.intra_op_num_threads = threads or _cores()
     options.enable_cpu_mem_arena = False  # it would keep the memory of the largest batch
     options.log_severity_level = 3
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # waiting is no work: other programs need the cores
     options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(folder))
     at = str(graph) if folder in graph.parents else graph.read_bytes()
     return onnxruntime.InferenceSession(at, options, providers=["CPUExecutionProvider"])
+
+
+def _cores() -> int:
+    """Processors this process may use; not every system can tell which those are."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _tokenizer(folder: Path, tokens: int) -> Any:
