@@ -11,23 +11,31 @@ NOTHING: Final = "No relevant memory."
 _ROOM: Final = 100_000
 """Characters of memories in one answer; the resource of a memory has all of it."""
 _LEAST: Final = 2_000
+_MARKS: Final = (("weak match", "weak"), ("file gone", "gone"), ("partly read", "broken"))
+"""What is said of a row where its key is true."""
 
 Found = Mapping[str, Any]
 """A memory or a row as an operation of the App answers it."""
 
 
 def rows(found: Iterable[Found]) -> str:
-    """`- id · date · type · title: summary`, one memory a line; what answers best stands for the summary."""
+    """`id date title: summary`, one memory a line; what answers best stands for the summary.
+
+    Every sign here is paid for in each answer: a type is named where it is not the usual one.
+    """
     return "\n".join(map(_row, found))
 
 
 def _row(found: Found) -> str:
     title, said = one_line(found.get("title")), one_line(found.get("snippet") or found.get("description"))
     trust = found.get("trust") or (found.get("why") or {}).get("trust")
-    marks = [] if found.get("status") in (None, "", "active") else [one_line(found["status"])]
+    kind, status = one_line(found.get("type")), one_line(found.get("status"))
+    marks = [mark for mark, usual in ((kind, "semantic"), (status, "active")) if mark not in ("", usual)]
     marks += [] if trust in (None, "", "user", "model") else [f"trust: {one_line(trust)}"]
-    marks += [mark for mark, name in (("weak match", "weak"), ("file gone", "gone")) if found.get(name)]
-    return f"- {_facts(found, *marks, title)}{': ' if said not in ('', title) else ''}{said if said != title else ''}"
+    marks += [mark for mark, name in _MARKS if found.get(name)]
+    noted = f" [{', '.join(marks)}]" if marks else ""
+    more = f": {said}" if said not in ("", title) else ""
+    return f"{found['id']} {day(found.get('created'))}{noted} {title}{more}"
 
 
 def _facts(found: Found, *more: str) -> str:

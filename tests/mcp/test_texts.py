@@ -15,14 +15,20 @@ from tokenizers import Tokenizer
 
 from oneiro_vault.app import App
 from oneiro_vault.core.caller import METHODS, TOOLS
+from oneiro_vault.core.memory import make_id
+from oneiro_vault.core.quoting import PREFACE
 from oneiro_vault.index.models import model_folder
+from oneiro_vault.mcp import words
 from oneiro_vault.mcp.desk import Desk
 from oneiro_vault.mcp.server import INSTRUCTIONS, SETS, tools
+from tests.bench.tokens import FACTS
 from tests.mcp.speaking import connected, run, server_over
 
 BUDGET = 1_800
 SAFE = 1_500
 """Tokens of what a client hands to its model: the promise, and what we keep to with every tokenizer we know the vocabulary of."""
+ROWS = 250
+"""Tokens of eight rows of an answer."""
 FINGERPRINT = "7b76bcbca6dc2415"
 PERSONA = re.compile(r"\b(you are|you're|your name|your personality|as an ai|act as|pretend|feel)\b", re.IGNORECASE)
 
@@ -52,6 +58,19 @@ def test_the_default_set_is_short_even_in_word_pieces() -> None:
     count = len(tokenizer.encode(handed_over(), add_special_tokens=False).ids)
     print(f"MiniLM: {count} tokens of {BUDGET}")
     assert count <= BUDGET
+
+
+def test_eight_rows_are_few_tokens() -> None:
+    """As every client forwards them (`python -m tests.bench.tokens` asks the real ones): titles of ten words, ids of the real alphabet."""
+    idents = [make_id(int.from_bytes(sha256(fact.encode()).digest()[:8], "big")) for fact in FACTS]
+    found = [
+        {"id": ident, "title": fact, "type": "semantic", "created": "2026-03-05T10:00:00+01:00", "status": "active", "trust": "model"}
+        for ident, fact in zip(idents, FACTS, strict=True)
+    ]
+    answer = "\n".join([f"Now: {Desk(nothing).now()}", PREFACE, words.rows(found)])
+    count = len(quicktok.get_encoding("o200k_base").encode(answer))
+    print(f"{count} tokens of {ROWS}")
+    assert count <= ROWS
 
 
 def test_the_texts_are_constants() -> None:

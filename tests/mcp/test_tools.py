@@ -47,7 +47,7 @@ def test_remember_then_check_then_specific(speak: Speak) -> None:
             assert ids(asked)[0] == ident
             now, preface, row, *_ = words(asked).splitlines()
             assert (now[:7], preface) == ("Now: 20", PREFACE)
-            assert row.startswith(f"- {ident} · 2026-03-05 · semantic · Ana wants")
+            assert row.startswith(f"{ident} 2026-03-05 Ana wants")
             full = await found.tool("recall_specific", ids=[ident[:6], "zzzz"])
             assert ids(full) == [ident]
             assert f'<memory id="{ident}" created="2026-03-05' in words(full)

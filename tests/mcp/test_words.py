@@ -31,16 +31,16 @@ def test_a_row_is_one_line_with_its_date() -> None:
         [{"id": "abcd12345678", "title": f"A title {EVIL}", "description": EVIL, "created": "2026-03-05", "type": "semantic"}]
     )
     assert "\n" not in line
-    assert line.startswith("- abcd12345678 · 2026-03-05 · semantic · A title")
+    assert line.startswith("abcd12345678 2026-03-05 A title")
     assert "</memory" not in line
     assert "<memory" not in line
 
 
 def test_what_a_reader_must_know_of_a_row_is_marked() -> None:
     found = {
-        "id": "a", "title": "T", "created": "", "type": "note", "status": "superseded", "weak": True, "gone": True, "why": {"trust": "external"},
+        "id": "a", "title": "T", "created": "", "type": "note", "status": "superseded", "weak": True, "gone": True, "broken": True, "why": {"trust": "external"},
     }  # fmt: skip
-    assert words.rows([found]) == "- a · no date · note · superseded · trust: external · weak match · file gone · T"
+    assert words.rows([found]) == "a no date [note, superseded, trust: external, weak match, file gone, partly read] T"
 
 
 def test_the_snippet_that_answers_stands_for_the_summary() -> None:
