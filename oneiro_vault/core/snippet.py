@@ -27,7 +27,7 @@ _SHORT: Final = 60
 _MOST: Final = 2_000
 """Places of words in one text that are looked at."""
 _WORDS: Final = 64
-_BREAK: Final = re.compile(r"\n+|(?<=[.!?…])[\"'”’)\\]]*[ \t]+|(?<=[。！？])")
+_BREAK: Final = re.compile(r"\n+|(?<=[.!?…])[\"'”’)\]]*[ \t]+|(?<=[。！？])")
 _DOUBLED: Final = re.compile(r"([b-df-hjkmnp-rtvwx])\1$")
 
 Spot = tuple[int, int]
@@ -69,14 +69,14 @@ class Finder:
         """The sentence with most of the words found at `spots`, rarer ones first, as one line of plain text; "" when there are none."""
         if not spots:
             return ""
-        ends = [match.end() for match in _BREAK.finditer(body)]
+        ends = [*(match.end() for match in _BREAK.finditer(body)), len(body)]
         common = Counter(number for _, number in spots)
         held: dict[int, set[int]] = {}
         for (start, _), number in spots:
             held.setdefault(bisect_right(ends, start), set()).add(number)
         place = max(held, key=lambda at: (sum(1 / (1 + log(common[number])) for number in held[at]), -at))
-        first, last = ends[place - 1] if place else 0, ends[place] if place < len(ends) else len(body)
-        while last - first < _SHORT and place + 1 < len(ends) and "\n" not in body[ends[place - 1 if place else 0] : last]:
+        first, last = ends[place - 1] if place else 0, ends[min(place, len(ends) - 1)]
+        while last - first < _SHORT and place + 1 < len(ends) and "\n" not in body[ends[place - 1] if place else 0 : last]:
             place += 1
             last = ends[place]
         line = prose.line(body[first : min(last, first + 20 * LONGEST)])

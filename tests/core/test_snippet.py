@@ -52,6 +52,11 @@ def test_the_line_with_most_words_answers() -> None:
     assert best(["yacht"], body) == ""
 
 
+def test_a_line_of_many_sentences_is_cut_between_them() -> None:
+    body = "The ferry leaves at nine from the northern pier every day. The captain is called Olga, and she has two dogs aboard all day. It is blue."
+    assert best(["captain"], body) == "The captain is called Olga, and she has two dogs aboard all day."
+
+
 def test_a_rare_word_outweighs_a_common_one() -> None:
     body = "Well, the well.\nA well here.\nThe well again.\nThe impeller broke.\n"
     assert best(["well", "impeller"], body).startswith("The impeller broke.")
