@@ -40,10 +40,13 @@ if TYPE_CHECKING:
 
 REACH = 20.0
 """Seconds in which an owner that is there must take a message."""
+OPENS = 100.0
+"""Seconds more for one of another version that opens the vault."""
 FAREWELL = 12.0
 """Seconds to wait for answers after the last message; the owner gives requests under way 10."""
 _ANSWER = re.compile(rb'\{"jsonrpc":"2\.0","id":("(?:[^"\\]|\\.)*"|-?\d+),"(?:result|error)":')
 _ACKNOWLEDGED = b"notifications/subscriptions/acknowledged"
+_STEP = 0.1
 KEPT = "Nothing was changed."
 _STARTING = "the owner is being started"
 
@@ -135,9 +138,14 @@ class Carrier:
                 from oneiro_vault.daemon import spawn
 
                 raise spawn.silent(owner, error) from error
-            except (client.UnreachedError, OSError):
-                if time.monotonic() > end:
+            except (client.UnreachedError, OSError) as error:
+                opening = getattr(error, "status", 0) == protocol.NOT_YET and owner.get("version", "") != protocol.version()
+                if time.monotonic() > end + (OPENS if opening else 0):
                     raise
+                if opening:  # one of a newer version, which `_start` would end
+                    self._wait(f"the owner is {protocol.OPENING}")
+                    time.sleep(_STEP)
+                    continue
             self._start()
             end = max(end, time.monotonic() + 1)
 
