@@ -87,7 +87,7 @@ def dreamt(box: Box, era: str, model: Model | None) -> dict[str, Any]:
     async def talk() -> None:
         command, *args = box.argv("mcp")
         async with Client(StdioServerParameters(command=command, args=args, env=box.env), mode=era, sampling_callback=model) as client:
-            await client.list_tools()
+            await client.call_tool("flagged", {})  # what the bridge answers by itself no owner hears of
             found.append(await asyncio.to_thread(box.json, "dream", "consolidate"))
 
     run(talk())
