@@ -135,7 +135,12 @@ def test_every_way_to_a_model_quotes_what_was_planted(app: App, call: Call) -> N
 
 
 def test_what_is_put_in_unasked_is_quoted_too(call: Call) -> None:
-    plant(call)
+    plant(call)  # captures are never put in; what a model stored is
+    ferries = [
+        f"The ferry {marked(number)} leaves at nine. {payload} The ferry {marked(number)} comes back."
+        for number, payload in enumerate(PAYLOADS)
+    ]
+    call("remember", items=[{"text": text, "title": text[:30]} for text in ferries], actor="model", dedupe=False)
     reached = 0
     for number, payload in enumerate(PAYLOADS):
         found = call("inject", prompt=f"When does the ferry {marked(number)} leave and come back?", tokens=2_000)
