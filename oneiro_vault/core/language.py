@@ -14,7 +14,7 @@ from collections.abc import Collection
 from functools import cache, lru_cache
 from typing import Any, Final
 
-__all__ = ["NAMES", "STEMMED", "STOP_WORDS", "WHOLE_LETTERS", "detect", "folded", "mark", "plain", "stem", "stems", "stop_words", "version"]
+__all__ = ["NAMES", "STOP_WORDS", "WHOLE_LETTERS", "detect", "folded", "plain", "stem", "stems", "stop_words", "version"]
 
 _FUNCTION_WORDS = """
 a about above after again against ago ain all also am an and any are aren as at be because been before being below between both
@@ -41,11 +41,9 @@ NAMES: Final = {
 told by their script, and have no stems."""
 
 _SCRIPTS: Final = {"ja": "[\u3040-\u30ff]", "ko": "[\uac00-\ud7af]", "th": "[\u0e00-\u0e7f]", "zh": "[\u3400-\u9fff]"}
-STEMMED: Final = NAMES.keys() - _SCRIPTS.keys()
-"""Languages whose words have endings to take off."""
 _OTHER: Final = re.compile("|".join(f"(?P<{code}>{letters})" for code, letters in _SCRIPTS.items()))
-_WORD: Final = re.compile(r"\w+")
-_SAMPLE: Final = 2_000
+_WORD: Final = re.compile(r"[^\W\d_]+")
+_SAMPLE: Final = 3_000
 """Characters that are looked at."""
 _CLEAR: Final = 2
 """Different function words that English has not tell another language."""
@@ -53,8 +51,6 @@ _BESIDE: Final = 3
 """So many of them to each that only English has."""
 _SHARE: Final = 0.08
 """Share of a text's different words: in prose it is a fifth or more."""
-_MARK: Final = "\u01c2"
-"""A letter at which FTS5 neither cuts a word nor finds an English ending, and that stands in no word."""
 _ORDER: Final = {name: place for place, name in enumerate(NAMES)}
 
 
@@ -63,13 +59,12 @@ def detect(text: str, among: Collection[str] = NAMES, least: int = _CLEAR) -> st
     sample = text[:_SAMPLE]
     if not sample.isascii() and (script := _by_script(sample)):
         return script if script in among else ""
-    lower = sample.lower()
-    words = set(_WORD.findall(lower if lower.isascii() else unicodedata.normalize("NFC", lower)))
-    telling, english = words & _telling(), words & _english()
-    seen = Counter(name for word in telling - english for name in _speakers()[word] if name in among)
+    words = set(_WORD.findall(unicodedata.normalize("NFC", sample.lower())))
+    english = words & _english()
+    seen = Counter(name for word in words - english for name in _speakers().get(word, ()) if name in among)
     if not seen:
         return ""
-    shared = Counter(name for word in telling & english for name in _speakers()[word])
+    shared = Counter(name for word in english for name in _speakers().get(word, ()))
     best = max(seen, key=lambda name: (seen[name] + shared[name], -_ORDER[name]))
     wanted = max(least - (not sample.isascii()), _SHARE * len(words), _BESIDE * (len(english) - shared[best]))
     return best if seen[best] >= wanted else ""
@@ -78,28 +73,28 @@ def detect(text: str, among: Collection[str] = NAMES, least: int = _CLEAR) -> st
 @cache
 def stop_words(language: str) -> frozenset[str]:
     """The words of a language that say nothing about the subject, folded."""
-    return frozenset(map(folded, _listed(language))) if language in STEMMED else STOP_WORDS
+    return frozenset(map(folded, _listed(language))) if language in NAMES.keys() - _SCRIPTS.keys() else STOP_WORDS
 
 
 @lru_cache(2**16)
 def stem(word: str, language: str) -> str:
     """A word of a language, folded and without its endings: `Häuser` and `Hauses` are `haus`.
 
-    Accents are taken off first, so that it does not matter whether they were typed; English endings last, since every language has
-    English words.
+    Accents are taken off first, so that it does not matter whether they were typed.
     """
     stemmer = _stemmer(language)
-    return str(_stemmer("porter").stemWord(folded(stemmer.stemWord(folded(word))))) if stemmer else folded(word)
+    return folded(stemmer.stemWord(folded(word))) if stemmer else folded(word)
 
 
 def stems(word: str, languages: Collection[str]) -> list[str]:
-    """How a folded word stands in the index: as it is in English notes, whose words FTS5 stems, and stemmed in those of other languages."""
-    return list(dict.fromkeys((word, *(mark(stem(word, language)) for language in languages if language in STEMMED))))
-
-
-def mark(stemmed: str) -> str:
-    """A stem as it is stored: Danish `ateli` would be cut to `at` by FTS5, and is no English word in any case."""
-    return stemmed + _MARK
+    """How a folded word may stand in texts in English and in these languages, without what is one to FTS5, which stems as in English."""
+    if not languages:
+        return [word]
+    english = _stemmer("porter")
+    found: dict[str, str] = {}
+    for form in (word, *(stem(word, language) for language in languages)):
+        found.setdefault(english.stemWord(form), form)
+    return [*found.values()]
 
 
 @lru_cache(2**14)
@@ -119,7 +114,7 @@ def version() -> str:
     """Changes whenever texts would be stemmed otherwise."""
     import Stemmer
 
-    return f"porter after snowball {Stemmer.version()}, marked"
+    return f"snowball {Stemmer.version()}"
 
 
 def _by_script(text: str) -> str:
@@ -141,11 +136,6 @@ def _speakers() -> dict[str, tuple[str, ...]]:
 
 
 @cache
-def _telling() -> frozenset[str]:
-    return frozenset(_speakers())
-
-
-@cache
 def _english() -> frozenset[str]:
     """Words that speak for English; short ones only if they are ours, since the list has those of other languages among its own."""
     from stop_words import get_stop_words
@@ -164,7 +154,7 @@ def _listed(language: str) -> frozenset[str]:
 @cache
 def _stemmer(language: str) -> Any:
     """None for a language whose words have no endings to take off."""
-    if language in _SCRIPTS:
+    if language in _SCRIPTS or not language:
         return None
     import Stemmer
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
 
-from oneiro_vault.core.language import STEMMED, STOP_WORDS, WHOLE_LETTERS, detect, mark, plain, stem, stems, stop_words
+from oneiro_vault.core.language import STOP_WORDS, WHOLE_LETTERS, detect, plain, stem, stems, stop_words
 
 __all__ = [
     "STOP_WORDS",
@@ -47,8 +47,8 @@ _LETTER = re.compile(f"[{''.join(_LETTERS)}]")
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"})
 _ASCII_WORD = re.compile(r"[a-z0-9]+")
 _WORD = re.compile(r"[^\W_]+(?:[-'’.&][^\W_]+)*")
-_STEMMED = re.compile(r"[^\W_]+(?:[\u0300-\u036f\u064b-\u065f\u0670]+[^\W_]*)*")
-"""A word, with the marks that are written over and under it."""
+_STEMMED = re.compile(r"[^\W\d_]+(?:[\u0300-\u036f\u064b-\u065f\u0670]+[^\W\d_]*)*(?![\d\u0300-\u036f])")
+"""A word of letters, with the marks that are written over and under them."""
 _QUOTED = re.compile(r'["“„«]([^"“”„«»]{2,200})["”“»]')
 _SPEAKER = re.compile(r"\s*(?:[-*>]\s+)?(\*\*|__)?(?P<name>[^\W\d_][^:：*\n]{0,39}?)(\*\*|__)?[:：](\*\*|__)?(?=\s|$)")
 _MONTHS = "janfebmaraprmayjunjulaugsepoctnovdec"
@@ -152,7 +152,7 @@ def forms(text: str, languages: Collection[str]) -> Iterator[str]:
         yield from stems(text, languages)
         return
     yield text
-    yield from (segment(text, language) for language in languages)
+    yield from (" ".join(stem(word, language) for word in text.split()) for language in languages)
 
 
 def tokens(text: str) -> Iterator[str]:
@@ -179,14 +179,9 @@ def segment(text: str, language: str = "") -> str:
 
     In another language than English every word is without its endings, as `core.language.stem` has it.
     """
-    if language in STEMMED:
-        text = _STEMMED.sub(lambda word: _stemmed(word[0], language), unicodedata.normalize("NFC", text))
+    if language:
+        text = _STEMMED.sub(lambda word: stem(word[0], language), unicodedata.normalize("NFC", text))
     return text if text.isascii() else _UNSPACED_CHARACTER.sub(r" \1 ", _spelled_out(text))
-
-
-def _stemmed(word: str, language: str) -> str:
-    """Numbers, and what stands in no spaces, have no endings."""
-    return word if any(map(str.isdigit, word)) or _UNSPACED_CHARACTER.search(word) else mark(stem(word, language))
 
 
 def fold(name: str) -> str:

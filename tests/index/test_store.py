@@ -169,7 +169,7 @@ def test_a_name_is_found_however_it_is_spelled(index: Index, vault: Notes, writt
     vault.put("talk.md", f"---\nabout: ['{written}']\n---\nEin Gespräch.\n")
     index.refresh()
     assert {row.path for row in index.list(entity=asked)} == {"who.md", "talk.md"}
-    found = index.search_text(fts_expression(index.terms("hauptstrasse")), 5)
+    found = index.search_text(fts_expression(analyse("hauptstrasse")), 5)
     assert index.rows([found[0][0]])[found[0][0]].path == "who.md"
 
 
