@@ -37,6 +37,7 @@ class OwnerLock:
             self.path.parent.mkdir(exist_ok=True)
             self._lock.acquire(timeout=wait, poll_interval=0.02)
             self._hold_folder(end)
+            self.record.unlink(missing_ok=True)  # a dead owner's: its port may be anybody's by now
             self.path.write_text(json.dumps({"pid": os.getpid(), "version": protocol.version(), "for": purpose, "since": time.time()}))
             self._mine = self.path.stat()
         except Timeout as error:

@@ -148,11 +148,12 @@ def silent(owner: dict[str, str], cause: object) -> OwnerProblem:
 def _start(root: Path, index: Path, wait: float, waiting: Waiting | None, end: float) -> dict[str, str]:
     log = _log(index)
     reader, writer = os.pipe()
+    before = _record(root)
     try:
         with log.open("ab") as output:
             _children.append(_launch(root, writer, output.fileno(), wait))
         os.close(writer)
-        return _await(reader, root, log, waiting, end)
+        return _await(reader, root, log, waiting, end, before)
     finally:
         os.close(reader)
 
@@ -173,15 +174,25 @@ def _launch(root: Path, ready: int | None, log: int, wait: float) -> subprocess.
     )
 
 
-def _await(reader: int, root: Path, log: Path, waiting: Waiting | None = None, end: float = math.inf) -> dict[str, str]:
+def _record(root: Path) -> bytes:
+    """What the record of an owner holds, b"" when there is none."""
+    with suppress(OSError):
+        return Path(places.record_file(str(root))).read_bytes()
+    return b""
+
+
+def _await(
+    reader: int, root: Path, log: Path, waiting: Waiting | None = None, end: float = math.inf, before: bytes = b""
+) -> dict[str, str]:
     """Read the new owner's messages until it, or another that was quicker, is ready, or (monotonic) `end`.
 
+    `before`: the record of an owner that could not be used; nobody asks at its place again, which may be somebody else's by now.
     Raises what it raised, or OwnerProblem.
     """
     began, buffer, doing = time.monotonic(), b"", STARTING
     while time.monotonic() < end:
         if not select.select([reader], [], [], _STEP)[0]:
-            owner, doing = _look(root)
+            owner, doing = _look(root) if _record(root) != before else ({}, "")
             if owner and not doing:
                 return owner
             doing = doing or STARTING
