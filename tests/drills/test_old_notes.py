@@ -61,12 +61,12 @@ def strange(root: Path, outside: Path) -> tuple[set[str], set[str]]:
         "semantic/2020/01/mine.md": b"in a folder we use too", "oneiro.md": b"our name", "types.md": b"---\ntype: recipe\nid: hand-made\n---\nown type",
         "wrong shapes.md": b"---\nid: [1]\ntags: 7\nimportance: high\ncreated: yesterday\n---\nodd", "twice a.md": b"---\nid: 0123456789ab\n---\na",
         "twice b.md": b"---\nid: 0123456789ab\n---\nb", "dates/2024-05-17.md": b"a daily note", "crlf.md": b"---\r\ntitle: c\r\n---\r\nwindows\r\n",
+        "broken yaml.md": b"---\na: [\n---\nx\n", "bomb.md": b"---\na: &a [x]\nb: [*a, *a]\n---\n", "utf16.md": "hello".encode("utf-16"),
+        "deep yaml.md": b"---\na: " + b"[" * 3000 + b"\n---\n", "tabs.md": b"---\na:\n\tb: 1\n---\n", "latin1.md": "naïve café".encode("latin-1"),
+        "conflict.md": b"<<<<<<< HEAD\na\n=======\nb\n>>>>>>> other\n",
     }  # fmt: skip
     bad: dict[str, bytes] = {
-        "broken yaml.md": b"---\na: [\n---\nx\n", "bomb.md": b"---\na: &a [x]\nb: [*a, *a]\n---\n", "binary.md": bytes(range(256)) * 40,
-        "nul.md": b"text\0text", "utf16.md": "hello".encode("utf-16"), "latin1.md": "naïve café".encode("latin-1"),
-        "conflict.md": b"<<<<<<< HEAD\na\n=======\nb\n>>>>>>> other\n", "deep yaml.md": b"---\na: " + b"[" * 3000 + b"\n---\n",
-        "tabs.md": b"---\na:\n\tb: 1\n---\n", "png.md": b"\x89PNG\r\n\x1a\n" + bytes(5000),
+        "binary.md": bytes(range(256)) * 40, "nul.md": b"text\0text", "png.md": b"\x89PNG\r\n\x1a\n" + bytes(5000),
     }  # fmt: skip
     for name, data in (good | bad).items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)

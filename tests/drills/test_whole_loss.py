@@ -34,7 +34,7 @@ def fill(box: Box) -> None:
 def answers(box: Box) -> list[Any]:
     """Everything a person could ask, once the vectors are there."""
     box.ok("list")  # `status` starts no owner
-    eventually(lambda: (state := box.json("status"))["pending"] == 0 and state["notes"] == 33, 60)
+    eventually(lambda: (state := box.json("status"))["pending"] == 0 and state["notes"] == 34, 60)
     asked = [box.json("recall", question, "--explain", "-k", "6") for question in QUESTIONS]
     for one in asked:
         for row in one["results"]:
