@@ -14,7 +14,20 @@ from collections.abc import Collection
 from functools import cache, lru_cache
 from typing import Any, Final
 
-__all__ = ["NAMES", "STOP_WORDS", "WHOLE_LETTERS", "detect", "folded", "plain", "stem", "stems", "stop_words", "version"]
+__all__ = [
+    "NAMES",
+    "STEMMED",
+    "STOP_WORDS",
+    "WHOLE_LETTERS",
+    "detect",
+    "folded",
+    "is_english",
+    "mark",
+    "plain",
+    "stem",
+    "stop_words",
+    "version",
+]
 
 _FUNCTION_WORDS = """
 a about above after again against ago ain all also am an and any are aren as at be because been before being below between both
@@ -41,9 +54,11 @@ NAMES: Final = {
 told by their script, and have no stems."""
 
 _SCRIPTS: Final = {"ja": "[\u3040-\u30ff]", "ko": "[\uac00-\ud7af]", "th": "[\u0e00-\u0e7f]", "zh": "[\u3400-\u9fff]"}
+STEMMED: Final = NAMES.keys() - _SCRIPTS.keys()
+"""Languages whose words have endings to take off."""
 _OTHER: Final = re.compile("|".join(f"(?P<{code}>{letters})" for code, letters in _SCRIPTS.items()))
-_WORD: Final = re.compile(r"[^\W\d_]+")
-_SAMPLE: Final = 3_000
+_WORD: Final = re.compile(r"\w+")
+_SAMPLE: Final = 2_000
 """Characters that are looked at."""
 _CLEAR: Final = 2
 """Different function words that English has not tell another language."""
@@ -51,6 +66,8 @@ _BESIDE: Final = 3
 """So many of them to each that only English has."""
 _SHARE: Final = 0.08
 """Share of a text's different words: in prose it is a fifth or more."""
+_MARK: Final = "\u01c2"
+"""A letter at which FTS5 neither cuts a word nor finds an English ending, and that stands in no word."""
 _ORDER: Final = {name: place for place, name in enumerate(NAMES)}
 
 
@@ -59,42 +76,45 @@ def detect(text: str, among: Collection[str] = NAMES, least: int = _CLEAR) -> st
     sample = text[:_SAMPLE]
     if not sample.isascii() and (script := _by_script(sample)):
         return script if script in among else ""
-    words = set(_WORD.findall(unicodedata.normalize("NFC", sample.lower())))
-    english = words & _english()
-    seen = Counter(name for word in words - english for name in _speakers().get(word, ()) if name in among)
+    lower = sample.lower()
+    words = set(_WORD.findall(lower if lower.isascii() else unicodedata.normalize("NFC", lower)))
+    telling, english = words & _speakers().keys(), words & _english()
+    seen = Counter(name for word in telling - english for name in _speakers()[word] if name in among)
     if not seen:
         return ""
-    shared = Counter(name for word in english for name in _speakers().get(word, ()))
+    shared = Counter(name for word in telling & english for name in _speakers()[word])
     best = max(seen, key=lambda name: (seen[name] + shared[name], -_ORDER[name]))
     wanted = max(least - (not sample.isascii()), _SHARE * len(words), _BESIDE * (len(english) - shared[best]))
     return best if seen[best] >= wanted else ""
 
 
+def is_english(text: str) -> bool:
+    """Has a text a function word that only English has? One in another language seldom does; the shortest have none at all."""
+    words = set(_WORD.findall(text[:_SAMPLE].lower()))
+    return not words.isdisjoint(_english() - _speakers().keys())
+
+
 @cache
 def stop_words(language: str) -> frozenset[str]:
     """The words of a language that say nothing about the subject, folded."""
-    return frozenset(map(folded, _listed(language))) if language in NAMES.keys() - _SCRIPTS.keys() else STOP_WORDS
+    return frozenset(map(folded, _listed(language))) if language in STEMMED else STOP_WORDS
 
 
 @lru_cache(2**16)
 def stem(word: str, language: str) -> str:
     """A word of a language, folded and without its endings: `Häuser` and `Hauses` are `haus`.
 
-    Accents are taken off first, so that it does not matter whether they were typed.
+    Accents are taken off first, so that it does not matter whether they were typed; English endings last, since every language has
+    English words.
     """
-    stemmer = _stemmer(language)
-    return folded(stemmer.stemWord(folded(word))) if stemmer else folded(word)
+    if language not in STEMMED:
+        return folded(word)
+    return str(_stemmer("porter").stemWord(folded(_stemmer(NAMES[language].lower()).stemWord(folded(word)))))
 
 
-def stems(word: str, languages: Collection[str]) -> list[str]:
-    """How a folded word may stand in texts in English and in these languages, without what is one to FTS5, which stems as in English."""
-    if not languages:
-        return [word]
-    english = _stemmer("porter")
-    found: dict[str, str] = {}
-    for form in (word, *(stem(word, language) for language in languages)):
-        found.setdefault(english.stemWord(form), form)
-    return [*found.values()]
+def mark(word: str, language: str) -> str:
+    """The stem of a word as the index has it beside the word: FTS5 would take English endings off it, and would take it for English."""
+    return stem(word, language) + _MARK
 
 
 @lru_cache(2**14)
@@ -114,7 +134,7 @@ def version() -> str:
     """Changes whenever texts would be stemmed otherwise."""
     import Stemmer
 
-    return f"snowball {Stemmer.version()}"
+    return f"snowball {Stemmer.version()}, marked, beside the words"
 
 
 def _by_script(text: str) -> str:
@@ -129,7 +149,7 @@ def _by_script(text: str) -> str:
 def _speakers() -> dict[str, tuple[str, ...]]:
     """Function word -> the languages that have it."""
     found: dict[str, list[str]] = {}
-    for name in sorted(NAMES.keys() - _SCRIPTS.keys()):
+    for name in sorted(STEMMED):
         for word in _listed(name):
             found.setdefault(word, []).append(name)
     return {word: tuple(names) for word, names in found.items()}
@@ -152,10 +172,7 @@ def _listed(language: str) -> frozenset[str]:
 
 
 @cache
-def _stemmer(language: str) -> Any:
-    """None for a language whose words have no endings to take off."""
-    if language in _SCRIPTS or not language:
-        return None
+def _stemmer(name: str) -> Any:
     import Stemmer
 
-    return Stemmer.Stemmer(NAMES.get(language, language).lower(), 0)  # without its own memory, which threads would share
+    return Stemmer.Stemmer(name, 0)  # without its own memory, which threads would share

@@ -30,6 +30,8 @@ _EXACT: Final = 2_000
 """So many candidates get exact cosines rather than an approximate search."""
 _MOST: Final = 4_000
 """Chunks an approximate search may go through to find enough notes."""
+_MOST_WORDS: Final = 32
+"""Words of a question that are looked at one by one."""
 _SAMPLE: Final = 100
 _SOME: Final = 10
 
@@ -128,7 +130,7 @@ class Answers:
     def terms(self, question: str) -> QueryTerms:
         """A question taken apart as the languages of the notes want it."""
         self._ask(self._frequencies.refresh)
-        return analyse(question, self._frequencies.languages)
+        return analyse(question, self._frequencies.spoken)
 
     def search_text(self, expression: str, limit: int, allowed: Collection[int] | None = None) -> Scores:
         """The notes whose own words fit an FTS5 expression best: (key, weighted BM25)."""
@@ -136,7 +138,7 @@ class Answers:
 
     def holding(self, words: Collection[str], kind: str, limit: int) -> Rows:
         """The shortest active notes of a type with every one of these words, as `core.query.analyse` gives them."""
-        keys = self._ask(lambda db: text.holding(db, words, kind, limit, self._frequencies))
+        keys = self._ask(lambda db: text.holding(db, words, kind, limit))
         rows = self.rows(keys)
         return [rows[key] for key in keys if key in rows]
 
@@ -168,9 +170,10 @@ class Answers:
         """Where in the body of each long note the passage stands that fits best (characters); notes without a match are left out."""
         return self._ask(lambda db: text.best_passages(db, expression, keys, self._frequencies))
 
-    def word_matches(self, words: Sequence[str], keys: Sequence[int]) -> Words:
-        """(words x keys: is it in the note?, in how many notes each word is, how many notes there are)."""
-        return self._ask(lambda db: text.word_matches(db, words, keys, self._frequencies))
+    def word_matches(self, terms: QueryTerms, keys: Sequence[int]) -> Words:
+        """(words x keys: is it in the note?, in how many notes each word is, how many notes there are), for the first words asked for."""
+        words = terms.words[:_MOST_WORDS]
+        return self._ask(lambda db: text.word_matches(db, words, terms.languages, keys, self._frequencies))
 
     def knows(self, names: Collection[str]) -> bool:
         """Is any of these names in a note, as a word or as what a note is about?"""

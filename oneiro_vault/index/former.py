@@ -34,21 +34,19 @@ def known(past: Past, paths: Iterable[str], largest: int) -> dict[str, Memory]:
 
 
 def completed(
-    past: Past, read: list[notes.Note], again: Callable[..., notes.Note], largest: int
+    past: Past, read: list[notes.Note], again: Callable[[str, Memory], notes.Note], largest: int
 ) -> tuple[list[notes.Note], list[tuple[str, str]]]:
-    """Notes with what only the history knows: who a broken one was, and when one without a date was
-    first committed. `again(path, former=, born=)` reads one anew. Also (path, reason) of those that may not be read then."""
+    """Notes with what only the history knows of a broken one: who it was. `again(path, former)` reads one anew.
+
+    Also (path, reason) of those that may not be read then.
+    """
     broken = {note.path for note in read if note.broken}
-    short = broken | {note.path for note in read if not note.dated}
-    if not short:
-        return read, []
-    formers, born = known(past, broken, largest), past.born(short)
-    more = {path: {"former": formers.get(path), "born": born.get(path, "")} for path in formers.keys() | born.keys()}
+    formers = known(past, broken, largest) if broken else {}
     done: list[notes.Note] = []
     refused: list[tuple[str, str]] = []
     for note in read:
         try:
-            done.append(again(note.path, **more[note.path]) if note.path in more else note)
+            done.append(again(note.path, formers[note.path]) if note.path in formers else note)
         except UnreadableNote as error:
             refused.append((note.path, str(error)))
     return done, refused

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from hashlib import blake2b, sha256
-from typing import Any, Final
+from pathlib import PurePosixPath
+from typing import Any, Final, TypeAlias
 from zlib import crc32
 
 from oneiro_vault.core import memory, prose
@@ -38,11 +39,15 @@ _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
 
 
+Born: TypeAlias = Callable[[str], str]
+"""path -> when a file was first committed, "" if it was not."""
+
+
 @dataclass(slots=True)
 class Note:
     """A note ready to be found by its words. `row` follows NOTE_COLUMNS; `raw` is the body where `own` holds a changed one.
 
-    `broken`: only what could be salvaged of it (`core.salvage`); `dated`: it says when it was made.
+    `broken`: only what could be salvaged of it (`core.salvage`).
     """
 
     path: str
@@ -53,7 +58,6 @@ class Note:
     edges: set[tuple[str, str]]
     session: str
     broken: bool = False
-    dated: bool = True
 
 
 def text_hash(words: str) -> str:
@@ -67,21 +71,26 @@ def handle_of(path: str) -> str:
     return "".join(_ALPHABET[number >> shift & 31] for shift in range(0, 60, 5))
 
 
-def read(path: str, data: bytes, limit: int, *, former: memory.Memory | None = None, born: str = "", unmerged: bool = False) -> Note:
+def read(
+    path: str, data: bytes, limit: int, *, former: memory.Memory | None = None, born: Born | None = None, unmerged: bool = False
+) -> Note:
     """Take the bytes of a note apart; only the first `limit` are indexed. Raises UnreadableNote.
 
-    `former`, `unmerged`: as in `core.salvage`, for one that cannot be parsed; `born`: its date, if it names none.
+    `former`, `unmerged`: as in `core.salvage`, for one that cannot be parsed; `born`: is asked for its date if it names none.
     """
     head = data if len(data) <= limit else _head(data, limit)
     try:
         found = memory.parse(path, head)
     except UnreadableNote:
         found = salvage(path, head, former, unmerged=unmerged)
-    found = _clean(found if found.created or found.timestamp else replace(found, created=born))
+    if born and not (found.created or found.timestamp):
+        found = replace(found, created=born(path))
+    found = _clean(found)
     problems = found.problems if head is data else (*found.problems, "truncated")
     values = {name: getattr(found, name) for name in _FROM_MEMORY}
     values |= {"handle": found.id or handle_of(path), "when": found.when(), "problems": problems, "size": len(data)}
-    values["language"] = detect(f"{found.title}\n{found.body}")
+    named = found.title == PurePosixPath(path).stem  # `de-15.md` is no French
+    values["language"] = detect(found.body if named else f"{found.title}\n{found.body}")
     values |= {"blob": blob_id(data), "sha256": sha256(data).hexdigest()}
     row = tuple([_pack(name, values[name]) for name in NOTE_COLUMNS])
     broken = not BROKEN.isdisjoint(problems)
@@ -91,7 +100,7 @@ def read(path: str, data: bytes, limit: int, *, former: memory.Memory | None = N
     raw = None if own[3] is found.body else found.body
     names = links.names(found, values["handle"])
     names.add((fingerprint(found.type, found.title, found.body), links.WORDS))
-    return Note(path, row, own, raw, names, links.stated(found), found.session, broken, bool(found.created or found.timestamp))
+    return Note(path, row, own, raw, names, links.stated(found), found.session, broken)
 
 
 def day(moment: str) -> str:

@@ -13,9 +13,11 @@ import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from functools import cache
+from typing import Final
 
 from oneiro_vault.core.listing import Past, Refused, Screen, Source, Stat, below, blob_id
+from oneiro_vault.core.memory import Memory
 from oneiro_vault.errors import InvalidInput, UnreadableNote
 from oneiro_vault.index import former, notes, schema, shape
 from oneiro_vault.index.base import Progress, Refreshed
@@ -210,6 +212,7 @@ class Refresher:
         failed: list[tuple[str, str]] = []
         known: list[Stat] = []
         now = time.time_ns()
+        born = self._births(stat.path for stat, _ in loaded)
         for stat, data in loaded:
             if data is None:
                 continue
@@ -218,7 +221,7 @@ class Refresher:
                 failed.append((stat.path, data))
             elif stat.path not in held or held[stat.path][1] != blob_id(data):
                 try:
-                    parsed.append(self.screening.read(stat.path, data, self._limit))
+                    parsed.append(self.screening.read(stat.path, data, self._limit, born=born))
                 except UnreadableNote as error:
                     failed.append((stat.path, str(error)))
                     if stat.path in self._unmerged(held):
@@ -232,8 +235,7 @@ class Refresher:
     def _as_it_stands(self, path: str, data: bytes) -> list[notes.Note]:
         """A file with conflict markers when no better version of it is known: its words are found all the same."""
         try:
-            born = self._past.born([path]).get(path, "") if self._past is not None else ""
-            return [self.screening.read(path, data, self._limit, unmerged=True, born=born)]
+            return [self.screening.read(path, data, self._limit, unmerged=True, born=self._births([path]))]
         except UnreadableNote:
             return []
 
@@ -244,10 +246,18 @@ class Refresher:
     def _completed(self, parsed: list[notes.Note], data: Mapping[str, bytes]) -> tuple[list[notes.Note], list[tuple[str, str]]]:
         """With what only the history knows; (path, reason) of those that may not be read because of it."""
 
-        def again(path: str, **known: Any) -> notes.Note:
-            return self.screening.read(path, data[path], self._limit, **known)
+        born = self._births(data)
+
+        def again(path: str, known: Memory) -> notes.Note:
+            return self.screening.read(path, data[path], self._limit, former=known, born=born)
 
         return (parsed, []) if self._past is None else former.completed(self._past, parsed, again, LARGEST)
+
+    def _births(self, paths: Iterable[str]) -> notes.Born:
+        """When these files were first committed; git is asked once one of them wants to know."""
+        wanted = list(paths)
+        born = cache(lambda: self._past.born(wanted) if self._past is not None else {})
+        return lambda path: born().get(path, "")
 
     def _fall_back(self, within: Collection[str] | None) -> None:
         """Let the last good version in HEAD's history speak for each file that cannot be read; asked again whenever HEAD has another."""
@@ -281,7 +291,7 @@ class Refresher:
             dated: list[notes.Note] = []
             for path in held:
                 with suppress(UnreadableNote):
-                    dated.append(self.screening.read(path, data[path], self._limit, born=born[path]))
+                    dated.append(self.screening.read(path, data[path], self._limit, born=born.__getitem__))
             with schema.transaction(self.db):
                 self._store(self._completed(dated, data)[0], held)
                 self._advance()

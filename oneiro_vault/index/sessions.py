@@ -54,7 +54,7 @@ def turns(db: sqlite3.Connection, session: str) -> list[Turn]:
 
 def contexts(ordered: Sequence[Turn], span: int) -> Iterator[str]:
     """The text of each turn with up to `span` neighbours on either side; "" for one that is alone."""
-    bodies = [turn.body[:_LONGEST] for turn in ordered]
+    bodies = [turn.body for turn in ordered]
     for i, turn in enumerate(ordered):
         yield chunking.context_text(bodies[max(0, i - span) : i], bodies[i], bodies[i + 1 : i + 1 + span], title=turn.title, when=turn.when)
 
@@ -91,10 +91,10 @@ def _settle(db: sqlite3.Connection, session: str) -> None:
     ordered = turns(db, session)
     keys = [turn.key for turn in ordered]
     listed = json.dumps(keys)
-    searched = [turn.words() for turn in ordered]
-    texts = zip(keys, contexts(searched, chunking.CONTEXT_TEXT_SPAN), strict=True)
+    seen = [replace(turn, body=turn.body[:_LONGEST]) for turn in ordered]
+    texts = zip(keys, contexts([turn.words() for turn in seen], chunking.CONTEXT_TEXT_SPAN), strict=True)
     _replace(db, "context", {key: words for key, words in texts if words}, listed)
-    vectors = zip(keys, contexts(ordered, chunking.CONTEXT_VECTOR_SPAN), strict=True)
+    vectors = zip(keys, contexts(seen, chunking.CONTEXT_VECTOR_SPAN), strict=True)
     wanted = {(key, len(words), notes.text_hash(words)) for key, words in vectors if words}
     query = "SELECT note, length, hash FROM chunks WHERE kind = 'context' AND note IN (SELECT value FROM json_each(?))"
     held = set(db.execute(query, (listed,)))
@@ -102,7 +102,7 @@ def _settle(db: sqlite3.Connection, session: str) -> None:
     db.executemany("INSERT INTO chunks VALUES (?, 'context', 0, 0, ?, ?)", wanted - held)
     db.execute("DELETE FROM places WHERE note IN (SELECT value FROM json_each(?))", (listed,))
     db.executemany("INSERT INTO places VALUES (?, ?)", zip(keys[1:], keys, strict=False))
-    _settle_whole(db, session, searched)
+    _settle_whole(db, session, ordered)
     db.execute("UPDATE sessions SET seal = ? WHERE session = ?", (_seal(db, keys), session))
 
 
@@ -126,7 +126,7 @@ def _settle_whole(db: sqlite3.Connection, session: str, ordered: Sequence[Turn])
             db.execute("DELETE FROM sessions WHERE key = ?", found)
         return
     key: Any = found[0] if found else db.execute("INSERT INTO sessions (session) VALUES (?)", (session,)).lastrowid
-    words = "\n".join(turn.body for turn in ordered)[:_WHOLE]
+    words = "\n".join(turn.words().body for turn in ordered)[:_WHOLE]
     _replace(db, "whole", {key: words}, json.dumps([key]))
 
 

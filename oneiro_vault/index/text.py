@@ -49,8 +49,8 @@ class Frequencies:
     rows: int = _ROWS
     generation: int = -1
     total: int = 0
-    languages: tuple[str, ...] = ()
-    """What else than English some note is in."""
+    spoken: dict[str, float] = field(default_factory=dict)
+    """What else than English some notes are in, and the share of them."""
     counts: dict[tuple[str, str], int] = field(default_factory=dict)
     scored: dict[tuple[str, str], dict[int, float]] = field(default_factory=dict)
     """Scores of all rows for the last few questions: whoever searches soon asks for the scores of what was found elsewhere too."""
@@ -65,14 +65,10 @@ class Frequencies:
             self.counts[table, phrase] = found
         return found
 
-    def all(self, db: sqlite3.Connection, table: str, phrases: Iterable[str]) -> dict[str, int]:
-        """The same for several phrases as people write them."""
+    def all(self, db: sqlite3.Connection, table: str, phrases: Iterable[str], languages: Collection[str] = ()) -> dict[str, int]:
+        """The same for several phrases as people write them, in English and these languages."""
         self.refresh(db)
-        return {phrase: self.of(db, table, self.fitting(phrase)) for phrase in phrases}
-
-    def fitting(self, phrase: str) -> str:
-        """What finds a folded word or phrase in notes of every language there is."""
-        return " OR ".join(dict.fromkeys(map(quoted, forms(phrase, self.languages))))
+        return {phrase: self.of(db, table, fitting(phrase, languages)) for phrase in phrases}
 
     def refresh(self, db: sqlite3.Connection) -> None:
         """Forget the counts if the index has changed since."""
@@ -80,8 +76,8 @@ class Frequencies:
         if generation != self.generation:
             self.generation, self.counts, self.scored = generation, {}, {}
             self.total = int(db.execute("SELECT count(*) FROM notes").fetchone()[0])
-            found = db.execute("SELECT DISTINCT language FROM notes WHERE language != '' ORDER BY language")
-            self.languages = tuple(name for (name,) in found)
+            found = db.execute("SELECT language, count(*) FROM notes WHERE language != '' GROUP BY language ORDER BY language")
+            self.spoken = {name: count / self.total for name, count in found}
 
     def everything(self, db: sqlite3.Connection, table: str, expression: str) -> dict[int, float]:
         """The score of every row that matches; only for small vaults and narrowed questions."""
@@ -136,13 +132,12 @@ def search(
     return _best(db, table, scores(db, table, expression, keys).items(), limit)
 
 
-def holding(db: sqlite3.Connection, words: Collection[str], kind: str, limit: int, frequencies: Frequencies) -> list[int]:
+def holding(db: sqlite3.Connection, words: Collection[str], kind: str, limit: int) -> list[int]:
     """Keys of the shortest active notes of a type with every one of these words. No BM25: it would read all rows of each word."""
     longest = sorted(words, key=lambda word: (-len(word), word))[:_REQUIRED]
     query = """SELECT own.rowid FROM own JOIN notes ON notes.key = own.rowid LEFT JOIN stats ON stats.path = notes.path
                WHERE own MATCH ? AND notes.type = ? AND notes.status = 'active' ORDER BY stats.size, notes.path LIMIT ?"""
-    frequencies.refresh(db)
-    expression = " AND ".join(f"({frequencies.fitting(word)})" for word in longest)
+    expression = " AND ".join(map(quoted, longest))
     return [key for (key,) in db.execute(query, (expression, kind, limit))] if expression else []
 
 
@@ -220,16 +215,21 @@ def search_passages(
 
 
 def word_matches(
-    db: sqlite3.Connection, words: Sequence[str], keys: Sequence[int], frequencies: Frequencies
+    db: sqlite3.Connection, words: Sequence[str], languages: Collection[str], keys: Sequence[int], frequencies: Frequencies
 ) -> tuple[npt.NDArray[np.bool_], list[int], int]:
     """(words x keys: does the note hold the word?, in how many notes each word is, how many notes there are)."""
-    counts = frequencies.all(db, "own", words)
+    counts = frequencies.all(db, "own", words, languages)
     found = np.zeros((len(words), len(keys)), dtype=np.bool_)
     query = "SELECT rowid FROM own WHERE own MATCH ? AND +rowid IN (SELECT value FROM json_each(?))"
     listed, column = json.dumps(list(keys)), {key: i for i, key in enumerate(keys)}
     for row, word in zip(found, words, strict=True):
-        row[[column[key] for (key,) in db.execute(query, (frequencies.fitting(word), listed))]] = True
+        row[[column[key] for (key,) in db.execute(query, (fitting(word, languages), listed))]] = True
     return found, [counts[word] for word in words], frequencies.total
+
+
+def fitting(phrase: str, languages: Collection[str]) -> str:
+    """What finds a folded word or phrase in notes in English and these languages."""
+    return " OR ".join(map(quoted, forms(phrase, languages)))
 
 
 def quoted(phrase: str) -> str:

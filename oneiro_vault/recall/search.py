@@ -29,8 +29,6 @@ HALF_LIFE: Final = 7.0
 """Days in which recency halves (Alma)."""
 HALF: Final = 0.5
 """How near a memory's date must be to one in the question to count as asked for: within a week."""
-MOST_WORDS: Final = 32
-"""Words of a question that are looked at one by one."""
 BUSY: Final = 20
 """Uses on so many days count as the most frequent."""
 OUTSIDER: Final = "external"
@@ -201,7 +199,7 @@ class Search:
         evidence = Evidence(named, known, 0.0, cosine, background, spread, floor, asked_for)
         if evidence.asked_for or known or cosine > (background + spread if named else floor):
             return evidence
-        matches, frequency, total = self.index.word_matches(terms.words[:MOST_WORDS], [row.key for row in rows])
+        matches, frequency, total = self.index.word_matches(terms, [row.key for row in rows])
         shares = coverage(matches, frequency, total)
         return replace(evidence, coverage=float(shares.max()) if shares.size else 0.0)
 

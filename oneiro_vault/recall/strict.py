@@ -32,7 +32,6 @@ _COVERED: Final = 0.60
 """Without vectors: the share of the question's words, each weighted by its rarity …"""
 _SEVERAL: Final = 3
 """… and how many of them a row must have."""
-_MOST_WORDS: Final = 32
 
 
 @dataclass(frozen=True)
@@ -64,7 +63,7 @@ def _signs(index: Index, query: str, vector: Vectors | None, rows: Sequence[Row]
     if not rows:
         return []
     keys = [row.key for row in rows]
-    matches, frequency, total = index.word_matches(index.terms(query).words[:_MOST_WORDS], keys)
+    matches, frequency, total = index.word_matches(index.terms(query), keys)
     shares = coverage(matches, frequency, total)
     reaches = _reaches(index, vector, keys)
     return [Sign(float(shares[at]), int(matches[:, at].sum()), reaches[at]) for at in range(len(keys))]

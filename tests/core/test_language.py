@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from oneiro_vault.core.language import NAMES, STOP_WORDS, detect, folded, stem, stems, stop_words
+from oneiro_vault.core.language import NAMES, STOP_WORDS, detect, folded, is_english, mark, stem, stop_words
 
 
 @pytest.mark.parametrize(
@@ -53,10 +53,21 @@ def test_forms_of_a_word_have_one_stem_however_they_are_typed(language: str, wor
     assert len({stem(word, language) for word in words}) == 1
 
 
-def test_a_word_is_asked_for_in_every_language_there_is_but_not_twice() -> None:
-    assert stems("houses", ()) == ["houses"]
-    assert stems("hauser", ("de",)) == ["hauser", "haus"]
-    assert stems("important", ("de", "es", "fr")) == ["important"]
+def test_a_stem_of_another_language_is_no_english_word() -> None:
+    assert mark("Häuser", "de") == mark("Hauses", "de") != "haus"
+    assert mark("atelier", "da") != "at"
+
+
+def test_english_words_in_other_languages_keep_their_english_forms_together() -> None:
+    assert all(stem("deployments", name) == stem("deployment", name) for name in ("de", "es", "fr"))
+
+
+@pytest.mark.parametrize(
+    ("text", "english"),
+    [("where is the boat?", True), ("boat harbour", False), ("Wo liegt das Boot?", False), ("Wann war in Wien die Messe?", False)],
+)
+def test_a_word_that_only_english_has_tells_english(text: str, english: bool) -> None:
+    assert is_english(text) is english
 
 
 def test_stop_words_are_those_of_the_language_and_folded() -> None:

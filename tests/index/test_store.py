@@ -189,7 +189,7 @@ def test_what_the_vault_knows(index: Index) -> None:
     assert index.knows(["annie"])
     assert index.knows(["whales"])
     assert not index.knows(["zebra"])
-    found, counts, total = index.word_matches(["apples", "zebra"], [key(index, "ben.md"), key(index, "ann.md")])
+    found, counts, total = index.word_matches(analyse("apples zebra"), [key(index, "ben.md"), key(index, "ann.md")])
     assert found.tolist() == [[False, True], [False, False]]
     assert counts == [1, 0]
     assert total == index.count()

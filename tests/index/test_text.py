@@ -50,9 +50,9 @@ def test_those_with_every_word_shortest_first(db: sqlite3.Connection) -> None:
     rows = [(900 + n, str(900 + n), kind, "superseded" if n == 0 else "active") for n, kind in enumerate(kinds)]
     db.executemany("INSERT INTO notes (key, path, type, status) VALUES (?, ?, ?, ?)", rows)
     db.executemany("INSERT INTO stats (path, size) VALUES (?, ?)", [("901", 30), ("902", 20), ("904", 10)])
-    assert text.holding(db, ["master", "harbour", "boats"], "semantic", 2, Frequencies()) == [904, 902]
-    assert text.holding(db, {"harbour", "ferry"}, "semantic", 2, Frequencies()) == []
-    assert text.holding(db, [], "semantic", 2, Frequencies()) == []
+    assert text.holding(db, ["master", "harbour", "boats"], "semantic", 2) == [904, 902]
+    assert text.holding(db, {"harbour", "ferry"}, "semantic", 2) == []
+    assert text.holding(db, [], "semantic", 2) == []
 
 
 def test_only_allowed_rows(db: sqlite3.Connection) -> None:
@@ -113,7 +113,7 @@ def test_the_title_weighs_most(db: sqlite3.Connection) -> None:
 def test_any_text_can_be_quoted(db: sqlite3.Connection) -> None:
     for phrase in ('a"b', "x* OR y", "(", "NEAR(", "", "東京", "\0"):
         Frequencies().all(db, "own", [phrase])
-        text.word_matches(db, [phrase], [1, 2], Frequencies())
+        text.word_matches(db, [phrase], ["de"], [1, 2], Frequencies())
 
 
 def test_damage_between_words_and_text_is_found(db: sqlite3.Connection) -> None:

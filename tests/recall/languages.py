@@ -31,11 +31,12 @@ def fill(root: Path, languages: Collection[str]) -> None:
     for language in languages:
         for number, row in enumerate(twins()):
             (root / f"{language}-{number}.md").write_text(row["note"][language] + "\n", encoding="utf-8")
-        for number, sentence in enumerate(_others(language)):
+        for number, sentence in enumerate(others(language)):
             (root / f"{language}-other-{number}.md").write_text(sentence + "\n", encoding="utf-8")
 
 
-def _others(language: str) -> Iterator[str]:
+def others(language: str) -> Iterator[str]:
+    """Sentences of the same words as those that are asked for."""
     pick = random.Random(1)  # the same choices in every language
     parts = json.loads(PARTS.read_text(encoding="utf-8"))[language]
     for _ in range(OTHERS):

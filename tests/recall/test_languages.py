@@ -8,8 +8,9 @@ import pytest
 
 from oneiro_vault.app import App, init_vault
 from oneiro_vault.config import Settings
+from oneiro_vault.core.language import detect
 from oneiro_vault.recall.search import Asked, Search
-from tests.recall.languages import LANGUAGES, recalled
+from tests.recall.languages import LANGUAGES, others, recalled, twins
 
 SETTINGS = Settings({"embed.model": "hash", "disk.reserve": 0})
 
@@ -39,9 +40,9 @@ def asked(root: Path, notes: dict[str, str], question: str) -> list[str]:
 
 
 NOTES = {
-    "de.md": "Die Häuser am Fluss wurden im Frühling verkauft, und der Vertrag liegt beim Notar.\n",
+    "de.md": "Die Häuser am Fluss wurden im Frühling verkauft, und der Vertrag liegt beim Notar. Nummer 123, Film h264.\n",
     "ru.md": "Я купил новую машину в Москве, и она стоит во дворе.\n",
-    "ja.md": "昨日東京に行きました。とても楽しかったです。\n",
+    "ja.md": "昨日東京に Toyota で行きました。とても楽しかったです。\n",
     "en.md": "The boats in the harbour were painted, and the invoices are with the accountant.\n",
 }
 
@@ -51,6 +52,7 @@ NOTES = {
     [
         ("Wo steht das Haus?", "de.md"), ("Haeuser verkaufen", "de.md"), ("haus", "de.md"), ("Verträge", "de.md"), ("машина", "ru.md"),
         ("東京はどこ？", "ja.md"), ("painting a boat", "en.md"), ('"Häuser am Fluss"', "de.md"), ("invoice", "en.md"),
+        ("Toyota", "ja.md"), ("123", "de.md"), ("h264", "de.md"),
     ],
 )  # fmt: skip
 def test_every_language_is_found_in_a_vault_of_several(tmp_path: Path, question: str, path: str) -> None:
@@ -67,3 +69,38 @@ def test_the_words_that_say_nothing_are_those_of_the_question(tmp_path: Path) ->
         assert (terms.language, terms.words) == ("de", ("liegt", "vertrag", "hauser"))
         assert "wo" not in terms.names
         assert app.house.index.terms("who would die hard?").words == ("die", "hard")
+
+
+def rows(root: Path, notes: dict[str, str], questions: list[str]) -> list[list[str]]:
+    """The paths that answer each question by keywords, best first."""
+    init_vault(root)
+    for path, text in notes.items():
+        (root / path).write_text(text + "\n", encoding="utf-8")
+    with App.open(root, SETTINGS) as app:
+        app.house.reconcile()
+        search = Search(app.house.index, app.house.remembered())
+        return [[one.row.path for one in search.run(Asked(question, 10), None)] for question in questions]
+
+
+def test_few_notes_of_another_language_or_taken_for_it_change_no_english_answer(tmp_path: Path) -> None:
+    """Of a stem that is in few notes one occurrence outweighs everything else; so it is asked for in its own language alone."""
+    sentences = sorted({row["note"]["en"] for row in twins()} | set(others("en")))
+    english = {f"en-{number:03}.md": sentence for number, sentence in enumerate(sentences)}
+    questions = [row["question"]["en"] for row in twins()]
+    verse = "Et atelier ved havet, og hvad skal mig nogle af de gamle både, når jeg alligevel ikke ved, hvor du blev af efter os."
+    told = {path: f"{text} {verse}" if number % 50 == 7 else text for number, (path, text) in enumerate(english.items())}
+    foreign = {f"es-{number}.md": row["note"]["es"] for number, row in enumerate(twins()[:10])}
+    alone, beside, quoted = (rows(tmp_path / str(at), notes, questions) for at, notes in enumerate((english, english | foreign, told)))
+    odd = {path for path in english if told[path] != english[path]}
+    assert all(detect(told[path]) for path in odd)
+    assert [found[:3] for found in beside] == [found[:3] for found in alone]
+    assert not any(set(found) & foreign.keys() for found in beside)
+    led = [sum(found[0] in odd for found in answers if found) for answers in (alone, quoted)]
+    assert led[1] <= led[0], led
+
+
+def test_a_language_of_few_notes_is_found_by_other_forms_when_it_is_asked_in_it(tmp_path: Path) -> None:
+    notes = {f"en-{number}.md": sentence for number, sentence in enumerate(others("en"))}
+    notes["de.md"] = "Die Häuser am Fluss wurden im Frühling verkauft, und der Vertrag liegt beim Notar."
+    found = rows(tmp_path / "v", notes, ["Wo steht das Haus?", "Notar", "who sold the Häuser?"])
+    assert [paths[0] for paths in found] == ["de.md"] * 3
