@@ -62,8 +62,6 @@ _SAMPLE: Final = 2_000
 """Characters that are looked at."""
 _CLEAR: Final = 2
 """Different function words that English has not tell another language."""
-_BESIDE: Final = 3
-"""So many of them to each that only English has."""
 _SHARE: Final = 0.08
 """Share of a text's different words: in prose it is a fifth or more."""
 _MARK: Final = "\u01c2"
@@ -72,7 +70,11 @@ _ORDER: Final = {name: place for place, name in enumerate(NAMES)}
 
 
 def detect(text: str, among: Collection[str] = NAMES, least: int = _CLEAR) -> str:
-    """The language of a text; "" for English and where fewer than `least` words speak for another one."""
+    """The language of a text; "" where fewer than `least` words, or fewer than for English, speak for another one.
+
+    A note in two languages is in the other one: of 6,000 paragraphs of English documentation that costs 18, and in a diary in German with
+    English lines 86 of 510 notes were lost to German otherwise.
+    """
     sample = text[:_SAMPLE]
     if not sample.isascii() and (script := _by_script(sample)):
         return script if script in among else ""
@@ -84,7 +86,7 @@ def detect(text: str, among: Collection[str] = NAMES, least: int = _CLEAR) -> st
         return ""
     shared = Counter(name for word in telling & english for name in _speakers()[word])
     best = max(seen, key=lambda name: (seen[name] + shared[name], -_ORDER[name]))
-    wanted = max(least - (not sample.isascii()), _SHARE * len(words), _BESIDE * (len(english) - shared[best]))
+    wanted = max(least - (not sample.isascii()), _SHARE * len(words), len(english) - shared[best])
     return best if seen[best] >= wanted else ""
 
 

@@ -17,6 +17,7 @@ from oneiro_vault.core.language import NAMES, STOP_WORDS, detect, folded, is_eng
         ("Eu não gosto de café", "pt"), ("L'appartamento è stato venduto ieri", "it"), ("Het huis is verkocht aan de buren", "nl"),
         ("Я купил новую машину в Москве", "ru"), ("昨日東京に行きました", "ja"), ("서울에서 살아요", "ko"), ("我喜欢北京", "zh"),
         ("Reunión con Marta: presupuesto aprobado", "es"),
+        ("Call with Lene moved to Donnerstag. Regen, und Bastian hat wegen der Küche angerufen.", "de"),
     ],
 )  # fmt: skip
 def test_a_sentence_tells_its_language(text: str, language: str) -> None:
@@ -27,7 +28,7 @@ def test_a_sentence_tells_its_language(text: str, language: str) -> None:
     "text",
     [
         "", "fix failing test", "Buy milk", "Caroline: Hey Mel!", "wifi password: hunter2", "It's die hard", "Take care! Keep pushing on.",
-        "The man said: was ist das?", "Die Katze schläft auf dem Sofa, and the dog is on the bed", "kalorens mobit luzet", "1234 !?",
+        "The man said: was ist das, and then he left", "Die Katze schläft auf dem Sofa, and the dog is on the bed", "kalorens mobit luzet", "1234 !?",
         "Our trip to 東京 was the best we ever had", "Milch kaufen",
     ],
 )  # fmt: skip
