@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import coverage
@@ -11,6 +14,13 @@ import pytest
 
 GIT = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_TERMINAL_PROMPT": "0"}
 IDENTITY = "[user]\n\tname = Pat Person\n\temail = pat@example.org\n[init]\n\tdefaultBranch = main\n"
+
+_NUMBERS = itertools.count()
+_MEMORY = Path("/dev/shm")
+_ROOM = 3_000_000_000
+if _MEMORY.is_dir() and os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > _ROOM:
+    # Every write is synced to the disk several times: two thirds of a run on a disk are spent waiting for it.
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
 
 
 _UNMEASURED = (
@@ -59,15 +69,26 @@ def sealed(folder: Path) -> dict[str, str]:
 
 
 @pytest.fixture
-def sealed_env(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+def surroundings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder of this test for what is not its data. pytest's own numbering looks at every folder there is."""
+    made = tmp_path_factory.getbasetemp() / f"s{next(_NUMBERS)}"  # short: a socket's whole path has 107 bytes
+    made.mkdir()
+    yield made
+    shutil.rmtree(made, ignore_errors=True)
+
+
+@pytest.fixture
+def sealed_env(surroundings: Path) -> dict[str, str]:
     """The sealed environment for a subprocess."""
-    return sealed(tmp_path_factory.mktemp("s"))
+    return sealed(surroundings)
 
 
 @pytest.fixture(autouse=True)
-def _sealed(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+def _sealed(surroundings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same for the test's own process."""
-    wanted = sealed(tmp_path_factory.mktemp("e"))
+    own = surroundings / "own"
+    own.mkdir()
+    wanted = sealed(own)
     for name in set(os.environ) - set(wanted):
         monkeypatch.delenv(name)
     for name, value in wanted.items():

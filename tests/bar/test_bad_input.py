@@ -169,20 +169,20 @@ def test_settings(ready: Box, where: str, text: str, says: str) -> None:
     file.write_text(text)
     try:
         refused(ready, ["remember", "x"], 2, says)
-        for options in ([], ["--no-daemon"]):
-            read(ready, says, *options)
-            ready.ok("stop")
+        read(ready, says, [], ["recall kettle", "list", "status", "stats"], ["doctor", "check"])
+        ready.ok("stop")
+        read(ready, says, ["--no-daemon"], ["list"], ["check"])  # each of these loads the whole program
     finally:
         file.write_bytes(before) if before is not None else file.unlink()
 
 
-def read(box: Box, says: str, *options: str) -> None:
+def read(box: Box, says: str, options: list[str], reading: list[str], looking: list[str]) -> None:
     """What only reads goes on and says it; what looks for faults finds it."""
-    for command in (["recall", "kettle"], ["list"], ["status"], ["stats"]):
-        done = box(*options, *command)
+    for command in reading:
+        done = box(*options, *command.split())
         assert (done.returncode, says in done.stderr.decode()) == (0, True), done
-    for looking in ("doctor", "check"):
-        done = box(*options, looking)
+    for command in looking:
+        done = box(*options, command)
         assert (done.returncode, says in done.stdout.decode()) == (1, True), done
 
 

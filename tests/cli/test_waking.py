@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.box import Box
+from tests.box import Box, eventually
 from tests.pictures import encoded
 
 
@@ -42,6 +42,7 @@ def test_flags(fresh: Box) -> None:
     (box.vault / "kiln.md").write_text(
         "---\ntype: semantic\ntitle: Kiln\nflags: [conflict]\n---\nRed.\n\n> [!conflict] Which colour?\n> Blue, says Bo.\n"
     )
+    eventually(lambda: box.json("flags")["results"], 60)  # the owner hears of it from its watcher
     said = box.ok("flags").splitlines()
     assert "Kiln" in said[0]
     assert "conflict" in said[0]

@@ -28,8 +28,10 @@ pytestmark = pytest.mark.drill
 ROUNDS = int(os.environ.get("ONEIRO_DRILL_ROUNDS", "50"))
 NOTES = 1_000
 LOOPS = 6
+LIMITS = {"mcp initialize": 0.5, "recall --fast": 5.0}
+"""Seconds from the start of the process to its answer."""
 SILENCE = 3.0
-"""Seconds a person is left without a line."""
+"""Seconds until a person reads what is waited for. A hook is silent by design, and bounded by its own deadline."""
 EVENT = {"session_id": "s", "prompt": "Where did we moor the boat in the harbour?"}
 
 
@@ -64,7 +66,7 @@ class Round:
         self.box, self.times = box, times
 
     def timed(self, what: str, *args: str, entry: str = ENTRY, cwd: Path | None = None, stdin: bytes = b"") -> str:
-        """Run a command; it ends with 0, and a person hears of it at least every SILENCE seconds."""
+        """Run a command; it ends with 0, and its first line is timed."""
         argv = [sys.executable, "-c", entry, *args]
         began = heard = time.monotonic()
         child = subprocess.Popen(
@@ -153,5 +155,6 @@ def test_first_minutes_beside_six_busy_loops(tmp_path: Path, sealed_env: dict[st
         finally:
             box.close()
         print(f"round {number + 1}\n{table(times)}", flush=True)
-    silent = {name: max(values) for name, values in times.items() if name.endswith("first line") and max(values) > SILENCE}
-    assert not silent, silent
+    limits = LIMITS | {name: SILENCE for name in times if name.endswith("first line") and not name.startswith("hook")}
+    late = {name: max(times[name]) for name, limit in limits.items() if max(times[name]) > limit}
+    assert not late, late

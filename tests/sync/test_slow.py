@@ -212,6 +212,7 @@ def served(folder: Path) -> Iterator[str]:
         thread.join()
 
 
+@pytest.mark.drill
 def test_a_plain_web_server_is_fetched_from_file_by_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """git says nothing at all for as long as that takes."""
     one = copies(tmp_path, 1)[0]
