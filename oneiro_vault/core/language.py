@@ -57,7 +57,8 @@ _SCRIPTS: Final = {"ja": "[\u3040-\u30ff]", "ko": "[\uac00-\ud7af]", "th": "[\u0
 STEMMED: Final = NAMES.keys() - _SCRIPTS.keys()
 """Languages whose words have endings to take off."""
 _OTHER: Final = re.compile("|".join(f"(?P<{code}>{letters})" for code, letters in _SCRIPTS.items()))
-_WORD: Final = re.compile(r"\w+")
+_WORD: Final = re.compile(r"\w\w+|[^\W\x00-\x7f]")
+"""Single plain letters tell nothing: formulas and tables are full of them, and nearly each is a word in some language."""
 _SAMPLE: Final = 2_000
 """Characters that are looked at."""
 _CLEAR: Final = 2

@@ -29,7 +29,7 @@ def test_a_sentence_tells_its_language(text: str, language: str) -> None:
     [
         "", "fix failing test", "Buy milk", "Caroline: Hey Mel!", "wifi password: hunter2", "It's die hard", "Take care! Keep pushing on.",
         "The man said: was ist das, and then he left", "Die Katze schläft auf dem Sofa, and the dog is on the bed", "kalorens mobit luzet", "1234 !?",
-        "Our trip to 東京 was the best we ever had", "Milch kaufen",
+        "Our trip to 東京 was the best we ever had", "Milch kaufen", "h = i * k + r * u - b / n, f(o) = e", "n\0a\0 u\0n\0d\0 b\0r\0",
     ],
 )  # fmt: skip
 def test_english_short_and_mixed_texts_stay_as_they_are(text: str) -> None:

@@ -74,8 +74,8 @@ def test_a_folder_that_cannot_be_opened_is_unknown_not_empty(tree: Files, monkey
     tree.write("b/y.md", b"y")
     real = os.scandir
 
-    def scandir(path: str) -> object:
-        if path.endswith("a/"):
+    def scandir(path: str | int) -> object:
+        if str(path).endswith("a/"):
             raise PermissionError(13, "Permission denied")
         return real(path)
 
