@@ -15,6 +15,7 @@ from functools import cache, lru_cache
 from typing import Any, Final
 
 __all__ = [
+    "COMPOUNDING",
     "NAMES",
     "STEMMED",
     "STOP_WORDS",
@@ -56,6 +57,8 @@ told by their script, and have no stems."""
 _SCRIPTS: Final = {"ja": "[\u3040-\u30ff]", "ko": "[\uac00-\ud7af]", "th": "[\u0e00-\u0e7f]", "zh": "[\u3400-\u9fff]"}
 STEMMED: Final = NAMES.keys() - _SCRIPTS.keys()
 """Languages whose words have endings to take off."""
+COMPOUNDING: Final = frozenset(("da", "de", "fi", "hu", "nl", "no", "sv"))
+"""Languages that write several words as one: the club of those who read a `Buch` is a `Buchclub`."""
 _OTHER: Final = re.compile("|".join(f"(?P<{code}>{letters})" for code, letters in _SCRIPTS.items()))
 _WORD: Final = re.compile(r"\w\w+|[^\W\x00-\x7f]")
 """Single plain letters tell nothing: formulas and tables are full of them, and nearly each is a word in some language."""

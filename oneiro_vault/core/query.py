@@ -8,24 +8,40 @@ import re
 import unicodedata
 from calendar import monthrange
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from functools import lru_cache
 
-from oneiro_vault.core.language import STEMMED, STOP_WORDS, WHOLE_LETTERS, detect, folded, is_english, mark, plain, stop_words
+from oneiro_vault.core.language import (
+    COMPOUNDING,
+    STEMMED,
+    STOP_WORDS,
+    WHOLE_LETTERS,
+    detect,
+    folded,
+    is_english,
+    mark,
+    plain,
+    stem,
+    stop_words,
+)
 
 __all__ = [
+    "MAX_TERMS",
     "STOP_WORDS",
     "Period",
     "QueryTerms",
     "analyse",
     "asks",
+    "beginnings",
     "content_words",
     "date_shares",
+    "fitting",
     "fold",
     "forms",
     "fts_expression",
     "name_shares",
+    "quoted",
     "segment",
     "speaker_of",
     "spellings",
@@ -75,7 +91,9 @@ _LONGEST = 20_000
 _COMMON = 0.1
 """Share of the notes from which on a language is asked in though a question does not say that it is in it. Stems that few notes have weigh
 most: of 50 English notes one taken for Danish came first in every fifth answer as long as Danish stems were asked for, too."""
-_MAX_TERMS = 64
+_BEGINNING = 4
+"""Letters from which on a word may be the beginning of others."""
+MAX_TERMS = 64
 """A hook may hand over a whole page as its question, and the time of a search grows with every term."""
 
 
@@ -116,6 +134,8 @@ class QueryTerms:
     """What it is asked in (`core.language`)."""
     languages: tuple[str, ...] = ()
     """Those in whose stems notes are asked, too: its own, and unless it is in English those of many notes."""
+    forms: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
+    """Word -> what is asked for, as FTS5 phrases, where the index knows better than `forms` which forms of a word are worth it."""
 
 
 def analyse(query: str, spoken: Mapping[str, float] | None = None) -> QueryTerms:
@@ -150,8 +170,18 @@ def fts_expression(terms: QueryTerms) -> str:
     OR, because joining a question's words by AND finds nothing; bm25 puts the rows with the rare words first.
     Every word is quoted, so it is never read as FTS5 syntax, whatever the user typed.
     """
-    wanted = _unique(form for text in (*terms.words[:_MAX_TERMS], *terms.phrases[:_MAX_TERMS]) for form in forms(text, terms.languages))
-    return " OR ".join(f'"{segment(text).strip()}"' for text in wanted)
+    every = (*terms.words[:MAX_TERMS], *terms.phrases[:MAX_TERMS])
+    return " OR ".join(_unique(phrase for text in every for phrase in fitting(terms, text)))
+
+
+def fitting(terms: QueryTerms, text: str) -> Sequence[str]:
+    """The FTS5 phrases that find a word or phrase of the question."""
+    return terms.forms.get(text) or [quoted(form) for form in forms(text, terms.languages)]
+
+
+def quoted(phrase: str) -> str:
+    """A phrase as FTS5 reads it, whatever is in it."""
+    return '"' + segment(phrase.replace('"', " ").replace("\0", " ")).strip() + '"'
 
 
 def forms(text: str, languages: Collection[str]) -> Iterator[str]:
@@ -159,6 +189,12 @@ def forms(text: str, languages: Collection[str]) -> Iterator[str]:
     yield text
     if " " not in text and not _DIGIT_OR_UNSPACED.search(text):
         yield from (mark(text, language) for language in languages if language in STEMMED)
+
+
+def beginnings(word: str, languages: Collection[str]) -> Iterator[str]:
+    """FTS5 phrases for the compounds that begin with a folded word, in the languages that have any; for a word that no note has."""
+    found = (stem(word, language) for language in languages if language in COMPOUNDING and not _DIGIT_OR_UNSPACED.search(word))
+    return (f"{quoted(text)}*" for text in found if len(text) >= _BEGINNING)
 
 
 def tokens(text: str) -> Iterator[str]:

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from oneiro_vault.core.query import QueryTerms, analyse, fold, spellings
+from oneiro_vault.core.query import QueryTerms, analyse, fitting, fold, spellings
 from oneiro_vault.core.validity import Claim
 from oneiro_vault.errors import IndexProblem
 from oneiro_vault.index import links, nearest, notes, sessions, text
@@ -130,7 +130,8 @@ class Answers:
     def terms(self, question: str) -> QueryTerms:
         """A question taken apart as the languages of the notes want it."""
         self._ask(self._frequencies.refresh)
-        return analyse(question, self._frequencies.spoken)
+        terms = analyse(question, self._frequencies.spoken)
+        return self._ask(lambda db: text.formed(db, terms, self._frequencies)) if terms.languages else terms
 
     def search_text(self, expression: str, limit: int, allowed: Collection[int] | None = None) -> Scores:
         """The notes whose own words fit an FTS5 expression best: (key, weighted BM25)."""
@@ -172,8 +173,8 @@ class Answers:
 
     def word_matches(self, terms: QueryTerms, keys: Sequence[int]) -> Words:
         """(words x keys: is it in the note?, in how many notes each word is, how many notes there are), for the first words asked for."""
-        words = terms.words[:_MOST_WORDS]
-        return self._ask(lambda db: text.word_matches(db, words, terms.languages, keys, self._frequencies))
+        words = [" OR ".join(fitting(terms, word)) for word in terms.words[:_MOST_WORDS]]
+        return self._ask(lambda db: text.word_matches(db, words, keys, self._frequencies))
 
     def knows(self, names: Collection[str]) -> bool:
         """Is any of these names in a note, as a word or as what a note is about?"""

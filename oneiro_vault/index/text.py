@@ -10,14 +10,14 @@ import json
 import re
 import sqlite3
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from oneiro_vault.core.query import forms, segment
+from oneiro_vault.core.query import MAX_TERMS, QueryTerms, beginnings, fitting, forms, quoted
 from oneiro_vault.index import ties
 
 WEIGHTS: Final = (4.0, 2.0, 2.0, 1.0)
@@ -37,7 +37,9 @@ _REQUIRED: Final = 16
 """Words, the longest, that are asked for when all must be there."""
 _PER_NOTE: Final = 3
 """Passages looked at for each note that is wanted."""
-_PLAIN: Final = re.compile(r'"[^"]*"(?: OR "[^"]*")*')
+_RARE: Final = 2
+"""A word may be in so many times as many notes as its stem in another language, which else would weigh more than the word itself."""
+_PLAIN: Final = re.compile(r'"[^"]*"\*?(?: OR "[^"]*"\*?)*')
 _WEIGHTS: Final = {"own": WEIGHTS, "context": (1.0,), "passage": (1.0,), "whole": (1.0,)}
 
 
@@ -56,7 +58,7 @@ class Frequencies:
     """Scores of all rows for the last few questions: whoever searches soon asks for the scores of what was found elsewhere too."""
 
     def of(self, db: sqlite3.Connection, table: str, phrase: str) -> int:
-        """Rows of `table` that fit `phrase` (quoted, or several with OR)."""
+        """Rows of `table` that fit `phrase` (as FTS5 reads it, or several with OR)."""
         found = self.counts.get((table, phrase))
         if found is None:
             found = int(db.execute(f"SELECT count(*) FROM {table} WHERE {table} MATCH ?", (phrase,)).fetchone()[0])
@@ -65,10 +67,10 @@ class Frequencies:
             self.counts[table, phrase] = found
         return found
 
-    def all(self, db: sqlite3.Connection, table: str, phrases: Iterable[str], languages: Collection[str] = ()) -> dict[str, int]:
-        """The same for several phrases as people write them, in English and these languages."""
+    def all(self, db: sqlite3.Connection, table: str, phrases: Iterable[str]) -> dict[str, int]:
+        """The same for several phrases as people write them."""
         self.refresh(db)
-        return {phrase: self.of(db, table, fitting(phrase, languages)) for phrase in phrases}
+        return {phrase: self.of(db, table, quoted(phrase)) for phrase in phrases}
 
     def refresh(self, db: sqlite3.Connection) -> None:
         """Forget the counts if the index has changed since."""
@@ -214,27 +216,37 @@ def search_passages(
     return _best(db, "own", best.items(), limit)
 
 
+def formed(db: sqlite3.Connection, terms: QueryTerms, frequencies: Frequencies) -> QueryTerms:
+    """The question with those forms of its words that are worth asking for.
+
+    A stem that stands in far fewer notes than the word would outweigh it, and bring notes first for nothing but their language; so it
+    is asked for only in the question's own language. A word that no note has is looked for in compounds.
+    """
+    frequencies.refresh(db)
+    return replace(terms, forms={word: _worth(db, word, terms, frequencies) for word in terms.words[:MAX_TERMS]})
+
+
+def _worth(db: sqlite3.Connection, word: str, terms: QueryTerms, frequencies: Frequencies) -> tuple[str, ...]:
+    plain, *others = fitting(terms, word)
+    count = {phrase: frequencies.of(db, "own", phrase) for phrase in (plain, *others)}
+    if not any(count.values()):
+        return (plain, *beginnings(word, terms.languages))
+    own = [quoted(form) for form in forms(word, [terms.language])]
+    return (plain, *(phrase for phrase in others if phrase in own or _RARE * count[phrase] >= count[plain]))
+
+
 def word_matches(
-    db: sqlite3.Connection, words: Sequence[str], languages: Collection[str], keys: Sequence[int], frequencies: Frequencies
+    db: sqlite3.Connection, words: Sequence[str], keys: Sequence[int], frequencies: Frequencies
 ) -> tuple[npt.NDArray[np.bool_], list[int], int]:
-    """(words x keys: does the note hold the word?, in how many notes each word is, how many notes there are)."""
-    counts = frequencies.all(db, "own", words, languages)
+    """(words x keys: does the note hold the word?, in how many notes each word is, how many notes there are); words as FTS5 reads them."""
+    frequencies.refresh(db)
+    counts = [frequencies.of(db, "own", word) for word in words]
     found = np.zeros((len(words), len(keys)), dtype=np.bool_)
     query = "SELECT rowid FROM own WHERE own MATCH ? AND +rowid IN (SELECT value FROM json_each(?))"
     listed, column = json.dumps(list(keys)), {key: i for i, key in enumerate(keys)}
     for row, word in zip(found, words, strict=True):
-        row[[column[key] for (key,) in db.execute(query, (fitting(word, languages), listed))]] = True
-    return found, [counts[word] for word in words], frequencies.total
-
-
-def fitting(phrase: str, languages: Collection[str]) -> str:
-    """What finds a folded word or phrase in notes in English and these languages."""
-    return " OR ".join(map(quoted, forms(phrase, languages)))
-
-
-def quoted(phrase: str) -> str:
-    """A phrase as FTS5 reads it, whatever is in it; as `core.query.fts_expression` writes it."""
-    return '"' + segment(phrase.replace('"', " ").replace("\0", " ")).strip() + '"'
+        row[[column[key] for (key,) in db.execute(query, (word, listed))]] = True
+    return found, counts, frequencies.total
 
 
 def put(db: sqlite3.Connection, table: str, rows: Iterable[Sequence[object]]) -> None:

@@ -7,6 +7,7 @@ import sqlite3
 
 import pytest
 
+from oneiro_vault.core.query import quoted
 from oneiro_vault.index import schema, text
 from oneiro_vault.index.text import Frequencies
 
@@ -113,7 +114,7 @@ def test_the_title_weighs_most(db: sqlite3.Connection) -> None:
 def test_any_text_can_be_quoted(db: sqlite3.Connection) -> None:
     for phrase in ('a"b', "x* OR y", "(", "NEAR(", "", "東京", "\0"):
         Frequencies().all(db, "own", [phrase])
-        text.word_matches(db, [phrase], ["de"], [1, 2], Frequencies())
+        text.word_matches(db, [quoted(phrase)], [1, 2], Frequencies())
 
 
 def test_damage_between_words_and_text_is_found(db: sqlite3.Connection) -> None:

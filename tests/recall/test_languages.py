@@ -25,7 +25,7 @@ def test_each_language_is_at_most_five_points_below_its_english_twin(tmp_path: P
     assert 0.5 < words < 0.9  # a bar that everything passes would measure nothing
     for language, (found, alone) in scores.items():
         assert found >= questions - 0.05, (language, scores)
-        assert alone >= words - 0.15, (language, scores)
+        assert alone >= words - 0.05, (language, scores)
 
 
 def asked(root: Path, notes: dict[str, str], question: str) -> list[str]:
@@ -104,3 +104,32 @@ def test_a_language_of_few_notes_is_found_by_other_forms_when_it_is_asked_in_it(
     notes["de.md"] = "Die Häuser am Fluss wurden im Frühling verkauft, und der Vertrag liegt beim Notar."
     found = rows(tmp_path / "v", notes, ["Wo steht das Haus?", "Notar", "who sold the Häuser?"])
     assert [paths[0] for paths in found] == ["de.md"] * 3
+
+
+def test_a_word_that_no_note_has_is_found_where_a_compound_begins_with_it(tmp_path: Path) -> None:
+    notes = {f"de-{number}.md": sentence for number, sentence in enumerate(others("de"))} | {
+        "club.md": "Büchertausch und Lesekreis: die Reihenfolge steht nach der Abstimmung fest, und Miriam ist als zweite dran.",
+        "fest.md": "Das Schulfest ist am Samstag, und wir backen einen Kuchen.",
+        "en.md": "The bookkeeper wants the receipts until Friday, and the schooner is out of the water.",
+    }
+    found = rows(
+        tmp_path / "v", notes, ["welches Buch wollte Miriam lesen?", "Wann feiert die Schule?", "who is in school?", "Schule", "Zug"]
+    )
+    assert [paths[:1] for paths in found] == [["club.md"], ["fest.md"], [], ["fest.md"], []]
+
+
+def test_the_language_of_some_notes_brings_none_of_them_first(tmp_path: Path) -> None:
+    """A word that notes in two languages have says nothing of either, though its stem is marked in the rarer one alone."""
+    notes = {
+        f"en-{number:02}.md": f"The toyota was in the garage, where we {word} it for the third time."
+        for number, word in enumerate(
+            f"{start}{end}" for start in ("wash", "paint", "clean", "pack", "push", "lock", "mend", "test", "park") for end in ("ed", "es")
+        )
+    }
+    notes |= {
+        f"de-{number}.md": f"Wir haben den toyota in der Werkstatt {word} und dann nicht mehr gesehen."
+        for number, word in enumerate(("gelassen", "geputzt", "verkauft"))
+    }
+    first, second = rows(tmp_path / "v", notes, ["toyota", "toyota werkstatt"])
+    assert any(path.startswith("en") for path in first[:3])
+    assert all(path.startswith("de") for path in second[:3])
