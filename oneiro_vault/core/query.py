@@ -7,7 +7,7 @@ spaces between its words (Chinese, Japanese, Korean particles, Thai) can be foun
 import re
 import unicodedata
 from calendar import monthrange
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from functools import lru_cache
@@ -161,7 +161,7 @@ def analyse(query: str, spoken: Mapping[str, float] | None = None) -> QueryTerms
 def content_words(text: str, idle: Collection[str] = STOP_WORDS) -> tuple[str, ...]:
     """The words that are not `idle`, each once and in order; all of them when there are no others."""
     every = _unique(tokens(text))
-    return tuple(word for word in every if word not in idle) or every
+    return tuple([word for word in every if word not in idle]) or every
 
 
 def fts_expression(terms: QueryTerms) -> str:
@@ -197,14 +197,15 @@ def beginnings(word: str, languages: Collection[str]) -> Iterator[str]:
     return (f"{quoted(text)}*" for text in found if len(text) >= _BEGINNING)
 
 
-def tokens(text: str) -> Iterator[str]:
+def tokens(text: str) -> Iterable[str]:
     """The words as FTS5 will see them: lower case, no Latin accents; pairs of characters where a script has no spaces.
 
     A mark stays inside its word: FTS5 cuts there, and a quoted word with a cut in it becomes a phrase, which is exact.
     """
-    if text.isascii():
-        yield from _ASCII_WORD.findall(text.lower())
-        return
+    return _ASCII_WORD.findall(text.lower()) if text.isascii() else _tokens(text)
+
+
+def _tokens(text: str) -> Iterator[str]:
     lower = _spelled_out(text.lower())
     kept = "".join(plain(c) if c.isalnum() or unicodedata.category(c)[0] == "M" else " " for c in lower)
     for piece in _PIECE.findall(kept):
@@ -342,7 +343,7 @@ def _period(match: re.Match[str]) -> Period:
     return Period(int(found["y"]) if "y" in found else None, number, int(found["d"]) if "d" in found else None)
 
 
-def _unique(items: Iterator[str]) -> tuple[str, ...]:
+def _unique(items: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(items))
 
 

@@ -27,7 +27,8 @@ _SHORT: Final = 60
 _MOST: Final = 2_000
 """Places of words in one text that are looked at."""
 _WORDS: Final = 64
-_BREAK: Final = re.compile(r"\n+|(?<=[.!?…])[\"'”’)\]]*[ \t]+|(?<=[。！？])")
+_BREAK: Final = re.compile(r"\n+|[.!?…][\"'”’)\]]*[ \t]+|[。！？]\n*")
+"""What ends a sentence, to the beginning of the next one."""
 _DOUBLED: Final = re.compile(r"([b-df-hjkmnp-rtvwx])\1$")
 
 Spot = tuple[int, int]

@@ -211,11 +211,10 @@ class Answers:
 
     def cosines(self, vector: Vectors, keys: Collection[int]) -> dict[int, tuple[float, float]]:
         """Exact (best own chunk, context chunk) cosines of these notes, NaN where there is no vector."""
-        found: dict[int, tuple[float, float]] = dict.fromkeys(keys, (math.nan, math.nan))
-        for hit in self._exact(vector, found):
-            own, context = found[hit.key]
-            found[hit.key] = (hit.cosine, context) if hit.kind == "own" else (own, hit.cosine)
-        return found
+        pairs = self._ask(lambda db: nearest.pairs(db, keys))
+        kinds = nearest.by_kind(pairs, self._semantic.cosines({name for name, _, _ in pairs}, vector))
+        own, context, nothing = kinds["own"], kinds["context"], (math.nan, "")
+        return {key: (own.get(key, nothing)[0], context.get(key, nothing)[0]) for key in keys}
 
     def nearest_passages(self, vector: Vectors, keys: Collection[int]) -> dict[int, tuple[int, int]]:
         """Where in the body of each note of several chunks the nearest of them stands (characters)."""

@@ -32,16 +32,23 @@ def of_hashes(db: sqlite3.Connection, near: Mapping[str, float], allowed: Collec
 
 def best(found: Iterable[tuple[str, int, str]], cosines: Mapping[str, float]) -> list[Hit]:
     """The nearest chunk per note and kind, nearest first."""
-    kept: dict[tuple[int, str], Hit] = {}
+    kept = by_kind(found, cosines)
+    hits = [Hit(key, cosine, name, kind) for kind, of_kind in kept.items() for key, (cosine, name) in of_kind.items()]
+    return sorted(hits, key=lambda hit: (-hit.cosine, hit.key, hit.kind))
+
+
+def by_kind(found: Iterable[tuple[str, int, str]], cosines: Mapping[str, float]) -> dict[str, dict[int, tuple[float, str]]]:
+    """`own` and `context` -> note -> (cosine, text hash) of its nearest chunk of that kind."""
+    kept: dict[str, dict[int, tuple[float, str]]] = {"own": {}, "context": {}}
     for name, key, kind in found:
         cosine = cosines.get(name)
         if cosine is None:
             continue
-        hit = Hit(key, cosine, name, "context" if kind == "context" else "own")
-        held = kept.get((key, hit.kind))
-        if held is None or (cosine, held.hash) > (held.cosine, name):
-            kept[key, hit.kind] = hit
-    return sorted(kept.values(), key=lambda hit: (-hit.cosine, hit.key, hit.kind))
+        of_kind = kept["context" if kind == "context" else "own"]
+        held = of_kind.get(key)
+        if held is None or cosine > held[0] or (cosine == held[0] and name < held[1]):
+            of_kind[key] = cosine, name
+    return kept
 
 
 def first(db: sqlite3.Connection, hits: Sequence[Hit], limit: int) -> list[Hit]:

@@ -7,6 +7,7 @@ import re
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from hashlib import blake2b, sha256
 from pathlib import PurePosixPath
 from typing import Any, Final, TypeAlias
@@ -179,9 +180,15 @@ def bodies(db: sqlite3.Connection, keys: Collection[int]) -> dict[int, str]:
 def _row(found: tuple[Any, ...]) -> Row:
     values = list(found)
     for index in _LIST_INDEXES:
-        values[index] = tuple(json.loads(values[index])) if values[index] else ()
+        values[index] = _unpack(values[index]) if values[index] else ()
     values[_CORE_INDEX] = bool(values[_CORE_INDEX])
     return Row._make(values)
+
+
+@lru_cache(maxsize=1 << 12)
+def _unpack(packed: str) -> tuple[Any, ...]:
+    """A list as `_pack` wrote it; rows that answer one question have most of theirs in common, and with those of the next."""
+    return tuple(json.loads(packed))
 
 
 def _pack(name: str, value: Any) -> Any:

@@ -7,6 +7,7 @@ rows are found by the rarest words of the question and then scored with all of t
 from __future__ import annotations
 
 import json
+import math
 import re
 import sqlite3
 from collections.abc import Collection, Iterable, Sequence
@@ -58,10 +59,11 @@ class Frequencies:
     """Scores of all rows for the last few questions: whoever searches soon asks for the scores of what was found elsewhere too."""
 
     def of(self, db: sqlite3.Connection, table: str, phrase: str) -> int:
-        """Rows of `table` that fit `phrase` (as FTS5 reads it, or several with OR)."""
+        """Rows of `table` that fit `phrase` (as FTS5 reads it, or several with OR); all rows for ""."""
         found = self.counts.get((table, phrase))
         if found is None:
-            found = int(db.execute(f"SELECT count(*) FROM {table} WHERE {table} MATCH ?", (phrase,)).fetchone()[0])
+            fitting, values = (f"{table} WHERE {table} MATCH ?", (phrase,)) if phrase else (f"{table}_docsize", ())
+            found = int(db.execute(f"SELECT count(*) FROM {fitting}", values).fetchone()[0])
             if len(self.counts) > 4096:
                 self.counts.clear()
             self.counts[table, phrase] = found
@@ -81,13 +83,25 @@ class Frequencies:
             found = db.execute("SELECT language, count(*) FROM notes WHERE language != '' GROUP BY language ORDER BY language")
             self.spoken = {name: count / self.total for name, count in found}
 
-    def everything(self, db: sqlite3.Connection, table: str, expression: str) -> dict[int, float]:
-        """The score of every row that matches; only for small vaults and narrowed questions."""
-        found = scores(db, table, expression, None)
+    def everything(self, db: sqlite3.Connection, table: str, expression: str, enough: float) -> dict[int, float]:
+        """The score of every row that matches; only for small vaults and narrowed questions.
+
+        A word in more than half of the rows gets a millionth by BM25: where `enough` rows hold another one, it is not looked for.
+        """
+        found = scores(db, table, self.weighty(db, table, expression, enough), None)
         while len(self.scored) >= _REMEMBERED:
             self.scored.pop(next(iter(self.scored)), None)
         self.scored[table, expression] = found
         return found
+
+    def weighty(self, db: sqlite3.Connection, table: str, expression: str, enough: float) -> str:
+        """The expression without the words of more than half of the rows, if one of the others is in `enough` rows."""
+        if not _PLAIN.fullmatch(expression):
+            return expression
+        half = self.of(db, table, "") / 2
+        counts = {phrase: self.of(db, table, phrase) for phrase in dict.fromkeys(expression.split(" OR "))}
+        kept = [phrase for phrase, count in counts.items() if count <= half]
+        return " OR ".join(kept) if max((counts[phrase] for phrase in kept), default=0) >= enough else expression
 
     def telling(self, db: sqlite3.Connection, table: str, expression: str) -> str:
         """The expression without words that are in every eighth note of a big vault, if others remain: they cost most and say least."""
@@ -128,7 +142,7 @@ def search(
         return _best(db, table, scores(db, table, expression, allowed).items(), limit)
     narrowed = frequencies.narrow(db, table, expression)
     if narrowed == expression:
-        found = frequencies.everything(db, table, expression)
+        found = frequencies.everything(db, table, expression, limit if allowed is None else math.inf)
         return _best(db, table, found.items() if allowed is None else ((key, found[key]) for key in allowed if key in found), limit)
     keys = [key for key, _ in _top(db, table, narrowed, limit * _RESCORED, allowed)]
     return _best(db, table, scores(db, table, expression, keys).items(), limit)
@@ -179,8 +193,9 @@ def passage_scores(
     owners = dict(db.execute("SELECT key, note FROM passages WHERE note IN (SELECT value FROM json_each(?))", (json.dumps(list(keys)),)))
     found = scores(db, "passage", expression, owners, frequencies)
     best = dict.fromkeys(owners.values(), 0.0)
-    for key, owner in owners.items():
-        best[owner] = max(best[owner], found.get(key, 0.0))
+    for key, score in found.items():
+        if score > best[owners[key]]:
+            best[owners[key]] = score
     return best
 
 
@@ -282,6 +297,10 @@ def _top(db: sqlite3.Connection, table: str, expression: str, limit: int, allowe
 
 
 def _best(db: sqlite3.Connection, table: str, pairs: Iterable[tuple[int, float]], limit: int) -> list[tuple[int, float]]:
+    pairs = list(pairs)
+    if len(pairs) > limit:  # sorting all of them takes longer than finding them
+        least = np.partition(np.fromiter(map(itemgetter(1), pairs), np.float64, len(pairs)), -limit)[-limit]
+        pairs = [pair for pair in pairs if pair[1] >= least]
     ranked = sorted(sorted(pairs), key=itemgetter(1), reverse=True)
     places = ties.of_passages if table == "passage" else ties.of_notes
     return ties.first(ranked, limit, itemgetter(1), itemgetter(0), lambda keys: places(db, keys))

@@ -141,7 +141,8 @@ class RamStore:
         """Every cosine with a vector: whoever searches asks for those of what was found elsewhere next."""
         if self._asked is None or not np.array_equal(self._asked[0], vector):
             asked = np.asarray(vector, dtype=np.float32)
-            self._asked = asked, self._rows[: len(self._names)] @ asked
+            # row by row, not as a matrix product: no threads that wait for each other, and no cosine depends on the rows beside it
+            self._asked = asked, np.vecdot(self._rows[: len(self._names)], asked)
         return self._asked[1]
 
     def vectors(self, ids: Sequence[str]) -> tuple[list[str], Vectors]:

@@ -9,7 +9,7 @@ from datetime import datetime
 from itertools import groupby
 from typing import Any, Final
 
-from oneiro_vault.core import fields, frontmatter, prescribing
+from oneiro_vault.core import fields, frontmatter
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core import when as dates
 from oneiro_vault.core.query import speaker_of
@@ -186,6 +186,8 @@ def describes(type_: str, actor: str, *texts: str) -> None:
     """Refuse what a model writes for every beginning to come, when it does more than describe. Raises InvalidInput."""
     if type_ != "orientation" or memories.trust_of(actor) != "model":
         return
+    from oneiro_vault.core import prescribing  # its patterns take a fifth of a second to make, and few commands need them
+
     if why := next((why for text in texts if (why := prescribing.prescribes(text))), ""):
         hint = "Orientation describes the world: say it of the people and things it is about, in the third person."
         raise InvalidInput(f"this may not stand in the orientation: {why}", kept=KEPT, hint=hint)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from oneiro_vault.agreement import HINT
-from oneiro_vault.core import conflicts, frontmatter, markdown, prescribing
+from oneiro_vault.core import conflicts, frontmatter, markdown
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.memory import Memory
 from oneiro_vault.errors import OneiroError, UnreadableNote, few
@@ -86,6 +86,8 @@ def _prescribing(note: Memory) -> Iterator[Problem]:
     """A person may write what they like into their own orientation; that it was a machine is the error."""
     if note.type != "orientation" or note.status not in _LOADED:
         return
+    from oneiro_vault.core import prescribing  # as in `drafts`
+
     why = next(filter(None, map(prescribing.prescribes, (note.body, note.title, note.description))), "")
     if not why:
         return

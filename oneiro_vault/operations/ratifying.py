@@ -5,7 +5,7 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import Any
 
-from oneiro_vault.core import frontmatter, prescribing
+from oneiro_vault.core import frontmatter
 from oneiro_vault.core.change import Operation, Write
 from oneiro_vault.errors import InvalidInput
 from oneiro_vault.operations.house import House
@@ -18,6 +18,8 @@ def ratify(house: House, id: str, undo: bool = False, reason: str = "", actor: s
 
     A block that speaks to its reader is ratified like any other, since a person may write what they like; `prescribes` says so.
     """
+    from oneiro_vault.core import prescribing  # as in `drafts`
+
     if actor != "user":
         raise InvalidInput("only a person ratifies", kept=_KEPT, hint=f"A person runs `oneiro ratify {id}` in a terminal.")
     row = house.resolve(id)
