@@ -10,12 +10,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from oneiro_vault.app import App, init_vault
 from oneiro_vault.config import Settings
-from tests.bench.kit import WORDS, Row, note, paired, write_notes
+from tests.bench.kit import WORDS, Row, median, note, paired, write_notes
 
 DEBOUNCE = 0.15
 ONEIRO = [sys.executable, "-m", "oneiro_vault"]
@@ -29,7 +30,8 @@ def run(scale: int) -> Iterator[Row]:
         write_notes(root, scale, words=60)
         env = environment(Path(folder))
         command(env, root, "recall", "kaba")  # starts the owner
-        settle(env, root)
+        most = settle(env, root)
+        yield Row(f"owner and embedding process, most memory while {scale:,} memories are embedded", most, None, "<= 450", "MB")
         script = Path(sys.executable).parent / "oneiro"
         recall = [str(script), "--vault", str(root), "recall", "what did kaba lofin say?"]
         subprocess.run(recall, env=env, check=True, capture_output=True)
@@ -38,6 +40,9 @@ def run(scale: int) -> Iterator[Row]:
         yield Row("saved edit to keyword-searchable beyond the debounce", edit_latency(env, root), None, "<= 0.3")
         yield idle_memory(env, root, scale)
         command(env, root, "stop")
+        cold = [*recall[:3], "--no-daemon", *recall[3:]]
+        seconds = median(lambda: process(cold, env), times=9)
+        yield Row(f"`oneiro recall --no-daemon`, cold, by meaning, {scale:,} memories", seconds, None, "<= 1.5")
     yield from commits(1_000, "<= 1.0")
     yield from commits(scale * 5, "<= 0.5")
 
@@ -55,10 +60,25 @@ def command(env: dict[str, str], root: Path, *argv: str) -> Any:
     return json.loads(done.stdout)
 
 
-def settle(env: dict[str, str], root: Path) -> None:
-    end = time.monotonic() + 1800
-    while command(env, root, "status")["pending"] and time.monotonic() < end:
-        time.sleep(1)
+def settle(env: dict[str, str], root: Path) -> float:
+    """Wait until everything is embedded; returns the most MB that owner and embedding process held meanwhile, shared pages counted once."""
+    end, most = time.monotonic() + 1800, 0.0
+    while (status := command(env, root, "status"))["pending"] and time.monotonic() < end:
+        for _ in range(10):
+            most = max(most, held(status["owner"]["pid"]))
+            time.sleep(0.1)
+    return most
+
+
+def held(pid: int) -> float:
+    """MB of a process and its children, each page by how many processes share it (PSS)."""
+    found = 0
+    children = [child for task in Path(f"/proc/{pid}/task").glob("*/children") for child in task.read_text().split()]
+    for one in (pid, *children):
+        with suppress(OSError):  # it has ended
+            rollup = Path(f"/proc/{one}/smaps_rollup").read_text().splitlines()
+            found += next(int(line.split()[1]) for line in rollup if line.startswith("Pss:"))
+    return found / 1024
 
 
 def edit_latency(env: dict[str, str], root: Path) -> float:
