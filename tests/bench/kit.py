@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,9 +16,9 @@ WORDS = [a + b + c for c in LAST for b in MIDDLE for a in FIRST]
 """8,000 words. `pick` draws them as language does: a few everywhere, most of them rare."""
 
 
-def pick(rng: random.Random) -> str:
+def pick(rng: random.Random, words: Sequence[str] = WORDS) -> str:
     """One word; the n-th is drawn about 1/n times as often as the first (Zipf)."""
-    return WORDS[int(len(WORDS) ** rng.random()) - 1]
+    return words[int(len(words) ** rng.random()) - 1]
 
 
 @dataclass(frozen=True)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import random
 import sqlite3
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
 from oneiro_vault.app import App, init_vault
 from oneiro_vault.config import Settings
-from tests.bench.kit import Row, paired, pick, write_notes
+from tests.bench.kit import WORDS, Row, paired, pick, write_notes
 
 
 def run(scale: int) -> Iterator[Row]:
@@ -26,10 +26,10 @@ def run(scale: int) -> Iterator[Row]:
     yield Row(f"warm recall, {scale * 10:,} memories / {scale // 10:,}", large, small, "<= 3")
 
 
-def questions(seed: int) -> Callable[[], str]:
+def questions(seed: int, words: Sequence[str] = WORDS) -> Callable[[], str]:
     """Questions of five words, drawn as the notes' words are."""
     rng = random.Random(seed)
-    return lambda: "what did " + " ".join(pick(rng) for _ in range(5)) + " say?"
+    return lambda: "what did " + " ".join(pick(rng, words) for _ in range(5)) + " say?"
 
 
 def prepared(root: Path, count: int, settings: Settings) -> App:
@@ -42,12 +42,12 @@ def prepared(root: Path, count: int, settings: Settings) -> App:
     return app
 
 
-def one_recall(app: App) -> Callable[[], Any]:
-    ask = questions(3)
+def one_recall(app: App, words: Sequence[str] = WORDS) -> Callable[[], Any]:
+    ask = questions(3, words)
     return lambda: app.call("recall", {"query": ask()})
 
 
-def bare_sum(app: App, folder: Path) -> Callable[[], Any]:
+def bare_sum(app: App, folder: Path, words: Sequence[str] = WORDS) -> Callable[[], Any]:
     """The same questions through the bare parts, over the same texts and vectors."""
     import chromadb
 
@@ -63,7 +63,7 @@ def bare_sum(app: App, folder: Path) -> Callable[[], Any]:
     for start in range(0, len(texts), 2000):
         part = texts[start : start + 2000]
         table.add(ids=[key for key, _, _ in part], embeddings=[vector for _, _, vector in part])
-    ask = questions(4)  # other questions than ours: the embedder remembers recent ones
+    ask = questions(4, words)  # other questions than ours: the embedder remembers recent ones
 
     def one() -> None:
         query = ask()
