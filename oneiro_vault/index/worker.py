@@ -15,25 +15,36 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, Final, TypeAlias
+from typing import Any, BinaryIO, Final, Protocol
 
 import numpy as np
 
 from oneiro_vault.index import hub, wire
 from oneiro_vault.index.base import Kind, Vectors
 from oneiro_vault.index.families import prefixes_of
-from oneiro_vault.index.onnx import LONGEST, OnnxModel, UnfitError
+from oneiro_vault.index.onnx import LONGEST, Between, OnnxModel, UnfitError, batches, nothing
 
-Encode: TypeAlias = Callable[[Sequence[str], Kind], Vectors]
-Run: TypeAlias = Callable[[Sequence[str], str], Vectors]
-"""Texts and what stands before each of them."""
 
-_BATCH: Final = 2_000
-"""Bytes a batch may hold, padding counted: about 500 tokens of any language, a tenth of a second for which a question may wait. Larger
-ones are no faster and cost memory."""
+class Encode(Protocol):
+    """What makes vectors of texts."""
+
+    def __call__(self, texts: Sequence[str], kind: Kind, between: Between = nothing, /) -> Vectors:
+        """`len(texts)` x dimension; `between` is called before each batch of them."""
+
+
+class Run(Protocol):
+    """What makes vectors of texts with something before each of them."""
+
+    def __call__(self, texts: Sequence[str], prefix: str = "", between: Between = nothing, /) -> Vectors:
+        """`len(texts)` x dimension; `between` is called before each batch of them."""
+
+
+_HASHED: Final = 32
+"""Texts that are hashed at a time."""
+_TOKEN: Final = 4
+"""Bytes of a token, about, where only the model itself could count them."""
 _TEXT: Final = 1_000
 """Bytes of one text that count: the model reads no more."""
-_MOST: Final = 128
 
 
 class Work:
@@ -72,14 +83,22 @@ def load(spec: dict[str, Any], tell: Callable[[str], None] = lambda _doing: None
         from oneiro_vault.index.embed import HashEmbedder
 
         fake = HashEmbedder(int(spec.get("dimension") or 256))
-        return lambda texts, _: fake.encode(texts), fake.dimension
+
+        def hashed(texts: Sequence[str], _kind: Kind, between: Between = nothing) -> Vectors:
+            parts = [fake.encode([])]
+            for start in range(0, len(texts), _HASHED):
+                between()
+                parts.append(fake.encode(texts[start : start + _HASHED]))
+            return np.concatenate(parts)
+
+        return hashed, fake.dimension
     if spec["sha256"]:
         _verify(Path(spec["folder"]) / "model.safetensors", spec["sha256"])
     folder, encode_all = _model(spec, tell)
     prefixes = prefixes_of(folder, spec["model"])
 
-    def encode(texts: Sequence[str], kind: Kind) -> Vectors:
-        return encode_all(texts, prefixes[kind])
+    def encode(texts: Sequence[str], kind: Kind, between: Between = nothing) -> Vectors:
+        return encode_all(texts, prefixes[kind], between)
 
     return encode, encode(["warm"], "query").shape[1]
 
@@ -110,28 +129,39 @@ def sentence_transformer(folder: Path, tokens: int = 0, threads: int = 0) -> Run
     model = SentenceTransformer(str(folder), device="cpu", local_files_only=True)
     model.max_seq_length = min(tokens or LONGEST, model.max_seq_length or LONGEST)
 
-    def encode(texts: Sequence[str], prefix: str = "") -> Vectors:
-        found = model.encode(list(texts), prompt=prefix, batch_size=_MOST, show_progress_bar=False, normalize_embeddings=True)
+    def encode(texts: Sequence[str], prefix: str = "", between: Between = nothing) -> Vectors:
+        found: list[Vectors | None] = [None] * len(texts)
+        for part in batches([min(len(text.encode("utf-8", "replace")), _TEXT) // _TOKEN + 1 for text in texts]):
+            between()
+            given = [texts[i] for i in part]
+            made = model.encode(given, prompt=prefix, batch_size=len(given), show_progress_bar=False, normalize_embeddings=True)
+            for i, vector in zip(part, made, strict=True):
+                found[i] = vector
         return np.asarray(found, dtype=np.float32)
 
     return encode
 
 
-def batches(texts: Sequence[str]) -> list[list[int]]:
-    """Indexes of the texts in batches of about equal length, the longest first."""
-    sizes = [min(len(text.encode("utf-8", "replace")), _TEXT) + 1 for text in texts]
-    found: list[list[int]] = []
-    for i in sorted(range(len(texts)), key=lambda i: -sizes[i]):
-        if not found or len(found[-1]) >= _MOST or (len(found[-1]) + 1) * sizes[found[-1][0]] > _BATCH:
-            found.append([])
-        found[-1].append(i)
-    return found
-
-
 def serve(work: Work, out: BinaryIO, encode: Encode, dimension: int, idle: float) -> None:
-    """Answer frames until nothing comes for `idle` seconds."""
+    """Answer frames until nothing comes for `idle` seconds; a question between two batches of what else is under way."""
+    writing = threading.Lock()
+
+    def answer(frame: dict[str, Any], between: Between) -> None:
+        try:
+            made = encode(frame["texts"], frame["kind"], between)
+        except Exception as error:
+            head, data = {"id": frame["id"], "error": f"{type(error).__name__}: {error}"[:500]}, b""
+        else:
+            head, data = {"id": frame["id"], "dimension": dimension}, made.tobytes()
+        with writing:
+            wire.send(out, head, data)
+
+    def questions() -> None:
+        while (question := work.urgent()) is not None:
+            answer(question, nothing)
+
     while (frame := work.take(idle)) is not None:
-        _answer(frame, work, out, encode, dimension)
+        answer(frame, questions)
 
 
 def main() -> None:
@@ -165,20 +195,6 @@ def _listen(work: Work) -> None:
             work.put(frame[0])
     finally:
         os._exit(0)
-
-
-def _answer(frame: dict[str, Any], work: Work, out: BinaryIO, encode: Encode, dimension: int) -> None:
-    texts: list[str] = frame["texts"]
-    found = np.zeros((len(texts), dimension), dtype=np.float32)
-    try:
-        for batch in batches(texts):
-            while not frame.get("urgent") and (question := work.urgent()) is not None:
-                _answer(question, work, out, encode, dimension)
-            found[batch] = encode([texts[i] for i in batch], frame["kind"])
-    except Exception as error:
-        wire.send(out, {"id": frame["id"], "error": f"{type(error).__name__}: {error}"[:500]})
-        return
-    wire.send(out, {"id": frame["id"], "dimension": dimension}, found.tobytes())
 
 
 def _verify(path: Path, expected: str) -> None:

@@ -9,9 +9,10 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from oneiro_vault.index.base import Vectors
 from tests.bench.kit import Row, pick, timed
 
 PASSAGES = 300
@@ -19,7 +20,7 @@ BACKENDS = ("onnxruntime", "sentence-transformers")
 
 
 def run(scale: int) -> Iterator[Row]:
-    """Ours against sentence-transformers with the same weights and the same batches."""
+    """Ours against sentence-transformers with the same weights."""
     del scale
     command = [sys.executable, "-m", "tests.bench.embedding"]
     ours, bare = (json.loads(subprocess.run([*command, name], capture_output=True, check=True).stdout) for name in BACKENDS)
@@ -40,16 +41,15 @@ def measure(backend: str, start: float) -> dict[str, float]:
     model, rng = resolve("default"), random.Random(9)
     if backend == BACKENDS[0]:
         loaded = worker.load({**model.__dict__, "threads": 0})[0]
-        encode: worker.Run = lambda texts, _: loaded(texts, "passage")  # noqa: E731  # one line says it
+        encode: Callable[[Sequence[str]], Vectors] = lambda texts: loaded(texts, "passage")  # noqa: E731  # one line says it
     else:
         encode = worker.sentence_transformer(Path(model.folder), model.tokens)
-    encode(["first"], "")
+    encode(["first"])
     ready = time.time() - start
     questions = [" ".join(pick(rng) for _ in range(9)) for _ in range(60)]
     passages = [" ".join(pick(rng) for _ in range(rng.randint(20, 110))) for _ in range(PASSAGES)]
-    question = statistics.median(timed(lambda one=one: encode([one], "")) for one in questions)  # type: ignore[misc]  # bound at once
-    batches = worker.batches(passages)
-    taken = timed(lambda: [encode([passages[i] for i in batch], "") for batch in batches])
+    question = statistics.median(timed(lambda one=one: encode([one])) for one in questions)  # type: ignore[misc]  # bound at once
+    taken = timed(lambda: encode(passages))
     return {
         "from the start of a process to the first vector": ready,
         "one question": 1000 * question,

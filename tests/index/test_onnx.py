@@ -16,7 +16,7 @@ from safetensors.numpy import save_file
 
 from oneiro_vault.index import hub, models, wire, worker
 from oneiro_vault.index.families import family_of, prefixes_of
-from oneiro_vault.index.onnx import OnnxModel, UnfitError, best_graph
+from oneiro_vault.index.onnx import OnnxModel, UnfitError, batches, best_graph
 from tests.index import graph
 
 HIDDEN = 8
@@ -90,16 +90,11 @@ def packaged() -> OnnxModel:
     return OnnxModel(Path(model.folder), "default", graph=model.graph, tokens=model.tokens)
 
 
-def by_batches(encode: worker.Run, given: list[str]) -> np.ndarray:
-    found = {i: row for batch in worker.batches(given) for i, row in zip(batch, encode([given[i] for i in batch], ""), strict=True)}
-    return np.stack([found[i] for i in range(len(given))])
-
-
 @pytest.mark.model
 def test_every_cosine_is_that_of_sentence_transformers() -> None:
     reference = worker.sentence_transformer(models.model_folder(), models.resolve("default").tokens)
     clean = [text.encode("utf-8", "replace").decode() for text in texts()]
-    assert agree(by_batches(packaged().encode, texts()), by_batches(reference, clean))
+    assert agree(packaged().encode(texts()), reference(clean))
 
 
 @pytest.mark.model
@@ -117,6 +112,26 @@ def test_a_folder_of_the_hub_gives_the_same_on_both(small: Path) -> None:
 
 def test_the_packaged_graph_is_the_one_that_is_made() -> None:
     assert models.GRAPH.read_bytes() == graph.bert(models.model_folder())
+
+
+def test_batches_hold_every_text_once_and_alike_lengths_together() -> None:
+    sizes = [i * 37 % 250 for i in range(500)]
+    found = batches(sizes)
+    assert sorted(i for batch in found for i in batch) == list(range(500))
+    longest = [max(sizes[i] for i in batch) for batch in found]
+    assert longest == sorted(longest, reverse=True)
+    assert max(len(batch) for batch in found) <= 128
+    assert max(len(batch) * size for batch, size in zip(found, longest, strict=True)) <= 512
+    assert batches([]) == []
+
+
+def test_batches_side_by_side_give_what_one_gives(small: Path) -> None:
+    given, seen = [f"the cat {'sat ' * (i % 40)}" for i in range(90)], []
+    alone = np.concatenate([OnnxModel(small, "small").encode([text]) for text in given])
+    for threads in (1, 3):
+        model = OnnxModel(small, "small", threads=threads)
+        assert np.allclose(model.encode(given, "", lambda: seen.append(1)), alone, atol=1e-5)
+    assert len(seen) > 6
 
 
 def test_vectors_are_unit_and_do_not_depend_on_their_neighbours(small: Path) -> None:
