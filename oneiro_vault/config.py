@@ -11,6 +11,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
+import shlex
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -73,6 +74,13 @@ def _judge(value: str) -> bool:
     return value in JUDGES
 
 
+def _words(value: str) -> bool:
+    try:
+        return bool(shlex.split(value)) or not value
+    except ValueError:
+        return False
+
+
 def _times(value: str) -> bool:
     return all(re.fullmatch(r"\s*([01]?\d|2[0-3]):[0-5]\d(\s+[a-z]+)*\s*", part) for part in value.split(",") if part.strip())
 
@@ -85,7 +93,7 @@ def _hashes(value: str) -> bool:
     return all(re.fullmatch(r"[0-9a-fA-F]{64}", mark) for mark in value.split())
 
 
-JUDGES: Final = ("offline", "deferred", "sampling", "anthropic", "openai", "none")
+JUDGES: Final = ("auto", "offline", "deferred", "sampling", "command", "anthropic", "openai", "none")
 """Who may answer the loops' questions."""
 
 
@@ -171,13 +179,22 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     Setting("images.location", False, "machine", "keep where a photo was taken (GPS) in pictures that are stored", each=True),
     Setting(
         "dreams.judge",
-        "offline",
+        "auto",
         "machine",
-        "who answers what loops ask: rules, the connected model or a person, a connected client (MCP sampling), a model's API, nobody",
+        "who answers what loops ask: the first there is (`auto`), rules, the connected model or a person, a connected client "
+        "(MCP sampling), a program, a model's API, nobody",
         _judge,
         ", ".join(f"`{name}`" for name in JUDGES),
     ),
     Setting("dreams.model", "", "machine", "model that an API judge asks; needed for `anthropic` and `openai`"),
+    Setting(
+        "dreams.command",
+        "",
+        "machine",
+        "program that judges: `claude`, `codex`, `gemini` or a command line of your own",
+        _words,
+        "a command line",
+    ),
     Setting("dreams.models", "", "machine", "other models for single stages: `encode=small-one dialectic=large-one`"),
     Setting("dreams.url", "", "machine", "address of an API other than the provider's own (Ollama, llama.cpp, vLLM)"),
     Setting("dreams.key_file", "", "machine", "file that holds the API key; empty: the provider's own variable"),

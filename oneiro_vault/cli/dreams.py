@@ -12,13 +12,14 @@ import click
 from oneiro_vault.cli.face import Face
 from oneiro_vault.cli.group import command
 from oneiro_vault.cli.output import Output, Style, line, safe
+from oneiro_vault.config import JUDGES
 from oneiro_vault.errors import OneiroError
 
 
 @command("dream")
 @click.argument("words", metavar="[LOOP]... | answer [ID JSON]", nargs=-1)
 @click.option("--dry-run", is_flag=True, help="Ask and decide, and change no note.")
-@click.option("--judge", metavar="NAME", help="Who judges: offline, deferred, sampling, anthropic, openai, none (default: dreams.judge).")
+@click.option("--judge", metavar="NAME", help=f"Who judges: {', '.join(JUDGES)} (default: dreams.judge).")
 @click.option("--scheduled", is_flag=True, help="Run only what is due by the schedule (timers start this).")
 @click.option("--review", is_flag=True, help="Put what is decided on a branch, for `oneiro review` or a pull request.")
 def dream_(face: Face, words: tuple[str, ...], dry_run: bool, judge: str | None, scheduled: bool, review: bool) -> Output:

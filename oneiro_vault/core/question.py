@@ -116,7 +116,9 @@ class Raw:
     tokens_in: int = 0
     tokens_out: int = 0
     waits: bool = False
-    """Nobody has answered yet, and somebody may: the question stays open and is not a failure."""
+    """Nobody has answered yet, or only in part, and somebody may: the question stays open and is not a failure."""
+    by: str = ""
+    """Who answered, where that is not the judge that was asked."""
     unasked: bool = False
     """Nobody was asked, for the reason in `problem`: the next run asks it."""
     away: bool = False
@@ -162,7 +164,7 @@ def check(question: Question, raw: Raw, judge: str = "") -> Verdict:
             problem = f"it cannot be read: {str(error)[:160]}"
     ok = answer is not None and not problem
     stored = found if ok and isinstance(found, Mapping) else {}
-    return Verdict(question.id, ok, answer if ok else None, problem, judge, raw.tokens_in, raw.tokens_out, raw.waits, stored)
+    return Verdict(question.id, ok, answer if ok else None, problem, raw.by or judge, raw.tokens_in, raw.tokens_out, raw.waits, stored)
 
 
 def _misfit(error: ValidationError) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, Protocol
 
@@ -13,6 +14,8 @@ SYSTEM: Final = (
     "answer that changes least."
 )
 """What every model is told besides the question."""
+ANSWER_FORM: Final = "Answer with one JSON object of this schema and nothing else:"
+"""Before the schema, for whoever cannot be given it otherwise."""
 ANSWER_TOKENS: Final = 4096
 TIMEOUT: Final = 120.0
 """Seconds an endpoint may be silent."""
@@ -78,6 +81,15 @@ def refused(error: Any) -> Raw:
 
 def _unasked(error: Exception) -> str:
     return f"the model could not be asked: {type(error).__name__}: {str(error)[:200]}"
+
+
+def json_in(text: str) -> str:
+    """The JSON object in an answer of somebody who cannot be held to a form, without words or the fence of a code block around it."""
+    text = text[max(0, text.find("{")) :].strip()
+    try:
+        return text[: json.JSONDecoder().raw_decode(text)[1]]
+    except (ValueError, RecursionError):
+        return text
 
 
 def closed(schema: Any) -> Any:

@@ -24,9 +24,9 @@ class DeferredJudge:
     def ask(self, questions: Sequence[Question]) -> Iterator[tuple[str, Raw]]:
         """Answers that are there; the others wait."""
         for question in questions:
-            answer = _read(self._folder / f"{question.id}.answer.json")
+            answer = self.answered(question)
             if answer is None:
-                self._park(question)
+                self.park(question)
                 yield question.id, Raw(problem="waits for an answer", waits=True)
             else:
                 yield question.id, Raw(answer)
@@ -34,7 +34,12 @@ class DeferredJudge:
     def close(self) -> None:
         """Nothing to let go of."""
 
-    def _park(self, question: Question) -> None:
+    def answered(self, question: Question) -> dict[str, Any] | None:
+        """What somebody answered meanwhile."""
+        return _read(self._folder / f"{question.id}.answer.json")
+
+    def park(self, question: Question) -> None:
+        """Let it wait."""
         entry = {
             "id": question.id,
             "kind": question.kind,

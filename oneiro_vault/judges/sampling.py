@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from oneiro_vault.core.question import Question, Raw
-from oneiro_vault.judges.base import ANSWER_TOKENS, SYSTEM, closed, used
+from oneiro_vault.judges.base import ANSWER_FORM, ANSWER_TOKENS, SYSTEM, closed, json_in, used
 from oneiro_vault.judges.waiting import LONGEST, Patience, in_parallel
 
 Sample: TypeAlias = Callable[[str, str, int], str | None]
 """(system prompt, question, tokens at most) -> what the client's model said; None when there is nobody to ask. Raises RuntimeError with
 what the client said instead, from a TimeoutError when it said nothing."""
-_FORM: Final = "Answer with one JSON object of this schema and nothing else:"
 
 
 class SamplingJudge:
@@ -32,7 +31,7 @@ class SamplingJudge:
         """The connection is the client's."""
 
     def _one(self, question: Question) -> Raw:
-        prompt = f"{question.prompt()}\n\n{_FORM}\n{json.dumps(closed(question.schema), ensure_ascii=False)}"
+        prompt = f"{question.prompt()}\n\n{ANSWER_FORM}\n{json.dumps(closed(question.schema), ensure_ascii=False)}"
         try:
             said = self._sample(SYSTEM, prompt, ANSWER_TOKENS) if self._sample else None
         except RuntimeError as error:
@@ -40,12 +39,4 @@ class SamplingJudge:
             return Raw(problem=f"the client's model could not be asked: {str(error)[:200]}", away=silent)
         if said is None:
             return Raw(problem="no client is connected whose model may be asked", waits=True)
-        return Raw(unfenced(said), **used(prompt, said))
-
-
-def unfenced(text: str) -> str:
-    """An answer without the fence of a code block around it: a client cannot be told to keep to a form."""
-    text = text.strip()
-    if text.startswith("```") and text.endswith("```"):
-        return text.removesuffix("```").partition("\n")[2].strip()
-    return text
+        return Raw(json_in(said), **used(prompt, said))

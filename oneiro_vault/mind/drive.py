@@ -127,7 +127,8 @@ class Driver:
             self.tally.asked[question.kind] += 1
         if verdict.ok:
             self.tally.answered.add(question.id)
-            self.answers.put(question.id, self.judge.name, verdict.kept)
+            if not verdict.waits:  # what was answered in part is asked again until it is answered whole
+                self.answers.put(question.id, self.judge.name, verdict.kept)
         elif not (raw.unasked or verdict.waits):
             self.tally.failed.append((question.kind, verdict.problem))
             if not raw.cut:

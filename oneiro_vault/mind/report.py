@@ -22,7 +22,7 @@ DOES: Final = {
     "remember": "New", "merge": "Merged", "split": "Split", "revise": "Revised", "supersede": "Replaced", "link": "Linked",
     "synthesize": "Drew together", "distil": "Distilled", "whittle": "Whittled", "flag": "Flagged", "reframe": "Reframed",
 }  # fmt: skip
-ANSWERING: Final = ("deferred", "sampling")
+ANSWERING: Final = ("deferred", "sampling", "auto")
 """Judges for whom an answer may come later."""
 FAULTS: Final = ("loop", "judge")
 """Kinds of failures that are no question's."""

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from oneiro_vault.core.question import DEEP, LONGEST_ANSWER, Question, Raw, Shown, check, form_of
 from oneiro_vault.errors import InvalidInput, NotFound, OneiroError, shown
-from oneiro_vault.judges import deferred
+from oneiro_vault.judges import chain, deferred
 from oneiro_vault.mind import report
 from oneiro_vault.mind.registry import LOOPS
 from oneiro_vault.mind.report import Run
@@ -32,6 +32,10 @@ _OPEN: Final = "open-questions.json"
 """loop -> ids of the questions it left open, beside the questions' folder."""
 _REVIEW: Final = "review"
 """In the same file: whether what is decided waits for a person."""
+_JUDGE: Final = "judge"
+"""In the same file: whose questions they are."""
+_PARKING: Final = (deferred.DeferredJudge.name, chain.NAME)
+"""Judges that leave questions for somebody to answer."""
 
 
 def dream(
@@ -72,14 +76,14 @@ def dream(
                 found = _all(runner, names)
                 runner.settle_quiet([run for run in found if run.quiet])
                 lease.share.meet()
-        if asked.name == deferred.DeferredJudge.name:
-            _tidy(house, found, answers, review or (dry_run and _to_review(house)))
+        if asked.name in _PARKING:
+            _tidy(house, asked.name, found, answers, review or (dry_run and _to_review(house)))
     return {
         "schema": 1,
         "dry_run": dry_run,
         "runs": [report.row(run) for run in found],
         "waiting": len(deferred.waiting(judging.folder(house))),
-        "note": note or None,
+        "note": note or (judging.problem(house) if judge is None else "") or None,
     }
 
 
@@ -146,7 +150,7 @@ def dream_decide(house: House, id: str, answer: Mapping[str, Any] | str, progres
     deferred.answer(place, id, said)
     left = len(known) - 1
     loops = [] if left else [name for name, ids in _open(house).items() if name in LOOPS and ids]
-    again = bool(loops) and dream(house, loops, deferred.DeferredJudge.name, review=_to_review(house), progress=progress)
+    again = bool(loops) and dream(house, loops, _asked_by(house), review=_to_review(house), progress=progress)
     runs = again["runs"] if again else []
     return {"schema": 1, "id": id, "waiting": len(deferred.waiting(place)), "runs": runs}
 
@@ -192,7 +196,13 @@ def _to_review(house: House) -> bool:
     return bool(_known(house).get(_REVIEW))
 
 
-def _tidy(house: House, runs: Sequence[Run], answers: Verdicts, review: bool) -> None:
+def _asked_by(house: House) -> str:
+    """The judge that left the questions open: what it was told before counts for its next run."""
+    found = _known(house).get(_JUDGE)
+    return found if found in _PARKING else deferred.DeferredJudge.name
+
+
+def _tidy(house: House, judge: str, runs: Sequence[Run], answers: Verdicts, review: bool) -> None:
     """Forget questions that are settled or that no loop asks any more; an answer that was refused is asked for again."""
     place, before = judging.folder(house), _open(house)
     after = before | {run.loop: [*run.waiting, *(ident for ident, _ in run.unasked)] for run in runs}
@@ -200,13 +210,13 @@ def _tidy(house: House, runs: Sequence[Run], answers: Verdicts, review: bool) ->
         still = {ident for ids in after.values() for ident in ids}
         for ident in before.get(run.loop, ()):
             if ident not in still:
-                refused = (place / f"{ident}.answer.json").exists() and answers.get(ident, deferred.DeferredJudge.name) is None
+                refused = (place / f"{ident}.answer.json").exists() and answers.get(ident, judge) is None
                 if refused and any(kind != "loop" for kind, _ in run.failed):
                     (place / f"{ident}.answer.json").unlink(missing_ok=True)
                     after[run.loop] = [*after[run.loop], ident]
                 else:
                     deferred.drop(place, [ident])
-    _put(house.vault.folder / _OPEN, {**after, _REVIEW: review})
+    _put(house.vault.folder / _OPEN, {**after, _REVIEW: review, _JUDGE: judge})
 
 
 def _put(path: Path, found: Mapping[str, Any]) -> None:

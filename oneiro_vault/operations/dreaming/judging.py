@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
 from oneiro_vault.config import JUDGES, Settings
-from oneiro_vault.errors import InvalidInput, SettingsError, shown
+from oneiro_vault.errors import InvalidInput, OneiroError, SettingsError, shown
+from oneiro_vault.judges import programs
 from oneiro_vault.judges.base import Judge
 from oneiro_vault.judges.budget import Budgeted, Ceilings
+from oneiro_vault.judges.chain import ChainJudge
+from oneiro_vault.judges.command import CommandJudge
 from oneiro_vault.judges.deferred import DeferredJudge
 from oneiro_vault.judges.nobody import Nobody
 from oneiro_vault.judges.sampling import SamplingJudge
@@ -17,6 +24,13 @@ from oneiro_vault.operations.house import House
 
 QUESTIONS: Final = "questions"
 """Folder beside the journal where questions wait for the connected model or a person."""
+_TITLES: Final = {
+    "auto": "rules; what they leave open waits for the connected model",
+    "offline": "rules",
+    "deferred": "the connected model, or you",
+    "sampling": "the model of a client that lets servers ask",
+    "none": "nobody",
+}
 _KEPT: Final = "Nothing was asked and nothing was changed."
 
 
@@ -25,17 +39,83 @@ def folder(house: House) -> Path:
     return house.vault.folder / QUESTIONS
 
 
-def judge(house: House, name: str | None) -> Budgeted:
-    """The judge called `name`, else the one in the settings, within the ceilings of one run."""
-    wanted = house.settings["dreams.judge"] if name is None else name
+@dataclass(frozen=True)
+class Choice:
+    """Who judges: the `name` of a judge (`auto` when rules answer and the rest waits), for people (`title`), whether it can be asked at any
+    time (`ready`), and why what the settings name before it cannot be had (`problem`)."""
+
+    name: str
+    title: str
+    ready: bool = False
+    problem: str = ""
+
+
+def choice(settings: Settings, env: Mapping[str, str]) -> Choice:
+    """Who answers by the settings. With `auto` only what a person of this machine has set is used: an API's model, else a program."""
+    name, model, command = (str(settings[f"dreams.{key}"]) for key in ("judge", "model", "command"))
+    problem = ""
+    if name == "auto" and model:
+        vendor = "anthropic" if model.startswith("claude") and not settings["dreams.url"] else "openai"
+        problem = _no_api(vendor, settings, env)
+        name = "auto" if problem else vendor
+    if name == "auto" and command:
+        missing = _no_program(command, env)
+        problem = problem or missing
+        name = "auto" if missing else "command"
+    if name in ("anthropic", "openai"):
+        where = settings["dreams.url"] or programs.PROVIDERS[name]
+        return Choice(name, f"the model {model} ({where})", True, problem)
+    if name == "command":
+        known = programs.known(command)
+        title = programs.PROGRAMS[known].title if known else "a program"
+        return Choice(name, f"{title} ({command})", True, problem or _no_program(command, env))
+    return Choice(name, _TITLES[name], False, problem)
+
+
+def problem(house: House) -> str:
+    """What the settings name and nobody can ask, for a person, while another judge takes its place; "" when nothing."""
+    return "" if house.judges is not None else choice(house.settings, os.environ).problem
+
+
+def _no_api(vendor: str, settings: Settings, env: Mapping[str, str]) -> str:
+    """Why a model's API cannot be asked, "" when it can, as far as is known without loading its SDK."""
+    if find_spec(vendor) is None:
+        return f"the package of {vendor} is not installed (pip install 'oneiro-vault[judges]')"
+    try:
+        key = _key(settings["dreams.key_file"])
+    except OneiroError as error:
+        return str(error)
+    own = vendor == "openai" and settings["dreams.url"]
+    known = any(env.get(f"{vendor.upper()}_{kind}") for kind in ("API_KEY", "AUTH_TOKEN"))
+    return "" if key or own or known else f"there is no key for {programs.PROVIDERS[vendor]} (dreams.key_file)"
+
+
+def _no_program(command: str, env: Mapping[str, str]) -> str:
+    """Why a program cannot be started, "" when it can."""
+    try:
+        CommandJudge(command, env=env).close()
+    except FileNotFoundError as error:
+        return f"{error} (dreams.command)"
+    return ""
+
+
+def judge(house: House, name: str | None, calls: int | None = None) -> Budgeted:
+    """The judge called `name`, else the one in the settings, within the ceilings of one run (`calls`: of questions, where that is less)."""
+    wanted = name or house.settings["dreams.judge"]
     made = house.judges(wanted) if house.judges is not None else None
     s = house.settings
-    ceilings = Ceilings(s["dreams.calls"], s["dreams.tokens"], s["dreams.spend"], s["dreams.price_in"], s["dreams.price_out"])
+    most = min(filter(None, (s["dreams.calls"], calls)), default=0)
+    ceilings = Ceilings(most, s["dreams.tokens"], s["dreams.spend"], s["dreams.price_in"], s["dreams.price_out"])
     patience = Patience(house.cancel.is_set, s["dreams.minutes"])
     return Budgeted(made or _made(wanted, house, patience), ceilings, patience)
 
 
 def _made(name: str, house: House, patience: Patience) -> Judge:
+    if name == "auto":
+        name = choice(house.settings, os.environ).name
+    if name == "auto":
+        sampling = [SamplingJudge(house.sample, patience)] if house.sample is not None else []
+        return ChainJudge([*sampling, _offline()], DeferredJudge(folder(house)))
     if name == "none":
         return Nobody()
     if name == "deferred":
@@ -43,12 +123,28 @@ def _made(name: str, house: House, patience: Patience) -> Judge:
     if name == "sampling":
         return SamplingJudge(house.sample, patience)
     if name == "offline":
-        from oneiro_vault.judges.offline import OfflineJudge
-
-        return OfflineJudge()
+        return _offline()
+    if name == "command":
+        return _command(house.settings, patience)
     if name not in JUDGES:
         raise InvalidInput(f"there is no judge {shown(name)}", kept=_KEPT, hint=f"One of: {', '.join(JUDGES)}.")
     return _api(name, house.settings, patience)
+
+
+def _offline() -> Judge:
+    from oneiro_vault.judges.offline import OfflineJudge
+
+    return OfflineJudge()
+
+
+def _command(settings: Settings, patience: Patience) -> Judge:
+    if not settings["dreams.command"]:
+        hint = "Set dreams.command in the machine's settings, or let `oneiro setup CLIENT` find one."
+        raise SettingsError("the judge command needs a program", kept=_KEPT, hint=hint)
+    try:
+        return CommandJudge(settings["dreams.command"], waiting=patience)
+    except FileNotFoundError as error:
+        raise InvalidInput(f"{error} (dreams.command)", kept=_KEPT, hint="Install it, or give its full path.") from error
 
 
 def _api(name: str, settings: Settings, patience: Patience) -> Judge:

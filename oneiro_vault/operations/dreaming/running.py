@@ -17,6 +17,7 @@ from oneiro_vault.core import frontmatter
 from oneiro_vault.core.change import Operation, Write
 from oneiro_vault.core.question import Question, Raw
 from oneiro_vault.errors import InvalidInput, LockTimeout, OneiroError, StaleMemory, UnreadableNote
+from oneiro_vault.judges import chain
 from oneiro_vault.judges.budget import Budgeted
 from oneiro_vault.mind import report
 from oneiro_vault.mind.base import Decision, Loop, Set, Telling
@@ -110,7 +111,7 @@ class Runner:
                 self.house,
                 lambda question: self.answers.get(question, self.judge.name) is not None,
                 *known,
-                free=self.judge.name not in report.ANSWERING,
+                free=self.judge.name not in report.ANSWERING or self.judge.name == chain.NAME,
             )
         return self._seen
 

@@ -1,0 +1,112 @@
+"""Who judges when nobody said: what a person has set, else rules, with what they leave open waiting for the connected model."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from oneiro_vault.app import App
+from oneiro_vault.config import Settings
+from oneiro_vault.judges import deferred
+from oneiro_vault.judges.chain import ChainJudge
+from oneiro_vault.judges.scripted import ScriptedJudge
+from oneiro_vault.operations.dreaming.judging import choice, folder
+from tests.operations.dreaming.support import OTHERS, SETTINGS, TWINS, dream, fill
+
+MERGES = f"""#!{sys.executable} -S
+import json, re, sys
+ids = re.findall(r'memory id="(\\w+)"', sys.stdin.read())
+print(json.dumps(dict(action="merge", reason="the same", keep=ids[0], members=ids[1:])))
+"""
+
+
+@pytest.fixture
+def mine(tmp_path: Path) -> str:
+    """A program that merges whatever it is shown."""
+    path = tmp_path / "merges"
+    path.write_text(MERGES)
+    path.chmod(0o755)
+    return str(path)
+
+
+def chosen(**values: Any) -> tuple[str, bool, str]:
+    found = choice(Settings({f"dreams.{name}": value for name, value in values.items()}), os.environ)
+    return found.name, found.ready, found.problem
+
+
+def test_only_what_a_person_has_set_is_asked(mine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    (tmp_path / "claude").symlink_to(mine)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-none")
+    assert chosen() == ("auto", False, ""), "a program on the PATH and a key in the environment are no agreement"
+    assert chosen(command="claude") == ("command", True, "")
+    assert chosen(command=mine, model="claude-small") == ("anthropic", True, "")
+    assert chosen(model="m", url="http://127.0.0.1:9/v1") == ("openai", True, "")
+    assert chosen(judge="offline", command=mine) == ("offline", False, "")
+
+
+def test_what_is_set_and_cannot_be_had_is_said_and_passed_over(mine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    name, ready, problem = chosen(model="m", key_file="/nowhere", command=mine)
+    assert (name, ready) == ("command", True)
+    assert "/nowhere" in problem
+    name, ready, problem = chosen(command="nonsuch")
+    assert (name, ready) == ("auto", False)
+    assert "no program nonsuch" in problem
+
+
+def test_a_run_says_what_it_had_to_pass_over(root: Path) -> None:
+    with App.open(root, Settings(SETTINGS | {"dreams.command": "nonsuch --flag"})) as app:
+        found = app.call("dream", {"loops": ["consolidate"]})
+        assert (found["runs"][0]["judge"], found["note"]) == ("auto", "there is no program nonsuch (dreams.command)")
+
+
+def test_a_program_judges_a_night(root: Path, mine: str) -> None:
+    with App.open(root, Settings(SETTINGS | {"dreams.command": mine})) as app:
+        fill(app, *TWINS, *OTHERS)
+        run = dream(app)
+        assert (run["judge"], [one["op"] for one in run["decisions"]]) == ("command:merges", ["merge", "merge"])
+        assert run["calls"] == 2
+        assert run["tokens_in"] > 100
+
+
+def test_rules_answer_now_and_the_rest_waits_for_the_connected_model(root: Path) -> None:
+    same = "The anchors of Petrel rust in salt.", "the anchors of Petrel rust in salt"
+    with App.open(root, Settings(SETTINGS)) as app:
+        fill(app, *TWINS[:2], *same, *OTHERS[1:])
+        run = dream(app)
+        assert ([one["judge"] for one in run["decisions"]], run["waiting"]) == (["offline"], 1)
+        (question,) = deferred.waiting(folder(app.house))
+        first, *rest = question["ids"]
+        said = {"action": "merge", "reason": "the same", "keep": first, "members": rest}
+        (again,) = app.call("dream_decide", {"id": question["id"], "answer": said})["runs"]
+        assert (again["judge"], [one["judge"] for one in again["decisions"]]) == ("auto", ["deferred"])
+        assert deferred.waiting(folder(app.house)) == []
+        assert dream(app)["calls"] == 0
+
+
+UNIT = {"title": "", "about": ["Maya"], "tags": [], "happened": ""}
+MOVED = UNIT | {"content": "Maya moved to Porto in May 2026."}
+MEETINGS = UNIT | {"content": "Maya wants no meetings before ten."}
+
+PART = {"reason": "in part", "units": [MOVED], "complete": False}
+CREATE = {"reason": "new", "action": "create", "existing": None, "text": None, "flavour": None}
+
+
+def test_a_capture_that_rules_take_apart_in_part_waits_for_the_whole(root: Path) -> None:
+    text = "User: Maya moved to Porto in May 2026.\n\nAssistant: Noted.\n\nUser: and I, Maya, never want meetings before ten."
+    with App.open(root, Settings(SETTINGS)) as app:
+        in_part = ScriptedJudge(lambda asked: PART if asked.kind == "encode.units" else CREATE, "offline")
+        app.house.judges = lambda _: ChainJudge([in_part], deferred.DeferredJudge(folder(app.house)))
+        app.call("capture", {"text": text, "kind": "session", "session": "s1"})
+        assert [one["op"] for one in dream(app, "encode")["decisions"]] == ["remember"]
+        assert dream(app, "encode")["decisions"] == [], "what rules made of it is not made twice"
+        (question,) = deferred.waiting(folder(app.house))
+        whole = {"reason": "said", "units": [MOVED, MEETINGS], "complete": True}
+        done = app.call("dream_decide", {"id": question["id"], "answer": whole})
+        assert [one["op"] for run in done["runs"] for one in run["decisions"]].count("remember") == 1
+        assert app.call("captures")["waiting"] == []
