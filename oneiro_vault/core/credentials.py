@@ -55,6 +55,15 @@ _DOCUMENTED: Final = frozenset((
     ".SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c",
 ))  # fmt: skip
 """Keys that everybody knows, out of the manuals of those who give them out."""
+_HOST: Final = re.compile(r"@(\[[\da-fA-F:.]+\]|[\w.-]*\w)")
+_NOWHERE: Final = re.compile(
+    r"(?i)(?:.+\.)?(?:example(?:\.(?:com|net|org))?|test|invalid|localhost)\Z|(?:192\.0\.2|198\.51\.100|203\.0\.113)\.\d+\Z"
+)
+"""Hosts that are kept for examples (RFC 2606, 5737, 6761): nobody can own them."""
+_ESCAPED: Final = re.compile(r"%[\da-fA-F]{2}")
+"""A character that an address cannot have, as a number; the digits are not the password's."""
+_HERE: Final = re.compile(r"[^.:]+\Z|127\.[\d.]+\Z|\[::1\]\Z")
+"""This machine, or one without a domain, as the parts of a set-up call each other."""
 _LONGEST_KEY: Final = 400
 _FEWEST: Final = 5
 """Different characters that a secret has at least."""
@@ -143,6 +152,7 @@ _KEYED: Final = (
     r"([^\s\"'`*,;<>()\[\]{}]{16,400})(?<![.:])(?![\w(\[{])"
 )
 
+_ADDRESS: Final = "password in an address"
 _RULES: Final = (
     *(
         _Rule(
@@ -165,7 +175,7 @@ _RULES: Final = (
     ),
     _Rule("signed token", ("eyj",), re.compile(r"(?<![\w-])(eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,})"), _any),
     _Rule(
-        "password in an address",
+        _ADDRESS,
         ("://",),
         re.compile(r"[A-Za-z][\w+.-]{1,30}://[^\s/:@\"'<>]{0,200}:([^\s/@\"'<>]{1,300})@[\w\[]"),
         _in_address,
@@ -189,7 +199,7 @@ _CARDS: Final = re.compile(
 
 
 _VAGUE: Final = frozenset(("password", "key"))
-_CHOSEN: Final = frozenset(("password", "password in an address", "hash of a password"))
+_CHOSEN: Final = frozenset(("password", _ADDRESS, "hash of a password"))
 """What people choose themselves may be any word."""
 INVISIBLE: Final = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0"
@@ -215,8 +225,19 @@ def _in_a_manual(text: str, one: Found) -> bool:
     value = text[one.start : one.end]
     if len(value) > _LONGEST_KEY:
         return False
+    if one.kind == _ADDRESS and (host := _HOST.match(text, one.end)):
+        return _for_show(text[text.rfind("://", 0, one.start) + 3 : one.start - 1], _ESCAPED.sub("%", value), host[1])
     said = _MANUAL.search(value) or (one.kind not in _CHOSEN and _EXAMPLE.search(value))
     return bool(said) or value in _DOCUMENTED
+
+
+def _for_show(user: str, password: str, host: str) -> bool:
+    """Do user and password only show what an address is made of? On a host that nobody can own, unless it could have been drawn at
+    random (somebody hid the host and forgot the password); on this machine, if it is what programs come with (`guest:guest`)."""
+    if password == user:
+        return bool(_HERE.match(host) or _NOWHERE.match(host))
+    word = password.rstrip("0123456789!")
+    return bool(_NOWHERE.match(host)) and ((len(password) < _PIECE and not plausible(password)) or bool(_STANDS_FOR.match(word)))
 
 
 def _seen(text: str) -> tuple[str, list[int]]:
