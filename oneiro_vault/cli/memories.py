@@ -24,6 +24,7 @@ from oneiro_vault.cli.text import words
 @click.option("--until", help="Up to this date.")
 @click.option("--as-of", metavar="DATE", help="What was believed then: a date, or a commit.")
 @click.option("--valid-at", metavar="DATE", help="What held then, also what was replaced since; with --as-of: by what was believed.")
+@click.option("--history", is_flag=True, help="Also what was replaced, in its order: how it came to be.")
 @click.option("--explain", is_flag=True, help="Show the score and what it is made of.")
 @click.option("--fast", is_flag=True, help="Do not wait for the embedding model.")
 def recall_(
@@ -38,6 +39,7 @@ def recall_(
     until: str | None,
     as_of: str | None,
     valid_at: str | None,
+    history: bool,
     explain: bool,
     fast: bool,
 ) -> Output:
@@ -54,6 +56,7 @@ def recall_(
         until=until,
         as_of=as_of,
         valid_at=valid_at,
+        history=history or None,
         explain=explain or None,
         fast=fast or None,
     )

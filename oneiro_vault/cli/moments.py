@@ -32,11 +32,13 @@ def notes(found: Mapping[str, Any]) -> str:
 
 
 def since(row: Mapping[str, Any]) -> list[str]:
-    """What a reader must know of a row of the past: `since revised`, `held 2025-01-01 to 2026-03-01`."""
+    """What a reader must know of a row that is not of now: `since revised`, `held 2025-01-01 to 2026-03-01`, `holds from 2027-01-01`."""
     now, valid = row.get("now"), row.get("valid")
     found = [f"since {line(str(now))}"] if now not in (None, "same") else []
     if valid:
-        start, end = _day(valid["from"]), _day(valid["until"])
+        start, end, now = _day(valid["from"]), _day(valid["until"]), valid.get("now")
+        if now:
+            return [*found, f"holds from {start}" if now == "ahead" else f"held until {end}"]
         found.append(f"held {start or '…'} to {end}" if end else f"holds since {start}" if start else "holds")
     return found
 

@@ -55,6 +55,7 @@ def _marks(row: Mapping[str, Any]) -> str:
     """What a reader must know of a row: `[pending]`, `[superseded, faded]`; nothing for a memory in full force."""
     status = line(str(row.get("status") or "active"))
     found = [status] if status != "active" else []
+    found += [f"replaced by {short(line(row['replaced_by']))}"] if row.get("replaced_by") else []
     found += [name for name, key in (("faded", "faded"), ("file gone", "gone"), ("broken", "broken")) if row.get(key)]
     found += moments.since(row)
     return f"[{', '.join(found)}]" if found else ""

@@ -26,9 +26,9 @@ _PLAIN: Final = re.compile(r"[^\w:.+@/ -]+")
 _LONGEST: Final = 120
 
 
-def quote(body: str, *, id: str, created: str, trust: str, source: str) -> str:
+def quote(body: str, *, id: str, created: str, trust: str, source: str, replaced_by: str = "") -> str:
     """`body` between `<memory …>` and `</memory>`; the attributes hold names and dates only, whatever a note gave for them."""
-    facts = {"id": id, "created": created, "trust": trust, "source": source}
+    facts = {"id": id, "created": created, "trust": trust, "source": source} | ({"replaced_by": replaced_by} if replaced_by else {})
     attributes = " ".join(f'{name}="{attribute(value)}"' for name, value in facts.items())
     return f"<memory {attributes}>\n{escape(body)}\n</memory>"
 

@@ -282,13 +282,16 @@ class Answers:
             found.setdefault(handle, set()).add(key)
         return found
 
-    def lineage(self, keys: Collection[int]) -> dict[int, frozenset[int]]:
-        """For each note everything it was derived from or replaced, and what was derived from it, itself included."""
-        return self._ask(lambda db: links.lineage(db, keys))
+    def succession(self, keys: Collection[int]) -> dict[int, set[int]]:
+        """Key -> the notes it replaced, what replaced it, and so on both ways; one that has no such history is left out."""
+        found: dict[int, set[int]] = {}
+        for key, other in self._ask(lambda db: links.succession(db, keys)) if keys else ():
+            found.setdefault(key, set()).add(other)
+        return found
 
     def lineage_of(self, key: int) -> Shown:
-        """The same for one note, as JSON-ready rows, without the note itself."""
-        return [_shown(row) for row in self._by_path(self.lineage([key])[key] - {key})]
+        """What one note was made of or replaced, and what those were, nothing that came of it; as JSON-ready rows."""
+        return self._linked([(relation, other) for other, relation in self._ask(lambda db: links.ancestors(db, key)).items()])
 
     def links_from(self, key: int) -> Shown:
         """What a note points to, as JSON-ready rows."""
@@ -306,9 +309,6 @@ class Answers:
 
     def _rows(self, where: str, values: Collection[object] = (), tail: str = "") -> Rows:
         return self._ask(lambda db: list(notes.rows(db, where, values, tail)))
-
-    def _by_path(self, keys: Collection[int]) -> Rows:
-        return sorted(self.rows(keys).values(), key=lambda row: row.path)
 
     def _linked(self, pairs: Sequence[tuple[str, int]]) -> Shown:
         rows = self.rows({key for _, key in pairs})

@@ -114,20 +114,37 @@ def made_of(db: sqlite3.Connection, handles: Collection[str]) -> list[tuple[str,
     return db.execute(query, (json.dumps(list(handles)),)).fetchall()
 
 
-def lineage(db: sqlite3.Connection, keys: Collection[int], depth: int = 8) -> dict[int, frozenset[int]]:
-    """For each key every note it descends from or that descends from it (`derived_from`, `supersedes`), itself included."""
-    return {key: frozenset(_family(db, key, depth)) for key in keys}
+def succession(db: sqlite3.Connection, keys: Collection[int]) -> list[tuple[int, int]]:
+    """(key, another note that it replaced or that replaced it, whatever the number of steps between)."""
+    query = """WITH RECURSIVE
+                 later (start, note) AS (
+                   SELECT key, key FROM notes WHERE key IN (SELECT value FROM json_each(?1))
+                   UNION
+                   SELECT start, heir.key FROM later JOIN notes AS old ON old.key = later.note
+                   JOIN notes AS heir ON heir.handle = old.superseded_by WHERE old.superseded_by != ''
+                 ),
+                 both (start, note) AS (
+                   SELECT start, note FROM later
+                   UNION
+                   SELECT start, edges.note FROM both JOIN notes AS heir ON heir.key = both.note
+                   JOIN edges ON edges.target = heir.handle AND edges.relation = 'superseded_by'
+                 )
+               SELECT start, note FROM both WHERE start != note"""
+    return db.execute(query, (json.dumps(list(keys)),)).fetchall()
 
 
-def _family(db: sqlite3.Connection, key: int, depth: int) -> set[int]:
-    seen, edge = {key}, {key}
-    for _ in range(depth):
-        linked = neighbours(db, edge, ("derived_from", "supersedes", "superseded_by"))
-        edge = {end for link in linked for end in (link.source, link.target)} - seen
-        if not edge:
-            break
-        seen |= edge
-    return seen
+def ancestors(db: sqlite3.Connection, key: int) -> dict[int, str]:
+    """Every note that one was made of or replaced, and what those were -> the relation that leads to it; itself left out."""
+    found: dict[int, str] = {}
+    todo = {key}
+    while todo:
+        edges = neighbours(db, todo, ("derived_from", "supersedes", "superseded_by"))
+        steps = {edge.source: "supersedes" for edge in edges if edge.relation == "superseded_by" and edge.target in todo}
+        steps |= {edge.target: edge.relation for edge in edges if edge.relation != "superseded_by" and edge.source in todo}
+        steps.pop(key, None)
+        todo = steps.keys() - found.keys()
+        found = steps | found
+    return found
 
 
 def _about(note: memory.Memory) -> Iterator[tuple[str, str]]:

@@ -32,10 +32,18 @@ def _row(found: Found) -> str:
     kind, status = one_line(found.get("type")), one_line(found.get("status"))
     marks = [mark for mark, usual in ((kind, "semantic"), (status, "active")) if mark not in ("", usual)]
     marks += [] if trust in (None, "", "user", "model") else [f"trust: {one_line(trust)}"]
+    marks += [f"replaced by {one_line(found['replaced_by'])}"] if found.get("replaced_by") else []
+    marks += _valid(found.get("valid") or {})
     marks += [mark for mark, name in _MARKS if found.get(name)]
     noted = f" [{', '.join(marks)}]" if marks else ""
     more = f": {said}" if said not in ("", title) else ""
     return f"{found['id']} {day(found.get('created'))}{noted} {title}{more}"
+
+
+def _valid(valid: Mapping[str, Any]) -> list[str]:
+    """Since when, or until when, what does not hold now."""
+    now = valid.get("now")
+    return [f"from {day(valid['from'])}" if now == "ahead" else f"until {day(valid['until'])}"] if now else []
 
 
 def _facts(found: Found, *more: str) -> str:

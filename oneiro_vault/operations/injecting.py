@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from oneiro_vault.core.backward import looks_back
 from oneiro_vault.core.budget import estimate, shorten
 from oneiro_vault.core.query import analyse, fts_expression
 from oneiro_vault.core.quoting import PREFACE, quote
 from oneiro_vault.errors import InvalidInput, shown
 from oneiro_vault.index.base import Row, Vectors
 from oneiro_vault.operations.house import House
-from oneiro_vault.recall.search import Asked, Search
+from oneiro_vault.recall.asked import Asked, Found
+from oneiro_vault.recall.search import Search
 from oneiro_vault.recall.strict import strict
 
 LIMIT: Final = 8_000
@@ -40,11 +42,32 @@ def inject(
     query = prompt[:_LONGEST]
     vector, degraded = house.query_vector(query, wait=False)
     search = Search(house.index, house.remembered(), house.weights)
-    found = [one.row for one in search.run(Asked(query, _CANDIDATES, passive=True, captures=False), vector)]
-    new = [row for row in found if _is_news(row, session, set(known))]
-    rows = strict(house.index, query, vector, new)
+    past = looks_back(query)
+    found = search.run(Asked(query, _CANDIDATES, passive=True, captures=False, history=past), vector)
+    new = {one.row.handle: one for one in found if _is_news(one.row, session, set(known), past)}
+    rows = strict(house.index, query, vector, [one.row for one in new.values()])
     rows.sort(key=lambda row: bool(project) and row.project != project)  # a nudge, not a wall: what fits from elsewhere stays
-    return _answer(_fitting(_pieces(house, query, vector, rows), tokens), degraded, behind)
+    later = {handle: one.newer for handle, one in new.items() if one.newer}
+    rows = _in_order(rows, found) if past else _newest_first(rows, new, later)
+    return _answer(_fitting(_pieces(house, query, vector, rows), tokens, later), degraded, behind)
+
+
+def _in_order(rows: Sequence[Row], found: Sequence[Found]) -> list[Row]:
+    """As the search has it: what was replaced before what replaced it."""
+    kept = {row.handle for row in rows}
+    return [one.row for one in found if one.row.handle in kept]
+
+
+def _newest_first(rows: Sequence[Row], new: Mapping[str, Found], later: Mapping[str, str]) -> list[Row]:
+    """Nothing goes in without what says the same of a later day, and that goes first; what the conversation has of it already suffices."""
+    found: dict[str, Row] = {}
+    for row in rows:
+        newer = later.get(row.handle, "")
+        if newer in new:
+            found.setdefault(newer, new[newer].row)
+        if not newer or newer in new:
+            found.setdefault(row.handle, row)
+    return list(found.values())
 
 
 def _checked(house: House, prompt: str, tokens: int | None, known: Sequence[str]) -> int:
@@ -58,9 +81,10 @@ def _checked(house: House, prompt: str, tokens: int | None, known: Sequence[str]
     return tokens
 
 
-def _is_news(row: Row, session: str | None, known: set[str]) -> bool:
+def _is_news(row: Row, session: str | None, known: set[str], past: bool) -> bool:
     """Orientation is there from the beginning, and what was said in this conversation as well."""
-    return row.status == "active" and row.type != "orientation" and row.handle not in known and not (session and row.session == session)
+    of_use = row.status == "active" or (past and row.status == "superseded")
+    return of_use and row.type != "orientation" and row.handle not in known and not (session and row.session == session)
 
 
 def _pieces(house: House, query: str, vector: Vectors | None, rows: Sequence[Row]) -> list[tuple[str, str]]:
@@ -85,16 +109,16 @@ def _quoted(row: Row, words: str) -> str:
     words = shorten(words, _WHOLE) or row.description
     title = row.title.removesuffix("…").strip()
     head = "" if " ".join(words.split()).lstrip("#>-* ").startswith(title) else f"{row.title}\n"
-    return quote(head + words, id=row.handle, created=row.created[:10], trust=row.trust, source=row.source)
+    return quote(head + words, id=row.handle, created=row.created[:10], trust=row.trust, source=row.source, replaced_by=row.superseded_by)
 
 
-def _fitting(pieces: Sequence[tuple[str, str]], tokens: int) -> list[tuple[str, str]]:
-    """As many as fit into the budget and the limit, the clearest first; never a part of one."""
+def _fitting(pieces: Sequence[tuple[str, str]], tokens: int, later: Mapping[str, str]) -> list[tuple[str, str]]:
+    """As many as fit into the budget and the limit, the clearest first; never a part of one, and none without its `later` one."""
     left, room = tokens - estimate(PREFACE), LIMIT - len(PREFACE)
-    kept = []
+    kept: list[tuple[str, str]] = []
     for ident, text in pieces:
         cost, units = estimate(text), len(text.encode("utf-16-le", "surrogatepass")) // 2 + 1
-        if cost <= left and units <= room:
+        if cost <= left and units <= room and (ident not in later or later[ident] in dict(kept)):
             kept.append((ident, text))
             left, room = left - cost, room - units
     return kept

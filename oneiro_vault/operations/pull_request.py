@@ -10,7 +10,8 @@ from oneiro_vault.core.orientation import units
 from oneiro_vault.core.worddiff import cell, marked
 from oneiro_vault.operations.comparing import ALIVE, Comparison, Pair, compare, said
 from oneiro_vault.operations.house import House, Progress, quiet
-from oneiro_vault.recall.search import Asked, Search
+from oneiro_vault.recall.asked import Asked
+from oneiro_vault.recall.search import Search
 
 ROWS: Final = 50
 """Rows of a table: a summary has a largest size, and a person a patience."""

@@ -12,6 +12,7 @@ from typing import Any
 
 from oneiro_vault.capture import prompts
 from oneiro_vault.core import when as dates
+from oneiro_vault.core.backward import looks_back
 from oneiro_vault.core.memory import Memory, parse
 from oneiro_vault.core.salvage import BROKEN, salvage
 from oneiro_vault.errors import DiskProblem, GitProblem, InvalidInput, RepositoryBusy, shown
@@ -22,7 +23,8 @@ from oneiro_vault.operations.house import House, Progress, Remembered, quiet
 from oneiro_vault.operations.queued import waiting
 from oneiro_vault.operations.serving import served
 from oneiro_vault.recall import showing
-from oneiro_vault.recall.search import Asked, Found, Search
+from oneiro_vault.recall.asked import Asked, Found
+from oneiro_vault.recall.search import Search
 from oneiro_vault.vault.edits import RETURN
 from oneiro_vault.vault.history import Entry
 
@@ -43,12 +45,14 @@ def recall(
     explain: bool = False,
     fast: bool = False,
     passive: bool = False,
+    history: bool = False,
     progress: Progress = quiet,
 ) -> dict[str, Any]:
     """Rows that answer a question, best first; an empty list means no memory is relevant.
 
     `fast` never waits for the embedding model. `passive` (an automatic load) leaves out what faded, and orientation. `as_of`: what was
-    believed then (a date, or a commit). `valid_at`: what held then, replaced or not, by what is (or with `as_of` was) believed.
+    believed then (a date, or a commit). `valid_at`: what held then, replaced or not, by what is (or with `as_of` was) believed. `history`:
+    each row with what it replaced, the oldest first; so is a question answered that asks how something was, or came to be.
     """
     if not isinstance(query, str) or not query.strip():
         raise InvalidInput("there is no question", hint='Try `oneiro recall "what did we decide about the release?"`.')
@@ -70,7 +74,8 @@ def recall(
         )
         only, late = view.holding(*valid) if valid else (None, 0)
         vector, degraded = view.vector(query, not fast, progress)
-        found = Search(view.index, view.known, house.weights).run(Asked(query, k, filters, passive, only=only), vector)
+        past = history or (only is None and not passive and looks_back(query))
+        found = Search(view.index, view.known, house.weights).run(Asked(query, k, filters, passive, only=only, history=past), vector)
         if view.moment is None and not passive:
             house.answered(query, [one.row for one in found[:10]])
         extras = showing.show(view.index, query, vector, [(one.row, one.score) for one in found])
@@ -116,6 +121,7 @@ def _hit(found: Found, extra: showing.Shown, explain: bool) -> dict[str, Any]:
         "score": round(found.score, 6),
         "snippet": extra.snippet,
         "weak": extra.weak,
+        "replaced_by": found.heir or None,
         "why": found.why if explain else {"status": row.status, "trust": row.trust},
     }
 

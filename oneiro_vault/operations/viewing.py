@@ -19,6 +19,8 @@ from oneiro_vault.index.earlier import Earlier
 from oneiro_vault.operations import moments
 from oneiro_vault.operations.house import SOON, House, Progress, Remembered, Use, quiet
 from oneiro_vault.operations.moments import Moment, iso
+from oneiro_vault.recall.asked import LIVE
+from oneiro_vault.recall.present import holds
 from oneiro_vault.vault.then import Tree
 
 
@@ -53,6 +55,8 @@ class View:
         if self.held:
             one = self.held[row.key]
             found["valid"] = {"from": _day(one.since), "until": _day(one.until), "stated": one.stated}
+        elif row.status in LIVE and (when := holds(row, self.known.now)):
+            found["valid"] = {"from": row.valid_from or None, "until": row.valid_until or None, "stated": True, "now": when}
         return found
 
     def told(self, valid_at: str | None, valid: Range | None, late: int) -> dict[str, Any]:

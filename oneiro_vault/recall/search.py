@@ -6,31 +6,27 @@ The recipe and its constants are `core.ranking`'s; what is asked of the index he
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import date
-from typing import Any, Final, Protocol
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 import numpy as np
 
 from oneiro_vault.core.captures import captured
-from oneiro_vault.core.query import QueryTerms, asks, content_words, date_shares, fts_expression, name_shares
+from oneiro_vault.core.query import QueryTerms, content_words, fts_expression
 from oneiro_vault.core.ranking import Evidence, Features, Scored, Weights, coverage, diversify, rationed, relevant, voices
 from oneiro_vault.index.answers import Answers
 from oneiro_vault.index.base import Filters, Row, Vectors
+from oneiro_vault.recall import present
+from oneiro_vault.recall.asked import EVER, LIVE, Asked, Found, Ledger
 from oneiro_vault.recall.echo import Captures, among
+from oneiro_vault.recall.history import heirs, unfolded
+from oneiro_vault.recall.signs import Signs
 
 TOP: Final = 100
 """Candidates from each list; from 50 to 200 nothing changes on the development set."""
-LIVE: Final = ("active", "dormant")
-"""Statuses that answer a question. `pending` is inert until reviewed; superseded and archived notes answer only when asked for."""
-DAY: Final = 86_400.0
-HALF_LIFE: Final = 7.0
-"""Days in which recency halves (Alma)."""
 HALF: Final = 0.5
 """How near a memory's date must be to one in the question to count as asked for: within a week."""
-BUSY: Final = 20
-"""Uses on so many days count as the most frequent."""
 OUTSIDER: Final = "external"
 """The trust of what came from outside."""
 OUTSIDE: Final = 0.2
@@ -42,57 +38,26 @@ _HEARD: Final = 30
 _WORDS: Final = 2_000
 
 
-class Ledger(Protocol):
-    """What is known of a memory's use at one moment."""
+@dataclass(frozen=True)
+class _Answer:
+    """A question and everything known of its candidates: `fit` is how well each does beside all."""
+
+    asked: Asked
+    terms: QueryTerms
+    rows: Sequence[Row]
+    features: Features
+    captures: Captures
+    fit: Mapping[str, float]
 
     @property
-    def now(self) -> float:
-        """Epoch seconds."""
-        ...
+    def of_now(self) -> bool:
+        """Is it asked how things are, not how they were or what was said at some time?"""
+        return not (self.asked.alike or self.asked.history or self.terms.dates or self.asked.only is not None)
 
-    @property
-    def faded(self) -> float:
-        """Strength below which a memory leaves automatic loads."""
-        ...
-
-    def last(self, row: Row) -> float | None:
-        """When it was last used on purpose, else created (epoch seconds)."""
-        ...
-
-    def days(self, row: Row) -> int:
-        """On how many days it was used on purpose."""
-        ...
-
-    def strength(self, row: Row) -> float:
-        """How much of it is left, 0-1."""
-        ...
-
-
-@dataclass(frozen=True)
-class Asked:
-    """One question: its text, how many rows, which notes may answer, and whether it is an automatic load (`passive`).
-
-    An automatic load brings nothing that has faded, and no orientation: that is loaded anyway. `without`: handles of notes that are to be
-    left out as if they were not there; `only`: the keys of those that may answer, whatever their status. `captures`: may captured
-    conversations answer, too?
-    """
-
-    query: str
-    k: int
-    filters: Filters = field(default_factory=Filters)
-    passive: bool = False
-    without: frozenset[str] = frozenset()
-    only: frozenset[int] | None = None
-    captures: bool = True
-
-
-@dataclass(frozen=True)
-class Found:
-    """A row of the answer: the note, its score 0-1, and the parts that add up to it."""
-
-    row: Row
-    score: float
-    why: dict[str, Any]
+    def column(self, name: str) -> dict[str, float]:
+        """Handle -> that sign, NaN where there is none."""
+        values = getattr(self.features, name)
+        return {row.handle: math.nan if values is None else float(values[at]) for at, row in enumerate(self.rows)}
 
 
 class Search:
@@ -116,14 +81,14 @@ class Search:
         rows = sorted(fitting, key=lambda row: row.path)  # equals stay in this order, and keys differ from index to index
         if not rows:
             return []
-        features = self._features(terms, expression, vector, rows)
+        features = Signs(self.index, self.ledger).of(terms, expression, vector, rows)
         captures = among(rows, made)
         scored, fit = captures.ranked(features, self.weights, rows)
         others = [number for number, row in enumerate(rows) if row.handle not in captures.empty]
         if not others or not relevant(scored, self._evidence(asked, terms, features.of(others), [rows[number] for number in others])):
             scored = [one for one in scored if rows[one.index].handle in captures.empty]  # they speak for none but themselves
             scored = scored and relevant(scored, self._evidence(asked, terms, features, rows))
-        return self._top(scored, rows, asked.k, captures, fit)
+        return self._top(_Answer(asked, terms, rows, features, captures, fit), scored)
 
     def _candidates(self, expression: str, vector: Vectors | None, allowed: set[int] | None) -> set[int]:
         """The union of the best of every list."""
@@ -135,56 +100,10 @@ class Search:
         return set(found)
 
     def _answers(self, row: Row, asked: Asked) -> bool:
-        live = asked.filters.status is not None or asked.only is not None or row.status in LIVE
+        live = asked.filters.status is not None or asked.only is not None or row.status in (EVER if asked.history else LIVE)
         if row.handle in asked.without or not live or (captured(row) and not asked.captures):
             return False
-        return not asked.passive or (row.type != "orientation" and self.ledger.strength(row) >= self.ledger.faded)
-
-    def _features(self, terms: QueryTerms, expression: str, vector: Vectors | None, rows: Sequence[Row]) -> Features:
-        keys = [row.key for row in rows]
-        before = self.index.previous(keys)
-        bodies = self.index.bodies(set(before.values())) if before else {}
-        asking = {key: other for key, other in before.items() if asks(bodies.get(other, ""))}
-        everyone = [*keys, *(other for other in asking.values() if other not in set(keys))]
-        about = self.index.names_of(keys)
-        features = Features(
-            names=np.array(name_shares(terms, [about[key] for key in keys])),
-            dates=np.array(date_shares(terms, [_day(row) for row in rows])),
-        )
-        if expression:
-            self._keywords(features, expression, rows, everyone, asking)
-        if vector is not None:
-            self._meaning(features, vector, keys, everyone, asking)
-        self._beliefs(features, rows)
-        return features
-
-    def _keywords(self, features: Features, expression: str, rows: Sequence[Row], everyone: list[int], asking: dict[int, int]) -> None:
-        keys = [row.key for row in rows]
-        own, context = self.index.text_scores(expression, everyone), self.index.context_scores(expression, keys)
-        session, passage = self.index.session_scores(expression, keys), self.index.passage_scores(expression, keys)
-        features.bm25 = _array(keys, lambda key: own.get(key, 0.0))
-        features.question_bm25 = _array(keys, lambda key: own.get(asking[key], 0.0) if key in asking else math.nan)
-        features.context_bm25 = _array(keys, lambda key: context.get(key, math.nan))
-        features.session_bm25 = _array(keys, lambda key: session.get(key, math.nan))
-        features.passage_bm25 = _array(keys, lambda key: passage.get(key, math.nan))
-
-    def _meaning(self, features: Features, vector: Vectors, keys: list[int], everyone: list[int], asking: dict[int, int]) -> None:
-        found = self.index.cosines(vector, everyone)
-        nothing = (math.nan, math.nan)
-        features.cosine = _array(keys, lambda key: found.get(key, nothing)[0])
-        features.context_cosine = _array(keys, lambda key: found.get(key, nothing)[1])
-        features.question_cosine = _array(keys, lambda key: found.get(asking[key], nothing)[0] if key in asking else math.nan)
-
-    def _beliefs(self, features: Features, rows: Sequence[Row]) -> None:
-        """What the vault believes of each memory; missing values are neutral."""
-        features.importance = np.array([math.nan if row.importance is None else row.importance for row in rows])
-        features.strength = np.array([self.ledger.strength(row) for row in rows])
-        features.recency = np.array([self._recency(row) for row in rows])
-        features.frequency = np.array([min(1.0, math.log1p(self.ledger.days(row)) / math.log1p(BUSY)) for row in rows])
-
-    def _recency(self, row: Row) -> float:
-        last = self.ledger.last(row)
-        return math.nan if last is None else math.exp(-math.log(2) * max(0.0, self.ledger.now - last) / DAY / HALF_LIFE)
+        return not asked.passive or row.type != "orientation"
 
     def _evidence(self, asked: Asked, terms: QueryTerms, features: Features, rows: Sequence[Row]) -> Evidence:
         """What speaks for an answer; the words are only counted when nothing else does, because that is the dearest question."""
@@ -203,15 +122,47 @@ class Search:
         shares = coverage(matches, frequency, total)
         return replace(evidence, coverage=float(shares.max()) if shares.size else 0.0)
 
-    def _top(self, scored: Sequence[Scored], rows: Sequence[Row], k: int, captures: Captures, fit: Mapping[str, float]) -> list[Found]:
-        """The first `k`: sources and products of a better row behind all others, and much from one outside origin behind what else fits."""
+    def _top(self, answer: _Answer, scored: Sequence[Scored]) -> list[Found]:
+        """The first `k`: the episodes that a better row came from behind all others, and much from one outside origin behind what else
+        fits; of what answers the same, what holds now first."""
+        rows, k, captures = answer.rows, answer.asked.k, answer.captures
         best = [(rows[one.index], one) for one in captures.cut([one for one in scored if one.score > 0], rows, max(4 * k, 40))]
         by_handle = {row.handle: (row, one) for row, one in best}
-        order = diversify(by_handle, {handle: _ancestors(row, by_handle) for handle, (row, _) in by_handle.items()})
-        scores = {handle: one.score for handle, (_, one) in by_handle.items()}
-        order = captures.behind(self._rationed(order, by_handle, rows, k), fit, k)
-        shown = captures.capped(order, scores)
-        return [Found(by_handle[handle][0], shown[handle], _why(*by_handle[handle], shown[handle])) for handle in order]
+        notes = {handle: row for handle, (row, _) in by_handle.items()}
+        order = list(by_handle)
+        moved: dict[str, str] = {}
+        if not answer.asked.alike:
+            order = diversify(order, {handle: _ancestors(row, notes) for handle, row in notes.items()})
+        shown = {handle: one.score for handle, (_, one) in by_handle.items()}
+        if answer.of_now:
+            scores = [shown[one] for one in order]
+            order, moved = present.leading(order, notes, self._likeness(answer, order, notes), self.ledger.now)
+            shown = dict(zip(order, scores, strict=True)) if moved else shown
+        if not answer.asked.alike:
+            order = self._rationed(order, by_handle, rows, k)
+        if answer.asked.passive:
+            order = self._unfaded(order, notes, moved)
+        order = captures.behind(order, answer.fit, k)
+        later = heirs(self.index, [notes[handle] for handle in order])
+        order.sort(key=lambda one: bool(later.get(one)) and one in captures)
+        shown = captures.capped(order, shown)
+        found = [
+            Found(notes[one], shown[one], _why(*by_handle[one], shown[one], one in captures), later.get(one, ""), moved.get(one, ""))
+            for one in order
+        ]
+        return unfolded(self.index, found)[:k] if answer.asked.history else found
+
+    def _unfaded(self, order: Sequence[str], notes: Mapping[str, Row], moved: Mapping[str, str]) -> list[str]:
+        """Without what has faded, unless it is the newer answer of what has not."""
+        fresh = {one for one in order if self.ledger.strength(notes[one]) >= self.ledger.faded}
+        fresh |= {newer for older, newer in moved.items() if older in fresh}
+        return [one for one in order if one in fresh]
+
+    def _likeness(self, answer: _Answer, order: Sequence[str], notes: Mapping[str, Row]) -> present.Same:
+        near = answer.column("cosine")
+        floor = self.index.floor() if any(not math.isnan(one) for one in near.values()) else math.nan
+        rows = [notes[one] for one in order if notes[one].type in present.LASTS][: present.MOST]
+        return present.Likeness(self.index, answer.terms, rows, answer.column("bm25"), near, floor)
 
     def _rationed(self, order: list[str], found: Mapping[str, tuple[Row, Scored]], rows: Sequence[Row], k: int) -> list[str]:
         """What came from outside says one thing so often, and all of it together gets no more of the answer than its share."""
@@ -231,31 +182,20 @@ def _both(one: set[int] | None, other: frozenset[int] | None) -> set[int] | None
     return one if other is None else set(other) if one is None else one & other
 
 
-def _ancestors(row: Row, known: Mapping[str, tuple[Row, Scored]]) -> set[str]:
-    """What a note was derived from or replaced, and what those were, as far as they are in the answer."""
+def _ancestors(row: Row, known: Mapping[str, Row]) -> set[str]:
+    """The episodes a note came from, also by way of others in the answer, as far as they are in it. The facts that an insight or a block
+    draws together are no less an answer than it is."""
     found: set[str] = set()
     todo = [row]
     while todo:
-        one = todo.pop()
-        fresh = {*one.derived_from, *one.supersedes} - found
+        fresh = {*todo.pop().derived_from} & known.keys() - found
         found |= fresh
-        todo += [known[handle][0] for handle in fresh if handle in known]
-    return found - {row.handle}
+        todo += [known[handle] for handle in fresh]
+    return {handle for handle in found - {row.handle} if known[handle].type == "episodic"}
 
 
-def _day(row: Row) -> date | None:
-    """The day it was created, as written (in its own time zone)."""
-    try:
-        return date.fromisoformat(row.created[:10])
-    except ValueError:
-        return None
-
-
-def _array(keys: Sequence[int], value: Callable[[int], float]) -> Any:
-    return np.array([value(key) for key in keys], dtype=np.float64)
-
-
-def _why(row: Row, one: Scored, score: float) -> dict[str, Any]:
+def _why(row: Row, one: Scored, score: float, capture: bool) -> dict[str, Any]:
     """The date, and the parts that add up to the score."""
-    parts = one.parts | ({"a capture": score - one.score} if score != one.score else {})
-    return {"date": row.created[:10] or None, "parts": {name: round(part, 4) for name, part in parts.items()}}
+    moved = {"a capture" if capture else "its date": score - one.score} if score != one.score else {}
+    parts = {name: round(part, 4) for name, part in (one.parts | moved).items()}
+    return {"date": row.created[:10] or None, "parts": parts}

@@ -160,7 +160,23 @@ def test_names_and_links(index: Index) -> None:
     assert index.links_from(ann)[0] | {} == {"relation": "knows", "id": BEN, "path": "ben.md", "title": "Ben", "status": "active"}
     assert [link["relation"] for link in index.links_to(ben)] == ["knows"]
     assert [row["path"] for row in index.lineage_of(ann)] == ["old.md"]
-    assert index.lineage([ann])[ann] == {ann, key(index, "old.md")}
+
+
+def test_lineage_leads_upward_and_succession_both_ways(index: Index, vault: Notes) -> None:
+    """A source has a thousand facts; they are not where one of them comes from."""
+    chain = ["000000000a01", "000000000a02", "000000000a03"]
+    vault.put("talk.md", "---\nid: 0000000000ta\ntype: episodic\n---\nA talk.\n")
+    for number, ident in enumerate(chain):
+        heir = f"status: superseded\nsuperseded_by: {chain[number + 1]}\n" if number < 2 else ""
+        vault.put(f"f{number}.md", f"---\nid: {ident}\nderived_from: [0000000000ta]\n{heir}---\nVersion {number}.\n")
+    vault.put("other.md", "---\nid: 0000000000zz\nderived_from: [0000000000ta]\n---\nSomething else.\n")
+    index.refresh()
+    found = {row["path"]: row["relation"] for row in index.lineage_of(key(index, "f1.md"))}
+    assert found == {"talk.md": "derived_from", "f0.md": "supersedes"}
+    assert index.lineage_of(key(index, "talk.md")) == []
+    keys = [key(index, f"f{number}.md") for number in range(3)]
+    assert index.succession([keys[1], key(index, "other.md")]) == {keys[1]: {keys[0], keys[2]}}
+    assert index.succession([keys[2]]) == {keys[2]: {keys[0], keys[1]}}
 
 
 @pytest.mark.parametrize(("written", "asked"), [("Jürgen Groß", "Juergen Gross"), ("Juergen Gross", "Jürgen Groß"), ("Groß", "GROSS")])

@@ -12,7 +12,8 @@ from oneiro_vault.app import App, init_vault
 from oneiro_vault.config import Settings
 from oneiro_vault.core.language import stop_words
 from oneiro_vault.core.query import tokens
-from oneiro_vault.recall.search import Asked, Search
+from oneiro_vault.recall.asked import Asked
+from oneiro_vault.recall.search import Search
 
 TWINS: Final = Path(__file__).with_suffix(".jsonl")
 PARTS: Final = Path(__file__).with_suffix(".json")

@@ -9,7 +9,8 @@ import pytest
 from oneiro_vault.app import App, init_vault
 from oneiro_vault.config import Settings
 from oneiro_vault.core.language import detect
-from oneiro_vault.recall.search import Asked, Search
+from oneiro_vault.recall.asked import Asked
+from oneiro_vault.recall.search import Search
 from tests.recall.languages import LANGUAGES, others, recalled, twins
 
 SETTINGS = Settings({"embed.model": "hash", "disk.reserve": 0})

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from oneiro_vault.app import App
-from oneiro_vault.recall.search import Asked, Search
+from oneiro_vault.recall.asked import Asked
+from oneiro_vault.recall.search import Search
 from oneiro_vault.recall.strict import ENOUGH, Sign, strict
 from tests.operations.conftest import QUICK, stored
 

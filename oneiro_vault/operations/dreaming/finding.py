@@ -14,7 +14,8 @@ from oneiro_vault.errors import OneiroError
 from oneiro_vault.index.base import Vectors
 from oneiro_vault.mind.gate import TOP, View
 from oneiro_vault.operations.house import House
-from oneiro_vault.recall.search import Asked, Found, Search
+from oneiro_vault.recall.asked import Asked, Found
+from oneiro_vault.recall.search import Search
 
 
 class Finder:

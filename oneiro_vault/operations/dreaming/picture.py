@@ -17,7 +17,8 @@ from oneiro_vault.index.base import Filters
 from oneiro_vault.mind.base import Note, Snapshot, Vectors
 from oneiro_vault.operations.dreaming import proposed
 from oneiro_vault.operations.house import House, Remembered
-from oneiro_vault.recall import search as searching
+from oneiro_vault.recall import asked as searching
+from oneiro_vault.recall.search import Search
 from oneiro_vault.sync.late import withdrawn
 from oneiro_vault.vault.files import digest
 from oneiro_vault.vault.history import Entry
@@ -146,8 +147,8 @@ class _Candidates:
         if not text or k < 1:
             return []
         vector, _ = self._house.query_vector(text, wait=True)
-        search = searching.Search(self._house.index, self._known, self._house.weights)
-        found = search.run(searching.Asked(text, k, Filters(type=KNOWLEDGE, status="active")), vector)
+        search = Search(self._house.index, self._known, self._house.weights)
+        found = search.run(searching.Asked(text, k, Filters(type=KNOWLEDGE, status="active"), alike=True), vector)
         ids = [one.row.id for one in found]
         return [ident for ident in ids if ident in self._notes and self._notes[ident].active][:k]
 

@@ -1,0 +1,112 @@
+"""What is true now comes first: of memories that answer the same with different dates the newest leads, and what was replaced says so.
+
+Measured with the default model where nothing is marked as replaced. On the made-up month that `_ENOUGH` was set with, the current value of
+28 changed facts led 10 times without this and does 18 times, an outdated one stood before it 17 and 8 times. On two months by another hand
+(28 changed facts, told in other words each time) the current one leads 14 times instead of 11, an outdated one stands before it 6 times
+instead of 9. The answers to 52 questions about what never changed kept their places.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Final
+
+import numpy as np
+
+from oneiro_vault.core import claims
+from oneiro_vault.core.memory import epoch, no_weaker
+from oneiro_vault.core.query import QueryTerms, content_words
+from oneiro_vault.index.answers import Answers
+from oneiro_vault.index.base import Row, Vectors
+
+LASTS: Final = ("semantic", "procedure", "principle", "entity")
+"""Types that say how things are. Of what happened on different days nothing replaces anything."""
+MOST: Final = 24
+"""Rows that are compared with each other."""
+_ENOUGH: Final = 1.42
+"""Two rows answer the same when the second reaches so much: the share of the first one's meaning and words for this question that it has
+(0-1), and how near the two are, from what unrelated texts have (0) to the same text (1). Between 1.3 and 1.56 no answer about what never
+changed was lost; the lower, the more changed facts lead."""
+_IN_WORDS: Final = 1.4
+"""The same without vectors, nearness being the share of the shorter one's words that the other has."""
+_LONGEST: Final = 2_000
+"""Characters of a body that are compared."""
+
+Same = Callable[[Row, Row], bool]
+"""Does the second, which is newer, answer the question as the first does?"""
+
+
+def holds(row: Row, now: float) -> str:
+    """Nothing for what holds now, `ahead` for what begins later, `over` for what has ended."""
+    begins, ends = epoch(row.valid_from), epoch(row.valid_until)
+    return "over" if ends is not None and ends <= now else "ahead" if begins is not None and begins > now else ""
+
+
+def leading(order: Sequence[str], rows: Mapping[str, Row], same: Same, now: float) -> tuple[list[str], dict[str, str]]:
+    """(the order in which what holds now, and of that the newest, takes the first place of all that answer the same; handle -> what came
+    to stand before it)."""
+    groups: list[list[str]] = []
+    for handle in [one for one in order if rows[one].type in LASTS][:MOST]:
+        for group in groups:
+            if _comparable(rows[group[0]], rows[handle], same):
+                group.append(handle)
+                break
+        else:
+            groups.append([handle])
+    moved: dict[str, str] = {}
+    instead: dict[str, str] = {}
+    for group in groups:
+        ranked = sorted(group, key=lambda one: _rank(rows[one], now))
+        instead |= dict(zip(group, ranked, strict=True))
+        moved |= {one: ranked[0] for one in ranked[1:] if group.index(one) < group.index(ranked[0])}
+    return [instead.get(one, one) for one in order], moved
+
+
+def _comparable(one: Row, other: Row, same: Same) -> bool:
+    older, newer = sorted((one, other), key=lambda row: row.when or 0.0)
+    if older.when == newer.when or (newer.trust == "external" and not no_weaker(newer.trust, older.trust)):
+        return False  # what comes from outside, however new, goes before nobody's words
+    return same(one, other)
+
+
+def _rank(row: Row, now: float) -> tuple[int, float]:
+    return ("", "ahead", "over").index(holds(row, now)), -(row.when or 0.0)
+
+
+class Likeness:
+    """Which of the rows of one answer say the same thing of the same subject, with whatever value."""
+
+    def __init__(
+        self, index: Answers, terms: QueryTerms, rows: Collection[Row], words: Mapping[str, float], near: Mapping[str, float], floor: float
+    ) -> None:
+        """`words`: by handle the BM25 of a row; `near`: its cosine to the question, NaN without vectors; `floor`: see Evidence."""
+        self._bm25, self._near, self._floor = words, near, floor
+        keys = [row.key for row in rows]
+        self._vectors: dict[int, Vectors] = index.vectors(keys) if not math.isnan(floor) else {}
+        self._bodies = index.bodies(keys)
+        self._words = {key: frozenset(content_words(body[:_LONGEST])) for key, body in self._bodies.items()}
+        about = index.names_of(keys)
+        known = {key: words | {word for name in about[key] for word in name.split()} for key, words in self._words.items()}
+        self._named = {key: {name for name in terms.names if set(name.split()) <= words} for key, words in known.items()}
+
+    def __call__(self, first: Row, second: Row) -> bool:
+        """Does the second answer as the first does?"""
+        if not self._of_the_same(first, second):
+            return False
+        words = _share(self._bm25, first, second)
+        if first.key in self._vectors and second.key in self._vectors:
+            cosine = float(np.dot(self._vectors[first.key], self._vectors[second.key]))
+            return (words + _share(self._near, first, second)) / 2 + (cosine - self._floor) / (1 - self._floor) >= _ENOUGH
+        mine, theirs = self._words.get(first.key, frozenset()), self._words.get(second.key, frozenset())
+        return bool(mine and theirs) and words + len(mine & theirs) / min(len(mine), len(theirs)) >= _IN_WORDS
+
+    def _of_the_same(self, first: Row, second: Row) -> bool:
+        """Whom or what the question names and the first is about, the second must be about, too, unless it speaks of its speaker."""
+        return self._named.get(first.key, set()) <= self._named.get(second.key, set()) or claims.speaks(self._bodies.get(second.key, ""))
+
+
+def _share(sign: Mapping[str, float], first: Row, second: Row) -> float:
+    """How much of what speaks for the first speaks for the second, at most all of it; nothing where it is not known."""
+    whole, part = sign.get(first.handle, math.nan), sign.get(second.handle, math.nan)
+    return min(part / whole, 1.0) if whole > 0 and part > 0 else float(whole <= 0 < part)

@@ -1,0 +1,89 @@
+"""What the index and the ledger say of each candidate for a question: its features, from which its score is made."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from datetime import date
+from typing import Any, Final
+
+import numpy as np
+
+from oneiro_vault.core.query import QueryTerms, asks, date_shares, name_shares
+from oneiro_vault.core.ranking import Features
+from oneiro_vault.index.answers import Answers
+from oneiro_vault.index.base import Row, Vectors
+from oneiro_vault.recall.asked import Ledger
+
+DAY: Final = 86_400.0
+HALF_LIFE: Final = 7.0
+"""Days in which recency halves (Alma)."""
+BUSY: Final = 20
+"""Uses on so many days count as the most frequent."""
+
+
+class Signs:
+    """The features of candidates, over one index and one ledger."""
+
+    def __init__(self, index: Answers, ledger: Ledger) -> None:
+        self.index = index
+        self.ledger = ledger
+
+    def of(self, terms: QueryTerms, expression: str, vector: Vectors | None, rows: Sequence[Row]) -> Features:
+        """The features of `rows`, in their order; `expression` and `vector` are the question for keywords and for meaning."""
+        keys = [row.key for row in rows]
+        before = self.index.previous(keys)
+        bodies = self.index.bodies(set(before.values())) if before else {}
+        asking = {key: other for key, other in before.items() if asks(bodies.get(other, ""))}
+        everyone = [*keys, *(other for other in asking.values() if other not in set(keys))]
+        about = self.index.names_of(keys)
+        features = Features(
+            names=np.array(name_shares(terms, [about[key] for key in keys])),
+            dates=np.array(date_shares(terms, [_day(row) for row in rows])),
+        )
+        if expression:
+            self._keywords(features, expression, rows, everyone, asking)
+        if vector is not None:
+            self._meaning(features, vector, keys, everyone, asking)
+        self._beliefs(features, rows)
+        return features
+
+    def _keywords(self, features: Features, expression: str, rows: Sequence[Row], everyone: list[int], asking: dict[int, int]) -> None:
+        keys = [row.key for row in rows]
+        own, context = self.index.text_scores(expression, everyone), self.index.context_scores(expression, keys)
+        session, passage = self.index.session_scores(expression, keys), self.index.passage_scores(expression, keys)
+        features.bm25 = _array(keys, lambda key: own.get(key, 0.0))
+        features.question_bm25 = _array(keys, lambda key: own.get(asking[key], 0.0) if key in asking else math.nan)
+        features.context_bm25 = _array(keys, lambda key: context.get(key, math.nan))
+        features.session_bm25 = _array(keys, lambda key: session.get(key, math.nan))
+        features.passage_bm25 = _array(keys, lambda key: passage.get(key, math.nan))
+
+    def _meaning(self, features: Features, vector: Vectors, keys: list[int], everyone: list[int], asking: dict[int, int]) -> None:
+        found = self.index.cosines(vector, everyone)
+        nothing = (math.nan, math.nan)
+        features.cosine = _array(keys, lambda key: found.get(key, nothing)[0])
+        features.context_cosine = _array(keys, lambda key: found.get(key, nothing)[1])
+        features.question_cosine = _array(keys, lambda key: found.get(asking[key], nothing)[0] if key in asking else math.nan)
+
+    def _beliefs(self, features: Features, rows: Sequence[Row]) -> None:
+        """What the vault believes of each memory; missing values are neutral."""
+        features.importance = np.array([math.nan if row.importance is None else row.importance for row in rows])
+        features.strength = np.array([self.ledger.strength(row) for row in rows])
+        features.recency = np.array([self._recency(row) for row in rows])
+        features.frequency = np.array([min(1.0, math.log1p(self.ledger.days(row)) / math.log1p(BUSY)) for row in rows])
+
+    def _recency(self, row: Row) -> float:
+        last = self.ledger.last(row)
+        return math.nan if last is None else math.exp(-math.log(2) * max(0.0, self.ledger.now - last) / DAY / HALF_LIFE)
+
+
+def _array(keys: Sequence[int], value: Callable[[int], float]) -> Any:
+    return np.array([value(key) for key in keys], dtype=np.float64)
+
+
+def _day(row: Row) -> date | None:
+    """The day it was created, as written (in its own time zone)."""
+    try:
+        return date.fromisoformat(row.created[:10])
+    except ValueError:
+        return None
