@@ -57,6 +57,13 @@ class Shown:
         facts = "".join(f"{name}: {value}\n" for name, value in self.notes)
         return quote(f"{self.title}\n{facts}\n{self.text}".strip(), id=self.id, created=self.created, trust=self.trust, source=self.source)
 
+    def brief(self) -> str:
+        """The same in fewer characters: the day, no source, and no title that the text says anyway."""
+        facts = "".join(f"{name}: {value}\n" for name, value in self.notes)
+        said = " ".join(self.text.split()).startswith(self.title.rstrip("…. "))
+        head = facts if said else f"{self.title}\n{facts}"
+        return quote(f"{head}\n{self.text}".strip(), id=self.id, created=self.created[:10], trust=self.trust, source="")
+
 
 @dataclass(frozen=True)
 class Question:
@@ -96,9 +103,12 @@ class Question:
         if self.shown or self.given:
             parts.append(PREFACE)
         parts += [one.quoted() for one in self.shown]
-        if self.given:
-            parts.append(quote(self.given, id="given", created="", trust="", source=""))
-        return "\n\n".join(parts)
+        parts.append(self.quoted_given())
+        return "\n\n".join(filter(None, parts))
+
+    def quoted_given(self) -> str:
+        """The text in question as quoted data, "" without one."""
+        return quote(self.given, id="given", created="", trust="", source="") if self.given else ""
 
 
 @cache

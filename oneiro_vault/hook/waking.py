@@ -12,6 +12,7 @@ import time
 
 from oneiro_vault.capture.sessions import Session
 from oneiro_vault.core.orientation import LIMIT, Block, belongs, block, delta, render, stamp, units
+from oneiro_vault.hook.place import dotted, of_machine
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,7 +41,23 @@ def orientation(place: Place, event: dict[str, Any]) -> str:
         session.oriented = [{"id": one.id, "path": one.path, "title": one.title[:200], "stamp": one.stamp} for one in blocks]
         session.save()
     wake(place, begins=True)
-    return text if units(text) <= LIMIT else ""
+    line = "" if resumed or event.get("source") == "compact" else questions(place)
+    return next((said for said in ("\n\n".join(filter(None, (text, line))), text) if units(said) <= LIMIT), "")
+
+
+def questions(place: Place) -> str:
+    """One line that says how many questions wait for the connected model, where it has the tools to answer them."""
+    told = os.environ.get("ONEIRO_MCP_TOOLS") or dotted(of_machine(), "mcp.tools")
+    try:
+        names = os.listdir(os.path.join(place.state, "questions"))
+    except OSError:
+        return ""
+    answered = {name.removesuffix(".answer.json") for name in names if name.endswith(".answer.json")}
+    number = len({name.removesuffix(".json") for name in names if name.endswith(".json") and not name.endswith(".answer.json")} - answered)
+    if not number or not isinstance(told, str) or "dreams" not in told.split():
+        return ""
+    one = "1 question about stored notes waits" if number == 1 else f"{number} questions about stored notes wait"
+    return f"{one} for a judgement (the skill dream describes how they are answered, with dream_next and dream_decide)."
 
 
 def published(root: str) -> tuple[str, list[Block]] | None:

@@ -45,6 +45,9 @@ class DeferredJudge:
             "kind": question.kind,
             "stage": question.stage,
             "prompt": question.prompt(),
+            "instruction": question.instruction,
+            "memories": [one.brief() for one in question.shown],
+            "given": question.quoted_given(),
             "schema": question.schema,
             "ids": list(question.ids),
         }
@@ -52,11 +55,11 @@ class DeferredJudge:
 
 
 def waiting(folder: Path) -> list[dict[str, Any]]:
-    """Parked questions without an answer, oldest first."""
+    """Parked questions without an answer, oldest first; one that another version parked is parked anew by the next run of its loop."""
     found = [path for path in folder.glob("*.json") if not path.name.endswith(".answer.json")]
     open_ = [path for path in found if not path.with_suffix(".answer.json").exists()]
     entries = [_read(path) for path in sorted(open_, key=lambda path: (path.stat().st_mtime_ns, path.name))]
-    return [entry for entry in entries if entry is not None]
+    return [entry for entry in entries if entry is not None and "memories" in entry]
 
 
 def answer(folder: Path, ident: str, said: Mapping[str, Any]) -> bool:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Annotated, Any, TypeAlias
 
 from mcp_types import CallToolResult
 from pydantic import WithJsonSchema
 
+from oneiro_vault.core.quoting import PREFACE
 from oneiro_vault.mcp.desk import Ctx, Desk
 from oneiro_vault.mcp.tool import VaultTool, tool
 from oneiro_vault.mcp.tool import answer as told
 
-Answer: TypeAlias = Annotated[dict[str, Any] | str, WithJsonSchema({"type": "object"})]
+Answers: TypeAlias = Annotated[dict[str, Any] | str, WithJsonSchema({"type": "object"})]
 """An object; some clients send it as text."""
 
 
@@ -27,17 +29,26 @@ class Dreaming:
         return [tool(self.dream_next, reads=True), tool(self.dream_decide)]
 
     async def dream_next(self, ctx: Ctx) -> CallToolResult:
-        """The next question about stored notes that waits for a judgement, with the JSON schema of its answer."""
+        """The next questions about stored notes that wait for a judgement, some of one kind at once, with the JSON schema of an answer."""
         found = await self.desk.ask(ctx, "dream_next")
-        one = found["question"]
-        if one is None:
-            return told(f"{self.desk.now()}: No question waits.")
-        form = json.dumps(one["schema"], ensure_ascii=False)
-        head = f"{self.desk.now()}: question {one['id']}, {found['waiting']} wait."
-        return told(f"{head}\n\n{one['prompt']}\n\nSchema of the answer: {form}")
+        return told(f"{self.desk.now()}: {_batch(found)}")
 
-    async def dream_decide(self, ctx: Ctx, id: str, answer: Answer) -> CallToolResult:
-        """Answer a question of dream_next with an object of its schema. What follows from the answers is done after the last."""
-        found = await self.desk.ask(ctx, "dream_decide", id=id, answer=answer)
-        done = [str(run["title"]) for run in found["runs"]]
-        return told("\n".join([f"{self.desk.now()}: Taken. {found['waiting']} questions wait.", *done]))
+    async def dream_decide(self, ctx: Ctx, answers: Answers) -> CallToolResult:
+        """Answer questions of dream_next: {question id: object of its schema}. The next questions come back; after the last answer, what
+        follows from them is done."""
+        found = await self.desk.ask(ctx, "dream_answers", answers=answers)
+        lines = [f"{self.desk.now()}: {found['taken']} taken."]
+        lines += [f"{one['id']} still waits: {one['problem']}." for one in found["refused"]]
+        return told("\n".join([*lines, *(str(run["title"]) for run in found["runs"]), _batch(found)]))
+
+
+def _batch(found: Mapping[str, Any]) -> str:
+    """The questions at the head of those that wait, as a model reads them."""
+    batch = found["batch"]
+    if batch is None:
+        return "No question waits."
+    head = f"{len(batch['questions'])} of {found['waiting']} questions that wait, of the kind {batch['kind']}."
+    parts = [head, batch["instruction"], PREFACE, *batch["memories"]]
+    parts += [f"Question {one['id']}: {' '.join(one['ids'])}\n{one['given']}".rstrip() for one in batch["questions"]]
+    form = json.dumps(batch["answer"], ensure_ascii=False, separators=(",", ":"))
+    return "\n\n".join([*parts, f"Schema of each answer: {form}"])

@@ -179,16 +179,20 @@ class Background:
                 self._guarded("dreams", self.dream)
 
     def dream(self) -> None:
-        """Run the loops that are due, if any are."""
-        from oneiro_vault.operations.dreaming import timing  # what loops need is not loaded before there is time for it
+        """Run the loops that are due, or encode what has rested, if there is anything of either."""
+        from oneiro_vault.operations.dreaming import soon, timing  # what loops need is not loaded before there is time for it
 
-        if time.monotonic() >= self._dream_after and timing.due(self.house):
-            self._dreaming.set()
-            try:
-                if timing.scheduled(self.house)["later"]:
-                    self._dream_after = time.monotonic() + ASK_AGAIN
-            finally:
-                self._dreaming.clear()
+        if time.monotonic() < self._dream_after:
+            return
+        work = timing.scheduled if timing.due(self.house) else soon.run if soon.due(self.house) else None
+        if work is None:
+            return
+        self._dreaming.set()
+        try:
+            if work(self.house)["later"]:
+                self._dream_after = time.monotonic() + ASK_AGAIN
+        finally:
+            self._dreaming.clear()
 
     def _sync_loop(self) -> None:
         """Sync when it is due; off unless a setting of the machine says so."""

@@ -30,17 +30,24 @@ def dream_stop(house: House) -> dict[str, Any]:
 
 
 def dream_next(house: House) -> dict[str, Any]:
-    """The question that has waited longest for the connected model or a person."""
-    from oneiro_vault.operations.dreaming import asking
+    """The question that has waited longest for the connected model or a person, and those that go with it."""
+    from oneiro_vault.operations.dreaming import answering
 
-    return asking.dream_next(house)
+    return answering.dream_next(house)
 
 
 def dream_decide(house: House, id: str, answer: Mapping[str, Any] | str, progress: Progress = quiet) -> dict[str, Any]:
     """Answer a question that waits; after the last one the loops that asked go on."""
-    from oneiro_vault.operations.dreaming import asking
+    from oneiro_vault.operations.dreaming import answering
 
-    return asking.dream_decide(house, id, answer, progress)
+    return answering.dream_decide(house, id, answer, progress)
+
+
+def dream_answers(house: House, answers: Mapping[str, Any] | str, progress: Progress = quiet) -> dict[str, Any]:
+    """Answer several questions that wait, {id: answer}, and see the next."""
+    from oneiro_vault.operations.dreaming import answering
+
+    return answering.dream_answers(house, answers, progress)
 
 
 def scheduled(house: House, judge: str | None = None, progress: Progress = quiet) -> dict[str, Any]:

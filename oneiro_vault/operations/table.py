@@ -69,6 +69,7 @@ OPS: Final[dict[str, Op]] = {
     "dream_stop": Op(dreams.dream_stop, upkeep=True),
     "dream_next": Op(dreams.dream_next, reads_only=True),
     "dream_decide": Op(dreams.dream_decide),
+    "dream_answers": Op(dreams.dream_answers),
     "scheduled": Op(dreams.scheduled),
     "schedule": Op(dreams.schedule),
     "runs": Op(past.runs, reads_only=True),

@@ -101,3 +101,9 @@ def test_memories_and_drafts_are_quoted() -> None:
     assert prompt.count("</memory>") == 2
     assert prompt.startswith("One?")
     assert "level: 1" in prompt
+
+
+def test_a_memory_is_quoted_briefly_where_many_are_shown() -> None:
+    short = Shown("a", "Ana sails", "Ana sails.", "2026-03-05T10:00:00+00:00", "user", "capture", (("about", "Ana"),))
+    assert short.brief() == '<memory id="a" created="2026-03-05" trust="user" source="">\nabout: Ana\n\nAna sails.\n</memory>'
+    assert "The boat\n\nAna sails." in Shown("a", "The boat", "Ana sails.").brief()

@@ -150,3 +150,25 @@ def test_an_owner_that_cannot_start_is_not_tried_at_every_prompt(talk: Talk) -> 
     os.utime(Path(state, "woken"), (0, 0))
     assert not waking._tried(state)
     assert waking._tried("/nowhere/at/all")
+
+
+def park(talk: Talk, *names: str) -> None:
+    folder = talk.state / "questions"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        (folder / name).write_text("{}")
+
+
+def test_a_beginning_tells_in_one_line_how_many_questions_wait_where_the_tools_are(talk: Talk) -> None:
+    orient(talk, "The project", "We build a ferry timetable.")
+    tools = {"ONEIRO_MCP_TOOLS": "history dreams"}
+    park(talk, "a.json", "a.answer.json")
+    before = talk("SessionStart", source="startup", env=tools)
+    assert "wait" not in before
+    park(talk, "b.json", "c.json", ".x.tmp")
+    said = talk("SessionStart", source="startup", env=tools)
+    assert said.startswith(before)
+    assert said.removeprefix(before).strip().startswith("2 questions about stored notes wait for a judgement (")
+    assert talk("SessionStart", source="startup") == before
+    assert talk("SessionStart", source="compact", env=tools) == before
+    assert talk("SessionStart", source="resume", env=tools) == ""

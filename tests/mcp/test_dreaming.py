@@ -13,7 +13,7 @@ from oneiro_vault.app import App, init_vault
 from oneiro_vault.config import Settings
 from tests.mcp.speaking import connected, run, server_over, words
 
-QUESTION = re.compile(r": question (\w+), \d+ wait")
+QUESTION = re.compile(r"^Question (\w+): ([\w ]+)$", re.MULTILINE)
 ALIKE = ("Ana prefers the release on Fridays because support is quiet.", "Ana prefers the releases on Fridays because support is quiet.")
 
 
@@ -34,12 +34,13 @@ def test_a_model_judges(app: App, era: str) -> None:
             asked = await found.said("dream_next")
             while "No question waits." not in asked:
                 assert "<memory" in asked
-                ident, shown = QUESTION.findall(asked)[0], app.call("dream_next")["question"]["ids"]
-                said = {"action": "merge", "reason": "the same", "keep": shown[0], "members": shown[1:]}
-                done = await found.said("dream_decide", id=ident, answer=said if era == "auto" else json.dumps(said))
-                asked = await found.said("dream_next")
-            assert done.splitlines()[0].endswith("Taken. 0 questions wait.")
-            assert done.splitlines()[1:] == ["consolidate: 1 merged"]
+                shown = {ident: ids.split() for ident, ids in QUESTION.findall(asked)}
+                said = {
+                    ident: {"action": "merge", "reason": "the same", "keep": ids[0], "members": ids[1:]} for ident, ids in shown.items()
+                }
+                asked = await found.said("dream_decide", answers=said if era == "auto" else json.dumps(said))
+            assert asked.splitlines()[0].endswith(": 1 taken.")
+            assert asked.splitlines()[1:] == ["consolidate: 1 merged", "No question waits."]
 
     run(talk())
     assert app.call("runs")["runs"][0]["judge"] == "deferred"
@@ -51,10 +52,10 @@ def test_an_answer_that_names_what_was_not_shown_is_refused_at_once(app: App, er
 
     async def talk() -> None:
         async with connected(server_over(app, sets=["dreams"]), era) as found:
-            ident = QUESTION.findall(await found.said("dream_next"))[0]
+            ident = QUESTION.findall(await found.said("dream_next"))[0][0]
             said = {"action": "merge", "reason": "the same", "keep": "zzzzzzzzzzzz", "members": []}
             for answer, says in ((said, "not shown"), (json.dumps(said), "not shown"), ("[" * 20_000, "nested too deeply")):
-                done = await found.tool("dream_decide", id=ident, answer=answer)
+                done = await found.tool("dream_decide", answers={ident: answer})
                 assert done.is_error
                 assert says in words(done)
                 assert "still waits" in words(done)

@@ -1,4 +1,4 @@
-"""The operations of loops: dream, stop dreaming, and the questions that wait for the connected model or a person."""
+"""Running loops now: one judge, one lease, and what is to become of the questions they leave open."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
-from oneiro_vault.core.question import DEEP, LONGEST_ANSWER, Question, Raw, Shown, check, form_of
-from oneiro_vault.errors import InvalidInput, NotFound, OneiroError, shown
+from oneiro_vault.errors import InvalidInput, OneiroError, shown
 from oneiro_vault.judges import chain, deferred
 from oneiro_vault.mind import report
 from oneiro_vault.mind.registry import LOOPS
@@ -27,7 +26,6 @@ from oneiro_vault.operations.house import House, Progress, quiet
 from oneiro_vault.vault import proposals
 
 _KEPT: Final = "Nothing was changed."
-_WAITS: Final = "Nothing was changed; the question still waits."
 _OPEN: Final = "open-questions.json"
 """loop -> ids of the questions it left open, beside the questions' folder."""
 _REVIEW: Final = "review"
@@ -46,15 +44,17 @@ def dream(
     review: bool = False,
     progress: Progress = quiet,
     scheduled: bool = False,
+    calls: int | None = None,
 ) -> dict[str, Any]:
     """Run loops now, all of them or some, one after the other; a dry run asks and decides and changes no note.
 
     With `review`, or where the settings say so, what is decided waits on a branch for a person. `scheduled`: nobody asked for it now.
+    `calls`: questions that are asked at most, where that is less than the settings say.
     Raises InvalidInput for an unknown loop or judge, LockTimeout while another run is under way, Elsewhere when it is another machine's.
     """
     note = ""
     names = _names(loops)
-    asked = judging.judge(house, judge)
+    asked = judging.judge(house, judge, calls)
     with closing(asked), closing(Verdicts(house.vault.folder, house.clock)) as answers:
         house.cancel.clear()
         if dry_run:
@@ -77,7 +77,7 @@ def dream(
                 runner.settle_quiet([run for run in found if run.quiet])
                 lease.share.meet()
         if asked.name in _PARKING:
-            _tidy(house, asked.name, found, answers, review or (dry_run and _to_review(house)))
+            _tidy(house, asked.name, found, answers, review or (dry_run and to_review(house)))
     return {
         "schema": 1,
         "dry_run": dry_run,
@@ -125,61 +125,8 @@ def _interruptible(runner: Runner) -> Iterator[None]:
         signal.signal(signal.SIGINT, former)
 
 
-def dream_next(house: House) -> dict[str, Any]:
-    """The question that has waited longest, as a text with quoted memories and the form of its answer; None when nothing waits."""
-    found = deferred.waiting(judging.folder(house))
-    return {"schema": 1, "question": found[0] if found else None, "waiting": len(found)}
-
-
-def dream_decide(house: House, id: str, answer: Mapping[str, Any] | str, progress: Progress = quiet) -> dict[str, Any]:
-    """Answer a question. With the last one answered, the loops that asked are run again and do what follows from the answers.
-
-    Raises NotFound for a question that does not wait, InvalidInput for an answer that a loop would not take: the question waits on.
-    """
-    place = judging.folder(house)
-    known = {str(entry["id"]): entry for entry in deferred.waiting(place)}
-    if id not in known:
-        raise NotFound(f"no question {shown(id)} waits for an answer", kept=_KEPT, hint="`oneiro dream answer` shows the next one.")
-    said = _parsed(answer)
-    if problem := _objection(known[id], said):
-        raise InvalidInput(
-            f"the answer does not fit: {problem}",
-            kept=_WAITS,
-            hint="The question says what form its answer has and which memories it shows.",
-        )
-    deferred.answer(place, id, said)
-    left = len(known) - 1
-    loops = [] if left else [name for name, ids in _open(house).items() if name in LOOPS and ids]
-    again = bool(loops) and dream(house, loops, _asked_by(house), review=_to_review(house), progress=progress)
-    runs = again["runs"] if again else []
-    return {"schema": 1, "id": id, "waiting": len(deferred.waiting(place)), "runs": runs}
-
-
-def _objection(entry: Mapping[str, Any], said: Mapping[str, Any]) -> str:
-    """What the check before every loop would say of this answer to a parked question, "" when nothing."""
-    form = form_of(entry["schema"])
-    if form is None:
-        return "its question was asked by another version of the program; the next run of its loop asks it anew"
-    question = Question(str(entry["kind"]), "", form, tuple(Shown(str(ident), "", "") for ident in entry["ids"]))
-    return check(question, Raw(said)).problem
-
-
-def _parsed(answer: Mapping[str, Any] | str) -> dict[str, Any]:
-    try:
-        found = json.loads(answer) if isinstance(answer, str) else answer
-        size = len(json.dumps(found))
-    except RecursionError as error:
-        raise InvalidInput(f"the answer does not fit: {DEEP}", kept=_WAITS) from error
-    except (ValueError, TypeError) as error:
-        raise InvalidInput(f"the answer is not JSON: {str(error)[:120]}", kept=_WAITS) from error
-    if not isinstance(found, Mapping):
-        raise InvalidInput("the answer must be a JSON object", kept=_WAITS, hint='Such as {"action": "keep_distinct", "reason": "…"}.')
-    if size > LONGEST_ANSWER:
-        raise InvalidInput(f"the answer has {size:,} characters; {LONGEST_ANSWER:,} are read", kept=_WAITS)
-    return dict(found)
-
-
-def _open(house: House) -> dict[str, list[str]]:
+def left_open(house: House) -> dict[str, list[str]]:
+    """Loop -> ids of the questions it left for somebody to answer."""
     return {str(name): list(ids) for name, ids in _known(house).items() if isinstance(ids, list)}
 
 
@@ -191,12 +138,12 @@ def _known(house: House) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _to_review(house: House) -> bool:
+def to_review(house: House) -> bool:
     """Did the run that asked want its decisions reviewed?"""
     return bool(_known(house).get(_REVIEW))
 
 
-def _asked_by(house: House) -> str:
+def asked_by(house: House) -> str:
     """The judge that left the questions open: what it was told before counts for its next run."""
     found = _known(house).get(_JUDGE)
     return found if found in _PARKING else deferred.DeferredJudge.name
@@ -204,7 +151,7 @@ def _asked_by(house: House) -> str:
 
 def _tidy(house: House, judge: str, runs: Sequence[Run], answers: Verdicts, review: bool) -> None:
     """Forget questions that are settled or that no loop asks any more; an answer that was refused is asked for again."""
-    place, before = judging.folder(house), _open(house)
+    place, before = judging.folder(house), left_open(house)
     after = before | {run.loop: [*run.waiting, *(ident for ident, _ in run.unasked)] for run in runs}
     for run in runs:
         still = {ident for ids in after.values() for ident in ids}
