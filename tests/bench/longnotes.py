@@ -1,4 +1,4 @@
-"""A vault of long notes with many headings, lists and links: how many passages it makes, when it answers by meaning, how fast it recalls."""
+"""A vault of long notes with many headings, lists and links: when it answers by meaning, how fast it recalls."""
 
 from __future__ import annotations
 
@@ -37,13 +37,12 @@ def run(scale: int) -> Iterator[Row]:
 
 
 def filling(app: App, size: float) -> Iterator[Row]:
-    """Passages per megabyte; when every note has its first vector, and when every passage has one."""
+    """When every note has its first vector, and when every passage has one."""
     index = app.house.index
     app.house.embedder.query("warm up")
     index.open_vectors()
     began, first = time.perf_counter(), 0.0
     index.settle()
-    yield Row(f"passages per MB over {size:.2g} MB of long notes", index.status()["chunks"] / size, None, "<= 2600", "")
     keys = [row.key for row in index.list(limit=1_000_000)]
 
     def step(_doing: str, _done: int, _total: int) -> None:
