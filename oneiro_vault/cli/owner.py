@@ -125,6 +125,7 @@ def status_(face: Face) -> Output:
     text += [f"embedding {embedded(found['embedding'])}"] if found["embedding"] else []
     text += [f"sync     {_synced(found['sync'])}"] if found["sync"]["tried"] else []
     text += [f"prompts  {said}" for said in prompted(found["prompts"])]
+    text += _dreams(found["dreams"])
     text += [f"dreams   {said}" for said in shared(found["dreaming"])]
     text += [f"degraded {line(str(found['degraded']))}"] if found["degraded"] else []
     text += [f"settings {line(said)}" for said in found["loosened"]]
@@ -138,6 +139,20 @@ def status_(face: Face) -> Output:
     text += [f"partial {line(path)}: too long; only its beginning is searched (notes.indexed_bytes)" for path in found["partial"]]
     text += [f"not committed {line(entry['path'])}: {line(entry['reason'])}" for entry in found["held"]]
     return Output("\n".join(text), found)
+
+
+def _dreams(found: Mapping[str, Any]) -> list[str]:
+    """Who judges what the loops ask, what waits for that, and what the last run did."""
+    judge, did = found["judge"], [line(title) for title in found["did"]]
+    answered = f"last answered {found['answered']}" if found["answered"] else "never answered yet"
+    who = line(judge["title"]) + (f"; {answered}" if judge["ready"] or found["answered"] else "")
+    text = [f"judge    {who}"]
+    text += [f"judge    {line(judge['problem'])}"] if judge["problem"] else []
+    text.append(f"waiting  {found['captures']} captures to be encoded, {found['questions']} questions to be answered")
+    text.append(
+        f"last run {found['ended']}: {'; '.join(did)}" if found["ended"] else "last run none yet (`oneiro dream` runs the loops now)"
+    )
+    return text
 
 
 def prompted(found: Mapping[str, int]) -> list[str]:

@@ -303,6 +303,8 @@ def stats(house: House) -> dict[str, Any]:
 
 def status(house: House) -> dict[str, Any]:
     """Is everything indexed, and if not, why not?"""
+    from oneiro_vault.operations.dreaming import standing  # judges are not loaded for those who read
+
     behind = house.converge()
     state = house.index.status()
     look = house.vault.look()
@@ -330,6 +332,7 @@ def status(house: House) -> dict[str, Any]:
         "busy": _busy(house),
         "rewritten": f"{rewritten.message}. Nothing is written. {rewritten.hint}" if rewritten else None,
         "captures": len(waiting(house)),
+        "dreams": standing.standing(house),
         "prompts": prompts.today(str(house.vault.folder)),
         "sync": syncing.standing(house),
         "dreaming": sharing.holder(house),

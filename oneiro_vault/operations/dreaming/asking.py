@@ -18,7 +18,7 @@ from oneiro_vault.mind.registry import LOOPS
 from oneiro_vault.mind.report import Run
 from oneiro_vault.operations import reviewing
 from oneiro_vault.operations.drafts import moment
-from oneiro_vault.operations.dreaming import judging, nights, sharing
+from oneiro_vault.operations.dreaming import judging, nights, sharing, standing
 from oneiro_vault.operations.dreaming.lease import Lease
 from oneiro_vault.operations.dreaming.running import Runner
 from oneiro_vault.operations.dreaming.verdicts import Verdicts
@@ -78,10 +78,13 @@ def dream(
                 lease.share.meet()
         if asked.name in _PARKING:
             _tidy(house, asked.name, found, answers, review or (dry_run and to_review(house)))
+    rows = [report.row(run) for run in found]
+    if rows and not dry_run:
+        standing.note(house, rows)
     return {
         "schema": 1,
         "dry_run": dry_run,
-        "runs": [report.row(run) for run in found],
+        "runs": rows,
         "waiting": len(deferred.waiting(judging.folder(house))),
         "note": note or (judging.problem(house) if judge is None else "") or None,
     }
