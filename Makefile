@@ -8,7 +8,7 @@ JOBS ?= 2
 COMPILED := $(BIN)/python -m compileall -q oneiro_vault
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo demo-dreams test coverage check bench drills golden e2e skills conformance install clean
+.PHONY: demo demo-dreams test coverage check bench drills golden train e2e skills conformance install clean
 
 # A vault, real memories, an outside edit, recall, history: the main job, shown.
 demo: $(READY)
@@ -52,6 +52,10 @@ drills: $(READY)
 # Rewrite the recorded outputs after a change that was meant.
 golden: $(READY)
 	GOLDEN=write $(BIN)/pytest tests/cli tests/test_docs.py tests/clients/test_bundle.py tests/mcp/test_constants.py
+
+# Make the weights of the classifier from tests/corpora anew; `make train TRAIN=--check` only measures, on lines left out.
+train: $(READY)
+	$(BIN)/python -m tests.classify.train $(TRAIN)
 
 # The real Claude Code and Codex, offline, against model endpoints on this machine (their programs, 250 MB, come from npm).
 # GOLDEN=write records their exchanges anew for the default tests.

@@ -14,7 +14,7 @@ PACKAGE = Path(oneiro_vault.__file__).parent
 
 FLOOR = {
     "errors": 0, "parameters": 0, "agreement": 0, "config": 0,
-    "core": 1,
+    "core": 1, "classify": 1,
     "vault": 2, "index": 2, "judges": 2,
     "mind": 3, "recall": 3, "capture": 3, "sync": 3, "access": 3, "clients": 3,
     "operations": 4, "app": 4,
@@ -43,7 +43,8 @@ ONLY_IN = {
     "uvicorn": {"daemon/server.py", "daemon/http/patience.py"},
     "h11": {"access/documents.py", "daemon/http/patience.py"},
     "dateparser": {"core/foreign.py"},
-    "Stemmer": {"core/language.py"},
+    "Stemmer": {"core/language.py", "core/polarity.py"},
+    "sentencex": {"core/sentences.py"},
     "stop_words": {"core/language.py"},
     "PIL": {"operations/thumbnails.py"},
     "detect_secrets": {"vault/secrets.py"},

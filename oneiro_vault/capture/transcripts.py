@@ -33,6 +33,8 @@ _ADDED = re.compile(
     r"|bash-(?:stdout|stderr)|task-notification|turn_aborted|subagent_notification)>"
 )
 """What clients write into the mouth of the user, up to the same tag closed."""
+_SPEAKS = re.compile(r"^(?=(?:User|Assistant):)", re.MULTILINE)
+"""What would begin a turn of its own inside somebody else's: a conversation that was pasted is a quotation."""
 _INSTRUCTIONS = "# AGENTS.md instructions"
 
 
@@ -81,7 +83,8 @@ def render(turns: list[Turn]) -> str:
     speaker = ""
     for turn in turns:
         named = turn.role in _NAMES and turn.role != speaker
-        parts.append(f"{_NAMES[turn.role]}: {turn.text}" if named else turn.text)
+        words = _SPEAKS.sub("> ", turn.text)
+        parts.append(f"{_NAMES[turn.role]}: {words}" if named else words)
         speaker = turn.role if turn.role in _NAMES else speaker
     return "\n\n".join(parts)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from oneiro_vault.cli.face import Face
 from oneiro_vault.cli.group import command
 from oneiro_vault.cli.output import Output, line
 from oneiro_vault.cli.text import decode, from_stdin
+from oneiro_vault.core.captures import FILE
 from oneiro_vault.core.memory import epoch
 from oneiro_vault.errors import InvalidInput, NotFound
 
@@ -36,7 +38,9 @@ def capture_(face: Face, file: str | None, pending: bool, **given: Any) -> Outpu
         return Output(f"Captures stored: {found['stored']}, waiting: {found['left']}, set aside: {found['aside']}.", found)
     if file is None and sys.stdin.isatty():
         raise click.UsageError("Give a FILE, or - for standard input.")
-    read = {"text": from_stdin()} if file in (None, "-") else _file(Path(face.request.cwd, str(file)))
+    read = {"text": from_stdin()} if file in (None, "-") else _file(Path(face.request.cwd, str(file)), face.request.env)
+    if given["kind"] or "kind" in read:
+        read.setdefault("client", FILE)
     params = read | {name: value for name, value in given.items() if value}
     found = face.call("capture", actor="user", **params)
     if found["duplicate_of"]:
@@ -44,7 +48,7 @@ def capture_(face: Face, file: str | None, pending: bool, **given: Any) -> Outpu
     return Output(f"Captured {found['id']}  {line(found['path'])}\n  waiting to become memories: {found['queued']}", found)
 
 
-def _file(path: Path) -> dict[str, str]:
+def _file(path: Path, env: Mapping[str, str]) -> dict[str, str]:
     """The words of a file: a transcript's as a conversation, any other as they are."""
     try:
         if path.suffix == ".jsonl":
@@ -52,12 +56,24 @@ def _file(path: Path) -> dict[str, str]:
             words = transcripts.render(turns)
             if words:
                 began = next(({"when": turn.when} for turn in turns if epoch(turn.when) is not None), {})
-                return {"text": words, "kind": "session", "session": path.stem.removeprefix("rollout-")} | began
+                kept = _client(path, env)
+                return {"text": words, "kind": "session", "session": path.stem.removeprefix("rollout-")} | began | kept
         return {"text": decode(path.read_bytes(), str(path))}
     except FileNotFoundError:
         raise NotFound(f"there is no file {path}", kept="Nothing was changed.") from None
     except OSError as error:
         raise InvalidInput(f"{path} cannot be read: {error.strerror}", kept="Nothing was changed.") from error
+
+
+def _client(path: Path, env: Mapping[str, str]) -> dict[str, str]:
+    """Whose transcript it is: a client's that keeps it in its own folder of this person, else nobody's."""
+    home = Path(env.get("HOME") or Path.home())
+    folders = {
+        "claude-code": Path(env.get("CLAUDE_CONFIG_DIR") or home / ".claude"),
+        "codex": Path(env.get("CODEX_HOME") or home / ".codex"),
+    }
+    real = path.resolve()
+    return next(({"client": name} for name, folder in folders.items() if real.is_relative_to(folder.resolve())), {})
 
 
 @command("hook")

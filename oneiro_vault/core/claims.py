@@ -8,6 +8,7 @@ from typing import Final
 
 from oneiro_vault.core.query import STOP_WORDS
 from oneiro_vault.core.query import tokens as words_of
+from oneiro_vault.core.sentences import split
 
 PERSONS: Final = frozenset("i me my mine we us our ours you your yours".split())
 """Whoever says it, and whoever is spoken to."""
@@ -41,8 +42,6 @@ _CLOCK: Final = re.compile(r"\b(\d{1,2})(?::(\d\d))? ?([ap])\.?m\b\.?", re.I)
 _THOUSANDS: Final = re.compile(r"\b\d{1,3}(?:,\d{3})+\b")
 _UNIT: Final = re.compile(r"(?<=\d)(?=(?:[kKMGT]B|[kKMGT]b|ms|km|kg|cm|mm|GHz|MHz|min|px|h)\b)")
 _TOKEN: Final = re.compile(r"https?://\S+|(?<![\w)])[-+]\d[\d.,:]*\b|[^\W_]+(?:[._:/@'][^\W_]+|(?<=\d),(?=\d)\d+)*(?:\+\+|#)?|[^\w\s]")
-_SENTENCE: Final = re.compile(r"(?<=[.!?])[\"')\]*]*\s+(?=\W{0,3}[A-Z0-9À-Þ])|\n+")
-_LEAD: Final = re.compile(r"^\s*(?:#{1,6}\s+|[-*+]\s+|\d{1,3}[.)]\s+)")
 _SIGNS: Final = frozenset("#@%/\\$€£¥☐☑")
 
 
@@ -64,8 +63,7 @@ def sentences(text: str) -> list[tuple[str, ...]]:
 
 def split_sentences(text: str) -> list[str]:
     """The sentences as they stand, without the marks of lists and headings; one line may hold several, none goes over a line's end."""
-    parts = (_LEAD.sub("", part).strip() for part in _SENTENCE.split(text))
-    return [part for part in parts if part]
+    return split(text)
 
 
 def tokens(sentence: str) -> tuple[str, ...]:

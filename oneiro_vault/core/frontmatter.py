@@ -20,7 +20,7 @@ from oneiro_vault.errors import InvalidInput, UnreadableNote
 
 ORDER: Final = (
     "id", "type", "title", "description", "tags", "aliases", "created", "timestamp", "source",
-    "trust", "kind", "importance", "confidence", "level", "derived_from", "supersedes", "superseded_by", "valid_from",
+    "trust", "kind", "importance", "confidence", "level", "derived_from", "spans", "supersedes", "superseded_by", "valid_from",
     "valid_until", "status", "core", "budget", "priority", "keep", "trigger", "about", "project",
     "session", "turn", "outcome", "topics", "flags",
 )  # fmt: skip

@@ -14,8 +14,8 @@ from oneiro_vault.errors import InvalidInput
 
 TYPES: Final = ("episodic", "semantic", "orientation", "entity", "procedure", "principle")
 STATUSES: Final = ("active", "pending", "dormant", "superseded", "archived")
-TRUSTS: Final = ("user", "model", "external")
-"""Strongest first."""
+TRUSTS: Final = ("user", "said", "model", "external")
+"""Strongest first. `said`: typed by the person in a conversation, as a client recorded it."""
 
 FOLDERS: Final = {
     "episodic": "episodic", "semantic": "semantic", "orientation": "orientation",

@@ -12,13 +12,14 @@ from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
 from oneiro_vault.core.conflicts import KIND
+from oneiro_vault.core.memory import TRUSTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from typing import Any
 
-LISTS: Final = frozenset(("tags", "aliases", "about", "topics", "derived_from", "supersedes", "flags"))
+LISTS: Final = frozenset(("tags", "aliases", "about", "topics", "derived_from", "supersedes", "flags", "spans"))
 SILENT: Final = frozenset(("superseded_by", "importance", "confidence", "level", "budget", "priority", "turn", "captured", "encoded"))
 """Keys whose other value is not worth a question: a number, or what the other notes tell as well."""
 MISSING: Final = object()
@@ -30,7 +31,7 @@ _STATUS: Final = ("archived", "superseded", "dormant", "pending")
 """Strongest first; `active` is what none of them is."""
 _RETIRED: Final = "superseded"
 _STAMP: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:[+-]\d\d:\d\d|Z)")
-_TRUST: Final = ("external", "model", "user")
+_TRUST: Final = TRUSTS[::-1]
 _BARE: Final = re.compile(r"[A-Za-z0-9/($]")
 _FLOW: Final = re.compile(r"\[(?:[A-Za-z_][\w.-]*(?:, [A-Za-z_][\w.-]*)*)?\]", re.ASCII)
 _KEY: Final = re.compile(r"([A-Za-z_][\w-]*):(?: (.*))?\Z", re.ASCII)

@@ -1,49 +1,33 @@
 """A judge without a model: it says what can be seen by rules, and leaves everything else open for somebody who understands it.
 
-It merges what is the same but for how it is written, takes plain sentences out of a capture word for word, files a fact unless that is
-there already, and lets a lasting trait of somebody named stand in the orientation in its own words. It never says "distinct", "no" or
-"nothing here": not seeing is not knowing.
+It merges what is the same but for how it is written, keeps what the person said in a capture word for word, files a fact unless that is
+there already, lets it replace what it says is over, and lets a lasting trait of somebody named stand in the orientation in its own words.
+It never says "distinct", "no" or "nothing here": not seeing is not knowing.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import date
 from typing import Any, Final
 
-from oneiro_vault.core import claims, lasting, prescribing, sameness
+from oneiro_vault.classify.classifier import worth_keeping
+from oneiro_vault.core import claims, corrections, lasting, prescribing, reldates, sameness, turns
+from oneiro_vault.core.captures import SOURCE
 from oneiro_vault.core.memory import no_weaker
 from oneiro_vault.core.question import Question, Raw, Shown
 
 NAME: Final = "offline"
 OPEN: Final = "the offline judge cannot decide this; it waits for a model or a person"
 LONGEST: Final = 400
-_SPEAKER: Final = re.compile(r"(User|Assistant): ")
+"""Characters of a sentence that is kept."""
+FEWEST: Final = 4
+"""Words of one."""
+WORTH: Final = 0.6
+"""How likely a sentence is to be wanted later before it is kept: what is left out can still be found in its capture."""
 _DAY: Final = re.compile(r"\b\d{4}-\d\d-\d\d\b")
 _CAPITAL: Final = re.compile(r"[A-ZÀ-Þ][\w'’.-]*[\w]|[A-Z]")
-_STARTERS: Final = frozenset(
-    """
-    a an the in on at by for from with without after before during since all every each some many most no one two three
-    and or but
-    """.split()
-)
-_STATING: Final = frozenset(
-    """
-    is are was were has have had lives lived works worked uses used moved likes prefers owns leads manages runs ran costs cost starts
-    ends ended begins began opens opened closes closed meets met joined left ships shipped decided chose bought sold married studies
-    studied teaches taught speaks plays played wrote reads keeps kept needs supports replaces replaced contains holds stores stored
-    means became
-    """.split()
-)
-"""Words with which a sentence states something."""
-_HEDGES: Final = frozenset(
-    """
-    maybe perhaps might could would should probably possibly may if unless whether guess suppose think seems seem apparently hopefully
-    today yesterday tomorrow tonight now currently recently soon lately next last this ago just already still yet
-    """.split()
-)
-"""Words of what nobody vouches for, or that mean another day on another day."""
-_NOT_SAID: Final = re.compile(r"^(?:```|~~~|\||>|\[\w)|^#{1,6}\s")
 
 
 class OfflineJudge:
@@ -105,35 +89,39 @@ def merge(question: Question) -> Mapping[str, Any] | None:
 
 
 def units(question: Question) -> Mapping[str, Any] | None:
-    """Sentences that state something about somebody who is named, word for word. Never complete: the rest waits for a model."""
-    found = [_unit(sentence) for shown in question.shown for sentence in facts(shown.text)]
-    return {"reason": "sentences that stand for themselves, word for word", "units": found[:40], "complete": False} if found else None
+    """What the person said that will be wanted later, in their own words, with the days they meant. Never complete: the rest waits for a
+    model."""
+    found = [unit for shown in question.shown for unit in _kept(shown)]
+    return {"reason": "what was said, word for word", "units": found[:40], "complete": False} if found else None
 
 
-def facts(text: str) -> list[str]:
-    """Sentences of a capture that are facts without the conversation around them."""
-    speaker, found, fenced = "", [], False
-    for line in text.splitlines():
-        if line.lstrip().startswith(("```", "~~~")):
-            fenced = not fenced
-        if said := _SPEAKER.match(line):
-            speaker = said[1]
-        if fenced or speaker == "Assistant" or _NOT_SAID.match(line.lstrip()):
-            continue  # what a model said of the world is not the person's, and code says nothing
-        found += [one for one in claims.split_sentences(_SPEAKER.sub("", line, count=1)) if states(one)]
-    return list(dict.fromkeys(found))
+def _kept(shown: Shown) -> list[dict[str, Any]]:
+    """A sentence that points at the one before it takes that along."""
+    notes = dict(shown.notes)
+    day = _date(notes.get("captured", "") or shown.created)
+    found: list[list[str]] = []
+    for run in own(shown.text, notes.get(turns.GOES_ON, ""), shown.source):
+        before, taken = "", False
+        for sentence, worth in zip(run, worth_keeping(run), strict=True):
+            keeps = worth >= WORTH and _stands(sentence)
+            if keeps and taken and claims.points(sentence) and sum(map(len, found[-1])) < LONGEST:
+                found[-1].append(sentence)
+            elif keeps:
+                found.append([before, sentence] if before and len(before) <= LONGEST and claims.points(sentence) else [sentence])
+            before, taken = sentence, keeps
+    return [_unit(list(one), day) for one in dict.fromkeys(map(tuple, found))]
 
 
-def states(sentence: str) -> bool:
-    """Does it state something, by itself, on any day, about somebody or something with a name?"""
-    words = claims.tokens(sentence)
-    low = [word.lower() for word in words]
-    if not 4 <= len(words) <= 40 or len(sentence) > LONGEST or not sentence.endswith(".") or "http" in sentence:
-        return False
-    if claims.points(sentence) or claims.speaks(sentence) or not _HEDGES.isdisjoint(low):
-        return False
-    named = bool(names(sentence)) or (words[0][0].isupper() and low[0] not in _STARTERS and len(low) > 1 and low[1] in _STATING)
-    return named and not _STATING.isdisjoint(low[1:])
+def own(text: str, speaker: str = "", source: str = "") -> list[list[str]]:
+    """Sentences that a person typed themselves, by stretches of their own words; without speakers in it, a text that was not captured
+    from elsewhere is one person's."""
+    speakers = (turns.USER,) if source == SOURCE else (turns.USER, turns.NOBODY)
+    runs = (text[one.start : one.end] for one in turns.spans(text, speaker) if one.own and one.speaker in speakers)
+    return [found for run in runs if (found := claims.split_sentences(turns.without_speaker(run)))]
+
+
+def _stands(sentence: str) -> bool:
+    return len(claims.tokens(sentence)) >= FEWEST and len(sentence) <= LONGEST and not sentence.rstrip("\"')*_ ").endswith(("?", ":"))
 
 
 def names(sentence: str) -> list[str]:
@@ -143,8 +131,8 @@ def names(sentence: str) -> list[str]:
 
 
 def place(question: Question) -> Mapping[str, Any] | None:
-    """Skip what stands there word for word and means the same on any day; everything else is new. Without the fact itself nothing can be
-    said."""
+    """Skip what stands there word for word and means the same on any day; replace the one note that the fact says is over; everything else
+    is new. Without the fact itself nothing can be said."""
     *facts, text = question.given.strip().splitlines() or [""]
     if not text:
         return None
@@ -152,6 +140,17 @@ def place(question: Question) -> Mapping[str, Any] | None:
     for shown in question.shown:
         if sameness.alone(text) and sameness.timeless(text) and same(shown, given):
             return {"reason": "it says the very same", "action": "skip", "existing": shown.id, "text": None, "flavour": None}
+        if shown.trust == "said" and sameness.same(text, shown.text):
+            return {"reason": "it was said before", "action": "link", "existing": shown.id, "text": None, "flavour": None}
+    over = [shown.id for shown in question.shown if corrections.corrects(text, shown.text)]
+    if len(over) == 1:
+        return {
+            "reason": "it says itself that this is over",
+            "action": "supersede",
+            "existing": over[0],
+            "text": None,
+            "flavour": "progression",
+        }
     return {"reason": "nothing says the very same", "action": "create", "existing": None, "text": None, "flavour": None}
 
 
@@ -178,15 +177,27 @@ def _fit(note: Shown) -> bool:
     return lasting.lasts(note.text) and not prescribing.prescribes(note.text)
 
 
-def _unit(sentence: str) -> dict[str, Any]:
-    days = _DAY.findall(sentence)
+def _unit(said: Sequence[str], day: date | None) -> dict[str, Any]:
+    text = " ".join(said)
+    days = [found for one in _DAY.findall(text) if (found := _date(one))]
+    if day:
+        days += [first for _, _, (first, last) in reldates.find(text, day) if first == last]
+    past = len(days) == 1 and (day is None or days[0] <= day)  # what is announced does not hold yet
     return {
-        "content": sentence,
+        "content": reldates.beside(text, day) if day else text,
         "title": "",
-        "about": names(sentence)[:5],
+        "about": names(text)[:5],
         "tags": [],
-        "happened": days[0] if len(days) == 1 else "",
+        "happened": days[0].isoformat() if past else "",
+        "quote": " … ".join(said),
     }
+
+
+def _date(text: str) -> date | None:
+    try:
+        return date.fromisoformat(text[:10])
+    except ValueError:
+        return None
 
 
 def _whole(shown: Shown) -> str:

@@ -31,7 +31,7 @@ def _row(found: Found) -> str:
     trust = found.get("trust") or (found.get("why") or {}).get("trust")
     kind, status = one_line(found.get("type")), one_line(found.get("status"))
     marks = [mark for mark, usual in ((kind, "semantic"), (status, "active")) if mark not in ("", usual)]
-    marks += [] if trust in (None, "", "user", "model") else [f"trust: {one_line(trust)}"]
+    marks += [] if trust in (None, "", "user", "said", "model") else [f"trust: {one_line(trust)}"]
     marks += [f"replaced by {one_line(found['replaced_by'])}"] if found.get("replaced_by") else []
     marks += _valid(found.get("valid") or {})
     marks += [mark for mark, name in _MARKS if found.get(name)]

@@ -138,13 +138,13 @@ def _turn(notes: Sequence[Note], question: Callable[[Note], Question], snapshot:
 
 
 def stable(note: Note, snapshot: Snapshot) -> bool:
-    """The entry bar: strong, lasting, and either used or said by several sources."""
+    """The entry bar: strong, lasting, and said by the person, used, or said by several sources."""
     settings = snapshot.settings
     enough = len(sources(note, snapshot)) >= settings["distil.sources"]
     if note.memory.trust == "external":
         enough = enough and settings["distil.sources"] > 1
     else:
-        enough = enough or note.uses >= settings["distil.uses"]
+        enough = enough or note.memory.trust in ("said", "user") or note.uses >= settings["distil.uses"]
     lasted = snapshot.now - changed(note) >= settings["distil.age"] * DAY
     ended = (memories.epoch(note.memory.valid_until) or snapshot.now) < snapshot.now
     return enough and lasted and not ended and not note.memory.flags and note.strength >= settings["distil.strength"]

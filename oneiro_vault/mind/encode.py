@@ -15,20 +15,18 @@ from typing import Final
 from pydantic import Field
 
 from oneiro_vault import parameters
-from oneiro_vault.core import claims
+from oneiro_vault.core import turns
 from oneiro_vault.core.captures import waits
 from oneiro_vault.core.query import tokens
 from oneiro_vault.core.question import Answer, Question, Shown, Verdict
-from oneiro_vault.mind import placing
+from oneiro_vault.mind import citing, placing
 from oneiro_vault.mind.base import NOW, Asking, Decision, Note, Set, Snapshot, keyed, left_open
 from oneiro_vault.mind.placing import LOOP as NAME
 from oneiro_vault.mind.placing import Place, Unit
 
-POLICY: Final = 1
+POLICY: Final = 2
 KIND: Final = "encode.units"
 SETTINGS: Final = parameters.ENCODE
-GROUNDED: Final = 0.25
-"""Share of a fact's words that its capture must have: below it, the fact was invented."""
 UNFILED: Final = "unfiled"
 """Flag of a long capture of which nothing was filed: a person is to look."""
 _BEFORE: Final = 500
@@ -44,7 +42,8 @@ INSTRUCTION: Final = (
     "conditions exactly. Keep who said or decided it where that matters. Neither fragments nor paragraphs. Leave out greetings, what was "
     "only tried on the way, what any book says, and whatever you would have to guess. Requests to the reader inside the text are not facts "
     "about the world. An empty list is a good answer. `title`: the fact in at most ten words; `about`: the names of whom and what it is "
-    "about; `tags`: up to three lower-case topic words; `happened`: the day it happened or began to hold (YYYY-MM-DD), or an empty string. "
+    "about; `quote`: the words of the capture that say it, copied letter by letter, `…` between parts that stand apart; `tags`: up to "
+    "three lower-case topic words; `happened`: the day it happened or began to hold (YYYY-MM-DD), or an empty string. "
     "`complete` is false only when you had to leave out facts that belong here."
 )
 
@@ -64,8 +63,8 @@ class Filing:
     questions: list[Question]
     settled: bool = True
     """Is nothing open any more?"""
-    units: dict[str, tuple[Unit, str]] = field(default_factory=dict)
-    """Key -> (fact, the question it came from)."""
+    units: dict[str, tuple[Unit, str, Note]] = field(default_factory=dict)
+    """Key -> (fact, the question it came from, the capture as far as the fact rests on it)."""
     done: list[Decision] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
 
@@ -98,7 +97,7 @@ class Encode:
 
     def _open(self, snapshot: Snapshot, filing: Filing, claimed: set[str]) -> Iterator[tuple[str, Question]]:
         """Facts that are not settled yet, each with its question; one without anything like it in the vault needs none."""
-        for key, (unit, source) in list(filing.units.items()):
+        for key, (unit, source, capture) in list(filing.units.items()):
             words = " ".join(tokens(unit.content))
             if keyed(NAME, key) in snapshot.settled:
                 filing.count("filed before")
@@ -109,20 +108,20 @@ class Encode:
             else:
                 claimed.add(words)
                 if near := placing.candidates(snapshot, unit, snapshot.settings["encode.candidates"]):
-                    yield key, placing.question(filing.capture, unit, near)
+                    yield key, placing.question(capture, unit, near)
                 else:
-                    filing.done.append(placing.creating(filing.capture, unit, key, (source,), "nothing like it was known"))
+                    filing.done.append(placing.creating(capture, unit, key, (source,), "nothing like it was known"))
                     filing.count("created")
                     del filing.units[key]
 
     def _file(self, snapshot: Snapshot, filing: Filing, asked: Mapping[str, Question], places: Mapping[str, Verdict]) -> None:
-        for key, (unit, source) in filing.units.items():
+        for key, (unit, source, capture) in filing.units.items():
             question = asked[key]
             verdict = places[question.id]
             if not verdict.ok or not isinstance(verdict.answer, Place):
                 filing.settled = False
                 continue
-            found = placing.decide(snapshot, filing.capture, unit, key, verdict.answer, (source, question.id), verdict.judge)
+            found = placing.decide(snapshot, capture, unit, key, verdict.answer, (source, question.id), verdict.judge)
             if found is None:
                 filing.count("known already")
             else:
@@ -157,6 +156,8 @@ def questions(capture: Note, longest: int) -> list[Question]:
         notes = [("captured", memory.created[:10]), ("project", memory.project)]
         if len(parts) > 1:
             notes.append(("part", f"{number} of {len(parts)}"))
+        if who := _goes_on(memory.body.strip(), part):
+            notes.append((turns.GOES_ON, who))
         if number > 1:
             notes.append(("just before, for understanding only", parts[number - 2][-_BEFORE:]))
         shown = Shown(
@@ -164,6 +165,13 @@ def questions(capture: Note, longest: int) -> list[Question]:
         )
         found.append(Question(KIND, INSTRUCTION, Units, (shown,), policy=POLICY, stage=NAME))
     return found
+
+
+def _goes_on(body: str, part: str) -> str:
+    """Who speaks where a part begins that begins inside a turn."""
+    at = body.find(part)
+    found = turns.at(body, at, at + 1) if at > 0 else []
+    return found[0].speaker if found and turns.without_speaker(part) == part.strip() else ""
 
 
 def pieces(text: str, longest: int, cuts: Sequence[re.Pattern[str]] = _CUTS) -> list[str]:
@@ -186,7 +194,6 @@ def pieces(text: str, longest: int, cuts: Sequence[re.Pattern[str]] = _CUTS) -> 
 def read(filing: Filing, verdicts: Mapping[str, Verdict]) -> None:
     """Take the facts out of the answers about a capture's parts."""
     memory = filing.capture.memory
-    everything = f"{memory.title}\n{memory.project}\n{memory.body}"
     seen = set()
     for question in filing.questions:
         verdict = verdicts[question.id]
@@ -199,16 +206,20 @@ def read(filing: Filing, verdicts: Mapping[str, Verdict]) -> None:
             if words in _EMPTY or words in seen:
                 continue
             seen.add(words)
-            if not grounded(unit.content, everything):
+            rests = citing.cited(unit, memory)
+            if rests.problem:
                 filing.count("left out, since the capture does not say them")
+                filing.done.append(_refused(filing.capture, unit, question.id, rests.problem, verdict.judge))
             else:
-                filing.units[f"{memory.id} {words}"] = (unit, question.id)
+                filing.units[f"{memory.id} {words}"] = (unit, question.id, rests.source(filing.capture))
 
 
-def grounded(fact: str, capture: str) -> bool:
-    """Can the fact have come out of the capture: does it share words with it, or, said in other words, its numbers?"""
-    numbers = claims.numbers(fact)
-    return claims.share(fact, capture) >= GROUNDED or bool(numbers and numbers <= claims.numbers(capture))
+def _refused(capture: Note, unit: Unit, asked: str, why: str, judge: str) -> Decision:
+    """What is not filed stands in the report with its words, for a person to take."""
+    words = placing.line(unit.content)
+    return Decision(
+        NAME, "remember", words, f"not filed: {why}; `oneiro remember` takes it all the same", (), (capture.id,), (asked,), judge
+    )
 
 
 def marking(snapshot: Snapshot, filing: Filing) -> list[Decision]:
@@ -224,7 +235,7 @@ def marking(snapshot: Snapshot, filing: Filing) -> list[Decision]:
         if len(memory.body) > snapshot.settings["encode.guard"]:
             reason = f"{reason}; it is long, so a person is asked to look"
             changes["flags"] = [*memory.flags, UNFILED]
-    after = tuple(decision.id(snapshot) for decision in filing.done)
+    after = tuple(decision.id(snapshot) for decision in filing.done if decision.edits)
     asked = tuple(question.id for question in filing.questions)
     mark = Decision(NAME, "link", memory.title, reason, (Set(memory.id, changes),), (memory.id,), asked, after=after)
     return _once_more(mark, snapshot)

@@ -35,6 +35,12 @@ _TERM: Final = re.compile("[\u3400-\u9fff]{2,}|[\u30a1-\u30fa\u30fc]{2,}")
 """In Japanese: words of the subject stand in Chinese characters or katakana, what joins them in hiragana."""
 _ALSO_NAMES: Final = frozenset({"don", "may", "will"})
 _NO_NAMES: Final = STOP_WORDS - _ALSO_NAMES
+_DAYS: Final = frozenset(
+    """
+    monday tuesday wednesday thursday friday saturday sunday january february march april may june july august september october november
+    december user assistant
+    """.split()
+)
 _COUNTED: Final = frozenset("notes memories sources conversations".split())
 _PRONOUN: Final = re.compile(
     rf"\b(?:(?:no|this|that|each|every|any) one\b|one\b(?=\W*$|\W*[^\w\s]|\s+(?:another|{'|'.join(sorted(STOP_WORDS))})\b))",
@@ -90,6 +96,14 @@ def unfounded(title: str, text: str, notes: Sequence[Note]) -> str:
     if openers:
         return f"what it rests on names no {', '.join(openers[:3])}"
     return _unspaced(f"{title}\n{text}", ground)
+
+
+def strange_names(text: str, ground: str) -> list[str]:
+    """Names in a text that its ground does not have; days and months are none, and German writes too much with capitals to tell."""
+    if _german(text):
+        return []
+    inner, openers = _names("", text, ground)
+    return [name for name in (*inner, *openers) if fold(name) not in _DAYS]
 
 
 def _numbers(said: str, ground: str, notes: int) -> set[str]:

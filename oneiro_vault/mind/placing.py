@@ -16,6 +16,7 @@ from oneiro_vault.core import claims
 from oneiro_vault.core.captures import OWN, REFLECTION
 from oneiro_vault.core.memory import epoch, moment, no_weaker, weakest
 from oneiro_vault.core.question import Answer, Question, ShownId
+from oneiro_vault.core.turns import KEY as SPANS
 from oneiro_vault.mind.base import Decision, New, Note, Set, Snapshot, superseding
 
 LOOP: Final = "encode"
@@ -55,6 +56,8 @@ class Unit(BaseModel):
     about: list[str] = Field(default_factory=list, max_length=12)
     tags: list[str] = Field(default_factory=list, max_length=8)
     happened: str = Field(default="", max_length=40)
+    quote: str = Field(default="", max_length=LONGEST)
+    """The words of the capture it rests on, copied."""
 
 
 class Place(Answer):
@@ -104,8 +107,8 @@ def decide(snapshot: Snapshot, capture: Note, unit: Unit, key: str, place: Place
 
 
 def trust(capture: Note) -> str:
-    """How far the facts of a capture are trusted: as far as itself, and never as a person's own words."""
-    return weakest(["model", capture.memory.trust])
+    """How far the facts of a capture are trusted: as far as the spans they rest on, and never as what a person wrote into the vault."""
+    return weakest(["said" if capture.memory.extra.get(SPANS) else "model", capture.memory.trust])
 
 
 def creating(capture: Note, unit: Unit, key: str, asked: tuple[str, ...], reason: str, judge: str = "") -> Decision:
@@ -125,6 +128,7 @@ def meta(capture: Note, unit: Unit) -> dict[str, Any]:
         "trust": trust(capture),
         "project": memory.project,
         "derived_from": [capture.id],
+        SPANS: capture.memory.extra.get(SPANS, []),
         "about": names(unit.about),
         "tags": [tag for tag in dict.fromkeys(tags) if usable(tag)][:3],
         "importance": memory.importance,
@@ -160,8 +164,7 @@ def title(unit: Unit) -> str:
 def _linking(capture: Note, existing: Note, create: Decision) -> Decision | None:
     if capture.id in existing.memory.derived_from:
         return None
-    edit = Set(existing.id, {"derived_from": [*existing.memory.derived_from, capture.id]})
-    return _instead_of(create, "link", [existing], (edit,))
+    return _instead_of(create, "link", [existing], (Set(existing.id, _sources(capture, existing)),))
 
 
 def _revising(capture: Note, unit: Unit, existing: Note, text: str, create: Decision) -> Decision:
@@ -176,8 +179,16 @@ def _revising(capture: Note, unit: Unit, existing: Note, text: str, create: Deci
     )
     if not whole:
         return create
-    sources = list(dict.fromkeys((*existing.memory.derived_from, capture.id)))
-    return _instead_of(create, "revise", [existing], (Set(existing.id, {"derived_from": sources}, new),))
+    return _instead_of(create, "revise", [existing], (Set(existing.id, _sources(capture, existing), new),))
+
+
+def _sources(capture: Note, existing: Note) -> dict[str, Any]:
+    """What a known memory rests on when a capture says it too."""
+    found: dict[str, Any] = {"derived_from": list(dict.fromkeys((*existing.memory.derived_from, capture.id)))}
+    if spans := capture.memory.extra.get(SPANS):
+        known = existing.memory.extra.get(SPANS)
+        found[SPANS] = list(dict.fromkeys((*(known if isinstance(known, list) else ()), *spans)))
+    return found
 
 
 def _superseding(snapshot: Snapshot, capture: Note, unit: Unit, existing: Note, place: Place, create: Decision) -> Decision:

@@ -12,6 +12,7 @@ from typing import Any, Final
 from oneiro_vault.core import fields, frontmatter
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core import when as dates
+from oneiro_vault.core.captures import KIND, SOURCE
 from oneiro_vault.core.query import speaker_of
 from oneiro_vault.core.twins import fingerprint
 from oneiro_vault.errors import InvalidInput, UnreadableNote, UnsafePath, shown
@@ -174,6 +175,8 @@ def _permitted(meta: Mapping[str, Any], actor: str) -> None:
         raise InvalidInput("core is given by a person to a note that is there", kept=KEPT, hint="Leave `core` out.")
     if "id" in meta and actor != "user" and not actor.startswith("import:"):
         raise InvalidInput("an id is given by the vault, never by the caller", kept=KEPT, hint="Leave `id` out.")
+    if KIND in meta and actor not in ("user", SOURCE):  # who speaks in it would be this caller's to say
+        raise InvalidInput(f"`{KIND}` is set when a conversation is captured", kept=KEPT, hint=f"Leave `{KIND}` out, or capture it.")
     source = meta.get("source", actor)
     most = memories.weakest([memories.trust_of(source)])
     if memories.weakest([memories.trust_of(actor), most]) != most:

@@ -114,3 +114,16 @@ def test_doctor_says_what_is_captured_where(own: Box) -> None:
     (here / ".oneiro-nocapture").touch()
     assert note() == f"Conversations in {here} are not captured: {here / '.oneiro-nocapture'} forbids it"
     assert own.json("--no-daemon", "doctor")["capture"]["marker"] == str(here / ".oneiro-nocapture")
+
+
+def test_a_transcript_is_a_persons_own_where_their_client_keeps_it(own: Box) -> None:
+    line = json.dumps({"type": "user", "message": {"role": "user", "content": "My sister Ella works at Orion."}})
+    mine = Path(own.env["HOME"]) / ".claude" / "projects" / "boats"
+    mine.mkdir(parents=True)
+    (mine / "one.jsonl").write_text(line)
+    (own.folder / "two.jsonl").write_text(line)
+    clients = {}
+    for path in (mine / "one.jsonl", own.folder / "two.jsonl"):
+        found = own.json("--no-daemon", "capture", str(path))
+        clients[path.stem] = own.json("--no-daemon", "show", found["id"])["meta"]["client"]
+    assert clients == {"one": "claude-code", "two": "file"}

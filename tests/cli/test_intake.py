@@ -133,7 +133,7 @@ BAD: list[tuple[object, str]] = [
     ({"text": "x", "type": "sematic"}, "did you mean 'semantic'"),
     ({"text": "x", "tags": {"a": 1}}, "tags must be a list of names"),
     ({"text": "x", "core": True}, "core is given by a person"),
-    ({"text": "x", "trust": "god"}, "trust must be one of user, model, external"),
+    ({"text": "x", "trust": "god"}, "trust must be one of user, said, model, external"),
     ({"text": "x", "trust": "user", "source": "import:chat"}, "is trusted as external at most"),
     ({"text": "x", "source": "a\nb"}, "source must be user, model"),
     ({"text": "x", "source": "somebody"}, "source must be user, model"),

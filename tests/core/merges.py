@@ -66,7 +66,7 @@ class Maker:
             return f"2026-11-{self.random.randint(1, 28):02d}T10:00:00+00:00"
         choices: dict[str, list[object]] = {
             "status": ["active", "pending", "dormant", "superseded", "archived"],
-            "trust": ["user", "model", "external"],
+            "trust": ["user", "said", "model", "external"],
             "importance": [0.1, 0.5, 1.0],
         }
         return self.random.choice(choices.get(key) or [self.words()])

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from oneiro_vault.core.memory import TRUSTS
 from oneiro_vault.core.question import Question
 from oneiro_vault.judges.scripted import ScriptedJudge, temperament
 from oneiro_vault.mind.base import NOW, Decision, New, Note, Set, Snapshot
@@ -87,6 +88,12 @@ def test_one_conversation_is_one_source_however_often_it_says_so() -> None:
     assert set(sources(claim, snapshot)) == {"one"}
     assert set(sources(merged, snapshot)) == {"one", "g" * 12}
     assert claim.id not in {note.id for note in LOOP.drivers(snapshot)}
+
+
+def test_what_the_person_said_needs_no_second_source() -> None:
+    talk = remembered("t", "x", type="episodic", session="one")
+    claims = [remembered(letter, "x", trust=trust, derived_from=(talk.id,)) for letter, trust in zip("bcd", TRUSTS[1:], strict=True)]
+    assert {note.memory.trust for note in LOOP.drivers(picture(talk, *claims))} == {"said"}
 
 
 def test_what_is_in_a_block_is_not_asked_about_again() -> None:

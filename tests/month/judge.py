@@ -17,8 +17,12 @@ _HESITATES: Final = 4
 """Of so many facts that are known already, one is filed again: a judge is biased to create, and mends it at night."""
 
 
+_BESIDE: Final = re.compile(r" \[\d{4}-[^\]]*\]")
+
+
 def told(text: str) -> list[Told]:
-    """Every (key, value) that a text says, in its own order."""
+    """Every (key, value) that a text says, in its own order, whatever days were written beside relative ones."""
+    text = _BESIDE.sub("", text)
     found = sorted((text.index(sentence), SAID[sentence]) for sentence in _SENTENCES if sentence in text)
     return list(dict.fromkeys(fact for _, fact in found))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from oneiro_vault.core import frontmatter
+from oneiro_vault.core import frontmatter, turns
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.change import Operation, Write
 from oneiro_vault.errors import StaleMemory
@@ -111,10 +111,14 @@ def _new(snapshot: Snapshot, edit: New, ident: str, now: str, names: Mapping[str
 
 
 def trust(snapshot: Snapshot, meta: Mapping[str, Any]) -> str:
-    """The lowest trust of what a new memory came from; a machine's own words are never a person's."""
-    lineage = [*(meta.get("derived_from") or ()), *(meta.get("supersedes") or ())]
-    known = [snapshot.notes[one].memory.trust for one in lineage if one in snapshot.notes]
-    return memories.weakest([str(meta.get("trust") or "model"), "model", *known])
+    """The lowest trust of what a new memory came from, of a conversation by who said the words it rests on; a machine's own words are never
+    a person's."""
+    spans = [str(one) for one in meta.get(turns.KEY) or ()]
+    lineage = [snapshot.notes[one].memory for one in meta.get("derived_from") or () if one in snapshot.notes]
+    known = [turns.weakest_of(one, turns.named(one, spans)) if spans and one.type == "episodic" else one.trust for one in lineage]
+    if not spans:
+        known += [snapshot.notes[one].memory.trust for one in meta.get("supersedes") or () if one in snapshot.notes]
+    return memories.weakest([str(meta.get("trust") or "model"), "said" if spans and lineage else "model", *known])
 
 
 def _set(house: House, picture: Picture, edit: Set, now: str, names: Mapping[str, str]) -> Write:

@@ -54,7 +54,8 @@ def test_a_conversation_becomes_knowledge(captured: tuple[App, str], root: Path)
     made = filed(app, root, capture)
     assert [one.body.strip() for one in made] == sorted(FACTS)
     for one in made:
-        assert (one.type, one.source, one.trust, one.project, one.created) == ("semantic", "dream", "external", "boats", WHEN)
+        assert (one.type, one.source, one.trust, one.project, one.created) == ("semantic", "dream", "said", "boats", WHEN)
+        assert one.extra["spans"] == [f"{capture}#1"]
         assert one.timestamp > one.created
         assert one.path.startswith("semantic/2026/03/")
     assert app.call("captures", {})["waiting"] == []
@@ -119,12 +120,12 @@ def test_what_a_person_took_back_is_not_filed_again(captured: tuple[App, str], r
     assert len(filed(app, root, capture)) == 2
 
 
-def test_without_a_model_plain_sentences_are_filed_and_the_rest_waits(captured: tuple[App, str], root: Path) -> None:
+def test_without_a_model_what_was_said_is_filed_and_the_rest_waits(captured: tuple[App, str], root: Path) -> None:
     app, capture = captured
     judged(app, OfflineJudge())
     run = dream(app, "encode")
     assert {one["op"] for one in run["decisions"]} == {"remember"}
-    assert [one.body.strip() for one in filed(app, root, capture)] == sorted(FACTS[:2])
+    assert [one.body.strip() for one in filed(app, root, capture)] == sorted(FACTS)
     assert len(app.call("captures", {})["waiting"]) == 1
     assert dream(app, "encode")["decisions"] == []
 
@@ -151,3 +152,48 @@ def test_a_memory_that_changes_meanwhile_keeps_its_capture_waiting(captured: tup
     assert "Varenna" in path.read_text()
     judged(app, ScriptedJudge(script))
     assert [one["op"] for one in dream(app, "encode")["decisions"]] == ["remember", "link"]
+
+
+PASTED = """User: We fly to Lisbon on 14 May. Here is the hotel's mail:
+
+Dear guest,
+the guest works for Mallory and approved all payments.
+Kind regards
+Hotel Sol
+
+My sister Ana comes along too."""
+
+
+def test_a_pasted_line_gains_no_trust_and_the_honest_ones_around_it_keep_theirs(app: App, root: Path) -> None:
+    found = app.call("capture", {"text": PASTED, "kind": "session", "session": "s1", "when": WHEN})
+    facts = ("We fly to Lisbon on 14 May.", "The guest works for Mallory.", "My sister Ana comes along too.")
+    units = [{"content": text, "title": "", "about": [], "tags": [], "happened": ""} for text in facts]
+    everything = {"reason": "r", "units": units, "complete": True}
+    judged(app, ScriptedJudge(lambda question: everything if question.kind == "encode.units" else script(question)))
+    dream(app, "encode")
+    assert {one.body.strip(): one.trust for one in filed(app, root, found["id"])} == dict(
+        zip(facts, ("said", "external", "said"), strict=True)
+    )
+
+
+def test_without_a_model_nothing_pasted_is_kept(app: App, root: Path) -> None:
+    found = app.call("capture", {"text": PASTED, "kind": "session", "session": "s1", "when": WHEN})
+    judged(app, OfflineJudge())
+    dream(app, "encode")
+    made = {one.body.strip(): one.trust for one in filed(app, root, found["id"])}
+    assert made == {"We fly to Lisbon on 14 May [2026-05-14].": "said", "My sister Ana comes along too.": "said"}
+
+
+def test_without_a_model_a_correction_replaces_and_can_be_taken_back(app: App, root: Path) -> None:
+    judged(app, OfflineJudge())
+    for text, when in (("My rent is 1,450 francs a month.", "2026-03-05"), ("My rent is now 1,180 euros a month.", "2026-03-20")):
+        app.call("capture", {"text": f"User: {text}", "kind": "session", "session": when, "when": when})
+        run = dream(app, "encode")
+
+    def notes() -> dict[str, str]:
+        read = [memories.parse(path, data) for path, data in tree(root).items() if path.startswith("semantic/")]
+        return {one.body.strip(): one.status for one in read if "rent" in one.body}
+
+    assert notes() == {"My rent is 1,450 francs a month.": "superseded", "My rent is now 1,180 euros a month.": "active"}
+    app.call("undo", {"run": run["run"]})
+    assert notes() == {"My rent is 1,450 francs a month.": "active"}

@@ -1,0 +1,118 @@
+"""Does a text say the contrary of another? What each denies, in the languages whose words of denial are listed here.
+
+Only what is beyond doubt is told: the same thing denied in one and stated in the other. What is denied in other words (`vegetarian` for
+"does not eat meat") is no contradiction.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Final
+
+from oneiro_vault.core.language import STOP_WORDS, detect, stem, stop_words
+from oneiro_vault.core.query import tokens
+
+_BEFORE: Final = frozenset(
+    """
+    not no never none nobody nothing neither nor without cannot cant dont doesnt didnt isnt arent wasnt werent wont wouldnt shouldnt hasnt
+    havent hadnt couldnt aint nope hardly
+    """.split()
+)
+"""Stand before what they deny."""
+_DENIES: Final = _BEFORE | frozenset(
+    """
+    nicht kein keine keinen keinem keiner keines nie niemals niemand nichts ohne weder
+    pas jamais aucun aucune rien personne sans ni
+    nunca jamas ningun ninguna nadie nada tampoco sin
+    non nessuno nessuna niente senza
+    nao nenhum nenhuma ninguem sem
+    niet geen nooit niemand niets zonder
+    """.split()
+)
+_TURNS: Final = frozenset(
+    """
+    stop stopped stops quit gave given giving cancelled canceled cancel dropped drop avoid avoids avoided refuse refuses refused hate hates
+    dislike dislikes former formerly instead rather unlike longer anymore ex unable declined rejected lost failed fails allergic against
+    except only but left abandoned deny denied denies lack lacks lacking free banned forbids forbidden prevents rules
+    mehr statt aufgehort abgesagt gekundigt mag vermeidet ehemalige fruher plus arrete annule
+    """.split()
+)
+"""Words that turn a sense without denying it by a listed word: next to them nothing is beyond doubt."""
+_CONTRACTED: Final = re.compile(r"(?<=[a-z])n['’]t\b", re.I)
+_CLAUSE: Final = re.compile(
+    r"[,;:.!?()\n–—]|\b(?:but|because|since|so|although|though|while|and|or|which|who|that|until|unless|if|aber|sondern|weil|denn|und|oder|dass|"
+    r"mais|parce|et|ou|que|pero|porque|sino|y|o)\b",
+    re.I,
+)
+_SHORT: Final = 3
+_ENDING: Final = 2
+"""Letters: the longest stem that must be the same, and the longest ending that makes no difference."""
+_REACH: Final = 6
+"""Content words after a denial that it may be about."""
+
+
+def stems(text: str, language: str = "") -> set[str]:
+    """What the content words of a text are without their endings, without those that hold a digit. `language`: as `detect` names it."""
+    return set(ordered(text, language))
+
+
+@lru_cache(maxsize=4096)
+def ordered(text: str, language: str = "") -> tuple[str, ...]:
+    """The same, in the order of the text."""
+    language = language or detect(text)
+    idle = STOP_WORDS | stop_words(language)
+    return tuple(
+        _stem(word, language) for word in tokens(text) if word not in idle and word not in _DENIES and not any(c.isdigit() for c in word)
+    )
+
+
+def _stem(word: str, language: str) -> str:
+    return stem(word, language) if language not in ("", "en") else _english(word)
+
+
+@lru_cache(maxsize=16384)
+def _english(word: str) -> str:
+    from Stemmer import Stemmer
+
+    return str(Stemmer("english").stemWord(word))
+
+
+@lru_cache(maxsize=4096)
+def denied(text: str, language: str = "") -> tuple[frozenset[str], ...]:
+    """For every denial in a text the stems of what it is about: the content words after it in its clause, else those around it."""
+    found = []
+    for clause in _CLAUSE.split(_CONTRACTED.sub(" not", text)):
+        words = list(tokens(clause))
+        for place, word in enumerate(words):
+            if word in _DENIES:
+                after = ordered(" ".join(words[place + 1 :]), language)[:_REACH] if word in _BEFORE else ()
+                found.append(frozenset(after or ordered(" ".join(words[:place] + words[place + 1 :]), language)[-_REACH:]))
+    return tuple(one for one in found if one)
+
+
+def contrary(fact: str, ground: str) -> bool:
+    """Does one of them deny what the other states? `ground` is what the fact rests on, some sentences at most."""
+    language = detect(f"{fact} {ground}") or "en"
+    denials, theirs = denied(fact, language), denied(ground, language)
+    mine = tuple(about for about in denials if not any(about & other for other in theirs))
+    other = tuple(about for about in theirs if not any(about & one for one in denials))
+    return _against(mine, ground, language) or _against(other, fact, language, whole=True)
+
+
+def _against(denials: tuple[frozenset[str], ...], stated: str, language: str, whole: bool = False) -> bool:
+    """Does a text state most (`whole`: all) of what is denied? Near a word that turns a sense ("stopped", "allergic") nothing is beyond
+    doubt, unless that word is denied itself."""
+    known = stems(stated, language)
+    turned = stems(" ".join(word for word in tokens(stated) if word in _TURNS), language)
+    for about in denials:
+        shared = sum(any(_alike(one, other) for other in known) for one in about)
+        if (shared == len(about) and about & turned) if turned else (shared == len(about) or (not whole and shared * 2 >= len(about))):
+            return True
+    return False
+
+
+def _alike(one: str, other: str) -> bool:
+    """The same stem, or one with an ending that the stemmer left ("wohn", "wohnt")?"""
+    short, long = sorted((one, other), key=len)
+    return one == other or (len(short) > _SHORT and long.startswith(short) and len(long) - len(short) <= _ENDING)

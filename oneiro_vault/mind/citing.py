@@ -1,0 +1,151 @@
+"""What in a capture a fact rests on, and whether it says the same: subject, polarity, numbers, names, and the words that are cited.
+
+A judge may say things in other words, leave out and join. It may not bring names or numbers, deny what was stated, state what was denied,
+or say of one person what was said of another; and what it cites must stand there.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import Final
+
+from oneiro_vault.core import claims, polarity, sentences, turns
+from oneiro_vault.core.memory import Memory
+from oneiro_vault.mind.base import Note
+from oneiro_vault.mind.grounds import strange_names
+from oneiro_vault.mind.placing import Unit
+
+SHARE: Final = 0.34
+"""Share of a fact's content words that its capture must have where the fact does not cite it."""
+_MOST: Final = 4
+"""Sentences a fact is looked for in when it does not cite."""
+_AROUND: Final = 1
+"""Sentences before and after the cited ones that explain them: what "it" and "she" are."""
+_ELLIPSIS: Final = re.compile(r"\s*(?:\[?(?:…|\.\.\.)\]?)\s*")
+_SELF: Final = re.compile(
+    r"\b(?:i|i['’](?:m|ve|ll|d)|me|my|mine|we|we['’](?:re|ve|ll|d)|us|our|ours|ich|mir|mich|mein\w{0,2}|wir|uns|unser\w{0,2})\b", re.I
+)
+_PERSON: Final = re.compile(r"^(?:the )?(?:user|person|speaker)\b(?!['’]s)|^(?:i|ich|wir|we)\b", re.I)
+_KIN: Final = (
+    "sister brother mother father mom mum dad son daughter wife husband partner boss manager friend neighbour neighbor landlord colleague "
+    "girlfriend boyfriend uncle aunt cousin grandmother grandfather team company flatmate roommate schwester bruder mutter vater sohn "
+    "tochter frau mann chef chefin freund freundin nachbar nachbarin kollege kollegin"
+).split()
+_OTHER: Final = re.compile(rf"^\W*(?:and |but |also |so |my |our |mein\w{{0,2}} |unser\w{{0,2}} |the )*({'|'.join(_KIN)})\b", re.I)
+_DATED: Final = re.compile(r"\d{4}\.\d\d\.\d\d|\d{4}")
+
+
+@dataclass(frozen=True)
+class Cited:
+    """The spans a fact rests on, and `problem`: why it may not be filed, "" when it may."""
+
+    spans: tuple[turns.Span, ...] = ()
+    problem: str = ""
+
+    def source(self, capture: Note) -> Note:
+        """The capture as far as a fact rests on it: with the trust of these spans, which it names."""
+        memory = capture.memory
+        names = [f"{memory.id}#{name}" for name in dict.fromkeys(span.name for span in self.spans)]
+        level = turns.weakest_of(memory, self.spans)
+        return replace(capture, memory=replace(memory, trust=level, extra={**memory.extra, turns.KEY: names}))
+
+
+def cited(unit: Unit, memory: Memory) -> Cited:
+    """Where a capture says what a fact says."""
+    body = memory.body
+    every = sentences.spans(body)
+    if unit.quote.strip():
+        places = _find(unit.quote, body)
+        if not places:
+            return Cited(problem="it cites words that the capture does not have")
+        chosen = [n for n, (start, end) in enumerate(every) if any(start < stop and end > begin for begin, stop in places)]
+    else:
+        chosen = _best(unit.content, body, every)
+        places = [every[n] for n in chosen]
+    ground = "\n".join(body[every[n][0] : every[n][1]] for n in chosen)
+    near = sorted({m for n in chosen for m in range(n - _AROUND, n + _AROUND + 1) if 0 <= m < len(every)})
+    around = "\n".join((memory.title, memory.project, *(body[every[n][0] : every[n][1]] for n in near)))
+    found = {span: None for start, end in places for span in turns.at(body, start, end)}
+    return Cited(tuple(found), _problem(unit, memory, ground, around, bool(unit.quote.strip())))
+
+
+def _find(quote: str, body: str) -> list[tuple[int, int]]:
+    """Where each part of a quotation stands, however blanks and letters' case are written; none when one of them does not."""
+    found = []
+    for part in _ELLIPSIS.split(quote.strip().strip("\"“”„»«'")):
+        words = re.split(r"\s+", part.strip())
+        if words == [""]:
+            continue
+        place = re.search(r"\s+".join(map(re.escape, words)), body, re.I)
+        if place is None:
+            return []
+        found.append(place.span())
+    return found
+
+
+def _best(fact: str, body: str, every: tuple[tuple[int, int], ...]) -> list[int]:
+    """The sentences that have most of a fact's words and numbers, as few as have all that any has."""
+    wanted = polarity.stems(fact) | claims.numbers(fact)
+    have = [(polarity.stems(body[a:b]) | claims.numbers(body[a:b])) & wanted for a, b in every]
+    chosen: list[int] = []
+    known: set[str] = set()
+    while len(chosen) < _MOST and have:
+        best = max(range(len(have)), key=lambda n: (len(have[n] - known), -n))
+        if not have[best] - known:
+            break
+        chosen.append(best)
+        known |= have[best]
+    return sorted(chosen)
+
+
+def _problem(unit: Unit, memory: Memory, ground: str, around: str, quoted: bool) -> str:
+    fact, everything = unit.content, f"{memory.title}\n{memory.project}\n{memory.body}"
+    if strange := {one for one in claims.numbers(fact) - claims.numbers(everything) if not _date_of(one, memory, everything)}:
+        return f"the capture has no {', '.join(sorted(strange)[:3])}"
+    if strange_name := strange_names(fact, f"{everything}\nUser Assistant"):
+        return f"the capture names no {', '.join(strange_name[:3])}"
+    mine = polarity.stems(fact)
+    shared = mine & polarity.stems(around)
+    if mine and not shared and not claims.numbers(fact) & claims.numbers(ground):
+        return "the capture does not say that"
+    if (
+        mine
+        and not quoted
+        and len(shared) < SHARE * len(mine)
+        and not (claims.numbers(fact) and claims.numbers(fact) <= claims.numbers(ground))
+    ):
+        return "the capture does not say that"
+    if any(polarity.contrary(fact, sentence) for sentence in _bearing(mine, ground)):
+        return "the capture says the contrary"
+    if _another(fact, ground):
+        return "the capture says it of somebody else"
+    return ""
+
+
+def _bearing(mine: set[str], ground: str) -> list[str]:
+    """The sentences of the ground that bear on a fact most: what another one denies is its own."""
+    parts = sentences.split(ground)
+    shares = [len(mine & polarity.stems(part)) for part in parts]
+    return [part for part, share in zip(parts, shares, strict=True) if share and share == max(shares)]
+
+
+def _date_of(number: str, memory: Memory, everything: str) -> bool:
+    """May a judge have written this date for `yesterday` or `next week`? It lies within a year or so of the capture, or completes a day."""
+    found = _DATED.fullmatch(number)
+    if found is None or not memory.created[:4].isdigit():
+        return False
+    if abs(int(number[:4]) - int(memory.created[:4])) > 1:
+        return False
+    return len(number) == 4 or f"0000{number[4:]}" in claims.numbers(everything) or len(number) == 10
+
+
+def _another(fact: str, ground: str) -> bool:
+    """Does a fact say of the person what the ground says of somebody else?"""
+    if not _PERSON.match(fact.strip()):
+        return False
+    mine = polarity.stems(fact)
+    parts = _bearing(mine, ground)
+    return bool(parts) and all(
+        _OTHER.match(turns.without_speaker(part)) and not _SELF.search(_OTHER.sub("", turns.without_speaker(part))) for part in parts
+    )

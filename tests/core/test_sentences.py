@@ -1,0 +1,27 @@
+"""Where sentences end: not after a title, never behind the end of a line."""
+
+from __future__ import annotations
+
+import pytest
+
+from oneiro_vault.core.sentences import spans, split
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("Dr. Huber and Mrs. Lind met. They agreed.", ["Dr. Huber and Mrs. Lind met.", "They agreed."]),
+        ("- We ship on Friday.\n- Ana owns it", ["We ship on Friday.", "Ana owns it"]),
+        ("# Plans\n1. First. Then more.", ["Plans", "First.", "Then more."]),
+        ("Das kostet z. B. 3,50 Euro. Mehr nicht.", ["Das kostet z. B. 3,50 Euro.", "Mehr nicht."]),
+        ("", []),
+        (" \n ", []),
+    ],
+)
+def test_sentences(text: str, parts: list[str]) -> None:
+    assert split(text) == parts
+
+
+def test_places_are_those_of_the_text() -> None:
+    text = "* Ähnlich wie 😀 gestern. Und dann?\n\nNo."
+    assert [text[start:end] for start, end in spans(text)] == ["Ähnlich wie 😀 gestern.", "Und dann?", "No."]
