@@ -34,13 +34,13 @@ def init_(face: Face, path: str | None, here: bool, workflows: bool, no_wait: bo
     face.at_home()
     if here == (path is not None):
         raise click.UsageError("Give a PATH for a new vault, or --here for the current folder.")
-    from oneiro_vault.app import init_vault
-
     place = Path(face.request.cwd) if path is None else Path(face.request.cwd, Path(path).expanduser())
     if face.vault and Path(face.request.cwd, face.vault).expanduser().resolve() != place.resolve():
         raise click.UsageError("--vault names another folder; init makes a vault of PATH, or of the current folder with --here.")
     with Bar(shows=not face.json).ticks() as bar:
         bar.says("making the vault")
+        from oneiro_vault.app import init_vault  # half a second on a busy machine, which the bar covers
+
         made = init_vault(place, here, bar, workflows)
     face.vault = str(made["vault"])
     face.session().limit = LIMIT

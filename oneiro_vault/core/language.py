@@ -60,8 +60,9 @@ STEMMED: Final = NAMES.keys() - _SCRIPTS.keys()
 COMPOUNDING: Final = frozenset(("da", "de", "fi", "hu", "nl", "no", "sv"))
 """Languages that write several words as one: the club of those who read a `Buch` is a `Buchclub`."""
 _OTHER: Final = re.compile("|".join(f"(?P<{code}>{letters})" for code, letters in _SCRIPTS.items()))
-_WORD: Final = re.compile(r"\w\w+|[^\W\x00-\x7f]")
-"""Single plain letters tell nothing: formulas and tables are full of them, and nearly each is a word in some language."""
+_WORD: Final = re.compile(r"\w\w+|[^\W\x00-\x7f]|\b\w(?=['’]\w)")
+"""Single plain letters tell nothing but before an apostrophe (l'homme): formulas and tables are full of them, and nearly each is a word in
+some language."""
 _SAMPLE: Final = 2_000
 """Characters that are looked at."""
 _CLEAR: Final = 2
@@ -174,7 +175,7 @@ def _listed(language: str) -> frozenset[str]:
     from stop_words import get_stop_words
 
     words = get_stop_words(NAMES[language].lower())
-    return frozenset(word for line in words for word in _WORD.findall(line.lower()))
+    return frozenset(word for line in words for word in re.findall(r"\w+", line.lower()))
 
 
 @cache

@@ -13,7 +13,7 @@ from oneiro_vault.core.language import NAMES, STOP_WORDS, detect, folded, is_eng
 @pytest.mark.parametrize(
     ("text", "language"),
     [
-        ("La abuela nació en Sevilla", "es"), ("Le code du portail est 4821", "fr"), ("Schlüssel liegt unter dem Blumentopf", "de"),
+        ("La abuela nació en Sevilla", "es"), ("Le code du portail est 4821", "fr"), ("L'homme d'affaires achète", "fr"), ("Schlüssel liegt unter dem Blumentopf", "de"),
         ("Eu não gosto de café", "pt"), ("L'appartamento è stato venduto ieri", "it"), ("Het huis is verkocht aan de buren", "nl"),
         ("Я купил новую машину в Москве", "ru"), ("昨日東京に行きました", "ja"), ("서울에서 살아요", "ko"), ("我喜欢北京", "zh"),
         ("Reunión con Marta: presupuesto aprobado", "es"),

@@ -30,7 +30,7 @@ NOTES = 1_000
 LOOPS = 6
 LIMITS = {"mcp initialize": 0.5, "recall --fast": 5.0}
 """Seconds from the start of the process to its answer."""
-SILENCE = 3.0
+SILENCE = 5.0
 """Seconds until a person reads what is waited for. A hook is silent by design, and bounded by its own deadline."""
 EVENT = {"session_id": "s", "prompt": "Where did we moor the boat in the harbour?"}
 
