@@ -7,6 +7,7 @@ or say of one person what was said of another; and what it cites must stand ther
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -67,7 +68,7 @@ def cited(unit: Unit, memory: Memory) -> Cited:
     near = sorted({m for n in chosen for m in range(n - _AROUND, n + _AROUND + 1) if 0 <= m < len(every)})
     around = "\n".join((memory.title, memory.project, *(body[every[n][0] : every[n][1]] for n in near)))
     found = {span: None for start, end in places for span in turns.at(body, start, end)}
-    return Cited(tuple(found), _problem(unit, memory, ground, around, bool(unit.quote.strip())))
+    return Cited(tuple(found), _problem(unit, memory, ground, around, bool(unit.quote.strip()), tuple(found)))
 
 
 def _find(quote: str, body: str) -> list[tuple[int, int]]:
@@ -99,11 +100,18 @@ def _best(fact: str, body: str, every: tuple[tuple[int, int], ...]) -> list[int]
     return sorted(chosen)
 
 
-def _problem(unit: Unit, memory: Memory, ground: str, around: str, quoted: bool) -> str:
+def _names_speaker(fact: str, spans: Sequence[turns.Span]) -> bool:
+    """May a name that nobody said be that of whoever speaks? A fact that calls them something else already brings no second one."""
+    own = all(one.own and one.speaker in (turns.USER, turns.NOBODY) for one in spans)
+    return own and not re.search(r"\b(?:user|person|speaker)\b", fact, re.I)
+
+
+def _problem(unit: Unit, memory: Memory, ground: str, around: str, quoted: bool, spans: Sequence[turns.Span]) -> str:
     fact, everything = unit.content, f"{memory.title}\n{memory.project}\n{memory.body}"
     if strange := {one for one in claims.numbers(fact) - claims.numbers(everything) if not _date_of(one, memory, everything)}:
         return f"the capture has no {', '.join(sorted(strange)[:3])}"
-    if strange_name := strange_names(fact, f"{everything}\nUser Assistant"):
+    strange_name = strange_names(fact, f"{everything}\nUser Assistant")
+    if strange_name and not (len(strange_name) == 1 and _names_speaker(fact, spans)):
         return f"the capture names no {', '.join(strange_name[:3])}"
     mine = polarity.stems(fact)
     shared = mine & polarity.stems(around)

@@ -35,6 +35,8 @@ def problem(content: str, quote: str = "") -> str:
     [
         ("The user lives in Graz with her husband Tom.", ""),
         ("Tom is the user's husband.", ""),
+        ("Maya lives in Graz.", ""),
+        ("The sister of Maya, Ella, works at Orion as a nurse.", ""),
         ("The user's sister Ella is a nurse at Orion.", "My sister Ella works at Orion as a nurse."),
         ("The household does not eat fish.", "We never eat fish"),
         ("The daily meeting of the team is at 10:15.", ""),

@@ -280,7 +280,7 @@ def test_facts_that_a_capture_does_not_say_are_left_out() -> None:
     empty = OWNER | {"content": "n/a"}
     refused, filed, mark = drive(answers([FRIDAY, FRIDAY, invented, empty]), snap(capture()))
     assert (refused.title, refused.edits) == (invented["content"], ())
-    assert refused.reason == "not filed: the capture names no Zebras; `oneiro remember` takes it all the same"
+    assert refused.reason == "not filed: the capture does not say that; `oneiro remember` takes it all the same"
     assert new(filed).body == "The team ships on Friday."
     assert mark.after == (filed.id(snap(capture())),)
     assert mark.reason == "encoded: 1 left out, since the capture does not say them, 1 created"
