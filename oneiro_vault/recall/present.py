@@ -1,9 +1,9 @@
 """What is true now comes first: of memories that answer the same with different dates the newest leads, and what was replaced says so.
 
-Measured with the default model where nothing is marked as replaced. On the made-up month that `_ENOUGH` was set with, the current value of
+Measured with the default model where nothing is marked as replaced. On the made-up month of the tests the current value of
 28 changed facts led 10 times without this and does 18 times, an outdated one stood before it 17 and 8 times. On two months by another hand
 (28 changed facts, told in other words each time) the current one leads 14 times instead of 11, an outdated one stands before it 6 times
-instead of 9. The answers to 52 questions about what never changed kept their places.
+instead of 9. `_ENOUGH` was chosen with all three in view. Of 52 questions about what never changed as many found the right note first.
 """
 
 from __future__ import annotations
