@@ -25,7 +25,7 @@ EXPECTED: Final[dict[str, str]] = {
     "id": "12 lower-case letters and digits (no i, l, o, u)",
     "type": "one word such as semantic",
     "title": "text", "description": "text", "outcome": "text", "trigger": "text",
-    "tags": _NAMES, "aliases": _NAMES, "about": _NAMES, "topics": _NAMES, "flags": _NAMES,
+    "tags": _NAMES, "aliases": _NAMES, "about": _NAMES, "topics": _NAMES, "flags": _NAMES, "spans": _NAMES,
     **dict.fromkeys(DATES, _DATE),
     "source": "user, model, capture, dream or import:NAME, on one line",
     "trust": "one of " + ", ".join(TRUSTS),
@@ -139,7 +139,7 @@ def _flag(value: Any) -> bool:
 _READERS: Final[dict[str, Callable[[Any], Any]]] = {
     **dict.fromkeys(("title", "description", "outcome", "trigger"), _text),
     **dict.fromkeys(("kind", "project", "session", *DATES), _line),
-    **dict.fromkeys(("tags", "aliases", "about", "topics", "flags"), _list(_line)),
+    **dict.fromkeys(("tags", "aliases", "about", "topics", "flags", "spans"), _list(_line)),
     **dict.fromkeys(("derived_from", "supersedes"), _list(_that(is_id))),
     **dict.fromkeys(("importance", "confidence"), _share),
     **dict.fromkeys(("level", "budget"), _whole(0)),

@@ -12,7 +12,6 @@ from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
 from oneiro_vault.core.conflicts import KIND
-from oneiro_vault.core.memory import TRUSTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ _STATUS: Final = ("archived", "superseded", "dormant", "pending")
 """Strongest first; `active` is what none of them is."""
 _RETIRED: Final = "superseded"
 _STAMP: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:[+-]\d\d:\d\d|Z)")
-_TRUST: Final = TRUSTS[::-1]
+_TRUST: Final = ("external", "model", "said", "user")
 _BARE: Final = re.compile(r"[A-Za-z0-9/($]")
 _FLOW: Final = re.compile(r"\[(?:[A-Za-z_][\w.-]*(?:, [A-Za-z_][\w.-]*)*)?\]", re.ASCII)
 _KEY: Final = re.compile(r"([A-Za-z_][\w-]*):(?: (.*))?\Z", re.ASCII)

@@ -10,7 +10,7 @@ from pathlib import PurePath
 from typing import Any
 
 from oneiro_vault.capture import drafts, markers, sessions, spool, transcripts
-from oneiro_vault.core.captures import OWN, SOURCE, TYPE
+from oneiro_vault.core.captures import KIND, OWN, SOURCE, TYPE
 from oneiro_vault.core.twins import fingerprint
 from oneiro_vault.errors import InvalidInput, OneiroError, shown
 from oneiro_vault.operations import reading, writing
@@ -49,7 +49,8 @@ def capture(
     if not words:
         raise InvalidInput("all of it is private", kept="Nothing was written.")
     project = project or (PurePath(cwd).name if isinstance(cwd, str) else None) or None
-    common: dict[str, Any] = {"type": TYPE, "session": session, "project": project, "created": when, "captured": kind, "client": client}
+    common: dict[str, Any] = {"type": TYPE, "session": session, "project": project, "created": when, "client": client}
+    common |= {KIND: kind} if actor in ("user", SOURCE) else {}  # who speaks in what others send is theirs to say, so it is from outside
     common |= {"kind": "conversation"} if kind != "note" else {}
     common |= {"tags": [OWN]} if actor == "user" and kind == "note" else {"source": SOURCE}
     pieces = drafts.parts(words, house.settings["notes.indexed_bytes"] - 1)

@@ -447,3 +447,9 @@ def test_a_stretch_rewritten_around_a_piece_that_moved() -> None:
     found = both(base, ours, "something\n\nelse\n\nomega four\n").data.decode()
     for word in ("wholly", "something", "else", "omega four"):
         assert word in found
+
+
+def test_the_merge_knows_every_trust_weakest_first() -> None:
+    from oneiro_vault.core import memory, mergehead
+
+    assert memory.TRUSTS[::-1] == mergehead._TRUST
