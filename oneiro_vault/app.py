@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -284,14 +285,32 @@ def trust(root: Path, env: Mapping[str, str], ask: Callable[[Sequence[str]], boo
     return found
 
 
-def setup_client(name: str, vault: Path | None, env: Mapping[str, str], *, dry_run: bool = False) -> dict[str, Any]:
-    """Make a client use the vault, or (None) no longer any: into and out of its own settings files, with a real round trip after."""
+def setup_client(
+    name: str,
+    vault: Path | None,
+    env: Mapping[str, str],
+    *,
+    judge: str | None = None,
+    capture: Path | None = None,
+    dry_run: bool = False,
+) -> dict[str, Any]:
+    """Make a client use the vault, or (None) no longer any: into and out of its own settings files, with a real round trip after.
+
+    `judge` is a program on this machine, "" the one that is found, "no" for the connected model; None leaves it as it is. Conversations
+    below `capture` are captured from now on.
+    """
+    from oneiro_vault.capture import markers
     from oneiro_vault.clients import installing, machine, table
+    from oneiro_vault.operations.dreaming import judging
 
     here, receipts = machine.Machine.here(env), machine_file(env).with_name("setup.json")
     if vault is None:
-        return installing.remove(name, here, receipts, dry_run=dry_run)
-    return installing.install(name, here, table.Ours(_program(), str(vault)), receipts, dry_run=dry_run)
+        return installing.remove(name, here, receipts, marker=markers.ALLOW, dry_run=dry_run)
+    values = judging.to_set(judge, installing.find(name).judge, env)
+    found = installing.install(
+        name, here, table.Ours(_program(), str(vault)), receipts, values=values, marker=capture and capture / markers.ALLOW, dry_run=dry_run
+    )
+    return found | {"judge": asdict(judging.choice(load(vault, env, strict=False), env))}
 
 
 def make_bundle(folder: Path, vault: Path | None) -> dict[str, Any]:

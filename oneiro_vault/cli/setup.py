@@ -20,9 +20,27 @@ CLIENTS = ("claude-code", "codex", "claude-desktop", "gemini", "opencode", "curs
 @command("setup")
 @click.argument("client", type=click.Choice(CLIENTS), required=False, metavar="CLIENT")
 @click.option("--remove", is_flag=True, help="Take our entries out again; everything else stays, byte for byte.")
+@click.option(
+    "--judge",
+    metavar="[PROGRAM]",
+    is_flag=False,
+    flag_value="",
+    help="Let a program judge: claude, codex, gemini or your own; alone, the one that is found.",
+)
+@click.option("--no-judge", is_flag=True, help="Rules judge, and questions wait for the connected model (the tools `dreams`).")
+@click.option("--capture", metavar="here|DIR|no", default="no", help="Capture conversations below this folder.")
 @click.option("--dry-run", is_flag=True, help="Show the change as a diff and write nothing.")
 @click.option("--bundle", metavar="DIR", help="Write the installable forms (Claude Code plug-in, .mcpb) to DIR instead.")
-def setup_(face: Face, client: str | None, remove: bool, dry_run: bool, bundle: str | None) -> Output:
+def setup_(
+    face: Face,
+    client: str | None,
+    remove: bool,
+    judge: str | None,
+    no_judge: bool,
+    capture: str,
+    dry_run: bool,
+    bundle: str | None,
+) -> Output:
     """Make a program that models run in use the vault: its MCP server, and hooks where the program has them.
 
     CLIENT is claude-code, codex, claude-desktop, gemini, opencode, cursor or vscode.
@@ -35,7 +53,9 @@ def setup_(face: Face, client: str | None, remove: bool, dry_run: bool, bundle: 
     if bundle is not None:
         made = app.make_bundle(Path(face.request.cwd, Path(bundle).expanduser()), _vault(face) if _is_named(face) else None)
         return Output(_bundled(made), made)
-    found = app.setup_client(str(client), None if remove else _vault(face), face.request.env, dry_run=dry_run)
+    folder = None if capture == "no" else Path(face.request.cwd, "" if capture == "here" else Path(capture).expanduser())
+    wanted = "no" if no_judge else judge
+    found = app.setup_client(str(client), None if remove else _vault(face), face.request.env, judge=wanted, capture=folder, dry_run=dry_run)
     broken = [check for check in found["checks"] if not check["ok"]]
     return Output(_dry(found) if dry_run else _told(found, face.style), found, code=1 if broken else 0)
 
@@ -72,8 +92,24 @@ def _told(found: Mapping[str, Any], style: Style) -> str:
     text += [f"{style('note', 'yellow')}      {note}" for note in found["notes"]]
     text += [f"next      {step}" for step in found["next"]]
     if not found["removed"]:
+        text += _state(found)
         text.append(f"undo      oneiro setup {found['client']} --remove")
     return "\n".join(text)
+
+
+def _state(found: Mapping[str, Any]) -> list[str]:
+    """What is on, what is not, and the command for it, in five lines."""
+    paths, again = [file["path"] for file in found["files"]], f"oneiro setup {found['client']}"
+    hooks = found["client"] in ("claude-code", "codex")
+    skills, marked = any(path.endswith("SKILL.md") for path in paths), [path for path in paths if path.endswith(".oneiro-capture")]
+    judge = found["judge"]
+    return [
+        f"tools     {'on' if all(check['ok'] for check in found['checks']) else 'off: the server does not answer'}",
+        f"hooks     {'on: orientation at the start, memories with a prompt' if hooks else 'off: this client has none'}",
+        f"skills    {'on' if skills else 'off: oneiro setup --bundle DIR writes them'}",
+        f"judge     {line(judge['title'])}" + ("" if judge["ready"] else f": {again} --judge"),
+        f"capture   {'on below ' + line(os.path.dirname(marked[0])) if marked else 'as before: ' + again + ' --capture here'}",  # noqa: PTH120
+    ]
 
 
 def _checked(check: Mapping[str, Any], style: Style) -> str:

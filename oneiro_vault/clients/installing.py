@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import io
 import json
+import os
 import shutil
 import subprocess
 import tempfile
@@ -15,13 +16,16 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from oneiro_vault.clients import entries, files, handshake, merging
+from oneiro_vault.clients import bundle, entries, files, handshake, merging, texts
 from oneiro_vault.clients.machine import Machine
 from oneiro_vault.clients.receipts import Receipts
 from oneiro_vault.clients.table import CLIENTS, Client, Ours, Target
 from oneiro_vault.clients.trace import Trace, Trouble
+from oneiro_vault.core.tomlspan import literal
 from oneiro_vault.errors import ForeignFile, InvalidInput, LockTimeout, shown
 
+SETTINGS = "config.toml"
+"""The machine's own settings, beside the receipts."""
 _TRIES = 5
 
 
@@ -60,11 +64,26 @@ def find(name: str) -> Client:
     return CLIENTS[name]
 
 
-def install(name: str, machine: Machine, ours: Ours, receipts: Path, *, dry_run: bool = False) -> dict[str, Any]:
-    """Put our entries into the client's files and start what they name. Raises ForeignFile (nothing was written), DiskProblem."""
+def install(
+    name: str,
+    machine: Machine,
+    ours: Ours,
+    receipts: Path,
+    *,
+    values: Mapping[str, Any] | None = None,
+    marker: Path | None = None,
+    dry_run: bool = False,
+) -> dict[str, Any]:
+    """Put our entries into the client's files, with our skills, `values` into the machine's own settings and the file `marker` that
+    allows captures, and start what they name. Raises ForeignFile (nothing was written), DiskProblem."""
     client = find(name)
     targets = client.targets(machine, ours)
-    edits = _carried_out([(target, False) for target in targets], Receipts(receipts), dry_run)
+    beside = _skills(client, machine)
+    if values:
+        beside.append(Target(receipts.with_name(SETTINGS), "block", content=name, values=values))
+    if marker is not None:
+        beside.append(Target(marker, "whole", content=f"vault = {literal(ours.vault)}\n"))
+    edits = _carried_out([(target, False) for target in (*targets, *beside)], Receipts(receipts), dry_run)
     found = _report(name, edits, dry_run, removed=False)
     if dry_run:
         return found
@@ -74,9 +93,16 @@ def install(name: str, machine: Machine, ours: Ours, receipts: Path, *, dry_run:
     return found
 
 
-def remove(name: str, machine: Machine, receipts: Path, *, dry_run: bool = False) -> dict[str, Any]:
+def remove(name: str, machine: Machine, receipts: Path, *, marker: str = "", dry_run: bool = False) -> dict[str, Any]:
     """Take our entries out of the client's files again; everything else stays as it is. Raises ForeignFile, DiskProblem."""
-    targets = find(name).targets(machine, Ours(("oneiro",), ""))[::-1]  # the file that made a folder is taken away last
+    client = find(name)
+    known = Receipts(receipts).names()
+    markers = [Target(Path(path), "whole") for path in known if Path(path).name == marker]
+    folder = str(client.skills(machine)) if client.skills is not None else ""
+    skills = [Target(Path(path), "whole") for path in known if folder and path.startswith(folder + os.sep)]
+    path = receipts.with_name(SETTINGS)
+    settings = [Target(path, "block", content=name)] if texts.has_block(files.read(path), name) else []
+    targets = [*settings, *markers, *skills[::-1], *client.targets(machine, Ours(("oneiro",), ""))[::-1]]  # what made a folder goes last
     return _report(name, _carried_out([(target, True) for target in targets], Receipts(receipts), dry_run), dry_run, removed=True)
 
 
@@ -108,6 +134,8 @@ def _planned(target: Target, leaves: bool, receipts: Receipts) -> Edit:
     before = files.read(path)
     known = receipts.get(str(path))
     try:
+        if target.style in ("whole", "block"):
+            return _beside(target, leaves, before, known)
         there = before is not None and any(merging.current(before, want, target.style) for want in target.wants)
         trace = known if known is not None and there else Trace(existed=before is not None)
         if leaves:
@@ -121,6 +149,24 @@ def _planned(target: Target, leaves: bool, receipts: Receipts) -> Edit:
             hint="Correct it there (or move the file away) and run setup again.",
         ) from error
     return Edit(target, before, after, trace)
+
+
+def _beside(target: Target, leaves: bool, before: str | None, known: Trace | None) -> Edit:
+    """A file of ours, or our block in the machine's own settings. Raises Trouble."""
+    trace = deepcopy(known) if known is not None else Trace(existed=before is not None)
+    if target.style == "block":
+        change = texts.without_block(before, target.content) if leaves else texts.with_block(before, target.content, target.values)
+        return Edit(target, before, change, trace)
+    if leaves:
+        return Edit(target, before, texts.without(before, trace), trace)
+    return Edit(target, before, texts.whole(before, target.content, trace, known is not None), trace)
+
+
+def _skills(client: Client, machine: Machine) -> list[Target]:
+    if client.skills is None:
+        return []
+    folder = client.skills(machine)
+    return [Target(folder / path, "whole", content=data.decode()) for path, data in bundle.skills().items()]
 
 
 def _written(edit: Edit, leaves: bool, receipts: Receipts) -> Edit:

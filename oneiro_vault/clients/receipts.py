@@ -25,6 +25,10 @@ class Receipts:
         known = {field.name for field in fields(Trace)}
         return Trace(**{key: value for key, value in found.items() if key in known}) if isinstance(found, dict) else None
 
+    def names(self) -> list[str]:
+        """Every file there is a note about."""
+        return list(self._all())
+
     def put(self, name: str, trace: Trace | None) -> None:
         """Note a file's trace, or (None) forget it; without any left the file goes too. Raises DiskProblem."""
         for _ in range(20):

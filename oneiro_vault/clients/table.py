@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shlex
 import subprocess
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import Any, Final
 
@@ -28,12 +28,17 @@ class Ours:
 
 @dataclass(frozen=True)
 class Target:
-    """One settings file: how it is written (json, jsonc, toml), what of ours belongs in it, and whether its program locks it to write."""
+    """One settings file: how it is written (json, jsonc, toml, whole, block), what of ours belongs in it, and whether its
+    program locks it to write."""
 
     path: PurePath
     style: str
-    wants: tuple[Want, ...]
+    wants: tuple[Want, ...] = ()
     locked: bool = False
+    content: str = ""
+    """Of a file that is wholly ours (`whole`)."""
+    values: Mapping[str, Any] = field(default_factory=dict)
+    """Of the block in our own settings (`block`)."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +48,10 @@ class Client:
     title: str
     targets: Callable[[Machine, Ours], list[Target]]
     next: tuple[str, ...]
+    skills: Callable[[Machine], PurePath] | None = None
+    """The folder in which it looks for a person's skills."""
+    judge: str = ""
+    """The program among `judges.programs` that it is."""
 
 
 def _claude_code(machine: Machine, ours: Ours) -> list[Target]:
@@ -94,8 +103,6 @@ def _vscode(machine: Machine, ours: Ours) -> list[Target]:
     return [Target(path, "jsonc", (Want(("servers",), {"type": "stdio"} | server(ours.mcp)),))]
 
 
-_SKILL: Final = "The skill that explains the tools comes with the plug-in form: `oneiro setup --bundle DIR`."
-
 CLIENTS: Final[dict[str, Client]] = {
     "claude-code": Client(
         "Claude Code",
@@ -104,17 +111,15 @@ CLIENTS: Final[dict[str, Client]] = {
             "Start a new session: hooks and servers are read at its start. `/mcp` and `/hooks` show them.",
             "The first use of each tool asks for permission; `mcp__oneiro` under permissions.allow in settings.json answers for all.",
             'Claude Code also keeps a memory of its own; two drift apart. "autoMemoryEnabled": false in settings.json turns it off.',
-            "Conversations are captured only below a folder with an `.oneiro-capture` file.",
-            _SKILL,
         ),
+        skills=lambda machine: (machine.named("CLAUDE_CONFIG_DIR") or machine.home / ".claude") / "skills",
+        judge="claude",
     ),
     "codex": Client(
         "Codex",
         _codex,
-        (
-            "Start a new session. Codex runs new hooks only once you trust them: `/hooks` lists and trusts them.",
-            "Conversations are captured only below a folder with an `.oneiro-capture` file.",
-        ),
+        ("Start a new session. Codex runs new hooks only once you trust them: `/hooks` lists and trusts them.",),
+        judge="codex",
     ),
     "claude-desktop": Client(
         "Claude Desktop",

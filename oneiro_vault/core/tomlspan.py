@@ -61,7 +61,7 @@ def append(text: str, path: Path, values: Mapping[str, Any]) -> tuple[str, str]:
     newline = _newline(text)
     ended = not text.strip("\ufeff") or text.endswith(newline * 2)
     glue = "" if ended else newline if text.endswith("\n") else newline * 2
-    lines = [f"[{'.'.join(map(_name, path))}]", *(f"{_name(key)} = {_written(value)}" for key, value in values.items())]
+    lines = [f"[{'.'.join(map(_name, path))}]", *(f"{_name(key)} = {literal(value)}" for key, value in values.items())]
     return text + glue + "".join(line + newline for line in lines), glue
 
 
@@ -87,7 +87,7 @@ def replace(text: str, path: Path, value: Any) -> str | None:
     for found in statements(text):
         if found.path == path and found.value is not None:
             first, last = found.value
-            return text[:first] + _written(value) + text[last:]
+            return text[:first] + literal(value) + text[last:]
     return None
 
 
@@ -154,11 +154,11 @@ def _newline(text: str) -> str:
 
 
 def _name(key: str) -> str:
-    return key if _PLAIN.fullmatch(key) else _written(key)
+    return key if _PLAIN.fullmatch(key) else literal(key)
 
 
-def _written(value: Any) -> str:
+def literal(value: Any) -> str:
     """A string, bool, number or list of them as TOML."""
     if isinstance(value, list):
-        return f"[{', '.join(map(_written, value))}]"
+        return f"[{', '.join(map(literal, value))}]"
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -121,3 +121,23 @@ def test_the_forms_without_a_vault_leave_the_choice_open(fresh: Box) -> None:
     argv = [word for word in fresh.argv("--json", "setup", "--bundle", "forms") if word not in ("--vault", str(fresh.vault))]
     found = json.loads(subprocess.run(argv, env=fresh.env, cwd=fresh.folder, capture_output=True, timeout=60, check=True).stdout)
     assert "${user_config.vault}" in (Path(found["plugin"]) / ".mcp.json").read_text()
+
+
+def test_one_command_sets_up_judge_and_capture_and_says_what_is_on_in_five_lines(fresh: Box) -> None:
+    fresh.init()
+    judge = fresh.folder / "claude"
+    judge.write_text("#!/bin/sh\n")
+    judge.chmod(0o755)
+    plain = fresh.ok("setup", "claude-code")
+    assert "judge     rules; what they leave open waits for the connected model: oneiro setup claude-code --judge" in plain
+    assert "capture   as before: oneiro setup claude-code --capture here" in plain
+    told = fresh.ok("setup", "claude-code", "--judge", str(judge), "--capture", "here")
+    assert f"judge     Claude Code ({judge})\n" in told
+    assert f"capture   on below {fresh.folder}\n" in told
+    assert (fresh.folder / ".oneiro-capture").is_file()
+    assert fresh.json("status")["dreams"]["judge"]["name"] == "command"
+    assert fresh("setup", "claude-code", "--judge", "nonsuch").returncode == 2
+    fresh.ok("setup", "claude-code", "--remove")
+    assert not (fresh.folder / ".oneiro-capture").exists()
+    assert not (home(fresh) / ".claude").exists()
+    assert not list(home(fresh).rglob("config.toml"))

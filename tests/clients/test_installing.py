@@ -78,14 +78,16 @@ def test_setup_and_remove_leave_every_byte_as_it_was(place: Place, name: str, fi
     found = place.install(name)
     assert [check["ok"] for check in found["checks"]] == [True], found["checks"]
     assert found["checks"][0]["tools"] == ["remember", "recall_check"]
-    assert {file["change"] for file in found["files"]} == {"edited" if filled else "created"}
+    settings = [file["change"] for file in found["files"] if "/skills/" not in file["path"]]
+    assert set(settings) == {"edited" if filled else "created"}
     assert (place.bin / "called").read_text() == repr(["mcp", "--vault", place.vault]) + "\n"
     during = place.tree()
     again = place.install(name)
     assert {file["change"] for file in again["files"]} == {"unchanged"}
     assert place.tree() == during, "a second setup changes nothing"
     removed = place.remove(name)
-    assert {file["change"] for file in removed["files"]} == {"edited" if filled else "deleted"}
+    settings = [file["change"] for file in removed["files"] if "/skills/" not in file["path"]]
+    assert set(settings) == {"edited" if filled else "deleted"}
     assert place.tree() == before
     assert {file["change"] for file in place.remove(name)["files"]} == {"unchanged"}
     assert place.tree() == before
@@ -113,7 +115,7 @@ def test_dry_run_shows_and_writes_nothing(place: Place, name: str) -> None:
     assert place.tree() == before
     assert not (place.bin / "called").exists()
     for file in found["files"]:
-        assert file["change"] == "edited"
+        assert file["change"] == ("created" if "/skills/" in file["path"] else "edited")
         assert "+" in file["diff"]
         assert file["path"] in file["diff"]
     place.install(name)
@@ -290,3 +292,44 @@ def test_an_unknown_client_and_a_folder_that_cannot_be_written(place: Place) -> 
     (place.home / ".cursor").write_text("a file where the folder should be")
     with pytest.raises(DiskProblem):
         place.install("cursor")
+
+
+SKILL = ".claude/skills/oneiro/SKILL.md"
+
+
+@pytest.mark.parametrize("mine", [None, "", '# mine\nvault = "/v"\n[dreams]\ncalls = 9\n'], ids=["none", "empty", "mine"])
+def test_skills_settings_and_marker_are_put_there_and_leave_every_byte_as_it_was(place: Place, mine: str | None) -> None:
+    settings, marker = place.receipts.with_name("config.toml"), place.home / "work" / ".oneiro-capture"
+    marker.parent.mkdir()
+    if mine is not None:
+        settings.parent.mkdir(parents=True)
+        settings.write_text(mine)
+    before = place.tree()
+    values = {"dreams.command": '/opt/my "claude"', "dreams.calls": 5}
+    for _ in range(2):
+        found = place.install("claude-code", values=values, marker=marker)
+    assert {file["change"] for file in found["files"]} == {"unchanged"}
+    told = tomllib.loads(settings.read_text())
+    assert (told["dreams.command"], "dreams.calls" in told) == ('/opt/my "claude"', not mine), "what a person has set stays"
+    assert tomllib.loads(marker.read_text()) == {"vault": place.vault}
+    assert "name: oneiro" in (place.home / SKILL).read_text()
+    place.install("codex", values={"dreams.command": "codex", "mcp.tools": "dreams"})
+    assert tomllib.loads(settings.read_text())["dreams.command"] == '/opt/my "claude"'
+    place.remove("claude-code", marker=marker.name)
+    assert tomllib.loads(settings.read_text())["mcp.tools"] == "dreams"
+    place.remove("codex")
+    assert place.tree() == before
+    assert (settings.read_text() if settings.exists() else None) == mine
+
+
+def test_a_skill_of_that_name_or_one_that_was_edited_stays(place: Place) -> None:
+    theirs, edited = place.home / ".claude/skills/dream/SKILL.md", place.home / SKILL
+    theirs.parent.mkdir(parents=True)
+    theirs.write_text("theirs")
+    place.install("claude-code")
+    assert theirs.read_text() == "theirs"
+    edited.write_text("edited")
+    place.install("claude-code")
+    place.remove("claude-code")
+    assert (theirs.read_text(), edited.read_text()) == ("theirs", "edited")
+    assert not (place.home / ".claude/skills/wisdom").exists()

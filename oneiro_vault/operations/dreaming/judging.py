@@ -72,6 +72,20 @@ def choice(settings: Settings, env: Mapping[str, str]) -> Choice:
     return Choice(name, _TITLES[name], False, problem)
 
 
+def to_set(wanted: str | None, own: str, env: Mapping[str, str]) -> dict[str, Any]:
+    """The settings that make a program the judge: `wanted` by name or as a command line, "" what is found, first the client's `own`;
+    "no" leaves the questions to the connected model; None sets nothing. Raises InvalidInput when there is none."""
+    if wanted is None:
+        return {}
+    if wanted == "no":
+        return {"mcp.tools": "dreams"}
+    there = programs.found(env.get("PATH", ""))
+    command = (there.get(own) or next(iter(there.values()), "")) if not wanted else there.get(wanted, wanted)
+    if missing := _no_program(command, env) if command else f"none of {', '.join(programs.PROGRAMS)} is on the PATH":
+        raise InvalidInput(missing, kept="Nothing was written.", hint="Name a program: --judge PROGRAM.")
+    return {"dreams.command": command}
+
+
 def problem(house: House) -> str:
     """What the settings name and nobody can ask, for a person, while another judge takes its place; "" when nothing."""
     return "" if house.judges is not None else choice(house.settings, os.environ).problem

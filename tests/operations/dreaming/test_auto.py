@@ -11,10 +11,11 @@ import pytest
 
 from oneiro_vault.app import App
 from oneiro_vault.config import Settings
+from oneiro_vault.errors import InvalidInput
 from oneiro_vault.judges import deferred
 from oneiro_vault.judges.chain import ChainJudge
 from oneiro_vault.judges.scripted import ScriptedJudge
-from oneiro_vault.operations.dreaming.judging import choice, folder
+from oneiro_vault.operations.dreaming.judging import choice, folder, to_set
 from tests.operations.dreaming.support import OTHERS, SETTINGS, TWINS, dream, fill
 
 MERGES = f"""#!{sys.executable} -S
@@ -110,3 +111,18 @@ def test_a_capture_that_rules_take_apart_in_part_waits_for_the_whole(root: Path)
         done = app.call("dream_decide", {"id": question["id"], "answer": whole})
         assert [one["op"] for run in done["runs"] for one in run["decisions"]].count("remember") == 1
         assert app.call("captures")["waiting"] == []
+
+
+def test_what_setup_makes_the_judge(mine: str, tmp_path: Path) -> None:
+    env = {"PATH": str(tmp_path)}
+    with pytest.raises(InvalidInput, match="none of claude, codex, gemini is on the PATH"):
+        to_set("", "claude", env)
+    for name in ("claude", "codex"):
+        (tmp_path / name).symlink_to(mine)
+    assert to_set(None, "claude", env) == {}
+    assert to_set("", "codex", env) == {"dreams.command": str(tmp_path / "codex")}
+    assert to_set("", "gemini", env) == to_set("claude", "", env) == {"dreams.command": str(tmp_path / "claude")}
+    assert to_set(f"{mine} --fast", "claude", env) == {"dreams.command": f"{mine} --fast"}
+    assert to_set("no", "claude", env) == {"mcp.tools": "dreams"}
+    with pytest.raises(InvalidInput, match="no program gemini"):
+        to_set("gemini", "claude", env)
