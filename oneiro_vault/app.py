@@ -292,12 +292,16 @@ def setup_client(
     *,
     judge: str | None = None,
     capture: Path | None = None,
+    offer: Path | None = None,
+    ask: Callable[[str], bool] | None = None,
     dry_run: bool = False,
 ) -> dict[str, Any]:
-    """Make a client use the vault, or (None) no longer any: into and out of its own settings files, with a real round trip after.
+    """Make a client use the vault, or (None) no longer any: into and out of its own settings files,
+    with a real round trip after.
 
-    `judge` is a program on this machine, "" the one that is found, "no" for the connected model; None leaves it as it is. Conversations
-    below `capture` are captured from now on.
+    `judge` is a program on this machine, "" the one that is found, "no" for the connected model;
+    None leaves it as it is. Conversations below `capture` are captured from now on. What is left
+    open a person is asked with `ask`: the judge that was found, and captures below `offer`.
     """
     from oneiro_vault.capture import markers
     from oneiro_vault.clients import installing, machine, table
@@ -306,7 +310,12 @@ def setup_client(
     here, receipts = machine.Machine.here(env), machine_file(env).with_name("setup.json")
     if vault is None:
         return installing.remove(name, here, receipts, marker=markers.ALLOW, dry_run=dry_run)
-    values = judging.to_set(judge, installing.find(name).judge, env)
+    client, settings = installing.find(name), load(vault, env, strict=False)
+    if ask is not None and judge is None and (question := judging.offer(client.judge, settings, env)):
+        judge = "" if ask(question) else "no"
+    if ask is not None and client.judge and offer is not None and not markers.find(str(offer)).path:
+        capture = offer if ask(f"Capture the conversations held below {offer}?") else None
+    values = judging.to_set(judge, client.judge, env)
     found = installing.install(
         name, here, table.Ours(_program(), str(vault)), receipts, values=values, marker=capture and capture / markers.ALLOW, dry_run=dry_run
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,7 @@ CLIENTS = ("claude-code", "codex", "claude-desktop", "gemini", "opencode", "curs
     help="Let a program judge: claude, codex, gemini or your own; alone, the one that is found.",
 )
 @click.option("--no-judge", is_flag=True, help="Rules judge, and questions wait for the connected model (the tools `dreams`).")
-@click.option("--capture", metavar="here|DIR|no", default="no", help="Capture conversations below this folder.")
+@click.option("--capture", metavar="here|DIR|no", help="Capture conversations held below this folder.")
 @click.option("--dry-run", is_flag=True, help="Show the change as a diff and write nothing.")
 @click.option("--bundle", metavar="DIR", help="Write the installable forms (Claude Code plug-in, .mcpb) to DIR instead.")
 def setup_(
@@ -37,12 +38,13 @@ def setup_(
     remove: bool,
     judge: str | None,
     no_judge: bool,
-    capture: str,
+    capture: str | None,
     dry_run: bool,
     bundle: str | None,
 ) -> Output:
-    """Make a program that models run in use the vault: its MCP server, and hooks where the program has them.
+    """Make a program that models run in use the vault: its MCP server, hooks and skills where the program has them.
 
+    At a terminal it asks who judges and where conversations are captured, unless options say so.
     CLIENT is claude-code, codex, claude-desktop, gemini, opencode, cursor or vscode.
     """
     face.at_home()
@@ -53,9 +55,20 @@ def setup_(
     if bundle is not None:
         made = app.make_bundle(Path(face.request.cwd, Path(bundle).expanduser()), _vault(face) if _is_named(face) else None)
         return Output(_bundled(made), made)
-    folder = None if capture == "no" else Path(face.request.cwd, "" if capture == "here" else Path(capture).expanduser())
+    here = Path(face.request.cwd)
+    folder = None if capture in (None, "no") else here if capture == "here" else here / Path(str(capture)).expanduser()
     wanted = "no" if no_judge else judge
-    found = app.setup_client(str(client), None if remove else _vault(face), face.request.env, judge=wanted, capture=folder, dry_run=dry_run)
+    asks = not (remove or dry_run or face.json) and sys.stdin.isatty() and sys.stdout.isatty()
+    found = app.setup_client(
+        str(client),
+        None if remove else _vault(face),
+        face.request.env,
+        judge=wanted,
+        capture=folder,
+        offer=here if capture is None else None,
+        ask=(lambda question: click.confirm(line(question), default=True, err=True)) if asks else None,
+        dry_run=dry_run,
+    )
     broken = [check for check in found["checks"] if not check["ok"]]
     return Output(_dry(found) if dry_run else _told(found, face.style), found, code=1 if broken else 0)
 

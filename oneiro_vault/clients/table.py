@@ -119,6 +119,7 @@ CLIENTS: Final[dict[str, Client]] = {
         "Codex",
         _codex,
         ("Start a new session. Codex runs new hooks only once you trust them: `/hooks` lists and trusts them.",),
+        skills=lambda machine: machine.home / ".agents" / "skills",
         judge="codex",
     ),
     "claude-desktop": Client(
@@ -130,6 +131,8 @@ CLIENTS: Final[dict[str, Client]] = {
         "Gemini CLI",
         _gemini,
         ("Start a new session in a folder you trust (`/permissions` or the question at the start): Gemini starts no server elsewhere.",),
+        skills=lambda machine: (machine.named("GEMINI_CLI_HOME") or machine.home) / ".gemini" / "skills",
+        judge="gemini",
     ),
     "opencode": Client("OpenCode", _opencode, ("Start a new session; `opencode mcp list` shows the server.",)),
     "cursor": Client("Cursor", _cursor, ("Restart Cursor, then switch the server on under Settings, MCP if it is off.",)),

@@ -12,6 +12,7 @@ import pytest
 from oneiro_vault.cli import setup
 from oneiro_vault.clients.table import CLIENTS
 from tests.box import Box
+from tests.cli.test_purge import at_a_terminal
 
 
 def home(box: Box) -> Path:
@@ -141,3 +142,18 @@ def test_one_command_sets_up_judge_and_capture_and_says_what_is_on_in_five_lines
     assert not (fresh.folder / ".oneiro-capture").exists()
     assert not (home(fresh) / ".claude").exists()
     assert not list(home(fresh).rglob("config.toml"))
+
+
+def test_at_a_terminal_it_asks_who_judges_and_what_is_captured(fresh: Box) -> None:
+    fresh.init()
+    program = fresh.folder / "codex"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    box = Box(fresh.folder, fresh.env | {"PATH": f"{fresh.folder}:{fresh.env['PATH']}"}, fresh.vault)
+    code, screen = at_a_terminal(box, "setup", "codex", typed={"May Codex": "y", "Capture the": "n"})
+    assert code == 0, screen
+    assert f"judge     Codex ({program})" in screen
+    assert not (fresh.folder / ".oneiro-capture").exists()
+    code, screen = at_a_terminal(box, "setup", "codex", typed={"Capture the": "y"})
+    assert (code, "May Codex" in screen) == (0, False), screen
+    assert (fresh.folder / ".oneiro-capture").is_file()

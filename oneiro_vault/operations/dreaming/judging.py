@@ -72,6 +72,20 @@ def choice(settings: Settings, env: Mapping[str, str]) -> Choice:
     return Choice(name, _TITLES[name], False, problem)
 
 
+def offer(own: str, settings: Settings, env: Mapping[str, str]) -> str:
+    """The question whether the program that is found, first the client's `own`, may judge; "" when
+    somebody judges already or none is found."""
+    there = programs.found(env.get("PATH", ""))
+    name = own if own in there else next(iter(there), "")
+    if not name or choice(settings, env).ready:
+        return ""
+    most = settings["dreams.calls"], settings["dreams.soon"]
+    return (
+        f"May {programs.PROGRAMS[name].title} ({there[name]}) judge what is worth remembering,"
+        f" without tools, at most {most[0]} calls a night and {most[1]} a day?"
+    )
+
+
 def to_set(wanted: str | None, own: str, env: Mapping[str, str]) -> dict[str, Any]:
     """The settings that make a program the judge: `wanted` by name or as a command line, "" what is found, first the client's `own`;
     "no" leaves the questions to the connected model; None sets nothing. Raises InvalidInput when there is none."""
