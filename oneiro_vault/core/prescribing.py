@@ -12,6 +12,7 @@ import html
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import Final
 
 from oneiro_vault.core import prescriptions as english
@@ -54,6 +55,7 @@ def objection(title: str, description: str, body: str, limit: int) -> str:
     return prescribes(body) or prescribes(title) or (prescribes(description) if description.strip() else "")
 
 
+@lru_cache(maxsize=1024)  # a night asks it of every block several times
 def prescribes(text: str) -> str:
     """Why this text does more than describe; "" when it does not. Not an error to call with anything."""
     if why := _hidden(text):

@@ -242,7 +242,7 @@ class Model:
         }  # fmt: skip
 
     def __enter__(self) -> Model:
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -199,7 +199,7 @@ def live(life: Life, habit: str, nights: int) -> None:
 
 @pytest.mark.parametrize("habit", ["yes", "no", "random"])
 def test_some_nights_of_a_bad_judge(life: Life, habit: str) -> None:
-    live(life, habit, 4)
+    live(life, habit, 2)
 
 
 @pytest.mark.drill

@@ -41,7 +41,7 @@ def drill(root: Path, kind: str, n: int) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_folder_somebody_kept(tmp_path: Path, kind: str) -> None:
-    drill(tmp_path / "notes", kind, 60)
+    drill(tmp_path / "notes", kind, 30)
 
 
 @pytest.mark.drill

@@ -99,8 +99,8 @@ def drill(root: Path, rounds: int, seed: int) -> None:
     assert path_of(999_999) in reopen(root).listing()
 
 
-def test_fifteen_kills(tmp_path: Path) -> None:
-    drill(tmp_path / "vault", 15, 20261121)
+def test_five_kills(tmp_path: Path) -> None:
+    drill(tmp_path / "vault", 5, 20261121)
 
 
 @pytest.mark.drill

@@ -163,8 +163,8 @@ def test_a_repository_inside_is_listed_and_not_read(box: Box, tmp_path: Path) ->
     assert "project" not in git(box.vault, "ls-tree", "-r", "--name-only", "HEAD")
 
 
-def test_three_hundred_notes_of_somebody(box: Box, tmp_path: Path) -> None:
-    drill(box, tmp_path, 300, 30)
+def test_sixty_notes_of_somebody(box: Box, tmp_path: Path) -> None:
+    drill(box, tmp_path, 60, 30)
 
 
 @pytest.mark.drill

@@ -80,8 +80,8 @@ def cloned(remote: Path, folder: Path) -> Path:
     return folder / "vault"
 
 
-def test_a_few_hundred_notes_restored(box: Box, tmp_path: Path) -> None:
-    remote, now = vault_with_remote(box, 250, tmp_path), time.time()
+def test_a_hundred_notes_restored(box: Box, tmp_path: Path) -> None:
+    remote, now = vault_with_remote(box, 100, tmp_path), time.time()
     before = asked(box.vault, now)
     assert all(before), "a question without an answer proves nothing"
     assert len({tuple(found) for found in before}) > QUESTIONS * 0.9

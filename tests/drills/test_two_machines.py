@@ -181,10 +181,6 @@ def drill(base: Path, nights: list[str], seed: int) -> Counter[str]:
     return made.happened
 
 
-def test_two_nights_of_two_machines(tmp_path: Path) -> None:
-    drill(tmp_path, ["together"] * 2, 20261122)
-
-
 @pytest.mark.drill
 @pytest.mark.timeout(7200)
 def test_a_hundred_nights_of_two_machines(tmp_path: Path) -> None:

@@ -218,10 +218,6 @@ def drill(root: Path, base: Path, trials: int, seed: int) -> None:
     assert refused or trials < 10
 
 
-def test_two_trials_of_two_runners(tmp_path: Path) -> None:
-    drill(tmp_path / "vault", tmp_path, 2, 20261122)
-
-
 @pytest.mark.drill
 @pytest.mark.timeout(3600)
 def test_a_hundred_trials_of_two_runners(tmp_path: Path) -> None:

