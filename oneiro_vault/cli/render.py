@@ -25,8 +25,8 @@ def rows(found: Sequence[Mapping[str, Any]], style: Style, explain: bool = False
     good = [row for row in found if not row.get("weak")]
     weak = [row for row in found if row.get("weak")]
     text = [_row(row, style, explain, finder) for row in good]
-    if weak and good:
-        text.append(style("weaker:", "dim"))
+    if weak:
+        text.append(style("weaker:" if good else "nothing fits well; the nearest:", "dim"))
     text += [_row({**row, "snippet": ""}, style, explain, finder) for row in weak]
     return "\n".join(text)
 

@@ -17,7 +17,7 @@ from typing import Final
 from oneiro_vault.core import language
 from oneiro_vault.index.base import Row
 
-VERSION: Final = 7
+VERSION: Final = 8
 """Raised with every change of the tables or of what is put into them: an index of another version is rebuilt."""
 
 NOTE_COLUMNS: Final = Row._fields[1:]

@@ -78,7 +78,8 @@ def recall(
         found = Search(view.index, view.known, house.weights).run(Asked(query, k, filters, passive, only=only, history=past), vector)
         if view.moment is None and not passive:
             house.answered(query, [one.row for one in found[:10]])
-        extras = showing.show(view.index, query, vector, [(one.row, one.score) for one in found])
+        placed = filters != Filters() or only is not None or any(one.dated for one in found)
+        extras = showing.show(view.index, query, vector, [(one.row, one.score) for one in found], placed)
         results = [_hit(one, extra, explain) | view.of(one.row) for one, extra in zip(found, extras, strict=True)]
         answer = {"schema": 1, "results": results, "degraded": degraded, "behind": view.behind}
         return answer | view.told(valid_at, valid, late)

@@ -65,7 +65,7 @@ class Found:
     """A row of the answer: the note, its score 0-1, and the parts that add up to it.
 
     `heir`: the handle of what replaced it, or replaced what was made of it and stands in this answer; `newer`: of a row before it that says
-    the same of a later day.
+    the same of a later day. `dated`: its day is one that the question names.
     """
 
     row: Row
@@ -73,3 +73,4 @@ class Found:
     why: dict[str, Any]
     heir: str = ""
     newer: str = ""
+    dated: bool = False

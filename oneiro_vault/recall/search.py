@@ -143,11 +143,19 @@ class Search:
         if answer.asked.passive:
             order = self._unfaded(order, notes, moved)
         order = captures.behind(order, answer.fit, k)
+        dated = answer.column("dates")
         later = heirs(self.index, [notes[handle] for handle in order])
         order.sort(key=lambda one: bool(later.get(one)) and one in captures)
         shown = captures.capped(order, shown)
         found = [
-            Found(notes[one], shown[one], _why(*by_handle[one], shown[one], one in captures), later.get(one, ""), moved.get(one, ""))
+            Found(
+                notes[one],
+                shown[one],
+                _why(*by_handle[one], shown[one], one in captures),
+                later.get(one, ""),
+                moved.get(one, ""),
+                dated[one] > HALF,
+            )
             for one in order
         ]
         return unfolded(self.index, found)[:k] if answer.asked.history else found

@@ -11,12 +11,26 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from tests.bench import commands, devset, embedding, hooks, indexing, languages, longnotes, merging, models, nights, recalling, syncing
+from tests.bench import (
+    abstention,
+    commands,
+    devset,
+    embedding,
+    hooks,
+    indexing,
+    languages,
+    longnotes,
+    merging,
+    models,
+    nights,
+    recalling,
+    syncing,
+)
 from tests.bench.kit import Row
 
 PARTS = {
     "embedding": embedding.run, "indexing": indexing.run, "recalling": recalling.run, "commands": commands.run, "hooks": hooks.run, "merging": merging.run, "syncing": syncing.run, "mcp": models.run, "nights": nights.run,
-    "languages": languages.run, "longnotes": longnotes.run,
+    "abstention": abstention.run, "languages": languages.run, "longnotes": longnotes.run,
 }  # fmt: skip
 
 

@@ -81,8 +81,12 @@ def test_what_stands_for_the_whole_is_its_beginning() -> None:
     body = "".join(f"{number}. {SENTENCE}" for number in range(40))
     chunks = cut(body, title="Note")
     assert (chunks[0].kind, chunks[0].start, chunks[0].end) == ("note", 0, len(body))
-    assert chunks[0].text == "Note\n" + body[:600]
+    assert chunks[0].text == chunks[1].text
     assert len({piece.text for piece in chunks[1:]}) == len(chunks) - 1
+    intro = "A few words that stand before everything else.\n\n"
+    short = f"{intro}## Then\n\n{body}"
+    sections = [(len(intro), len(short), "Then")]
+    assert cut(short, title="Note", sections=sections)[0].text == "Note\n" + short[:600]
 
 
 def test_a_bare_heading_goes_with_what_follows() -> None:

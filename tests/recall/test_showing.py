@@ -31,6 +31,9 @@ def index(vault: Notes, tmp_path: Path) -> Iterator[Index]:
         found.close()
 
 
+NAN = float("nan")
+
+
 def rows(index: Index, *paths: str) -> list[tuple[Row, float]]:
     found = []
     for number, path in enumerate(paths):
@@ -89,7 +92,7 @@ def test_a_note_that_is_not_searched_shows_its_description(vault: Notes, index: 
         ((0.9, 0.1), (0, 0), (0.5, 0.49), (False, False)),  # as near: only the scale made them differ
         ((0.9, 0.1), (1, 0.8), (0.5, 0.1), (False, False)),  # it has the words
         ((0.9, 0.5), (1, 0), (0.5, 0.1), (False, False)),  # it scores well enough
-        ((0.9, 0.1), (1, 0), (float("nan"), float("nan")), (False, True)),  # by keywords alone
+        ((0.9, 0.1), (1, 0), (NAN, NAN), (False, True)),  # by keywords alone
         ((0.1,), (0,), (0.1,), (False,)),
         ((), (), (), ()),
     ],
@@ -98,6 +101,24 @@ def test_rows_that_barely_fit_beside_better_ones(
     scores: tuple[float, ...], shares: tuple[float, ...], near: tuple[float, ...], weak: tuple[bool, ...]
 ) -> None:
     assert tuple(showing._weak(scores, shares, near)) == weak
+
+
+@pytest.mark.parametrize(
+    ("shares", "near", "words", "speaks"),
+    [
+        ((0.0, 0.0), (0.6, 0.2), 3, True),  # near, and nearer than the others
+        ((0.0, 0.0), (0.3, 0.28), 3, False),  # as all others are
+        ((0.33, 0.0), (0.2, 0.1), 3, False),  # one word of three is chance
+        ((0.67, 0.0), (0.1, 0.1), 3, True),
+        ((1.0,), (NAN,), 1, True),  # the only word there is
+        ((0.5, 0.5), (NAN, NAN), 4, False),
+        ((), (), 2, False),
+    ],
+)
+def test_what_speaks_for_an_answer_depends_on_no_other_vault(
+    shares: tuple[float, ...], near: tuple[float, ...], words: int, speaks: bool
+) -> None:
+    assert (showing._evidence(shares, near, 0.1, words) >= showing._SPEAKS) is speaks
 
 
 def test_an_answer_without_rows(index: Index) -> None:
