@@ -360,6 +360,9 @@ def _where(filters: Filters) -> tuple[str, list[object]]:
         if wanted:
             parts.append(f"{name} IN (SELECT value FROM json_each(?))")
             values.append(json.dumps(wanted))
+    if filters.without:
+        parts.append("type NOT IN (SELECT value FROM json_each(?))")
+        values.append(json.dumps(_several(filters.without)))
     for tag in _several(filters.tag):
         parts.append("key IN (SELECT note FROM names WHERE name = ? AND role = 'tag')")
         values.append(fold(tag.strip("#/ ")))

@@ -215,9 +215,10 @@ class Problem:
 @dataclass(frozen=True, slots=True)
 class Filters:
     """Which notes: every given field must fit; several types, statuses, sessions, projects or sources mean any of them, several tags or
-    entities all of them. Times are epoch seconds [since, until)."""
+    entities all of them; `without`: types that are left out. Times are epoch seconds [since, until)."""
 
     type: str | Collection[str] | None = None
+    without: str | Collection[str] | None = None
     tag: str | Collection[str] | None = None
     status: str | Collection[str] | None = None
     session: str | Collection[str] | None = None

@@ -185,8 +185,8 @@ class Loop(Protocol):
 class Telling(Protocol):
     """A loop that has something to say in its report besides its decisions."""
 
-    def told(self, snapshot: Snapshot) -> str:
-        """Markdown for the report, "" when there is nothing to tell."""
+    def told(self, snapshot: Snapshot) -> list[str]:
+        """Lines of Markdown for the report; each is told once."""
         ...
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Final
 
 from oneiro_vault import parameters
@@ -13,8 +13,6 @@ from oneiro_vault.core import strength as curve
 from oneiro_vault.mind.base import Asking, Note, Snapshot
 
 SETTINGS: Final = parameters.DECAY
-SHOWN: Final = 20
-"""Memories a list of the report names."""
 
 
 @dataclass(frozen=True)
@@ -45,16 +43,11 @@ class Decay:
         yield from ()
         return []
 
-    def told(self, snapshot: Snapshot) -> str:
-        """Markdown for the report; it changes when a memory fades or comes near to it, not with every day."""
-        found, days = forecast(snapshot), snapshot.settings["decay.forecast"]
-        if not found.faded and not found.fading:
-            return ""
-        lines = [f"{len(found.faded)} memories have faded from passive recall; {len(found.fading)} more will within {days:g} days."]
-        lines += [f"- {_named(one)}: fades on {_day(one.when)}" for one in found.fading[:SHOWN]]
-        lines += [f"- {_named(one)}: faded on {_day(one.when)}" for one in found.faded[:SHOWN]]
-        hidden = sum(max(0, len(part) - SHOWN) for part in (found.faded, found.fading))
-        return "\n".join([*lines, f"- … and {hidden} more"] if hidden else lines)
+    def told(self, snapshot: Snapshot) -> list[str]:
+        """A line a memory that has faded, the latest first, or will soon, the next first."""
+        found = forecast(snapshot)
+        soon = [f"- {_named(one)}: fades on {_day(one.when)}" for one in found.fading]
+        return [*soon, *(f"- {_named(one)}: faded on {_day(one.when)}" for one in found.faded)]
 
 
 LOOP: Final = Decay()
@@ -103,4 +96,5 @@ def _named(one: Fading) -> str:
 
 
 def _day(moment: float) -> str:
-    return datetime.fromtimestamp(moment, UTC).date().isoformat()
+    """The local day: what a person's calendar says."""
+    return datetime.fromtimestamp(moment).astimezone().date().isoformat()

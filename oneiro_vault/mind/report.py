@@ -19,8 +19,8 @@ SHORT: Final = 8
 MOST: Final = 60
 """Entries of one section; the rest is counted."""
 DOES: Final = {
-    "remember": "New", "merge": "Merged", "split": "Split", "revise": "Revised", "supersede": "Replaced", "link": "Linked",
-    "synthesize": "Drew together", "distil": "Distilled", "whittle": "Whittled", "flag": "Flagged", "reframe": "Reframed",
+    "remember": "Remembered", "merge": "Merged", "split": "Split", "revise": "Revised", "supersede": "Superseded", "link": "Linked",
+    "synthesize": "Synthesized", "distil": "Distilled", "whittle": "Whittled", "flag": "Flagged", "reframe": "Reframed",
 }  # fmt: skip
 ANSWERING: Final = ("deferred", "sampling", "auto")
 """Judges for whom an answer may come later."""
@@ -56,12 +56,10 @@ class Run:
     asked: Counter[str] = field(default_factory=Counter)
     known: int = 0
     waiting: list[str] = field(default_factory=list)
-    fresh: int = 0
-    """How many of those that wait have not waited before."""
     unasked: list[tuple[str, str]] = field(default_factory=list)
     """(question id, why) of those that nobody was asked: a ceiling, the run's time, a judge out of reach."""
     news: int = 0
-    """How many of `seen` and `turned` (and whether `told`) no earlier report has said."""
+    """How many of `seen`, `turned` and the lines of `told` no earlier report has said."""
     failed: list[tuple[str, str]] = field(default_factory=list)
     unusable: list[str] = field(default_factory=list)
     """Ids of the questions among them."""
@@ -88,9 +86,14 @@ class Run:
         return sum(kind not in FAULTS for kind, _ in self.failed)
 
     @property
+    def decided(self) -> bool:
+        """Is there something for a report: a decision, carried out or not, a fault, or what no report has told?"""
+        return bool(self.done or self.failed or self.news or self.notes)
+
+    @property
     def quiet(self) -> bool:
-        """Was there nothing to ask, to do and to tell?"""
-        return not (self.calls or self.done or self.failed or self.unasked or self.fresh or self.news or self.notes)
+        """Was there nothing to ask, nothing that waits, and nothing to do?"""
+        return not (self.calls or self.unasked or self.waiting or self.decided)
 
     def counts(self) -> dict[str, int]:
         """How many decisions by what they did, most frequent first."""
@@ -148,20 +151,19 @@ def body_of(run: Run, snapshot: Snapshot) -> str:
     parts += [_section("What changed", [_done(one, notes) for one in run.done])]
     parts += [_section("Looked at and left as it is", [_told(one, notes) for one in run.seen])]
     parts += [_section("Turned down", [f"- {plain(one.decision.op)} {plain(one.decision.title)}: {plain(one.why)}" for one in run.turned])]
-    parts += [run.told.strip() + "\n" if run.told else ""]
+    parts += [_section("What fades", run.told.splitlines())]
     parts += [_section("What failed", [f"- {plain(kind)}: {plain(problem)}" for kind, problem in run.failed])]
     parts += [_recall(run), _cost(run)]
     return "\n".join(part for part in parts if part)
 
 
-def gathered(runs: Sequence[Run]) -> str:
-    """One report of several runs that had nothing to do."""
-    names = ", ".join(run.loop for run in runs)
-    known = sum(run.known for run in runs)
-    again = f" {known} answers given earlier still hold." if known else ""
-    waits = sum(len(run.waiting) for run in runs)
-    still = f" Still {opened(runs)}." if waits else ""
-    return f"# A quiet night\n\nNothing had changed, so nothing was asked and nothing was done: {names}.{again}{still}\n"
+def gathered(runs: Sequence[Run], whole: bool) -> str:
+    """What is said of the runs of one night that decided nothing; `whole`: was nothing else done in it?"""
+    still = [title_of(run) + (f" ({_questions(run.calls)} asked)" if run.calls else "") for run in runs if not run.quiet]
+    idle = ", ".join(run.loop for run in runs if run.quiet)
+    if whole and not still:
+        return f"a quiet night ({idle}): nothing to do"
+    return "; ".join([*still, *([f"{idle}: nothing to do"] if idle else [])])
 
 
 def _opening(run: Run, total: int) -> str:

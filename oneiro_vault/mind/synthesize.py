@@ -74,16 +74,6 @@ class Synthesize:
 
         return (yield from asked_each([one for one, _ in found.values()], snapshot.settings["synthesize.groups"], snapshot, decide))
 
-    def told(self, snapshot: Snapshot) -> str:
-        """How much waits, and whether that is enough."""
-        waiting, due = raw(snapshot), snapshot.settings["synthesize.due"]
-        if not waiting:
-            return ""
-        alone = sum(1 for note in waiting if not topics(note))
-        text = f"Raw memories that nothing was made of: {len(waiting)}"
-        text += f" ({alone} of them name no topic)" if alone else ""
-        return f"{text}; {'synthesis is due' if len(waiting) >= due else f'synthesis is due from {due} on'}."
-
 
 LOOP: Final = Synthesize()
 

@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING
 
 from oneiro_vault.errors import OneiroError
 from oneiro_vault.operations import capturing, syncing
-from oneiro_vault.operations.dreaming import nights
+from oneiro_vault.operations.dreaming import nights, past
 from oneiro_vault.operations.house import House
 
 if TYPE_CHECKING:
     from oneiro_vault.index.watch import Watcher
 
 LOG = logging.getLogger("oneiro.background")
-LEDGER_EVERY = 3600.0
-"""Seconds after which pending ledger events get a commit of their own when nothing else took them along."""
+LEDGER_AFTER = 86_400.0
+"""Seconds after which pending ledger events get a commit of their own when nothing else took them along: at most one a day."""
+LEDGER_LOOK = 60.0
+"""Seconds between two looks at that."""
 DREAM_EVERY = 20.0
 """Seconds between two looks at the schedule: an owner that has just begun answers first."""
 SYNC_EVERY = 1.0
@@ -135,9 +137,10 @@ class Background:
 
     def _fold(self) -> None:
         self.house.vault.flush_index()
-        if time.monotonic() - self._ledger_at >= LEDGER_EVERY:
+        if time.monotonic() - self._ledger_at >= LEDGER_LOOK:
             self._ledger_at = time.monotonic()
-            self.house.vault.fold()
+            if self.house.vault.events_wait(LEDGER_AFTER, past.EVENT):
+                self.house.vault.fold()
 
     def _let_writers_go_first(self) -> None:
         """Opening the vectors takes a second of processor, half of what a burst of writers has. Who needs them opens them at once."""

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import asdict
 from datetime import datetime
 from hashlib import sha256
-from typing import Any
+from typing import Any, Final
 
 from oneiro_vault.capture import prompts
 from oneiro_vault.core import when as dates
@@ -27,6 +27,9 @@ from oneiro_vault.recall.asked import Asked, Found
 from oneiro_vault.recall.search import Search
 from oneiro_vault.vault.edits import RETURN
 from oneiro_vault.vault.history import Entry
+
+REPORT: Final = "dream"
+"""The type of reports."""
 
 
 def recall(
@@ -184,7 +187,7 @@ def list_(
     until: str | None = None,
     limit: int = 50,
 ) -> dict[str, Any]:
-    """Notes that fit, newest first."""
+    """Notes that fit, newest first; reports of dreams only when their type is asked for."""
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
         raise InvalidInput(f"limit must be a whole number above 0, not {shown(limit)}")
     kinds, states = _many(type or ()), _many(status or ())
@@ -193,6 +196,7 @@ def list_(
     start, end = _span(house, since, until)
     rows = house.index.list(
         type=types.checked(house, kinds),
+        without=() if kinds else REPORT,
         tag=tag,
         status=types.statuses(states),
         session=session,

@@ -221,6 +221,11 @@ class Vault:
         """Commit the pending ledger events, if there are any."""
         return self.apply((), Operation("ledger", "events of this device", actor="dream"))
 
+    def events_wait(self, longer: float, besides: str = "") -> bool:
+        """Has a ledger event, of any kind `besides` that one, waited so many seconds for a commit?"""
+        first = min((str(event.get("t", "")) for event in self.ledger.waiting() if event["e"] != besides), default="")
+        return bool(first) and first <= ledger.moment(self.clock() - longer)
+
     def _brake(self, changes: Sequence[Change]) -> None:
         """More than half of the notes (and more than a few) taken out in one operation is never meant."""
         gone = {change.path for change in changes if isinstance(change, Remove) and is_note(change.path)}

@@ -52,14 +52,13 @@ def test_use_and_learning_put_it_off() -> None:
 
 def test_the_report_names_them() -> None:
     notes = [remembered(f"{number:012x}", "x", title=f"Note\n{number}", days=30 * DAYS + number) for number in range(-25, 26)]
-    lines = LOOP.told(picture(*notes)).splitlines()
-    assert lines[0] == "26 memories have faded from passive recall; 25 more will within 30 days."
-    assert lines[1].startswith("- Note -1 (")
-    assert "fades on 2026-09-22" in lines[1]
-    assert lines[-1] == "- … and 11 more"
-    assert len(lines) == 42
+    lines = LOOP.told(picture(*notes))
+    assert lines[0].startswith("- Note -1 (")
+    assert "fades on 2026-09-22" in lines[0]
+    assert sum("faded on" in line for line in lines) == 26
+    assert len(lines) == 51
 
 
 def test_it_speaks_in_the_report_and_only_when_there_is_something_to_say() -> None:
     assert isinstance(LOOP, Telling)
-    assert LOOP.told(picture()) == ""
+    assert LOOP.told(picture()) == []

@@ -81,13 +81,21 @@ def test_a_title_cannot_write_the_report() -> None:
 
 
 def test_what_is_quiet() -> None:
-    assert run(known=5, waiting=["q"]).quiet
+    assert run(known=5).quiet
     assert run(turned=[Turned(archive(A), "no")]).quiet  # an earlier report has told it
-    assert not run(news=1).quiet
-    assert not run(done=[Done(archive(A))]).quiet
-    assert not run(failed=[("a", "b")]).quiet
-    assert not run(asked=Counter({"a": 1})).quiet
-    assert not run(unasked=[("q", "the run was stopped")]).quiet
-    assert "Still 2 left open." in gathered([run(waiting=["a"]), run(waiting=["b"])])
-    assert "toy, toy" in gathered([run(), run(known=3)])
-    assert "3 answers given earlier" in gathered([run(), run(known=3)])
+    assert not any(one.quiet for one in (*DECIDED, *IDLE))
+
+
+DECIDED = (run(news=1), run(done=[Done(archive(A))]), run(failed=[("a", "b")]), run(notes=["It was stopped"]))
+IDLE = (run(asked=Counter({"a": 1})), run(unasked=[("q", "the run was stopped")]), run(waiting=["q"]))
+
+
+def test_a_report_is_of_what_was_decided() -> None:
+    assert all(one.decided for one in DECIDED)
+    assert not any(one.decided for one in (*IDLE, run()))
+
+
+def test_a_quiet_night_is_said_of_the_night_not_of_one_loop() -> None:
+    assert gathered([run(), run(known=3)], whole=True) == "a quiet night (toy, toy): nothing to do"
+    assert gathered([run()], whole=False) == "toy: nothing to do"
+    assert gathered([run(waiting=["q"]), run()], whole=True) == "toy: 1 left open; toy: nothing to do"

@@ -107,7 +107,8 @@ def test_the_store_shrank_where_it_repeated_itself(month: Month) -> None:
 
 
 def test_every_night_is_told_and_a_quiet_one_asks_nothing(month: Month) -> None:
-    assert all(run["report"] for run in month.runs)
+    assert all(run["report"] for run in month.runs if run["decisions"] or run["failed"])
+    assert sum(run["report"] is None for run in month.runs) > len(month.runs) / 3
     assert sum(run["calls"] for run in month.runs) > 50
     assert not [run["failed"] for run in month.runs if run["failed"]]
     for _ in range(4):  # what a night changes may be looked at in the next one

@@ -94,10 +94,13 @@ def test_a_big_change_is_indexed_beside_the_answers(root: Path, owner: App, monk
     assert owner.call("status")["behind"] == 0
 
 
-def test_uses_get_a_commit_of_their_own_after_a_while(root: Path, owner: App, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_uses_get_a_commit_of_their_own_after_a_day(root: Path, owner: App, monkeypatch: pytest.MonkeyPatch) -> None:
     ident = owner.call("remember", {"items": [{"text": "The ferry leaves at seven."}]})["results"][0]["id"]
     owner.call("show", {"id": ident})
-    monkeypatch.setattr(background, "LEDGER_EVERY", 0.0)
+    monkeypatch.setattr(background, "LEDGER_LOOK", 0.0)
+    assert owner.house.vault.ledger.waiting()
+    assert not owner.house.vault.events_wait(background.LEDGER_AFTER)
+    monkeypatch.setattr(background, "LEDGER_AFTER", 0.0)
     until(lambda: git(root, "log", "-1", "--format=%s").startswith("ledger:"))
     until(lambda: git(root, "status", "--porcelain") == "")
 

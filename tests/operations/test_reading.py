@@ -225,3 +225,11 @@ def test_an_owner_answers_while_a_model_is_downloaded_and_a_lone_command_waits_f
     assert beside["degraded"] == "downloading the embedding model some/model"
     assert beside["results"][0]["id"] == ids[2]
     app.house.owner = False
+
+
+def test_a_list_shows_memories_and_reports_when_asked(call: Call, root: Path) -> None:
+    ident = stored(call, "The boat is called Petrel.")
+    (root / "dreams").mkdir()
+    (root / "dreams" / "night.md").write_text("---\ntype: dream\ntitle: Night\nstatus: archived\n---\nNothing.\n")
+    assert [row["id"] for row in call("list")["results"]] == [ident]
+    assert [row["title"] for row in call("list", type="dream")["results"]] == ["Night"]

@@ -74,7 +74,7 @@ def dream(
                 branch = proposals.Branch(house.vault, moment(house)[:10], house.vault.head()) if review else None
                 runner = Runner(house, asked, answers, lease, progress, branch)
                 found = _all(runner, names)
-                runner.settle_quiet([run for run in found if run.quiet])
+                runner.note(found)
                 lease.share.meet()
         if asked.name in _PARKING:
             _tidy(house, asked.name, found, answers, review or (dry_run and to_review(house)))

@@ -1,4 +1,4 @@
-"""What loops did and why, answered from git alone."""
+"""What loops did and why, answered from the history and the ledger alone."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from datetime import datetime
 from typing import Any, Final
 
 from oneiro_vault.core import when as dates
+from oneiro_vault.core.memory import epoch
 from oneiro_vault.operations.house import House
 from oneiro_vault.vault.history import Entry
 from oneiro_vault.vault.paths import is_note
 
 _UNDONE: Final = re.compile(r"undo of run ([0-9a-z-]+)")
 _SOURCE: Final = "undo of source "
+EVENT: Final = "run"
+"""Kind of the ledger's events for runs that decided nothing: `id` of the first of them, `loops`, `judge`, `title`, `since`."""
 
 
 def runs(house: House, since: str | None = None, until: str | None = None, loop: str | None = None, limit: int = 50) -> dict[str, Any]:
@@ -29,7 +32,10 @@ def runs(house: House, since: str | None = None, until: str | None = None, loop:
     taken = {match[1] for one in undoings if (match := _UNDONE.fullmatch(one.reason))}
     made = [entry for entries in found.values() for entry in entries if entry.decision]
     back = {one.undoes for one in undoings} | {commit for one in undoings for commit in _with_source(house, one, made)}
-    rows = [_run(run, entries, back, run in taken) for run, entries in found.items()]
+    idle = [event for event in house.vault.events() if event.get("e") == EVENT and event.get("id") not in found]
+    rows = [_idle(event) for event in reversed(idle)]
+    rows += [_run(run, entries, back, run in taken) for run, entries in found.items()]
+    rows.sort(key=lambda row: row["_when"], reverse=True)
     wanted = [row for row in rows if start <= row.pop("_when") < end and (loop is None or loop in row["loops"])]
     return {"schema": 1, "runs": wanted[: max(1, limit)], "total": len(wanted)}
 
@@ -105,6 +111,27 @@ def _run(run: str, entries: Sequence[Entry], back: set[str], taken: bool) -> dic
         "undone": gone,
         "decisions": decisions,
         "_when": entries[-1].when,
+    }
+
+
+def _idle(event: Mapping[str, Any]) -> dict[str, Any]:
+    """Runs that decided nothing, as data: what another machine's ledger says may be anything."""
+    began, ended = (str(event.get(name, "")) for name in ("since", "t"))
+    loops = event.get("loops")
+    names = [str(name) for name in loops] if isinstance(loops, list) else []
+    when = epoch(began)
+    return {
+        "run": str(event.get("id", "")),
+        "loop": names[0] if len(names) == 1 else "night",
+        "loops": names,
+        "judge": str(event.get("judge", "")),
+        "started": began,
+        "ended": ended,
+        "title": str(event.get("title", "")),
+        "report": None,
+        "undone": False,
+        "decisions": [],
+        "_when": 0.0 if when is None else when,
     }
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from typing import Final
@@ -29,6 +29,7 @@ from oneiro_vault.operations.drafts import moment, new_id
 from oneiro_vault.operations.dreaming import applying, picture
 from oneiro_vault.operations.dreaming.finding import Finder
 from oneiro_vault.operations.dreaming.lease import Lease
+from oneiro_vault.operations.dreaming.past import EVENT
 from oneiro_vault.operations.house import House, Progress, quiet
 from oneiro_vault.vault.proposals import Branch
 
@@ -186,17 +187,17 @@ class Runner:
             run.notes.append(STOPPED)
         if isinstance(loop, Telling):
             with suppress(OneiroError):
-                run.told = loop.told(seen.snapshot)
+                run.told = "\n".join(line for line in loop.told(seen.snapshot) if self._is_news(loop.name, line))
         said: list[tuple[str, ...]] = [(one.id(seen.snapshot), one.title, one.reason) for one in run.seen]
         said += [(one.decision.id(seen.snapshot), one.why) for one in run.turned]
-        said += [(run.told,)] if run.told else []
-        run.news = sum(self._is_news(loop.name, *words) for words in said)
+        run.news = sum(self._is_news(loop.name, *words) for words in said) + bool(run.told)
         for question in run.unusable:
             self._is_news(FAILED, run.judge, question)
-        run.fresh = sum(self._is_news(WAITING, run.judge, question) for question in run.waiting)
+        for question in run.waiting:
+            self._is_news(WAITING, run.judge, question)
         run.ended = moment(self.house)
         run.branch = self.branch.name if self.branch and run.done else ""
-        if self.lease is not None and not run.quiet:
+        if self.lease is not None and run.decided:
             run.path = report.name_of(run)
             self._write(run, report.body_of(run, seen.snapshot), report.title_of(run))
 
@@ -213,15 +214,21 @@ class Runner:
         """Did an earlier run of this judge tell this of a question?"""
         return self.answers.get(_mark(what, self.judge.name, question), "report") is not None
 
-    def settle_quiet(self, runs: Sequence[Run]) -> None:
-        """One report for all loops of this night that had nothing to do."""
-        if not runs or self.lease is None:
+    def note(self, runs: Sequence[Run]) -> None:
+        """Note the runs of a night that decided nothing, for `runs`: an event, which waits for the next commit, and no file.
+
+        A vault over which they find nothing to do night after night gets one such event a day.
+        """
+        idle = [run for run in runs if not run.decided]
+        if not idle or self.lease is None:
             return
-        one = runs[0] if len(runs) == 1 else replace(runs[0], loop="night")
-        for run in runs:
-            run.path = report.name_of(one)
-        title = f"{', '.join(run.loop for run in runs)}: nothing to do"
-        self._write(one, report.gathered(runs), f"{title}, {report.opened(runs)}" if any(run.waiting for run in runs) else title)
+        title = report.gathered(idle, whole=len(idle) == len(runs) > 1)
+        first, day = idle[0], idle[0].started[:10]
+        if all(run.quiet for run in idle) and not self._is_news("night", day, title):
+            return
+        facts = {"loops": [run.loop for run in idle], "judge": first.judge, "title": title, "since": first.started}
+        with suppress(OneiroError):  # a night of which nobody can be told is no less over
+            self.house.vault.use(first.run, EVENT, **facts)
 
     def _write(self, run: Run, body: str, title: str) -> None:
         """Commit a report. A night whose report cannot be written is no less done."""

@@ -42,12 +42,13 @@ def test_questions_wait_and_the_last_answer_lets_the_loop_go_on(app: App) -> Non
     assert list(statuses(app).values()).count("superseded") == 2
 
 
-def test_what_waits_is_not_told_again(app: App) -> None:
-    assert dream(app, judge="deferred")["report"]
-    head = app.house.vault.listing()
-    again = dream(app, judge="deferred")
-    assert again["waiting"] == 2
-    assert len(app.house.vault.listing()) == len(head) + 1  # the quiet night's own report
+def test_what_waits_writes_no_report_and_stands_in_runs(app: App) -> None:
+    files = app.house.vault.listing()
+    for _ in range(2):
+        run = dream(app, judge="deferred")
+        assert (run["waiting"], run["report"]) == (2, None)
+    assert app.house.vault.listing() == files
+    assert {one["title"] for one in app.call("runs")["runs"]} == {"consolidate: 2 waiting for an answer"}
 
 
 def test_an_answer_of_the_wrong_form_is_refused_at_once(app: App) -> None:

@@ -47,11 +47,11 @@ def titled(run: dict[str, Any]) -> dict[str, int]:
 
 def agree(root: Path, run: dict[str, Any]) -> None:
     """Title, lists, cost and commit of a run with a report of its own say the same."""
+    if not run["report"]:
+        assert not run["decisions"] + run["failed"]
+        return
     _, body = frontmatter.read((root / run["report"]).read_text())
     subject = git(root, "log", "-1", "--format=%s", "--", run["report"]).strip()
-    if "# A quiet night" in body:
-        assert not run["calls"] + run["tokens_in"] + run["tokens_out"] + len(run["decisions"]) + len(run["failed"]) + len(run["unasked"])
-        return
     assert subject == f"ledger: report of {run['title']}"
     bad = sum(one["kind"] not in ("loop", "judge") for one in run["failed"])
     unasked = sum(one["questions"] for one in run["unasked"])
@@ -202,5 +202,4 @@ def test_tokens_that_nobody_counted_are_called_estimated(wired: Open, root: Path
     agree(root, run)
     assert run["estimated"] == run["calls"] == 3
     assert run["tokens_in"] > 300
-    assert "3 questions asked" in (root / run["report"]).read_text()
-    assert "(3 of the answers came without a count: estimated)" in (root / run["report"]).read_text()
+    assert app.call("runs")["runs"][0]["title"] == "consolidate: nothing to change (3 questions asked)"

@@ -65,9 +65,24 @@ def test_a_quiet_night_asks_nothing(app: App, root: Path) -> None:
         run = dream(app)
         assert run["calls"] == 0
         assert not run["decisions"]
+        assert run["report"] is None
     assert asked(judge) == 0
     assert git(root, "rev-parse", "HEAD^{tree}:semantic") == head
-    assert "Nothing had changed" in (root / run["report"]).read_text()
+
+
+def test_a_quiet_night_leaves_no_file_and_no_commit_and_stands_in_runs(app: App, root: Path) -> None:
+    app.call("dream")
+    head = git(root, "rev-parse", "HEAD")
+    for _ in range(3):
+        assert [run["report"] for run in app.call("dream")["runs"]] == [None] * len(LOOPS)
+    assert git(root, "rev-parse", "HEAD") == head
+    assert git(root, "status", "--porcelain") == ""
+    quiet = [run for run in app.call("runs")["runs"] if run["title"].startswith("a quiet night")]
+    assert [(run["loops"], run["report"], run["decisions"]) for run in quiet] == [(list(LOOPS), None, [])], "one a day"
+    assert quiet[0] in app.call("runs", {"loop": "distil"})["runs"]
+    app.call("remember", {"items": [{"text": "The gate code is on the blue card."}]})
+    assert quiet[0] in app.call("runs")["runs"], "the event rode in that commit"
+    assert git(root, "log", "-1", "--format=%s").startswith("remember:")
 
 
 def test_nobody_is_asked_while_the_history_is_rewritten(app: App, root: Path) -> None:
@@ -202,7 +217,7 @@ def test_no_judge_can_lose_anything(app: App, root: Path, name: str) -> None:
     judged(app, temperament(name, seed=7))
     for _ in range(3):
         run = dream(app)
-        assert run["report"]
+        assert bool(run["report"]) == bool(run["decisions"] or run["left"] or run["turned_down"] or run["failed"])
         assert run["probes"]["after"] >= run["probes"]["before"]
     after = tree(root)
     assert before.keys() <= after.keys()
@@ -224,7 +239,7 @@ def test_whole_nights_of_any_judge(app: App, root: Path, name: str) -> None:
     for _ in range(2):
         runs = app.call("dream")["runs"]
         assert [run["loop"] for run in runs] == list(LOOPS)
-        assert all(run["report"] for run in runs)
+        assert all(run["report"] for run in runs if run["decisions"] or run["failed"])
         assert all(run["probes"]["after"] >= run["probes"]["before"] for run in runs)
         assert not [run for run in runs if ("loop" in {one["kind"] for one in run["failed"]})]
     assert before.keys() <= tree(root).keys()
