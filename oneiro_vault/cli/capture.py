@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
+from datetime import datetime
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -38,31 +40,48 @@ def capture_(face: Face, file: str | None, pending: bool, **given: Any) -> Outpu
         return Output(f"Captures stored: {found['stored']}, waiting: {found['left']}, set aside: {found['aside']}.", found)
     if file is None and sys.stdin.isatty():
         raise click.UsageError("Give a FILE, or - for standard input.")
-    read = {"text": from_stdin()} if file in (None, "-") else _file(Path(face.request.cwd, str(file)), face.request.env)
-    if given["kind"] or "kind" in read:
-        read.setdefault("client", FILE)
-    params = read | {name: value for name, value in given.items() if value}
-    found = face.call("capture", actor="user", **params)
-    if found["duplicate_of"]:
-        return Output(f"Captured already: {found['id']}", found)
-    return Output(f"Captured {found['id']}  {line(found['path'])}\n  waiting to become memories: {found['queued']}", found)
+    read = [{"text": from_stdin()}] if file in (None, "-") else _file(Path(face.request.cwd, str(file)), face.request.env, given["when"])
+    done = []
+    for one in read:
+        if given["kind"] or "kind" in one:
+            one.setdefault("client", FILE)
+        done.append(face.call("capture", actor="user", **one | {name: value for name, value in given.items() if value}))
+    told = [f"Captured already: {one['id']}" if one["duplicate_of"] else f"Captured {one['id']}  {line(one['path'])}" for one in done]
+    if not all(one["duplicate_of"] for one in done):
+        told.append(f"  waiting to become memories: {done[-1]['queued']}")
+    return Output("\n".join(told), done[0] | {"queued": done[-1]["queued"]})
 
 
-def _file(path: Path, env: Mapping[str, str]) -> dict[str, str]:
-    """The words of a file: a transcript's as a conversation, any other as they are."""
+def _file(path: Path, env: Mapping[str, str], when: str | None) -> list[dict[str, str]]:
+    """The words of a file: a transcript's as a conversation, its days apart unless it is said `when` it was, any other as they are."""
     try:
         if path.suffix == ".jsonl":
             turns, _ = transcripts.read(str(path))
-            words = transcripts.render(turns)
-            if words:
-                began = next(({"when": turn.when} for turn in turns if epoch(turn.when) is not None), {})
-                kept = _client(path, env)
-                return {"text": words, "kind": "session", "session": path.stem.removeprefix("rollout-")} | began | kept
-        return {"text": decode(path.read_bytes(), str(path))}
+            common = {"kind": "session", "session": path.stem.removeprefix("rollout-")} | _client(path, env)
+            parts = [_conversation(part) for part in ([turns] if when else _days(turns))]
+            if found := [common | part for part in parts if part["text"]]:
+                return found
+        return [{"text": decode(path.read_bytes(), str(path))}]
     except FileNotFoundError:
         raise NotFound(f"there is no file {path}", kept="Nothing was changed.") from None
     except OSError as error:
         raise InvalidInput(f"{path} cannot be read: {error.strerror}", kept="Nothing was changed.") from error
+
+
+def _conversation(turns: list[transcripts.Turn]) -> dict[str, str]:
+    """What was said, and when it began."""
+    began = next(({"when": turn.when} for turn in turns if epoch(turn.when) is not None), {})
+    return {"text": transcripts.render(turns)} | began
+
+
+def _days(turns: list[transcripts.Turn]) -> list[list[transcripts.Turn]]:
+    """The turns by the local days on which they were said; one without a time was said when the one before it was."""
+    when = next((turn.when for turn in turns if epoch(turn.when) is not None), "")
+    timed = []
+    for turn in turns:
+        when = turn.when if epoch(turn.when) is not None else when
+        timed.append(transcripts.Turn(turn.role, turn.text, when))
+    return [list(day) for _, day in groupby(timed, lambda turn: datetime.fromtimestamp(epoch(turn.when) or 0.0).astimezone().date())]
 
 
 def _client(path: Path, env: Mapping[str, str]) -> dict[str, str]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from oneiro_vault.hook.place import Place
 
 FOLDER = "orientation"
+EMPTY = "A memory vault is connected (oneiro-vault). Its orientation is still empty; what it holds is found with `recall_check`.\n"
 _LARGEST = 1_000_000
 _BRIEF = 0.1
 """Seconds an owner gets to take a call nobody waits for."""
@@ -41,6 +42,8 @@ def orientation(place: Place, event: dict[str, Any]) -> str:
         session.oriented = [{"id": one.id, "path": one.path, "title": one.title[:200], "stamp": one.stamp} for one in blocks]
         session.save()
     wake(place, begins=True)
+    if not blocks and not resumed and isinstance(event.get("source"), str):  # without one it is no client's beginning
+        text = EMPTY
     line = "" if resumed or event.get("source") == "compact" else questions(place)
     return next((said for said in ("\n\n".join(filter(None, (text, line))), text) if units(said) <= LIMIT), "")
 

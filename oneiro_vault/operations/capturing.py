@@ -6,11 +6,13 @@ import logging
 import threading
 from collections.abc import Iterable
 from contextlib import suppress
+from datetime import datetime
 from pathlib import PurePath
 from typing import Any
 
 from oneiro_vault.capture import drafts, markers, sessions, spool, transcripts
 from oneiro_vault.core.captures import KIND, OWN, SOURCE, TYPE
+from oneiro_vault.core.memory import epoch
 from oneiro_vault.core.twins import fingerprint
 from oneiro_vault.errors import InvalidInput, OneiroError, shown
 from oneiro_vault.operations import reading, writing
@@ -49,7 +51,7 @@ def capture(
     if not words:
         raise InvalidInput("all of it is private", kept="Nothing was written.")
     project = project or (PurePath(cwd).name if isinstance(cwd, str) else None) or None
-    common: dict[str, Any] = {"type": TYPE, "session": session, "project": project, "created": when, "client": client}
+    common: dict[str, Any] = {"type": TYPE, "session": session, "project": project, "created": _local(when), "client": client}
     common |= {KIND: kind} if actor in ("user", SOURCE) else {}  # who speaks in what others send is theirs to say, so it is from outside
     common |= {"kind": "conversation"} if kind != "note" else {}
     common |= {"tags": [OWN]} if actor == "user" and kind == "note" else {"source": SOURCE}
@@ -61,6 +63,12 @@ def capture(
     ]
     with _STORING:
         return _stored(house, items, session or "", actor) | {"queued": len(waiting(house))}
+
+
+def _local(when: str | None) -> str | None:
+    """A client's time, which is UTC, as the clock of this machine showed it: "yesterday" was said on a local day."""
+    at = epoch(when) if isinstance(when, str) and when.rstrip().endswith(("Z", "z")) else None
+    return when if at is None else datetime.fromtimestamp(at).astimezone().isoformat(timespec="seconds")
 
 
 def _stored(house: House, items: list[dict[str, Any]], session: str, actor: str) -> dict[str, Any]:

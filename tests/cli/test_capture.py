@@ -59,7 +59,11 @@ def test_what_is_captured_by_hand_is_filed_under_its_own_time(own: Box) -> None:
     cold(own, "capture", "-", "--when", "2024-02-29", stdin=b"A leap day.")
     rows = {row["title"]: row for row in own.json("--no-daemon", "list", "--type", "episodic")["results"]}
     talk, leap = rows["Conversation: Said no time."], rows["A leap day."]
-    assert (talk["created"][:10], talk["path"][:17]) == ("2025-03-05", "episodic/2025/03/")
+    later = rows["Conversation: Said 2025-03-06T09:00:00Z."]
+    assert [row["created"][:10] for row in (talk, later)] == ["2025-03-05", "2025-03-06"], "a day each, though one conversation"
+    assert talk["path"][:17] == "episodic/2025/03/"
+    assert len(own.json("--no-daemon", "list", "--session", "talk")["results"]) == 2
+    assert cold(own, "capture", "talk.jsonl").count("Captured already: ") == 2
     assert (leap["created"][:10], leap["path"][:17]) == ("2024-02-29", "episodic/2024/02/")
     assert rows["Tide tables are wrong for Bergen."]["path"].split("/")[2] == "03"
 

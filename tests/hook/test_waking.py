@@ -28,9 +28,11 @@ def test_all_of_it_at_a_beginning(talk: Talk, source: str) -> None:
     assert talk("SessionStart", source=source) == first
 
 
-def test_a_vault_without_orientation_says_nothing(talk: Talk) -> None:
+def test_a_vault_without_orientation_says_that_it_is_there(talk: Talk) -> None:
     talk.box.json("--no-daemon", "remember", "The boat is called Petrel.")
-    assert talk("SessionStart", source="startup") == ""
+    assert talk("SessionStart", source="startup") == waking.EMPTY
+    assert talk("SessionStart", source="resume") == ""
+    assert talk("SessionStart") == ""
 
 
 def test_resume_brings_what_changed_since_this_session_saw_it(talk: Talk) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,18 @@ def test_a_conversation_becomes_an_episode_of_its_own(call: Call, root: Path) ->
     assert '\ntitle: "Conversation: What is the boat called?"\n' in text
     assert text.endswith(TALK + "\n")
     assert call("show", id=found["id"])["meta"]["trust"] == "external"
+
+
+def test_a_clients_time_is_kept_as_the_local_clock_showed_it(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    try:
+        path = call("capture", text=TALK, kind="session", when="2026-03-31T20:30:00.5Z")["path"]
+        row = call("list")["results"][0]
+    finally:
+        monkeypatch.delenv("TZ")
+        time.tzset()
+    assert (row["created"], path[:17]) == ("2026-04-01T05:30:00+09:00", "episodic/2026/04/")
 
 
 def test_it_is_found_by_its_words(call: Call) -> None:
