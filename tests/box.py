@@ -11,15 +11,19 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import chdir, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from oneiro_vault.daemon import places
+from click.testing import CliRunner
+
+from oneiro_vault.cli.face import Face
+from oneiro_vault.cli.run import execute
+from oneiro_vault.cli.session import VaultSession
+from oneiro_vault.daemon import places, protocol
 
 ENTRY = "import sys; from oneiro_vault.cli.main import main; sys.exit(main())"
-ORDINARY = "import sys; from oneiro_vault.cli.run import run; sys.exit(run(sys.argv[1:]))"
 
 
 @cache
@@ -52,6 +56,15 @@ class Box:
         return subprocess.run(
             self.argv(*args, entry=entry), input=stdin, env=self.env | (env or {}), cwd=self.folder, capture_output=True, timeout=60
         )
+
+    def here(self, *args: str, stdin: bytes = b"", env: dict[str, str] | None = None) -> subprocess.CompletedProcess[bytes]:
+        """The same command line by the ordinary way in this process, which has imported everything: a twentieth of the time."""
+        words, around = ["--vault", str(self.vault), *args], self.env | (env or {})
+        instead: dict[str, str | None] = {**dict.fromkeys(os.environ), **around}
+        with chdir(self.folder), CliRunner().isolation(stdin, instead) as (printed, _, _):
+            request = protocol.Request(words, str(self.folder), around, protocol.Terminal(0, False))
+            code, out, err = execute(Face(request, VaultSession))
+            return subprocess.CompletedProcess(words, code, printed.getvalue() + out, err)
 
     def argv(self, *args: str, entry: str = ENTRY) -> list[str]:
         return [sys.executable, "-c", entry, "--vault", str(self.vault), *args]
@@ -120,6 +133,16 @@ class Box:
         for name in ("owner.json", "owner.lock"):
             with suppress(OSError, ValueError, KeyError):
                 end(int(json.loads((state / name).read_text())["pid"]), str(self.vault))
+
+
+class Lone(Box):
+    """A machine on which no owner is started, and whose commands run in this process: what is shown needs neither."""
+
+    def __call__(
+        self, *args: str, stdin: bytes = b"", entry: str = "", env: dict[str, str] | None = None
+    ) -> subprocess.CompletedProcess[bytes]:
+        assert not entry, "this takes a process"
+        return self.here(*args, stdin=stdin, env={"ONEIRO_OWNER_START": "false"} | (env or {}))
 
 
 def end(pid: int, mark: str) -> None:

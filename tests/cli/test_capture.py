@@ -9,7 +9,7 @@ import pytest
 
 from oneiro_vault.capture import spool
 from oneiro_vault.daemon import places
-from tests.box import Box
+from tests.box import Box, Lone
 
 
 def bodies(box: Box) -> dict[str, str]:
@@ -20,7 +20,7 @@ def bodies(box: Box) -> dict[str, str]:
 
 @pytest.fixture
 def own(tmp_path: Path, sealed_env: dict[str, str]) -> Box:
-    return Box(tmp_path, sealed_env).init()
+    return Lone(tmp_path, sealed_env).init()
 
 
 def cold(box: Box, *args: str, stdin: bytes = b"") -> str:
@@ -98,10 +98,9 @@ def test_bad_input_is_said_and_changes_nothing(own: Box, args: list[str], stdin:
 def test_what_hooks_left(own: Box) -> None:
     folder = spool.folder_of(places.state_dir(str(own.vault)))
     spool.put(folder, {"kind": "session", "text": "User: Hi?", "session": "s"})
-    own.ok("list")  # starts an owner, which picks up
+    own.ok("list")  # opens the vault, and picks up
     assert own.json("capture", "--pending") | {"stored": 0} == {"schema": 1, "stored": 0, "left": 0, "aside": 0}
     assert list(bodies(own)) == ["Conversation: Hi?"]
-    own.close()
 
 
 def test_doctor_says_what_is_captured_where(own: Box) -> None:

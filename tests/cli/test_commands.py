@@ -290,11 +290,11 @@ def test_an_index_that_another_program_holds_is_said(box: Box) -> None:
     assert b"another program" not in after.stderr
 
 
-def test_init_asks_for_one_folder(fresh: Box) -> None:
+def test_init_asks_for_one_folder(owned: Box) -> None:
     """`--vault` names a vault that is there; with `--here` it was passed over, and another folder became one."""
-    done = fresh("--vault", str(fresh.folder / "elsewhere"), "init", "--here")
+    done = owned("--vault", str(owned.folder / "elsewhere"), "init", "--here")
     assert (done.returncode, b"--vault names another folder" in done.stderr) == (2, True)
-    assert not (fresh.folder / "elsewhere").exists()
+    assert not (owned.folder / "elsewhere").exists()
 
 
 def test_init_here_indexes_and_rewrites_nothing(fresh: Box, notes: Path) -> None:
@@ -315,43 +315,43 @@ def test_init_here_indexes_and_rewrites_nothing(fresh: Box, notes: Path) -> None
 IMPATIENT = "from oneiro_vault.cli import start\nstart.LIMIT = 0.0\n" + ENTRY
 
 
-def test_init_says_what_is_left_to_the_owner(fresh: Box, notes: Path) -> None:
+def test_init_says_what_is_left_to_the_owner(owned: Box, notes: Path) -> None:
     """The vault is made, whatever the owner takes: that is no error, and "nothing was changed" would not be true."""
-    fresh.vault = notes
+    owned.vault = notes
     argv = [sys.executable, "-c", IMPATIENT, "init", "--here"]
-    done = subprocess.run(argv, cwd=notes, env=fresh.env, capture_output=True, timeout=60)
+    done = subprocess.run(argv, cwd=notes, env=owned.env, capture_output=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert b"notes are not indexed yet: after 0 seconds the owner is being started still. `oneiro status`" in done.stdout
     assert b"Nothing was changed" not in done.stdout + done.stderr
-    assert fresh.json("recall", "Teekanne")["results"]
+    assert owned.json("recall", "Teekanne")["results"]
 
 
-def test_an_empty_vault_waits_for_nobody_and_an_owner_comes(fresh: Box) -> None:
-    argv = [sys.executable, "-c", IMPATIENT, "--json", "init", str(fresh.vault)]
-    done = subprocess.run(argv, cwd=fresh.folder, env=fresh.env, capture_output=True, timeout=60)
+def test_an_empty_vault_waits_for_nobody_and_an_owner_comes(owned: Box) -> None:
+    argv = [sys.executable, "-c", IMPATIENT, "--json", "init", str(owned.vault)]
+    done = subprocess.run(argv, cwd=owned.folder, env=owned.env, capture_output=True, timeout=60)
     found = json.loads(done.stdout)
     assert (done.returncode, found["indexed"], found["waiting"]) == (0, 0, None)
-    eventually(lambda: fresh.record, 20)
+    eventually(lambda: owned.record, 20)
 
 
-def test_two_owners_at_once_are_one(fresh: Box) -> None:
+def test_two_owners_at_once_are_one(owned: Box) -> None:
     """`init` has just begun one; a command does not wait for the second to give up."""
-    fresh.init()
-    first = fresh.start("serve", "--wait", "300", stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-    fresh.env["ONEIRO_GIT_WAIT"] = "300"
-    assert fresh.json("list")["results"] == []
-    assert fresh.pid == first.pid or first.poll() is None
+    owned.init()
+    first = owned.start("serve", "--wait", "300", stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    owned.env["ONEIRO_GIT_WAIT"] = "300"
+    assert owned.json("list")["results"] == []
+    assert owned.pid == first.pid or first.poll() is None
 
 
-def test_demo_is_real(fresh: Box) -> None:
-    fresh.vault = fresh.folder / "kept"
-    argv = [sys.executable, "-c", ENTRY, "demo", "--keep", str(fresh.vault)]
-    done = subprocess.run(argv, cwd=fresh.folder, env=fresh.env, capture_output=True, timeout=100)
+def test_demo_is_real(owned: Box) -> None:
+    owned.vault = owned.folder / "kept"
+    argv = [sys.executable, "-c", ENTRY, "demo", "--keep", str(owned.vault)]
+    done = subprocess.run(argv, cwd=owned.folder, env=owned.env, capture_output=True, timeout=100)
     text = done.stdout.decode()
     assert done.returncode == 0, text + done.stderr.decode()
-    assert f"The vault is yours to keep or delete: {fresh.vault}" in text
+    assert f"The vault is yours to keep or delete: {owned.vault}" in text
     subjects = subprocess.run(
-        ["git", "log", "--format=%s"], cwd=fresh.vault, env=fresh.env, capture_output=True, text=True, timeout=20
+        ["git", "log", "--format=%s"], cwd=owned.vault, env=owned.env, capture_output=True, text=True, timeout=20
     ).stdout
     for op in ("remember: ", "reframe: ", "forget: ", "restore: "):
         assert op in subjects
@@ -368,7 +368,7 @@ def test_demo_without_an_owner_and_as_json(fresh: Box) -> None:
     assert fresh.record == {}
 
 
-def test_demo_that_finds_a_lie_says_so(fresh: Box) -> None:
+def test_demo_that_finds_a_lie_says_so(owned: Box) -> None:
     """A history that tells nothing: the demo must not call that a success."""
     liar = """
 import sys
@@ -383,7 +383,7 @@ code, out, err = run.execute(Face(Request(sys.argv[3:], os.getcwd(), dict(os.env
 sys.stdout.buffer.write(out + err)
 sys.exit(code)
 """
-    fresh.vault = fresh.folder / "lied"
-    done = fresh("--no-daemon", "demo", "--keep", str(fresh.vault), entry=liar)
+    owned.vault = owned.folder / "lied"
+    done = owned("--no-daemon", "demo", "--keep", str(owned.vault), entry=liar)
     assert done.returncode == 1
     assert b"This is not what it should be: the log does not tell the whole story" in done.stdout

@@ -251,13 +251,13 @@ class Model:
         self.server.server_close()
 
 
-def test_ctrl_c_ends_a_dream_that_an_owner_runs_and_keeps_what_was_decided(fresh: Box) -> None:
-    fresh.init()
+def test_ctrl_c_ends_a_dream_that_an_owner_runs_and_keeps_what_was_decided(owned: Box) -> None:
+    owned.init()
     with Model() as model:
-        fresh.env |= {"ONEIRO_CONSOLIDATE_SIMILARITY": "0.8"} | model.env
-        fresh.ok("remember", "--from-jsonl", "-", stdin=b"".join(json.dumps({"text": text}).encode() + b"\n" for text in TWO_PAIRS))
-        owner = fresh.pid
-        process = fresh.start(
+        owned.env |= {"ONEIRO_CONSOLIDATE_SIMILARITY": "0.8"} | model.env
+        owned.ok("remember", "--from-jsonl", "-", stdin=b"".join(json.dumps({"text": text}).encode() + b"\n" for text in TWO_PAIRS))
+        owner = owned.pid
+        process = owned.start(
             "dream", "consolidate", "--judge", "openai", stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
         )
         assert model.asked.acquire(timeout=60), "a second question is asked while the first is answered"
@@ -265,13 +265,13 @@ def test_ctrl_c_ends_a_dream_that_an_owner_runs_and_keeps_what_was_decided(fresh
         out, err = process.communicate(timeout=60)
         assert process.returncode == 130, (out, err)
         assert b"Traceback" not in err
-        eventually(lambda: fresh.json("runs")["runs"], 60)  # the model hangs all the time
-        (run,) = fresh.json("runs")["runs"]
-        assert "It was stopped" in (fresh.vault / run["report"]).read_text()
+        eventually(lambda: owned.json("runs")["runs"], 60)  # the model hangs all the time
+        (run,) = owned.json("runs")["runs"]
+        assert "It was stopped" in (owned.vault / run["report"]).read_text()
         model.answers.set()
-        assert fresh.pid == owner, "the owner serves on"
+        assert owned.pid == owner, "the owner serves on"
         decided = len(run["decisions"])
-        again = fresh.json("dream", "consolidate", "--judge", "openai")["runs"][0]
+        again = owned.json("dream", "consolidate", "--judge", "openai")["runs"][0]
     assert again["calls"] + again["known"] <= 2
     assert again["calls"] < 2, "what was answered is not asked again"
     assert decided + len(again["decisions"]) == 2, "and nobody holds the lease"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.box import Box
+from tests.box import Box, Lone
 from tests.conftest import sealed
 
 
@@ -16,7 +16,7 @@ from tests.conftest import sealed
 def box(tmp_path_factory: pytest.TempPathFactory) -> Box:
     """A folder is vault enough: keys are this machine's own, and nothing of the vault is opened."""
     folder = tmp_path_factory.mktemp("keys")
-    made = Box(folder, sealed(folder))
+    made = Lone(folder, sealed(folder))
     made.vault.mkdir()
     (made.vault / "oneiro.toml").write_text("")
     return made

@@ -121,19 +121,19 @@ def somebody_starting(box: Box) -> Iterator[None]:
         yield
 
 
-def test_a_slow_start_is_told_of(fresh: Box) -> None:
+def test_a_slow_start_is_told_of(owned: Box) -> None:
     """A line on a terminal, one line elsewhere, nothing for programs."""
-    fresh.init()
-    with somebody_starting(fresh):
-        done = fresh("recall", "x")
+    owned.init()
+    with somebody_starting(owned):
+        done = owned("recall", "x")
     assert (done.returncode, done.stdout) == (0, b"no relevant memory\n")
     assert done.stderr.decode().splitlines()[0] == "oneiro: the owner is being started …"
-    fresh.ok("stop")
-    with somebody_starting(fresh):
-        assert fresh("--json", "recall", "x").stderr == b""
-    fresh.ok("stop")
-    with somebody_starting(fresh):
-        seen = on_a_terminal(fresh.argv("recall", "x"), fresh.env)
+    owned.ok("stop")
+    with somebody_starting(owned):
+        assert owned("--json", "recall", "x").stderr == b""
+    owned.ok("stop")
+    with somebody_starting(owned):
+        seen = on_a_terminal(owned.argv("recall", "x"), owned.env)
     assert " the owner is being started\x1b[K" in seen
     assert seen.replace("\r\n", "\n").endswith("no relevant memory\n")
 

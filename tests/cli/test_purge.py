@@ -40,8 +40,8 @@ def at_a_terminal(box: Box, *args: str, typed: dict[str, str]) -> tuple[int, str
         os.close(ours)
 
 
-def test_a_person_purges(fresh: Box) -> None:
-    box = fresh.init()
+def test_a_person_purges(owned: Box) -> None:
+    box = owned.init()
     ident = box.remember("Zoë's number is 555-0100, she says.")["id"]
     kept = box.remember("The boat is called Petrel.")["id"]
     owner = box.pid

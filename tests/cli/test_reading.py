@@ -30,18 +30,18 @@ def test_a_broken_note_is_shown_as_it_last_was_with_what_to_do(fresh: Box) -> No
     assert fresh.json("show", row["id"])["notice"]["path"] == row["path"]
 
 
-def test_recall_shows_the_line_and_sets_weaker_rows_apart(fresh: Box) -> None:
-    fresh.init()
-    fresh.remember(
+def test_recall_shows_the_line_and_sets_weaker_rows_apart(owned: Box) -> None:
+    owned.init()
+    owned.remember(
         "Notes about the house.\n\nThe garden is large.\n\nThe pump is broken; Jan brings an impeller in June.", "--title", "House"
     )
-    fresh.remember("Mika borrowed the ladder.")
-    fresh.remember("Tomás prefers short written updates.")
-    eventually(lambda: fresh.json("status")["pending"] == 0, 20)
-    lines = fresh.ok("recall", "impeller").splitlines()
+    owned.remember("Mika borrowed the ladder.")
+    owned.remember("Tomás prefers short written updates.")
+    eventually(lambda: owned.json("status")["pending"] == 0, 20)
+    lines = owned.ok("recall", "impeller").splitlines()
     assert lines[1] == "    The pump is broken; Jan brings an impeller in June."
     assert len(lines) == 2 or lines[2] == "weaker:"
-    found = fresh.json("recall", "impeller")["results"]
+    found = owned.json("recall", "impeller")["results"]
     assert found[0]["snippet"] == "The pump is broken; Jan brings an impeller in June."
     assert not found[0]["weak"]
     assert all(row["weak"] for row in found[1:])
@@ -147,23 +147,23 @@ def test_a_log_that_reads_well(fresh: Box) -> None:
     assert [entry["removed"] for entry in entries] == [[], [row["path"]], [], [row["path"]], []]
 
 
-def test_a_vault_that_seems_to_vanish_is_said_on_the_side(fresh: Box) -> None:
-    fresh.init()
+def test_a_vault_that_seems_to_vanish_is_said_on_the_side(owned: Box) -> None:
+    owned.init()
     lines = "".join(json.dumps({"text": f"Fact number {n} about item {n}."}) + "\n" for n in range(30)).encode()
-    fresh.ok("--no-daemon", "remember", "--from-jsonl", "-", stdin=lines)
-    for path in sorted((fresh.vault / "semantic").rglob("*.md"))[:25]:
+    owned.ok("--no-daemon", "remember", "--from-jsonl", "-", stdin=lines)
+    for path in sorted((owned.vault / "semantic").rglob("*.md"))[:25]:
         path.unlink()
     for args in (["list"], ["recall", "fact"], ["log"], ["--json", "list"]):
-        done = fresh("--no-daemon", *args, env={"ONEIRO_EDITS_COMMIT": "false"})
+        done = owned("--no-daemon", *args, env={"ONEIRO_EDITS_COMMIT": "false"})
         assert done.returncode == 0
         assert done.stderr.decode().count("25 of 30 files vanished at once") == 1, args
         assert b"keywords only" not in done.stderr
-    assert "[file gone]" in fresh("--no-daemon", "list", env={"ONEIRO_EDITS_COMMIT": "false"}).stdout.decode()
-    refused = fresh("--no-daemon", "reindex", env={"ONEIRO_EDITS_COMMIT": "false"})
+    assert "[file gone]" in owned("--no-daemon", "list", env={"ONEIRO_EDITS_COMMIT": "false"}).stdout.decode()
+    refused = owned("--no-daemon", "reindex", env={"ONEIRO_EDITS_COMMIT": "false"})
     assert refused.returncode == 8
     assert b"`oneiro reindex --yes` goes on without them" in refused.stderr
-    assert "25 notes" in answered(fresh, "n")
-    assert "Indexed 5 notes" in answered(fresh, "y")
+    assert "25 notes" in answered(owned, "n")
+    assert "Indexed 5 notes" in answered(owned, "y")
 
 
 def answered(box: Box, answer: str) -> str:

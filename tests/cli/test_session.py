@@ -34,12 +34,12 @@ Owner(root, root / ".oneiro", load(root), App, lambda app, record: inside(root, 
 
 
 @pytest.fixture
-def hanging(fresh: Box) -> Box:
-    fresh.init()
-    fresh.env["PYTHONPATH"] = os.pathsep.join([str(Path(__file__).parents[2]), fresh.env["PYTHONPATH"]])
-    fresh.start("ignored", entry=HANGING_OWNER, stderr=subprocess.DEVNULL)
-    eventually(lambda: fresh.record, 15)
-    return fresh
+def hanging(owned: Box) -> Box:
+    owned.init()
+    owned.env["PYTHONPATH"] = os.pathsep.join([str(Path(__file__).parents[2]), owned.env["PYTHONPATH"]])
+    owned.start("ignored", entry=HANGING_OWNER, stderr=subprocess.DEVNULL)
+    eventually(lambda: owned.record, 15)
+    return owned
 
 
 def kill_under(box: Box, *args: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
@@ -76,9 +76,9 @@ def test_a_question_is_simply_asked_again(hanging: Box) -> None:
     assert hanging.record
 
 
-def test_a_lone_command_waits_its_turn_and_says_for_whom(fresh: Box) -> None:
-    fresh.init()
-    fresh.env["ONEIRO_GIT_WAIT"] = "1"
+def test_a_lone_command_waits_its_turn_and_says_for_whom(owned: Box) -> None:
+    owned.init()
+    owned.env["ONEIRO_GIT_WAIT"] = "1"
     holder = """
 import sys, time
 from pathlib import Path
@@ -88,28 +88,28 @@ lock.acquire(1, "a long command")
 print("held", flush=True)
 time.sleep(60)
 """
-    process = fresh.start("ignored", entry=holder, stdout=subprocess.PIPE)
+    process = owned.start("ignored", entry=holder, stdout=subprocess.PIPE)
     assert process.stdout is not None
     process.stdout.readline()
     for options in (["--no-daemon"], []):
-        done = fresh(*options, "list")
+        done = owned(*options, "list")
         assert done.returncode == 9, done.stderr
         assert f"process {process.pid} (a long command)".encode() in done.stderr
 
 
-def test_a_vault_that_cannot_be_opened_is_let_go_of(fresh: Box) -> None:
-    fresh.init()
-    (fresh.folder / "file").touch()
-    done = fresh("--no-daemon", "list", env={"ONEIRO_INDEX_DIR": str(fresh.folder / "file")})
+def test_a_vault_that_cannot_be_opened_is_let_go_of(owned: Box) -> None:
+    owned.init()
+    (owned.folder / "file").touch()
+    done = owned("--no-daemon", "list", env={"ONEIRO_INDEX_DIR": str(owned.folder / "file")})
     assert done.returncode != 0
     assert b"Traceback" not in done.stderr
-    assert is_free(fresh.vault / ".git" / "oneiro")
+    assert is_free(owned.vault / ".git" / "oneiro")
 
 
-def test_ctrl_c_is_calm(fresh: Box) -> None:
-    fresh.init()
-    process = fresh.start("watch", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    eventually(lambda: fresh.record, 15)
+def test_ctrl_c_is_calm(owned: Box) -> None:
+    owned.init()
+    process = owned.start("watch", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    eventually(lambda: owned.record, 15)
     with pytest.raises(subprocess.TimeoutExpired):
         process.wait(0.7)
     for _ in range(5):  # Python drops an interrupt that falls into a finalizer; a person presses again

@@ -9,8 +9,8 @@ from tests.vault.support import git
 TOKEN = "ghp_" + "AbCdEf0123456789" * 2 + "abcd"
 
 
-def test_a_person_takes_over_what_was_pulled(fresh: Box) -> None:
-    box = fresh.init()
+def test_a_person_takes_over_what_was_pulled(owned: Box) -> None:
+    box = owned.init()
     box.remember("The boat is called Petrel.")
     owner = box.pid
     assert b"is in force here" in box.ok("trust").encode()
@@ -32,8 +32,8 @@ def test_a_person_takes_over_what_was_pulled(fresh: Box) -> None:
     eventually(lambda: box("remember", f"It is {TOKEN}.").returncode == 0, 30)
 
 
-def test_a_person_changes_the_file_while_an_owner_runs(fresh: Box) -> None:
-    box = fresh.init()
+def test_a_person_changes_the_file_while_an_owner_runs(owned: Box) -> None:
+    box = owned.init()
     box.remember("The boat is called Petrel.")
     assert box.pid
     assert box("remember", f"It is {TOKEN}.").returncode == 2
