@@ -76,21 +76,21 @@ def test_keywords_answer_and_say_why(ready: Box, tmp_path: Path, how: How, owner
     env |= {"PYTHONPATH": ":".join(filter(None, [env.get("PYTHONPATH", ""), ready.env["PYTHONPATH"]]))}
     env |= {"HF_HOME": str(tmp_path), "HF_HUB_OFFLINE": ""}
     for options in owners:
-        done = ready(*options, "--json", "recall", "kettle", env=env)
+        done = ready.process(*options, "--json", "recall", "kettle", env=env)
         assert done.returncode == 0, done
         found = json.loads(done.stdout)
         assert found["results"][0]["title"] == "The kettle is blue."
         assert says in found["degraded"]
         assert b"keywords only: " in done.stderr
-        assert ready(*options, "remember", "The kettle is blue.", env=env).returncode == 0
-        done = ready(*options, "--json", "doctor", "--fix", env=env)
+        assert ready.process(*options, "remember", "The kettle is blue.", env=env).returncode == 0
+        done = ready.process(*options, "--json", "doctor", "--fix", env=env)
         assert done.returncode == 0
         problems = [p for p in json.loads(done.stdout)["problems"] if p["level"] != "info"]
         assert len(problems) == 1, problems
         (problem,) = problems
         assert (problem["code"], problem["fixable"], problem["fixed"], says in problem["message"]) == ("embedder", False, False, True)
         assert "embed.model" in problem["hint"]
-        assert ready(*options, "status", env=env).returncode == 0
+        assert ready.process(*options, "status", env=env).returncode == 0
     ready.ok("stop")
 
 
