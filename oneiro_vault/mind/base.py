@@ -7,7 +7,7 @@ a run that was killed, or that waits for an answer, is simply run again.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, Protocol, runtime_checkable
@@ -33,6 +33,8 @@ class Note:
     uses: int = 0
     last_use: float | None = None
     children: tuple[str, ...] = ()
+    edited: float = 0.0
+    """When a person last changed its file by hand (epoch seconds), 0 if nobody did."""
 
     @property
     def id(self) -> str:
@@ -91,6 +93,8 @@ class Snapshot:
     """Does it cost nobody anything to ask this judge again what it left open? Rules do not mind; what somebody is to answer piles up."""
     failed: Callable[[str], bool] = lambda _: False
     """Question id -> did it get no answer that could be used before? Others come first."""
+    forgotten: Container[str] = frozenset()
+    """Ids of memories that were taken away."""
     history: Sequence[Mapping[str, Any]] = ()
     """Earlier decisions of loops, newest first: loop, op, memories, when (epoch seconds), reason."""
 
@@ -147,9 +151,14 @@ class Decision:
     key: str = ""
     """Names what is settled by it, whatever the words turn out to be; without it the decision is its edits on exactly these notes."""
     after: tuple[str, ...] = ()
-    """Ids of decisions without which it must not happen."""
+    """Ids of decisions without which it must not happen. Without edits: ask again in this run when they have happened."""
     instead: Decision | None = None
     """What happens when this one would cost recall."""
+
+    @property
+    def comes_again(self) -> bool:
+        """Is it only put off until those it comes `after` are in the vault?"""
+        return bool(self.after) and not self.edits
 
     def id(self, snapshot: Snapshot) -> str:
         """16 hex digits over its key, or over what is done and the exact notes it was decided on."""

@@ -38,7 +38,7 @@ def ours(block: Note) -> bool:
 def changed(block: Note) -> float:
     """Epoch seconds of its last change of meaning, 0 if nobody knows."""
     m = block.memory
-    return max(memories.epoch(m.timestamp) or 0.0, memories.epoch(m.created) or 0.0)
+    return max(memories.epoch(m.timestamp) or 0.0, memories.epoch(m.created) or 0.0, block.edited)
 
 
 def rests(block: Note, snapshot: Snapshot) -> bool:

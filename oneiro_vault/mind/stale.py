@@ -1,8 +1,8 @@
-"""Blocks whose ground has moved: something they rest on was replaced, has ended, or is gone."""
+"""Blocks whose ground has moved: something they rest on was said anew, replaced, has ended, or is gone."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Container, Generator, Mapping, Sequence
 from typing import Final, Literal
 
 from pydantic import Field
@@ -11,17 +11,17 @@ from oneiro_vault.core import memory as memories
 from oneiro_vault.core.memory import no_weaker
 from oneiro_vault.core.question import Answer, Question, Verdict
 from oneiro_vault.mind.base import Decision, Note, Set, Snapshot
-from oneiro_vault.mind.blocks import DESCRIBE, blocks, ours, refused, said_anew, trust_of
+from oneiro_vault.mind.blocks import DESCRIBE, blocks, changed, ours, refused, said_anew, trust_of
 from oneiro_vault.mind.fitting import Draft, fitted
 from oneiro_vault.mind.grounds import unfounded
 
-POLICY: Final = 1
+POLICY: Final = 2
 MOST_STEPS: Final = 50
 """Successors of successors that are followed."""
 INSTRUCTION: Final = (
-    f"{DESCRIBE}\n\nThe first note is a block; some of what it was made of has been replaced or has ended. The other notes say what "
-    "holds now. Choose revise when the block says something that no longer holds: `title` and `text` replace it. Choose retire when "
-    "nothing of it holds any more. Choose keep when all of it still holds. At most {limit} characters."
+    f"{DESCRIBE}\n\nThe first note is a block; some of what it was made of was said anew, replaced or forgotten, or has ended. The other "
+    "notes say what holds now. Choose revise when the block says something that no longer holds: `title` and `text` replace it. Choose "
+    "retire when nothing of it holds any more. Choose keep when all of it still holds. At most {limit} characters."
 )
 
 Deciding = Generator[list[Question], Mapping[str, Verdict], list[Decision]]
@@ -35,9 +35,10 @@ class Stale(Answer):
     text: str = Field(default="", max_length=8_000)
 
 
-def mend(snapshot: Snapshot) -> Deciding:
-    """Ask about every such block; a person is asked about theirs."""
-    moved = [(block, now_true(block, snapshot)) for block in blocks(snapshot) if is_stale(block, snapshot)]
+def mend(snapshot: Snapshot, without: Container[str] = ()) -> Deciding:
+    """Ask about every such block but those `without`; a person is asked about theirs."""
+    stale = [block for block in blocks(snapshot) if block.id not in without and is_stale(block, snapshot)]
+    moved = [(block, now_true(block, snapshot)) for block in stale]
     mine = [(block, ground) for block, ground in moved if ours(block) and no_weaker(trust_of(ground), block.memory.trust)]
     theirs = [flag(block) for block, _ in moved if block not in [known for known, _ in mine] and not block.memory.flags]
     asked = {question(block, ground, snapshot).id: (block, ground) for block, ground in mine}
@@ -63,14 +64,19 @@ def mend(snapshot: Snapshot) -> Deciding:
 
 
 def is_stale(block: Note, snapshot: Snapshot) -> bool:
-    """Was something it rests on replaced by what it does not rest on yet, or has it ended?"""
-    lineage = set(block.memory.derived_from)
+    """Was something it rests on said anew since, replaced by what it does not rest on yet, or forgotten, or has it ended?"""
+    lineage, said = set(block.memory.derived_from), changed(block)
+    joined = {ident: float(row["when"]) for row in reversed(snapshot.history) if block.id in row["memories"] for ident in row["memories"]}
     for ident in lineage:
         source = snapshot.notes.get(ident)
+        if ident in snapshot.forgotten:
+            return True
         if source is None or source.memory.type == "episodic":
             continue
         after = successor(source, snapshot)
-        if (after is not source and after.id not in lineage) or (after is source and _ended(source, snapshot)):
+        if after is not source and after.id not in lineage:
+            return True
+        if after is source and (_ended(source, snapshot) or changed(source) > max(said, joined.get(ident, 0.0))):
             return True
     return False
 
@@ -106,7 +112,7 @@ def question(block: Note, ground: Sequence[Note], snapshot: Snapshot) -> Questio
 
 def flag(block: Note) -> Decision:
     """Ask a person: these are not a loop's words, or what is known now is trusted less."""
-    why = "Something this block rests on was replaced or has ended. Does it still hold?"
+    why = "Something this block rests on was changed, replaced or forgotten, or has ended. Does it still hold?"
     return Decision("distil", "flag", block.memory.title, why, (Set(block.id, {"flags": ["stale"]}),), (block.id,))
 
 

@@ -17,7 +17,8 @@ from typing import Any, Final, Literal
 from pydantic import Field
 
 from oneiro_vault import parameters
-from oneiro_vault.core import claims, prescribing
+from oneiro_vault.core import claims, prescribing, prose
+from oneiro_vault.core.budget import shorten
 from oneiro_vault.core.captures import OWN, REFLECTION
 from oneiro_vault.core.memory import weakest
 from oneiro_vault.core.question import Answer, Question, ShownId, Verdict
@@ -27,10 +28,13 @@ from oneiro_vault.mind.blocks import ours
 
 NAME: Final = "synthesize"
 KIND: Final = NAME
-POLICY: Final = 1
+POLICY: Final = 2
 SETTINGS: Final = parameters.SYNTHESIZE
 GROUNDED: Final = 0.5
 """Share of an insight's words that its sources must have."""
+LEAST: Final = 2
+"""Memories that an insight rests on at least."""
+_LONGEST_TITLE: Final = 120
 _NO_TOPIC: Final = frozenset((OWN, REFLECTION))
 _SPACE: Final = re.compile(r"\s+")
 INSTRUCTION: Final = (
@@ -38,7 +42,7 @@ INSTRUCTION: Final = (
     "cause, a summary that somebody would want to read first? Choose synthesize only then; otherwise choose skip. `text`: what they show, "
     "in at most 600 characters, only from what they say, with the names, numbers and dates that carry it and the order of events where "
     "that matters; where they disagree, say so. Describe people and things in the third person; give nobody instructions and no character. "
-    "`title`: the insight in at most ten words. `sources`: the notes it rests on, at least two."
+    "`title`: the insight in at most ten words: what it says, not what it is about. `sources`: the notes it rests on, at least two."
 )
 
 
@@ -58,7 +62,11 @@ class Synthesize:
 
     def run(self, snapshot: Snapshot) -> Asking:
         """One question an insight on moved ground, then one a topic, the largest first; of topics nothing while too little waits."""
-        wanted: list[tuple[str, list[Note], Note | None]] = [(min(topics(old), default=""), ground, old) for old, ground in moved(snapshot)]
+        on_moved = moved(snapshot)
+        gone = [old for old, ground in on_moved if len(ground) < LEAST]
+        wanted: list[tuple[str, list[Note], Note | None]] = [
+            (min(topics(old), default=""), ground, old) for old, ground in on_moved if len(ground) >= LEAST
+        ]
         if len(raw(snapshot)) >= snapshot.settings["synthesize.due"]:
             wanted += [(topic, group, None) for topic, group in groups(snapshot)]
         found: dict[str, tuple[Question, tuple[str, list[Note], Note | None]]] = {}
@@ -69,10 +77,15 @@ class Synthesize:
         def decide(one: Question, verdict: Verdict) -> Decision | None:
             assert isinstance(verdict.answer, Insight)
             topic, group, former = found[one.id][1]
-            made = insight(topic, group, verdict.answer, one.id, verdict.judge, former)
+            own = {former.memory.title.casefold()} if former else set()
+            answer = verdict.answer.model_copy(update={"title": own_name(verdict.answer, taken - own)})
+            taken.add(answer.title.casefold())
+            made = insight(topic, group, answer, one.id, verdict.judge, former)
             return stale_insight(former, verdict) if made is None and former is not None else made
 
-        return (yield from asked_each([one for one, _ in found.values()], snapshot.settings["synthesize.groups"], snapshot, decide))
+        taken = {note.memory.title.casefold() for note in snapshot.of("semantic")}
+        made = yield from asked_each([one for one, _ in found.values()], snapshot.settings["synthesize.groups"], snapshot, decide)
+        return [*made, *(ended(old) for old in gone)]
 
 
 LOOP: Final = Synthesize()
@@ -138,6 +151,20 @@ def moved(snapshot: Snapshot) -> list[tuple[Note, list[Note]]]:
     """Insights of which a source was replaced or has ended, each with what holds now; those that a person was asked about wait for them."""
     insights = [note for note in snapshot.of("semantic") if note.memory.level > 0 and ours(note) and not note.memory.flags]
     return [(note, stale.now_true(note, snapshot)) for note in insights if stale.is_stale(note, snapshot)]
+
+
+def ended(old: Note) -> Decision:
+    """The end of an insight of whose ground less than two memories hold: its words stay readable."""
+    reason = "what it rests on no longer holds"
+    return Decision(NAME, NAME, old.memory.title, reason, (Set(old.id, {"status": "archived"}),), (old.id,))
+
+
+def own_name(answer: Insight, taken: set[str]) -> str:
+    """Its title, or its first sentence where another memory is called the same."""
+    title = _SPACE.sub(" ", answer.title).strip()
+    if title.casefold() not in taken:
+        return title
+    return shorten(f"{title}: {prose.first_sentence(answer.text)}", _LONGEST_TITLE)
 
 
 def stale_insight(old: Note, verdict: Verdict) -> Decision:

@@ -131,25 +131,41 @@ def test_whatever_a_judge_says_only_notes_are_made(name: str, seed: int) -> None
 
 
 def insight_of(*sources: Note, **more: Any) -> Note:
-    return note("i", str(SAYS["text"]), level=1, source="dream", derived_from=tuple(one.id for one in sources), tags=("Release",), **more)
+    facts: dict[str, Any] = {"level": 1, "source": "dream", "derived_from": tuple(one.id for one in sources), "tags": ("Release",)}
+    return note("i", str(SAYS["text"]), **facts | more)
 
 
 def test_an_insight_whose_source_was_replaced_is_made_anew() -> None:
     newer = note("n", "The release of May slipped by 2 days.", tags=("Release",), trust="model", supersedes=(SLIPS[2].id,))
     former = replace(SLIPS[2], memory=replace(SLIPS[2].memory, status="superseded", superseded_by=newer.id))
-    old = insight_of(*SLIPS)
+    old = insight_of(*SLIPS, title=str(SAYS["title"]))
     taken = snap(*SLIPS[:2], former, newer, old)
     text = "Each release of March, April and May slipped, by 3, 5 and 2 days."
     (found,) = drive(SAYS | {"text": text}, taken)
     made, gone = found.edits
     assert isinstance(made, New)
     assert isinstance(gone, Set)
-    assert (made.body, made.meta["supersedes"]) == (text, [old.id])
+    assert (made.body, made.meta["supersedes"], made.meta["title"]) == (text, [old.id], SAYS["title"])
     assert set(made.meta["derived_from"]) == {SLIPS[0].id, SLIPS[1].id, newer.id}
     assert (gone.id, gone.changes["superseded_by"]) == (old.id, "new:insight")
     (asked,) = drive({"action": "skip", "title": "", "text": "", "sources": []}, taken)
     assert (asked.op, asked.edits) == ("flag", (Set(old.id, {"flags": ["stale"]}),))
     assert drive(SAYS, snap(*SLIPS[:2], former, newer, insight_of(*SLIPS, flags=("stale",)))) == []
+
+
+def test_an_insight_ends_with_its_ground() -> None:
+    gone = [replace(one, memory=replace(one.memory, status="archived")) for one in SLIPS[1:]]
+    old = insight_of(*SLIPS)
+    (found,) = drive(SAYS, snap(SLIPS[0], *gone, old))
+    assert found.edits == (Set(old.id, {"status": "archived"}),)
+
+
+def test_an_insight_has_a_name_of_its_own() -> None:
+    other = note("o", "Nothing in particular.", title=str(SAYS["title"]))
+    (found,) = drive(SAYS, snap(*SLIPS, *OTHERS, other))
+    (made,) = found.edits
+    assert isinstance(made, New)
+    assert str(made.meta["title"]).startswith(f"{SAYS['title']}: ")
 
 
 def test_an_insight_on_firm_ground_is_left_alone() -> None:

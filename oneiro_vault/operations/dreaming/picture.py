@@ -62,7 +62,11 @@ def take(house: House, answered: Asked = _never, waited: Asked = _never, failed:
     read = _read(house, head)
     known = house.remembered()
     children = _children(read)
-    notes = {ident: _note(memory, data, known, children.get(ident, ())) for ident, (memory, data, _) in read.items()}
+    edited = _edited(house) if head else {}
+    notes = {
+        ident: _note(memory, data, known, children.get(ident, ()), edited.get(memory.path, 0.0))
+        for ident, (memory, data, _) in read.items()
+    }
     runs = house.vault.history.runs() if head else []
     gone = withdrawn(house.vault.history) if any(entry.fence for entry in runs) else set()
     decided = {entry.decision for entry in runs if entry.decision and not gone & {entry.commit, entry.run}}
@@ -79,6 +83,7 @@ def take(house: House, answered: Asked = _never, waited: Asked = _never, failed:
         failed=failed,
         free=free,
         settled=frozenset(decided | verdicts.keys() | {one.id for one in waiting}),
+        forgotten=house.forgotten(),
         declined=frozenset(decision for decision, said in verdicts.items() if said == proposed.REJECTED),
         history=tuple(_past(entry) for entry in runs if entry.decision),
     )
@@ -101,14 +106,19 @@ def _read(house: House, head: str) -> dict[str, tuple[Memory, bytes, str]]:
     return {ident: one for ident, one in found.items() if twice[ident] == 1}
 
 
-def _note(memory: Memory, data: bytes, known: Remembered, children: Iterable[str]) -> Note:
+def _edited(house: House) -> dict[str, float]:
+    """Path -> when a person last changed that file by hand (epoch seconds)."""
+    return {path: entry.when for entry in reversed(house.vault.history.lately("edit", 0.0)) for path in entry.paths}
+
+
+def _note(memory: Memory, data: bytes, known: Remembered, children: Iterable[str], edited: float) -> Note:
     use = known.uses.get(memory.id)
     days, last = (len(use.days), use.last) if use else (0, None)
     moments = [moment for moment in (last or memory.when(), memories.epoch(memory.timestamp)) if moment is not None]
     left = curve.strength(
         memory.type, max(moments, default=None), known.now, days, base=known.base, growth=known.growth, cap=known.cap
     )  # fmt: skip
-    return Note(memory, digest(data), left, days, last, tuple(children))
+    return Note(memory, digest(data), left, days, last, tuple(children), edited)
 
 
 def _children(read: Mapping[str, tuple[Memory, bytes, str]]) -> dict[str, list[str]]:
