@@ -14,6 +14,7 @@ from pydantic import Field
 from oneiro_vault import parameters
 from oneiro_vault.core.memory import no_weaker
 from oneiro_vault.core.question import Answer, Question, ShownId, Verdict
+from oneiro_vault.mind import followups
 from oneiro_vault.mind.base import Asking, Decision, Note, Set, Snapshot, asked_each, superseding
 from oneiro_vault.mind.clusters import clusters, normal
 
@@ -43,14 +44,15 @@ class Consolidate:
     name = "consolidate"
 
     def run(self, snapshot: Snapshot) -> Asking:
-        """One question a cluster."""
+        """One question a cluster; and what follows from earlier decisions."""
         found = {(one := question(group)).id: (one, group) for group in self.groups(snapshot)}
 
         def decide(one: Question, verdict: Verdict) -> Decision | None:
             assert isinstance(verdict.answer, Merge)
             return merging(found[one.id][1], verdict.answer, one.id, verdict.judge)
 
-        return (yield from asked_each([one for one, _ in found.values()], snapshot.settings["consolidate.clusters"], snapshot, decide))
+        merged = yield from asked_each([one for one, _ in found.values()], snapshot.settings["consolidate.clusters"], snapshot, decide)
+        return [*followups.due(snapshot, self.name), *merged]
 
     def groups(self, snapshot: Snapshot) -> list[list[Note]]:
         """Clusters of active knowledge, largest first."""

@@ -15,12 +15,12 @@ from typing import Final
 from pydantic import Field
 
 from oneiro_vault import parameters
-from oneiro_vault.core import turns
+from oneiro_vault.core import polarity, turns
 from oneiro_vault.core.captures import waits
 from oneiro_vault.core.query import tokens
 from oneiro_vault.core.question import Answer, Question, Shown, Verdict
-from oneiro_vault.mind import citing, placing
-from oneiro_vault.mind.base import NOW, Asking, Decision, Note, Set, Snapshot, keyed, left_open
+from oneiro_vault.mind import citing, nearby, placing
+from oneiro_vault.mind.base import NOW, Asking, Decision, New, Note, Set, Snapshot, keyed, left_open
 from oneiro_vault.mind.placing import LOOP as NAME
 from oneiro_vault.mind.placing import Place, Unit
 
@@ -29,6 +29,8 @@ KIND: Final = "encode.units"
 SETTINGS: Final = parameters.ENCODE
 UNFILED: Final = "unfiled"
 """Flag of a long capture of which nothing was filed: a person is to look."""
+RELATED: Final = 0.5
+"""Share of their words that two facts have in common when one may be a later state of the other."""
 _BEFORE: Final = 500
 _SMALLEST: Final = 200
 _DAY: Final = 86_400.0
@@ -65,6 +67,8 @@ class Filing:
     """Is nothing open any more?"""
     units: dict[str, tuple[Unit, str, Note]] = field(default_factory=dict)
     """Key -> (fact, the question it came from, the capture as far as the fact rests on it)."""
+    order: list[str] = field(default_factory=list)
+    """Their keys, as the capture has them."""
     done: list[Decision] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
 
@@ -87,15 +91,20 @@ class Encode:
         verdicts = yield [question for filing in filings for question in filing.questions]
         claimed: set[str] = set()
         asked: dict[str, Question] = {}
+        known = nearby.subjects(snapshot)
         for filing in filings:
             read(filing, verdicts)
-            asked.update(self._open(snapshot, filing, claimed))
+            asked.update(self._open(snapshot, filing, claimed, known))
         places = (yield list({question.id: question for question in asked.values()}.values())) if asked else {}
+        new: list[tuple[set[str], Decision]] = []
         for filing in filings:
             self._file(snapshot, filing, asked, places)
+            put_off(snapshot, filing, new)
         return [decision for filing in filings for decision in (*filing.done, *marking(snapshot, filing))]
 
-    def _open(self, snapshot: Snapshot, filing: Filing, claimed: set[str]) -> Iterator[tuple[str, Question]]:
+    def _open(
+        self, snapshot: Snapshot, filing: Filing, claimed: set[str], known: Mapping[str, Sequence[Note]]
+    ) -> Iterator[tuple[str, Question]]:
         """Facts that are not settled yet, each with its question; one without anything like it in the vault needs none."""
         for key, (unit, source, capture) in list(filing.units.items()):
             words = " ".join(tokens(unit.content))
@@ -107,7 +116,7 @@ class Encode:
                 del filing.units[key]
             else:
                 claimed.add(words)
-                if near := placing.candidates(snapshot, unit, snapshot.settings["encode.candidates"]):
+                if near := nearby.candidates(snapshot, unit, snapshot.settings["encode.candidates"], known):
                     yield key, placing.question(capture, unit, near)
                 else:
                     filing.done.append(placing.creating(capture, unit, key, (source,), "nothing like it was known"))
@@ -212,6 +221,7 @@ def read(filing: Filing, verdicts: Mapping[str, Verdict]) -> None:
                 filing.done.append(_refused(filing.capture, unit, question.id, rests.problem, verdict.judge))
             else:
                 filing.units[f"{memory.id} {words}"] = (unit, question.id, rests.source(filing.capture))
+    filing.order = list(filing.units)
 
 
 def _refused(capture: Note, unit: Unit, asked: str, why: str, judge: str) -> Decision:
@@ -220,6 +230,21 @@ def _refused(capture: Note, unit: Unit, asked: str, why: str, judge: str) -> Dec
     return Decision(
         NAME, "remember", words, f"not filed: {why}; `oneiro remember` takes it all the same", (), (capture.id,), (asked,), judge
     )
+
+
+def put_off(snapshot: Snapshot, filing: Filing, new: list[tuple[set[str], Decision]]) -> None:
+    """Facts that are close to one which this run has just made (`new`: stems of its words, decision) wait until that can be seen."""
+    filing.done.sort(key=lambda one: filing.order.index(one.key) if one.key in filing.order else -1)
+    for place, decision in enumerate(filing.done):
+        words = {stem for edit in decision.edits if isinstance(edit, New) for stem in polarity.stems(edit.body)}
+        if not words:
+            continue
+        first = next((one for said, one in new if len(said & words) >= RELATED * min(len(said), len(words))), None)
+        if first is None:
+            new.append((words, decision))
+        else:
+            filing.settled = False
+            filing.done[place] = replace(decision, edits=(), instead=None, after=(first.id(snapshot),))
 
 
 def marking(snapshot: Snapshot, filing: Filing) -> list[Decision]:

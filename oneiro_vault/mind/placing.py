@@ -21,12 +21,14 @@ from oneiro_vault.mind.base import Decision, New, Note, Set, Snapshot, supersedi
 
 LOOP: Final = "encode"
 KIND: Final = "encode.place"
-POLICY: Final = 1
+POLICY: Final = 2
 LONGEST: Final = 1000
 """Characters of one fact."""
 KEPT: Final = 0.8
 """Share of a memory's words that a revision must keep."""
 _TITLE: Final = 100
+_DAY: Final = re.compile(r"\d{4}-\d\d-\d\d")
+_OFFSET: Final = re.compile(r"[+-]\d\d:\d\d$")
 _TAG: Final = re.compile(r"[^\W_][\w/-]{0,39}")
 _NOBODY: Final = frozenset("user assistant human system model".split())
 LINKS: Final = re.compile(r"!?\[\[[^\[\]]+\]\]|!?\[[^\[\]]*\]\([^()\s]+\)|https?://\S+")
@@ -36,13 +38,15 @@ INSTRUCTION: Final = (
     "create: it says something that none of them says. This is the usual answer, and the right one whenever you hesitate.\n"
     "skip: one of them (`existing`) says all of it already.\n"
     "link: one of them (`existing`) makes the same claim in other words, and the capture is one more source for it.\n"
-    "revise: the fact adds a detail to one of them (`existing`), or disagrees with it and both may be right; `text` is then the whole new "
-    "wording, which keeps everything the existing one says.\n"
+    "revise: the fact adds a detail to one of them (`existing`); `text` is then the whole new wording, which keeps everything the existing "
+    "one says.\n"
+    "contradict: the fact and one of them (`existing`) cannot both be true of the same time, and nothing shown says which of them holds: "
+    "both stay, and a person is asked.\n"
     "supersede: one of them (`existing`) is no longer true, or never was, because of this fact; `flavour` is `progression` when it was "
     "true until now and `correction` when it was wrong, and `also` names others that say what the existing one says and so end with it.\n"
-    "Link, revise and supersede need both: you can state in one sentence what the two have in common, and the existing one is not more "
-    "general than the fact. A rule and one case of it, a cause and its effect, two dates, two people: create. Name in `reason` what they "
-    "have in common."
+    "Link, revise, contradict and supersede need both: you can state in one sentence what the two have in common, and the existing one "
+    "is not more general than the fact. A rule and one case of it, a cause and its effect, two dates, two people: create. Name in "
+    "`reason` what they have in common."
 )
 
 
@@ -63,17 +67,11 @@ class Unit(BaseModel):
 class Place(Answer):
     """What becomes of a fact."""
 
-    action: Literal["supersede", "revise", "link", "skip", "create"]
+    action: Literal["supersede", "revise", "link", "skip", "create", "contradict"]
     existing: ShownId | None = None
     text: str | None = Field(default=None, max_length=3 * LONGEST)
     flavour: Literal["progression", "correction"] | None = None
     also: list[ShownId] = Field(default_factory=list, max_length=16)
-
-
-def candidates(snapshot: Snapshot, unit: Unit, most: int) -> list[Note]:
-    """Active knowledge most like the fact, best first."""
-    found = (snapshot.notes.get(ident) for ident in snapshot.candidates(unit.content, most))
-    return [note for note in found if note is not None and note.active and note.memory.type == "semantic"][:most]
 
 
 def question(capture: Note, unit: Unit, near: Sequence[Note]) -> Question:
@@ -101,6 +99,8 @@ def decide(snapshot: Snapshot, capture: Note, unit: Unit, key: str, place: Place
         return None if beyond else _linking(capture, existing, create)
     if existing.memory.core or beyond:
         return _doubting(create, existing)
+    if place.action == "contradict":
+        return _contradicting(create, existing)
     if place.action == "revise":
         return _revising(capture, unit, existing, place.text or "", create)
     return _superseding(snapshot, capture, unit, existing, place, create)
@@ -133,9 +133,15 @@ def meta(capture: Note, unit: Unit) -> dict[str, Any]:
         "tags": [tag for tag in dict.fromkeys(tags) if usable(tag)][:3],
         "importance": memory.importance,
         "confidence": memory.confidence,
-        "valid_from": moment(unit.happened) if unit.happened.strip() else "",
+        "valid_from": began(unit, capture),
     }
     return {key: value for key, value in found.items() if value not in ("", [], None)}
+
+
+def began(unit: Unit, capture: Note) -> str:
+    """When a fact began to hold, "" if nobody said: a day is one of those who spoke, where the capture has their clock."""
+    day, offset = moment(unit.happened) if unit.happened.strip() else "", _OFFSET.search(capture.memory.created)
+    return f"{day[:19]}{offset[0]}" if offset and _DAY.fullmatch(unit.happened.strip()) else day
 
 
 def names(given: Sequence[str]) -> list[str]:
@@ -204,7 +210,7 @@ def _superseding(snapshot: Snapshot, capture: Note, unit: Unit, existing: Note, 
     if known:
         given["importance"] = max(*known, given.get("importance", 0.0))
     reason = f"{place.flavour}: {place.reason}" if place.flavour else place.reason
-    edits: tuple[New | Set, ...] = (New(given, new.body, new.key), *(_ending(one, capture, unit) for one in gone))
+    edits: tuple[New | Set, ...] = (New(given, new.body, new.key), *(_ending(one, capture, unit, snapshot.now) for one in gone))
     return _instead_of(create, "supersede", gone, edits, reason)
 
 
@@ -219,9 +225,11 @@ def _is_older(capture: Note, existing: Note) -> bool:
     return learned is not None and known is not None and learned < known
 
 
-def _ending(existing: Note, capture: Note, unit: Unit) -> Set:
-    """The edit that lets a memory end when the fact began."""
-    happened = moment(unit.happened) if unit.happened.strip() else ""
+def _ending(existing: Note, capture: Note, unit: Unit, now: float) -> Set:
+    """The edit that lets a memory end when the fact began, or begins."""
+    happened = began(unit, capture)
+    if (epoch(happened) or 0.0) > now:  # announced: until then what is known holds; `followups.begun` retires it on that day
+        return Set(existing.id, {"valid_until": existing.memory.valid_until or happened})
     ended = existing.memory.valid_until or happened or capture.memory.created
     if (epoch(ended) or 0.0) < (epoch(existing.memory.valid_from) or 0.0):
         ended = capture.memory.created
@@ -229,11 +237,20 @@ def _ending(existing: Note, capture: Note, unit: Unit) -> Set:
     return Set(existing.id, {**old.changes, "valid_until": ended or old.changes["valid_until"]})
 
 
-def _doubting(create: Decision, existing: Note) -> Decision:
+def _contradicting(create: Decision, existing: Note) -> Decision:
+    """Both stay, and both say so, until a person settles it."""
+    doubtful = _doubting(create, existing, f"It cannot hold together with {existing.id}, and nothing says which of them does.")
+    flags = list(dict.fromkeys([*existing.memory.flags, "contradiction"]))
+    edits = (*doubtful.edits, Set(existing.id, {"flags": flags}))
+    return replace(doubtful, op="flag", edits=edits, reason=f"may not agree with {existing.id}: {create.reason}", instead=create)
+
+
+def _doubting(create: Decision, existing: Note, why: str = "") -> Decision:
     """Words that are trusted less never replace others: they stand beside them, with the question for a person."""
     (new,) = create.edits
     assert isinstance(new, New)
-    callout = f"> [!contradiction] It may not agree with {existing.id}, which is trusted more and was left as it is."
+    why = why or f"It may not agree with {existing.id}, which is trusted more and was left as it is."
+    callout = f"> [!contradiction] {why}"
     doubtful = New({**new.meta, "flags": ["contradiction"]}, f"{new.body}\n\n{callout}\n", new.key)
     memories, reason = (*create.memories, existing.id), f"kept beside {existing.id}: {create.reason}"
     return replace(create, edits=(doubtful,), memories=memories, reason=reason)

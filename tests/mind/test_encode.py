@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from oneiro_vault.core.question import Question, Raw
 from oneiro_vault.judges.scripted import TEMPERAMENTS, ScriptedJudge, temperament
-from oneiro_vault.mind import encode
+from oneiro_vault.mind import encode, followups, placing
 from oneiro_vault.mind.base import NOW, Decision, New, Note, Set, Snapshot
 from oneiro_vault.mind.drive import Driver
 from oneiro_vault.mind.encode import LOOP, SETTINGS, pieces
@@ -199,6 +200,45 @@ def test_what_is_no_longer_true_is_superseded() -> None:
     assert mark.reason == "encoded: 1 superseding"
 
 
+def test_what_cannot_both_hold_stays_and_both_are_flagged() -> None:
+    found, _ = drive(answers([FRIDAY], {"action": "contradict"}), snap(capture(), OLD, near=(OLD.id,)))
+    made = new(found)
+    assert (found.op, made.meta["flags"]) == ("flag", ["contradiction"])
+    assert OLD.id in made.body
+    assert Set(OLD.id, {"flags": ["contradiction"]}) in found.edits
+    ours = note("k", "The team ships on Thursday.", trust="user")
+    found, _ = drive(answers([FRIDAY], {"action": "contradict"}), snap(capture(), ours, near=(ours.id,)))
+    assert [type(edit) for edit in found.edits] == [New], "what is trusted more is left as it is"
+
+
+def test_what_is_announced_ends_nothing_before_its_day() -> None:
+    ahead = FRIDAY | {"happened": "2026-10-04"}
+    found, _ = drive(answers([ahead], {"action": "supersede", "flavour": "progression"}), snap(capture(), OLD, near=(OLD.id,)))
+    begins = str(new(found).meta["valid_from"])
+    assert new(found).meta["supersedes"] == [OLD.id]
+    assert Set(OLD.id, {"valid_until": begins}) in found.edits
+    later = note("n", "The team ships on Friday.", valid_from=begins, supersedes=(OLD.id,))
+    assert followups.begun(snapshot(OLD, later), "consolidate") == []
+    (begun,) = followups.begun(replace(snapshot(OLD, later), now=1_792_000_000.0), "consolidate")
+    (gone,) = begun.edits
+    assert isinstance(gone, Set)
+    assert (gone.id, gone.changes["status"], gone.changes["superseded_by"]) == (OLD.id, "superseded", later.id)
+
+
+def test_days_are_those_of_the_clock_in_the_room() -> None:
+    here = capture(created="2026-09-01T23:30:00-05:00")
+    first, *_ = drive(answers([FRIDAY]), snap(here))
+    assert new(first).meta["valid_from"] == "2026-09-04T00:00:00-05:00"
+
+
+def test_what_is_known_of_the_subject_is_shown_and_no_insight() -> None:
+    far = note("f", "Ana decides on which day the team is free.", about=("ana",))
+    insight = note("i", "The team ships.", level=1)
+    judge = answers([FRIDAY], {"action": "create", "existing": None})
+    drive(judge, snap(capture(), OLD, far, insight, near=(insight.id, OLD.id)))
+    assert [question.ids for question in judge.asked if question.kind == placing.KIND] == [(OLD.id, far.id)]
+
+
 def test_an_older_statement_replaces_nothing() -> None:
     newer = note("k", "The team ships on Thursday.", trust="external", created="2026-10-01T00:00:00+00:00")
     filed, _ = drive(answers([FRIDAY], {"action": "supersede"}), snap(capture(), newer, near=(newer.id,)))
@@ -345,3 +385,20 @@ def test_whatever_a_judge_says_nothing_is_lost(name: str, seed: int) -> None:
             else:
                 assert edit.id != trusted.id
                 assert edit.changes.get("status", "superseded") == "superseded"
+
+
+def test_what_is_close_to_a_fact_of_the_same_run_comes_after_it() -> None:
+    moved = {"content": "The team ships on Monday from now on.", "title": "", "about": ["Ana"], "tags": [], "happened": ""}
+    said = capture(body="Ana: the team ships on Friday. Ana owns the checklist. No: the team ships on Monday from now on.")
+    taken = snap(said)
+    first, owner, later = drive(answers([FRIDAY, OWNER, moved]), taken)
+    assert new(first).body == "The team ships on Friday."
+    assert new(owner).body == "Ana owns the checklist."
+    assert later.comes_again
+    assert later.after == (first.id(taken),), "and the capture is not encoded until then"
+    filed = note("n", "The team ships on Friday.", derived_from=(said.id,), trust="external")
+    settled = frozenset({first.id(taken), owner.id(taken)})
+    place = {"action": "supersede", "existing": filed.id, "flavour": "progression"}
+    found, mark = drive(answers([FRIDAY, OWNER, moved], place), snap(said, filed, near=(filed.id,), settled=settled))
+    assert (found.op, new(found).meta["supersedes"]) == ("supersede", [filed.id])
+    assert mark.edits == (Set(said.id, {"encoded": NOW}),)

@@ -38,6 +38,8 @@ WAITS: Final = "a proposal that waits for your review changes one of its memorie
 STOPPED: Final = "It was stopped; what was committed until then stays, and the next run goes on from there"
 
 
+PASSES: Final = 8
+"""How often a loop looks at the vault in one run, when some of its decisions come again after others."""
 WAITING: Final = "waits"
 FAILED: Final = "failed"
 """What a report told of a question that a judge left open, or that it answered in no form."""
@@ -47,12 +49,11 @@ def _mark(*words: str) -> str:
     return sha256("\0".join(words).encode("utf-8", "replace")).hexdigest()[:20]
 
 
-def _in_the_way(seen: picture.Picture, decision: Decision, run: Run, proposing: bool = False) -> str:
-    """What this run did, or did not do, so that the decision cannot stand; "" when nothing did."""
-    done = {one.decision.id(seen.snapshot) for one in run.done}
-    if set(decision.after) - done - seen.snapshot.settled:
+def _in_the_way(seen: picture.Picture, decision: Decision, done: Sequence[Done], proposing: bool = False) -> str:
+    """What was done since `seen`, or was not, so that the decision cannot stand; "" when nothing was."""
+    if set(decision.after) - {one.decision.id(seen.snapshot) for one in done} - seen.snapshot.settled:
         return AFTER
-    touched = {edit.id for one in run.done for edit in one.decision.edits if isinstance(edit, Set)}
+    touched = {edit.id for one in done for edit in one.decision.edits if isinstance(edit, Set)}
     if proposing and any(isinstance(edit, Set) and seen.places[edit.id][0] in seen.waiting for edit in decision.edits):
         return WAITS
     return FIRST if touched & set(applying.based_on(decision)) else ""
@@ -122,17 +123,28 @@ class Runner:
             raise found.brake()  # before anybody is asked, and paid, for what could not be written
         run = Run(new_id()[:8], loop.name, self.judge.name, moment(self.house), dry=self.lease is None)
         self.judge.begin()
-        seen = self._picture()
         driver = Driver(self.patient, self.answers, self.house.cancel.is_set, self.progress)
-        decisions = self._driven(driver, loop, seen, run)
-        wanted = self._allowed(seen, decisions, run)
-        for position, decision in enumerate(wanted, 1):
-            self.progress(f"{loop.name}: deciding", position, len(wanted))
-            if not self._done(seen, decision, run):
-                run.notes.append(f"Not carried out any more: {len(wanted) - position + 1} of {len(wanted)} decisions")
+        for _ in range(PASSES):
+            seen = self._picture()
+            decisions = self._driven(driver, loop, seen, run)
+            done = self._decided(seen, self._allowed(seen, decisions, run), run)
+            run.done += done
+            made = {one.decision.id(seen.snapshot) for one in done}
+            again = any(one.comes_again and made.issuperset(one.after) for one in decisions)
+            if self.lease is None or self.branch is not None or run.notes or not again:
                 break
         self._finish(loop, seen, run)
         return run
+
+    def _decided(self, seen: picture.Picture, wanted: Sequence[Decision], run: Run) -> list[Done]:
+        """Carry decisions out, one after the other, as long as the run may go on."""
+        done: list[Done] = []
+        for position, decision in enumerate(wanted, 1):
+            self.progress(f"{run.loop}: deciding", position, len(wanted))
+            if not self._done(seen, decision, run, done):
+                run.notes.append(f"Not carried out any more: {len(wanted) - position + 1} of {len(wanted)} decisions")
+                break
+        return done
 
     def _driven(self, driver: Driver, loop: Loop, seen: picture.Picture, run: Run) -> list[Decision]:
         """What the loop decides. A fault in it is told in the report and ends nothing else."""
@@ -144,37 +156,41 @@ class Runner:
         except Exception as error:  # one loop's fault must not take the night away from the others
             run.failed.append(("loop", f"{type(error).__name__}: {str(error)[:200]}"))
         tally, spent = driver.tally, self.judge.spent
-        run.asked, run.known, run.waiting, run.unasked = tally.asked, tally.known, list(tally.waiting), list(tally.unasked)
+        run.asked, run.known, run.waiting, run.unasked = tally.asked, tally.known, list(dict.fromkeys(tally.waiting)), list(tally.unasked)
         run.failed += tally.failed
-        run.unusable = list(tally.unusable)
+        tally.failed.clear()
+        run.unusable = list(dict.fromkeys(tally.unusable))
         run.tokens_in, run.tokens_out, run.cost, run.estimated = spent.tokens_in, spent.tokens_out, spent.cost, spent.estimated
         return decisions
 
     def _allowed(self, seen: picture.Picture, decisions: Sequence[Decision], run: Run) -> list[Decision]:
-        run.seen = [decision for decision in decisions if not decision.edits]
+        told = {(one.title, one.reason) for one in run.seen}
+        run.seen += [one for one in decisions if not one.edits and not one.comes_again and (one.title, one.reason) not in told]
         share = self.house.settings["dreams.brake"]
         acting = [decision for decision in decisions if decision.edits]
         kept, turned = settle(seen.snapshot, acting, share)
-        run.turned += [one for one in turned if one.why != "it was decided before"]
+        before = {(one.decision.title, one.why) for one in run.turned}
+        run.turned += [one for one in turned if one.why != "it was decided before" and (one.decision.title, one.why) not in before]
         if not kept:
             return []
         gate = Gate(seen.snapshot, Finder(self.house), seen.asked)
         kept, dropped = gate.judge(kept)
-        run.turned, run.probes = run.turned + dropped, gate.numbers()
+        run.turned += dropped
+        run.probes = {name: number + run.probes[name] for name, number in gate.numbers().items()}
         return kept
 
-    def _done(self, seen: picture.Picture, decision: Decision, run: Run) -> bool:
-        """Carry one decision out; False when the run must end."""
+    def _done(self, seen: picture.Picture, decision: Decision, run: Run, done: list[Done]) -> bool:
+        """Carry one decision out, after those that are `done`; False when the run must end."""
         if self.house.cancel.is_set():
             return False
-        if why := _in_the_way(seen, decision, run, self.branch is not None):
+        if why := _in_the_way(seen, decision, done, self.branch is not None):
             run.turned.append(Turned(decision, why))
             return True
         if self.lease is None:
-            run.done.append(Done(decision))
+            done.append(Done(decision))
             return True
         try:
-            run.done.append(applying.apply(self.house, seen, decision, run.run, self.judge.name, self.lease, self.branch))
+            done.append(applying.apply(self.house, seen, decision, run.run, self.judge.name, self.lease, self.branch))
         except (StaleMemory, InvalidInput, UnreadableNote) as error:
             run.turned.append(Turned(decision, str(error)))
         except OneiroError as error:

@@ -64,6 +64,50 @@ def test_a_conversation_becomes_knowledge(captured: tuple[App, str], root: Path)
     assert (again["calls"], again["decisions"]) == (0, [])
 
 
+def test_two_states_in_one_capture_meet_in_one_run(app: App, root: Path) -> None:
+    states = ("The keys of the mast shed hang at Ana's door.", "The keys of the mast shed hang at Leo's door from today on.")
+    app.call("capture", {"text": f"User: {states[0]} Petrel is blue. No, wait: {states[1]}", "kind": "session", "when": WHEN})
+
+    def superseding(question: Question) -> Any:
+        if question.kind == "encode.units":
+            units = [{"content": text, "title": "", "about": [], "tags": [], "happened": ""} for text in (*states, "Petrel is blue.")]
+            return {"reason": "r", "units": units, "complete": True}
+        old = next((one.id for one in question.shown if one.text == states[0]), None) if "Leo" in question.given else None
+        return {"reason": "both are about the keys", "action": "supersede" if old else "create", "existing": old, "flavour": "correction"}
+
+    judge = ScriptedJudge(superseding)
+    judged(app, judge)
+    run = dream(app, "encode")
+    assert [one["op"] for one in run["decisions"]] == ["remember", "remember", "supersede", "link"]
+    assert [question.kind for question in judge.asked].count("encode.units") == 1
+    read = [memories.parse(path, data) for path, data in tree(root).items() if path.startswith("semantic/")]
+    became = {one.body.strip(): one.status for one in read}
+    assert [became[text] for text in (*states, "Petrel is blue.")] == ["superseded", "active", "active"]
+    assert app.call("captures", {})["waiting"] == []
+
+
+def test_a_contradiction_stays_open_until_one_side_is_settled(app: App) -> None:
+    item = {"text": "The keys of the mast shed hang at Ana's door.", "trust": "said"}
+    known = app.call("remember", {"items": [item]})["results"][0]["id"]
+    app.call("capture", {"text": "User: The keys of the mast shed hang at Leo's door.", "kind": "session", "client": "codex"})
+
+    def contradicting(question: Question) -> Any:
+        if question.kind == "encode.units":
+            text = "The keys of the mast shed hang at Leo's door."
+            return {"reason": "r", "units": [{"content": text, "title": "", "about": [], "tags": [], "happened": ""}], "complete": True}
+        return {"reason": "one shed, one door", "action": "contradict", "existing": known}
+
+    judged(app, ScriptedJudge(contradicting))
+    (flag, _) = dream(app, "encode")["decisions"]
+    assert flag["op"] == "flag"
+    (other,) = [row["id"] for row in app.call("flagged")["results"] if row["id"] != known]
+    assert app.call("show", {"id": known})["meta"]["flags"] == ("contradiction",)
+    assert dream(app, "consolidate")["decisions"] == []
+    app.call("forget", {"id": other})
+    assert [one["op"] for one in dream(app, "consolidate")["decisions"]] == ["revise"]
+    assert "flags" not in app.call("show", {"id": known})["meta"]
+
+
 def test_a_capture_whose_mark_was_taken_back_does_not_wait_for_ever(captured: tuple[App, str]) -> None:
     app, _ = captured
     judged(app, ScriptedJudge(script))
