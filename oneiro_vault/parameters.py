@@ -35,7 +35,7 @@ SYNTHESIZE: Final[Table] = (
 
 DISTIL: Final[Table] = (
     ("distil.strength", 0.3, "strength from which on knowledge may enter the orientation"),
-    ("distil.age", 3.0, "days after which knowledge may enter the orientation"),
+    ("distil.age", 3.0, "days after which knowledge may enter the orientation; what the person said may at once"),
     ("distil.uses", 2, "days of use with which one source is enough"),
     ("distil.sources", 2, "sources with which no use is needed; what came from outside always needs as many"),
     ("distil.notes", 40, "pieces of knowledge judged in one run at most"),

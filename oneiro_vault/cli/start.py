@@ -15,6 +15,7 @@ from oneiro_vault.cli.face import Face
 from oneiro_vault.cli.group import command
 from oneiro_vault.cli.output import Output, line
 from oneiro_vault.cli.progress import Bar, embedded, pace
+from oneiro_vault.cli.waking import HINT
 from oneiro_vault.errors import LockTimeout, OwnerProblem, few
 
 _SHOWN = 20
@@ -102,7 +103,8 @@ def _told(made: dict[str, Any], state: dict[str, Any]) -> str:
     if state["embedding"]:
         rest = "the owner process goes on with the rest" if state["owner"] else "the next recall waits for the rest"
         text.append(f"Keywords find them now; for recall by meaning {embedded(state['embedding'])}, and {rest} (`oneiro status`).")
-    return "\n".join([*text, f'Next: cd {made["vault"]} && oneiro remember "The first thing worth keeping."'])
+    text.append(f'Next: cd {made["vault"]} && oneiro remember "The first thing worth keeping."')
+    return "\n".join([*text, HINT])
 
 
 def _files(count: int, name: str = "file") -> str:

@@ -2,12 +2,42 @@
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 import click
 
 from oneiro_vault.cli import render
 from oneiro_vault.cli.face import Face
 from oneiro_vault.cli.group import command
 from oneiro_vault.cli.output import Output, line, safe
+from oneiro_vault.cli.text import words
+from oneiro_vault.errors import InvalidInput
+
+OWN: Final = "orientation/person.md"
+SKELETON: Final = """\
+<!-- What every conversation should know of you, in your own words. Comments, and headings with nothing below them, are left out. -->
+
+## Who I am
+<!-- name, age, languages, what you do besides work -->
+
+## Work
+
+## Home
+
+## People
+<!-- family, friends, colleagues, animals: who is who -->
+
+## Health
+<!-- only what should be known every time: allergies, what you cannot do -->
+
+## Wishes
+<!-- how you like things done -->
+"""
+NOTHING: Final = "There is no orientation yet: notes of the type `orientation` are loaded at every beginning."
+HINT: Final = "`oneiro orient --edit` writes what every conversation should know of you, in your own words."
+_COMMENT: Final = re.compile(r"<!--.*?-->[ \t]*\n?", re.DOTALL)
+_EMPTY: Final = re.compile(r"^#+ [^\n]*\n\s*(?=^#|\Z)", re.MULTILINE)
 
 
 @command("orient")
@@ -15,16 +45,39 @@ from oneiro_vault.cli.output import Output, line, safe
 @click.option("-n", type=int, default=15, show_default=True, help="How many rows besides; 0: none.")
 @click.option("--project", help="Where the model stands: memories of that project come first.")
 @click.option("--limit", type=int, help="UTF-16 units of text at most (default: 8000).")
-def orient_(face: Face, context: str | None, n: int, project: str | None, limit: int | None) -> Output:
+@click.option(
+    "--edit", is_flag=True, help="Say in your own words what every conversation should know of you; in an editor, or on standard input."
+)
+def orient_(face: Face, context: str | None, n: int, project: str | None, limit: int | None, edit: bool) -> Output:
     """What a model wakes into: the orientation notes, and what is recent or fits."""
+    if edit:
+        return _own(face)
     found = face.call("orient", context=context, n=n, project=project, limit=limit)
-    text = [safe(found["text"]).strip() or "There is no orientation yet: notes of the type `orientation` are loaded at every beginning."]
+    text = [
+        safe(found["text"]).strip()
+        or "There is no orientation yet: notes of the type `orientation` are loaded at every beginning.\n" + HINT
+    ]
     rows = render.rows(found["recent"], face.style)
     if rows:
         text.append(f"{face.style('recent' if not context else 'fitting', 'bold')}\n{rows}")
     if found["flagged"]:
         text.append(f"{found['flagged']} open {'question waits' if found['flagged'] == 1 else 'questions wait'} for you: `oneiro flags`")
     return Output("\n\n".join(text), found, render.gaps(found))
+
+
+def _own(face: Face) -> Output:
+    """Write the person's own block: made from a skeleton, then edited as it is."""
+    row = next((one for one in face.call("list", type="orientation", limit=1000)["results"] if one["path"] == OWN), None)
+    text = words(face, (), lambda: str(face.call("show", id=row["id"])["body"]) if row else SKELETON)
+    text = _EMPTY.sub("", _COMMENT.sub("", text)).strip()
+    if not text:
+        raise InvalidInput("there is nothing in it but headings", kept="Nothing was changed.", hint="Write something below one of them.")
+    if row:
+        found = face.call("reframe", id=row["id"], text=text)
+        return Output(f"Changed {line(found['path'])}", found)
+    item = {"text": text, "type": "orientation", "title": "The person, in their own words", "path": OWN, "priority": 100}
+    found = face.call("remember", items=[item], actor="user")["results"][0]
+    return Output(f"Wrote {line(found['path'])}: every conversation begins with it, and no loop or model changes it.", found)
 
 
 @command("flags")

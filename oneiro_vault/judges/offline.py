@@ -13,7 +13,7 @@ from datetime import date
 from typing import Any, Final
 
 from oneiro_vault.classify.classifier import worth_keeping
-from oneiro_vault.core import claims, corrections, lasting, prescribing, reldates, sameness, turns
+from oneiro_vault.core import claims, corrections, lasting, personal, prescribing, reldates, sameness, turns
 from oneiro_vault.core.captures import SOURCE
 from oneiro_vault.core.memory import no_weaker
 from oneiro_vault.core.question import Question, Raw, Shown
@@ -103,7 +103,7 @@ def _kept(shown: Shown) -> list[dict[str, Any]]:
     for run in own(shown.text, notes.get(turns.GOES_ON, ""), shown.source):
         before, taken = "", False
         for sentence, worth in zip(run, worth_keeping(run), strict=True):
-            keeps = worth >= WORTH and _stands(sentence)
+            keeps = (worth >= WORTH or bool(personal.topic(sentence))) and _stands(sentence)
             if keeps and taken and claims.points(sentence) and sum(map(len, found[-1])) < LONGEST:
                 found[-1].append(sentence)
             elif keeps:

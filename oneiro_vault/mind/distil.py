@@ -13,10 +13,11 @@ from typing import Final, Literal
 from pydantic import Field
 
 from oneiro_vault import parameters
+from oneiro_vault.core import claims
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.memory import no_weaker
 from oneiro_vault.core.question import Answer, Question, ShownId, Verdict
-from oneiro_vault.mind import stale
+from oneiro_vault.mind import own_words, stale
 from oneiro_vault.mind.base import Asking, Decision, New, Note, Set, Snapshot, put, room
 from oneiro_vault.mind.blocks import (
     DAY,
@@ -79,15 +80,18 @@ class Distil:
     name = "distil"
 
     def run(self, snapshot: Snapshot) -> Asking:
-        """Grade what is new, place what passes, shorten what is too long; blocks on moved ground first."""
-        mended = yield from stale.mend(snapshot)
-        drivers = self.drivers(snapshot)
+        """First what the person said of themselves; then blocks on moved ground; then grade what is new, place what passes, shorten what
+        is too long."""
+        own = own_words.kept(snapshot)
+        mended = yield from stale.mend(snapshot, {block.id for block in own_words.standing(snapshot)})
+        said = {ident for decision in own for ident in decision.memories}
+        drivers = [note for note in self.drivers(snapshot) if note.id not in said]
         new = {note.id for note in drivers if not snapshot.known(grade(note).id)}
         graded = yield [grade(note) for note in drivers]
         fit = [note for note in drivers if isinstance(answer := graded[grade(note).id].answer, Graded) and answer.orientation_grade]
         taken = {edit.id for decision in mended for edit in decision.edits if isinstance(edit, Set)}
         placed = yield from self._placed(snapshot, fit, new, taken)
-        return [*mended, *placed]
+        return [*own, *mended, *placed]
 
     def drivers(self, snapshot: Snapshot) -> list[Note]:
         """Knowledge that has earned a question and is in no block yet, as far as a night goes."""
@@ -112,10 +116,19 @@ class Distil:
             fit = _turn(fit, wanted_of, snapshot)
         asked = {(one := wanted_of(note)).id: (note, one) for note in fit}
         verdicts = yield [question for _, question in asked.values()]
-        wanted = [found for ident, (note, _) in asked.items() if (found := _draft(snapshot, note, verdicts[ident])) is not None]
-        wanted = _without_twins(snapshot, wanted, taken)
+        wanted: list[Draft] = []
+        left: list[Decision] = []
+        for ident, (note, _) in asked.items():
+            answer = verdicts[ident].answer
+            if not isinstance(answer, Distilled) or answer.action == "skip":
+                continue
+            if why := _unfit(snapshot, note, answer):
+                left.append(_left(note, why, (ident,), verdicts[ident].judge))
+            else:
+                wanted.append(_draft(snapshot, note, answer, ident, verdicts[ident].judge))
+        wanted, beyond = _without_twins(snapshot, wanted, taken)
         drafts = yield from fitted(snapshot, wanted)
-        return [_decision(snapshot, draft) for draft in drafts]
+        return [*(_decision(snapshot, draft) for draft in drafts), *left, *beyond]
 
 
 LOOP: Final = Distil()
@@ -138,14 +151,14 @@ def _turn(notes: Sequence[Note], question: Callable[[Note], Question], snapshot:
 
 
 def stable(note: Note, snapshot: Snapshot) -> bool:
-    """The entry bar: strong, lasting, and said by the person, used, or said by several sources."""
+    """The entry bar: strong, and said by the person, or lasting and used, or said by several sources."""
     settings = snapshot.settings
     enough = len(sources(note, snapshot)) >= settings["distil.sources"]
     if note.memory.trust == "external":
         enough = enough and settings["distil.sources"] > 1
     else:
-        enough = enough or note.memory.trust in ("said", "user") or note.uses >= settings["distil.uses"]
-    lasted = snapshot.now - changed(note) >= settings["distil.age"] * DAY
+        enough = enough or note.memory.trust in own_words.OWN or note.uses >= settings["distil.uses"]
+    lasted = note.memory.trust in own_words.OWN or snapshot.now - changed(note) >= settings["distil.age"] * DAY
     ended = (memories.epoch(note.memory.valid_until) or snapshot.now) < snapshot.now
     return enough and lasted and not ended and not note.memory.flags and note.strength >= settings["distil.strength"]
 
@@ -224,48 +237,68 @@ def place(snapshot: Snapshot, note: Note) -> Question:
     return Question("distil", text, Distilled, shown, policy=POLICY, stage="distil")
 
 
-def _draft(snapshot: Snapshot, note: Note, verdict: Verdict) -> Draft | None:
-    """What an answer wants written; None when nothing may follow from it."""
-    answer = verdict.answer
-    if not isinstance(answer, Distilled) or answer.action == "skip":
-        return None
+def _unfit(snapshot: Snapshot, note: Note, answer: Distilled) -> str:
+    """Why nothing may follow from an answer that wants something written; "" when it may."""
     target = snapshot.notes.get(answer.target or "")
-    known = (
-        target is not None and target.memory.type == "orientation" and ours(target) and no_weaker(note.memory.trust, target.memory.trust)
-    )
-    if answer.action != "create" and not known:
-        return None
-    if answer.action == "revise" and target is not None and not rests(target, snapshot):
-        return None
-    if answer.action != "link" and not (answer.unregenerable and answer.describes_not_prescribes):
-        return None
+    if answer.action != "create":
+        if target is None or target.memory.type != "orientation":
+            return f"the answer wants to {answer.action} no block that was shown"
+        if not ours(target):
+            return "a person wrote that block"
+        if not no_weaker(note.memory.trust, target.memory.trust):
+            return "it is trusted less than what that block says"
+    if answer.action == "revise" and target is not None and not (rests(target, snapshot) or adds(answer.text, target)):
+        return "that block was changed too lately"
+    if answer.action != "link" and not answer.unregenerable:
+        return "the judge says that it could be found out again"
+    if answer.action != "link" and not answer.describes_not_prescribes:
+        return "the judge says that it does more than describe"
+    return ""
+
+
+def adds(text: str, block: Note) -> bool:
+    """Does a text keep every sentence of a block?"""
+    said = set(claims.sentences(text))
+    return said.issuperset(claims.sentences(block.memory.body))
+
+
+def _left(note: Note, why: str, questions: tuple[str, ...], judge: str) -> Decision:
+    """What an answer wanted and did not get, for the report."""
+    return Decision("distil", "distil", note.memory.title, f"not written, because {why}", (), (note.id,), questions, judge)
+
+
+def _draft(snapshot: Snapshot, note: Note, answer: Distilled, asked: str, judge: str) -> Draft:
+    """What an answer wants written."""
     named = [snapshot.notes[ident] for ident in dict.fromkeys(answer.sources) if ident != note.id]
     joined = [one for one in named if one.memory.type == "semantic" and no_weaker(one.memory.trust, note.memory.trust)]
     title, text = ("", "") if answer.action == "link" else (answer.title, answer.text)
-    return Draft(
-        title, text, answer.reason, (note, *joined), None if answer.action == "create" else target, (verdict.question,), verdict.judge
-    )
+    target = None if answer.action == "create" else snapshot.notes[answer.target or ""]
+    return Draft(title, text, answer.reason, (note, *joined), target, (asked,), judge)
 
 
-def _without_twins(snapshot: Snapshot, wanted: Sequence[Draft], taken: set[str]) -> list[Draft]:
-    """One change a block, one block a subject, and no more new ones than a night may bring; the others wait for another night."""
+def _without_twins(snapshot: Snapshot, wanted: Sequence[Draft], taken: set[str]) -> tuple[list[Draft], list[Decision]]:
+    """One change a block, one block a subject, and no more new ones than a night may bring; (those, the others with why they wait)."""
     texts = [words(block.memory.body) for block in blocks(snapshot)]
     covered: set[str] = set()
-    kept = []
-    new = 0
+    kept: list[Draft] = []
+    left: list[Decision] = []
+    most, new = snapshot.settings["distil.new"], 0
     for draft in wanted:
         ids, said = {source.id for source in draft.sources}, words(draft.text)
         if draft.target is not None:
-            fresh = draft.target.id not in taken
+            why = "another answer of this night changes that block" if draft.target.id in taken else ""
             taken.add(draft.target.id)
         else:
-            fresh = new < snapshot.settings["distil.new"] and not ids & covered and not any(alike(said, text) for text in texts)
-            new += fresh
-        if fresh:
-            kept.append(draft)
-            covered |= ids
-            texts.append(said)
-    return kept
+            twin = ids & covered or any(alike(said, text) for text in texts)
+            why = "another block says the same" if twin else f"a night makes {most} new blocks at most" if new >= most else ""
+            new += not why
+        if why:
+            left.append(_left(draft.sources[0], why, draft.questions, draft.judge))
+            continue
+        kept.append(draft)
+        covered |= ids
+        texts.append(said)
+    return kept, left
 
 
 def _decision(snapshot: Snapshot, draft: Draft) -> Decision:

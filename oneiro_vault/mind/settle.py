@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from oneiro_vault.core.prescribing import objection
-from oneiro_vault.mind.base import Decision, New, Set, Snapshot
+from oneiro_vault.mind.base import Decision, New, Note, Set, Snapshot
 
 SMALLEST_BRAKE: Final = 5
 """Notes a run may always touch, however small the vault."""
@@ -106,13 +106,13 @@ def _only_describes(snapshot: Snapshot) -> Rule:
 
 
 def _keeps_orientation(snapshot: Snapshot) -> Rule:
-    """The orientation layer never ends empty."""
+    """The orientation layer never ends empty while anything of it rests on what holds."""
     left = {note.id for note in snapshot.of("orientation")}
 
     def rule(decision: Decision) -> str:
         leaving = {e.id for e in decision.edits if isinstance(e, Set) and e.id in left and e.changes.get("status") in REMOVING}
         coming = any(isinstance(e, New) and e.meta.get("type") == "orientation" for e in decision.edits)
-        if leaving and not left - leaving and not coming:
+        if leaving and not left - leaving and not coming and any(_stands(snapshot.notes[ident], snapshot) for ident in leaving):
             return "the orientation would be empty"
         left.difference_update(leaving)
         if coming:
@@ -120,3 +120,9 @@ def _keeps_orientation(snapshot: Snapshot) -> Rule:
         return ""
 
     return rule
+
+
+def _stands(block: Note, snapshot: Snapshot) -> bool:
+    """Is some of what it was made of still there, if it was made of anything?"""
+    ground = block.memory.derived_from
+    return not ground or any(ident in snapshot.notes and snapshot.notes[ident].memory.status not in REMOVING for ident in ground)

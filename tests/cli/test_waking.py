@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from oneiro_vault.cli import waking
 from tests.box import Box, eventually
 from tests.pictures import encoded
 
@@ -34,6 +35,23 @@ def test_orient_for_people_and_programs(fresh: Box) -> None:
     assert (box.vault / ".oneiro" / "orientation.md").read_text() == found["text"]
     assert box("orient", "-n", "1000").returncode == 2
     assert box("orient", "--limit", "3").returncode == 2
+
+
+def test_a_person_writes_their_own_block(fresh: Box) -> None:
+    box = fresh.init()
+    assert "oneiro orient --edit" in box.ok("orient")
+    untouched = waking.SKELETON.encode()
+    refused = box("orient", "--edit", stdin=untouched)
+    assert refused.returncode == 2
+    assert b"nothing in it but headings" in refused.stderr
+    written = waking.SKELETON.replace("## Work\n", "## Work\nI repair organs.\n")
+    assert "orientation/person.md" in box.ok("orient", "--edit", stdin=written.encode())
+    text = (box.vault / waking.OWN).read_text()
+    assert text.endswith("---\n## Work\nI repair organs.\n")
+    assert "source: user\n" in text
+    assert "I repair organs." in box.ok("orient", "-n", "0")
+    assert box.ok("orient", "--edit", stdin=b"## Work\nI repair harps.").startswith("Changed ")
+    assert (box.vault / waking.OWN).read_text().endswith("## Work\nI repair harps.\n")
 
 
 def test_flags(fresh: Box) -> None:

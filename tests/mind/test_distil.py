@@ -45,7 +45,8 @@ def create(text: str = "The boat is called Petrel.", **facts: Any) -> dict[str, 
 def test_a_block_with_its_lineage() -> None:
     text = "The boat is called Petrel; four people build it."
     snapshot = picture(*TALKS, BOAT, CREW, BLOCK)
-    (decision,), judge = judged(snapshot, distil=create(text, sources=[CREW.id]))
+    (decision, twin), judge = judged(snapshot, distil=create(text, sources=[CREW.id]))
+    assert (twin.edits, twin.reason) == ((), "not written, because another block says the same")
     assert (decision.op, decision.memories, decision.reason) == ("distil", (BOAT.id, CREW.id), "it matters")
     (edit,) = decision.edits
     assert isinstance(edit, New)
@@ -90,9 +91,11 @@ def test_one_conversation_is_one_source_however_often_it_says_so() -> None:
     assert claim.id not in {note.id for note in LOOP.drivers(snapshot)}
 
 
-def test_what_the_person_said_needs_no_second_source() -> None:
+def test_what_the_person_said_needs_no_second_source_and_no_time() -> None:
     talk = remembered("t", "x", type="episodic", session="one")
-    claims = [remembered(letter, "x", trust=trust, derived_from=(talk.id,)) for letter, trust in zip("bcd", TRUSTS[1:], strict=True)]
+    claims = [
+        remembered(letter, "x", days=0, trust=trust, derived_from=(talk.id,)) for letter, trust in zip("bcd", TRUSTS[1:], strict=True)
+    ]
     assert {note.memory.trust for note in LOOP.drivers(picture(talk, *claims))} == {"said"}
 
 
@@ -121,6 +124,23 @@ def test_what_is_in_a_block_is_not_asked_about_again() -> None:
 def test_whatever_is_wrong_writes_nothing(answer: dict[str, Any]) -> None:
     decisions, _ = judged(picture(*TALKS, BOAT, CREW), distil=answer)
     assert not any(decision.edits for decision in decisions)
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        (create(unregenerable=False), "it could be found out again"),
+        (create(describes_not_prescribes=False), "it does more than describe"),
+        (GOOD | {"action": "revise", "title": "t", "text": "The boat."}, "no block that was shown"),
+        (GOOD | {"action": "link", "target": "p" * 12}, "a person wrote that block"),
+    ],
+)
+def test_no_answer_is_dropped_in_silence(answer: dict[str, Any], why: str) -> None:
+    theirs = remembered("p", "The sea is wide.", type="orientation", source="user", trust="user")
+    decisions, _ = judged(picture(*TALKS, BOAT, theirs), distil=answer)
+    assert [(one.title, one.edits) for one in decisions] == [(BOAT.memory.title, ())]
+    assert decisions[0].reason.startswith("not written, because ")
+    assert why in decisions[0].reason
 
 
 def test_what_the_gate_stops_is_reported() -> None:
@@ -165,10 +185,13 @@ def test_revise_and_link_reach_only_our_own_blocks() -> None:
         remembered("k", "x", trust="external", source="import:x", **facts),
     ):
         for answer in (anew, link):
-            assert judged(picture(*TALKS, BOAT, other), distil=answer)[0] == [], other
+            assert edits(judged(picture(*TALKS, BOAT, other), distil=answer)[0]) == [], other
     young = remembered("k", "x", days=2, source="dream", **facts)
-    assert judged(picture(*TALKS, BOAT, young), distil=anew)[0] == []
-    assert judged(picture(*TALKS, BOAT, young), distil=link)[0] != []
+    assert edits(judged(picture(*TALKS, BOAT, young), distil=anew)[0]) == []
+    assert edits(judged(picture(*TALKS, BOAT, young), distil=link)[0]) != []
+    young = remembered("k", "The boat lies in the harbour.", days=2, source="dream", **facts)
+    more = anew | {"text": "The boat lies in the harbour. The boat is called Petrel."}
+    assert edits(judged(picture(*TALKS, BOAT, young), distil=more)[0]) != [], "what only adds need not wait"
 
 
 def test_what_came_from_outside_changes_nothing_that_is_loaded() -> None:
@@ -209,12 +232,13 @@ def test_one_block_a_subject_and_few_a_night() -> None:
     def script(question: Question) -> dict[str, Any]:
         return create(question.shown[0].text, title=question.shown[0].title)
 
-    decisions, _ = judged(picture(*TALKS, *notes), distil=script)
-    assert len(decisions) == DEFAULTS["distil.new"]
-    decisions, _ = judged(picture(*TALKS, *notes), distil=create())
-    assert len(decisions) == 1
+    for answer, most in ((script, DEFAULTS["distil.new"]), (create("Subject aaa.", sources=[notes[0].id]), 1)):
+        decisions, _ = judged(picture(*TALKS, *notes), distil=answer)
+        assert sum(bool(one.edits) for one in decisions) == most
+        assert all(one.edits or one.reason.startswith("not written, because ") for one in decisions)
+        assert len(decisions) == len(notes)
     same = remembered("k", "The boat is called Petrel.", type="orientation", source="user", trust="user")
-    assert judged(picture(*TALKS, BOAT, same), distil=create())[0] == []
+    assert edits(judged(picture(*TALKS, BOAT, same), distil=create())[0]) == []
 
 
 def test_no_limit_passes_a_note_over_for_ever() -> None:
@@ -311,6 +335,22 @@ def test_a_person_is_asked_about_their_own_words() -> None:
         assert judge.asked == []
     asked = remembered("k", "x", core=True, flags=("stale",), **facts)
     assert judged(picture(OLD, NEW, asked))[0] == []
+
+
+@pytest.mark.parametrize(
+    "source", [remembered("h", "On land.", timestamp=iso(BEGINNING)), replace(remembered("h", "On land."), edited=BEGINNING)]
+)
+def test_what_was_said_anew_or_edited_moves_the_ground(source: Note) -> None:
+    _, judge = judged(picture(source, BLOCK), distil_stale=stale("keep"))
+    assert [question.ids for question in judge.asked] == [(BLOCK.id, source.id)]
+    later = replace(BLOCK, memory=replace(BLOCK.memory, timestamp=iso(BEGINNING + DAY)))
+    assert judged(picture(source, later), distil_stale=stale("keep"))[1].asked == []
+
+
+def test_what_was_forgotten_moves_the_ground() -> None:
+    _, judge = judged(picture(BLOCK, forgotten={"h" * 12}), distil_stale=stale("retire"))
+    assert [question.ids for question in judge.asked] == [(BLOCK.id,)]
+    assert judged(picture(BLOCK))[1].asked == []
 
 
 def test_what_ended_moves_the_ground_too() -> None:

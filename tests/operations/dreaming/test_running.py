@@ -71,6 +71,7 @@ def test_a_quiet_night_asks_nothing(app: App, root: Path) -> None:
 
 
 def test_a_quiet_night_leaves_no_file_and_no_commit_and_stands_in_runs(app: App, root: Path) -> None:
+    judged(app, temperament("no", seed=7))
     app.call("dream")
     head = git(root, "rev-parse", "HEAD")
     for _ in range(3):
