@@ -29,9 +29,9 @@ NEEDED = {"json", "re", "datetime", "typing"}
 
 
 @pytest.fixture
-def made(fresh: Box) -> Box:
+def made(owned: Box) -> Box:
     """A vault of its own, without an owner."""
-    return fresh.init()
+    return owned.init()
 
 
 @pytest.fixture(params=[MODERN, LEGACY])
