@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import os
 import shutil
@@ -32,6 +33,12 @@ _UNCOUNTED = ("month", "mind/test_orientation_nights", "mind/test_schedule.py::t
 """Tests of many nights and days, whose lines others run too: counting them takes longer than running them."""
 _COUNTING = coverage.Coverage.current()  # asked once: of one that is stopped it knows nothing any more
 _MEASURING = {name: value for name, value in os.environ.items() if name.startswith("COVERAGE")}
+
+
+def pytest_collection_finish() -> None:
+    """Ten thousand tests are no garbage, and need not be looked through for it again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
@@ -30,6 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             from oneiro_vault.cli.run import run
 
             code = run(args)
+            gc.freeze()  # all that was imported would be looked through once more for garbage before the process goes
     except BrokenPipeError:
         return terminal.leave_quietly()
     except KeyboardInterrupt:

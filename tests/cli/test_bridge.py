@@ -92,20 +92,19 @@ def test_the_handshake_by_hand(made: Box) -> None:
 def test_after_a_kill_the_next_call_finds_another_owner(made: Box, era: str) -> None:
     with Stdio(made.argv("mcp"), made.env, era) as client:
         kept = client.tool("remember", text="The spare key hangs in the shed.")["_meta"][MEMORIES][0]
-        for _ in range(2):
-            pid = made.pid
-            os.kill(pid, signal.SIGKILL)
-            eventually(lambda pid=pid: not command_line(pid), 5)  # type: ignore[misc]  # mypy cannot type a default of a lambda
-            time.sleep(0.3)  # its files are closed a little later
-            ident = client.ask("tools/call", {"name": "recall_specific", "arguments": {"ids": [kept]}})
-            first = client.read()
-            assert first["id"] == ident  # nothing of the repeated handshake shows
-            assert "spare key" in json.dumps(first)
-            assert made.pid != pid
+        pid = made.pid
+        os.kill(pid, signal.SIGKILL)
+        eventually(lambda: not command_line(pid), 5)
+        time.sleep(0.3)  # its files are closed a little later
+        ident = client.ask("tools/call", {"name": "recall_specific", "arguments": {"ids": [kept]}})
+        first = client.read()
+        assert first["id"] == ident  # nothing of the repeated handshake shows
+        assert "spare key" in json.dumps(first)
+        assert made.pid != pid
 
 
-def test_a_call_that_an_owner_takes_with_it_is_answered(made: Box, era: str) -> None:
-    with Stdio(made.argv("mcp"), made.env, era) as client:
+def test_a_call_that_an_owner_takes_with_it_is_answered(made: Box) -> None:
+    with Stdio(made.argv("mcp"), made.env, LEGACY) as client:
         client.tool("flagged")
         pid = made.pid
         os.kill(pid, signal.SIGSTOP)
@@ -149,8 +148,8 @@ def test_handshake_and_lists_are_answered_while_there_is_no_owner(made: Box, hel
     assert len(made.json("list")["results"]) == 1
 
 
-def test_a_call_that_is_withdrawn_before_there_is_an_owner_is_never_made(made: Box, held: OwnerLock, era: str) -> None:
-    with Stdio(made.argv("mcp"), made.env, era) as client:
+def test_a_call_that_is_withdrawn_before_there_is_an_owner_is_never_made(made: Box, held: OwnerLock) -> None:
+    with Stdio(made.argv("mcp"), made.env, MODERN) as client:
         ident = client.ask("tools/call", {"name": "remember", "arguments": {"text": "Never mind."}, "_meta": {"progressToken": 1}})
         assert client.read()["method"] == "notifications/progress"
         client.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": ident}})
@@ -181,9 +180,9 @@ def test_a_call_that_waits_too_long_learns_what_for(made: Box, held: OwnerLock, 
     assert made.pid  # the one that was started for it, and ends with the box
 
 
-def test_an_owner_of_a_newer_version_is_used_not_ended(made: Box, era: str) -> None:
+def test_an_owner_of_a_newer_version_is_used_not_ended(made: Box) -> None:
     """The package was updated while the client was running."""
-    with Stdio(made.argv("mcp"), made.env, era) as client:
+    with Stdio(made.argv("mcp"), made.env, LEGACY) as client:
         client.tool("flagged")
         made.ok("stop")
         newer = made.start("serve", entry=OTHER_VERSION, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -193,9 +192,9 @@ def test_an_owner_of_a_newer_version_is_used_not_ended(made: Box, era: str) -> N
         assert made.record["pid"] == newer.pid
 
 
-def test_an_open_bridge_does_not_keep_an_idle_owner(made: Box, era: str) -> None:
+def test_an_open_bridge_does_not_keep_an_idle_owner(made: Box) -> None:
     made.env["ONEIRO_OWNER_IDLE"] = "2"
-    with Stdio(made.argv("mcp"), made.env, era) as client:
+    with Stdio(made.argv("mcp"), made.env, LEGACY) as client:
         client.tool("flagged")
         pid = int(made.record["pid"])
         eventually(lambda: not command_line(pid), 15)
