@@ -7,9 +7,11 @@ What fits no shape is not wrong; it waits for a judge, or for `oneiro orient --e
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Final
 
 from oneiro_vault.core import claims, prescribing
+from oneiro_vault.core.personal_shapes import SHAPES, WORDS
 
 TITLES: Final = {
     "who": "Who the person is",
@@ -23,132 +25,17 @@ TITLES: Final = {
 LONGEST: Final = 240
 """Characters of what is quoted."""
 
-_WORDS: Final = {
-    "KIN": r"""
-(?:(?:eld|old|young)e(?:r|st) |twin |step|half-|best |late |ex-?|great-?)*
-(?:wife|husband|partner|girlfriend|boyfriend|fianc[eé]e?|sons?|daughters?|kids?|child(?:ren)?
-|mother|father|mum|mom|dad|parents|brothers?|sisters?|siblings
-|grand(?:mother|father|ma|pa|parents|son|daughter|children)|gran|aunt|uncle|cousins?|niece|nephew
-|friend|flatmate|roommate|neighbou?rs?|colleague|boss|manager|dogs?|cats?|doctor|gp|dentist|therapist)(?:-in-law)?
-""",
-    "SIPPE": r"""
-(?:(?:älter|jünger|best|klein|groß)e[rsn]? )?
-(?:frau|mann|partner(?:in)?|freund(?:in)?|söhne|sohn|töchter|tochter|kinder|kind|mutter|vater|eltern|brüder|bruder
-|schwestern?|geschwister|oma|opa|großmutter|großvater|tante|onkel|cousine?|nichte|neffe|enkel(?:in)?
-|schwieger\w+|nachbar(?:in)?|kolleg(?:e|in)|chef(?:in)?|hund|katze|hausarzt|hausärztin)
-""",
-    "ILL": r"""
-(?:allerg\w+|asthma\w*|diabet\w+|arthritis|migr(?:aines?|äne)|epilep\w+|adhd|adhs|tinnitus|eczema
-|neurodermitis|hay fever|heuschnupfen|coeliac\w*|celiac|zöliakie|(?:\w+-)?intoleran\w+|\w*unverträglichkeit
-|high blood pressure|bluthochdruck|pacemaker|herzschrittmacher|dyslexi\w+|colou?r-?blind|farbenblind|deaf
-|gehörlos|blind|pregnant|schwanger|autis\w+|depression|insomnia|ana?emi[ac]|osteoporosis|rheuma\w*)
-""",
-    "NAME": r"(?-i:[A-ZÀ-Þ][\w'-]+)",
-    "IST": r"(?:heißt|heißen|ist|sind|wohn(?:t|en)|leb(?:t|en)|arbeite(?:t|n)|hat|haben|studiert|geht)",
-    "IS": r"(?:is|are|lives?|works?|has|have|stud(?:y|ies)|teach(?:es)?|runs?|speaks?|goes to|was born)",
-    "LEAD": r"(?:(?:and|also|well|oh|so|by the way|for the record|fyi|und|außerdem|übrigens),? )*",
-}
-_SHAPES: Final = {
-    "health": r"""
-i(?:'m| am) (?:\w+ ){0,2}ILL\b
-i(?:'ve)? (?:have|got) (?:\w+ ){0,2}ILL\b
-i can(?:'t|not) (?:eat|tolerate|digest)\b
-(?:i|my [\w-]+) (?:was|were|has been|have been) diagnosed with\b
-my KIN(?:,? NAME,?)? (?:is|has) (?:\w+ ){0,2}ILL\b
-i(?: take|'m on| am on) [^.]{0,40}?(?:\bmg\b|tablets?|pills?|insulin|medication|thinners|antidepressants|statins)\b
-my (?:blood (?:pressure|type|group)|allerg\w+|asthma|diabetes|migraines?|medication)\b
-ich bin (?:\w+ ){0,3}ILL\b
-ich habe (?:\w+ ){0,2}ILL\b
-ich vertrage keine?\b
-ich nehme [^.]{0,40}?(?:\bmg\b|tabletten?|insulin|medikamente?)\b
-meine? SIPPE (?:ist|hat) (?:\w+ ){0,3}ILL\b
-""",
-    "work": r"""
-i(?: now|'ve)? work (?:as|at|for|in|nights|shifts|from home|part[- ]time|full[- ]time|\w+ days)\b
-i (?:teach|study|manage|own|lead|edit|freelance)\b(?! (?:to|it|this|that)\b)
-i run (?:a|an|the|my|our) (?!bath|mile|marathon|race)\w+
-i(?:'m| am) (?:retired|unemployed|self-employed|freelance|studying|on (?:parental|maternity|paternity|sick) leave)\b
-i (?:just )?(?:started|got|took|accepted|left|quit|lost) (?:(?:a|an|the|my|new|old) )*(?:job|position|post|role|apprenticeship)\b
-i (?:just )?started (?:as|at|work)\b
-my (?:job|boss|manager|employer|company|team|office|shop|practice|studio|business|firm) IS\b
-ich arbeite (?:seit \w+ )?(?:als|bei|in|im|für|am|auf|von)\b
-ich (?:studiere|unterrichte|leite)\b
-ich bin (?:in rente|rentner\w*|arbeitslos|selbstständig|pensioniert|in elternzeit)\b
-ich habe (?:einen neuen job|eine neue stelle)\b
-meine? (?:chef(?:in)?|arbeit|firma|büro|job|arbeitgeber) IST\b
-""",
-    "home": r"""
-(?:i|we) live (?:in|at|on|with|near|above|alone|next|by)\b
-(?:i|we)(?:'ve| have)? (?:just |recently )?moved (?:to|into|back to|in with)\b
-(?:i|we) (?:rent|own) [^.]{0,40}?(?:flat|house|apartment|room|cottage|farm)\b
-i(?:'m| am) based in\b
-(?:my|our) (?:flat|house|apartment|home|address|garden|landlord|landlady|farm) IS\b
-(?:ich|wir) (?:wohnen?|lebe|leben) (?:\w+ )?(?:in|im|bei|mit|auf|am|an|allein)\b
-(?:ich bin|wir sind) [^.]{0,60}?(?:um|ein|weg)?gezogen\b
-(?:meine|unsere?|mein) (?:wohnung|haus|adresse|garten|vermieter(?:in)?) IST\b
-""",
-    "people": r"""
-(?:my|our) KIN(?:'s name is|,? NAME,? IS\b| IS\b)
-NAME(?: NAME)? is (?:my|our) KIN\b
-(?:i|we) have (?:an?|one|two|three|four|five|no) (?:\w+ )?(?:sons?|daughters?|kids?|child(?:ren)?|brothers?|sisters?)\b
-(?:i|we) have (?:an?|one|two|three|four|five) (?:\w+ )?(?:cats?|dogs?|twins)\b
-i(?:'m| am) (?:married|engaged|divorced|single|widowed)\b
-(?:meine?|unsere?) SIPPE(?: NAME)? IST\b
-NAME ist (?:meine?|unsere?) SIPPE\b
-(?:ich habe|wir haben) (?:eine?n?|zwei|drei|vier|keine) (?:\w+ )?(?:sohn|söhne|t[oö]chter|kind(?:er)?|br[uü]der|schwestern?)\b
-(?:ich habe|wir haben) (?:eine?n?|zwei|drei|vier|keine) (?:\w+ )?(?:hunde?|katzen?)\b
-ich bin (?:verheiratet|verlobt|geschieden|ledig|verwitwet)\b
-""",
-    "who": r"""
-my name(?:'s| is)\b
-i(?:'m| am) called\b
-i(?:'m| am) NAME(?: NAME)?(?:[,.!]|$)
-i go by\b
-(?:people|friends|everybody|everyone) calls? me\b
-my (?:birthday|pronouns) (?:is|are)\b
-i was born\b
-i(?:'m| am) (?:originally |actually )?from\b
-i grew up\b
-my (?:mother tongue|native language|first language) is\b
-i(?:'m| am) \d{1,3}\b(?! (?:minutes|pages|percent|%|weeks|days))
-i turn(?:ed)? \d{2,3}\b
-i speak (?-i:[A-ZÀ-Þ])
-i play (?:the|in|for)\b
-i sing in\b
-i(?:'m| am) an? (?!bit\b|little\b|lot\b|few\b|fan\b|couple\b|while\b)\w+
-i(?:'m| am) (?:not )?(?:vegetarian|vegan|left-handed|right-handed|religious|muslim|jewish|catholic|teetotal)\b
-ich heiße\b
-mein name ist\b
-ich bin \d{1,3}\b(?! (?:minuten|seiten|prozent|tage))
-ich komme aus\b
-ich spreche (?-i:[A-ZÀ-Þ])
-ich bin (?:\w+ ){0,3}(?:geboren|aufgewachsen)\b
-mein(?:e muttersprache| geburtstag) ist\b
-ich bin (?-i:[A-ZÀ-Þ]\w{3,})\b
-""",
-    "wishes": r"""
-i (?:\w+ )?prefer\b
-i (?:really )?(?:don't|do not) (?:like|want|eat|drink)\b
-i (?:really )?(?:hate|dislike|can't stand|cannot stand)\b
-i (?:always|never|only) (?:want|like|eat|drink|use|take|read|write|buy|fly|work)\b
-i(?:'d| would) (?:always|never|much)? ?rather\b
-i like my \w+
-ich (?:bevorzuge|hasse)\b
-ich (?:mag|esse|trinke|möchte|will) (?:lieber|kein\w*|nur|immer|nie|niemals|nicht)\b
-mir ist wichtig\b
-""",
-}
-"""Topic -> how a sentence of it begins, a shape a line; the words in capitals stand for those above."""
+_LEAD: Final = re.compile(WORDS["LEAD"], re.I)
 
 
 def _compiled(shapes: str) -> re.Pattern[str]:
-    for name, pattern in _WORDS.items():
+    for name, pattern in WORDS.items():
         shapes = re.sub(rf"\b{name}\b", pattern.replace("\n", "").replace("\\", r"\\"), shapes)
-    lead = _WORDS["LEAD"]
-    return re.compile(f"{lead}(?:{'|'.join(shapes.split(chr(10))[1:-1])})", re.I)
+    shapes = shapes.replace("'", "'?")  # "im", "dont"
+    return re.compile(f"{_LEAD.pattern}(?:{'|'.join(shapes.split(chr(10))[1:-1])})", re.I)
 
 
-_TOPICS: Final = {name: _compiled(shapes) for name, shapes in _SHAPES.items()}
+_TOPICS: Final = {name: _compiled(shapes) for name, shapes in SHAPES.items()}
 _PASSING: Final = re.compile(
     r"\b(?:today|tonight|yesterday|tomorrow|right now|at the moment|this (?:morning|afternoon|evening|week|weekend|time|one)|last night|"
     r"if|would(?! rather)|could|might|maybe|perhaps|used to|thinking of|going to|will|gonna|'ll|"
@@ -157,6 +44,34 @@ _PASSING: Final = re.compile(
     re.I,
 )
 _ADDRESSED: Final = re.compile(r"\b(?:you|your|yours|yourself|u|du|dir|dich|dein\w*|euch)\b", re.I)
+_CLAUSE: Final = re.compile(r"[,;:.!?]+\s+|\s+[–—-]+\s+|(?<=\s)(?:and|but|so|because|cos|cause|since|und|aber|weil|denn)\s+", re.I)
+"""Where another clause may begin."""
+_END: Final = re.compile(r"(?:[\s,;:–—-]|\s(?:and|but|so|because|cos|cause|since|und|aber|weil|denn))+$", re.I)
+_REPORTED: Final = re.compile(
+    r"[\"“„«>]|\b(?:said|says?|told|asked|wr[io]tes?|texted|goes|rewrite|draft|translate|correct|as if|mine|story|poem|letter|sentence|"
+    r"sagte?|meinte?|schrieb|schreibt|fragte?|übersetze)\b",
+    re.I,
+)
+"""What follows may be somebody else's "I"."""
+_SUPPOSED: Final = re.compile(r"(?:and |but |so )?(?:if|imagine|suppose|let's say|pretend|wenn|falls|angenommen)\b", re.I)
+_PARTS: Final = re.compile(r"[,;:.!?–—]+")
+_STANDING: Final = re.compile(
+    r"\b(?:always|never|from now on|in future|in general|generally|with me|to me|going forward|ab jetzt|immer|nie)\b", re.I
+)
+_MANNERS: Final = frozenset(
+    """
+    short shorter brief briefly concise plain plainly simple direct blunt long detailed emoji emojis lists bullets tables headings jargon
+    examples sources metric kilometres kilometers km miles celsius fahrenheit grams ounces euros pounds dollars kroner english german french
+    spanish italian dutch danish swedish norwegian polish portuguese kurz knapp einfach deutsch englisch listen tabellen
+    """.split()
+)
+_AROUND: Final = frozenset(
+    """
+    please keep make write answer reply talk speak use give don't do not never no always me it them things answers replies everything in
+    with without and or & to us from now on future generally general going forward for thanks bullet points small a the only bitte immer nie
+    ab jetzt antworte schreib auf ohne mit mir und oder
+    """.split()
+)
 _MARKS: Final = str.maketrans("“”", "''")
 _QUOTED: Final = re.compile(r"- On \d{4}-\d\d-\d\d the person said: “[^“”]+”")
 _ONLY: Final = tuple(
@@ -177,18 +92,50 @@ _FIRST: Final = (
 )
 
 
-def topic(text: str) -> str:
-    """Which of `TITLES` a person's own words belong to; "" for what is none of them, passes, or is said to the reader."""
-    plain = text.replace("’", "'").strip()
-    if not plain or len(plain) > LONGEST or "\n" in plain or _ADDRESSED.search(plain):
-        return ""
-    for sentence in claims.split_sentences(plain):
-        if sentence.rstrip("\"')*_ ").endswith("?") or _PASSING.search(sentence):
-            continue
-        found = next((name for name, shape in _TOPICS.items() if shape.match(sentence)), "")
-        if found and not prescribing.prescribes(described(plain)):
-            return found
-    return ""
+def said(text: str) -> list[tuple[str, str]]:
+    """(topic, words to quote) of what these own words of a person belong to in `TITLES`; nothing that passes or is said to the reader.
+
+    A sentence is quoted whole where all of it may stand there, else only the clauses that tell, with `…` where something is left out.
+    """
+    found: dict[str, str] = {}
+    for sentence in claims.split_sentences(text.replace("’", "'")):
+        if not sentence.rstrip("\"')*_ ").endswith("?") and not _SUPPOSED.match(sentence):
+            for topic, words in (*_told(sentence), *_manner(sentence)):
+                found.setdefault(topic, words)
+    return list(found.items())
+
+
+def _told(sentence: str) -> Iterator[tuple[str, str]]:
+    starts = [0, *(mark.end() for mark in _CLAUSE.finditer(sentence))]
+    matches: list[tuple[int, str]] = []
+    for start in starts:
+        topic = next((name for name, shape in _TOPICS.items() if shape.match(sentence, start)), "")
+        if topic and topic not in [known for _, known in matches] and not _REPORTED.search(sentence[:start]):
+            matches.append((start, topic))
+    bounds = [*(start for start, _ in matches), len(sentence)]
+    for (start, topic), end in zip(matches, bounds[1:], strict=True):
+        lead = _LEAD.match(sentence, start)
+        begins = lead.end() if lead else start
+        stop = next((one for one in starts if one > begins), len(sentence))
+        part, first = (_END.sub("", sentence[begins:one]) for one in (end, stop))
+        for words in (*([sentence] if len(matches) == 1 else []), part, first):
+            if _stands(words):
+                yield topic, f"{'' if sentence.startswith(words) else '… '}{words}{'' if sentence.endswith(words) else ' …'}"
+                break
+
+
+def _manner(sentence: str) -> Iterator[tuple[str, str]]:
+    """A standing wish about how answers are: in words in which nothing else can be said."""
+    for part in _PARTS.split(sentence):
+        plain = part[lead.end() if (lead := _LEAD.match(part)) else 0 :].strip()
+        words = plain.lower().split()
+        if len(words) > 2 and _STANDING.search(plain) and _MANNERS.intersection(words) and _MANNERS.union(_AROUND).issuperset(words):
+            yield "wishes", f"{'' if sentence.startswith(plain) else '… '}{plain}{'' if sentence.rstrip('.!').endswith(plain) else ' …'}"
+
+
+def _stands(words: str) -> bool:
+    """May these words be quoted: of no moment, to nobody, and only describing?"""
+    return len(words) <= LONGEST and not (_ADDRESSED.search(words) or _PASSING.search(words) or prescribing.prescribes(described(words)))
 
 
 def alone(text: str) -> str:

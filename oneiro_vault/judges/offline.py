@@ -103,7 +103,7 @@ def _kept(shown: Shown) -> list[dict[str, Any]]:
     for run in own(shown.text, notes.get(turns.GOES_ON, ""), shown.source):
         before, taken = "", False
         for sentence, worth in zip(run, worth_keeping(run), strict=True):
-            keeps = (worth >= WORTH or bool(personal.topic(sentence))) and _stands(sentence)
+            keeps = (worth >= WORTH or bool(personal.said(sentence))) and _stands(sentence)
             if keeps and taken and claims.points(sentence) and sum(map(len, found[-1])) < LONGEST:
                 found[-1].append(sentence)
             elif keeps:

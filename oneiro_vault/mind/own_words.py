@@ -22,6 +22,9 @@ FIRST: Final = 60
 OWN: Final = ("said", "user")
 """Whose words: typed by the person in a conversation, or written into the vault."""
 
+Said = tuple[Note, str]
+"""A fact, and the words of it that are quoted."""
+
 
 def kept(snapshot: Snapshot) -> list[Decision]:
     """What is to be done so that these blocks say what holds now: a decision a topic at most."""
@@ -46,17 +49,17 @@ def standing(snapshot: Snapshot) -> list[Note]:
     ]
 
 
-def _facts(snapshot: Snapshot, mine: set[str]) -> Mapping[str, list[Note]]:
+def _facts(snapshot: Snapshot, mine: set[str]) -> Mapping[str, list[Said]]:
     """Topic -> what the person said of themselves and holds, oldest first; `mine`: what stands in these blocks."""
     elsewhere = {ident for one in snapshot.notes.values() if one.memory.type == "orientation" for ident in one.memory.derived_from}
     placed = {ident for row in snapshot.history if row["loop"] == NAME for ident in row["memories"]}
-    found: dict[str, list[Note]] = {}
+    found: dict[str, list[Said]] = {}
     for note in snapshot.of("semantic"):
         if note.memory.trust not in OWN or (note.id not in mine and note.id in elsewhere | placed) or not _holds(note, snapshot.now):
             continue
-        if topic := personal.topic(note.memory.body):
-            found.setdefault(topic, []).append(note)
-    return {topic: _newest(notes) for topic, notes in found.items()}
+        for topic, said in personal.said(note.memory.body):
+            found.setdefault(topic, []).append((note, said))
+    return {topic: _newest(said) for topic, said in found.items()}
 
 
 def _holds(note: Note, now: float) -> bool:
@@ -64,13 +67,13 @@ def _holds(note: Note, now: float) -> bool:
     return not note.memory.flags and note.memory.level == 0 and (begins is None or begins <= now) and (ends is None or ends > now)
 
 
-def _newest(notes: Sequence[Note]) -> list[Note]:
+def _newest(facts: Sequence[Said]) -> list[Said]:
     """Without those that a later one says again, or says otherwise where only one can be true."""
-    found: list[Note] = []
-    for note in reversed(notes):
-        only, said = personal.alone(note.memory.body), words(note.memory.body)
-        if not any((only and only == personal.alone(one.memory.body)) or _again(said, words(one.memory.body)) for one in found):
-            found.append(note)
+    found: list[Said] = []
+    for note, said in reversed(facts):
+        only, mine = personal.alone(said), words(said)
+        if not any((only and only == personal.alone(later)) or _again(mine, words(later)) for _, later in found):
+            found.append((note, said))
     return found[::-1]
 
 
@@ -78,11 +81,11 @@ def _again(older: frozenset[str], newer: frozenset[str]) -> bool:
     return alike(older, newer) and older <= newer
 
 
-def _texts(facts: Sequence[Note], limit: int) -> list[tuple[str, list[Note]]]:
+def _texts(facts: Sequence[Said], limit: int) -> list[tuple[str, list[Note]]]:
     """(text of a block, what it says), as many of the newest facts as fit, in their order."""
     found: list[tuple[str, list[Note]]] = []
-    for note in reversed(facts):
-        line = personal.quoted(note.memory.body, note.memory.created[:10])
+    for note, said in reversed(facts):
+        line = personal.quoted(said, note.memory.created[:10])
         if found and len(found[-1][0]) + 1 + len(line) <= limit:
             found[-1] = (f"{line}\n{found[-1][0]}", [note, *found[-1][1]])
         elif len(found) < MOST and len(line) <= limit:
