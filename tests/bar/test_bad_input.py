@@ -151,27 +151,28 @@ def test_git_missing_or_too_old(box: Box, how: Callable[[Box], dict[str, str]], 
 
 
 @pytest.mark.parametrize(
-    ("where", "text", "says"),
+    ("where", "text", "says", "owner"),
     [
-        ("oneiro.toml", "[recall]\nk = 'many'\n", "recall.k"),
-        ("oneiro.toml", "[recall]\nkk = 3\n", "recall.kk"),
-        ("oneiro.toml", "[recall\n", "not valid TOML"),
-        ("oneiro.toml", "[embed]\nmodel = 'evil/model'\n", "embed.model"),
-        ("home/.config/oneiro/config.toml", "[owner]\nidle = 'soon'\n", "owner.idle"),
-        ("home/.config/oneiro/config.toml", "[owner]\nidel = 3\n", "owner.idel"),
+        ("oneiro.toml", "[recall]\nk = 'many'\n", "recall.k", True),
+        ("oneiro.toml", "[recall]\nkk = 3\n", "recall.kk", False),
+        ("oneiro.toml", "[recall\n", "not valid TOML", False),
+        ("oneiro.toml", "[embed]\nmodel = 'evil/model'\n", "embed.model", False),
+        ("home/.config/oneiro/config.toml", "[owner]\nidle = 'soon'\n", "owner.idle", True),
+        ("home/.config/oneiro/config.toml", "[owner]\nidel = 3\n", "owner.idel", False),
     ],
 )
-def test_settings(ready: Box, where: str, text: str, says: str) -> None:
+def test_settings(ready: Box, where: str, text: str, says: str, owner: bool) -> None:
     ready.ok("stop")
     file = (ready.vault if where == "oneiro.toml" else Path(ready.env["HOME"]).parent) / where
     before = file.read_bytes() if file.exists() else None
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text)
     try:
-        refused(ready, ["remember", "x"], 2, says)
-        read(ready, says, [], ["recall kettle", "list", "status", "stats"], ["doctor", "check"])
-        ready.ok("stop")
-        read(ready, says, ["--no-daemon"], ["list"], ["check"])  # each of these loads the whole program
+        refused(ready, ["--no-daemon", "remember", "x"], 2, says)
+        read(ready, says, ["--no-daemon"], ["recall kettle", "list", "status", "stats"], ["doctor", "check"])
+        if owner:
+            refused(ready, ["remember", "x"], 2, says)
+            read(ready, says, [], ["recall kettle", "list", "status", "stats"], ["doctor", "check"])
     finally:
         file.write_bytes(before) if before is not None else file.unlink()
 

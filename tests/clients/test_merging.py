@@ -50,7 +50,7 @@ def stripped(value: Any) -> Any:
 
 
 @given(texts.wild(comments=True))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_jsonc_of_any_shape_comes_back_byte_for_byte(made: tuple[str, Any]) -> None:
     text, value = made
     inside, after = there_and_back(text, ALL, "jsonc")
@@ -60,7 +60,7 @@ def test_jsonc_of_any_shape_comes_back_byte_for_byte(made: tuple[str, Any]) -> N
 
 
 @given(texts.wild(comments=False) | texts.tidy())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_json_of_any_shape_comes_back_byte_for_byte(made: tuple[str, Any]) -> None:
     text, value = made
     inside, after = there_and_back(text, ALL, "json")
@@ -82,7 +82,7 @@ def test_what_a_program_wrote_is_extended_in_its_own_layout(made: tuple[str, Any
 
 
 @given(texts.wild(comments=True), st.sampled_from(["before", "after", "server", "hook", "group"]))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_what_a_person_adds_in_between_stays(made: tuple[str, Any], where: str) -> None:
     """Our entries are no longer where we put them, or no longer the last: only they go."""
     text, _ = made
@@ -115,7 +115,7 @@ def test_what_a_person_adds_in_between_stays(made: tuple[str, Any], where: str) 
 
 
 @given(texts.toml())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @example("x = 1")
 @example("\ufeff")
 @example('[mcp_servers]\nfiles = { command = "x" }\n')

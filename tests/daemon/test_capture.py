@@ -43,11 +43,9 @@ def test_nobody_speaks_for_the_user_here(box: Box) -> None:
     assert box.json("show", found["id"])["meta"]["trust"] == "external"
 
 
-@pytest.mark.parametrize(
-    "body", [b"x", b"[]", b"{}", b'{"text": 3}', b'{"text": "x", "kind": "y"}', b'{"text": "x", "trust": "user"}', b'{"text": ""}']
-)
-def test_bad_requests_write_nothing(box: Box, body: bytes) -> None:
-    status, found = post(box, body)
-    assert status == 400
-    assert found["message"]
+def test_bad_requests_write_nothing(box: Box) -> None:
+    for body in (b"x", b"[]", b"{}", b'{"text": 3}', b'{"text": "x", "kind": "y"}', b'{"text": "x", "trust": "user"}', b'{"text": ""}'):
+        status, found = post(box, body)
+        assert status == 400, body
+        assert found["message"], body
     assert box.json("list")["results"] == []

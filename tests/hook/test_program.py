@@ -137,8 +137,7 @@ def test_subagents_have_none_either(talk: Talk) -> None:
     assert talk.spooled == []
 
 
-@pytest.mark.parametrize("event", sorted(program.EVENTS))
-def test_a_suspended_owner_is_not_waited_for(talk: Talk, event: str) -> None:
+def test_a_suspended_owner_is_not_waited_for(talk: Talk) -> None:
     """The hook is gone long before anything else would give up, and what it spools is there."""
     talk.box.remember("The boat is called Petrel and lies in Bergen harbour.")
     pid = talk.box.pid
@@ -147,16 +146,16 @@ def test_a_suspended_owner_is_not_waited_for(talk: Talk, event: str) -> None:
     os.kill(pid, signal.SIGSTOP)
     try:
         eventually(lambda: Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T", 5)
-        start = time.monotonic()
-        assert talk(event, prompt="which boat lies in Bergen harbour?", compact_summary="We spoke.", source="startup") == (
-            waking.EMPTY if event == "SessionStart" else ""
-        )
-        assert time.monotonic() - start < 15
-        assert len(talk.spooled) == (event in ("SessionEnd", "PostCompact"))
+        for event in sorted(program.EVENTS):
+            before, start = len(talk.spooled), time.monotonic()
+            assert talk(event, prompt="which boat lies in Bergen harbour?", compact_summary="We spoke.", source="startup") == (
+                waking.EMPTY if event == "SessionStart" else ""
+            )
+            assert time.monotonic() - start < 15, event
+            assert len(talk.spooled) - before == (event in ("SessionEnd", "PostCompact")), event
     finally:
         os.kill(pid, signal.SIGCONT)
-    if event in ("SessionEnd", "PostCompact"):
-        eventually(lambda: len(talk.box.json("list")["results"]) == 2, 30)
+    eventually(lambda: len(talk.box.json("list")["results"]) == 3, 30)
 
 
 def test_the_ordinary_way_runs_it_too(talk: Talk) -> None:

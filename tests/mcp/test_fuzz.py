@@ -12,7 +12,7 @@ from tests.mcp.mess import ANY, CODES, PARAMS, PARSE, REQUEST, SILENT, TOOL, Cas
 from tests.mcp.raw import ENVELOPE, LEGACY, MODERN, Http, Stdio
 from tests.vault.support import git
 
-FEW, MANY = 320, 5_000
+FEW, MANY = 100, 5_000
 """Of each era on each way; `MANY` on two eras are the ten thousand that a way has to bear."""
 SIZES = [FEW, pytest.param(MANY, marks=pytest.mark.drill)]
 SEED = 20261122

@@ -109,26 +109,24 @@ def test_a_clients_model_judges(twins: Box) -> None:
     assert twins.json("dream", "consolidate")["runs"][0]["calls"] == 0, "and nothing is asked twice"
 
 
-@pytest.mark.parametrize(
-    ("answer", "problem"),
-    [
-        (lambda _: ErrorData(code=-1, message="the person said no"), "the person said no"),
-        (lambda _: ImageContent(type="image", data="AA==", mime_type="image/png"), "no text"),
-        (lambda _: "I would rather not.", "not JSON"),
-    ],
-    ids=["refused", "a picture", "prose"],
-)
-def test_what_is_no_answer_changes_nothing(twins: Box, answer: Any, problem: str) -> None:
-    done = dreamt(twins, LEGACY, Model(answer))
-    assert done["decisions"] == []
-    assert problem in done["failed"][0]["problem"]
+def test_what_is_no_answer_changes_nothing(twins: Box) -> None:
+    answers: dict[str, Any] = {
+        "the person said no": ErrorData(code=-1, message="the person said no"),
+        "no text": ImageContent(type="image", data="AA==", mime_type="image/png"),
+        "not JSON": "I would rather not.",
+    }
+    for problem, answer in answers.items():
+        done = dreamt(twins, LEGACY, Model(lambda _, answer=answer: answer))
+        assert done["decisions"] == [], problem
+        assert problem in done["failed"][0]["problem"]
 
 
-@pytest.mark.parametrize(("era", "able"), [(MODERN, True), (LEGACY, False)], ids=["an era without it", "a client without it"])
-def test_who_cannot_be_asked_leaves_the_questions_waiting(twins: Box, era: str, able: bool) -> None:
+def test_who_cannot_be_asked_leaves_the_questions_waiting(twins: Box) -> None:
+    """Of an era without it, or a client without it."""
     model = Model(merged)
-    done = dreamt(twins, era, model if able else None)
-    assert (done["decisions"], done["waiting"], done["failed"], model.asked) == ([], 1, [], [])
+    for era, able in ((MODERN, True), (LEGACY, False)):
+        done = dreamt(twins, era, model if able else None)
+        assert (done["decisions"], done["waiting"], done["failed"], model.asked) == ([], 1, [], []), era
     later = dreamt(twins, LEGACY, Model(merged))
     assert len(later["decisions"]) == 1
 
