@@ -10,6 +10,7 @@ The recipe rests on five observations, the first four worth 2 points of nDCG@10 
 - what the machine believes about a memory (importance, use) only decides between candidates that fit about equally.
 """
 
+import math
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TypeVar
@@ -21,6 +22,13 @@ __all__ = ["Evidence", "Features", "Scored", "Weights", "coverage", "diversify",
 
 Array = npt.NDArray[np.float64]
 _Key = TypeVar("_Key", bound=Hashable)
+_EVEN = 0.85
+"""How clearly the best meaning stands out, beside the best words, where both count alike for a note
+that is part of nothing: nDCG@10 of questions to two collections of questions and answers and one of
+manuals is 1.6 to 2.7 points above rank fusion of the same two lists (.7 below to .3 above without
+this; from .75 to 1.0 it moves by a point)."""
+_STEEP = 8.0
+"""How fast the share goes from words to meaning around that."""
 _NEUTRAL = 0.5
 """What is assumed of a memory whose importance, use or age is not known."""
 
@@ -235,14 +243,19 @@ def _relevance(f: Features, w: Weights) -> dict[str, Array]:
     """The parts that depend on the question, each already multiplied by its share; they add up to 0..1."""
     own = _column(f, "bm25")
     keywords = _filled(_scaled(_filled(_column(f, "passage_bm25"), own)), np.zeros(len(f)))
-    context = _filled(_scaled(_column(f, "context_bm25")), keywords)
     cosine = _filled(_scaled(_column(f, "cosine")), keywords)
+    # What is part of nothing has neither neighbours nor a session: those shares go to the words that
+    # it has, or to its meaning where that stands out.
+    alone = np.isnan(_column(f, "context_bm25")) & np.isnan(_column(f, "session_bm25"))
+    share = np.where(alone, _share_of_meaning(f), 0.0)
+    whole = _filled(_scaled(own), keywords)
+    context, whole = (share * cosine + (1 - share) * words for words in (keywords, whole))
     values = {
         "vector": (w.cosine, cosine),
         "vector in context": (w.context_cosine, _filled(_scaled(_column(f, "context_cosine")), cosine)),
         "words": (w.keywords, keywords),
-        "words in context": (w.context_keywords, context),
-        "words of the whole": (w.whole, _filled(_scaled(_column(f, "session_bm25")), _filled(_scaled(own), keywords))),
+        "words in context": (w.context_keywords, _filled(_scaled(_column(f, "context_bm25")), context)),
+        "words of the whole": (w.whole, _filled(_scaled(_column(f, "session_bm25")), whole)),
         "name": (w.names, np.nan_to_num(_column(f, "names"))),
         "date": (w.dates, np.nan_to_num(_column(f, "dates"))),
         "vector of its question": (w.question_cosine, _on_scale_of(_column(f, "cosine"), _column(f, "question_cosine"))),
@@ -250,6 +263,26 @@ def _relevance(f: Features, w: Weights) -> dict[str, Array]:
     }
     total = sum(share for share, value in values.values() if value.any()) * (1 + w.prior)  # room for the prior: no score exceeds 1
     return {name: share / total * value for name, (share, value) in values.items() if value.any()}
+
+
+def _share_of_meaning(f: Features) -> float:
+    """0..1: how much clearer the best meaning stands out of the candidates than the best words do.
+
+    Questions differ: one names the rare word of its note, another says it in words of its own.
+    """
+    own = _column(f, "bm25")
+    words = _clarity(_filled(_filled(_column(f, "passage_bm25"), own), 0.0))
+    meaning = _clarity(_column(f, "cosine"))
+    if not words or not meaning:
+        return 0.0 if words else 1.0
+    return 1 / (1 + math.exp(-_STEEP * (meaning / words - _EVEN)))
+
+
+def _clarity(values: Array) -> float:
+    """How many standard deviations the highest value is above their mean; 0 where all are alike."""
+    known = values[~np.isnan(values)]
+    spread = float(known.std()) if known.size else 0.0
+    return (float(known.max()) - float(known.mean())) / spread if spread else 0.0
 
 
 def _prior(f: Features, w: Weights, relevance: Array) -> dict[str, Array]:

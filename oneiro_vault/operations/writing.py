@@ -9,7 +9,7 @@ from typing import Any
 from oneiro_vault.core import frontmatter
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.change import Operation, Receipt, Write
-from oneiro_vault.errors import InvalidInput, OneiroError
+from oneiro_vault.errors import InvalidInput, OneiroError, StaleMemory
 from oneiro_vault.errors import shown as quoted
 from oneiro_vault.index.base import Row
 from oneiro_vault.operations import imaging
@@ -254,7 +254,7 @@ def restore(house: House, id: str, actor: str = "user") -> dict[str, Any]:
 def undo(house: House, commit: str | None = None, run: str | None = None, source: str | None = None, actor: str = "user") -> dict[str, Any]:
     """Bring back the exact bytes from before one commit, a whole run of a loop, or all that came from a source, as a new commit.
 
-    With a source (an import, a session, an actor), what somebody else changed since stays; `left` names it.
+    Of a run and of a source (an import, a session, an actor) what somebody else changed since stays; `left` names it.
     """
     named = [one for one in (commit, run, source) if one is not None]
     if len(named) != 1:
@@ -262,15 +262,30 @@ def undo(house: House, commit: str | None = None, run: str | None = None, source
     left: Mapping[str, str] = {}
     if source is not None:
         receipt, left = house.vault.undo_source(_source(source), actor)
+        receipts = [receipt]
+    elif run is not None:
+        receipts, left = _undo_run(house, run.strip().lower(), actor)
     else:
-        receipt = house.vault.undo(commit, actor) if commit is not None else house.vault.undo_run(str(run).strip().lower(), actor)
-    paths = [*receipt.written, *receipt.removed]
+        receipts = [house.vault.undo(str(commit), actor)]
+    removed = {path for one in receipts for path in one.removed}
+    paths = [*dict.fromkeys(path for one in receipts for path in (*one.written, *one.removed))]
     house.refresh(paths)
     touched = sorted(path for path in paths if not path.startswith("ledger/"))
     stays = [{"path": path, "why": why} for path, why in sorted(left.items())]
     return {
-        "schema": 1, "commit": receipt.commit, "undone": named[0], "paths": touched, "removed": sorted(receipt.removed), "left": stays,
+        "schema": 1, "commit": receipts[-1].commit, "undone": named[0], "paths": touched, "removed": sorted(removed), "left": stays,
     }  # fmt: skip
+
+
+def _undo_run(house: House, run: str, actor: str) -> tuple[list[Receipt], Mapping[str, str]]:
+    """All of it in one commit; where notes changed since, what still stands. Raises StaleMemory when nothing does."""
+    try:
+        return [house.vault.undo_run(run, actor)], {}
+    except StaleMemory:
+        receipts, left = house.vault.undo_rest(run, actor)
+        if not receipts:
+            raise
+        return receipts, left
 
 
 def _source(name: str) -> str:

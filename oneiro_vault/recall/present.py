@@ -22,6 +22,10 @@ from oneiro_vault.index.base import Row, Vectors
 
 LASTS: Final = ("semantic", "procedure", "principle", "entity")
 """Types that say how things are. Of what happened on different days nothing replaces anything."""
+APART: Final = 3600.0
+"""Seconds between what replaces and what is replaced at least: a folder that was brought in at once has one date."""
+FACT: Final = 600
+"""Characters of a note that says one thing. Longer ones say many, and are alike where they have one subject."""
 MOST: Final = 24
 """Rows that are compared with each other."""
 _ENOUGH: Final = 1.42
@@ -65,7 +69,7 @@ def leading(order: Sequence[str], rows: Mapping[str, Row], same: Same, now: floa
 
 def _comparable(one: Row, other: Row, same: Same) -> bool:
     older, newer = sorted((one, other), key=lambda row: row.when or 0.0)
-    if older.when == newer.when or (newer.trust == "external" and not no_weaker(newer.trust, older.trust)):
+    if (newer.when or 0.0) - (older.when or 0.0) < APART or (newer.trust == "external" and not no_weaker(newer.trust, older.trust)):
         return False  # what comes from outside, however new, goes before nobody's words
     return same(one, other)
 
@@ -92,6 +96,8 @@ class Likeness:
 
     def __call__(self, first: Row, second: Row) -> bool:
         """Does the second answer as the first does?"""
+        if max(len(self._bodies.get(row.key, "")) for row in (first, second)) > FACT:
+            return False
         if not self._of_the_same(first, second):
             return False
         words = _share(self._bm25, first, second)

@@ -220,9 +220,18 @@ def event(repo: Repo, path: str, before: Entry | None, after: Entry | None) -> l
     return [("tombstone" if before is None else "restore", memory, digest(data))] if memory else []
 
 
-def _changed(history: History, commit: str, tip: str, path: str) -> StaleMemory:
+def changed(repo: Repo, history: History, commit: str, tip: str) -> dict[str, str]:
+    """path -> why what a commit did to it cannot be taken back."""
+    found = {path: after for path, (_, after) in delta(repo, commit).items() if not path.startswith(FOLDER + "/")}
+    later = {path: _later(history, commit, tip, path) for path, after in found.items() if repo.entry(tip, path) != after}
+    return later or dict.fromkeys(found, "changed since, which is not committed yet")
+
+
+def _later(history: History, commit: str, tip: str, path: str) -> str:
     later = history.since(commit, [path], until=tip)
-    what = f" in {later[0].commit[:10]} ({later[0].op + ': ' if later[0].op else ''}{later[0].title})" if later else ""
-    return StaleMemory(
-        f"{path} changed again{what}: undoing {commit[:10]} would lose that", kept=_KEPT, hint="Undo the later commit first."
-    )
+    return "changed again" + (f" in {later[0].commit[:10]} ({later[0].op + ': ' if later[0].op else ''}{later[0].title})" if later else "")
+
+
+def _changed(history: History, commit: str, tip: str, path: str) -> StaleMemory:
+    why = _later(history, commit, tip, path)
+    return StaleMemory(f"{path} {why}: undoing {commit[:10]} would lose that", kept=_KEPT, hint="Undo the later commit first.")

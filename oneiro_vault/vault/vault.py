@@ -11,7 +11,18 @@ from typing import Any, Final
 
 from oneiro_vault.core.change import Change, Operation, Receipt, Remove, Write
 from oneiro_vault.core.listing import Refused
-from oneiro_vault.errors import Brake, DiskProblem, GitProblem, LockTimeout, NotFound, OneiroError, RepositoryBusy, shown
+from oneiro_vault.errors import (
+    Brake,
+    DiskProblem,
+    GitProblem,
+    InvalidInput,
+    LockTimeout,
+    NotFound,
+    OneiroError,
+    RepositoryBusy,
+    StaleMemory,
+    shown,
+)
 from oneiro_vault.vault import adopting, disk, edits, history, joining, ledger, mending, sources, undoing
 from oneiro_vault.vault.driver import register_driver
 from oneiro_vault.vault.erased import Erased
@@ -337,6 +348,20 @@ class Vault:
         Raises NotFound for a run nobody made, StaleMemory when one of the notes changed since.
         """
         return self._take_back(undoing.plan_run(self.repo, self.history, run, self.head()), actor, f"run {run}")
+
+    def undo_rest(self, run: str, actor: str = "user") -> tuple[list[Receipt], Mapping[str, str]]:
+        """Take back each decision of a run that still stands, in a commit of its own; path -> why of what stays."""
+        receipts: list[Receipt] = []
+        left: dict[str, str] = {}
+        gone = history.taken_back(self.history.undoings())
+        for entry in [one for one in self.history.runs(run) if one.run == run and one.decision and one.commit not in gone]:
+            try:
+                receipts.append(self.undo(entry.commit, actor))
+            except StaleMemory:
+                left |= undoing.changed(self.repo, self.history, entry.commit, self.head())
+            except InvalidInput:
+                continue  # it changed no note
+        return receipts, left
 
     def undo_source(self, source: str, actor: str = "user") -> tuple[Receipt, Mapping[str, str]]:
         """Take back what came from a source and what loops did because of it; path -> why of what stays. Raises as `sources.plan` does."""

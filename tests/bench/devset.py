@@ -1,7 +1,8 @@
 """Score a development set through the public API: one vault a unit, one memory a document, recall as anybody calls it.
 
 The set is a JSON list of units with `docs` (id, text, meta: speaker, session, date) and `queries` (qid, text, cat, rel). It is not part of
-this repository; give its path. The whole vault is built by `remember`; nothing about the questions is known when it is indexed.
+this repository; give its path. Notes that are part of no conversation have an empty `meta`. The whole vault is built by `remember`;
+nothing about the questions is known when it is indexed.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import tempfile
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -20,6 +22,7 @@ from rich.table import Table
 
 from oneiro_vault.app import App, init_vault
 from oneiro_vault.config import Settings
+from oneiro_vault.core.query import fts_expression
 from oneiro_vault.core.ranking import Weights
 
 ABLATIONS: dict[str, dict[str, float]] = {
@@ -55,6 +58,8 @@ def main(path: Path) -> None:
         vaults = [build(unit, plain) for unit in units]
         name = "bare notes (no about, session or names)" if plain else "everything (the default)"
         add(name, score(units, [answers(unit, app, ids) for unit, (app, ids, _) in zip(units, vaults, strict=True)]))
+        both = [fused(unit, app, ids) for unit, (app, ids, _) in zip(units, vaults, strict=True)]
+        add(f"{'bare notes, ' if plain else ''}plain rank fusion of words and vectors", score(units, both))
         for label, changes in ABLATIONS.items():
             weights = replace(Weights(), **changes)  # candidates stay the same: only their order changes
             found = [answers(unit, app, ids, weights) for unit, (app, ids, _) in zip(units, vaults, strict=True)]
@@ -81,7 +86,8 @@ def item(document: Mapping[str, Any], plain: bool) -> dict[str, Any]:
     """One document as `remember` takes it. Without metadata the leading `Name: ` goes too, or names would come back by that door."""
     meta = document["meta"]
     text = document["text"]
-    found: dict[str, Any] = {"text": text, "type": "episodic", "created": moment(meta["date"])}
+    found: dict[str, Any] = {"text": text, "type": "episodic"}
+    found |= {"created": moment(meta["date"])} if meta.get("date") else {}
     if plain:
         speaker = meta.get("speaker")
         found["text"] = text.removeprefix(f"{speaker}: ") if speaker else text
@@ -108,6 +114,23 @@ def answers(unit: Unit, app: App, ids: Mapping[str, str], weights: Weights | Non
         if query["cat"] != LEFT_OUT:
             results = app.call("recall", {"query": query["text"], "k": 10})["results"]
             found[query["qid"]] = [ids[row["id"]] for row in results]
+    return found
+
+
+def fused(unit: Unit, app: App, ids: Mapping[str, str]) -> dict[str, list[str]]:
+    """The same by reciprocal rank fusion (constant 60) of the index's two lists over whole notes."""
+    index, found = app.house.index, {}
+    handles = {row.key: row.handle for row in index.list(limit=1_000_000)}
+    for query in unit["queries"]:
+        vector = app.house.embedder.query(query["text"])
+        words = index.search_text(fts_expression(index.terms(query["text"])), 100)
+        near = [hit.key for hit in index.search_vectors(vector, 100) if hit.kind == "own"]
+        shares: dict[int, float] = defaultdict(float)
+        for keys in ([key for key, _ in words], list(dict.fromkeys(near))):
+            for rank, key in enumerate(keys, 1):
+                shares[key] += 1 / (60 + rank)
+        best = sorted(shares, key=lambda key: -shares[key])[:10]
+        found[query["qid"]] = [ids[handles[key]] for key in best]
     return found
 
 

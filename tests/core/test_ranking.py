@@ -44,8 +44,15 @@ def test_arrays_of_different_lengths_are_refused() -> None:
         fuse(Features(bm25=a(1, 2), cosine=a(1)))
 
 
+def test_of_notes_that_are_part_of_nothing_what_stands_out_counts_more() -> None:
+    even, clear = a(*[5.0, 4.5, 4, 3.5] * 3), a(*[0.9] + [0.1, 0.12, 0.11, 0.1, 0.1] * 2, 0.2)
+    assert fuse(Features(bm25=even[::-1], cosine=clear))[0].index == 0
+    assert fuse(Features(bm25=clear[::-1], cosine=even))[0].index == 11
+
+
 def test_own_words_and_own_meaning_are_worth_about_the_same() -> None:
-    words, meaning = fuse(Features(bm25=a(9, 0, 3), cosine=a(0.1, 0.8, 0.1)))[:2]
+    parted = {name: a(0, 0, 0) for name in ("session_bm25", "context_bm25", "context_cosine")}
+    words, meaning = fuse(Features(bm25=a(9, 0, 3), cosine=a(0.1, 0.8, 0.1), **parted))[:2]
     assert {words.index, meaning.index} == {0, 1}
     assert words.score == pytest.approx(meaning.score, abs=0.15)
 

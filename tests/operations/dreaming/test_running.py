@@ -138,14 +138,22 @@ def test_undo_of_a_run_brings_back_the_exact_bytes(app: App, root: Path) -> None
         app.call("undo", {"run": run["run"]})
 
 
-def test_a_run_with_a_later_edit_is_not_undone(app: App, root: Path) -> None:
+def test_of_a_run_with_a_later_edit_the_rest_is_undone(app: App, root: Path) -> None:
     before = tree(root)
     run = dream(app)
     path = next(path for path in before if "staging" in path)
     (root / path).write_text((root / path).read_text() + "\nA person adds this.\n")
-    with pytest.raises(StaleMemory, match="staging"):
-        app.call("undo", {"run": run["run"]})
+    changed = {name for name, data in tree(root).items() if data != before.get(name) and name in before and "/" in name}
+    done = app.call("undo", {"run": run["run"]})
     assert "A person adds this." in (root / path).read_text()
+    assert path in {one["path"] for one in done["left"]}
+    stays = {one["path"] for one in done["left"]}
+    assert all((tree(root)[name] == before[name]) is (name not in stays) for name in changed if not name.startswith("ledger"))
+    undone = [one["undone"] for one in app.call("runs")["runs"][0]["decisions"]]
+    assert any(undone)
+    assert not all(undone)
+    with pytest.raises(StaleMemory):
+        app.call("undo", {"run": run["run"]})
     with pytest.raises(NotFound):
         app.call("undo", {"run": "nobody"})
     with pytest.raises(InvalidInput):
