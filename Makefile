@@ -21,14 +21,14 @@ demo-dreams: $(READY)
 # Lint, types and the whole default test suite.
 test: check
 	@$(COMPILED)
-	$(BIN)/pytest -n $(JOBS) --dist loadfile
+	$(BIN)/pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 	$(BIN)/pytest -m model
 
 # The same tests, every line and branch they reach counted (half as long again), and the coverage floor.
 coverage: $(READY)
 	@rm -f .coverage .coverage.*
 	@$(COMPILED)
-	$(BIN)/coverage run -m pytest -n $(JOBS) --dist loadfile
+	$(BIN)/coverage run -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 	$(BIN)/coverage run -m pytest -m model
 	@$(BIN)/coverage combine -q
 	@$(BIN)/python .ci/coverage_gate.py

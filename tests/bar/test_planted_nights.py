@@ -45,7 +45,7 @@ def test_no_planted_order_becomes_orientation(tmp_path: Path) -> None:
         for number, order in enumerate(ORDERS):
             for session in range(2 if number < TWICE else 1):
                 app.call("capture", {"text": f"{order}\n\nSaid in talk {session}.", "session": f"talk-{number}-{session}"})
-        for _ in range(5):
+        for _ in range(3):
             clock.now += 86_400.0
             runs = app.call("dream", {})["runs"]
             assert not [run["failed"] for run in runs if any(kind == "loop" for kind in (one["kind"] for one in run["failed"]))]

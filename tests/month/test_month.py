@@ -118,7 +118,7 @@ def test_every_night_is_told_and_a_quiet_one_asks_nothing(month: Month) -> None:
 
 
 def test_without_a_model_nothing_is_merged_wrongly(tmp_path: Path) -> None:
-    month = live(tmp_path / "vault", None, 12, settings={"dreams.judge": "offline"})
+    month = live(tmp_path / "vault", None, 6, settings={"dreams.judge": "offline"})
     try:
         done = [decision for run in month.runs for decision in run["decisions"] if decision["op"] in ("merge", "link", "supersede")]
         merged = [decision["memories"] for decision in done if decision["op"] == "merge"]
