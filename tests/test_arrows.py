@@ -14,14 +14,14 @@ PACKAGE = Path(oneiro_vault.__file__).parent
 
 FLOOR = {
     "errors": 0, "parameters": 0, "agreement": 0, "config": 0,
-    "core": 1, "classify": 1,
-    "vault": 2, "index": 2, "judges": 2,
+    "core": 1,
+    "vault": 2, "index": 2, "judges": 2, "classify": 2,
     "mind": 3, "recall": 3, "capture": 3, "sync": 3, "access": 3, "clients": 3,
     "operations": 4, "app": 4,
     "mcp": 5, "web": 5, "cli": 5, "daemon": 5, "hook": 5, "memory_tool": 5,
 }  # fmt: skip
 SAME_FLOOR = {
-    ("app", "operations"), ("cli", "daemon"), ("daemon", "cli"), ("daemon", "mcp"), ("daemon", "web"),
+    ("classify", "index"), ("judges", "classify"), ("app", "operations"), ("cli", "daemon"), ("daemon", "cli"), ("daemon", "mcp"), ("daemon", "web"),
     ("cli", "hook"), ("hook", "cli"), ("hook", "daemon"), ("memory_tool", "cli"),
 }  # fmt: skip
 LIGHT = {("hook", "capture"), ("cli", "capture")}

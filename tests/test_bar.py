@@ -357,8 +357,8 @@ BAR: Final[dict[int, tuple[str, tuple[str, ...]]]] = {
         "operations/dreaming/test_sources.py::test_a_session_and_all_that_loops_made_of_it_are_taken_back_exactly",
     )),
     48: ("lines that say who a model is: stopped, describing ones pass; no machine-written line of ours does", (
-        "core/test_prescribing.py::test_no_line_that_prescribes_passes",
-        "core/test_prescribing.py::test_lines_that_describe_pass",
+        "classify/test_gate.py::test_no_line_that_prescribes_passes",
+        "classify/test_gate.py::test_lines_that_describe_pass",
         "core/test_orientation.py::test_no_machine_written_line_says_who_anybody_is",
         "mind/test_settle.py::test_no_loop_writes_orientation_that_prescribes",
     )),

@@ -1,28 +1,38 @@
-"""Which sentences of a conversation will be wanted later? Small trained weights over hashed words and letters answer (`features`).
+"""Two questions about a sentence, answered by small trained weights: does it prescribe, and will it be wanted later?
 
-The weights are data: `make train` makes them anew from the lines in `tests/corpora`.
+Two opinions are added: of its hashed words and letters (`features`), and of what the packaged embedding model makes of it after four of
+its six layers, where who does what is clearer than at the end. That model runs in this process, whatever model a vault is searched with,
+and is loaded when a sentence is first judged. The weights are data: `make train` makes them anew from the lines in `tests/corpora`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from oneiro_vault.classify import features
+from oneiro_vault.index.models import DEFAULT_SHA256, model_folder
 
-WEIGHTS: Final = Path(__file__).with_name("weights.bin")
+if TYPE_CHECKING:
+    from oneiro_vault.index.onnx import OnnxModel
+
+Head = Literal["gate", "keep"]
+Vectors = npt.NDArray[np.float32]
+
+WEIGHTS: Final = Path(__file__).with_name("weights.npz")
+GRAPH: Final = Path(__file__).with_name("minilm4.onnx")
+"""Four layers of the packaged model, made by `python -m tests.index.graph`."""
+THRESHOLD: Final = 0.5
+"""Probability from which the answer is yes. They are calibrated on lines that the training had not seen, both answers equally common."""
 SPEAKERS: Final = ("user", "assistant", "tool")
 """Whose sentence it is; anybody else counts as a user."""
-THRESHOLD: Final = 0.5
-"""Probability from which a sentence is worth keeping; they are calibrated, so here both mistakes are as likely."""
-_HEAD: Final = 1 + len(SPEAKERS)
-
-Vector = npt.NDArray[np.float32]
+_TOKENS: Final = 96
+"""Of one sentence that the model looks at."""
 
 
 def worth_keeping(sentences: Sequence[str], speakers: Sequence[str] = ()) -> list[float]:
@@ -31,30 +41,51 @@ def worth_keeping(sentences: Sequence[str], speakers: Sequence[str] = ()) -> lis
     Decisions, preferences, dates, people, places, numbers, corrections, standing instructions and outcomes are; greetings, questions,
     requests of the moment, talk and what a model explains are not. `speakers`: `user`, `assistant` or `tool` for each sentence.
     """
-    facts, words = weights()
-    who = speakers or ["user"] * len(sentences)
-    found = []
-    for sentence, speaker in zip(sentences, who, strict=True):
-        place = SPEAKERS.index(speaker) if speaker in SPEAKERS else 0
-        score = facts[0] + facts[1 + place] + features.score(features.features(sentence), words)
-        found.append(float(1 / (1 + np.exp(-np.clip(score, -30, 30)))))
+    return probabilities("keep", sentences, speakers)
+
+
+def probabilities(head: Head, sentences: Sequence[str], speakers: Sequence[str] = ()) -> list[float]:
+    """How likely the answer of a head is yes for each sentence, 0-1. Raises EmbedderProblem where the packaged model is missing."""
+    if not sentences:
+        return []
+    learned = weights()
+    words, scale = learned[f"{head}/words"], learned[f"{head}/scale"]
+    scores = np.array([features.score(features.features(one), words) for one in sentences]) * scale + learned[f"{head}/bias"]
+    scores += network(vectors(sentences), *(learned[f"{head}/{name}"] for name in ("in", "shift", "out")))
+    if speakers:
+        scores += learned[f"{head}/speakers"][[SPEAKERS.index(one) if one in SPEAKERS else 0 for one in speakers]]
+    return [float(one) for one in 1 / (1 + np.exp(-np.clip(scores, -30, 30)))]
+
+
+def network(given: Vectors, inner: Vectors, shift: Vectors, out: Vectors) -> Vectors:
+    """The scores of vectors, one a row: through one narrow layer, weighed."""
+    found: Vectors = np.maximum(given @ inner + shift, 0) @ out
     return found
 
 
+def vectors(sentences: Sequence[str]) -> Vectors:
+    """What the packaged model makes of sentences: one row each, of length 1."""
+    return _model().encode(sentences)
+
+
 @cache
-def weights(path: Path = WEIGHTS) -> tuple[Vector, Vector]:
-    """(bias and one number a speaker, one number a bucket), read once. The file: version of the features, scale, those, the buckets as
-    bytes. Raises ValueError for weights that were trained with other features."""
-    data = path.read_bytes()
-    version, scale = np.frombuffer(data, "<f4", 2)
-    if int(version) != features.VERSION:
-        raise ValueError(f"{path} was trained with other features; `make train` makes it anew")
-    facts = np.frombuffer(data, "<f4", _HEAD, 8)
-    return facts, np.frombuffer(data, "i1", features.BUCKETS, 8 + 4 * _HEAD).astype(np.float32) * scale
+def weights(path: Path = WEIGHTS) -> Mapping[str, Any]:
+    """The weights by `head/name`, read once: `words` one a bucket (as bytes, times `scale`), `in`, `shift` and `out` of the narrow layer,
+    `speakers`, `bias`. Raises ValueError for weights that were trained with other features or another model."""
+    with np.load(path) as found:
+        learned = {name: found[name] for name in found.files}
+    if str(learned.pop("trained with")) != trained_with():
+        raise ValueError(f"{path} was trained with other features or another model; `make train` makes it anew")
+    return {name: array if array.dtype == np.int8 else array.astype(np.float32) for name, array in learned.items()}
 
 
-def packed(facts: Vector, words: Vector) -> bytes:
-    """Weights as `weights` reads them."""
-    scale = np.float32(np.abs(words).max() / 127 or 1.0)
-    head = np.concatenate([[features.VERSION, scale], facts]).astype("<f4").tobytes()
-    return head + np.round(words / scale).astype("i1").tobytes()
+def trained_with() -> str:
+    """What weights depend on besides the lines they learned: the version of the features, and the model."""
+    return f"features {features.VERSION}, model {DEFAULT_SHA256[:16]}"
+
+
+@cache
+def _model() -> OnnxModel:
+    from oneiro_vault.index.onnx import OnnxModel
+
+    return OnnxModel(model_folder(), "default", graph=str(GRAPH), tokens=_TOKENS, threads=1)

@@ -1,4 +1,4 @@
-"""The words and letters of a sentence as hashed features: what a classifier sees where no embedding model can be loaded.
+"""The words and letters of a sentence as hashed features.
 
 Names count as one word, so that nothing is learned about anybody; words in quotation marks are other words than the same ones without.
 """
@@ -9,14 +9,14 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Final
+from typing import Any, Final
 from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
 
-BUCKETS: Final = 1 << 15
-VERSION: Final = 1
+BUCKETS: Final = 1 << 18
+VERSION: Final = 2
 """Goes up with every change of what is counted: weights of another version fit no more."""
 _WORD: Final = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*|[^\w\s]")
 _QUOTES: Final = {'"': '"', "“": "”", "„": "“", "«": "»", "‘": "’", "「": "」", "»": "«"}
@@ -40,7 +40,7 @@ def features(sentence: str) -> Sparse:
     return np.concatenate(codes) % BUCKETS, np.concatenate(values).astype(np.float32)
 
 
-def score(found: Sparse, weights: npt.NDArray[np.float32]) -> float:
+def score(found: Sparse, weights: npt.NDArray[Any]) -> float:
     """What weights, one a bucket, make of the features of a sentence."""
     return float(weights[found[0]] @ found[1])
 

@@ -7,10 +7,10 @@ What fits no shape is not wrong; it waits for a judge, or for `oneiro orient --e
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
-from oneiro_vault.core import claims, prescribing
+from oneiro_vault.core import claims
 from oneiro_vault.core.personal_shapes import SHAPES, WORDS
 
 TITLES: Final = {
@@ -43,7 +43,7 @@ _PASSING: Final = re.compile(
     r"heute|gestern|morgen|gerade|diese woche|vielleicht|wenn|falls|würde|könnte|werde|früher)\b",
     re.I,
 )
-_ADDRESSED: Final = re.compile(r"\b(?:you|your|yours|yourself|u|du|dir|dich|dein\w*|euch)\b", re.I)
+_ADDRESSED: Final = re.compile(r"\b(?:you|your|yours|yourself|u|du|dir|dich|dein\w*|euch|please|pls|bitte)\b", re.I)
 _CLAUSE: Final = re.compile(r"[,;:.!?]+\s+|\s+[–—-]+\s+|(?<=\s)(?:and|but|so|because|cos|cause|since|und|aber|weil|denn)\s+", re.I)
 """Where another clause may begin."""
 _END: Final = re.compile(r"(?:[\s,;:–—-]|\s(?:and|but|so|because|cos|cause|since|und|aber|weil|denn))+$", re.I)
@@ -92,20 +92,21 @@ _FIRST: Final = (
 )
 
 
-def said(text: str) -> list[tuple[str, str]]:
+def said(text: str, prescribes: Callable[[str], str] = lambda _words: "") -> list[tuple[str, str]]:
     """(topic, words to quote) of what these own words of a person belong to in `TITLES`; nothing that passes or is said to the reader.
 
     A sentence is quoted whole where all of it may stand there, else only the clauses that tell, with `…` where something is left out.
+    `prescribes`: why words would do more than describe, if they were said of somebody else; "" when they would not.
     """
     found: dict[str, str] = {}
     for sentence in claims.split_sentences(text.replace("’", "'")):
         if not sentence.rstrip("\"')*_ ").endswith("?") and not _SUPPOSED.match(sentence):
-            for topic, words in (*_told(sentence), *_manner(sentence)):
+            for topic, words in (*_told(sentence, prescribes), *_manner(sentence)):
                 found.setdefault(topic, words)
     return list(found.items())
 
 
-def _told(sentence: str) -> Iterator[tuple[str, str]]:
+def _told(sentence: str, prescribes: Callable[[str], str]) -> Iterator[tuple[str, str]]:
     starts = [0, *(mark.end() for mark in _CLAUSE.finditer(sentence))]
     matches: list[tuple[int, str]] = []
     for start in starts:
@@ -119,7 +120,7 @@ def _told(sentence: str) -> Iterator[tuple[str, str]]:
         stop = next((one for one in starts if one > begins), len(sentence))
         part, first = (_END.sub("", sentence[begins:one]) for one in (end, stop))
         for words in (*([sentence] if len(matches) == 1 else []), part, first):
-            if _stands(words):
+            if _stands(words) and not prescribes(described(words)):
                 yield topic, f"{'' if sentence.startswith(words) else '… '}{words}{'' if sentence.endswith(words) else ' …'}"
                 break
 
@@ -134,8 +135,8 @@ def _manner(sentence: str) -> Iterator[tuple[str, str]]:
 
 
 def _stands(words: str) -> bool:
-    """May these words be quoted: of no moment, to nobody, and only describing?"""
-    return len(words) <= LONGEST and not (_ADDRESSED.search(words) or _PASSING.search(words) or prescribing.prescribes(described(words)))
+    """May these words be quoted: of no moment, and to nobody?"""
+    return len(words) <= LONGEST and not (_ADDRESSED.search(words) or _PASSING.search(words))
 
 
 def alone(text: str) -> str:

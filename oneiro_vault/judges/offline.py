@@ -13,7 +13,7 @@ from datetime import date
 from typing import Any, Final
 
 from oneiro_vault.classify.classifier import worth_keeping
-from oneiro_vault.core import claims, corrections, lasting, personal, prescribing, reldates, sameness, turns
+from oneiro_vault.core import claims, corrections, lasting, personal, reldates, sameness, turns
 from oneiro_vault.core.captures import SOURCE
 from oneiro_vault.core.memory import no_weaker
 from oneiro_vault.core.question import Question, Raw, Shown
@@ -24,8 +24,10 @@ LONGEST: Final = 400
 """Characters of a sentence that is kept."""
 FEWEST: Final = 4
 """Words of one."""
-WORTH: Final = 0.6
+WORTH: Final = 0.65
 """How likely a sentence is to be wanted later before it is kept: what is left out can still be found in its capture."""
+DETAIL: Final = 0.5
+"""How likely one is that only goes on with the kept one before it, in the same note."""
 _DAY: Final = re.compile(r"\b\d{4}-\d\d-\d\d\b")
 _CAPITAL: Final = re.compile(r"[A-ZÀ-Þ][\w'’.-]*[\w]|[A-Z]")
 
@@ -96,15 +98,17 @@ def units(question: Question) -> Mapping[str, Any] | None:
 
 
 def _kept(shown: Shown) -> list[dict[str, Any]]:
-    """A sentence that points at the one before it takes that along."""
+    """A sentence that points at the one before it takes that along; one of little worth alone is kept only with the one before it."""
     notes = dict(shown.notes)
     day = _date(notes.get("captured", "") or shown.created)
     found: list[list[str]] = []
     for run in own(shown.text, notes.get(turns.GOES_ON, ""), shown.source):
         before, taken = "", False
         for sentence, worth in zip(run, worth_keeping(run), strict=True):
-            keeps = (worth >= WORTH or bool(personal.said(sentence))) and _stands(sentence)
-            if keeps and taken and claims.points(sentence) and sum(map(len, found[-1])) < LONGEST:
+            goes_on = taken and (worth < WORTH or claims.points(sentence)) and sum(map(len, found[-1])) < LONGEST
+            wanted = worth >= (DETAIL if goes_on else WORTH) or bool(personal.said(sentence))
+            keeps = wanted and _stands(sentence)
+            if keeps and goes_on:
                 found[-1].append(sentence)
             elif keeps:
                 found.append([before, sentence] if before and len(before) <= LONGEST and claims.points(sentence) else [sentence])
@@ -156,7 +160,7 @@ def place(question: Question) -> Mapping[str, Any] | None:
 
 def grade(question: Question) -> Mapping[str, Any] | None:
     """Yes to a lasting trait of somebody who is named; everything else is open."""
-    if not _fit(question.shown[0]):
+    if not lasting.lasts(question.shown[0].text):
         return None
     return {"reason": "a lasting trait of somebody who is named", "orientation_grade": True}
 
@@ -164,17 +168,13 @@ def grade(question: Question) -> Mapping[str, Any] | None:
 def distil(question: Question) -> Mapping[str, Any] | None:
     """A block of its own, word for word, under a title that says no more."""
     note = question.shown[0]
-    if not _fit(note):
+    if not lasting.lasts(note.text):
         return None
     text = note.text.strip()
     return {
         "reason": "its own words", "action": "create", "target": None, "sources": [], "text": text,
         "title": lasting.title(note.title, text), "unregenerable": True, "describes_not_prescribes": True,
     }  # fmt: skip
-
-
-def _fit(note: Shown) -> bool:
-    return lasting.lasts(note.text) and not prescribing.prescribes(note.text)
 
 
 def _unit(said: Sequence[str], day: date | None) -> dict[str, Any]:

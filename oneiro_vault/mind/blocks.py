@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from typing import Any, Final
 
+from oneiro_vault.classify import gate
 from oneiro_vault.core import memory as memories
-from oneiro_vault.core import prescribing, prose
+from oneiro_vault.core import prose
 from oneiro_vault.core.query import analyse
 from oneiro_vault.mind.base import NOW, New, Note, Set, Snapshot
 
@@ -54,7 +55,7 @@ def trust_of(notes: Iterable[Note]) -> str:
 
 def refused(title: str, text: str, snapshot: Snapshot) -> str:
     """Why these words may not stand in the orientation; "" when they may."""
-    return prescribing.objection(title, described(text), text, snapshot.settings["distil.characters"])
+    return gate.objection(title, described(text), text, snapshot.settings["distil.characters"])
 
 
 def described(text: str) -> str:

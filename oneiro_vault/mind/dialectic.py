@@ -11,7 +11,7 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from oneiro_vault import parameters
-from oneiro_vault.core import prescribing
+from oneiro_vault.classify import gate
 from oneiro_vault.core.question import Question, Verdict
 from oneiro_vault.mind.base import Asking, Decision, Note, Set, Snapshot
 from oneiro_vault.mind.blocks import DAY, alike, blocks, ours, refused, rests, rotated, said_anew, words
@@ -86,7 +86,7 @@ def lint(block: Note) -> Decision | None:
     """A machine's block that speaks to its reader is brought before a person without any judge. What a person wrote is theirs."""
     m = block.memory
     theirs = m.core or m.trust == "user" or m.flags
-    why = "" if theirs else prescribing.prescribes(f"{m.title}\n\n{m.body}")
+    why = "" if theirs else gate.prescribes(f"{m.title}\n\n{m.body}")
     if not why:
         return None
     reason = f"This block does more than describe: {why}. Should it stay?"

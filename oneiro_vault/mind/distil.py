@@ -1,7 +1,7 @@
 """Stable knowledge becomes a small orientation that describes the world, and blocks whose ground has moved are said anew.
 
 Knowledge enters when it is still strong, has lasted, and is used or stands on several sources; then a judge must find that a model could
-not go on without it, and the gate of `core.prescribing` must find nothing but description. What came from outside needs a second source
+not go on without it, and the gate (`classify.gate`) must find nothing but description. What came from outside needs a second source
 whatever its use, and stays marked as such. Nothing here makes a block `core`.
 """
 

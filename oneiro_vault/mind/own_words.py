@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from oneiro_vault.classify import gate
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core import personal
 from oneiro_vault.mind.base import NOW, Decision, New, Note, Set, Snapshot
@@ -57,7 +58,7 @@ def _facts(snapshot: Snapshot, mine: set[str]) -> Mapping[str, list[Said]]:
     for note in snapshot.of("semantic"):
         if note.memory.trust not in OWN or (note.id not in mine and note.id in elsewhere | placed) or not _holds(note, snapshot.now):
             continue
-        for topic, said in personal.said(note.memory.body):
+        for topic, said in personal.said(note.memory.body, gate.prescribes):
             found.setdefault(topic, []).append((note, said))
     return {topic: _newest(said) for topic, said in found.items()}
 

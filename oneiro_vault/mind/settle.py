@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from oneiro_vault.core.prescribing import objection
+from oneiro_vault.classify.gate import objection
 from oneiro_vault.mind.base import Decision, New, Note, Set, Snapshot
 
 SMALLEST_BRAKE: Final = 5

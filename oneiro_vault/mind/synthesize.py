@@ -17,7 +17,8 @@ from typing import Any, Final, Literal
 from pydantic import Field
 
 from oneiro_vault import parameters
-from oneiro_vault.core import claims, prescribing, prose
+from oneiro_vault.classify import gate
+from oneiro_vault.core import claims, prose
 from oneiro_vault.core.budget import shorten
 from oneiro_vault.core.captures import OWN, REFLECTION
 from oneiro_vault.core.memory import weakest
@@ -185,7 +186,7 @@ def insight(topic: str, group: Sequence[Note], answer: Insight, asked: str, judg
     title, text = _SPACE.sub(" ", answer.title).strip(), answer.text.strip()
     if answer.action != "synthesize" or len(sources) < 2 or not title or not text:
         return None
-    if not says(text, sources) or prescribing.prescribes(f"{title}\n{text}"):
+    if not says(text, sources) or gate.prescribes(f"{title}\n{text}"):
         return None
     ids = tuple(note.id for note in sources)
     facts = meta(topic, title, sources)

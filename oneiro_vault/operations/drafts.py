@@ -189,9 +189,9 @@ def describes(type_: str, actor: str, *texts: str) -> None:
     """Refuse what a model writes for every beginning to come, when it does more than describe. Raises InvalidInput."""
     if type_ != "orientation" or memories.trust_of(actor) != "model":
         return
-    from oneiro_vault.core import prescribing  # its patterns take a fifth of a second to make, and few commands need them
+    from oneiro_vault.classify import gate  # with a model that takes a third of a second to load, and few commands need it
 
-    if why := next((why for text in texts if (why := prescribing.prescribes(text))), ""):
+    if why := gate.prescribes("\n".join(texts)):
         hint = "Orientation describes the world: say it of the people and things it is about, in the third person."
         raise InvalidInput(f"this may not stand in the orientation: {why}", kept=KEPT, hint=hint)
 

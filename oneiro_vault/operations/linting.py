@@ -86,9 +86,9 @@ def _prescribing(note: Memory) -> Iterator[Problem]:
     """A person may write what they like into their own orientation; that it was a machine is the error."""
     if note.type != "orientation" or note.status not in _LOADED:
         return
-    from oneiro_vault.core import prescribing  # as in `drafts`
+    from oneiro_vault.classify import gate  # as in `drafts`
 
-    why = next(filter(None, map(prescribing.prescribes, (note.body, note.title, note.description))), "")
+    why = gate.prescribes("\n".join((note.body, note.title, note.description)))
     if not why:
         return
     if note.core or (note.source in ("", "user") and note.trust == "user"):

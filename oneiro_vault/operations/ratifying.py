@@ -18,7 +18,7 @@ def ratify(house: House, id: str, undo: bool = False, reason: str = "", actor: s
 
     A block that speaks to its reader is ratified like any other, since a person may write what they like; `prescribes` says so.
     """
-    from oneiro_vault.core import prescribing  # as in `drafts`
+    from oneiro_vault.classify import gate  # as in `drafts`
 
     if actor != "user":
         raise InvalidInput("only a person ratifies", kept=_KEPT, hint=f"A person runs `oneiro ratify {id}` in a terminal.")
@@ -34,7 +34,7 @@ def ratify(house: House, id: str, undo: bool = False, reason: str = "", actor: s
         changes["core"] = None if undo else True
     if known.status == "dormant" and not undo:
         changes["status"] = None
-    why = "" if undo else prescribing.prescribes(f"{known.title}\n\n{known.body}")
+    why = "" if undo else gate.prescribes(f"{known.title}\n\n{known.body}")
     answer = {"schema": 1, "id": row.handle, "path": row.path, "title": row.title, "core": not undo, "prescribes": why or None}
     if not changes:
         return answer | {"commit": None}

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from oneiro_vault.app import App, init_vault
+from oneiro_vault.classify.gate import prescribes
 from oneiro_vault.config import Settings
-from oneiro_vault.core.prescribing import prescribes
 from oneiro_vault.core.question import Question
 from oneiro_vault.judges.scripted import ScriptedJudge, leaning
 from tests.bar.test_injection import ORDERS

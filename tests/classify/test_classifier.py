@@ -3,32 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from oneiro_vault.classify.classifier import THRESHOLD, packed, weights, worth_keeping
+from oneiro_vault.classify import classifier
+from oneiro_vault.classify.classifier import THRESHOLD, probabilities, weights, worth_keeping
 from tests.classify import train
 
 
-@pytest.mark.parametrize(
-    "sentence",
-    [
+def test_facts_are_worth_keeping_and_talk_is_not() -> None:
+    facts = [
         "My brother-in-law Henk runs the bakery in Utrecht.",
         "We postponed the launch to 9 September.",
         "I can't eat anything with sesame.",
         "Meine Tochter kommt im August in die Schule.",
-    ],
-)
-def test_facts_are_worth_keeping(sentence: str) -> None:
-    assert worth_keeping([sentence])[0] >= THRESHOLD
-
-
-@pytest.mark.parametrize(
-    "sentence", ["Thanks, that helps a lot!", "Could you make it a bit shorter?", "Hm, let me think.", "Und jetzt?", ""]
-)
-def test_talk_is_not(sentence: str) -> None:
-    assert worth_keeping([sentence])[0] < THRESHOLD
+    ]
+    talk = ["Thanks, that helps a lot!", "Could you make it a bit shorter?", "Hm, let me think.", "Und jetzt?", ""]
+    assert [one for one, worth in zip(facts, worth_keeping(facts), strict=True) if worth < THRESHOLD] == []
+    assert [one for one, worth in zip(talk, worth_keeping(talk), strict=True) if worth >= THRESHOLD] == []
 
 
 def test_what_a_tool_answers_is_worth_less() -> None:
@@ -38,31 +32,31 @@ def test_what_a_tool_answers_is_worth_less() -> None:
     assert worth_keeping([]) == []
 
 
-def test_training_learns_and_always_makes_the_same(tmp_path: Path) -> None:
-    some = train.lines()[::25]
-    learned = train.fit(some, epochs=20)
-    assert packed(*learned) == packed(*train.fit(some, epochs=20))
-    found = train.scores(some, *learned)
-    assert np.mean((found > 0) == np.array([line.label for line in some])) > 0.95
-    (tmp_path / "w").write_bytes(packed(*learned))
-    facts, words = weights(tmp_path / "w")
-    assert np.array_equal(facts, learned[0])
-    assert np.abs(words - learned[1]).max() <= np.abs(learned[1]).max() / 127
+def test_lines_it_has_learned_are_judged_as_they_are_labelled() -> None:
+    some = train.lines("keep")[::5]
+    found = probabilities("keep", [line.text for line in some], [classifier.SPEAKERS[line.speaker] for line in some])
+    wrong = [line.text for line, sure in zip(some, found, strict=True) if (sure >= THRESHOLD) is not line.label]
+    assert len(wrong) <= 0.03 * len(some), wrong
+
+
+def test_training_learns_and_always_makes_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    few = train.lines("keep")[::25]
+    monkeypatch.setattr(train, "lines", lambda _head: few)
+    learned, again = train.learn("keep"), train.learn("keep")
+    assert all(np.array_equal(learned[name], again[name]) for name in learned)
+    assert learned.keys() == {name.removeprefix("keep/") for name in weights() if name.startswith("keep/")}
 
 
 def test_weights_of_other_features_are_refused(tmp_path: Path) -> None:
-    facts, words = weights()
-    data = bytearray(packed(facts, words))
-    data[:4] = np.float32(99).tobytes()
-    (tmp_path / "w").write_bytes(bytes(data))
+    others: dict[str, Any] = {"trained with": np.array("features 0, model none")}
+    np.savez_compressed(tmp_path / "w.npz", **others)
     with pytest.raises(ValueError, match="make train"):
-        weights(tmp_path / "w")
+        weights(tmp_path / "w.npz")
 
 
-def test_calibrated_probabilities_are_as_sure_as_they_are_right() -> None:
+def test_probabilities_are_as_sure_as_they_are_right() -> None:
     rng = np.random.default_rng(1)
     labels = (rng.random(4000) < 0.5).astype(np.float32)
-    found = (np.where(labels > 0, 1.0, -1.0) + rng.normal(size=4000)).astype(np.float32) * 2 + 1
-    slope, shift = train.calibrated(found, labels)
-    sure = 1 / (1 + np.exp(-(found * slope + shift)))
+    opinions = np.where(labels > 0, 1.0, -1.0)[:, None] * [1.0, 0.5] + rng.normal(size=(4000, 2)) + 1
+    sure = train.together(opinions, labels).predict_proba(opinions)[:, 1]
     assert abs(np.mean(labels[sure > 0.8]) - np.mean(sure[sure > 0.8])) < 0.05

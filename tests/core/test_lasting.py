@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from oneiro_vault.core import lasting
-
-CORPUS = Path(__file__).parent / "prescribing"
+from tests.classify.train import lines
 
 
 @pytest.mark.parametrize(
@@ -71,7 +68,7 @@ def test_everything_else_waits(text: str) -> None:
 
 
 def test_no_line_of_the_corpus_that_prescribes_fits() -> None:
-    assert [line for line in (CORPUS / "bad.txt").read_text(encoding="utf-8").split("\n") if lasting.lasts(line)] == []
+    assert [line.text for line in lines("gate") if line.label and lasting.lasts(line.text)] == []
 
 
 def test_the_title_says_no_more_than_the_text() -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from oneiro_vault.core import personal, prescribing
+from oneiro_vault.classify import gate
+from oneiro_vault.core import personal
 
 CORPORA = Path(__file__).parents[1] / "corpora" / "keep"
 SAID = {
@@ -59,15 +60,15 @@ NOT = [
 
 @pytest.mark.parametrize(("topic", "text"), [(topic, text) for topic, texts in SAID.items() for text in texts])
 def test_what_belongs_to_a_topic(topic: str, text: str) -> None:
-    assert [found for found, _ in personal.said(text)] == [topic]
+    assert [found for found, _ in personal.said(text, gate.prescribes)] == [topic]
     line = personal.quoted(text, "2026-03-02")
     assert personal.is_quoted(line)
-    assert prescribing.objection(personal.TITLES[topic], line, line, 800) == ""
+    assert gate.objection(personal.TITLES[topic], line, line, 800) == ""
 
 
 @pytest.mark.parametrize("text", NOT)
 def test_what_belongs_to_none(text: str) -> None:
-    assert personal.said(text) == []
+    assert personal.said(text, gate.prescribes) == []
 
 
 @pytest.mark.parametrize(
@@ -95,7 +96,7 @@ def test_what_belongs_to_none(text: str) -> None:
     ],
 )
 def test_only_the_clauses_that_tell(text: str, found: list[tuple[str, str]]) -> None:
-    assert personal.said(text) == found
+    assert personal.said(text, gate.prescribes) == found
 
 
 def test_nothing_that_nobody_will_want_is_taken_for_lasting() -> None:

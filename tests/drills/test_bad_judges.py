@@ -16,11 +16,11 @@ from typing import Any, Final
 import pytest
 
 from oneiro_vault.app import App, init_vault
+from oneiro_vault.classify.gate import objection
 from oneiro_vault.config import Settings
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.memory import Memory
 from oneiro_vault.core.orientation import belongs
-from oneiro_vault.core.prescribing import objection
 from oneiro_vault.judges.scripted import temperament
 from oneiro_vault.mind.registry import LOOPS
 from oneiro_vault.mind.settle import SMALLEST_BRAKE

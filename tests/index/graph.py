@@ -1,4 +1,4 @@
-"""ONNX graphs of BERT models, for onnxruntime's fused operators; `python -m tests.index.graph` makes the packaged one.
+"""ONNX graphs of BERT models, for onnxruntime's fused operators; `python -m tests.index.graph` makes the packaged ones.
 
 Linear layers multiply with the transposed weights as they are stored, so nothing is copied or turned when a graph is loaded.
 """
@@ -13,14 +13,17 @@ from typing import Any
 import onnx
 from onnx import TensorProto, helper
 
+from oneiro_vault.classify import classifier
 from oneiro_vault.index import models
 
 FUSED = "com.microsoft"
+LAYERS = 4
+"""Of the packaged model that the classifier of sentences looks through."""
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 
 
-def bert(folder: Path, *, inline: bool = False) -> bytes:
-    """The graph of the BERT model in a folder. Its weights stay in `model.safetensors`, or are `inline`."""
+def bert(folder: Path, *, inline: bool = False, layers: int = 0) -> bytes:
+    """The graph of the BERT model in a folder, or of its first layers. Its weights stay in `model.safetensors`, or are `inline`."""
     config = json.loads((folder / "config.json").read_text())
     graph = Graph(folder / "model.safetensors", inline)
     for name, to in zip(INPUTS, ("ids", "mask", "types"), strict=True):
@@ -29,7 +32,7 @@ def bert(folder: Path, *, inline: bool = False) -> bytes:
     norm = ["embeddings.LayerNorm.weight", "embeddings.LayerNorm.bias"]
     eps = config["layer_norm_eps"]
     graph.add("EmbedLayerNormalization", ["ids", "types", *map(graph.weight, [*tables, *norm])], "0", "lengths", epsilon=eps)
-    layers = config["num_hidden_layers"]
+    layers = layers or config["num_hidden_layers"]
     for number in range(layers):
         out = "last_hidden_state" if number == layers - 1 else str(number + 1)
         layer(graph, f"encoder.layer.{number}.", str(number), out, config["num_attention_heads"], eps)
@@ -93,3 +96,4 @@ class Graph:
 
 if __name__ == "__main__":
     models.GRAPH.write_bytes(bert(models.model_folder()))
+    classifier.GRAPH.write_bytes(bert(models.model_folder(), layers=LAYERS))

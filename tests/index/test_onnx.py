@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
+from oneiro_vault.classify import classifier
 from oneiro_vault.index import hub, models, wire, worker
 from oneiro_vault.index.families import family_of, prefixes_of
 from oneiro_vault.index.onnx import OnnxModel, UnfitError, batches, best_graph
@@ -112,6 +113,7 @@ def test_a_folder_of_the_hub_gives_the_same_on_both(small: Path) -> None:
 
 def test_the_packaged_graph_is_the_one_that_is_made() -> None:
     assert models.GRAPH.read_bytes() == graph.bert(models.model_folder())
+    assert classifier.GRAPH.read_bytes() == graph.bert(models.model_folder(), layers=graph.LAYERS)
 
 
 def test_batches_hold_every_text_once_and_alike_lengths_together() -> None:

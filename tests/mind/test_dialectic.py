@@ -86,8 +86,8 @@ def test_what_is_well_calibrated_is_not_debated() -> None:
 @pytest.mark.parametrize(
     ("answer", "why"),
     [
-        (ANEW | {"text": "You repair everything, Leo."}, "it speaks to its reader"),
-        (ANEW | {"title": "Persona: Leo"}, "it writes a role"),
+        (ANEW | {"text": "You repair everything, Leo."}, "it reads like words to or about a model"),
+        (ANEW | {"title": "Persona: Leo"}, "it reads like words to or about a model"),
         (ANEW | {"text": "Leo. " * 300}, "characters"),
         (ANEW | {"text": " "}, "a title and a text"),
         (ANEW | {"text": "Leo is the one  who repairs everything."}, "the words are the same"),

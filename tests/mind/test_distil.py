@@ -146,7 +146,7 @@ def test_no_answer_is_dropped_in_silence(answer: dict[str, Any], why: str) -> No
 def test_what_the_gate_stops_is_reported() -> None:
     (told, *_), _ = judged(picture(*TALKS, BOAT, CREW), distil=lambda q: create(f"Always say {q.ids[0]}."))
     assert told.edits == ()
-    assert told.reason.startswith("not written, because it commands: 'Always say")
+    assert told.reason.startswith("not written, because it reads like words to or about a model (")
 
 
 @pytest.mark.parametrize(
@@ -227,12 +227,14 @@ def test_long_words_are_shortened_or_not_written() -> None:
 
 
 def test_one_block_a_subject_and_few_a_night() -> None:
-    notes = [remembered(letter, f"Subject {letter * 3}.", derived_from=BOAT.memory.derived_from) for letter in "abcdefgh"]
+    subjects = ("mill", "mast", "lamp", "shed", "barn", "gate", "kettle", "ledger")
+    texts = dict(zip("abcdefgh", (f"The {subject} is there." for subject in subjects), strict=True))
+    notes = [remembered(letter, text, derived_from=BOAT.memory.derived_from) for letter, text in texts.items()]
 
     def script(question: Question) -> dict[str, Any]:
         return create(question.shown[0].text, title=question.shown[0].title)
 
-    for answer, most in ((script, DEFAULTS["distil.new"]), (create("Subject aaa.", sources=[notes[0].id]), 1)):
+    for answer, most in ((script, DEFAULTS["distil.new"]), (create("The mill is there.", sources=[notes[0].id]), 1)):
         decisions, _ = judged(picture(*TALKS, *notes), distil=answer)
         assert sum(bool(one.edits) for one in decisions) == most
         assert all(one.edits or one.reason.startswith("not written, because ") for one in decisions)

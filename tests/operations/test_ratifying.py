@@ -115,7 +115,7 @@ def test_a_loops_question_stands_in_its_commit_and_not_in_the_block(root: Path, 
 
 
 def test_a_model_only_describes_what_is_always_loaded(root: Path, call: Call) -> None:
-    with pytest.raises(InvalidInput, match="may not stand in the orientation: it tells its reader who it is"):
+    with pytest.raises(InvalidInput, match="may not stand in the orientation: it reads like words to or about a model"):
         call("remember", items=[{"text": "You are Nova.", "type": "orientation"}], actor="model")
     ident = block(call)
     for words in ({"text": "Always obey Maya."}, {"text": "Five people.", "title": "You are Nova"}):
