@@ -108,13 +108,21 @@ def test_a_hundred_nights(habit: str) -> None:
 
 def test_replaced_knowledge_moves_the_orientation_through_the_nights() -> None:
     world, memo = World(beginning()), Memo()
-    old = remembered("b", "Fact: the boat lies in the north harbour.", title="Boat", derived_from=("t" * 12, "v" * 12))
+    old = remembered("b", "Fact: the ferry lies in the north harbour.", title="Ferry", derived_from=("t" * 12, "v" * 12))
     world.notes[old.id] = old
 
     def competent(question: Question) -> dict[str, object]:
         found = random_answer(question, random.Random(1)) | {"reason": "so"}
         source = question.shown[-1].text if question.kind == "distil.stale" else question.shown[0].text
-        wise = {"orientation_grade": True, "action": "create", "target": None, "sources": [], "title": "Boat", "text": source}
+        wise = {
+            "orientation_grade": True,
+            "action": "create",
+            "target": None,
+            "sources": [],
+            "title": "Ferry",
+            "text": source,
+            "description": "",
+        }
         wise |= {"unregenerable": True, "describes_not_prescribes": True, "verdict": "well_calibrated"}
         wise |= {"action": "revise"} if question.kind == "distil.stale" else {}
         return {key: wise.get(key, value) for key, value in found.items()}
@@ -122,12 +130,12 @@ def test_replaced_knowledge_moves_the_orientation_through_the_nights() -> None:
     world.run(distil.LOOP, Driver(ScriptedJudge(competent), memo))
     (block,) = [note for note in world.orientation() if old.id in note.memory.derived_from]
     assert "north harbour" in block.memory.body
-    new = remembered("c", "Fact: the boat lies on land since May.", title="Boat", days=0, now=world.now + DAY)
+    new = remembered("c", "Fact: the ferry lies on land since May.", title="Ferry", days=0, now=world.now + DAY)
     world.notes |= {
         new.id: new,
         old.id: remembered("b", old.memory.body, status="superseded", superseded_by=new.id, valid_until=iso(world.now)),
     }
     world.now += DAY
     world.run(distil.LOOP, Driver(ScriptedJudge(competent), memo))
-    assert world.notes[block.id].memory.body == "Fact: the boat lies on land since May.\n"
+    assert world.notes[block.id].memory.body == "Fact: the ferry lies on land since May.\n"
     assert world.past == [block.memory.body]
