@@ -1,235 +1,172 @@
 """Which parts of what a person typed are somebody else's words: quotations, code, mails, pages, logs and whatever else was pasted.
 
-In doubt it is foreign: a fact then has less trust than it could have, while a planted line never has more. After a paste that nothing
-closes, the person's own voice has to be recognised before it counts again, and it is not while it speaks of readers and their orders.
+Whose words a line has cannot be seen from what it says, since whoever plants it chooses that; what can be seen is that a turn holds
+more than what was typed. Where anything in it hints at that, only its first line is the person's, and not even that where a later line
+may speak of it. What a person marks off (a fence, quoted lines, quotation marks) hints at nothing. In doubt it is foreign: a fact then
+has less trust than it could have, while a planted line never has more.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Final
+import unicodedata
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
-LONG: Final = 500
-"""Characters of a paragraph without a first person above which it was not typed."""
-_QUOTED_WORDS: Final = 4
-_MARKS: Final = '"“„«'
-_FENCE: Final = re.compile(r"^\s{0,3}(`{3,}|~{3,})", re.MULTILINE)
-_LINE: Final = re.compile(r"^(?:[ ]{0,3}>|[ ]{4}|\t|[ ]{0,3}\|)")
-_HEADER: Final = re.compile(
-    r"^(?:From|To|Cc|Bcc|Subject|Sent|Date|Reply-To|Von|An|Betreff|Gesendet|Datum|De|À|Objet|Envoyé|Para|Asunto|Da"
-    r"|Oggetto)\s*:",
-    re.I,
-)
-_FORWARDED: Final = re.compile(
-    r"^-{2,}\s*(?:Original|Forwarded|Weitergeleitete|Ursprüngliche|Begin)|^(?:On|Am|Le|El)\b.{4,90}\b(?:wrote|schrieb"
-    r"|a écrit|escribió)\s*:?"
-    r"|^-{4,}\s*(?:BEGIN|begin)",
-    re.MULTILINE,
-)
-_GREETING: Final = re.compile(
-    r"^(?:dear|hi|hello|hey|hallo|lieber?|liebes|sehr geehrter?|guten (?:tag|morgen)|bonjour|chère?|hola|estimad[oa]"
-    r"|ciao|gentile)\b.{0,60}[,!:]?$",
-    re.I,
-)
-_SIGNED: Final = re.compile(
-    r"^(?:(?:kind|best|warm|many)?\s*(?:regards|wishes|thanks)|yours|sincerely|cheers|mit freundlichen|viele grüße"
-    r"|beste grüße|liebe grüße|"
-    r"cordialement|bien à vous|saludos|atentamente|cordiali saluti)\b.{0,30}$",
-    re.I | re.MULTILINE,
-)
-_LOG: Final = re.compile(
-    r"^\s*(?:\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?\d\d:\d\d:\d\d|\w{3} [ \d]\d \d\d:\d\d|at \S+\(|File \"|Traceback|Caused by|"
-    r"\[?(?:ERROR|WARN(?:ING)?|INFO|DEBUG|FATAL|TRACE)\b|[$#%] \S|>>> |diff --git|@@ |[+-]{3} |\w*(?:Error|Exception): )"
-)
-_MARKUP: Final = re.compile(r"^\s*(?:<[!/?a-zA-Z][^>]*>|[{\[](?:\s*[\"{\[]|$)|<\|)|</\w+>\s*$", re.MULTILINE)
-_HEADING: Final = re.compile(
-    r"^(?:#{1,6}\s|\*\*[^*]+\*\*$|https?://\S+$|={3,}$|#\d+\b|(?:title|url|source)\s*:|(?:issue|ticket|bug|pr"
-    r"|pull request)\s*(?:#?\d+|:))",
-    re.I,
-)
-_THING: Final = (
-    r"(?:e-?mails?|messages?|pages?|articles?|posts?|issues?|tickets?|logs?|outputs?|errors?|traces?|stack ?traces?"
-    r"|letters?|texts?|snippets?|"
-    r"threads?|comments?|reviews?|readme|docs?|documents?|transcripts?|newsletters?|invoices?|notices?|contracts?"
-    r"|listings?|ads?|chats?|"
-    r"pdfs?|websites?|sites?|blogs?|reports?|paste|quotes?|reply|replies|answers?|descriptions?|nachrichten?|seiten?"
-    r"|artikel|brief|texte?|"
-    r"rechnung|protokoll|ausgabe|fehlermeldung|anschreiben|rundschreiben|lettre|courriel|correo|mensaje|carta|página)"
-)
-_HERE: Final = (
-    r"(?:this|these|the following|following|below|here(?:'s| is| are)|attached|pasted?|pasting|copied|forwarded|got"
-    r"|received|came|found|sent|"
-    r"posted|folgende[rns]?|diese[rns]?|hier|unten|bekommen|erhalten|kam|voici|reçu|aquí|este|esta)"
-)
-_INTRODUCES: Final = re.compile(rf"\b{_HERE}\b[^.?!]{{0,60}}\b{_THING}\b|\b{_THING}\b[^.?!]{{0,60}}\b{_HERE}\b", re.I)
-_REPORTS: Final = re.compile(
-    rf"\b(?:{_THING}|it|he|she|they|who|\w+)\b[^.?!:\n]{{0,40}}\b(?:says?|said|wrote|writes|reads?|states?|claims?"
-    rf"|sent|replied|posted|steht|"
-    r"schreibt|schrieb|sagt|sagte|meldet|dit|écrit|dice|escribió)\b[^.?!:\n]{0,30}:",
-    re.I,
-)
-_TASK: Final = re.compile(
-    r"^\W*(?:please |pls |kindly |now |then |(?:can|could|would|will) you |bitte |kannst du )*(?:translat|summari[sz]"
-    r"|proofread|correct|rewrit|"
-    r"rephras|edit|polish|shorten|explain|review|check|fix|improve|analy[sz]|paraphras|format|convert|übersetz|fass"
-    r"|korrigier|verbesser|"
-    r"kürz|erklär|prüf|formulier|tradui|résum|corrig|traduc|resum)\w*\b[^.?!:\n]{0,60}:",
-    re.I,
-)
-"""Asks for work on words that follow."""
-_NAMES_ONE: Final = re.compile(rf"\b{_THING}\b|{_REPORTS.pattern}", re.I)
-_AFTER: Final = re.compile(r"\W*p\.? ?s\b", re.I)
-_COLON: Final = re.compile(r"[:↓👇]\s*$")
-_ENDS: Final = re.compile(r"^\W{0,4}(?:-{3,}|={3,}|\*{3,}|_{3,}|[\[(<-]*\s*end\b.{0,40}|[\[(<-]*\s*ende\b.{0,30})\W{0,4}$", re.I)
-_FIRST: Final = re.compile(
-    r"\b(?:i|i['’](?:m|ve|ll|d)|me|my|mine|myself|we|we['’](?:re|ve|ll|d)|us|our|ours|ich|mir|mich|mein\w{0,2}|wir"
-    r"|uns|unser\w{0,2}|"
-    r"je|j['’]|moi|mon|ma|mes|nous|notre|nos|yo|mi|mis|nosotros|nuestr\w{1,2}|io|mio|mia|noi|eu|meu|minha|ik|mij|mijn"
-    r"|wij|ons|onze)\b",
-    re.I,
-)
-_READERS: Final = re.compile(
-    r"\b(?:ignore|disregard|overrid\w+|instruct\w*|system|prompts?|assistants?|ai|llms?|models?|chatbots?|agents?"
-    r"|claude|chatgpt|gpt|gemini|"
-    r"the user|users?|memor\w+|remember|stor(?:e|ed)|not(?:e|ed) (?:to|that)|from now on|henceforth|always|never|must"
-    r"|authori[sz]\w+|"
-    r"approv\w+|permissions?|passwords?|tokens?|secrets?|credentials?|api|admin\w*|trusted|verified|ab sofort|immer"
-    r"|niemals|benutzer\w*|"
-    r"nutzer\w*|assistent\w*|anweisung\w*|merke?n?|toujours|jamais|utilisateur|siempre|nunca|usuario)\b",
-    re.I,
-)
-_ORDERS: Final = re.compile(
-    r"\b(?:ignor\w+|disregard\w*|overrid\w+|forget|bypass)\b[^.!?\n]{0,50}\b(?:instruct\w*|rules?|prompts?"
-    r"|guidelines?|polic\w+|anweisung\w*)\b"
-    r"|\b(?:ai|llm|language)[ -]?(?:assistants?|agents?|models?|systems?)\b|\b(?:assistants?|agents?|chatbots?|llms?"
-    r"|bots?|readers?)\b[^.!?\n]{0,40}"
-    r"\b(?:must|should|shall|are to|is to|will now|have to|has to|need to|reading this)\b|\bsystem (?:prompt|message"
-    r"|note|override)\b"
-    r"|^\W*(?:system|assistant|important|attention|note to \w+|admin\w*)\s*[:\]]|\bthe user(?:'s)?\b"
-    r"|\bdeveloper mode\b|\b(?:du bist|you are) (?:now|ab)\b"
-    r"|\b(?:der|die) (?:benutzer|nutzer)(?:in)?\b|\bl['’]utilisateur\b|\bel usuario\b",
-    re.I,
-)
-"""How pages speak to whoever reads them for somebody; nobody calls oneself "the user"."""
-_SENTENCE: Final = re.compile(r"[^.!?\n]+[.!?]*")
-_QUOTATION: Final = re.compile(r"[\"“„«]([^\"“”„«»\n]{12,}?)[\"”“»]")
+from oneiro_vault.core import pasted_signs as signs
+from oneiro_vault.core.language import detect
+
+Extent = tuple[int, int]
+"""[start, end)"""
 
 
-def foreign(text: str) -> list[tuple[int, int]]:
-    """[start, end) of every stretch that is not the person's own, in order and apart from each other."""
-    blocks = list(_blocks(text))
-    found = list(_of_blocks(text, blocks))
-    own = _complement(found, len(text))
-    for start, end in own:
+def foreign(text: str) -> list[Extent]:
+    """Every stretch that is not the person's own, in order and apart from each other."""
+    found, lines = _marked(text)
+    own = _typed([(text[start:end], marks) for start, end, marks in lines])
+    extents = [(start, end) for start, end, _ in lines]
+    found += extents[own:]
+    for start, end in extents[:own]:
         found += [(start + a, start + b) for a, b in _inline(text[start:end])]
     return _joined(found, text)
 
 
-def _blocks(text: str) -> Iterator[tuple[int, int, bool]]:
-    """(start, end, fenced) of paragraphs; what a fence opens is one, to its end or to the end of the text."""
-    position = 0
-    while position < len(text):
-        opened = _FENCE.search(text, position)
-        yield from _paragraphs(text, position, opened.start() if opened else len(text))
-        if opened is None:
-            return
-        closed = re.compile(rf"^\s{{0,3}}{re.escape(opened[1])}[`~]*\s*$", re.MULTILINE).search(text, opened.end())
-        position = closed.end() if closed else len(text)
-        yield opened.start(), position, True
+def _marked(text: str) -> tuple[list[Extent], list[tuple[int, int, bool]]]:
+    """What the person marked off, and the other lines: does such a stretch follow on them?"""
+    found = _fenced(text)
+    lines = [(start, end) for start, end in _lines(text) if not any(a < end and b > start for a, b in found)]
+    found += [one for one in lines if signs.QUOTED_LINE.match(text[slice(*one)])]
+    lines = [one for one in lines if one not in set(found)]
+    follows = [any(end <= a < then for a, _ in found) for (_, end), (then, _) in pairwise([*lines, (len(text), 0)])]
+    return found, [(start, end, one) for (start, end), one in zip(lines, follows, strict=True)]
 
 
-def _paragraphs(text: str, start: int, end: int) -> Iterator[tuple[int, int, bool]]:
-    for found in re.compile(r"\S.*?(?=\n[ \t]*\n|\Z)", re.DOTALL).finditer(text[:end], start):
-        yield found.start(), found.end(), False
+def _fenced(text: str) -> list[Extent]:
+    """From the first fence to the last: what is pasted may hold fences too. One that is open is so to the end."""
+    marks = list(signs.FENCE.finditer(text))
+    if not marks:
+        return []
+    return [(marks[0].start(), marks[-1].end() if len(marks) % 2 == 0 else len(text))]
 
 
-def _of_blocks(text: str, blocks: list[tuple[int, int, bool]]) -> Iterator[tuple[int, int]]:
-    pasting = follows = False
-    voices: list[str] = []
-    signed = _SIGNED.search(text)
-    for number, (start, end, fenced) in enumerate(blocks):
-        block = text[start:end]
-        if fenced:
-            yield start, end
-            follows = False
-            continue
-        if pasting and _ENDS.match(block):
-            pasting = False
-            yield start, end
-            continue
-        if pasting and _may_end(voices) and _resumes(text, blocks[number:]):
-            pasting = follows = False
-            voices = []
-        greeted = _GREETING.match(block.split("\n", 1)[0].strip()) and (number > 0 and (follows or signed is not None))
-        begins = greeted or _FORWARDED.search(block) or sum(bool(_HEADER.match(line)) for line in block.splitlines()) >= 2
-        begins = begins or _HEADING.match(block) or (follows and not _list(block))
-        pasting = bool(pasting or begins)
-        if pasting:
-            voices.append(block)
-        if pasting or (len(block) > LONG and not _FIRST.search(block)):
-            yield start, end
-        else:
-            yield from _lines(block, start)
-        last = block.splitlines()[-1]
-        named = _INTRODUCES.search(last) or _TASK.match(last) or (_COLON.search(last) and _NAMES_ONE.search(block))
-        follows = not pasting and bool(named)
+def _lines(text: str) -> list[Extent]:
+    return [found.span() for found in re.finditer(r"[^\n\v\f\r\x85\u2028\u2029]+", text) if found[0].strip()]
 
 
-def _lines(block: str, start: int) -> Iterator[tuple[int, int]]:
-    """Lines of an own paragraph that quote, and all that comes after a line of a log or a program."""
-    for line in re.finditer(r"[^\n]+", block):
-        if _LOG.match(line[0]) or _MARKUP.match(line[0]):
-            yield start + line.start(), start + len(block)
-            return
-        if _LINE.match(line[0]):
-            yield start + line.start(), start + line.end()
+def _typed(turn: Sequence[tuple[str, bool]]) -> int:
+    """How many of these lines (does something marked off follow?) are the person's own, from the first on."""
+    if not turn or _strange(turn[0][0]):
+        return 0
+    (first, marked), *later = turn
+    if not later:
+        return 1
+    if signs.GREETING.match(first) and first.rstrip().endswith(","):
+        return 0
+    begins = not marked and _introduces(first, [line for line, _ in later])
+    last = len(later) - 1
+    if not begins and not any(_hints(line, asking=not one and number < last) for number, (line, one) in enumerate(later)):
+        return len(turn)
+    return 1 if begins or "?" in first or not any(_speaks_of(line) for line, _ in later) else 0
 
 
-def _list(block: str) -> bool:
-    return all(re.match(r"\s*(?:[-*•]|\d{1,2}[.)])\s", line) for line in block.splitlines())
+def _introduces(line: str, later: Sequence[str]) -> bool:
+    """Does a line speak of what comes after it? In another language than these words are of, in doubt yes."""
+    plain = line.rstrip(" *_👇↓")
+    if plain.endswith((":", "：")):
+        before, listed = plain[:-1], all(map(signs.ITEM.match, later))
+        return not (signs.OF_ONESELF.search(before) or (listed and signs.LISTED.search(before)))
+    return (
+        not signs.KNOWN.search(line)
+        or not signs.SENTENCE_END.search(line)
+        or bool(_asks(line) or signs.HERE.search(line) or signs.NAMES_IT.search(line))
+    )
 
 
-def _may_end(pasted: list[str]) -> bool:
-    """Can whoever pasted be told from what was pasted? Not where that speaks of itself too, unless it was signed."""
-    return bool(_SIGNED.search(pasted[-1])) or not any(_FIRST.search(block) for block in pasted)
+def _asks(line: str) -> bool:
+    """Does it ask about something at hand, as far as its language is known?"""
+    return any(signs.POINTS.search(one) or not signs.KNOWN.search(one) for one in re.findall(r"[^.!?。！？]+[?？]", line))
 
 
-def _resumes(text: str, rest: list[tuple[int, int, bool]]) -> bool:
-    """Is everything from here on, as far as nothing fences it, in the voice of whoever pasted?"""
-    words = [text[start:end] for start, end, fenced in rest if not fenced]
-    if _AFTER.match(words[0]):
-        return False
-    return all(_FIRST.search(block) and len(block) < LONG and not _READERS.search(block) and not _SIGNED.search(block) for block in words)
+def _hints(line: str, asking: bool) -> bool:
+    """Does a later line look as if it had not been typed, or speak of what was not? `asking`: may it ask about the next one?"""
+    if item := signs.ITEM.match(line):
+        return _strange(line[item.end() :])
+    if (
+        _strange(line)
+        or signs.SCRAP.search(line)
+        or signs.GREETING.match(line)
+        or signs.LABEL.match(line)
+        or signs.ORDERS.search(line)
+        or len(line) > signs.LONG
+    ):
+        return True
+    if signs.READERS.search(line) or signs.INTRODUCED.match(line) or signs.NAMES_IT.search(line):
+        return True
+    if signs.BACK.match(line) or _asks(line) or signs.AT_HAND.search(line) or (asking and line.rstrip().endswith(("?", "？", ":", "："))):
+        return True
+    return not signs.SENTENCE_END.search(line) and (line.lstrip()[:1].isupper() or asking) and len(line.split()) <= signs.TITLE_WORDS
 
 
-def _inline(text: str) -> Iterator[tuple[int, int]]:
-    """Quotations of some words, what follows `she wrote:` or `translate:` up to the end of its line, and what speaks to
-    readers as pages do."""
-    for quotation in _QUOTATION.finditer(text):
-        if len(quotation[1].split()) >= _QUOTED_WORDS:
-            yield quotation.span(1)
-    for line in re.finditer(r"[^\n]+", text):
-        report = _REPORTS.search(line[0]) or _TASK.match(line[0])
-        if report and (told := line[0][report.end() :].strip()) and told[0] not in _MARKS:
-            yield line.start() + report.end(), line.end()
-    for sentence in _SENTENCE.finditer(text):
-        if _ORDERS.search(sentence[0]):
-            yield sentence.span()
+def _speaks_of(line: str) -> bool:
+    """May a line speak of one above it?"""
+    return bool(signs.BACK.match(line) or signs.AT_HAND.search(line) or line.rstrip().endswith(("?", "？")) or _asks(line))
 
 
-def _complement(spans: list[tuple[int, int]], length: int) -> list[tuple[int, int]]:
-    found, position = [], 0
-    for start, end in _joined(spans):
-        if start > position:
-            found.append((position, start))
-        position = max(position, end)
-    return [*found, (position, length)] if position < length else found
+def _strange(line: str) -> bool:
+    """No sentence that somebody types: it begins with marks or numbers, or its letters are dressed up or turned around."""
+    others = [sign for sign in line[: signs.LONG] if not sign.isascii()]
+    dressed = any(sign.isalpha() and unicodedata.normalize("NFKC", sign).isascii() for sign in others)
+    return (
+        bool(signs.NO_PROSE.match(line))
+        or bool(signs.MIXED.search(line))
+        or dressed
+        or any(unicodedata.bidirectional(sign) in signs.TURNING for sign in others)
+    )
 
 
-def _joined(spans: list[tuple[int, int]], text: str = "") -> list[tuple[int, int]]:
+def _inline(line: str) -> Iterator[Extent]:
+    """Quotations, from the first mark to the last, and from where somebody else begins to speak to the end of the line."""
+    quoted = _quotation(line)
+    if quoted:
+        yield quoted
+        line = line[: quoted[0]] + "." * (quoted[1] - quoted[0]) + line[quoted[1] :]
+    begins = [found.start() for pattern in (signs.MARKUP, signs.ORDERS) for found in pattern.finditer(line)]
+    begins += [found.end() for found in signs.SAYS.finditer(line) if not signs.OF_ONESELF.search(line[: found.start()])]
+    begins += [found.end() for found in signs.ABRUPT.finditer(line)]
+    begins += [found.end() for found in signs.COLON.finditer(line) if not _own(re.split(r"[.!?]\s", line[: found.start()])[-1])]
+    language = ""
+    for found in signs.SENTENCE.finditer(line):
+        language, before = detect(found[0]) or language, language
+        begins += [found.end()] if signs.NAMES_IT.search(found[0]) else []
+        begins += [found.start()] if found.start() and language != before else []
+    if len(line) > signs.LONG and not signs.FIRST.search(line):
+        begins.append(0)
+    if begins and line[min(begins) :].strip(" ."):
+        yield min(begins), len(line)
+
+
+def _own(before: str) -> bool:
+    """Does what stands before a colon announce the person's own words?"""
+    if signs.OF_ONESELF.search(before) or signs.ASIDE.match(before) or signs.LISTED.search(before):
+        return True
+    return bool(signs.FIRST.match(before.strip())) and not (signs.POINTS.search(before) or signs.HERE.search(before))
+
+
+def _quotation(line: str) -> Extent | None:
+    """From the first quotation mark to the last where some words are between them: a word or two in marks is a name."""
+    ends = [found.end() for found in signs.CLOSES.finditer(line)]
+    for opened in signs.OPENS.finditer(line):
+        words = line[opened.end() : ends[-1] - 1] if ends and ends[-1] > opened.end() else ""
+        if len(words.split()) >= signs.QUOTED_WORDS or (len(words) > signs.QUOTED_WORDS and unicodedata.east_asian_width(words[0]) == "W"):
+            return opened.start(), ends[-1]
+        if not words:
+            return None
+    return None
+
+
+def _joined(spans: list[Extent], text: str = "") -> list[Extent]:
     """In order, what touches (or has only blanks of `text` between) as one."""
-    found: list[tuple[int, int]] = []
+    found: list[Extent] = []
     for start, end in sorted(spans):
         if found and (start <= found[-1][1] or not (text[found[-1][1] : start] or "x").strip()):
             found[-1] = (found[-1][0], max(end, found[-1][1]))

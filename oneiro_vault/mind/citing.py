@@ -64,10 +64,11 @@ def cited(unit: Unit, memory: Memory) -> Cited:
     else:
         chosen = _best(unit.content, body, every)
         places = [every[n] for n in chosen]
-    ground = "\n".join(body[every[n][0] : every[n][1]] for n in chosen)
     near = sorted({m for n in chosen for m in range(n - _AROUND, n + _AROUND + 1) if 0 <= m < len(every)})
     around = "\n".join((memory.title, memory.project, *(body[every[n][0] : every[n][1]] for n in near)))
     found = {span: None for start, end in places for span in turns.at(body, start, end)}
+    parts = [(max(every[n][0], span.start), min(every[n][1], span.end)) for n in chosen for span in found]
+    ground = "\n".join(body[start:end] for start, end in parts if start < end)  # not what others say in the same sentence
     return Cited(tuple(found), _problem(unit, memory, ground, around, bool(unit.quote.strip()), tuple(found)))
 
 

@@ -42,7 +42,7 @@ what does that mean? my server is called Hydra."""
 @pytest.mark.parametrize(
     ("text", "planted", "kept"),
     [
-        (MAIL, ("payments", "room"), ("We fly on 14 May", "Ana comes along")),
+        (MAIL, ("payments", "room"), ("We fly on 14 May",)),
         (PAGE, ("ShopX", "hint"), ()),
         (LOG, ("Mars", "send keys"), ()),
         (
