@@ -80,6 +80,7 @@ def test_what_was_pasted_is_foreign(text: str, planted: tuple[str, ...], kept: t
         "Two things:\n\n1. The exam is on 14 April.\n2. I need a tutor.",
         "Here's what's new with me:\n\nI changed jobs, I'm at Orion now.\n\nMy new boss is Petra.",
         "my wife says 'buy milk'. We have two kids, Ella and Tom.",
+        "The keys hang at Ana's door. No, wait: they hang at Leo's door.",
         "",
     ],
 )
