@@ -148,8 +148,12 @@ def diversify(order: Iterable[_Key], lineage: Mapping[_Key, Collection[_Key]]) -
     return [*kept, *later]
 
 
+ABOUT_AS_WELL = 0.4
+"""Share of the best score of what came too often that other memories must reach to go before it."""
+
+
 def rationed(order: Iterable[_Key], origin: Mapping[_Key, Hashable], score: Mapping[_Key, float], most: int) -> list[_Key]:
-    """The same order, with more than `most` of one origin behind what fits at least half as well.
+    """The same order, with more than `most` of one origin behind what fits about as well.
 
     `origin` names what memories that are not trusted have in common; whoever floods a vault with memories made for a question then fills
     no answer with them while there are others. Where there are no others nothing is moved.
@@ -163,7 +167,7 @@ def rationed(order: Iterable[_Key], origin: Mapping[_Key, Hashable], score: Mapp
         (surplus if source is not None and seen[source] > most else kept).append(key)
     if not surplus:
         return kept
-    least = 0.5 * max(score[key] for key in surplus)
+    least = ABOUT_AS_WELL * max(score[key] for key in surplus)
     return [*(key for key in kept if score[key] >= least), *surplus, *(key for key in kept if score[key] < least)]
 
 

@@ -283,10 +283,10 @@ def test_an_index_that_another_program_holds_is_said(box: Box) -> None:
     box.ok("stop")
     held = box.vault / ".git/index.lock"
     with held.open("x"):
-        done = box("--no-daemon", "remember", "The boat is called Petrel.")
+        done = box.process("--no-daemon", "remember", "The boat is called Petrel.")
         assert (done.returncode, b"another program holds git's index" in done.stderr) == (0, True)
     held.unlink()
-    after = box("--no-daemon", "remember", "It leaks.")
+    after = box.process("--no-daemon", "remember", "It leaks.")
     assert b"another program" not in after.stderr
 
 

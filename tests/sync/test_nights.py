@@ -35,8 +35,8 @@ FACTS = (
 Pair = tuple[App, App]
 
 
-def judge(where: str, keep: int = 0) -> ScriptedJudge:
-    """Merges what it is shown, and makes a block of every fact, in words of its own."""
+def judge(times: int, keep: int = 0) -> ScriptedJudge:
+    """Merges what it is shown, and makes a block of every fact, which says it so many times."""
 
     def script(question: Question) -> Mapping[str, Any]:
         if question.kind == "merge":
@@ -44,7 +44,7 @@ def judge(where: str, keep: int = 0) -> ScriptedJudge:
             return {"action": "merge", "reason": "the same", "keep": ids[keep], "members": [one for one in ids if one != ids[keep]]}
         if question.kind == "distil.grade":
             return {"orientation_grade": True, "reason": "it lasts"}
-        text = f"{question.shown[0].text} {where}"
+        text = " ".join([question.shown[0].text.strip()] * times)
         told = {"unregenerable": True, "describes_not_prescribes": True}
         return {"action": "create", "reason": "new", "title": text.split(".")[0], "text": text, **told}
 
@@ -65,9 +65,9 @@ def pair(tmp_path: Path) -> Iterator[Pair]:
             yield one, two
 
 
-def dream(app: App, where: str, keep: int = 0, *, alone: bool = True) -> None:
+def dream(app: App, times: int, keep: int = 0, *, alone: bool = True) -> None:
     """A night of both loops; `alone`: while the remote cannot be asked whose turn it is."""
-    made = judge(where, keep)
+    made = judge(times, keep)
     app.house.judges = lambda _name: made
     url = git(app.house.root, "config", "remote.origin.url").strip()
     if alone:
@@ -80,7 +80,7 @@ def dream(app: App, where: str, keep: int = 0, *, alone: bool = True) -> None:
 def both(pair: Pair, **how: bool) -> None:
     """One night on both machines, a moment apart."""
     now = pair[0].house.clock()
-    for app, words, late in ((pair[0], "That is so.", 0.0), (pair[1], "That is so. That is so.", 90.0)):
+    for app, words, late in ((pair[0], 2, 0.0), (pair[1], 3, 90.0)):
         app.house.clock = app.house.vault.clock = partial(float, now + late)
         dream(app, words, **how)
 
@@ -178,7 +178,7 @@ def test_three_machines_that_mend_it_in_different_company_agree(pair: Pair, tmp_
         one.house.clock = partial(float, one.house.clock() + 200.0)
         both(pair)
         three.house.clock = three.house.vault.clock = partial(float, one.house.clock() + late)
-        dream(three, "That is so. That is so. That is so.")
+        dream(three, 4)
         for app in (one, two, three):
             app.house.vault.fold()
         for app in (two, three):
@@ -223,7 +223,7 @@ def test_two_that_replaced_each_other_leave_one_in_force(pair: Pair) -> None:
     """After a pull by hand each of the pair says that the other took its place."""
     one, two = pair
     for app, keep in ((one, 0), (two, 1)):
-        made = judge("x", keep)
+        made = judge(1, keep)
         app.house.judges = lambda _name, made=made: made
         app.call("dream", {"loops": ["consolidate"]})
         app.house.vault.fold()
@@ -245,7 +245,7 @@ def test_what_a_person_changed_or_took_back_stays(pair: Pair) -> None:
     both(pair)
     late = [row for row in rows(two, type_="orientation") if "Fridays" in row.title]
     note = two.house.root / late[0].path
-    note.write_text(note.read_text().replace("That is so. That", "That is so, says Ada. That"))
+    note.write_text(note.read_text().replace("then. The", "then, says Ada. The", 1))
     two.house.vault.commit_edits(quiet=0.0)
     git(one.house.root, "push", "-q", "origin", "main")
     pulled(two, "--no-rebase")
@@ -262,7 +262,7 @@ def test_what_a_person_changed_or_took_back_stays(pair: Pair) -> None:
 def test_one_machine_alone_is_never_mended(pair: Pair) -> None:
     """What one machine makes of the same sources in two nights is what it meant to make, also where there is another."""
     one, two = pair
-    dream(one, "That is so.")
+    dream(one, 2)
     row = rows(one, type_="orientation")[0]
     data = one.house.vault.read(row.path)
     again = data.replace(row.id.encode(), b"7k2m9x4q8w3n")

@@ -33,8 +33,8 @@ def runs(house: House, since: str | None = None, until: str | None = None, loop:
     made = [entry for entries in found.values() for entry in entries if entry.decision]
     back = {one.undoes for one in undoings} | {commit for one in undoings for commit in _with_source(house, one, made)}
     idle = [event for event in house.vault.events() if event.get("e") == EVENT and event.get("id") not in found]
-    rows = [_run(run, entries, back, run in taken) for run, entries in found.items()]
-    rows += [_idle(event) for event in reversed(idle)]  # of one second: first what decided something
+    rows = [_idle(event) for event in reversed(idle)]
+    rows += [_run(run, entries, back, run in taken) for run, entries in found.items()]
     rows.sort(key=lambda row: row["_when"], reverse=True)
     wanted = [row for row in rows if start <= row.pop("_when") < end and (loop is None or loop in row["loops"])]
     return {"schema": 1, "runs": wanted[: max(1, limit)], "total": len(wanted)}
