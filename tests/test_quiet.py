@@ -39,6 +39,7 @@ def demo(tmp_path: Path, env: dict[str, str], *before: str) -> subprocess.Comple
     wanted = {key: value for key, value in env.items() if key != "ONEIRO_EMBED_MODEL"}
     paths = [str(tmp_path), env.get("PYTHONPATH", "")]
     wanted |= {"PYTHONPATH": os.pathsep.join(filter(None, paths)), "QUIET_REPORT": str(tmp_path / "report")}
+    wanted["ONEIRO_OWNER_IDLE"] = "5"  # one that waited for another's lock comes after its end, and strace waits for all
     vault = tmp_path / "vault"
     try:
         return subprocess.run(
