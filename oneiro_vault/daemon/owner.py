@@ -12,6 +12,7 @@ import signal
 import socket
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
@@ -19,14 +20,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oneiro_vault.config import Settings
-from oneiro_vault.daemon import places, protocol
+from oneiro_vault.daemon import places, protocol, spawn
 from oneiro_vault.daemon.life import Guard, Life, SettingsWatch, identity
 from oneiro_vault.daemon.listen import Listener, listening
 from oneiro_vault.daemon.lock import OwnerLock
 from oneiro_vault.daemon.mcp import McpDoor
 from oneiro_vault.daemon.opening import opening
 from oneiro_vault.daemon.server import CliRunner, Desk, Operations, Pools, QuietServer, build, http_server
-from oneiro_vault.errors import DiskProblem, OwnerProblem
+from oneiro_vault.errors import DiskProblem, LockTimeout, OwnerProblem
 
 if TYPE_CHECKING:
     from oneiro_vault.daemon.http.serve import Network
@@ -65,12 +66,23 @@ class Owner:
         """Own the vault until there is a reason to end, and return the reason. Raises OneiroError when it cannot begin."""
         _share_heaps()
         lock = OwnerLock(Path(places.state_dir(str(self.root))))
-        lock.acquire(self.wait, PURPOSE if self.network is None else "oneiro serve --http")
+        self._acquire(lock)
         try:
             self.tell({"opening": os.getpid()})
             return self._with_lock(lock)
         finally:
             lock.release()
+
+    def _acquire(self, lock: OwnerLock) -> None:
+        """Raises LockTimeout after `wait` seconds, and as soon as another owner serves: nobody needs one that would follow it."""
+        began = time.monotonic()
+        while True:
+            left = max(began + self.wait - time.monotonic(), 0.0)
+            try:
+                return lock.acquire(min(left, TICK), PURPOSE if self.network is None else "oneiro serve --http")
+            except LockTimeout:
+                if left <= TICK or (self.network is None and spawn.serves(self.root)):
+                    raise lock.held(time.monotonic() - began) from None
 
     def _with_lock(self, lock: OwnerLock) -> str:
         network = self.network

@@ -107,6 +107,14 @@ def usable(root: Path, waiting: Waiting | None = None, limit: float = LIMIT) -> 
         time.sleep(_STEP)
 
 
+def serves(root: Path) -> bool:
+    """Does an owner of our version answer, or open the vault at this moment?"""
+    try:
+        return bool(_look(root)[0])
+    except OwnerProblem:
+        return False
+
+
 def _look(root: Path, waiting: Waiting | None = None) -> tuple[dict[str, str], str]:
     """An owner that can be used or will be, and what it does before that (empty: it is ready). Raises OwnerProblem."""
     owner = client.owner_of(str(root))
@@ -154,6 +162,11 @@ def _start(root: Path, index: Path, wait: float, waiting: Waiting | None, end: f
             _children.append(_launch(root, writer, output.fileno(), wait))
         os.close(writer)
         return _await(reader, root, log, waiting, end, before)
+    except LockTimeout:  # another one, begun by a command that waits for none, was quicker
+        found = usable(root, waiting, end - time.monotonic())
+        if not found:
+            raise
+        return found
     finally:
         os.close(reader)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from oneiro_vault.daemon import places, protocol
+from oneiro_vault.daemon import places, protocol, spawn
 from oneiro_vault.daemon.owner import rotate
 from oneiro_vault.errors import LockTimeout, OwnerProblem
 from tests.box import Box, command_line, eventually, patient
@@ -39,6 +39,26 @@ def test_twelve_clients_at_once_start_one_owner(box: Box) -> None:
         words = client.stderr.read()
         assert client.wait(60) == 0, words
     assert box.log.count(" listens, ") == 1
+
+
+def test_an_owner_begun_beside_another_ends_at_once(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would take the vault when the first is stopped, and nobody has asked for it."""
+    pid = box.pid
+    monkeypatch.setattr(os, "environ", box.env)
+    spawn.begin(box.vault, box.vault / ".oneiro", wait=600)
+    second = spawn._children.pop()
+    assert second.wait(60) == LockTimeout.exit_code
+    assert box.pid == pid
+
+
+def test_a_command_uses_the_owner_that_was_quicker_than_its_own(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "environ", box.env)
+    spawn.begin(box.vault, box.vault / ".oneiro")
+    owner = spawn.ensure(box.vault, box.vault / ".oneiro")
+    begun = [spawn._children.pop() for _ in range(2)]
+    assert box.pid == int(owner["pid"])
+    others = [process for process in begun if process.pid != box.pid]
+    assert [process.wait(60) for process in others] == [LockTimeout.exit_code]
 
 
 def test_only_its_user_can_reach_it(box: Box) -> None:
