@@ -53,6 +53,7 @@ def demo(tmp_path: Path, env: dict[str, str], *before: str) -> subprocess.Comple
 
 
 @pytest.mark.model
+@pytest.mark.timeout(600)
 def test_no_python_process_of_the_demo_connects_anywhere(tmp_path: Path, sealed_env: dict[str, str]) -> None:
     done = demo(tmp_path, sealed_env)
     assert not (tmp_path / "report").exists(), (tmp_path / "report").read_text()
@@ -60,6 +61,7 @@ def test_no_python_process_of_the_demo_connects_anywhere(tmp_path: Path, sealed_
 
 
 @pytest.mark.model
+@pytest.mark.timeout(600)
 @pytest.mark.skipif(shutil.which("strace") is None, reason="native code can only be watched where strace is installed")
 def test_no_native_code_of_the_demo_connects_anywhere(tmp_path: Path, sealed_env: dict[str, str]) -> None:
     trace = tmp_path / "trace"

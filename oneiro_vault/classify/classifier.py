@@ -7,6 +7,7 @@ and is loaded when a sentence is first judged. The weights are data: `make train
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -65,7 +66,12 @@ def network(given: Vectors, inner: Vectors, shift: Vectors, out: Vectors) -> Vec
 
 def vectors(sentences: Sequence[str]) -> Vectors:
     """What the packaged model makes of sentences: one row each, of length 1."""
-    return _model().encode(sentences)
+    return _MODEL.encode(sentences)
+
+
+def release(unused: float = 0.0) -> bool:
+    """Give back the model's memory, some 50 MB, if no sentence was judged for `unused` seconds; was there any?"""
+    return _MODEL.release(unused)
 
 
 @cache
@@ -84,8 +90,27 @@ def trained_with() -> str:
     return f"features {features.VERSION}, model {DEFAULT_SHA256[:16]}"
 
 
-@cache
-def _model() -> OnnxModel:
-    from oneiro_vault.index.onnx import OnnxModel
+class _Model:
+    """The packaged model, loaded when it is asked and let go when nobody asks."""
 
-    return OnnxModel(model_folder(), "default", graph=str(GRAPH), tokens=_TOKENS, threads=1)
+    def __init__(self) -> None:
+        self._loaded: OnnxModel | None = None
+        self._used = 0.0
+
+    def encode(self, sentences: Sequence[str]) -> Vectors:
+        """One row each."""
+        from oneiro_vault.index.onnx import OnnxModel
+
+        loaded = self._loaded or OnnxModel(model_folder(), "default", graph=str(GRAPH), tokens=_TOKENS, threads=1)
+        self._loaded, self._used = loaded, time.monotonic()
+        return loaded.encode(sentences)
+
+    def release(self, unused: float) -> bool:
+        """Let it go if nobody asked for `unused` seconds; was there any?"""
+        if self._loaded is None or time.monotonic() - self._used < unused:
+            return False
+        self._loaded = None
+        return True
+
+
+_MODEL: Final = _Model()

@@ -4,6 +4,7 @@ Measured with the default model where nothing is marked as replaced. On the made
 28 changed facts led 10 times without this and does 18 times, an outdated one stood before it 17 and 8 times. On two months by another hand
 (28 changed facts, told in other words each time) the current one leads 14 times instead of 11, an outdated one stands before it 6 times
 instead of 9. `_ENOUGH` was chosen with all three in view. Of 52 questions about what never changed as many found the right note first.
+Only short notes that began an hour apart are compared since then (`APART`, `FACT`), which these months nearly all are.
 """
 
 from __future__ import annotations

@@ -32,6 +32,14 @@ def test_what_a_tool_answers_is_worth_less() -> None:
     assert worth_keeping([]) == []
 
 
+def test_the_model_is_let_go_when_nobody_asks_and_comes_back() -> None:
+    before = worth_keeping(["We postponed the launch to 9 September."])
+    assert not classifier.release(3600.0)
+    assert classifier.release()
+    assert not classifier.release()
+    assert worth_keeping(["We postponed the launch to 9 September."]) == before
+
+
 def test_lines_it_has_learned_are_judged_as_they_are_labelled() -> None:
     some = train.lines("keep")[::5]
     found = probabilities("keep", [line.text for line in some], [classifier.SPEAKERS[line.speaker] for line in some])

@@ -75,8 +75,7 @@ def choice(settings: Settings, env: Mapping[str, str]) -> Choice:
 def offer(own: str, settings: Settings, env: Mapping[str, str]) -> str:
     """The question whether the program that is found, first the client's `own`, may judge; "" when
     somebody judges already or none is found."""
-    there = programs.found(env.get("PATH", ""))
-    name = own if own in there else next(iter(there), "")
+    there, name = _installed(own, env)
     if not name or choice(settings, env).ready:
         return ""
     most = settings["dreams.calls"], settings["dreams.soon"]
@@ -93,11 +92,17 @@ def to_set(wanted: str | None, own: str, env: Mapping[str, str]) -> dict[str, An
         return {}
     if wanted == "no":
         return {"mcp.tools": "dreams"}
-    there = programs.found(env.get("PATH", ""))
-    command = (there.get(own) or next(iter(there.values()), "")) if not wanted else there.get(wanted, wanted)
+    there, name = _installed(own, env)
+    command = there.get(wanted or name, wanted)
     if missing := _no_program(command, env) if command else f"none of {', '.join(programs.PROGRAMS)} is on the PATH":
         raise InvalidInput(missing, kept="Nothing was written.", hint="Name a program: --judge PROGRAM.")
     return {"dreams.command": command}
+
+
+def _installed(own: str, env: Mapping[str, str]) -> tuple[dict[str, str], str]:
+    """The programs that are found (name -> path), and the one to take: `own`, else the first; "" when there is none."""
+    there = programs.found(env.get("PATH", ""))
+    return there, own if own in there else next(iter(there), "")
 
 
 def problem(house: House) -> str:
