@@ -1,13 +1,12 @@
 """Two questions about a sentence, answered by small trained weights: does it prescribe, and will it be wanted later?
 
 Two opinions are added: of its hashed words and letters (`features`), and of what the packaged embedding model makes of it after four of
-its six layers, where who does what is clearer than at the end. That model runs in this process, whatever model a vault is searched with,
-and is loaded when a sentence is first judged. The weights are data: `make train` makes them anew from the lines in `tests/corpora`.
+its six layers, where who does what is clearer than at the end. That model runs in a process of its own, whatever model a vault is
+searched with; it begins when a sentence is first judged and ends when none is for a while. The weights are data: `make train` makes them anew from the lines in `tests/corpora`.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -17,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from oneiro_vault.classify import features
-from oneiro_vault.index.models import DEFAULT_SHA256, model_folder
+from oneiro_vault.index.models import DEFAULT_SHA256, Model, model_folder
 
 if TYPE_CHECKING:
-    from oneiro_vault.index.onnx import OnnxModel
+    from oneiro_vault.index.embed import WorkerEmbedder
 
 Head = Literal["gate", "keep"]
 Vectors = npt.NDArray[np.float32]
@@ -66,12 +65,7 @@ def network(given: Vectors, inner: Vectors, shift: Vectors, out: Vectors) -> Vec
 
 def vectors(sentences: Sequence[str]) -> Vectors:
     """What the packaged model makes of sentences: one row each, of length 1."""
-    return _MODEL.encode(sentences)
-
-
-def release(unused: float = 0.0) -> bool:
-    """Give back the model's memory, some 50 MB, if no sentence was judged for `unused` seconds; was there any?"""
-    return _MODEL.release(unused)
+    return _model().encode(sentences)
 
 
 @cache
@@ -90,27 +84,9 @@ def trained_with() -> str:
     return f"features {features.VERSION}, model {DEFAULT_SHA256[:16]}"
 
 
-class _Model:
-    """The packaged model, loaded when it is asked and let go when nobody asks."""
+@cache
+def _model() -> WorkerEmbedder:
+    from oneiro_vault.index.embed import WorkerEmbedder
 
-    def __init__(self) -> None:
-        self._loaded: OnnxModel | None = None
-        self._used = 0.0
-
-    def encode(self, sentences: Sequence[str]) -> Vectors:
-        """One row each."""
-        from oneiro_vault.index.onnx import OnnxModel
-
-        loaded = self._loaded or OnnxModel(model_folder(), "default", graph=str(GRAPH), tokens=_TOKENS, threads=1)
-        self._loaded, self._used = loaded, time.monotonic()
-        return loaded.encode(sentences)
-
-    def release(self, unused: float) -> bool:
-        """Let it go if nobody asked for `unused` seconds; was there any?"""
-        if self._loaded is None or time.monotonic() - self._used < unused:
-            return False
-        self._loaded = None
-        return True
-
-
-_MODEL: Final = _Model()
+    layers = Model("minilm4", "default", str(model_folder()), dimension=384, tokens=_TOKENS, graph=str(GRAPH))
+    return WorkerEmbedder(layers, threads=1)

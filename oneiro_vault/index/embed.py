@@ -88,14 +88,14 @@ class WorkerEmbedder:
     no error before it is asked for something.
     """
 
-    def __init__(self, model: str = "default", *, threads: int = 0, idle: float = 300.0) -> None:
+    def __init__(self, model: str | Model = "default", *, threads: int = 0, idle: float = 300.0) -> None:
         self.problem: EmbedderProblem | None = None
         """Why the model could not be used when it was last tried."""
         try:
-            self._model = resolve(model)
+            self._model = model if isinstance(model, Model) else resolve(model)
         except EmbedderProblem as error:
             self.problem = error
-            self._model = Model(f"missing:{model}", model)
+            self._model = Model(f"missing:{model}", str(model))
         self._missing = self.problem
         self._doing = ""
         self._threads = threads

@@ -282,10 +282,9 @@ class Index(Answers):
         """Does the vector store find what it holds, and are all files still there? If not, the next `refresh` and `embed` replace them."""
         return self._database.trusted() and self._semantic.canaries()
 
-    def rest(self, also: bool = False) -> None:
-        """Give back the memory that only questions by meaning need, while the model that they need is not loaded; `also`: and what the
-        caller has let go."""
-        if self._semantic.rest() or also:
+    def rest(self) -> None:
+        """Give back the memory that only questions by meaning need, while the model that they need is not loaded."""
+        if self._semantic.rest():
             _give_back_memory()
 
     def scrub(self) -> None:

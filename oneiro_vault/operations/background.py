@@ -158,7 +158,7 @@ class Background:
             self._embed.wait(5.0)
             self._embed.clear()
             self._guarded("warm", self._keep_warm)
-            self._rest()
+            self.house.index.rest()
             if self._stop.is_set() or not (self._sick() or self._waiting()):
                 continue
             self._embedding.set()
@@ -167,12 +167,6 @@ class Background:
             self.house.stalled = not ok
             if not ok:
                 self._stop.wait(RETRY)
-
-    def _rest(self) -> None:
-        """Let go of the models that nobody has asked for a while."""
-        from oneiro_vault.classify import classifier  # which a command that judges no sentence does not import
-
-        self.house.index.rest(also=classifier.release(self.house.settings["embed.idle"]))
 
     def _keep_warm(self) -> None:
         """The embedding process stops after `embed.idle` seconds without work, which is less than a person may think about a prompt."""

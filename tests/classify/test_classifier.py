@@ -32,11 +32,11 @@ def test_what_a_tool_answers_is_worth_less() -> None:
     assert worth_keeping([]) == []
 
 
-def test_the_model_is_let_go_when_nobody_asks_and_comes_back() -> None:
+def test_the_model_runs_in_a_process_that_can_end_at_any_time() -> None:
     before = worth_keeping(["We postponed the launch to 9 September."])
-    assert not classifier.release(3600.0)
-    assert classifier.release()
-    assert not classifier.release()
+    assert classifier._model().pid is not None
+    classifier._model().close()
+    assert classifier._model().pid is None
     assert worth_keeping(["We postponed the launch to 9 September."]) == before
 
 
