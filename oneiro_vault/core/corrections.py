@@ -15,17 +15,25 @@ from oneiro_vault.core.polarity import ordered, stems
 
 _ADDED: Final = re.compile(r" \[\d{4}-[^\]]*\]")
 """The absolute days beside relative ones."""
-_END: Final = r"(?=$|[,;:.!?()–—]| (?:but|because|since|so|and|aber|sondern|weil|denn|und)\b)"
+_END: Final = r"(?=$|[,;:.!?()–—](?!\d)| (?:but|because|since|so|and|aber|sondern|weil|denn|und)\b)"
+_WITHIN: Final = r"(?:[^,;:.!?]|(?<=\d)[,:.](?=\d))+?"
+"""Of one clause; a point between digits ends none."""
+_LEAD: Final = re.compile(
+    r"^(?:(?:(?:sorry|oops|no|actually|correction|my mistake|i made a mistake|(?:i was|we were) wrong(?! about)|"
+    r"entschuldigung|korrektur|ich habe mich geirrt)(?:[,;:.!–—]\s*|\s+[–-]\s+)|(?:i was|we were) wrong about\s+))+",
+    re.I,
+)
+"""What only says that a correction follows."""
 _OVER: Final = tuple(
     re.compile(pattern, re.I)
     for pattern in (
         rf"\bno longer (?P<old>.+?){_END}",
-        r"\b(?:don['’]t|doesn['’]t|do not|does not|isn['’]t|aren['’]t|am not|is not|are not|not) (?P<old>[^,;:.!?]+?),? any ?more\b",
-        r"\bnot (?:on |at |in |to )?(?P<old>[^,;:.!?]+?),? but\b",
-        rf", not (?:on |at |in |to )?(?P<old>[^,;:.!?]+?){_END}",
+        rf"\b(?:don['’]t|doesn['’]t|do not|does not|isn['’]t|aren['’]t|am not|is not|are not|not) (?P<old>{_WITHIN}),? any ?more\b",
+        rf"\bnot (?:on |at |in |to )?(?P<old>{_WITHIN}),? but\b",
+        rf", not (?:on |at |in |to )?(?P<old>{_WITHIN}){_END}",
         rf"\b(?:instead of|rather than) (?P<old>.+?){_END}",
         rf"\bnicht mehr (?P<old>.+?){_END}",
-        r"\bnicht (?P<old>[^,;:.!?]+?), sondern\b",
+        rf"\bnicht (?P<old>{_WITHIN}), sondern\b",
         rf"\bstatt (?P<old>.+?){_END}",
     )
 )
@@ -54,6 +62,7 @@ _DAYS: Final = frozenset(
 def corrects(new: str, old: str) -> bool:
     """Does the first sentence replace the second?"""
     new, old = (_ADDED.sub("", text).strip() for text in (new, old))
+    new = _LEAD.sub("", new)
     if _own(new) != _own(old) or len(claims.split_sentences(old)) != 1:
         return False
     pair = _Pair(new, old, detect(f"{new} {old}"))

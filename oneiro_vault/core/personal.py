@@ -61,14 +61,16 @@ _STANDING: Final = re.compile(
 _MANNERS: Final = frozenset(
     """
     short shorter brief briefly concise plain plainly simple direct blunt long detailed emoji emojis lists bullets tables headings jargon
-    examples sources metric kilometres kilometers km miles celsius fahrenheit grams ounces euros pounds dollars kroner english german french
-    spanish italian dutch danish swedish norwegian polish portuguese kurz knapp einfach deutsch englisch listen tabellen
+    examples sources metric imperial kilometres kilometers km miles metres meters centimetres centimeters feet inches yards celsius fahrenheit
+    grams kilos kilograms ounces pounds litres liters gallons euros dollars kroner english german french spanish italian dutch danish swedish
+    norwegian polish portuguese kurz knapp einfach deutsch englisch listen tabellen
     """.split()
 )
 _AROUND: Final = frozenset(
     """
     please keep make write answer reply talk speak use give don't do not never no always me it them things answers replies everything in
-    with without and or & to us from now on future generally general going forward for thanks bullet points small a the only bitte immer nie
+    with without and or & to us from now on future generally general going forward for thanks bullet points small a the only lengths
+    distances heights weights temperatures prices amounts units measurements bitte immer nie
     ab jetzt antworte schreib auf ohne mit mir und oder
     """.split()
 )

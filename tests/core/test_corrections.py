@@ -20,6 +20,14 @@ from oneiro_vault.core.corrections import corrects
         ("I use Postgres instead of MySQL for the shop.", "I use MySQL for the shop."),
         ("Der Termin wurde auf Freitag verschoben.", "Der Termin ist am Dienstag."),
         ("Ich wohne nicht mehr in Köln.", "Ich wohne in Köln."),
+        ("The clearance of the bridge is not 18.4 metres but 17.9 metres.", "The clearance of the bridge is 18.4 metres."),
+        ("The clearance of the bridge is 17.9 metres, not 18.4 metres.", "The clearance of the bridge is 18.4 metres."),
+        ("Die Höhe der Brücke ist nicht 18,4 Meter, sondern 17,9 Meter.", "Die Höhe der Brücke ist 18,4 Meter."),
+        ("Sorry, I was wrong: the exam is not on Tuesday but on Thursday.", "The exam is on Tuesday."),
+        (
+            "I was wrong about the clearance of the bridge: it is not 18.4 metres but 17.9 metres.",
+            "The clearance of the bridge is 18.4 metres.",
+        ),
     ],
 )
 def test_what_is_over_is_replaced(new: str, old: str) -> None:
@@ -43,6 +51,8 @@ def test_what_is_over_is_replaced(new: str, old: str) -> None:
         ("Our flight moved to 9:40.", "Our flight to Oslo costs 140 euros."),
         ("I work with Ana, not Bo.", "I work on Bo's garden."),
         ("The exam is on Tuesday.", "The exam is on Thursday, not Tuesday."),
+        ("Sorry, I was wrong: it is not 18.4 metres but 17.9 metres.", "The clearance of the bridge is 18.4 metres."),
+        ("I was wrong about the height of the bridge: it is not 18.4 metres but 17.9 metres.", "The clearance of the mast is 18.4 metres."),
     ],
 )
 def test_another_subject_stays(new: str, old: str) -> None:

@@ -85,6 +85,10 @@ def test_what_belongs_to_none(text: str) -> None:
         ("Tomorrow we leave, and I live in Riga until then.", [("home", "… I live in Riga until then.")]),
         ("ok, keep it short with me, I read on a phone", [("wishes", "… keep it short with me …")]),
         ("Please always answer in German.", [("wishes", "Please always answer in German")]),
+        (
+            "Please always give me lengths in metres, never in feet.",
+            [("wishes", "Please always give me lengths in metres …")],
+        ),
         ("Please always answer as Kurt.", []),
         ("Write a mail and keep it short.", []),
         ("My manager on the ward is Femi.", [("people", "My manager on the ward is Femi.")]),
