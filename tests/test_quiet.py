@@ -58,6 +58,7 @@ def test_no_python_process_of_the_demo_connects_anywhere(tmp_path: Path, sealed_
     done = demo(tmp_path, sealed_env)
     assert not (tmp_path / "report").exists(), (tmp_path / "report").read_text()
     assert done.returncode == 0, done.stdout + done.stderr
+    assert not Path(sealed_env["HOME"], ".cache").exists(), "onnxruntime notes down what it would report"
 
 
 @pytest.mark.model

@@ -34,7 +34,12 @@ _SETTINGS: Final = {"hnsw": {"space": "cosine", "ef_construction": 100, "ef_sear
 _HEADER: Final = struct.Struct("<iQQQ")
 """How header.bin begins: a version, an offset, for how many vectors there is room, and how many there are."""
 _WITH_ROOM: Final = ("data_level0.bin", "length.bin")
-_NO_NETWORK: Final = {"ANONYMIZED_TELEMETRY": "False", "OTEL_SDK_DISABLED": "true", "CHROMA_OTEL_COLLECTION_ENDPOINT": ""}
+_NO_NETWORK: Final = {
+    "ANONYMIZED_TELEMETRY": "False",
+    "OTEL_SDK_DISABLED": "true",
+    "CHROMA_OTEL_COLLECTION_ENDPOINT": "",
+    "ORT_DISABLE_TELEMETRY": "1",
+}
 
 
 class Shelf(Protocol):

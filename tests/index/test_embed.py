@@ -284,6 +284,7 @@ def test_only_a_hub_name_goes_online(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "")
     assert wire.environment()["HF_HUB_OFFLINE"] == "1"
     assert wire.environment()["ANONYMIZED_TELEMETRY"] == "False"
+    assert wire.environment()["ORT_DISABLE_TELEMETRY"] == "1"
     assert wire.environment(online=True)["HF_HUB_OFFLINE"] == ""
     assert resolve("some/model").online
     assert not resolve("default").online
