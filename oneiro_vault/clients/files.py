@@ -110,11 +110,16 @@ def unmake(folders: list[str]) -> None:
             Path(folder).rmdir()
 
 
+def missing(folder: Path) -> list[str]:
+    """Which folders would have to be made for this one, outermost first."""
+    return [str(above) for above in (folder, *folder.parents) if not above.exists()][::-1]
+
+
 def _make(folder: Path) -> list[str]:
-    missing = [above for above in (folder, *folder.parents) if not above.exists()]
-    for above in reversed(missing):
-        above.mkdir(mode=0o700, exist_ok=True)
-    return [str(above) for above in reversed(missing)]
+    made = missing(folder)
+    for above in made:
+        Path(above).mkdir(mode=0o700, exist_ok=True)
+    return made
 
 
 def _check(target: Path, before: str | None) -> None:

@@ -38,20 +38,28 @@ class Receipts:
 
     def _put(self, name: str, trace: Trace | None) -> None:
         before = files.read(self.path)
-        found = self._all()
+        found, folders = self._all(), self._folders() if before is not None else files.missing(self.path.parent)
         found.pop(name, None)
         if trace is not None:
             found[name] = trace.to_dict()
-        after = json.dumps({"schema": 1, "files": found}, indent=1) + "\n" if found else None
+        after = json.dumps({"schema": 1, "folders": folders, "files": found}, indent=1) + "\n" if found else None
         if after != before:
             files.write(self.path, before, after)
         if after is None:
-            files.unmake([str(self.path.parent)])
+            files.unmake(folders)
+
+    def _folders(self) -> list[str]:
+        """Those that were made for the file, outermost first."""
+        found = self._read().get("folders")
+        return [one for one in found if isinstance(one, str)] if isinstance(found, list) else [str(self.path.parent)]
 
     def _all(self) -> dict[str, Any]:
+        inside = self._read().get("files")
+        return inside if isinstance(inside, dict) else {}
+
+    def _read(self) -> dict[str, Any]:
         try:
             found = json.loads(files.read(self.path) or "{}")
         except (ValueError, OneiroError):
             return {}
-        inside = found.get("files") if isinstance(found, dict) else None
-        return inside if isinstance(inside, dict) else {}
+        return found if isinstance(found, dict) else {}

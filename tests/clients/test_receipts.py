@@ -11,7 +11,8 @@ from oneiro_vault.clients.trace import Trace
 
 
 def test_notes_come_back_and_go(tmp_path: Path) -> None:
-    receipts = Receipts(tmp_path / "oneiro" / "setup.json")
+    (tmp_path / "theirs").mkdir()
+    receipts = Receipts(tmp_path / "theirs" / "config" / "oneiro" / "setup.json")
     assert receipts.get("/a") is None
     trace = Trace(existed=False, text="\r\n", made=["mcpServers"], empty={"": " "}, glue="\n", folders=["/x"])
     receipts.put("/a", trace)
@@ -22,7 +23,7 @@ def test_notes_come_back_and_go(tmp_path: Path) -> None:
     assert receipts.get("/b") == Trace()
     receipts.put("/b", None)
     receipts.put("/never", None)
-    assert list(tmp_path.iterdir()) == []
+    assert list(tmp_path.rglob("*")) == [tmp_path / "theirs"]
 
 
 @pytest.mark.parametrize(
