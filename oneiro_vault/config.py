@@ -206,7 +206,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "dreams.rest",
         5.0,
         "machine",
-        "minutes without a new capture after which captures are encoded, where a judge can be asked at once; 0: at night",
+        "minutes without a new capture after which captures are encoded and the orientation follows; 0: at night",
         _not_negative,
         "0 or more",
     ),

@@ -36,9 +36,10 @@ class Spent:
 
 @dataclass(frozen=True)
 class Ceilings:
-    """Limits of one run; 0 means none. `price_in`, `price_out`: cost of a million tokens."""
+    """Limits of one run; 0 means none. `together`: calls of all runs of this judge. `price_in`, `price_out`: cost of a million tokens."""
 
     calls: int = 0
+    together: int = 0
     tokens: int = 0
     cost: float = 0.0
     price_in: float = 0.0
@@ -55,6 +56,8 @@ class Budgeted:
     spent: Spent = field(default_factory=Spent)
     chunk: int = 0
     """Questions handed on at once: a ceiling can be passed by their answers at most. 0: as many as the judge wants `at_once`."""
+    _before: int = 0
+    """Calls of the runs before."""
     _away: int = 0
     _since: float = float("-inf")
     """When the last failure was known."""
@@ -66,6 +69,7 @@ class Budgeted:
 
     def begin(self) -> None:
         """A run begins: nothing is spent. Who could not be reached by the run before is not asked again."""
+        self._before += self.spent.calls
         self.spent = Spent()
         self.patience.begin()
 
@@ -96,7 +100,8 @@ class Budgeted:
         """As many as go at once, while what they send fits."""
         size = self.chunk or int(getattr(self.judge, "at_once", CHUNK))
         c, s = self.ceilings, self.spent
-        found = list(todo[: min(size, c.calls - s.calls) if c.calls else size])
+        most = [c.calls - s.calls] * bool(c.calls) + [c.together - self._before - s.calls] * bool(c.together)
+        found = list(todo[: min(size, *most)] if most else todo[:size])
         sent, cost = s.tokens, s.cost
         for at, question in enumerate(found if c.tokens or c.cost else ()):
             tokens = used(question.prompt(), "")["tokens_in"]
@@ -136,6 +141,7 @@ class Budgeted:
         """Why nothing more is asked; "" while there is something left."""
         limits: Mapping[str, tuple[float, float]] = {
             "calls": (self.spent.calls, self.ceilings.calls),
+            "calls for now": (self._before + self.spent.calls, self.ceilings.together),
             "tokens": (self.spent.tokens, self.ceilings.tokens),
             "spend": (self.spent.cost, self.ceilings.cost),
         }

@@ -49,7 +49,7 @@ def dream(
     """Run loops now, all of them or some, one after the other; a dry run asks and decides and changes no note.
 
     With `review`, or where the settings say so, what is decided waits on a branch for a person. `scheduled`: nobody asked for it now.
-    `calls`: questions that are asked at most, where that is less than the settings say.
+    `calls`: questions that all of them together ask at most.
     Raises InvalidInput for an unknown loop or judge, LockTimeout while another run is under way, Elsewhere when it is another machine's.
     """
     note = ""

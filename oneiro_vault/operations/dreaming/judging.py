@@ -133,12 +133,12 @@ def _no_program(command: str, env: Mapping[str, str]) -> str:
 
 
 def judge(house: House, name: str | None, calls: int | None = None) -> Budgeted:
-    """The judge called `name`, else the one in the settings, within the ceilings of one run (`calls`: of questions, where that is less)."""
+    """The judge called `name`, else the one in the settings, within the ceilings of one run (`calls`: of the questions of all its runs)."""
     wanted = name or house.settings["dreams.judge"]
     made = house.judges(wanted) if house.judges is not None else None
     s = house.settings
-    most = min(filter(None, (s["dreams.calls"], calls)), default=0)
-    ceilings = Ceilings(most, s["dreams.tokens"], s["dreams.spend"], s["dreams.price_in"], s["dreams.price_out"])
+    limits = (s[f"dreams.{name}"] for name in ("tokens", "spend", "price_in", "price_out"))
+    ceilings = Ceilings(s["dreams.calls"], calls or 0, *limits)
     patience = Patience(house.cancel.is_set, s["dreams.minutes"])
     return Budgeted(made or _made(wanted, house, patience), ceilings, patience)
 

@@ -1,4 +1,5 @@
-"""Captures that have rested for some quiet minutes are encoded soon, where a judge can be asked at any time; nights do the rest."""
+"""Captures that have rested for some quiet minutes are encoded soon, and what a session needs of them follows into the orientation, so that
+the next one has it whether or not this machine is awake at night; nights do the rest."""
 
 from __future__ import annotations
 
@@ -10,7 +11,8 @@ from datetime import datetime
 from typing import Any, Final
 
 from oneiro_vault.errors import Elsewhere
-from oneiro_vault.mind import encode
+from oneiro_vault.judges.nobody import Nobody
+from oneiro_vault.mind import distil, encode
 from oneiro_vault.operations.dreaming import asking, judging
 from oneiro_vault.operations.dreaming.lease import current
 from oneiro_vault.operations.dreaming.timing import local_zone
@@ -19,12 +21,13 @@ from oneiro_vault.operations.queued import waiting
 
 _FILE: Final = "soon.json"
 """Beside the journal: the `day`, the `calls` of it, and the ids of captures that were `tried`."""
+_LOOPS: Final = (encode.LOOP.name, distil.LOOP.name)
 
 
 def due(house: House) -> bool:
-    """Has something new been captured, and nothing for `dreams.rest` minutes, with a judge to ask and questions left for today?"""
+    """Has something new been captured, and nothing for `dreams.rest` minutes, with somebody who judges and questions left for today?"""
     rest = house.settings["dreams.rest"]
-    if not rest or not (house.judges or judging.choice(house.settings, os.environ).ready):
+    if not rest or house.settings["dreams.judge"] == Nobody.name:
         return False
     state = _state(house)
     rows = waiting(house)
@@ -34,12 +37,12 @@ def due(house: House) -> bool:
 
 
 def run(house: House) -> dict[str, Any]:
-    """Encode what has rested. Each capture is tried once: what a ceiling or a failure left is the night's. `later`: nobody could say
-    whether another machine does it."""
+    """Encode what has rested, then distil. Each capture is tried once: what a ceiling or a failure left is the night's. `later`: nobody
+    could say whether another machine does it."""
     state = _state(house)
     _note(house, state | {"tried": [row.id for row in waiting(house)]})
     try:
-        done = asking.dream(house, [encode.LOOP.name], scheduled=True, calls=_left(house, state))
+        done = asking.dream(house, _LOOPS, scheduled=True, calls=_left(house, state))
     except Elsewhere as error:
         return {"runs": [], "later": error.later}
     spent = state["calls"] + sum(found["calls"] for found in done["runs"])
@@ -52,13 +55,19 @@ def _left(house: House, state: Mapping[str, Any]) -> int:
 
 
 def _state(house: House) -> dict[str, Any]:
-    """Today's; what was tried yesterday and still waits was the night's, and may be tried again."""
+    """Today's. What was tried yesterday and still waits was the night's, and may be tried again; not by rules, which say the same again."""
     day = datetime.fromtimestamp(house.clock(), local_zone()).date().isoformat()
     with suppress(OSError, ValueError):
         found = json.loads((house.vault.folder / _FILE).read_bytes())
-        if isinstance(found, dict) and found.get("day") == day and isinstance(found.get("calls"), int):
-            return {"day": day, "calls": found["calls"], "tried": list(found.get("tried", ()))}
+        if isinstance(found, dict) and isinstance(found.get("calls"), int):
+            today, tried = found.get("day") == day, list(found.get("tried", ()))
+            return {"day": day, "calls": found["calls"] if today else 0, "tried": tried if today or not _asks(house) else []}
     return {"day": day, "calls": 0, "tried": []}
+
+
+def _asks(house: House) -> bool:
+    """Is somebody asked who may answer otherwise another time?"""
+    return house.judges is not None or judging.choice(house.settings, os.environ).ready
 
 
 def _note(house: House, state: Mapping[str, Any]) -> None:

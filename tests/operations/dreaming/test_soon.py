@@ -1,4 +1,4 @@
-"""Captures that have rested are encoded before the night, where somebody can be asked, within what a day may cost."""
+"""Captures that have rested are encoded before the night, and the orientation follows, within what a day may cost."""
 
 from __future__ import annotations
 
@@ -58,16 +58,29 @@ def test_what_has_rested_is_encoded_once_it_is_quiet(app: App, clock: Clock) -> 
     clock.now += 2 * 60
     background.dream()
     assert waiting(app) == 0
-    assert [run["loop"] for run in app.call("runs")["runs"]] == ["encode"]
+    assert [run["loop"] for run in app.call("runs")["runs"]] == ["distil", "encode"]
     assert not soon.due(app.house)
 
 
-def test_nobody_is_asked_where_only_rules_answer(app: App, clock: Clock) -> None:
-    capture(app, "s1")
+def test_rules_encode_it_too_and_try_each_capture_once(app: App, clock: Clock) -> None:
+    text = "User: I work as a bridge engineer at the harbour authority, and I live in Bergen."
+    app.call("capture", {"text": text, "kind": "session", "session": "s1", "client": "claude-code"})
     clock.now += 3600
-    assert not soon.due(app.house)
-    encodes(app)
+    Background(app.house).dream()
+    assert [row["type"] for row in app.call("list")["results"]].count("orientation") == 2
+    assert waiting(app) == 1, "what rules leave open waits"
+    clock.now = at("2026-03-28T12:00")
+    assert not soon.due(app.house), "rules say the same on another day"
+    capture(app, "s2")
+    clock.now += 3600
     assert soon.due(app.house)
+
+
+def test_nobody_is_no_judge(root: Path, clock: Clock) -> None:
+    with App.open(root, Settings(SETTINGS | {"dreams.judge": "none"}), clock=clock) as app:
+        capture(app, "s1")
+        clock.now += 3600
+        assert not soon.due(app.house)
 
 
 @pytest.mark.parametrize("setting", ["dreams.rest", "dreams.soon"])
