@@ -12,10 +12,16 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from typing import Final
 
 from oneiro_vault.core import pasted_signs as signs
-from oneiro_vault.core.language import detect
+from oneiro_vault.core import sentences
+from oneiro_vault.core.language import detect, is_english
 
+ENGLISH: Final = "en"
+UNKNOWN: Final = "?"
+_SHORT: Final = 3
+"""Words of a sentence that does not tell its language."""
 Extent = tuple[int, int]
 """[start, end)"""
 
@@ -55,9 +61,11 @@ def _lines(text: str) -> list[Extent]:
 
 def _typed(turn: Sequence[tuple[str, bool]]) -> int:
     """How many of these lines (does something marked off follow?) are the person's own, from the first on."""
-    if not turn or _strange(turn[0][0]):
+    if not turn:
         return 0
     (first, marked), *later = turn
+    if _strange(first) and (later or not _answers(first)):
+        return 0
     if not later:
         return 1
     if signs.GREETING.match(first) and first.rstrip().endswith(","):
@@ -124,6 +132,11 @@ def _strange(line: str) -> bool:
     )
 
 
+def _answers(line: str) -> bool:
+    """Does somebody begin with a number, as people answer: of nobody who speaks or is spoken to?"""
+    return bool(signs.SENTENCE_OF_NUMBERS.match(line)) and not (signs.CLAIMS.search(line) or signs.TO_READER.search(line))
+
+
 def _inline(line: str) -> Iterator[Extent]:
     """Quotations, from the first mark to the last, and from where somebody else begins to speak to the end of the line."""
     quoted = _quotation(line)
@@ -133,12 +146,14 @@ def _inline(line: str) -> Iterator[Extent]:
     begins = [found.start() for pattern in (signs.MARKUP, signs.ORDERS) for found in pattern.finditer(line)]
     begins += [found.end() for found in signs.SAYS.finditer(line) if not signs.OF_ONESELF.search(line[: found.start()])]
     begins += [found.end() for found in signs.ABRUPT.finditer(line)]
-    begins += [found.end() for found in signs.COLON.finditer(line) if not _own(re.split(r"[.!?]\s", line[: found.start()])[-1])]
+    for found in signs.COLON.finditer(line):
+        before, after = re.split(r"[.!?]\s", line[: found.start()])[-1], line[found.end() :]
+        begins += [] if _own(before) or _labels(before, after) else [found.end()]
     language = ""
-    for found in signs.SENTENCE.finditer(line):
-        language, before = detect(found[0]) or language, language
-        begins += [found.end()] if signs.NAMES_IT.search(found[0]) else []
-        begins += [found.start()] if found.start() and language != before else []
+    for start, end in sentences.spans(line):
+        before, language = language, _language(line[start:end]) or language or (UNKNOWN if line[start:end].endswith(("?", "？")) else "")
+        begins += [end] if _brings(line[start:end], line[end:]) else []
+        begins += [start] if before and language not in (before, ENGLISH) else []
     if len(line) > signs.LONG and not signs.FIRST.search(line):
         begins.append(0)
     if begins and line[min(begins) :].strip(" ."):
@@ -150,6 +165,28 @@ def _own(before: str) -> bool:
     if signs.OF_ONESELF.search(before) or signs.ASIDE.match(before) or signs.LISTED.search(before):
         return True
     return bool(signs.FIRST.match(before.strip())) and not (signs.POINTS.search(before) or signs.HERE.search(before))
+
+
+def _labels(before: str, after: str) -> bool:
+    """Does what stands before a colon only say what the rest of the line is about: of no words, and nobody who speaks or is spoken to?"""
+    if len(before.split()) > signs.LABEL_WORDS or any(
+        one.search(before) for one in (signs.HERE, signs.BROUGHT, signs.PRINTED, signs.SPEAKS)
+    ):
+        return False
+    return not (signs.CLAIMS.search(after) or signs.TO_READER.search(after) or "?" in before)
+
+
+def _brings(sentence: str, after: str) -> bool:
+    """Does a sentence speak of words that may follow on it? Where it only names their kind, nobody may be spoken to in them."""
+    return bool(signs.NAMES_IT.search(sentence)) and (
+        len(sentence.split()) <= signs.HEADING_WORDS or bool(signs.BROUGHT.search(sentence) or signs.TO_READER.search(after))
+    )
+
+
+def _language(sentence: str) -> str:
+    """The language of a sentence, "" when it is too short to tell."""
+    found = detect(sentence) if len(sentence.split()) > _SHORT else ""
+    return found or (ENGLISH if is_english(sentence) or signs.ENGLISH.search(sentence) else "")
 
 
 def _quotation(line: str) -> Extent | None:

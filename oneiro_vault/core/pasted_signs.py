@@ -24,8 +24,10 @@ GREETING: Final = re.compile(
     re.I,
 )
 WHAT: Final = (
-    r"(?:(?:e-?|web|home|hand|news|read|blog|work)?(?:mails?|messages?|pages?|articles?|posts?|issues?|tickets?|logs?|outputs?|errors?"
-    r"|letters?|texts?|snippets?|threads?|comments?|reviews?|me|docs?|documents?|transcripts?|notices?|listings?|ads?|adverts?|chats?"
+    r"(?:readme|(?:e-?|web|home|hand|news|blog|work)?(?:mails?|messages?|pages?|articles?"
+    r"|posts?(?!-)|issues?|tickets?|logs?|outputs?|errors?"
+    r"|letters?|texts?|snippets?|threads?|comments?|reviews?|docs|documents?|transcripts?"
+    r"|(?<!gave )notices?|listings?|ads?|adverts?|chats?"
     r"|pdfs?|sites?|blogs?|reports?|pastes?|quotes?|repl(?:y|ies)|profiles?|bios?|notes?|voicemails?|tweets?"
     r"|stor(?:y|ies)|chapters?|poems?|drafts?|submissions?|leaflets?|posters?|flyers?|files?|forms?|scripts?|cvs?"
     r"|essays?|songs?|lyrics|slides?|banners?|captions?|cards?|invit(?:e|ation)s?|memos?|riddles?|speech"
@@ -49,11 +51,26 @@ HERE: Final = re.compile(rf"\b(?:here|this|these|following|below|got|found|sent|
 AT_HAND: Final = re.compile(rf"\b(?:above|below|following|copied|pasted|(?:this|the) {WHAT})\b", re.I)
 NAMES_IT: Final = re.compile(
     rf"\b(?:above|below|the following|here(?:'s| is| are)|{WHAT}|(?:translat|summar|proofread|rewrit|rephras|quot|forward|past)\w*"
-    rf"|in(?:to)? (?:english|german|french|spanish|italian|danish|dutch|polish|latin)|(?:dies|folgend)\w*|hier|weitergeleitet|übersetz\w*"
+    rf"|in(?:to)? (?:english|german|french|spanish|italian|danish|dutch|polish|latin)"
+    rf"|dies\w*(?! (?:jahr|mal|woche|monat|sommer|winter|tage?)\b)|folgend\w*"
+    rf"|hier(?! eingerichtet)|weitergeleitet|übersetz\w*"
     rf"|korrigier\w*|auf (?:deutsch|englisch))\b",
     re.I,
 )
 """Speaks of words that may follow without any mark."""
+BROUGHT: Final = re.compile(
+    rf"\b(?:above|below|following|here|this|these|those|from|got|gets?|found|sent|sends|land\w*"
+    rf"|came|comes|receiv\w*|copied|past\w+|says?|said"
+    rf"|reads?|wrote|writes|(?:translat|summar|proofread|rewrit|rephras|quot|forward|check"
+    rf"|correct|polish|shorten|improv)\w*"
+    rf"|in(?:to)? (?:english|german|french|spanish|italian|danish|dutch|polish|latin)|dies\w*"
+    rf"|folgend\w*|hier|kam|kommt|bekam|bekommen"
+    rf"|erhalten|weitergeleitet|übersetz\w*|korrigier\w*|auf (?:deutsch|englisch)"
+    rf"|(?:what|was|an?|the|my|our|his|her|their|ein\w*|mein\w*|d(?:er|ie|as|en|em)) {WHAT})\b"
+    rf"|^\W*{WHAT}\b",
+    re.I,
+)
+"""Speaks of words as of something that has come, and not only of their kind."""
 READERS: Final = re.compile(
     r"\b(?:memor(?:y|ies|i[sz]e)|remember|merke?|store|save|note that|from now on|henceforth|ab (?:jetzt|sofort))\b", re.I
 )
@@ -76,10 +93,57 @@ OF_ONESELF: Final = re.compile(
     r"\b(?:me|myself|us|i|i['’]?m|we|my (?:\w+ ){0,2}(?:list|plans?|news|day|week)|mir|mich|uns|ich|wir)\W*$", re.I
 )
 ASIDE: Final = re.compile(
-    r"\W*(?:(?:no\W+)?wait|no|actually|update|fyi|btw|so|also|context|background|correction|news|p\.?s|übrigens|nachtrag)\W*$", re.I
+    r"\W*(?:(?:und|and|ok|oh|so|also|well|na) )*(?:(?:no\W+)?wait|no|actually|update|fyi|btw"
+    r"|by the way|so|also|context|background"
+    r"|correction|news|p\.?s|decisions?|decided|(?:our |the |new |my )?rules?(?: then)?|plans?"
+    r"|status|lessons?|results?|outcomes?"
+    r"|(?:root )?causes?|next|first(?:ly)?|second(?:ly)?|third(?:ly)?|one more(?: thing)?"
+    r"|another thing|last thing|except|question"
+    r"|übrigens|nachtrag|entschieden|beschlossen|entscheidung|beschluss|regel|planung|neues"
+    r"|neuigkeiten|ergebnis|ursache|stand|frage"
+    r"|(?:als )?nächstes|sagen wir mal|erstens|zweitens|drittens|noch was|noch etwas|zurück"
+    r"|korrektur)\W*$",
+    re.I,
 )
-LISTED: Final = re.compile(r"\b(?:things?|points|questions|facts|changes|dinge|punkte|fragen|my (?:\w+ ){0,2}lists?)\W*$", re.I)
+LISTED: Final = re.compile(
+    r"\b(?:things?|points|questions|facts|changes|clients|kids|children|dinge|punkte|fragen"
+    r"|sachen|kinder|my (?:\w+ ){0,2}lists?)"
+    r"(?: (?:right )?now)?\W*$"
+    r"|[\s,](?:btw|by the way|übrigens)\W*$",
+    re.I,
+)
 """Announces what one tells oneself."""
+PRINTED: Final = re.compile(
+    r"\b(?:menus?|recipes?|labels?|signs?|wikis?|commits?|terms|polic(?:y|ies)|contracts?"
+    r"|diar(?:y|ies)|manuals?|prompts?|statements?|names?"
+    r"|brochures?|catalogu?es?|characters?|novels?|films?|movies?|games?|warnings?|errors?"
+    r"|licen[cs]es?|to-?do|examples?|samples?|dialogu?es?"
+    r"|exercises?|subject|cc|tags?|customers?|guests?|users?|admins?|support|agents?|assistants?"
+    r"|bots?|authors?|speakers?"
+    r"|speisekarte|rezept|etikett|vertrag|tagebuch|anleitung|prospekt|betreff|figur|roman|spiel"
+    r"|beispiel|aufgabe|warnung|lizenz|\w*zettel|kund\w+|gast|gäste|nutzer\w*|benutzer\w*)\b"
+    r"|^\W*(?:from|to|von|an)\b",
+    re.I,
+)
+"""What else a colon after it opens."""
+TO_READER: Final = re.compile(
+    r"\b(?:you|your\w*|u|ur|please|pls|dear|(?-i:Sie|Ihnen|Ihr\w*)|du|dir|dich|dein\w*|euch|euer"
+    r"|eure\w*|bitte"
+    r"|vous|votre|vos|tu|toi|ton|ta|tes|usted\w*|tú|tus?|su)\b",
+    re.I,
+)
+CLAIMS: Final = re.compile(
+    r"\b(?:i|i['’]?(?:m|ve|ll|d)|my|mine|myself|we|we['’](?:re|ve|ll|d)|our|ours|ich|mein\w{0,2}"
+    r"|wir|unser\w{0,2}"
+    r"|je|j['’]|mon|ma|mes|nous|notre|nos|yo|mi|mis|nosotros|nuestr\w{1,2}|io|mio|mia|noi|eu|meu"
+    r"|minha|ik|mijn|wij|onze"
+    r"|jeg|jag)\b",
+    re.I,
+)
+"""Says something of whoever says it."""
+LABEL_WORDS: Final = 8
+"""Of what stands before a colon and only says what it is about."""
+HEADING_WORDS: Final = 4
 COLON: Final = re.compile(r"[:：](?=\s+\w|[^\W\d])")
 MIXED: Final = re.compile("[a-z][\u0370-\u04ff\u00ad\u200b-\u200d\u2060\ufeff]+[a-z]|[a-z][\u0370-\u04ff]|[\u0370-\u04ff][a-z]", re.I)
 TURNING: Final = frozenset(("RLO", "LRO", "RLE", "LRE", "RLI", "LRI"))
@@ -91,6 +155,16 @@ SAYS: Final = re.compile(
     re.I,
 )
 """Begins what somebody else says of themselves, without any mark: not what one is told to do."""
+SENTENCE_OF_NUMBERS: Final = re.compile(r"\W{0,2}\d{1,4}(?:[.,]\d{1,3})?(?:er|th|st|nd|rd|k|h)?[.,!]?(?: [^\W\d]{2,}|$)")
+"""A number first, as people answer: no date, time or name of a thing."""
+ENGLISH: Final = re.compile(r"\b(?:I|[Ii]['’](?:m|ve|ll|d)|my|the|and|are|you)\b")
+SPEAKS: Final = re.compile(
+    r"\b(?:say|says|said|saying|tells?|told|wr[io]tes?|goes|text(?:ed|s)?|replie[ds]|repl(?:y"
+    r"|ies)|post(?:ed|s)?|claim(?:ed|s)?|answer\w*|asks?"
+    r"|asked|call\w*|bio|sagt\w*|meint\w*|schrieb\w*|schreib\w*|steht|fragt\w*|antwort\w*|dit"
+    r"|écrit|dice|escribió)\b",
+    re.I,
+)
 ABRUPT: Final = re.compile(
     r"\b(?:with|from|by|of|titled|called|named|reading|starts?|begins?|mit|von|a \w+)\s+(?=(?:i|i['’]?m|my name|ich|mein name)\b)", re.I
 )
@@ -108,7 +182,6 @@ ORDERS: Final = re.compile(
     re.I,
 )
 """How pages speak to whoever reads them for somebody; nobody calls oneself "the user"."""
-SENTENCE: Final = re.compile(r"[^.!?\n]+[.!?]*")
 OPENS: Final = re.compile(r"(?:(?<=[\s(:—-])|^)(?:[\"'‘‚“❝❛*_](?=[^\W_])|`(?=\S)|[„«»‹“❝]\s?(?=\w))|[「『【《]")
 CLOSES: Final = re.compile(r"(?<=[\w.,!?…)])(?:[\"'’‘“”❞❜*_`]|\s?[«»›])(?!\w)|[」』】》]")
 MARKUP: Final = re.compile(r"<[!/?a-zA-Z].*|\{.*|\[[^\]\n]*\]\(.*")

@@ -9,6 +9,19 @@ from typing import Final
 from oneiro_vault.core.language import detect
 
 _LINE: Final = re.compile(r"[^\n]+")
+_GOES_ON: Final = (
+    re.compile(
+        r"(?<![\d.,:])(?:[0-2]?\d|3[01])\.$"
+        r"|(?<!\w)(?:geb|verh|ca|nr|evtl|ggf|inkl|zzgl|bzw|vgl|hl)\.$",
+        re.I,
+    ),
+    re.compile(
+        r"(?:jan|feb|mär|mar|apr|mai|may|maj|jun|jul|aug|sep|o[ck]t|nov|de[cz])[a-zäöüé]{0,7}\b"
+        r"|(?:stock|etage|og|klasse|kapitel|geburtstag|platz|mal|semester|jahrhundert|weltkrieg|schuljahr|quartal|advent)\b",
+        re.I,
+    ),
+)
+"""(end, beginning) of what the library cuts apart: the day of a month, an ordinal number, an abbreviation that it does not know."""
 _LEAD: Final = re.compile(r"\s*(?:#{1,6}\s+|[-*+]\s+|\d{1,3}[.)]\s+)?\s*")
 
 
@@ -17,21 +30,34 @@ def spans(text: str) -> tuple[tuple[int, int], ...]:
     """[start, end) of every sentence, without the blanks around it and the marks of lists and headings."""
     from sentencex import get_sentence_boundaries
 
-    language, found = detect(text) or "en", []
+    language = detect(text) or "en"
+    found: list[tuple[int, int]] = []
     for line in _LINE.finditer(text):
         begin = line.start() + _lead(line[0])
+        whole = True
         for one in get_sentence_boundaries(language, text[begin : line.end()]):
             start, end = begin + one["start_index"], begin + one["end_index"]
             words = text[start:end]
             start, end = start + len(words) - len(words.lstrip()), end - len(words) + len(words.rstrip())
-            if start < end:
-                found.append((start, end))
+            if start >= end:
+                continue
+            if not whole and _goes_on(text[found[-1][0] : found[-1][1]], words):
+                start = found.pop()[0]
+            found.append((start, end))
+            whole = False
     return tuple(found)
 
 
 def split(text: str) -> list[str]:
     """The sentences as they stand."""
     return [text[start:end] for start, end in spans(text)]
+
+
+def _goes_on(before: str, words: str) -> bool:
+    """Is it one sentence, cut after a number or an abbreviation?"""
+    end, beginning = _GOES_ON
+    cut = end.search(before)
+    return bool(cut and (cut[0][0].isalpha() or beginning.match(words.lstrip())))
 
 
 def _lead(line: str) -> int:

@@ -14,6 +14,8 @@ from oneiro_vault.core.sentences import spans, split
         ("- We ship on Friday.\n- Ana owns it", ["We ship on Friday.", "Ana owns it"]),
         ("# Plans\n1. First. Then more.", ["Plans", "First.", "Then more."]),
         ("Das kostet z. B. 3,50 Euro. Mehr nicht.", ["Das kostet z. B. 3,50 Euro.", "Mehr nicht."]),
+        ("Es ist am 28. Juni, um 19.30 Uhr. Ich wohne im 1. Stock.", ["Es ist am 28. Juni, um 19.30 Uhr.", "Ich wohne im 1. Stock."]),
+        ("Rosina, geb. Kaltenbach. Es waren 12. Dann kam er.", ["Rosina, geb. Kaltenbach.", "Es waren 12.", "Dann kam er."]),
         ("", []),
         (" \n ", []),
     ],
