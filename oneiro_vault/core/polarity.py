@@ -7,6 +7,7 @@ Only what is beyond doubt is told: the same thing denied in one and stated in th
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
@@ -22,7 +23,7 @@ _BEFORE: Final = frozenset(
 """Stand before what they deny."""
 _DENIES: Final = _BEFORE | frozenset(
     """
-    nicht kein keine keinen keinem keiner keines nie niemals niemand nichts ohne weder
+    nein nicht kein keine keinen keinem keiner keines nie niemals niemand nichts ohne weder
     pas jamais aucun aucune rien personne sans ni
     nunca jamas ningun ninguna nadie nada tampoco sin
     non nessuno nessuna niente senza
@@ -39,6 +40,13 @@ _TURNS: Final = frozenset(
     """.split()
 )
 """Words that turn a sense without denying it by a listed word: next to them nothing is beyond doubt."""
+_NO: Final = frozenset("no nope nah nein non".split())
+_ANSWER: Final = re.compile(
+    rf"(?:^|(?<=[.!?,;:\n—–-]))\s*(?:{'|'.join(_NO)})\b"
+    r"(?=\s*[,.;:!–—-]|\s+(?:i|we|you|he|she|it|they|that|this|the|my|our|wait|ich|wir|das|es|er|sie|mein\w*)\b)",
+    re.I,
+)
+"""Answers what was said before: what comes after it in the sentence is stated."""
 _CONTRACTED: Final = re.compile(r"(?<=[a-z])n['’]t\b", re.I)
 _CLAUSE: Final = re.compile(
     r"[,;:.!?()\n–—]|\b(?:but|because|since|so|although|though|while|and|or|which|who|that|until|unless|if|aber|sondern|weil|denn|und|oder|dass|"
@@ -82,8 +90,7 @@ def _english(word: str) -> str:
 def denied(text: str, language: str = "") -> tuple[frozenset[str], ...]:
     """For every denial in a text the stems of what it is about: the content words after it in its clause, else those around it."""
     found = []
-    for clause in _CLAUSE.split(_CONTRACTED.sub(" not", text)):
-        words = list(tokens(clause))
+    for words in _clauses(text):
         for place, word in enumerate(words):
             if word in _DENIES:
                 after = ordered(" ".join(words[place + 1 :]), language)[:_REACH] if word in _BEFORE else ()
@@ -91,25 +98,54 @@ def denied(text: str, language: str = "") -> tuple[frozenset[str], ...]:
     return tuple(one for one in found if one)
 
 
+def _clauses(text: str) -> list[list[str]]:
+    return [list(tokens(clause)) for clause in _CLAUSE.split(_ANSWER.sub(" ", _CONTRACTED.sub(" not", text)))]
+
+
+def answers(text: str) -> bool:
+    """Does a clause of it end with a bare "no", which denies what was said before?"""
+    clauses = (list(tokens(clause)) for clause in _CLAUSE.split(text))
+    return any(words and words[-1] in _NO for words in clauses)
+
+
 def contrary(fact: str, ground: str) -> bool:
     """Does one of them deny what the other states? `ground` is what the fact rests on, some sentences at most."""
     language = detect(f"{fact} {ground}") or "en"
     denials, theirs = denied(fact, language), denied(ground, language)
-    mine = tuple(about for about in denials if not any(about & other for other in theirs))
-    other = tuple(about for about in theirs if not any(about & one for one in denials))
+    mine = tuple(about for about in denials if not any(_share(about, other) for other in theirs))
+    other = tuple(about for about in theirs if not any(_share(about, one) for one in denials))
     return _against(mine, ground, language) or _against(other, fact, language, whole=True)
+
+
+def added(fact: str, ground: str) -> bool:
+    """Does a fact deny something where its ground denies nothing, nor has a word that turns a sense?"""
+    plain = set(tokens(_CONTRACTED.sub(" not", ground)))
+    return bool(denied(fact)) and plain.isdisjoint(_DENIES | _TURNS)
+
+
+def agree(text: str, ground: Iterable[str], language: str = "") -> bool:
+    """Does it deny something, and one of these sentences deny some of the same, for everything it denies?"""
+    theirs = [about for one in ground for about in denied(one, language)]
+    mine = denied(text, language)
+    return bool(mine) and all(any(_share(about, other) for other in theirs) for about in mine)
 
 
 def _against(denials: tuple[frozenset[str], ...], stated: str, language: str, whole: bool = False) -> bool:
     """Does a text state most (`whole`: all) of what is denied? Near a word that turns a sense ("stopped", "allergic") nothing is beyond
-    doubt, unless that word is denied itself."""
-    known = stems(stated, language)
-    turned = stems(" ".join(word for word in tokens(stated) if word in _TURNS), language)
+    doubt, unless that word is denied itself; nor does a clause state what it denies."""
+    clauses = [(words, stems(" ".join(words), language)) for words in _clauses(stated)]
+    plain = [(words, known) for words, known in clauses if not _DENIES.intersection(words)]
     for about in denials:
-        shared = sum(any(_alike(one, other) for other in known) for one in about)
+        bearing = [(words, known) for words, known in plain if _share(about, frozenset(known))]
+        turned = stems(" ".join(word for words, _ in bearing for word in words if word in _TURNS), language)
+        shared = sum(any(_alike(one, other) for _, known in bearing for other in known) for one in about)
         if (shared == len(about) and about & turned) if turned else (shared == len(about) or (not whole and shared * 2 >= len(about))):
             return True
     return False
+
+
+def _share(one: frozenset[str], other: frozenset[str]) -> bool:
+    return any(_alike(mine, theirs) for mine in one for theirs in other)
 
 
 def _alike(one: str, other: str) -> bool:

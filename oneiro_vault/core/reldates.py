@@ -49,6 +49,8 @@ _MONTHS: Final = {
     )
     for name in names.split()
 }
+_ALSO_WORDS: Final = frozenset(("may", "mar", "mars", "sep"))
+_WORD: Final = re.compile(r"[^\W\d]+")
 _NEAR: Final = {
     "day before yesterday": -2, "vorgestern": -2, "yesterday": -1, "last night": -1, "gestern": -1, "hier": -1, "ayer": -1,
     "today": 0, "tonight": 0, "this morning": 0, "heute": 0, "hoy": 0, "aujourd'hui": 0,
@@ -121,6 +123,11 @@ def find(text: str, said: date) -> list[tuple[int, int, Days]]:
                 if days:
                     found.append((match.start(), match.end(), days))
     return sorted(found)
+
+
+def months(text: str) -> set[int]:
+    """The months that a text names, without words that are names of months only beside a day."""
+    return {_MONTHS[word] for word in _WORD.findall(fold(text)) if word in _MONTHS and word not in _ALSO_WORDS}
 
 
 def beside(text: str, said: date) -> str:

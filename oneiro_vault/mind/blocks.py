@@ -7,8 +7,9 @@ from hashlib import sha256
 from typing import Any, Final
 
 from oneiro_vault.classify import gate
+from oneiro_vault.core import claims, prose
 from oneiro_vault.core import memory as memories
-from oneiro_vault.core import prose
+from oneiro_vault.core.budget import shorten
 from oneiro_vault.core.query import analyse
 from oneiro_vault.mind.base import NOW, New, Note, Set, Snapshot
 
@@ -17,6 +18,8 @@ MACHINES: Final = frozenset(("dream", "model"))
 """Sources whose words a loop may say anew; a person's own, and what came from outside, it only asks about."""
 GOLDEN: Final = 0.6180339887498949
 """Steps of this size along a circle come near every place on it."""
+LONGEST_TITLE: Final = 60
+"""Characters of a title that is taken from the text."""
 SAME: Final = 0.6
 """Share of common words at which a new block says what another one says."""
 DESCRIBE: Final = (
@@ -61,6 +64,11 @@ def refused(title: str, text: str, snapshot: Snapshot) -> str:
 def described(text: str) -> str:
     """One sentence for a search row."""
     return prose.first_sentence(text)
+
+
+def fair_title(title: str, text: str) -> str:
+    """The title, or how the text begins where the gate stops a title that speaks to nobody: a heading is no sentence."""
+    return shorten(described(text), LONGEST_TITLE) if text and not claims.speaks(title) and gate.prescribes(title) else title
 
 
 def made(title: str, text: str, sources: Sequence[Note], lineage: Sequence[str]) -> New:

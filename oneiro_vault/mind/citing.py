@@ -7,22 +7,29 @@ or say of one person what was said of another; and what it cites must stand ther
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from oneiro_vault.core import claims, polarity, sentences, turns
+from oneiro_vault.core import polarity, sentences, turns
+from oneiro_vault.core.figures import figures, unsaid
+from oneiro_vault.core.language import detect, is_english
 from oneiro_vault.core.memory import Memory
+from oneiro_vault.core.query import fold
 from oneiro_vault.mind.base import Note
 from oneiro_vault.mind.grounds import strange_names
 from oneiro_vault.mind.placing import Unit
 
 SHARE: Final = 0.34
 """Share of a fact's content words that its capture must have where the fact does not cite it."""
+_CONTRARY: Final = "the capture says the contrary"
 _MOST: Final = 4
 """Sentences a fact is looked for in when it does not cite."""
 _AROUND: Final = 1
 """Sentences before and after the cited ones that explain them: what "it" and "she" are."""
+_ENGLISH: Final = "en"
+_GERMAN: Final = "de"
+"""Writes too much with capitals to tell names by them."""
 _ELLIPSIS: Final = re.compile(r"\s*(?:\[?(?:…|\.\.\.)\]?)\s*")
 _SELF: Final = re.compile(
     r"\b(?:i|i['’](?:m|ve|ll|d)|me|my|mine|we|we['’](?:re|ve|ll|d)|us|our|ours|ich|mir|mich|mein\w{0,2}|wir|uns|unser\w{0,2})\b", re.I
@@ -34,7 +41,6 @@ _KIN: Final = (
     "tochter frau mann chef chefin freund freundin nachbar nachbarin kollege kollegin"
 ).split()
 _OTHER: Final = re.compile(rf"^\W*(?:and |but |also |so |my |our |mein\w{{0,2}} |unser\w{{0,2}} |the )*({'|'.join(_KIN)})\b", re.I)
-_DATED: Final = re.compile(r"\d{4}\.\d\d\.\d\d|\d{4}")
 
 
 @dataclass(frozen=True)
@@ -52,8 +58,9 @@ class Cited:
         return replace(capture, memory=replace(memory, trust=level, extra={**memory.extra, turns.KEY: names}))
 
 
-def cited(unit: Unit, memory: Memory) -> Cited:
-    """Where a capture says what a fact says."""
+def cited(unit: Unit, memory: Memory, known: Collection[str] = ()) -> Cited:
+    """Where a capture says what a fact says. `known`: words (folded) that name people and things the vault knows already: whoever cites may
+    call by its name what the capture does not name."""
     body = memory.body
     every = sentences.spans(body)
     if unit.quote.strip():
@@ -69,7 +76,8 @@ def cited(unit: Unit, memory: Memory) -> Cited:
     found = {span: None for start, end in places for span in turns.at(body, start, end)}
     parts = [(max(every[n][0], span.start), min(every[n][1], span.end)) for n in chosen for span in found]
     ground = "\n".join(body[start:end] for start, end in parts if start < end)  # not what others say in the same sentence
-    return Cited(tuple(found), _problem(unit, memory, ground, around, bool(unit.quote.strip()), tuple(found)))
+    after = "\n".join(body[every[n][0] : every[n][1]] for n in sorted({m for n in chosen for m in (n, n + 1) if m < len(every)}))
+    return Cited(tuple(found), _problem(unit, memory, ground, around, after, tuple(found), known))
 
 
 def _find(quote: str, body: str) -> list[tuple[int, int]]:
@@ -88,8 +96,9 @@ def _find(quote: str, body: str) -> list[tuple[int, int]]:
 
 def _best(fact: str, body: str, every: tuple[tuple[int, int], ...]) -> list[int]:
     """The sentences that have most of a fact's words and numbers, as few as have all that any has."""
-    wanted = polarity.stems(fact) | claims.numbers(fact)
-    have = [(polarity.stems(body[a:b]) | claims.numbers(body[a:b])) & wanted for a, b in every]
+    language = _language(fact) or _language(body) or _ENGLISH
+    wanted = polarity.stems(fact, language) | figures(fact)
+    have = [(polarity.stems(body[a:b], language) | figures(body[a:b])) & wanted for a, b in every]
     chosen: list[int] = []
     known: set[str] = set()
     while len(chosen) < _MOST and have:
@@ -107,54 +116,53 @@ def _names_speaker(fact: str, spans: Sequence[turns.Span]) -> bool:
     return own and not re.search(r"\b(?:user|person|speaker)\b", fact, re.I)
 
 
-def _problem(unit: Unit, memory: Memory, ground: str, around: str, quoted: bool, spans: Sequence[turns.Span]) -> str:
-    fact, everything = unit.content, f"{memory.title}\n{memory.project}\n{memory.body}"
-    if strange := {one for one in claims.numbers(fact) - claims.numbers(everything) if not _date_of(one, memory, everything)}:
-        return f"the capture has no {', '.join(sorted(strange)[:3])}"
-    strange_name = strange_names(fact, f"{everything}\nUser Assistant")
-    if strange_name and not (len(strange_name) == 1 and _names_speaker(fact, spans)):
-        return f"the capture names no {', '.join(strange_name[:3])}"
-    mine = polarity.stems(fact)
-    shared = mine & polarity.stems(around)
-    if mine and not shared and not claims.numbers(fact) & claims.numbers(ground):
+def _problem(unit: Unit, memory: Memory, ground: str, around: str, after: str, spans: Sequence[turns.Span], known: Collection[str]) -> str:
+    """`ground`: the cited sentences, `around`: with their neighbours, `after`: with the next ones, which may answer them."""
+    fact, quoted, everything = unit.content, bool(unit.quote.strip()), f"{memory.title}\n{memory.project}\n{memory.body}"
+    if strange := unsaid(fact, everything, memory.created):
+        return f"the capture has no {', '.join(strange[:3])}"
+    language, spoken = _language(fact), _language(ground) or _language(memory.body)
+    names = [one for one in strange_names(fact, f"{everything}\nUser Assistant") if not (quoted and fold(one) in known)]
+    if names and not (len(names) == 1 and _names_speaker(fact, spans)) and _GERMAN not in (language, spoken):
+        return f"the capture names no {', '.join(names[:3])}"
+    bare = polarity.answers(after)
+    if quoted and language and spoken and language != spoken:
+        return (
+            "" if bare or not polarity.added(fact, ground) else _CONTRARY
+        )  # it is told in another language than that of the words it cites
+    language = language or spoken or _ENGLISH
+    mine = polarity.stems(fact, language)
+    shared = mine & polarity.stems(around, language)
+    counted, there = figures(fact), figures(ground)
+    if mine and not shared and not counted & there:
         return "the capture does not say that"
-    if (
-        mine
-        and not quoted
-        and len(shared) < SHARE * len(mine)
-        and not (claims.numbers(fact) and claims.numbers(fact) <= claims.numbers(ground))
-    ):
+    if mine and not quoted and len(shared) < SHARE * len(mine) and not (counted and counted <= there):
         return "the capture does not say that"
-    if any(polarity.contrary(fact, sentence) for sentence in _bearing(mine, ground)):
-        return "the capture says the contrary"
-    if _another(fact, ground):
+    against = (polarity.contrary(fact, sentence) for sentence in _bearing(mine, ground, language))
+    if not bare and (polarity.added(fact, ground) or any(against)):
+        return _CONTRARY
+    if _another(fact, ground, language):
         return "the capture says it of somebody else"
     return ""
 
 
-def _bearing(mine: set[str], ground: str) -> list[str]:
+def _language(text: str) -> str:
+    """The language of a text, "" when it is too short to tell."""
+    return detect(text) or (_ENGLISH if is_english(text) else "")
+
+
+def _bearing(mine: set[str], ground: str, language: str) -> list[str]:
     """The sentences of the ground that bear on a fact most: what another one denies is its own."""
     parts = sentences.split(ground)
-    shares = [len(mine & polarity.stems(part)) for part in parts]
+    shares = [len(mine & polarity.stems(part, language)) for part in parts]
     return [part for part, share in zip(parts, shares, strict=True) if share and share == max(shares)]
 
 
-def _date_of(number: str, memory: Memory, everything: str) -> bool:
-    """May a judge have written this date for `yesterday` or `next week`? It lies within a year or so of the capture, or completes a day."""
-    found = _DATED.fullmatch(number)
-    if found is None or not memory.created[:4].isdigit():
-        return False
-    if abs(int(number[:4]) - int(memory.created[:4])) > 1:
-        return False
-    return len(number) == 4 or f"0000{number[4:]}" in claims.numbers(everything) or len(number) == 10
-
-
-def _another(fact: str, ground: str) -> bool:
+def _another(fact: str, ground: str, language: str) -> bool:
     """Does a fact say of the person what the ground says of somebody else?"""
     if not _PERSON.match(fact.strip()):
         return False
-    mine = polarity.stems(fact)
-    parts = _bearing(mine, ground)
+    parts = _bearing(polarity.stems(fact, language), ground, language)
     return bool(parts) and all(
         _OTHER.match(turns.without_speaker(part)) and not _SELF.search(_OTHER.sub("", turns.without_speaker(part))) for part in parts
     )

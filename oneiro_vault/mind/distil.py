@@ -25,6 +25,7 @@ from oneiro_vault.mind.blocks import (
     alike,
     blocks,
     changed,
+    fair_title,
     made,
     ours,
     refused,
@@ -271,7 +272,7 @@ def _draft(snapshot: Snapshot, note: Note, answer: Distilled, asked: str, judge:
     """What an answer wants written."""
     named = [snapshot.notes[ident] for ident in dict.fromkeys(answer.sources) if ident != note.id]
     joined = [one for one in named if one.memory.type == "semantic" and no_weaker(one.memory.trust, note.memory.trust)]
-    title, text = ("", "") if answer.action == "link" else (answer.title, answer.text)
+    title, text = ("", "") if answer.action == "link" else (fair_title(answer.title, answer.text), answer.text)
     target = None if answer.action == "create" else snapshot.notes[answer.target or ""]
     return Draft(title, text, answer.reason, (note, *joined), target, (asked,), judge)
 

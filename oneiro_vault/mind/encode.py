@@ -8,7 +8,7 @@ facts have, or that they are orientation: those are written here.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -92,8 +92,9 @@ class Encode:
         claimed: set[str] = set()
         asked: dict[str, Question] = {}
         known = nearby.subjects(snapshot)
+        names = nearby.named(snapshot, [filing.capture for filing in filings])
         for filing in filings:
-            read(filing, verdicts)
+            read(filing, verdicts, names)
             asked.update(self._open(snapshot, filing, claimed, known))
         places = (yield list({question.id: question for question in asked.values()}.values())) if asked else {}
         new: list[tuple[set[str], Decision]] = []
@@ -200,8 +201,8 @@ def pieces(text: str, longest: int, cuts: Sequence[re.Pattern[str]] = _CUTS) -> 
     return found + pieces(text[start:end], longest, cuts[1:])
 
 
-def read(filing: Filing, verdicts: Mapping[str, Verdict]) -> None:
-    """Take the facts out of the answers about a capture's parts."""
+def read(filing: Filing, verdicts: Mapping[str, Verdict], known: Collection[str] = ()) -> None:
+    """Take the facts out of the answers about a capture's parts. `known`: as for `citing.cited`."""
     memory = filing.capture.memory
     seen = set()
     for question in filing.questions:
@@ -215,7 +216,7 @@ def read(filing: Filing, verdicts: Mapping[str, Verdict]) -> None:
             if words in _EMPTY or words in seen:
                 continue
             seen.add(words)
-            rests = citing.cited(unit, memory)
+            rests = citing.cited(unit, memory, known)
             if rests.problem:
                 filing.count("left out, since the capture does not say them")
                 filing.done.append(_refused(filing.capture, unit, question.id, rests.problem, verdict.judge))

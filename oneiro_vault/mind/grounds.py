@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from itertools import groupby, pairwise
 from typing import Final
 
-from oneiro_vault.core import claims
+from oneiro_vault.core import claims, polarity
+from oneiro_vault.core.language import detect
 from oneiro_vault.core.query import STOP_WORDS, fold, segment
 from oneiro_vault.mind.base import Note
 
@@ -95,6 +96,8 @@ def unfounded(title: str, text: str, notes: Sequence[Note]) -> str:
             return f"what it rests on does not say {sentence[:60]!r}"
     if openers:
         return f"what it rests on names no {', '.join(openers[:3])}"
+    if denied := _denied(text, notes):
+        return f"what it rests on says the contrary of {denied[:60]!r}"
     return _unspaced(f"{title}\n{text}", ground)
 
 
@@ -174,6 +177,22 @@ def _ordinary(word: str, after: str, lower: set[str]) -> bool:
 def _stems(word: str) -> set[str]:
     """The word without each of the endings that it has."""
     return {word, *(word[: -len(ending)] for ending in _ENDINGS if word.endswith(ending) and len(word) - len(ending) > 2)}
+
+
+def _denied(text: str, notes: Sequence[Note]) -> str:
+    """The first sentence that denies what the notes state, or states what they deny, as far as those of their sentences say that bear on it
+    most; "" when there is none."""
+    language = detect("\n".join((text, *(note.memory.body for note in notes)))) or "en"
+    ground = [one for note in notes for one in claims.split_sentences(f"{note.memory.title}\n{note.memory.body}")]
+    told = [(one, polarity.stems(one, language)) for one in ground]
+    for sentence in claims.split_sentences(text):
+        mine = polarity.stems(sentence, language)
+        most = max((len(mine & stems) for _, stems in told), default=0)
+        bearing = [one for one, stems in told if most and len(mine & stems) == most]
+        against = (polarity.added(sentence, one) or polarity.contrary(sentence, one) for one in bearing)
+        if bearing and not polarity.agree(sentence, ground, language) and all(against):
+            return sentence
+    return ""
 
 
 def _unspaced(said: str, ground: str) -> str:

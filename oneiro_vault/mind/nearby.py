@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from oneiro_vault.core import claims
+from oneiro_vault.core import claims, turns
+from oneiro_vault.core.query import fold
 from oneiro_vault.mind.base import Note, Snapshot
 from oneiro_vault.mind.placing import Unit, names
 
 INSIGHTS: Final = 8
 """Candidates that are asked for beyond those that are wanted, for those that are insights."""
+_NAME: Final = re.compile(r"(?<!\w)[A-Z\u00c0-\u00de]\w+")
 COMMON: Final = 50
 """Memories about a name beyond which it says too little."""
 
@@ -22,6 +25,15 @@ def subjects(snapshot: Snapshot) -> dict[str, list[Note]]:
         for name in {name.casefold() for name in note.memory.about} if _fits(note) else ():
             found.setdefault(name, []).append(note)
     return found
+
+
+def named(snapshot: Snapshot, captures: Sequence[Note]) -> frozenset[str]:
+    """Words (folded) that name people and things in what is known, or in the person's own words in one of these captures."""
+    texts = [f"{note.memory.title}\n{note.memory.body}\n{' '.join(note.memory.about)}" for note in snapshot.of("semantic")]
+    for capture in captures:
+        body = capture.memory.body
+        texts += [body[one.start : one.end] for one in turns.spans(body) if one.own and one.speaker == turns.USER]
+    return frozenset(fold(word) for text in texts for word in _NAME.findall(text))
 
 
 def candidates(snapshot: Snapshot, unit: Unit, most: int, known: Mapping[str, Sequence[Note]]) -> list[Note]:

@@ -11,7 +11,7 @@ from oneiro_vault.core import memory as memories
 from oneiro_vault.core.memory import no_weaker
 from oneiro_vault.core.question import Answer, Question, Verdict
 from oneiro_vault.mind.base import Decision, Note, Set, Snapshot
-from oneiro_vault.mind.blocks import DESCRIBE, blocks, changed, ours, refused, said_anew, trust_of
+from oneiro_vault.mind.blocks import DESCRIBE, blocks, changed, fair_title, ours, refused, said_anew, trust_of
 from oneiro_vault.mind.fitting import Draft, fitted
 from oneiro_vault.mind.grounds import unfounded
 
@@ -50,7 +50,7 @@ def mend(snapshot: Snapshot, without: Container[str] = ()) -> Deciding:
         if not isinstance(answer, Stale):
             continue
         text = answer.text if answer.action == "revise" else ""
-        draft = Draft(answer.title, text, answer.reason, tuple(ground), block, (ident,), verdicts[ident].judge)
+        draft = Draft(fair_title(answer.title, text), text, answer.reason, tuple(ground), block, (ident,), verdicts[ident].judge)
         if answer.action == "revise":
             drafts.append(draft)
         elif (edit := _settled(draft, answer.action)) is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from oneiro_vault.core.captures import KIND
@@ -26,8 +28,8 @@ MEMORY = Memory(
 CAPTURE = Note(MEMORY, "0" * 64)
 
 
-def problem(content: str, quote: str = "") -> str:
-    return cited(Unit(content=content, quote=quote), MEMORY).problem
+def problem(content: str, quote: str = "", body: str = BODY, known: tuple[str, ...] = ()) -> str:
+    return cited(Unit(content=content, quote=quote), replace(MEMORY, body=body), known).problem
 
 
 @pytest.mark.parametrize(
@@ -85,3 +87,60 @@ def test_a_fact_is_trusted_as_the_words_it_rests_on(content: str, trust: str, sp
 def test_it_is_as_weak_as_the_weakest_of_them() -> None:
     found = cited(Unit(content="The user lives in Graz; the room 214 is booked.", quote="I live in Graz … Your room 214 is booked"), MEMORY)
     assert found.source(CAPTURE).memory.trust == "external"
+
+
+@pytest.mark.parametrize(
+    ("content", "quote", "body"),
+    [
+        ("Version 2 goes live on 20 March.", "v2 goes live on the 20th", "User: v2 goes live on the 20th"),
+        ("The outage was on 5 March 2026.", "the outage took us two hours", "User: the outage took us two hours"),
+        ("The follow-up is on 20 August.", "follow-up aug 20", "User: follow-up aug 20"),
+        (
+            "The tablets have 10 mg, the database 211,000 rows.",
+            "tablets 10mg … database has 211k rows",
+            "User: tablets 10mg. database has 211k rows",
+        ),
+        ("The bridge is eight metres long.", "the bridge is 8 m", "User: the bridge is 8 m"),
+        ("The movers do not carry the piano.", "movers don't touch it", "User: the piano comes with us. movers don't touch it"),
+        ("The user writes to the museum.", "no i write to the museum myself", "User: no i write to the museum myself"),
+        ("The service is not rewritten in Rust.", "he wants it in rust", "User: he wants it in rust. told him no."),
+        (
+            "Maya nimmt morgens Ramipril.",
+            "Ramipril bleibt morgens",
+            "User: Die Ärztin war da. Ramipril bleibt morgens, wegen dem Blutdruck.",
+        ),
+        (
+            "Mateo bekommt einen Dinosaurier und das ist sein Geschenk.",
+            "Le compro el dinosaurio",
+            "User: Ya no es un tren. Le compro el dinosaurio.",
+        ),
+    ],
+)
+def test_numbers_days_and_denials_in_other_words(content: str, quote: str, body: str) -> None:
+    assert problem(content, quote, body) == ""
+
+
+@pytest.mark.parametrize(
+    ("content", "quote", "body", "why"),
+    [
+        ("The follow-up is on 20 October.", "follow-up aug 20", "User: follow-up aug 20", "20 October"),
+        ("The user does not see Dr. Yip.", "family doctor is dr. yip", "User: family doctor is dr. yip", "contrary"),
+        ("Maya wohnt nicht in Graz.", "Ich wohne in Graz", "User: Nein. Ich wohne in Graz mit Tom.", "contrary"),
+        (
+            "Mateo bekommt keinen Dinosaurier und das ist sein Geschenk.",
+            "Le compro el dinosaurio",
+            "User: Le compro el dinosaurio.",
+            "contrary",
+        ),
+    ],
+)
+def test_other_days_and_denials_of_nobody(content: str, quote: str, body: str, why: str) -> None:
+    assert why in problem(content, quote, body)
+
+
+def test_who_cites_may_call_by_its_name_what_the_vault_knows() -> None:
+    body = "User: new vet from july: Locke Street Clinic.\n\nAssistant: Good."
+    quote = "new vet from july"
+    assert "Biscuit" in problem("From July the vet of Biscuit and Rex is another.", quote, body)
+    assert problem("From July the vet of Biscuit and Rex is another.", quote, body, ("biscuit", "rex")) == ""
+    assert "names no" in problem("From July the vet of Biscuit and Rex is another.", "", body, ("biscuit", "rex"))

@@ -92,7 +92,11 @@ def test_names_and_numbers_hide_nowhere(ground: str, said: str) -> None:
         ("Maya prefers short answers.", "Communication preferences", "Prefers answers that are short.\n- Maya: short answers."),
         ("Maya prefers short answers.", "Maya", "Brief answers are what Maya prefers. Answers to Maya are short."),
         ("Maya likes short answers.", "Maya", "Liking short answers is what Maya does."),
-        ("Ana likes tea and has children.", "Ana", "Ana likes tea and has children, in three conversations; no one likes more."),
+        (
+            "Ana likes tea and has children. Nobody likes it more.",
+            "Ana",
+            "Ana likes tea and has children, in three conversations; no one likes more.",
+        ),
         ("Ana has a son, Leo, and a boat.", "Ana", "Ana has one son, Leo. The boat is one of the things she has."),
         ("アナは日本語を話す。", "アナ", "アナは日本語を話します。"),
         ("安娜住在柏林，喜欢喝茶。", "安娜", "安娜喜欢喝茶，住在柏林。"),
@@ -100,3 +104,18 @@ def test_names_and_numbers_hide_nowhere(ground: str, said: str) -> None:
 )
 def test_an_honest_rewording_passes(ground: str, title: str, said: str) -> None:
     assert unfounded(title, said, (note("b", ground, title=""), note("c", "", title=""), note("d", "", title=""))) == ""
+
+
+@pytest.mark.parametrize(
+    ("ground", "said"),
+    [
+        ("Ana lives in Berlin.", "Ana does not live in Berlin."),
+        ("Ana is allergic to penicillin.", "Ana is not allergic to penicillin."),
+        ("Ana never eats fish.", "Ana eats fish."),
+        ("Ana wohnt in Köln und arbeitet bei der Bahn.", "Ana wohnt nicht in Köln."),
+        ("Ana lives in Berlin. Ana does not drink coffee.", "Ana does not live in Berlin."),
+        ("Ana lives in Berlin. Ana does not drink coffee.", "Ana lives in Berlin. Ana drinks coffee."),
+    ],
+)
+def test_the_contrary_of_its_ground_is_not_written(ground: str, said: str) -> None:
+    assert "contrary" in unfounded("Ana", said, (note("b", ground, title=""),))

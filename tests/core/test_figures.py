@@ -1,0 +1,57 @@
+"""Numbers and days are compared by what they are, not by how they are written."""
+
+from __future__ import annotations
+
+import pytest
+
+from oneiro_vault.core.figures import figures, unsaid
+
+SAID = "2026-05-04"
+
+
+@pytest.mark.parametrize(
+    ("text", "ground"),
+    [
+        ("6,400 a month", "6400 per month"),
+        ("6.400 Euro", "6,400"),
+        ("211,000 slots", "211k slots"),
+        ("6400", "6.4k"),
+        ("7,9", "7.9"),
+        ("19:00", "7pm"),
+        ("at 8", "08:00"),
+        ("version 2", "v2"),
+        ("10 mg", "10mg"),
+        ("acht Meter", "8 m"),
+        ("2 clients", "two clients"),
+        ("five units", "5 Einheiten"),
+        ("on 20 May 2026", "on the 20th"),
+        ("on 2026-05-05", "tomorrow"),
+        ("on 14 April", "the 14. april"),
+        ("on 1 August", "vuelvo el 1 de agosto"),
+        ("in 2025 and 2027", "last year and next"),
+    ],
+)
+def test_the_same_in_another_spelling(text: str, ground: str) -> None:
+    assert unsaid(text, ground, SAID) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "ground", "missing"),
+    [
+        ("for 64 euros", "for 640 euros", ["64"]),
+        ("at 10:45", "at 10:15", ["10:45"]),
+        ("seven units", "5 units", ["seven"]),
+        ("on 20 October", "on 20 August", ["20 October"]),
+        ("on 14 August", "on the 15th of August", ["14 August"]),
+        ("on 2025-11-20", "yesterday", ["2025-11-20"]),
+        ("in 1999", "in 2004", ["1999"]),
+    ],
+)
+def test_another_number_or_day(text: str, ground: str, missing: list[str]) -> None:
+    assert unsaid(text, ground, SAID) == missing
+
+
+def test_without_a_day_every_number_is_compared_as_it_is() -> None:
+    assert unsaid("on 20 May", "on the 20th", "") == []
+    assert unsaid("in 2026", "in May", "") == ["2026"]
+    assert {"6400", "3"} <= figures("6,400 and three")
