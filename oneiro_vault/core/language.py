@@ -15,6 +15,7 @@ from functools import cache, lru_cache
 from typing import Any, Final
 
 __all__ = [
+    "CAPITALISING",
     "COMPOUNDING",
     "NAMES",
     "STEMMED",
@@ -59,6 +60,8 @@ STEMMED: Final = NAMES.keys() - _SCRIPTS.keys()
 """Languages whose words have endings to take off."""
 COMPOUNDING: Final = frozenset(("da", "de", "fi", "hu", "nl", "no", "sv"))
 """Languages that write several words as one: the club of those who read a `Buch` is a `Buchclub`."""
+CAPITALISING: Final = frozenset(("de",))
+"""Languages that write every noun with a capital, so that one tells no name."""
 _OTHER: Final = re.compile("|".join(f"(?P<{code}>{letters})" for code, letters in _SCRIPTS.items()))
 _WORD: Final = re.compile(r"\w\w+|[^\W\x00-\x7f]|\b\w(?=['’]\w)")
 """Single plain letters tell nothing but before an apostrophe (l'homme): formulas and tables are full of them, and nearly each is a word in

@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from oneiro_vault.core.captures import captured
+from oneiro_vault.core.language import CAPITALISING
 from oneiro_vault.core.query import QueryTerms, content_words, fts_expression
 from oneiro_vault.core.ranking import Evidence, Features, Scored, Weights, coverage, diversify, rationed, relevant, voices
 from oneiro_vault.index.answers import Answers
@@ -107,7 +108,7 @@ class Search:
 
     def _evidence(self, asked: Asked, terms: QueryTerms, features: Features, rows: Sequence[Row]) -> Evidence:
         """What speaks for an answer; the words are only counted when nothing else does, because that is the dearest question."""
-        named = bool(terms.names)
+        named = bool(terms.names) and terms.language not in CAPITALISING
         known = named and self.index.knows((*terms.names, *(other for _, other in terms.spellings)))
         seen = features.cosine is not None and not np.isnan(features.cosine).all()
         cosine = float(np.nanmax(features.cosine)) if seen and features.cosine is not None else math.nan

@@ -134,3 +134,10 @@ def test_the_language_of_some_notes_brings_none_of_them_first(tmp_path: Path) ->
     first, second = rows(tmp_path / "v", notes, ["toyota", "toyota werkstatt"])
     assert any(path.startswith("en") for path in first[:3])
     assert all(path.startswith("de") for path in second[:3])
+
+
+def test_a_german_noun_that_no_note_has_is_no_name_nobody_knows(tmp_path: Path) -> None:
+    """Every noun has a capital there: most questions would be taken for ones about strangers, and get no answer."""
+    notes = {f"{number}.md": f"Am {number}. Mai war ich mit Katrin im Garten, und wir haben Erbsen gesät.\n" for number in range(1, 9)}
+    notes["zucker.md"] = "Ich nehme Metformin für meinen Zucker, zuletzt war er bei sieben.\n"
+    assert asked(tmp_path / "v", notes, "Wie hoch war denn der Langzeitblutzucker zuletzt?")[0] == "zucker.md"
