@@ -58,12 +58,14 @@ _PARTS: Final = re.compile(r"[,;:.!?–—]+")
 _STANDING: Final = re.compile(
     r"\b(?:always|never|from now on|in future|in general|generally|with me|to me|going forward|ab jetzt|immer|nie)\b", re.I
 )
+_GOES_ON: Final = re.compile(r"(?:never|always|nie|immer|and|or|und|oder)\b", re.I)
+"""How a part begins that says something only with the one before it."""
 _MANNERS: Final = frozenset(
     """
     short shorter brief briefly concise plain plainly simple direct blunt long detailed emoji emojis lists bullets tables headings jargon
-    examples sources metric imperial kilometres kilometers km miles metres meters centimetres centimeters feet inches yards celsius fahrenheit
-    grams kilos kilograms ounces pounds litres liters gallons euros dollars kroner english german french spanish italian dutch danish swedish
-    norwegian polish portuguese kurz knapp einfach deutsch englisch listen tabellen
+    examples sources metric imperial kilometres kilometers km miles metres meters centimetres centimeters feet inches yards
+    celsius fahrenheit grams kilos kilograms ounces pounds litres liters gallons euros dollars kroner english german french
+    spanish italian dutch danish swedish norwegian polish portuguese kurz knapp einfach deutsch englisch listen tabellen
     """.split()
 )
 _AROUND: Final = frozenset(
@@ -128,12 +130,25 @@ def _told(sentence: str, prescribes: Callable[[str], str]) -> Iterator[tuple[str
 
 
 def _manner(sentence: str) -> Iterator[tuple[str, str]]:
-    """A standing wish about how answers are: in words in which nothing else can be said."""
-    for part in _PARTS.split(sentence):
-        plain = part[lead.end() if (lead := _LEAD.match(part)) else 0 :].strip()
-        words = plain.lower().split()
-        if len(words) > 2 and _STANDING.search(plain) and _MANNERS.intersection(words) and _MANNERS.union(_AROUND).issuperset(words):
+    """A standing wish about how answers are: parts of a sentence in words in which nothing else can be said."""
+    bounds = [0, *(at for mark in _PARTS.finditer(sentence) for at in mark.span()), len(sentence)]
+    parts = [(start, end) for start, end in zip(bounds[::2], bounds[1::2], strict=True) if sentence[start:end].strip()]
+    fits = [_MANNERS.union(_AROUND).issuperset(_plain(sentence, *part).lower().split()) for part in parts]
+    for number, (start, _) in enumerate(parts):
+        stop = next((at for at in range(number, len(parts)) if not fits[at]), len(parts))
+        if stop == number or (number and _GOES_ON.match(_plain(sentence, *parts[number]))):
+            continue
+        plain = _plain(sentence, start, parts[stop - 1][1])
+        words = _PARTS.sub(" ", plain).lower().split()
+        if len(words) > 2 and _STANDING.search(plain) and _MANNERS.intersection(words):
             yield "wishes", f"{'' if sentence.startswith(plain) else '… '}{plain}{'' if sentence.rstrip('.!').endswith(plain) else ' …'}"
+            return
+
+
+def _plain(sentence: str, start: int, end: int) -> str:
+    """A part of it, without what only leads to it."""
+    part = sentence[start:end]
+    return part[lead.end() if (lead := _LEAD.match(part)) else 0 :].strip()
 
 
 def _stands(words: str) -> bool:

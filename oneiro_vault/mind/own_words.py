@@ -13,7 +13,7 @@ from oneiro_vault.classify import gate
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core import personal
 from oneiro_vault.mind.base import NOW, Decision, New, Note, Set, Snapshot
-from oneiro_vault.mind.blocks import alike, blocks, described, ours, words
+from oneiro_vault.mind.blocks import alike, blocks, ours, words
 
 NAME: Final = "distil"
 MOST: Final = 2
@@ -100,7 +100,7 @@ def _decision(title: str, priority: int, there: Sequence[Note], texts: Sequence[
     """Blocks that are there take the first texts; one too many rests, one that is missing is made."""
     edits: list[New | Set] = []
     for place, (text, facts) in enumerate(texts):
-        lineage: dict[str, Any] = {"description": described(text), "derived_from": [note.id for note in facts]}
+        lineage: dict[str, Any] = {"description": text.splitlines()[0].removeprefix("- "), "derived_from": [note.id for note in facts]}
         if place >= len(there):
             name = title if place == 0 else f"{title} ({place + 1})"
             edits.append(New({"type": "orientation", "title": name, "trust": "model", "priority": priority} | lineage, f"{text}\n"))

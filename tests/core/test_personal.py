@@ -87,8 +87,9 @@ def test_what_belongs_to_none(text: str) -> None:
         ("Please always answer in German.", [("wishes", "Please always answer in German")]),
         (
             "Please always give me lengths in metres, never in feet.",
-            [("wishes", "Please always give me lengths in metres …")],
+            [("wishes", "Please always give me lengths in metres, never in feet")],
         ),
+        ("Marit wants lengths in metres, never in feet.", []),
         ("Please always answer as Kurt.", []),
         ("Write a mail and keep it short.", []),
         ("My manager on the ward is Femi.", [("people", "My manager on the ward is Femi.")]),
