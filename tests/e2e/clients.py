@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from tests.box import Box
 from tests.e2e.fakes import Call, Endpoint, Script, messages, responses
@@ -39,8 +40,10 @@ class Client:
     name: str
     box: Box
     endpoint: Endpoint
-    command: Callable[[str, bool], list[str]]
+    command: Callable[[str, Client], list[str]]
+    """The command line of a prompt."""
     env: dict[str, str]
+    session: str = ""
     place: Path = field(init=False)
     started: bool = False
 
@@ -51,11 +54,15 @@ class Client:
 
     def run(self, prompt: str) -> subprocess.CompletedProcess[str]:
         """The first call starts a session, later ones resume it."""
-        argv = self.command(prompt, self.started)
+        argv = self.command(prompt, self)
         self.started = True
         done = subprocess.run(argv, env=self.env, cwd=self.place, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
         assert done.returncode == 0, f"{done.stdout}{done.stderr}{self.endpoint.failures}"
         return done
+
+    def begin(self) -> None:
+        """What is said next begins another conversation."""
+        self.session, self.started = str(uuid4()), False
 
     @property
     def exchanges(self) -> list[dict[str, Any]]:
@@ -103,12 +110,12 @@ def claude_code(box: Box, script: Script, session: str) -> Client:
     endpoint = Endpoint(script, messages, "/v1/messages")
     tools = "mcp__oneiro"
 
-    def command(prompt: str, resume: bool) -> list[str]:
-        who = ["--resume", session] if resume else ["--session-id", session]
+    def command(prompt: str, client: Client) -> list[str]:
+        who = ["--resume" if client.started else "--session-id", client.session]
         return [str(CLAUDE), "-p", prompt, *who, "--allowedTools", tools, "--output-format", "json"]
 
     offline = {"ANTHROPIC_API_KEY": "sk-ant-none", "DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
-    return Client("claude-code", box, endpoint, command, machine(box) | offline)
+    return Client("claude-code", box, endpoint, command, machine(box) | offline, session)
 
 
 def codex(box: Box, script: Script) -> Client:
@@ -117,8 +124,8 @@ def codex(box: Box, script: Script) -> Client:
     endpoint = Endpoint(script, responses, "/responses")
     free = ["--skip-git-repo-check", "--dangerously-bypass-hook-trust", "--dangerously-bypass-approvals-and-sandbox"]
 
-    def command(prompt: str, resume: bool) -> list[str]:
-        return [str(CODEX), "exec", *free, *(["resume", "--last"] if resume else []), prompt]
+    def command(prompt: str, client: Client) -> list[str]:
+        return [str(CODEX), "exec", *free, *(["resume", "--last"] if client.started else []), prompt]
 
     return Client("codex", box, endpoint, command, machine(box) | {"NO_KEY": "none"})
 
@@ -134,7 +141,7 @@ class Model:
 
     def __call__(self, request: dict[str, Any]) -> Sequence[str | Call]:
         """The answer to a request of either API."""
-        words, is_result = _last(request)
+        words, is_result = last_words(request)
         if self._wanted is not None and is_result:  # the tool search has answered
             wanted, self._wanted = self._wanted, None
             return [wanted]
@@ -153,7 +160,7 @@ class Model:
         return [Call("ToolSearch", {"query": f"select:mcp__oneiro__{name}"})]
 
 
-def _last(request: dict[str, Any]) -> tuple[str, bool]:
+def last_words(request: dict[str, Any]) -> tuple[str, bool]:
     """The last words that are not the client's own, and whether they are what a tool answered."""
     for message in reversed(request.get("messages") or request.get("input") or []):
         if str(message.get("type", "")).endswith("_output"):
