@@ -46,10 +46,11 @@ def capture_(face: Face, file: str | None, pending: bool, **given: Any) -> Outpu
         if given["kind"] or "kind" in one:
             one.setdefault("client", FILE)
         done.append(face.call("capture", actor="user", **one | {name: value for name, value in given.items() if value}))
-    told = [f"Captured already: {one['id']}" if one["duplicate_of"] else f"Captured {one['id']}  {line(one['path'])}" for one in done]
-    if not all(one["duplicate_of"] for one in done):
+    rows = [row for one in done for row in one["captures"]]
+    told = [f"Captured already: {row['id']}" if row["duplicate_of"] else f"Captured {row['id']}  {line(row['path'])}" for row in rows]
+    if not all(row["duplicate_of"] for row in rows):
         told.append(f"  waiting to become memories: {done[-1]['queued']}")
-    return Output("\n".join(told), done[0] | {"queued": done[-1]["queued"]})
+    return Output("\n".join(told), done[0] | {"captures": rows, "queued": done[-1]["queued"]})
 
 
 def _file(path: Path, env: Mapping[str, str], when: str | None) -> list[dict[str, str]]:

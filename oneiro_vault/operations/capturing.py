@@ -40,7 +40,7 @@ def capture(
 
     `kind`: compaction, session, turns or note. `cwd`: where it took place; its name is the project when none is given. The same words of
     the same session are stored once. A person's own note (`actor` is `user`) is trusted as theirs, everything else as words from outside.
-    A text larger than a note may be becomes several, in order.
+    A text larger than a note may be becomes several, in order: `captures` has them all, and the answer itself is the first.
     """
     if kind not in drafts.KINDS:
         raise InvalidInput(f"kind must be one of {', '.join(drafts.KINDS)}, not {shown(kind)}", kept="Nothing was written.")
@@ -73,13 +73,11 @@ def _local(when: str | None) -> str | None:
 
 def _stored(house: House, items: list[dict[str, Any]], session: str, actor: str) -> dict[str, Any]:
     house.converge()
-    first = _twin(house, items[0], session)
-    new = [item for item in items if _twin(house, item, session) is None]
-    if new:
-        done = writing.remember(house, new, actor, dedupe=False)["results"][0]
-        first = first or {"id": done["id"], "path": done["path"], "duplicate_of": None}
-    assert first is not None
-    return {"schema": 1} | first
+    twins = [_twin(house, item, session) for item in items]
+    new = [item for item, twin in zip(items, twins, strict=True) if twin is None]
+    made = iter(writing.remember(house, new, actor, dedupe=False)["results"] if new else ())
+    rows = [twin or {"id": (done := next(made))["id"], "path": done["path"], "duplicate_of": None} for twin in twins]
+    return {"schema": 1} | rows[0] | {"captures": rows}
 
 
 def _twin(house: House, item: dict[str, Any], session: str) -> dict[str, Any] | None:

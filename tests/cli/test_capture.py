@@ -54,13 +54,15 @@ def test_what_is_captured_by_hand_is_filed_under_its_own_time(own: Box) -> None:
     lines = [{"type": "user", "timestamp": at, "message": {"role": "user", "content": f"Said {at}."}} for at in times]
     (own.folder / "talk.jsonl").write_text("\n".join(map(json.dumps, lines)))
     (own.folder / "notes.txt").write_text("Tide tables are wrong for Bergen.")
-    cold(own, "capture", "talk.jsonl")
+    done = own.json("--no-daemon", "capture", "talk.jsonl")
+    assert done["captures"][0]["id"] == done["id"]
     cold(own, "capture", "notes.txt", "--when", "last March")
     cold(own, "capture", "-", "--when", "2024-02-29", stdin=b"A leap day.")
     rows = {row["title"]: row for row in own.json("--no-daemon", "list", "--type", "episodic")["results"]}
     talk, leap = rows["Conversation: Said no time."], rows["A leap day."]
     later = rows["Conversation: Said 2025-03-06T09:00:00Z."]
     assert [row["created"][:10] for row in (talk, later)] == ["2025-03-05", "2025-03-06"], "a day each, though one conversation"
+    assert [row["path"] for row in done["captures"]] == [talk["path"], later["path"]]
     assert talk["path"][:17] == "episodic/2025/03/"
     assert len(own.json("--no-daemon", "list", "--session", "talk")["results"]) == 2
     assert cold(own, "capture", "talk.jsonl").count("Captured already: ") == 2

@@ -143,7 +143,8 @@ def test_a_capture_larger_than_a_note_becomes_several_in_order(root: Path) -> No
         rows = app.call("list", {"session": "s1"})["results"]
         turns = {row["path"]: app.call("show", {"id": row["id"]})["meta"]["turn"] for row in rows}
         assert app.call("capture", {"text": words, "kind": "session", "session": "s1"})["duplicate_of"] == found["id"]
-    bodies = [note(root, path).split("---\n", 2)[2].strip() for path in sorted(turns, key=lambda path: turns[path])]
+    assert [row["path"] for row in found["captures"]] == sorted(turns, key=lambda path: turns[path])
+    bodies = [note(root, row["path"]).split("---\n", 2)[2].strip() for row in found["captures"]]
     assert len(bodies) > 3
     assert "\n\n".join(bodies) == words
 
