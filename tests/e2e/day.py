@@ -74,7 +74,7 @@ def _judged(asked: str) -> tuple[str, dict[str, Any]]:
     if '"unregenerable"' in schema:
         _, text = shown[0]
         fact = next((one for one in _FACTS.values() if one in text), "")
-        sides = {"target": None, "sources": [], "title": fact[:40], "text": fact}
+        sides: dict[str, Any] = {"target": None, "sources": [], "title": fact[:40], "text": fact}
         ways = {"unregenerable": True, "describes_not_prescribes": True}
         return "distil", sides | ways | {"action": "create" if fact else "skip"}
     if '"members"' in schema:
