@@ -27,7 +27,7 @@ def note(state: str, outcome: str) -> None:
         try:
             number = os.open(path, flags, 0o600)
         except FileNotFoundError:
-            os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)  # noqa: PTH120
+            os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)  # noqa: PTH120  # a hook waits
             number = os.open(path, flags, 0o600)
         try:
             os.write(number, outcome.encode())

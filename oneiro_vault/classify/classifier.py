@@ -1,8 +1,10 @@
 """Two questions about a sentence, answered by small trained weights: does it prescribe, and will it be wanted later?
 
-Two opinions are added: of its hashed words and letters (`features`), and of what the packaged embedding model makes of it after four of
-its six layers, where who does what is clearer than at the end. That model runs in a process of its own, whatever model a vault is
-searched with; it begins when a sentence is first judged and ends when none is for a while. The weights are data: `make train` makes them anew from the lines in `tests/corpora`.
+Two opinions are added: of its hashed words and letters (`features`), and of what the packaged
+embedding model makes of it after four of its six layers, where who does what is clearer than at the
+end. That model runs in a process of its own, whatever model a vault is searched with; it begins
+when a sentence is first judged and ends when none is for a while. The weights are data: `make train`
+makes them anew from the lines in `tests/corpora`.
 """
 
 from __future__ import annotations

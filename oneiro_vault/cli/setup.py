@@ -121,7 +121,7 @@ def _state(found: Mapping[str, Any]) -> list[str]:
         f"hooks     {'on: orientation at the start, memories with a prompt' if hooks else 'off: this client has none'}",
         f"skills    {'on' if skills else 'off: oneiro setup --bundle DIR writes them'}",
         f"judge     {line(judge['title'])}" + ("" if judge["ready"] else f": {again} --judge"),
-        f"capture   {'on below ' + line(os.path.dirname(marked[0])) if marked else 'as before: ' + again + ' --capture here'}",  # noqa: PTH120
+        f"capture   {'on below ' + line(str(Path(marked[0]).parent)) if marked else 'as before: ' + again + ' --capture here'}",
     ]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import shutil
 import tomllib
@@ -48,9 +47,9 @@ PLAIN: Final = Program("a program", (), _plain)
 
 def _without_servers(env: Mapping[str, str]) -> list[str]:
     """Codex starts no MCP server that its settings name, ours included: a judge has no tools."""
-    folder = env.get("CODEX_HOME") or os.path.join(env.get("HOME", ""), ".codex")  # noqa: PTH118
+    folder = Path(env.get("CODEX_HOME") or Path(env.get("HOME", ""), ".codex"))
     try:
-        servers = tomllib.loads(Path(folder, "config.toml").read_text(encoding="utf-8")).get("mcp_servers")
+        servers = tomllib.loads((folder / "config.toml").read_text(encoding="utf-8")).get("mcp_servers")
     except (OSError, ValueError):
         servers = None
     return [word for name in _mapping(servers) for word in ("-c", f"mcp_servers.{name}.enabled=false")]

@@ -12,7 +12,7 @@ from oneiro_vault.core.question import Question
 from oneiro_vault.judges.scripted import ScriptedJudge
 from oneiro_vault.mind import encode
 from oneiro_vault.recall.echo import Captures
-from tests.operations.conftest import Call, app, call, hits, root, stored  # noqa: F401  # fixtures
+from tests.operations.conftest import Call, hits, stored
 from tests.recall.sessions import NOTES, SESSIONS, Talked
 
 FACTS = {talk.text: talk.fact for talk in SESSIONS}
@@ -26,19 +26,19 @@ def judge(question: Question) -> Mapping[str, Any]:
     return {"reason": "read", "units": [{"content": fact}] if fact else [], "complete": True}
 
 
-def captured(call: Call, text: str, **given: Any) -> str:  # noqa: F811
+def captured(call: Call, text: str, **given: Any) -> str:
     ident: str = call("capture", text=text, kind="session", **given)["id"]
     return ident
 
 
-def encoded(app: App) -> None:  # noqa: F811
+def encoded(app: App) -> None:
     app.house.judges = lambda _name: ScriptedJudge(judge)
     app.call("dream", {"loops": ["encode"]})
     assert app.call("captures")["waiting"] == []
 
 
 @pytest.mark.parametrize("talks", [SESSIONS[::6], pytest.param(SESSIONS, marks=pytest.mark.drill)], ids=["some", "all"])
-def test_every_prompt_asked_again_finds_facts_and_no_echo(app: App, call: Call, talks: Sequence[Talked]) -> None:  # noqa: F811
+def test_every_prompt_asked_again_finds_facts_and_no_echo(app: App, call: Call, talks: Sequence[Talked]) -> None:
     for note in NOTES:
         stored(call, note)
     captures = {talk.prompt: captured(call, talk.text, session=f"s{number}") for number, talk in enumerate(talks)}
@@ -61,7 +61,7 @@ ASKED = "what is the boat called?"
 TALK = f"User: {ASKED}\n\nAssistant: It is called Petrel."
 
 
-def test_what_waits_ranks_behind_everything_else(call: Call) -> None:  # noqa: F811
+def test_what_waits_ranks_behind_everything_else(call: Call) -> None:
     capture = captured(call, TALK)
     others = [stored(call, f"The boat is in the news again, part {number}.") for number in range(3)]
     found = call("recall", query=ASKED)["results"]
@@ -71,20 +71,20 @@ def test_what_waits_ranks_behind_everything_else(call: Call) -> None:  # noqa: F
     assert call("orient", context=ASKED)["recent"][-1]["id"] == capture
 
 
-def test_it_is_found_where_nothing_else_answers(call: Call) -> None:  # noqa: F811
+def test_it_is_found_where_nothing_else_answers(call: Call) -> None:
     capture = captured(call, TALK)
     for number in range(20):
         stored(call, f"Called number {number} about the invoice, what a day.")
     assert hits(call, "what is the boat Petrel called", k=5)[-1] == capture
 
 
-def test_a_capture_does_not_make_an_answer_of_what_is_none(call: Call) -> None:  # noqa: F811
+def test_a_capture_does_not_make_an_answer_of_what_is_none(call: Call) -> None:
     capture = captured(call, TALK)
     stored(call, "Invoices are numbered without gaps, as the law demands.")
     assert hits(call, ASKED) == [capture]
 
 
-def test_its_fact_stands_in_its_place(call: Call) -> None:  # noqa: F811
+def test_its_fact_stands_in_its_place(call: Call) -> None:
     """Also a fact that shares no word with the question, and what replaced a fact since."""
     capture = captured(call, "User: fix the failing test\n\nAssistant: Done, the clock was wrong.")
     other = stored(call, "The failing suite of the importer is being looked at.")
@@ -98,7 +98,7 @@ def test_its_fact_stands_in_its_place(call: Call) -> None:  # noqa: F811
     assert (set(found[:-1]), found[-1]) == ({later, other}, capture)
 
 
-def test_a_persons_own_episodes_and_imported_ones_are_memories(call: Call) -> None:  # noqa: F811
+def test_a_persons_own_episodes_and_imported_ones_are_memories(call: Call) -> None:
     own = stored(call, TALK, type="episodic", title="Said about the boat")
     there = stored(call, f"{TALK} Really.", type="episodic", source="import:mail")
     stored(call, "The boat is in the news again.")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.operations.conftest import Call, app, call, hits, root, stored  # noqa: F401  # fixtures
+from tests.operations.conftest import Call, hits, stored
 
 OLD = "Nina's stand-up meeting takes place at 9:15."
 NEW = "Nina's stand-up meeting takes place at 10:00."
@@ -15,7 +15,7 @@ FILLER = ("The boat lies in Bergen harbour.", "Invoices are paid on the tenth.",
 
 
 @pytest.fixture
-def told(call: Call) -> tuple[str, str]:  # noqa: F811
+def told(call: Call) -> tuple[str, str]:
     """An older and a newer answer, and other notes; (older, newer)."""
     for text in FILLER:
         stored(call, text, created="2026-03-01")
@@ -24,7 +24,7 @@ def told(call: Call) -> tuple[str, str]:  # noqa: F811
     return older, newer
 
 
-def test_the_newest_of_several_answers_leads(call: Call, told: tuple[str, str]) -> None:  # noqa: F811
+def test_the_newest_of_several_answers_leads(call: Call, told: tuple[str, str]) -> None:
     older, newer = told
     rows = call("recall", query=ASKED, explain=True)["results"]
     assert [row["id"] for row in rows[:2]] == [newer, older]
@@ -42,7 +42,7 @@ def test_the_newest_of_several_answers_leads(call: Call, told: tuple[str, str]) 
         ({}, True),
     ],
 )
-def test_what_leads_is_no_stranger_no_event_and_no_announcement(call: Call, newest: dict[str, Any], leads: bool) -> None:  # noqa: F811
+def test_what_leads_is_no_stranger_no_event_and_no_announcement(call: Call, newest: dict[str, Any], leads: bool) -> None:
     older = stored(call, f"{OLD} Stand-up, stand-up meeting.", created="2026-03-02", about=["Nina"])
     newer = stored(call, NEW, created="2026-03-20", about=["Nina"], **newest)
     for text in FILLER:
@@ -50,7 +50,7 @@ def test_what_leads_is_no_stranger_no_event_and_no_announcement(call: Call, newe
     assert hits(call, ASKED)[:2] == ([newer, older] if leads else [older, newer])
 
 
-def test_an_announcement_says_from_when_and_what_has_ended_says_so(call: Call) -> None:  # noqa: F811
+def test_an_announcement_says_from_when_and_what_has_ended_says_so(call: Call) -> None:
     ahead = stored(call, NEW, valid_from="2099-01-01")
     over = stored(call, OLD, valid_until="2026-01-01")
     rows = {row["id"]: row for row in call("recall", query=ASKED)["results"]}
@@ -58,18 +58,18 @@ def test_an_announcement_says_from_when_and_what_has_ended_says_so(call: Call) -
     assert rows[ahead]["valid"]["from"].startswith("2099-01-01")
 
 
-def test_another_subject_is_no_newer_answer(call: Call) -> None:  # noqa: F811
+def test_another_subject_is_no_newer_answer(call: Call) -> None:
     rome = stored(call, "Nina visited Rome with her sister.", created="2026-03-02", about=["Nina"])
     paris = stored(call, "Nina visited Paris with her sister.", created="2026-03-20", about=["Nina"])
     assert hits(call, "Who did Nina visit Rome with?")[:2] == [rome, paris]
 
 
-def test_a_question_with_a_date_is_answered_by_that(call: Call, told: tuple[str, str]) -> None:  # noqa: F811
+def test_a_question_with_a_date_is_answered_by_that(call: Call, told: tuple[str, str]) -> None:
     older, newer = told
     assert hits(call, f"{ASKED[:-1]} on 2 March 2026?")[:2] == [older, newer]
 
 
-def test_a_hook_puts_the_newest_first_and_never_the_older_alone(call: Call, told: tuple[str, str]) -> None:  # noqa: F811
+def test_a_hook_puts_the_newest_first_and_never_the_older_alone(call: Call, told: tuple[str, str]) -> None:
     older, newer = told
     both = call("inject", prompt=ASKED)
     assert both["ids"][:1] == [newer]
@@ -80,7 +80,7 @@ def test_a_hook_puts_the_newest_first_and_never_the_older_alone(call: Call, told
 
 
 @pytest.fixture
-def line(call: Call) -> list[str]:  # noqa: F811
+def line(call: Call) -> list[str]:
     """Three values of one thing, each replaced by the next, in an order that is none of the alphabet's."""
     ids = ["0000000000zz", "0000000000aa", "0000000000mm"]
     texts = tuple(f"The release day of the team is {day}, as decided in spring." for day in ("Tuesday", "Friday", "Monday"))
@@ -92,7 +92,7 @@ def line(call: Call) -> list[str]:  # noqa: F811
     return ids
 
 
-def test_history_brings_what_was_replaced_in_its_order(call: Call, line: list[str]) -> None:  # noqa: F811
+def test_history_brings_what_was_replaced_in_its_order(call: Call, line: list[str]) -> None:
     asked = "What is the release day of the team?"
     assert [one for one in hits(call, asked) if one in line] == line[2:]
     found = call("recall", query=asked, history=True)["results"]
@@ -102,7 +102,7 @@ def test_history_brings_what_was_replaced_in_its_order(call: Call, line: list[st
     assert len(call("recall", query=asked, history=True, k=2)["results"]) == 2
 
 
-def test_a_prompt_that_looks_back_gets_what_was_marked_as_replaced(call: Call, line: list[str]) -> None:  # noqa: F811
+def test_a_prompt_that_looks_back_gets_what_was_marked_as_replaced(call: Call, line: list[str]) -> None:
     found = call("inject", prompt="What was the release day of the team before?")
     kept = [one for one in found["ids"] if one in line]
     assert len(kept) > 1
@@ -111,7 +111,7 @@ def test_a_prompt_that_looks_back_gets_what_was_marked_as_replaced(call: Call, l
     assert "replaced_by" not in call("inject", prompt="What is the release day of the team?")["text"]
 
 
-def test_a_passage_whose_fact_was_replaced_says_so_and_ranks_last(call: Call) -> None:  # noqa: F811
+def test_a_passage_whose_fact_was_replaced_says_so_and_ranks_last(call: Call) -> None:
     talks = [call("capture", text=f"User: we ship on {day} now.", kind="session", session=day)["id"] for day in ("Tuesday", "Friday")]
     new = stored(call, "The team ships on Friday.", id="0000000000nn", derived_from=[talks[1]], supersedes=["0000000000zz"])
     stored(
@@ -122,7 +122,7 @@ def test_a_passage_whose_fact_was_replaced_says_so_and_ranks_last(call: Call) ->
     assert [row["replaced_by"] for row in rows] == [None, None, new]
 
 
-def test_an_insight_does_not_hide_what_it_is_made_of(call: Call) -> None:  # noqa: F811
+def test_an_insight_does_not_hide_what_it_is_made_of(call: Call) -> None:
     facts = [stored(call, f"The team ships on {day} in {month}.") for day, month in (("Friday", "May"), ("Monday", "June"))]
     insight = stored(call, "The team ships on Friday in May, on Monday in June: the team ships.", level=1, derived_from=facts)
     for number in range(12):
