@@ -17,7 +17,7 @@ from oneiro_vault.mind.base import Asking, Decision, Note, Set, Snapshot
 from oneiro_vault.mind.blocks import DAY, alike, blocks, ours, refused, rests, rotated, said_anew, words
 from oneiro_vault.mind.debate import Assessment, Debate, Synthesis, Turn, assess
 from oneiro_vault.mind.grounds import unfounded
-from oneiro_vault.mind.stale import now_true
+from oneiro_vault.mind.stale import is_stale, now_true
 
 SETTINGS: Final = parameters.DIALECTIC
 SIDES: Final = ("advocate", "challenger")
@@ -41,6 +41,7 @@ class Dialectic:
         for block in due:
             verdict = verdicts[assess(block, grounds[block.id]).id]
             if not isinstance(verdict.answer, Assessment):
+                decisions += [found] if (found := inflated(block, grounds[block.id], snapshot)) else []
                 continue
             before = reframed(block, snapshot)
             if before is not None:
@@ -91,6 +92,16 @@ def lint(block: Note) -> Decision | None:
         return None
     reason = f"This block does more than describe: {why}. Should it stay?"
     return Decision("dialectic", "flag", m.title, reason, (Set(m.id, {"flags": ["prescribing"]}),), (m.id,))
+
+
+def inflated(block: Note, ground: Sequence[Note], snapshot: Snapshot) -> Decision | None:
+    """Where nobody judges: a machine's block that says more than what it rests on is brought before a person."""
+    m = block.memory
+    why = unfounded(m.title, m.body, ground) if ours(block) and ground and not is_stale(block, snapshot) else ""
+    if not why:
+        return None
+    reason = f"This block says more than it can know: {why}. Should it stay?"
+    return Decision("dialectic", "flag", m.title, reason, (Set(m.id, {"flags": ["inflation"]}),), (m.id,))
 
 
 def rounds(debates: Sequence[Debate], most: int) -> Debating:

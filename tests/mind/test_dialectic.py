@@ -131,8 +131,18 @@ def test_words_of_a_person_are_only_asked_about() -> None:
 
 @pytest.mark.parametrize("stage", ["assess", "advocate", "challenger", "synthesize"])
 def test_no_answer_no_change(stage: str) -> None:
-    assert argued(picture(SOURCE, BLOCK), **{stage: Raw(problem="refused")})[0] == []
-    assert Driver(temperament("garbage"), Memo()).drive(LOOP.run(picture(SOURCE, BLOCK))) == []
+    fair = remembered("k", "Leo repaired the pump.", title="Leo", type="orientation", source="dream", derived_from=("s" * 12,))
+    assert argued(picture(SOURCE, fair), **{stage: Raw(problem="refused")})[0] == []
+    assert Driver(temperament("garbage"), Memo()).drive(LOOP.run(picture(SOURCE, fair))) == []
+
+
+def test_what_says_more_than_it_can_know_is_flagged_where_nobody_judges() -> None:
+    (decision,), kinds = argued(picture(SOURCE, BLOCK), assess=Raw(problem="nobody is there"))
+    assert (decision.op, decision.edits, kinds) == ("flag", (Set(BLOCK.id, {"flags": ["inflation"]}),), ["assess"])
+    assert "what it rests on does not say" in decision.reason
+    moved = remembered("s", "Leo sold the pump.", status="superseded", superseded_by="n" * 12)
+    anew = remembered("n", "Nobody repairs it now.")
+    assert argued(picture(moved, anew, BLOCK), assess=Raw(problem="nobody is there"))[0] == []
 
 
 def test_a_machines_block_that_prescribes_is_flagged_without_a_judge() -> None:
