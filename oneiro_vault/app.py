@@ -300,8 +300,9 @@ def setup_client(
     with a real round trip after.
 
     `judge` is a program on this machine, "" the one that is found, "no" for the connected model;
-    None leaves it as it is. Conversations below `capture` are captured from now on. What is left
-    open a person is asked with `ask`: the judge that was found, and captures below `offer`.
+    None leaves it as it is, which is for the connected model where nobody judges. Conversations
+    below the folder `capture` are captured from now on. What is left open a person is asked with
+    `ask`: the judge that was found, and captures below `offer`. Raises InvalidInput.
     """
     from oneiro_vault.capture import markers
     from oneiro_vault.clients import installing, machine, table
@@ -311,8 +312,13 @@ def setup_client(
     if vault is None:
         return installing.remove(name, here, receipts, marker=markers.ALLOW, dry_run=dry_run)
     client, settings = installing.find(name), load(vault, env, strict=False)
+    if capture is not None and not capture.is_dir():
+        hint = "Make it first, or name another."
+        raise InvalidInput(f"there is no folder {shown(capture)}", kept="Nothing was written.", hint=hint)
     if ask is not None and judge is None and (question := judging.offer(client.judge, settings, env)):
         judge = "" if ask(question) else "no"
+    if judge is None and judging.waits(settings, env):
+        judge = "no"
     if ask is not None and client.judge and offer is not None and not markers.find(str(offer)).path:
         capture = offer if ask(f"Capture the conversations held below {offer}?") else None
     values = judging.to_set(judge, client.judge, env)

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from oneiro_vault.capture import markers
 from oneiro_vault.cli.face import Face
 from oneiro_vault.cli.group import command
 from oneiro_vault.cli.output import Output, Style, line
@@ -70,7 +71,8 @@ def setup_(
         dry_run=dry_run,
     )
     broken = [check for check in found["checks"] if not check["ok"]]
-    return Output(_dry(found) if dry_run else _told(found, face.style), found, code=1 if broken else 0)
+    told = _dry(found) if dry_run else _told(found, markers.find(str(folder or here)), face.style)
+    return Output(told, found, code=1 if broken else 0)
 
 
 def _vault(face: Face) -> Path:
@@ -99,29 +101,37 @@ def _dry(found: Mapping[str, Any]) -> str:
     return diffs or "Nothing would change."
 
 
-def _told(found: Mapping[str, Any], style: Style) -> str:
+def _told(found: Mapping[str, Any], marker: markers.Marker, style: Style) -> str:
     text = [f"{file['change']:<10}{line(file['path'])}" for file in found["files"]]
     text += [_checked(check, style) for check in found["checks"]]
     text += [f"{style('note', 'yellow')}      {note}" for note in found["notes"]]
     text += [f"next      {step}" for step in found["next"]]
     if not found["removed"]:
-        text += _state(found)
+        text += _state(found, marker)
         text.append(f"undo      oneiro setup {found['client']} --remove")
     return "\n".join(text)
 
 
-def _state(found: Mapping[str, Any]) -> list[str]:
-    """What is on, what is not, and the command for it, in five lines."""
-    paths, again = [file["path"] for file in found["files"]], f"oneiro setup {found['client']}"
+def _state(found: Mapping[str, Any], marker: markers.Marker) -> list[str]:
+    """What is on, what is not, and the command for it, in five lines. `marker`: what decides about captures where the person stands."""
+    again = f"oneiro setup {found['client']}"
     hooks = found["client"] in ("claude-code", "codex")
-    skills, marked = any(path.endswith("SKILL.md") for path in paths), [path for path in paths if path.endswith(".oneiro-capture")]
+    skills = any(file["path"].endswith("SKILL.md") for file in found["files"])
     judge = found["judge"]
+    if not hooks:
+        capture = "off: this client has no hooks"
+    elif marker.allows:
+        capture = f"on below {line(str(Path(marker.path).parent))}"
+    elif marker.path:
+        capture = f"off: {line(marker.path)} {line(marker.problem) or 'forbids it'}"
+    else:
+        capture = f"off in this folder: {again} --capture here"
     return [
         f"tools     {'on' if all(check['ok'] for check in found['checks']) else 'off: the server does not answer'}",
         f"hooks     {'on: orientation at the start, memories with a prompt' if hooks else 'off: this client has none'}",
         f"skills    {'on' if skills else 'off: oneiro setup --bundle DIR writes them'}",
         f"judge     {line(judge['title'])}" + ("" if judge["ready"] else f": {again} --judge"),
-        f"capture   {'on below ' + line(str(Path(marked[0]).parent)) if marked else 'as before: ' + again + ' --capture here'}",
+        f"capture   {capture}",
     ]
 
 

@@ -27,7 +27,9 @@ def test_a_client_is_set_up_checked_by_a_real_round_trip_and_given_back(fresh: B
     before = path.read_bytes()
     found = fresh.json("setup", "cursor")
     assert found["schema"] == 1
-    assert [file["change"] for file in found["files"]] == ["edited"]
+    assert [file["change"] for file in found["files"]] == ["edited", "created"]
+    settings = (home(fresh) / ".config/oneiro/config.toml").read_text()
+    assert '"mcp.tools" = "dreams"' in settings, "questions wait for the connected model"
     assert found["files"][0]["diff"] == "", "what stands around our lines is nobody's business but the person's"
     check = found["checks"][0]
     assert check["ok"], check
@@ -131,13 +133,17 @@ def test_one_command_sets_up_judge_and_capture_and_says_what_is_on_in_five_lines
     judge.chmod(0o755)
     plain = fresh.ok("setup", "claude-code")
     assert "judge     rules; what they leave open waits for the connected model: oneiro setup claude-code --judge" in plain
-    assert "capture   as before: oneiro setup claude-code --capture here" in plain
+    assert "capture   off in this folder: oneiro setup claude-code --capture here" in plain
     told = fresh.ok("setup", "claude-code", "--judge", str(judge), "--capture", "here")
     assert f"judge     Claude Code ({judge})\n" in told
     assert f"capture   on below {fresh.folder}\n" in told
     assert (fresh.folder / ".oneiro-capture").is_file()
     assert fresh.json("status")["dreams"]["judge"]["name"] == "command"
+    assert f"capture   on below {fresh.folder}\n" in fresh.ok("setup", "claude-code")
+    assert fresh.json("status")["dreams"]["judge"]["name"] == "command", "a second run leaves the judge as it is"
     assert fresh("setup", "claude-code", "--judge", "nonsuch").returncode == 2
+    typo = fresh("setup", "claude-code", "--capture", "nowhere")
+    assert (typo.returncode, b"there is no folder" in typo.stderr, (fresh.folder / "nowhere").exists()) == (2, True, False)
     fresh.ok("setup", "claude-code", "--remove")
     assert not (fresh.folder / ".oneiro-capture").exists()
     assert not (home(fresh) / ".claude").exists()

@@ -85,6 +85,11 @@ def offer(own: str, settings: Settings, env: Mapping[str, str]) -> str:
     )
 
 
+def waits(settings: Settings, env: Mapping[str, str]) -> bool:
+    """Do questions wait for the connected model, as things are set?"""
+    return choice(settings, env).name in (ChainJudge.name, DeferredJudge.name)
+
+
 def to_set(wanted: str | None, own: str, env: Mapping[str, str]) -> dict[str, Any]:
     """The settings that make a program the judge: `wanted` by name or as a command line, "" what is found, first the client's `own`;
     "no" leaves the questions to the connected model; None sets nothing. Raises InvalidInput when there is none."""
