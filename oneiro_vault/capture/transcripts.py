@@ -89,6 +89,11 @@ def render(turns: list[Turn]) -> str:
     return "\n\n".join(parts)
 
 
+def last_time(turns: list[Turn]) -> str:
+    """When the last of them that has a time was said, as its client wrote it; "" when none has."""
+    return next((turn.when for turn in reversed(turns) if turn.when), "")
+
+
 def _lines(file: BinaryIO, position: int) -> Iterator[tuple[bytes, int]]:
     """Each line with the place behind it; of one that is too long only an empty stand-in."""
     while line := file.readline(LONGEST_LINE):

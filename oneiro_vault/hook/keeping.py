@@ -86,7 +86,7 @@ def _transcript(place: Place, event: dict[str, Any], session: Session, kind: str
         from oneiro_vault.capture import transcripts
 
         turns, entry["to"] = transcripts.read(path, start)
-        entry["text"] = transcripts.render(turns)
+        entry["text"], entry["last"] = transcripts.render(turns), transcripts.last_time(turns)
         if not entry["text"]:
             return
     _put(place, event, entry)

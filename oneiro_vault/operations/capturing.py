@@ -140,7 +140,7 @@ def _picked_up(house: House, path: str) -> int:
         entry = spool.load(path)
         if entry is None:
             return 0
-        done = capture(house, **drafts.of_entry(_with_text(entry)))
+        done = capture(house, **drafts.of_entry(_dated(_with_text(entry), house.clock())))
     except _NothingError:
         done, entry = {"duplicate_of": ""}, entry or {}
     except Exception as error:
@@ -178,7 +178,14 @@ def _with_text(entry: dict[str, Any]) -> dict[str, Any]:
     words = transcripts.render(turns)
     if not words:
         raise _NothingError
-    return entry | {"text": words}
+    return entry | {"text": words, "last": transcripts.last_time(turns)}
+
+
+def _dated(entry: dict[str, Any], now: float) -> dict[str, Any]:
+    """The entry as of the last words in it: a client that stood open over night ends the day after."""
+    last = entry.get("last")
+    said = epoch(last) if isinstance(last, str) else None
+    return entry | {"when": last} if said is not None and said <= now else entry
 
 
 def problems(house: House) -> Iterable[tuple[str, str, str]]:

@@ -215,8 +215,18 @@ def test_a_date_that_is_none_does_not_block_the_others(app: App, call: Call) -> 
     assert call("collect") == {"schema": 1, "stored": 1, "left": 0, "aside": 1}
 
 
-def said(role: str, text: str) -> str:
-    return json.dumps({"type": role, "message": {"role": role, "content": text}}) + "\n"
+@pytest.mark.parametrize(
+    ("last", "day"),
+    [("2026-03-05T12:00:00Z", "2026-03-05"), ("2999-01-01T00:00:00Z", "2026-03-06"), ("soon", "2026-03-06"), (3, "2026-03-06")],
+)
+def test_it_is_of_the_day_on_which_the_last_word_was_said(app: App, call: Call, last: object, day: str) -> None:
+    put(app, when="2026-03-06T08:00:00+00:00", last=last)
+    call("collect")
+    assert call("captures")["waiting"][0]["created"][:10] == day
+
+
+def said(role: str, text: str, **more: str) -> str:
+    return json.dumps({"type": role, "message": {"role": role, "content": text}} | more) + "\n"
 
 
 def test_a_long_transcript_is_read_here(app: App, call: Call, root: Path, tmp_path: Path) -> None:
@@ -280,12 +290,13 @@ def test_a_conversation_that_never_ended_is_captured_when_it_has_been_silent_for
     session = Session(state(app), "s1")
     session.talk = {"session": "s1", "client": "codex", "cwd": str(tmp_path), "transcript": str(path)}
     session.advance(str(path), path.stat().st_size)
-    path.write_text(path.read_text() + said("user", "and then the light went out"))
+    path.write_text(path.read_text() + said("user", "and then the light went out", timestamp="2026-02-03T12:00:00Z"))
     os.utime(path, (app.house.clock() - 7 * 3600,) * 2)
     assert call("collect")["stored"] == 0  # no marker allows it here
     (tmp_path / ".oneiro-capture").write_text('project = "Ferry"')
     assert call("collect")["stored"] == 1
     row = call("captures")["waiting"][0]
+    assert row["created"][:10] == "2026-02-03"
     meta = call("show", id=row["id"])
     assert meta["body"] == "User: and then the light went out\n"
     assert (meta["meta"]["project"], meta["meta"]["client"], meta["meta"]["session"]) == ("Ferry", "codex", "s1")
