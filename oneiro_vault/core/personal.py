@@ -156,6 +156,11 @@ def _stands(words: str) -> bool:
     return len(words) <= LONGEST and not (_ADDRESSED.search(words) or _PASSING.search(words))
 
 
+def speaks(text: str) -> bool:
+    """Does somebody speak of themselves in these words?"""
+    return any(pattern.search(text.replace("’", "'")) for pattern, _ in _FIRST)
+
+
 def alone(text: str) -> str:
     """What such words say of which only one can be true at a time: `place`, `name`, `age`, else ""."""
     plain = text.replace("’", "'")

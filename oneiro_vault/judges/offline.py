@@ -24,11 +24,20 @@ LONGEST: Final = 400
 """Characters of a sentence that is kept."""
 FEWEST: Final = 4
 """Words of one."""
-WORTH: Final = 0.65
+WORTH: Final = 0.75
 """How likely a sentence is to be wanted later before it is kept: what is left out can still be found in its capture."""
 DETAIL: Final = 0.5
 """How likely one is that only goes on with the kept one before it, in the same note."""
+SHORT: Final = 7
+"""Words of a sentence that says little without the one before it."""
+BESIDE: Final = 0.25
+"""How likely such a one is that goes on with a kept one, or one that says who the person is."""
 _DAY: Final = re.compile(r"\b\d{4}-\d\d-\d\d\b")
+_VERBS: Final = re.compile(
+    r"(?:\b(?:is|isn't|are|aren't|was|were|has|have|had|does|did|will|won't|can|ist|sind|war|waren|hat|haben|hatte|wird|werden|kann|muss"
+    r"|est|sont|était|ont|era|está|tiene|sono|hanno|heeft|zijn|jest|są|är)|'s|'re|'ll|'ve)\b",
+    re.I,
+)
 _CAPITAL: Final = re.compile(r"[A-ZÀ-Þ][\w'’.-]*[\w]|[A-Z]")
 
 
@@ -105,9 +114,12 @@ def _kept(shown: Shown) -> list[dict[str, Any]]:
     for run in own(shown.text, notes.get(turns.GOES_ON, ""), shown.source):
         before, taken = "", False
         for sentence, worth in zip(run, worth_keeping(run), strict=True):
-            goes_on = taken and (worth < WORTH or claims.points(sentence)) and sum(map(len, found[-1])) < LONGEST
-            wanted = worth >= (DETAIL if goes_on else WORTH) or bool(personal.said(sentence))
-            keeps = wanted and _stands(sentence)
+            short = len(claims.tokens(sentence)) <= SHORT
+            leans = worth < WORTH or claims.points(sentence) or (short and _lacks(sentence))
+            goes_on = taken and leans and sum(map(len, found[-1])) < LONGEST
+            least = WORTH if not goes_on else BESIDE if short else DETAIL
+            wanted = worth >= least or (worth >= BESIDE and bool(personal.said(sentence)))
+            keeps = wanted and _stands(sentence, FEWEST if not goes_on else 1)
             if keeps and goes_on:
                 found[-1].append(sentence)
             elif keeps:
@@ -124,8 +136,13 @@ def own(text: str, speaker: str = "", source: str = "") -> list[list[str]]:
     return [found for run in runs if (found := claims.split_sentences(turns.without_speaker(run)))]
 
 
-def _stands(sentence: str) -> bool:
-    return len(claims.tokens(sentence)) >= FEWEST and len(sentence) <= LONGEST and not sentence.rstrip("\"')*_ ").endswith(("?", ":"))
+def _lacks(sentence: str) -> bool:
+    """Is a short sentence no whole one: without a common verb, and of nobody who speaks?"""
+    return not (_VERBS.search(sentence) or personal.speaks(sentence))
+
+
+def _stands(sentence: str, fewest: int) -> bool:
+    return len(claims.tokens(sentence)) >= fewest and len(sentence) <= LONGEST and not sentence.rstrip("\"')*_ ").endswith(("?", ":"))
 
 
 def names(sentence: str) -> list[str]:

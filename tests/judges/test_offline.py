@@ -48,6 +48,14 @@ def test_what_it_does_not_see_stays_open() -> None:
     assert merged(Shown("a", "", "Ana sails."), Shown("b", "", "Ana is a sailor.")) is None
 
 
+def test_a_fragment_goes_with_the_sentence_before() -> None:
+    talk = "User: I have a new job at the port of Aarhus. Engineer, from 1 June. My sister lives in Basel."
+    assert [unit["quote"] for unit in kept(talk)] == [
+        "I have a new job at the port of Aarhus. … Engineer, from 1 June.",
+        "My sister lives in Basel.",
+    ]
+
+
 @pytest.mark.parametrize(
     ("one", "other", "same"),
     [
