@@ -18,10 +18,15 @@ _PHRASES: Final = (
     r"(?:has|have|had|did) (?:\S+ ){1,6}(?:changed?|evolved?|developed?)", r"(?:switch|chang|mov|migrat)(?:ed|e|ing)? (?:away )?from",
     r"why did (?:\S+ ){1,4}(?:switch|change|move|replace|drop|abandon|stop|leave)",
     r"before (?:that|then|it was|(?:we|i|she|he|they) (?:switch|mov|chang)\w*|(?:switch|mov|chang)ing|the (?:switch|move|change))",
-    "before the migration",
+    "before the migration", r"before(?:,|,? and) (?:who|what|which|where|how|after)\w*", "(?:at )?first,? (?:and|then) (?:later|now|what)",
+    r"how (?:did|has|have|was|were) (?:\S+ ){1,8}(?:moved?|shift(?:ed)?|postponed|rescheduled|develop|evolve|grown?|change[ds]?)",
+    r"(?:live|work|stay|stand|use)d? before [A-Z]\w+",
     # German, Dutch
     "früher(?:e[nrs]?)?", "vorher(?:ige[nrs]?)?", "zuvor", "ehemalige?[nrs]?", "ursprünglich(?:e[nrs]?)?", "damals", "wie kam es",
     r"wie ha(?:t|ben) sich (?:\S+ ){1,6}(?:verändert|geändert|entwickelt)", "geschichte (?:von|der|des)",
+    r"wie wurden? (?:\S+ ){1,6}(?:verlegt|verschoben|geändert|umgebucht|angepasst)",
+    r"wie entwickelten? sich", "(?:und|oder) was wurde daraus",
+    r"und (?:wer|was|wo) danach", r"zuerst,? (?:und |dann )?(?:\S+ ){0,3}(?:jetzt|später|dann)",
     "vroeger", "voorheen", "oorspronkelijke?", r"hoe (?:is|zijn|heeft) (?:\S+ ){1,6}(?:veranderd|ontwikkeld|ontstaan)",
     # French, Italian
     r"avant\s*\?", "auparavant", "autrefois", "à l['’]origine", "ancien(?:ne)?s?", "précédent(?:e|s|es)?",
