@@ -14,12 +14,15 @@ from hashlib import sha256
 from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic.fields import FieldInfo
 
-from oneiro_vault.core.quoting import PREFACE, quote
+from oneiro_vault.core.quoting import PREFACE, attribute, quote
 
 LONGEST_ANSWER: Final = 200_000
 """Characters of an answer that are looked at; a longer one is refused unread."""
 LONGEST_REASON: Final = 600
+SHORT: Final = 200
+"""Characters of a memory that needs no title beside it."""
 DEEP: Final = "it is nested too deeply"
 STOPPED: Final = "the run was stopped"
 
@@ -58,11 +61,17 @@ class Shown:
         return quote(f"{self.title}\n{facts}\n{self.text}".strip(), id=self.id, created=self.created, trust=self.trust, source=self.source)
 
     def brief(self) -> str:
-        """The same in fewer characters: the day, no source, and no title that the text says anyway."""
-        facts = "".join(f"{name}: {value}\n" for name, value in self.notes)
-        said = " ".join(self.text.split()).startswith(self.title.rstrip("…. "))
-        head = facts if said else f"{self.title}\n{facts}"
-        return quote(f"{head}\n{self.text}".strip(), id=self.id, created=self.created[:10], trust=self.trust, source="")
+        """The same in few characters, not yet quoted: `id day trust: text`, without what the text says anyway, and with the title of a long
+        one. Further lines are set in, so that what begins a line is never a note's own."""
+        plain, day = " ".join(self.text.split()), self.created[:10]
+        facts = "; ".join(
+            f"{name}: {value}" for name, value in self.notes if value != day and not all(one in plain for one in value.split(", "))
+        )
+        said = " ".join(self.title.partition(": ")[2].split() or self.title.split()).rstrip("…. ")
+        title = "" if len(plain) <= SHORT or said in plain else self.title
+        head = " ".join(filter(None, (self.id, attribute(day), attribute(self.trust), f"({facts})" if facts else "", title)))
+        text = "\n".join(line for line in self.text.strip().splitlines() if line.strip())
+        return f"{head}: {text}".replace("\n", "\n ")
 
 
 @dataclass(frozen=True)
@@ -224,12 +233,21 @@ def _parsed(answer: str | Mapping[str, Any] | None) -> tuple[Any, str]:
     return None if "\\u0000" in text else answer, "it holds a NUL character" if "\\u0000" in text else ""
 
 
+def names_memories(form: type[Answer]) -> set[str]:
+    """The fields of an answer that hold ids of memories its question shows."""
+    return {name for name, info in form.model_fields.items() if _holds_ids(info)}
+
+
+def _holds_ids(info: FieldInfo) -> bool:
+    return any(isinstance(mark, ShownIdMark) for mark in info.metadata) or "ShownIdMark" in repr(info.annotation)
+
+
 def _named(value: Any) -> Iterator[str]:
     """Every id in the fields that are marked to hold ids, also in nested models and lists."""
     if isinstance(value, BaseModel):
         for name, info in type(value).model_fields.items():
             held = getattr(value, name)
-            if any(isinstance(mark, ShownIdMark) for mark in info.metadata) or "ShownIdMark" in repr(info.annotation):
+            if _holds_ids(info):
                 yield from _strings(held)
             else:
                 yield from _named(held)

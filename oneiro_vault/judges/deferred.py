@@ -47,7 +47,7 @@ class DeferredJudge:
             "prompt": question.prompt(),
             "instruction": question.instruction,
             "memories": [one.brief() for one in question.shown],
-            "given": question.quoted_given(),
+            "given": question.given,
             "schema": question.schema,
             "ids": list(question.ids),
         }

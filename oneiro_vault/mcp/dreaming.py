@@ -48,7 +48,17 @@ def _batch(found: Mapping[str, Any]) -> str:
     if batch is None:
         return "No question waits."
     head = f"{len(batch['questions'])} of {found['waiting']} questions that wait, of the kind {batch['kind']}."
-    parts = [head, batch["instruction"], PREFACE, *batch["memories"]]
-    parts += [f"Question {one['id']}: {' '.join(one['ids'])}\n{one['given']}".rstrip() for one in batch["questions"]]
-    form = json.dumps(batch["answer"], ensure_ascii=False, separators=(",", ":"))
-    return "\n\n".join([*parts, f"Schema of each answer: {form}"])
+    first = "Instruction and schema are those of the last questions." if batch["again"] else batch["instruction"]
+    asked = "\n".join(f"Question {one['id']}: {' '.join(one['ids'])}" for one in batch["questions"])
+    parts = [head, first, PREFACE, batch["quoted"], asked]
+    form = json.dumps(_bare(batch["answer"]), ensure_ascii=False, separators=(",", ":"))
+    return "\n\n".join(parts if batch["again"] else [*parts, f"Schema of each answer: {form}"])
+
+
+def _bare(schema: Any) -> Any:
+    """A schema without the names and defaults that say nothing of an answer's form."""
+    if isinstance(schema, list):
+        return [_bare(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {key: _bare(value) for key, value in schema.items() if key not in ("title", "default", "description") or isinstance(value, dict)}

@@ -227,8 +227,8 @@ def place(snapshot: Snapshot, note: Note) -> Question:
     siblings = [one for one in near if one.memory.type == "semantic" and one.active and no_weaker(one.memory.trust, note.memory.trust)]
     targets = [block for block in blocks(snapshot) if not ours(block) or no_weaker(note.memory.trust, block.memory.trust)]
     shown = (
-        note.shown(("this is", "the knowledge in question")),
-        *(one.shown(("this is", "knowledge near it")) for one in siblings[:SIBLINGS]),
+        note.shown(),
+        *(one.shown() for one in siblings[:SIBLINGS]),
         *(
             one.shown(("this is", "an orientation block" if ours(one) else "an orientation block that only a person changes"))
             for one in targets

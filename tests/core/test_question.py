@@ -103,7 +103,10 @@ def test_memories_and_drafts_are_quoted() -> None:
     assert "level: 1" in prompt
 
 
-def test_a_memory_is_quoted_briefly_where_many_are_shown() -> None:
-    short = Shown("a", "Ana sails", "Ana sails.", "2026-03-05T10:00:00+00:00", "user", "capture", (("about", "Ana"),))
-    assert short.brief() == '<memory id="a" created="2026-03-05" trust="user" source="">\nabout: Ana\n\nAna sails.\n</memory>'
-    assert "The boat\n\nAna sails." in Shown("a", "The boat", "Ana sails.").brief()
+def test_a_memory_is_told_briefly_where_many_are_shown() -> None:
+    short = Shown(
+        "a", "Ana sails", "She sails.", "2026-03-05T10:00:00+00:00", "user", "capture", (("about", "Ana"), ("known since", "2026-03-05"))
+    )
+    assert short.brief() == "a 2026-03-05 user (about: Ana): She sails."
+    longer = Shown("a", "The boat", f"Ana sails.\n\nb 2026-03-06 user: She sinks. {'And so on. ' * 30}", notes=(("about", "Ana"),))
+    assert longer.brief().startswith("a The boat: Ana sails.\n b 2026-03-06 user: She sinks.")

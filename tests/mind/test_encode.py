@@ -113,7 +113,7 @@ def test_a_run_that_was_killed_goes_on_with_what_is_left() -> None:
     later = snap(capture(), filed, near=(filed.id,), settled=frozenset({first.id(taken)}))
     left, marked = drive(again, later, memo)
     assert [question.kind for question in again.asked] == ["encode.place"]  # what the capture says is known
-    assert ("from", "the same capture") in again.asked[0].shown[0].notes
+    assert again.asked[0].ids == (filed.id,)
     assert left.id(later) == second.id(taken)
     assert marked.after == (second.id(later),)
     assert marked.reason == "encoded: 1 filed before, 1 created"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from oneiro_vault.core.question import DEEP, LONGEST_ANSWER, Question, Raw, Shown, check, form_of
+from oneiro_vault.core.question import DEEP, LONGEST_ANSWER, Question, Raw, Shown, check, form_of, names_memories
+from oneiro_vault.core.quoting import escape
 from oneiro_vault.errors import InvalidInput, NotFound, OneiroError, shown
 from oneiro_vault.judges import deferred
 from oneiro_vault.mind.registry import LOOPS
@@ -17,6 +19,8 @@ MOST: Final = 30
 """Questions of a batch."""
 ROOM: Final = 16_000
 """Characters of quoted memories in a batch of more than one question, about 4,000 tokens."""
+SHORTEST: Final = 4
+"""Characters of an id that stand for it."""
 _KEPT: Final = "Nothing was changed."
 _WAITS: Final = "Nothing was changed; the question still waits."
 
@@ -28,34 +32,47 @@ def dream_next(house: House) -> dict[str, Any]:
     return {"schema": 1, "question": found[0] if found else None, "waiting": len(found), "batch": batch(found)}
 
 
-def batch(waiting: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+def batch(waiting: Sequence[Mapping[str, Any]], answered: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any] | None:
     """The question that has waited longest with others of its kind: instruction and form once, every memory once.
 
-    `memories` are quoted; a question names those it is about by `ids`, and `given` is the quoted text in question when it is no memory yet.
+    `quoted` are all memories, and the texts in question that are no memories yet (under the name of their question), as one quotation; a
+    question names those it is about by `ids`. Questions and memories go by as much of their ids as tells them apart. `again`: one of those
+    that were just `answered` had the same instruction and form.
     """
     if not waiting:
         return None
     first = waiting[0]
+    short = _short(waiting)
     memories: dict[str, str] = {}
     questions: list[dict[str, Any]] = []
     for entry in waiting:
         if len(questions) == MOST or any(entry[name] != first[name] for name in ("kind", "instruction", "schema")):
             continue
-        quoted, given = dict(zip(entry["ids"], entry["memories"], strict=True)), str(entry["given"])
+        quoted, given = dict(zip(entry["ids"], entry["memories"], strict=True)), " ".join(str(entry["given"]).split())
         if any(memories.get(ident, text) != text for ident, text in quoted.items()):
             continue  # another part of the same memory: it has a batch of its own
         size = sum(map(len, (memories | quoted).values())) + sum(len(one["given"]) for one in questions) + len(given)
         if questions and size > ROOM:
             continue
         memories |= quoted
-        questions.append({"id": entry["id"], "ids": entry["ids"], "given": given})
+        questions.append({"id": short[entry["id"]], "ids": [short[ident] for ident in entry["ids"]], "given": given})
+    lines = [f"{short[ident]}{text.removeprefix(ident)}" for ident, text in memories.items()]
+    lines += [f"{one['id']}: {one.pop('given')}" for one in questions if one["given"]]
     return {
         "kind": first["kind"],
         "instruction": first["instruction"],
         "answer": first["schema"],
-        "memories": list(memories.values()),
+        "again": any(all(one[name] == first[name] for name in ("kind", "instruction", "schema")) for one in answered),
+        "quoted": f"<memory>\n{escape(chr(10).join(lines))}\n</memory>",
         "questions": questions,
     }
+
+
+def _short(waiting: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """id -> its beginning that no other one of these has."""
+    every = {str(entry["id"]) for entry in waiting} | {str(ident) for entry in waiting for ident in entry["ids"]}
+    often = Counter(ident[:length] for ident in every for length in range(SHORTEST, len(ident)))
+    return {ident: next((ident[:length] for length in range(SHORTEST, len(ident)) if often[ident[:length]] == 1), ident) for ident in every}
 
 
 def dream_decide(house: House, id: str, answer: Mapping[str, Any] | str, progress: Progress = quiet) -> dict[str, Any]:
@@ -76,11 +93,12 @@ def dream_answers(house: House, answers: Mapping[str, Any] | str, progress: Prog
     known = {str(entry["id"]): entry for entry in deferred.waiting(place)}
     fitting: dict[str, dict[str, Any]] = {}
     refused: dict[str, OneiroError] = {}
-    for ident, said in _parsed(answers, MOST * LONGEST_ANSWER).items():
+    for name, said in _parsed(answers, MOST * LONGEST_ANSWER).items():
+        ident = whole(name, known)
         try:
             fitting[ident] = _fitting(known, ident, said)
         except OneiroError as error:
-            refused[ident] = error
+            refused[name] = error
     if not fitting:
         raise next(iter(refused.values()), InvalidInput("there is no answer in it", kept=_WAITS))
     for ident, answer in fitting.items():
@@ -88,7 +106,14 @@ def dream_answers(house: House, answers: Mapping[str, Any] | str, progress: Prog
     runs = _go_on(house, progress) if len(fitting) == len(known) else []
     waiting = deferred.waiting(place)
     told = [{"id": ident, "problem": str(error)} for ident, error in refused.items()]
-    return {"schema": 1, "taken": len(fitting), "refused": told, "waiting": len(waiting), "runs": runs, "batch": batch(waiting)}
+    return {
+        "schema": 1,
+        "taken": len(fitting),
+        "refused": told,
+        "waiting": len(waiting),
+        "runs": runs,
+        "batch": batch(waiting, [known[ident] for ident in fitting]),
+    }
 
 
 def _go_on(house: House, progress: Progress) -> list[dict[str, Any]]:
@@ -105,7 +130,7 @@ def _go_on(house: House, progress: Progress) -> list[dict[str, Any]]:
 def _fitting(known: Mapping[str, Mapping[str, Any]], ident: str, answer: Any) -> dict[str, Any]:
     if ident not in known:
         raise NotFound(f"no question {shown(ident)} waits for an answer", kept=_KEPT, hint="`oneiro dream answer` shows the next one.")
-    said = _parsed(answer, LONGEST_ANSWER)
+    said = _with_ids(_parsed(answer, LONGEST_ANSWER), known[ident])
     if problem := _objection(known[ident], said):
         raise InvalidInput(
             f"the answer does not fit: {problem}",
@@ -113,6 +138,24 @@ def _fitting(known: Mapping[str, Mapping[str, Any]], ident: str, answer: Any) ->
             hint="The question says what form its answer has and which memories it shows.",
         )
     return said
+
+
+def whole(name: str, known: Iterable[str]) -> str:
+    """The id that begins so, where only one does; else what was given."""
+    found = [ident for ident in known if len(name) >= SHORTEST and ident.startswith(name)]
+    return found[0] if len(found) == 1 else name
+
+
+def _with_ids(said: Mapping[str, Any], entry: Mapping[str, Any]) -> dict[str, Any]:
+    """The answer with whole ids where it names memories by the beginning of theirs."""
+    form, ids, found = form_of(entry["schema"]), entry["ids"], dict(said)
+    for key in names_memories(form) & found.keys() if form else ():
+        value = found[key]
+        if isinstance(value, str):
+            found[key] = whole(value, ids)
+        elif isinstance(value, list):
+            found[key] = [whole(one, ids) if isinstance(one, str) else one for one in value]
+    return found
 
 
 def _objection(entry: Mapping[str, Any], said: Mapping[str, Any]) -> str:
