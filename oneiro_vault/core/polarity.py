@@ -7,7 +7,7 @@ Only what is beyond doubt is told: the same thing denied in one and stated in th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import lru_cache
 from typing import Final
 
@@ -142,6 +142,11 @@ def _against(denials: tuple[frozenset[str], ...], stated: str, language: str, wh
         if (shared == len(about) and about & turned) if turned else (shared == len(about) or (not whole and shared * 2 >= len(about))):
             return True
     return False
+
+
+def common(mine: Iterable[str], theirs: Collection[str]) -> set[str]:
+    """The stems that the others have as well, in whatever ending."""
+    return {one for one in mine if one in theirs or any(_alike(one, other) for other in theirs)}
 
 
 def _share(one: frozenset[str], other: frozenset[str]) -> bool:

@@ -97,6 +97,8 @@ class Snapshot:
     """Ids of memories that were taken away."""
     history: Sequence[Mapping[str, Any]] = ()
     """Earlier decisions of loops, newest first: loop, op, memories, when (epoch seconds), reason."""
+    memo: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    """What follows from all notes and is worked out once a run."""
 
     def of(self, *types: str) -> list[Note]:
         """Active notes of these types, oldest first."""

@@ -132,7 +132,7 @@ def _problem(unit: Unit, memory: Memory, ground: str, around: str, after: str, s
         )  # it is told in another language than that of the words it cites
     language = language or spoken or _ENGLISH
     mine = polarity.stems(fact, language)
-    shared = mine & polarity.stems(around, language)
+    shared = polarity.common(mine, polarity.stems(around, language))
     counted, there = figures(fact), figures(ground)
     if mine and not shared and not counted & there:
         return "the capture does not say that"

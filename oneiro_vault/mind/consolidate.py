@@ -17,6 +17,7 @@ from oneiro_vault.core.question import Answer, Question, ShownId, Verdict
 from oneiro_vault.mind import followups
 from oneiro_vault.mind.base import Asking, Decision, Note, Set, Snapshot, asked_each, superseding
 from oneiro_vault.mind.clusters import clusters, normal
+from oneiro_vault.mind.subject import covers
 
 POLICY: Final = 1
 KIND: Final = "merge"
@@ -85,7 +86,7 @@ def merging(group: Sequence[Note], answer: Merge, asked: str, judge: str) -> Dec
     others = [
         by_id[member]
         for member in dict.fromkeys(answer.members)
-        if member != keeper.id and no_weaker(keeper.memory.trust, by_id[member].memory.trust)
+        if member != keeper.id and no_weaker(keeper.memory.trust, by_id[member].memory.trust) and covers(keeper, by_id[member])
     ]
     if not others:
         return None

@@ -17,6 +17,7 @@ from oneiro_vault.core.captures import OWN, REFLECTION
 from oneiro_vault.core.memory import epoch, moment, no_weaker, weakest
 from oneiro_vault.core.question import Answer, Question, ShownId
 from oneiro_vault.core.turns import KEY as SPANS
+from oneiro_vault.mind import subject
 from oneiro_vault.mind.base import Decision, New, Note, Set, Snapshot, superseding
 
 LOOP: Final = "encode"
@@ -76,10 +77,7 @@ class Place(Answer):
 
 def question(capture: Note, unit: Unit, near: Sequence[Note]) -> Question:
     """Where does this fact belong?"""
-    shown = []
-    for note in near:
-        own = (("from", "the same capture"),) if capture.id in note.memory.derived_from else ()
-        shown.append(note.shown(("known since", note.memory.created[:10]), *own, *note.circumstances()))
+    shown = [note.shown(*note.circumstances()) for note in near]
     given = meta(capture, unit)
     facts = (("learned", capture.memory.created[:10]), ("project", given.get("project", "")), ("valid from", given.get("valid_from", "")))
     head = "".join(f"{name}: {value}\n" for name, value in facts if value)
@@ -94,6 +92,8 @@ def decide(snapshot: Snapshot, capture: Note, unit: Unit, key: str, place: Place
         return create
     if place.action == "skip":
         return None
+    if not subject.shared(snapshot, unit.content, existing):
+        return replace(create, reason=f"kept by itself, for {existing.id} is about something else: {place.reason}")
     beyond = stronger(existing, capture)
     if place.action == "link":
         return None if beyond else _linking(capture, existing, create)
@@ -202,7 +202,8 @@ def _superseding(snapshot: Snapshot, capture: Note, unit: Unit, existing: Note, 
     if _is_older(capture, existing):
         return create
     others = (snapshot.notes[ident] for ident in dict.fromkeys(place.also) if ident != existing.id)
-    gone = [existing, *(one for one in others if not (one.memory.core or stronger(one, capture) or _is_older(capture, one)))]
+    alike = [one for one in others if subject.shared(snapshot, unit.content, one)]
+    gone = [existing, *(one for one in alike if not (one.memory.core or stronger(one, capture) or _is_older(capture, one)))]
     (new,) = create.edits
     assert isinstance(new, New)
     given = {**new.meta, "supersedes": [one.id for one in gone]}

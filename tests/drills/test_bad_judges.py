@@ -1,4 +1,5 @@
-"""A hundred nights of all loops over a real vault, judged by one who always agrees, one who never does, and one who says anything.
+"""A hundred nights of all loops over a real vault, judged by one who always agrees, one who never does, one who says anything, one who
+takes everything there is, one who invents and one who denies.
 
 Days bring conversations (some of them with orders planted in them), a person's own notes, and now and then an edit. After every night all
 that the loops promise is looked at from outside: by git, by the files, and by asking.
@@ -7,8 +8,9 @@ that the loops promise is looked at from outside: by git, by the files, and by a
 from __future__ import annotations
 
 import random
+import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -21,7 +23,9 @@ from oneiro_vault.config import Settings
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.memory import Memory
 from oneiro_vault.core.orientation import belongs
-from oneiro_vault.judges.scripted import temperament
+from oneiro_vault.core.question import Question
+from oneiro_vault.errors import StaleMemory
+from oneiro_vault.judges.scripted import ScriptedJudge, leaning, temperament
 from oneiro_vault.mind.registry import LOOPS
 from oneiro_vault.mind.settle import SMALLEST_BRAKE
 from tests.bar.test_injection import ORDERS
@@ -32,11 +36,47 @@ from tests.vault.support import sound
 CAP: Final = 4
 """Lower than the default, so that every judge who ever agrees reaches it."""
 DAY: Final = 86_400.0
+OLD: Final = 5
+"""Runs of long ago that are taken back in the end."""
 SETTINGS: Final[dict[str, Any]] = {"embed.model": "hash", "disk.reserve": 0, "edits.quiet": 0.0, "whittle.cap": CAP, "synthesize.due": 3}
 PERSON: Final = ("The house stands in Kiel.", "Maya may be called May.")
 _WHO: Final = "Maya Leo Ana Bertil Quorn".split()
 _WHAT: Final = ("keeps the ferry tickets in", "moved the backup to", "wants the meeting in", "paints the boat in", "reads the paper in")
+INVENTED: Final = "The user owns a castle in Transylvania and twelve dragons that keep the ferry tickets"
+LIES: Final = ("Transylvania", "dragons", "does not")
+"""What only a judge that invents or denies brings."""
+_FACT: Final = re.compile("|".join(_WHAT))
+_WHOLE: Final = re.compile(rf"\w+ (?:{'|'.join(_WHAT)}) \w+, number \d+\.")
 _WHERE: Final = "Kiel Basel Lyon Turin Malmo Ghent Porto Bergen Trieste Gdansk".split()
+
+
+def everything(question: Question) -> dict[str, Any]:
+    """The first of every choice, of facts and memories all."""
+    found = _in_words(question, lambda words: words) if question.kind == "encode.units" else leaning(question, True)
+    return {key: list(question.ids) if key in ("also", "members", "sources") else value for key, value in found.items()}
+
+
+def invents(question: Question) -> dict[str, Any]:
+    """Agrees, in words of which nobody said any; it cites what was said."""
+    return _in_words(question, lambda _words: f"{INVENTED}.")
+
+
+def negates(question: Question) -> dict[str, Any]:
+    """Agrees, and says the contrary of all it is shown; it cites what was said."""
+    return _in_words(question, lambda words: re.sub(r"^(?:On [\d-]+ )?(\w+) ", r"\1 does not ", words))
+
+
+def _in_words(question: Question, say: Callable[[str], str]) -> dict[str, Any]:
+    found = leaning(question, True)
+    said = [words.removeprefix("User: ") for one in question.shown for words in one.text.split("\n") if _FACT.search(words)]
+    if question.kind == "encode.units":
+        made = [{"content": say(words), "title": "", "about": [], "tags": [], "happened": ""} for words in said]
+        return found | {"units": [one | {"quote": quote} for one, words in zip(made, said, strict=True) for quote in ("", words)]}
+    words = say((said or [question.given])[0])
+    return {key: words[:100] if key == "title" else words if key in ("text", "content") else value for key, value in found.items()}
+
+
+HABITS: Final = {"everything": everything, "invents": invents, "negates": negates}
 
 
 @dataclass
@@ -127,9 +167,31 @@ class Life:
                 assert one.derived_from
                 weakest = {notes[ident].trust for ident in one.derived_from if ident in notes}
                 assert "external" not in weakest or one.trust == "external"
+        self.true(notes)
         text = self.app.call("orient", {})["text"]
         assert all(words in text for words in PERSON)
         assert not [order for order in ORDERS if order.strip() in text]
+
+    def true(self, notes: dict[str, Memory]) -> None:
+        """Nothing invented or denied is known, and no fact gave way to one about another subject."""
+        for one in notes.values():
+            if one.type in ("semantic", "orientation") and one.source == "dream":
+                assert not [lie for lie in LIES if lie in f"{one.title} {one.body}"], one
+            heir = notes.get(one.superseded_by, one)
+            if _WHOLE.fullmatch(one.body.strip()) and _WHOLE.fullmatch(heir.body.strip()):
+                assert _FACT.findall(one.body) == _FACT.findall(heir.body), (one.body, heir.body)
+
+    def taken_back(self) -> int:
+        """Runs of long ago are taken back as far as they still stand: of how many something did. The vault stays sound."""
+        old = [run["run"] for run in self.runs[: len(self.runs) // 3] if run["decisions"]]
+        done = 0
+        for run in old[-OLD:]:
+            try:
+                done += bool(self.app.call("undo", {"run": run, "actor": "user"})["paths"])
+            except StaleMemory:  # every note it touched was changed since
+                continue
+        sound(self.root)
+        return done
 
     def words_kept(self) -> None:
         """Every word that came in can be read: in its own note as it was, or in the history of a note somebody said anew."""
@@ -175,7 +237,7 @@ def life(tmp_path: Path) -> Iterator[Life]:
 
 def live(life: Life, habit: str, nights: int) -> None:
     """So many days and nights, judged by that habit."""
-    judge = temperament(habit, 7)
+    judge = ScriptedJudge(HABITS[habit], habit) if habit in HABITS else temperament(habit, 7)
     life.app.house.judges = lambda _name: judge
     began = time.monotonic()
     for number in range(nights):
@@ -189,21 +251,25 @@ def live(life: Life, habit: str, nights: int) -> None:
     for run in life.runs:
         for one in run["decisions"]:
             ops[one["op"]] = ops.get(one["op"], 0) + 1
+    back = life.taken_back()
     dropped = sum(run["probes"]["dropped"] for run in life.runs)
-    print(f"{habit}: {nights} nights in {time.monotonic() - began:.0f} s, {len(judge.asked)} questions, {ops}, {dropped} dropped")
+    print(
+        f"{habit}: {nights} nights in {time.monotonic() - began:.0f} s, {len(judge.asked)} questions, {ops}, {dropped} dropped, {back} runs taken back"
+    )
+    assert back or nights < 100 or habit == "no"
     if habit == "no":
         assert not {"merge", "supersede", "split", "synthesize", "distil", "whittle", "reframe"} & ops.keys()
-    elif nights >= 100:
+    elif nights >= 100 and habit not in ("invents", "negates"):
         assert {"remember", "supersede", "distil", "whittle", "flag"} <= ops.keys()
 
 
-@pytest.mark.parametrize("habit", ["yes", "no", "random"])
+@pytest.mark.parametrize("habit", ["yes", "no", "random", *HABITS])
 def test_some_nights_of_a_bad_judge(life: Life, habit: str) -> None:
     live(life, habit, 2)
 
 
 @pytest.mark.drill
 @pytest.mark.timeout(3600)
-@pytest.mark.parametrize("habit", ["yes", "no", "random"])
+@pytest.mark.parametrize("habit", ["yes", "no", "random", *HABITS])
 def test_a_hundred_nights_of_a_bad_judge(life: Life, habit: str) -> None:
     live(life, habit, 100)

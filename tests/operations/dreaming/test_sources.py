@@ -13,7 +13,7 @@ from oneiro_vault.errors import InvalidInput, NotFound, StaleMemory
 from oneiro_vault.judges.scripted import ScriptedJudge, leaning
 from tests.operations.dreaming.support import fill, git, judged, merge, tree
 
-LIE = "The staging database is restored from backup every night at nine."
+LIE = "The staging database is restored from backup every night at two, and by Mallory."
 
 
 def credulous(question: Question) -> dict[str, Any]:
@@ -71,7 +71,7 @@ def test_a_session_and_all_that_loops_made_of_it_are_taken_back_exactly(app: App
 def test_what_somebody_changed_since_stays_and_is_named(app: App, root: Path) -> None:
     lie(app)
     dreamt(app)
-    path = next(path for path, data in notes(root).items() if path.startswith("semantic/") and b"at nine" in data)
+    path = next(path for path, data in notes(root).items() if path.startswith("semantic/") and b"Mallory" in data)
     (root / path).write_text((root / path).read_text() + "\nA person adds this.\n")
     found = app.call("undo", {"source": "talk-7"})
     assert [one["path"] for one in found["left"]] == [path]
@@ -141,7 +141,7 @@ def test_runs_say_which_decisions_went_with_their_source(app: App, root: Path) -
 def test_a_decision_that_had_to_stay_is_not_called_undone(app: App, root: Path) -> None:
     lie(app)
     dreamt(app)
-    path = next(path for path, data in notes(root).items() if path.startswith("semantic/") and b"at nine" in data)
+    path = next(path for path, data in notes(root).items() if path.startswith("semantic/") and b"Mallory" in data)
     (root / path).write_text((root / path).read_text() + "\nA person adds this.\n")
     app.call("undo", {"source": "talk-7"})
     found = undone(app)
