@@ -117,6 +117,15 @@ def test_every_night_is_told_and_a_quiet_one_asks_nothing(month: Month) -> None:
     assert [run["calls"] for run in quiet] == [0] * len(quiet)
 
 
+def test_the_same_month_once_more_adds_nothing(month: Month) -> None:
+    before = {row["id"]: (row["status"], row["body"]) for row in notes(month)}
+    for talk in (talk for day in story(days=month.days) for talk in day):
+        month.app.call("capture", {"text": talk.text, "kind": "session", "session": talk.session, "when": talk.when.isoformat()})
+    runs = month.app.call("dream", {})["runs"]
+    assert [run["calls"] for run in runs] == [0] * len(runs)
+    assert {row["id"]: (row["status"], row["body"]) for row in notes(month)} == before
+
+
 def test_without_a_model_nothing_is_merged_wrongly(tmp_path: Path) -> None:
     month = live(tmp_path / "vault", None, 6, settings={"dreams.judge": "offline"})
     try:

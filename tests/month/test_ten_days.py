@@ -126,3 +126,18 @@ def test_a_fact_that_is_forgotten_is_gone_the_next_morning(lived: Lived) -> None
     text = lived.app.call("orient", {})["text"]
     assert "walnuts" not in text
     assert "alcohol" in text
+
+
+def test_the_same_days_once_more_add_nothing(lived: Lived) -> None:
+    def known() -> dict[str, tuple[str, str]]:
+        rows = lived.app.call("list", {"limit": 10_000})["results"]
+        return {row["id"]: (row["status"], lived.app.call("show", {"id": row["id"]})["body"]) for row in rows}
+
+    before = known()
+    for number, day in enumerate(DAYS):
+        for place, text in enumerate(day):
+            lived.app.call("capture", {"text": text, "kind": "session", "session": f"{number}-{place}", "client": "claude-code"})
+    for _ in range(2):
+        runs = lived.app.call("dream", {})["runs"]
+        assert [run["calls"] for run in runs] == [0] * len(runs)
+    assert known() == before
