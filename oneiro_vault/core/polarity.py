@@ -76,11 +76,12 @@ def ordered(text: str, language: str = "") -> tuple[str, ...]:
 
 
 def _stem(word: str, language: str) -> str:
-    return stem(word, language) if language not in ("", "en") else _english(word)
+    return stem(word, language) if language not in ("", "en") else english(word)
 
 
 @lru_cache(maxsize=16384)
-def _english(word: str) -> str:
+def english(word: str) -> str:
+    """The stem of a folded English word."""
     from Stemmer import Stemmer
 
     return str(Stemmer("english").stemWord(word))

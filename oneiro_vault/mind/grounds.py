@@ -139,13 +139,15 @@ def _names(title: str, text: str, ground: str) -> tuple[list[str], list[str]]:
     """Capitalised words that the ground has in no case: those inside sentences, and those that open one and may be names."""
     spelled = set(_WORD.findall(ground))
     known = set(_WORD.findall(fold(ground)))
+    known |= {polarity.english(word) for word in known}
     lower = {fold(word) for word in _CASED.findall(ground) if word[0].islower()}
     inner: list[str] = []
     openers: list[str] = []
     for number, line in enumerate((title, *text.split("\n"))):
         for found in _CASED.finditer(line):
             word, folded = found[0], fold(found[0])
-            if not _capital(word) or (folded in known and not _initials(word)) or word in spelled or _says_nothing(word):
+            said = folded in known or polarity.english(folded) in known
+            if not _capital(word) or (said and not _initials(word)) or word in spelled or _says_nothing(word):
                 continue
             before = line[: found.start()].rstrip(_AROUND)
             opens = before[-1:] in ("", *".!?:…")

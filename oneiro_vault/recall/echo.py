@@ -1,7 +1,8 @@
 """Captured conversations in an answer: that something was asked before is no memory of its answer.
 
-A capture of which nothing was filed (it waits for encoding, or was judged to hold nothing) stands behind everything else. One whose facts
-may answer lends the best of them its score and stands behind everything else as well. Both are shown where the rest barely fits.
+A capture of which nothing was filed (it waits for encoding, or was judged to hold nothing) stands behind
+everything else, and is shown where the rest barely fits. One whose facts may answer lends the best of them
+its score and follows it where it fits: not all that was said was filed.
 """
 
 from __future__ import annotations
@@ -51,15 +52,28 @@ class Captures:
         return [one for one in scored if rows[one.index].handle not in self][:most] + captures[:most]
 
     def behind(self, order: Sequence[str], fit: Mapping[str, float], k: int) -> list[str]:
-        """The first `k` of an answer, captures last; rows that barely fit beside a capture make room for it."""
-        shown = [one for one in order if one not in self][:k]
-        captures = sorted((one for one in order if one in self), key=lambda one: -fit[one])
+        """The first `k` of an answer, empty captures last; rows that barely fit beside a capture make room for it."""
+        shown = self._following(order, fit, k // 2)[:k]
+        captures = sorted((one for one in order if one in self and one not in shown), key=lambda one: -fit[one])
         room = k - len(shown)
         clear = [one for one in captures if fit[one] >= BARELY * max(fit.values())]
         while room < len(clear) and shown and fit[shown[-1]] < BARELY * fit[clear[room]]:
             shown.pop()
             room += 1
         return shown + captures[:room]
+
+    def _following(self, order: Sequence[str], fit: Mapping[str, float], most: int) -> list[str]:
+        """What is no capture, and between it at most so many captures that fit better than what comes next,
+        each behind a fact of its own."""
+        notes = [one for one in order if one not in self]
+        told = sorted((one for one in order if one in self.facts), key=lambda one: -fit[one])
+        found: list[str] = []
+        for note in notes:
+            ready = [one for one in told if fit[one] >= fit[note] and not self.facts[one].isdisjoint(found)]
+            told = [one for one in told if one not in ready[:most]]
+            found += [*ready[:most], note]
+            most -= len(ready[:most])
+        return found
 
     def capped(self, order: Sequence[str], score: Mapping[str, float]) -> dict[str, float]:
         """Handle -> the score that is shown: no capture has more than what stands before it."""

@@ -30,7 +30,7 @@ can you rename the user table to accounts | Renamed; the old view stays until Ma
 why is the search so slow on production | The index lacks the tenant column. | Production search needs an index on the tenant column.
 when is Ana on holiday? | She is away from 3 to 17 August. | Ana is away from 3 to 17 August.
 who reviews database migrations | Bogdan reviews all of them. | Bogdan reviews every database migration.
-make the dashboard load faster | The charts load lazily now, 4.1 to 0.9 seconds. | Lazy charts took the dashboard from 4.1 to 0.9 seconds.
+make the dashboard load faster | The charts load lazily now, 4.1 to 0.9 seconds. | Charts that load lazily took the dashboard from 4.1 to 0.9 seconds.
 what was the reason we dropped GraphQL | Caching at the edge did not work with it. | GraphQL was dropped since edge caching failed.
 write a migration for the new invoice numbers | Written; numbers may have no gaps by law. | By law invoice numbers have no gaps.
 the docker build fails on arm | The base image has no arm64 variant before 3.12. | Base images before 3.12 lack arm64.
@@ -44,7 +44,7 @@ where are the backups stored? | In Frankfurt, kept for 35 days. | Backups lie in
 help me debug the memory leak in the worker | The PDF renderer leaks; the worker restarts after 50. | The PDF renderer leaks memory.
 should we use uuid or ulid for events | ULID, they sort by time. | Events have ULIDs because those sort by time.
 review my pull request about caching | Looks good; invalidate on tenant change. | The cache is invalidated when a tenant changes.
-explain the auth flow to me | Tokens live 15 minutes, refresh tokens a week. | Access tokens live 15 minutes, refresh tokens one week.
+explain the auth flow to me | Tokens live 15 minutes, refresh tokens a week. | Tokens live 15 minutes, refresh tokens one week.
 make the tests run in parallel | Four workers; the mail tests share a port and stay serial. | Mail tests share a port and run serially.
 what does error E42 mean | The tenant has no billing address. | E42 says that a tenant has no billing address.
 add dark mode to the settings page | Added, the brand colour needs 4.5 contrast. | Brand colours must reach a contrast of 4.5.
