@@ -24,8 +24,6 @@ MOST: Final = 0.5
 """Share of the shorter text's words that the other has, where all of them are everywhere."""
 _GERMAN: Final = "de"
 _CAPITAL: Final = re.compile(r"(?<!\w)[A-Z\u00c0-\u00de]\w*")
-_LEAD: Final = 4
-"""Words with which a text begins."""
 _CALLOUT: Final = re.compile(r"^>.*$", re.MULTILINE)
 _PART: Final = 4
 """Letters of a word that is part of a compound."""
@@ -35,6 +33,7 @@ _STATES: Final = {
     for state, words in {
         "home": "live rent move resid home hous apart flat address wohn leb zieh zog gezog umzog miet hous vive viv mud habit",
         "work": "work job employ hire posit arbeit stell beruf trabaj travaill",
+        "wedding": "wed marri marriag hochzeit heirat boda mariag",
         "cost": "pay paid cost price rate fee salari earn zahl kost preis gehalt",
     }.items()
     for word in words.split()
@@ -43,16 +42,13 @@ _STATES: Final = {
 
 
 def shared(snapshot: Snapshot, fact: str, existing: Note) -> bool:
-    """Does a fact share a word with a memory that tells its subject from others (a name only where both begin with it), or most of its
-    words?"""
+    """Does a fact share a word with a memory that tells its subject from others, or most of its words? A name that both have is none of
+    them: of one person much is known that does not replace each other."""
     other = f"{existing.memory.title}\n{_CALLOUT.sub('', existing.memory.body)}"
     language = detect(f"{fact}\n{other}") or "en"
     mine, theirs = _stems(fact, language), _stems(other, language)
     named = _names(f"{fact}\n{other}", language)
     known = _counted(snapshot)
-    first = _names(" ".join(fact.split()[:_LEAD]), language) & _names(" ".join(existing.memory.body.split()[:_LEAD]), language)
-    if any(known.tells(one) for one in first):
-        return True
     if mine - named and theirs - named:
         mine, theirs = mine - named, theirs - named
     common = [one for one in mine if any(_alike(one, two) for two in theirs)]
