@@ -83,3 +83,4 @@ def set_up(client: Client, name: str) -> None:
     argv = [str(oneiro), "--vault", str(client.box.vault), "setup", name]
     done = subprocess.run(argv, env=client.env, cwd=client.place, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
+    client.box.ok("recall", "the boat")  # new settings end the owner; a prompt in its first second would have to do without
