@@ -124,8 +124,10 @@ class Commands:
         Ended, with every program it started, after `stall` seconds in which nothing came of it: status -1 then. Raises GitProblem.
         """
         path = self._found()
-        handle = _started(self._root, [*_FIXED, *_AFAR, *self._place, *arguments], None, path, _ALONE, start_new_session=True)
-        status, out, err = talking.attend(handle.proc, stall, limit)
+        words = [*_FIXED, *_AFAR, *self._place, *arguments]
+        with talking.signals_deferred() as arrived:
+            handle = _started(self._root, words, None, path, _ALONE, start_new_session=True)
+            status, out, err = talking.attend(handle.proc, stall, limit, arrived)
         return status, out.decode("utf-8", "replace"), err.decode("utf-8", "replace")
 
     def text(self, *arguments: str, timeout: float = 120.0) -> str:

@@ -12,11 +12,10 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import FrameType
-from typing import IO, Final, NoReturn
+from typing import IO, Final
 
 STALLED: Final = -1
 """The status of a program that was ended because nothing came from it."""
@@ -35,7 +34,8 @@ _SAMPLES: Final = 8
 """Looks at the work in the time without a word that is allowed."""
 _MUTE: Final = 10
 """Work may stand in for words this many times as long as nothing at all is waited for."""
-_ENDS: Final = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+_ENDS: Final = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+_DEFAULTS: Final = (signal.SIG_DFL, signal.default_int_handler)
 
 
 class _Listener(threading.Thread):
@@ -89,8 +89,11 @@ class _Work:
         return found
 
 
-def attend(process: subprocess.Popen[bytes], stall: float, limit: float) -> tuple[int, bytes, bytes]:
-    """Exit status, output and error output of a process that leads a session of its own. STALLED: it was ended, with its children."""
+def attend(process: subprocess.Popen[bytes], stall: float, limit: float, arrived: Sequence[int]) -> tuple[int, bytes, bytes]:
+    """Exit status, output and error output of a process that leads a session of its own.
+
+    STALLED: it was ended, with its children, which a signal in `arrived` does too.
+    """
     assert process.stdout is not None
     assert process.stderr is not None
     out, err = _Listener(process.stdout), _Listener(process.stderr)
@@ -98,16 +101,15 @@ def attend(process: subprocess.Popen[bytes], stall: float, limit: float) -> tupl
     begun = time.monotonic()
     status = STALLED
     try:
-        with _ended_in_order():
-            while process.poll() is None:
-                now = time.monotonic()
-                if now - begun > limit or _stalled(out, err, work, stall, now):
-                    break
-                out.join(_LOOK)  # it ends with its output, as a rule: no need to find out later
-                if not out.is_alive():
-                    time.sleep(_END)
-            else:
-                status = process.returncode
+        while process.poll() is None:
+            now = time.monotonic()
+            if arrived or now - begun > limit or _stalled(out, err, work, stall, now):
+                break
+            out.join(_LOOK)  # it ends with its output, as a rule: no need to find out later
+            if not out.is_alive():
+                time.sleep(_END)
+        else:
+            status = process.returncode
     finally:
         _end(process)
         for listener in (out, err):
@@ -124,23 +126,26 @@ def _stalled(out: _Listener, err: _Listener, work: _Work, stall: float, now: flo
 
 
 @contextmanager
-def _ended_in_order() -> Iterator[None]:
-    """Whoever ends us ends the session too: a signal reaches only us, and nobody else knows of it."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    plain = [sign for sign in _ENDS if signal.getsignal(sign) is signal.SIG_DFL]
+def signals_deferred() -> Iterator[list[int]]:
+    """The signals that arrived and would have ended us; what they do is done at the end.
+
+    Around the start of a process in a session of its own, too: they reach only us, and a
+    process of which nobody knows yet would be left behind.
+    """
+    arrived: list[int] = []
+    main = threading.current_thread() is threading.main_thread()
+    handlers = {sign: signal.getsignal(sign) for sign in _ENDS if main}
+    handlers = {sign: handler for sign, handler in handlers.items() if handler in _DEFAULTS}
+    for sign in handlers:
+        signal.signal(sign, lambda number, _: arrived.append(number))
     try:
-        for sign in plain:
-            signal.signal(sign, _leave)
-        yield
+        yield arrived
     finally:
-        for sign in plain:
-            signal.signal(sign, signal.SIG_DFL)
-
-
-def _leave(sign: int, _: FrameType | None) -> NoReturn:
-    raise SystemExit(128 + sign)
+        for sign, handler in handlers.items():
+            signal.signal(sign, handler)
+        if arrived:
+            ours = SystemExit(128 + arrived[0])
+            raise KeyboardInterrupt if arrived[0] == signal.SIGINT else ours
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -22,6 +22,7 @@ from oneiro_vault.app import clone_vault
 from oneiro_vault.config import Settings
 from oneiro_vault.errors import Unreachable
 from oneiro_vault.sync.cloning import PATIENCE
+from oneiro_vault.vault import talking
 from tests.sync.support import copies, learn, remote_of, sync, text, where
 from tests.vault.support import git
 
@@ -181,6 +182,24 @@ def test_who_ends_a_sync_ends_what_it_started(tmp_path: Path) -> None:
         program.terminate()
         assert program.wait(60) == 128 + signal.SIGTERM
     until(lambda: not any(alive(int(pid)) for pid in mark.read_text().split()))
+
+
+def test_a_signal_in_the_moment_a_program_starts_leaves_none_behind() -> None:
+    started = []
+
+    def run() -> None:
+        with talking.signals_deferred() as arrived:
+            words = ["sleep", "600"]
+            started.append(subprocess.Popen(words, stdout=-1, stderr=-1, start_new_session=True))
+            signal.raise_signal(signal.SIGTERM)
+            talking.attend(started[0], 60.0, 60.0, arrived)
+
+    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)  # coverage has a handler of its own
+    with pytest.raises(SystemExit) as ended:
+        run()
+    assert signal.signal(signal.SIGTERM, before) is signal.SIG_DFL
+    assert ended.value.code == 128 + signal.SIGTERM
+    assert started[0].returncode == -signal.SIGTERM
 
 
 def test_a_remote_that_refuses_is_not_called_silent(tmp_path: Path) -> None:
