@@ -13,7 +13,7 @@ from typing import Final
 
 from oneiro_vault.core import polarity, sentences, turns
 from oneiro_vault.core.figures import figures, unsaid
-from oneiro_vault.core.language import detect, is_english
+from oneiro_vault.core.language import CAPITALISING, detect, is_english
 from oneiro_vault.core.memory import Memory
 from oneiro_vault.core.query import fold
 from oneiro_vault.mind.base import Note
@@ -28,8 +28,6 @@ _MOST: Final = 4
 _AROUND: Final = 1
 """Sentences before and after the cited ones that explain them: what "it" and "she" are."""
 _ENGLISH: Final = "en"
-_GERMAN: Final = "de"
-"""Writes too much with capitals to tell names by them."""
 _ELLIPSIS: Final = re.compile(r"\s*(?:\[?(?:…|\.\.\.)\]?)\s*")
 _SELF: Final = re.compile(
     r"\b(?:i|i['’](?:m|ve|ll|d)|me|my|mine|we|we['’](?:re|ve|ll|d)|us|our|ours|ich|mir|mich|mein\w{0,2}|wir|uns|unser\w{0,2})\b", re.I
@@ -123,13 +121,13 @@ def _problem(unit: Unit, memory: Memory, ground: str, around: str, after: str, s
         return f"the capture has no {', '.join(strange[:3])}"
     language, spoken = _language(fact), _language(ground) or _language(memory.body)
     names = [one for one in strange_names(fact, f"{everything}\nUser Assistant") if not (quoted and fold(one) in known)]
-    if names and not (len(names) == 1 and _names_speaker(fact, spans)) and _GERMAN not in (language, spoken):
+    own = len(names) == 1 and _names_speaker(fact, spans)
+    if names and not own and CAPITALISING.isdisjoint((language, spoken)):
         return f"the capture names no {', '.join(names[:3])}"
     bare = polarity.answers(after)
     if quoted and language and spoken and language != spoken:
-        return (
-            "" if bare or not polarity.added(fact, ground) else _CONTRARY
-        )  # it is told in another language than that of the words it cites
+        # told in another language than that of the words it cites: only its denials compare
+        return "" if bare or not polarity.added(fact, ground) else _CONTRARY
     language = language or spoken or _ENGLISH
     mine = polarity.stems(fact, language)
     shared = polarity.common(mine, polarity.stems(around, language))

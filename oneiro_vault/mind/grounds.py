@@ -109,6 +109,11 @@ def strange_names(text: str, ground: str) -> list[str]:
     return [name for name in (*inner, *openers) if fold(name) not in _DAYS]
 
 
+def capitalised(text: str) -> list[str]:
+    """Its words with a capital letter, in order."""
+    return [word for word in _CASED.findall(text) if _capital(word)]
+
+
 def _numbers(said: str, ground: str, notes: int) -> set[str]:
     """Its numbers, but not how many notes it rests on where it says just that ("three conversations"), nor a
     `one` that counts nothing or what the ground calls `a` or `an`."""

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 from oneiro_vault.core import claims, turns
 from oneiro_vault.core.query import fold
 from oneiro_vault.mind.base import Note, Snapshot
+from oneiro_vault.mind.grounds import capitalised
 from oneiro_vault.mind.placing import Unit, names
 
 INSIGHTS: Final = 8
 """Candidates that are asked for beyond those that are wanted, for those that are insights."""
-_NAME: Final = re.compile(r"(?<!\w)[A-Z\u00c0-\u00de]\w+")
 COMMON: Final = 50
 """Memories about a name beyond which it says too little."""
 
@@ -33,7 +32,7 @@ def named(snapshot: Snapshot, captures: Sequence[Note]) -> frozenset[str]:
     for capture in captures:
         body = capture.memory.body
         texts += [body[one.start : one.end] for one in turns.spans(body) if one.own and one.speaker == turns.USER]
-    return frozenset(fold(word) for text in texts for word in _NAME.findall(text))
+    return frozenset(fold(word) for text in texts for word in capitalised(text))
 
 
 def candidates(snapshot: Snapshot, unit: Unit, most: int, known: Mapping[str, Sequence[Note]]) -> list[Note]:

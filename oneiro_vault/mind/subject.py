@@ -10,9 +10,9 @@ from typing import Final
 
 from oneiro_vault.core import polarity
 from oneiro_vault.core.figures import unsaid
-from oneiro_vault.core.language import detect
+from oneiro_vault.core.language import CAPITALISING, detect
 from oneiro_vault.mind.base import Note, Snapshot
-from oneiro_vault.mind.grounds import strange_names
+from oneiro_vault.mind.grounds import capitalised, strange_names
 
 PERVASIVE: Final = 0.1
 """Share of what is known of which a word may be part and still tell one subject from another."""
@@ -22,8 +22,6 @@ SAMPLE: Final = 2_000
 """The newest memories, of which the words are counted."""
 MOST: Final = 0.5
 """Share of the shorter text's words that the other has, where all of them are everywhere."""
-_GERMAN: Final = "de"
-_CAPITAL: Final = re.compile(r"(?<!\w)[A-Z\u00c0-\u00de]\w*")
 _CALLOUT: Final = re.compile(r"^>.*$", re.MULTILINE)
 _PART: Final = 4
 """Letters of a word that is part of a compound."""
@@ -91,7 +89,7 @@ def _stems(text: str, language: str) -> frozenset[str]:
 
 def _names(text: str, language: str) -> frozenset[str]:
     """Stems of words with a capital, in languages that write names so and nothing else."""
-    return frozenset() if language == _GERMAN else _stems(" ".join(_CAPITAL.findall(text)), language)
+    return frozenset() if language in CAPITALISING else _stems(" ".join(capitalised(text)), language)
 
 
 def _alike(one: str, other: str) -> bool:
