@@ -88,20 +88,21 @@ def lint(block: Note) -> Decision | None:
     m = block.memory
     theirs = m.core or m.trust == "user" or m.flags
     why = "" if theirs else gate.prescribes(f"{m.title}\n\n{m.body}")
-    if not why:
-        return None
-    reason = f"This block does more than describe: {why}. Should it stay?"
-    return Decision("dialectic", "flag", m.title, reason, (Set(m.id, {"flags": ["prescribing"]}),), (m.id,))
+    return _asking(block, "prescribing", f"does more than describe: {why}") if why else None
 
 
 def inflated(block: Note, ground: Sequence[Note], snapshot: Snapshot) -> Decision | None:
     """Where nobody judges: a machine's block that says more than what it rests on is brought before a person."""
     m = block.memory
     why = unfounded(m.title, m.body, ground) if ours(block) and ground and not is_stale(block, snapshot) else ""
-    if not why:
-        return None
-    reason = f"This block says more than it can know: {why}. Should it stay?"
-    return Decision("dialectic", "flag", m.title, reason, (Set(m.id, {"flags": ["inflation"]}),), (m.id,))
+    return _asking(block, "inflation", f"says more than it can know: {why}") if why else None
+
+
+def _asking(block: Note, flag: str, what: str) -> Decision:
+    """Flag a block and ask a person about it."""
+    m = block.memory
+    reason, edit = f"This block {what}. Should it stay?", Set(m.id, {"flags": [flag]})
+    return Decision("dialectic", "flag", m.title, reason, (edit,), (m.id,))
 
 
 def rounds(debates: Sequence[Debate], most: int) -> Debating:
