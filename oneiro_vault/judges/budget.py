@@ -100,8 +100,11 @@ class Budgeted:
         """As many as go at once, while what they send fits."""
         size = self.chunk or int(getattr(self.judge, "at_once", CHUNK))
         c, s = self.ceilings, self.spent
-        most = [c.calls - s.calls] * bool(c.calls) + [c.together - self._before - s.calls] * bool(c.together)
-        found = list(todo[: min(size, *most)] if most else todo[:size])
+        if c.calls:
+            size = min(size, c.calls - s.calls)
+        if c.together:
+            size = min(size, c.together - self._before - s.calls)
+        found = list(todo[:size])
         sent, cost = s.tokens, s.cost
         for at, question in enumerate(found if c.tokens or c.cost else ()):
             tokens = used(question.prompt(), "")["tokens_in"]

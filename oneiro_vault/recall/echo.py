@@ -69,10 +69,11 @@ class Captures:
         told = sorted((one for one in order if one in self.facts), key=lambda one: -fit[one])
         found: list[str] = []
         for note in notes:
-            ready = [one for one in told if fit[one] >= fit[note] and not self.facts[one].isdisjoint(found)]
-            told = [one for one in told if one not in ready[:most]]
-            found += [*ready[:most], note]
-            most -= len(ready[:most])
+            behind = [one for one in told if not self.facts[one].isdisjoint(found)]
+            ready = [one for one in behind if fit[one] >= fit[note]][:most]
+            told = [one for one in told if one not in ready]
+            found += [*ready, note]
+            most -= len(ready)
         return found
 
     def capped(self, order: Sequence[str], score: Mapping[str, float]) -> dict[str, float]:

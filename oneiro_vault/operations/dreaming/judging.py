@@ -142,8 +142,14 @@ def judge(house: House, name: str | None, calls: int | None = None) -> Budgeted:
     wanted = name or house.settings["dreams.judge"]
     made = house.judges(wanted) if house.judges is not None else None
     s = house.settings
-    limits = (s[f"dreams.{name}"] for name in ("tokens", "spend", "price_in", "price_out"))
-    ceilings = Ceilings(s["dreams.calls"], calls or 0, *limits)
+    ceilings = Ceilings(
+        calls=s["dreams.calls"],
+        together=calls or 0,
+        tokens=s["dreams.tokens"],
+        cost=s["dreams.spend"],
+        price_in=s["dreams.price_in"],
+        price_out=s["dreams.price_out"],
+    )
     patience = Patience(house.cancel.is_set, s["dreams.minutes"])
     return Budgeted(made or _made(wanted, house, patience), ceilings, patience)
 
