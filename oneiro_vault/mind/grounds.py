@@ -12,7 +12,7 @@ from itertools import groupby, pairwise
 from typing import Final
 
 from oneiro_vault.core import claims, polarity
-from oneiro_vault.core.language import detect
+from oneiro_vault.core.language import CAPITALISING, detect
 from oneiro_vault.core.query import STOP_WORDS, fold, segment
 from oneiro_vault.mind.base import Note
 
@@ -71,14 +71,6 @@ _OPENERS: Final = frozenset(
 _PLURAL: Final = re.compile(r"\s+(?:are|were|have)\b")
 _NOMINAL: Final = ("tion", "tions", "ment", "ments")
 _ENDINGS: Final = ("ing", "ed", "es", "s", "d", "e", "ly", "er")
-_GERMAN: Final = frozenset(
-    """
-    aber als auch auf aus bei das dem den der des die durch ein eine einem einen einer eines er es für hat haben ihr ihre im ist mit nach
-    nicht noch oder seit sein seine sich sie sind über um und vom von vor war wenn werden wie wir wird zu zum zur
-    """.split()
-)
-_GERMAN_SHARE: Final = 0.2
-"""Share of German function words above which a text is German, where capitals name nobody."""
 
 
 def unfounded(title: str, text: str, notes: Sequence[Note]) -> str:
@@ -86,7 +78,8 @@ def unfounded(title: str, text: str, notes: Sequence[Note]) -> str:
     ground = "\n".join(_told(note) for note in notes)
     if strange := _numbers(f"{title}\n{text}", ground, len(notes)) - claims.numbers(ground):
         return f"what it rests on has no {', '.join(sorted(strange)[:3])}"
-    inner, openers = ([], []) if _german(f"{title}\n{text}") and _german(ground) else _names(title, text, ground)
+    nouns_too = {detect(f"{title}\n{text}"), detect(ground)} <= CAPITALISING
+    inner, openers = ([], []) if nouns_too else _names(title, text, ground)
     if inner:
         return f"what it rests on names no {', '.join(inner[:3])}"
     if claims.share(text, ground) < WHOLE:
@@ -103,7 +96,7 @@ def unfounded(title: str, text: str, notes: Sequence[Note]) -> str:
 
 def strange_names(text: str, ground: str) -> list[str]:
     """Names in a text that its ground does not have; days and months are none, and German writes too much with capitals to tell."""
-    if _german(text):
+    if detect(text) in CAPITALISING:
         return []
     inner, openers = _names("", text, ground)
     return [name for name in (*inner, *openers) if fold(name) not in _DAYS]
@@ -133,11 +126,6 @@ def _told(note: Note) -> str:
     m = note.memory
     days = [day[:10] for day in (m.created, m.timestamp, m.valid_from, m.valid_until) if day]
     return "\n".join((m.title, m.description, m.body, " ".join((*m.about, *m.tags, *m.topics)), *days, *(day[:4] for day in days)))
-
-
-def _german(text: str) -> bool:
-    words = _WORD.findall(text.lower())
-    return sum(word in _GERMAN for word in words) > max(1, _GERMAN_SHARE * len(words))
 
 
 def _names(title: str, text: str, ground: str) -> tuple[list[str], list[str]]:
