@@ -20,6 +20,7 @@ from oneiro_vault.core.language import detect, is_english
 
 ENGLISH: Final = "en"
 UNKNOWN: Final = "?"
+_QUESTION: Final = re.compile(r"[^.!?。！？][?？]")
 _SHORT: Final = 3
 """Words of a sentence that does not tell its language."""
 Extent = tuple[int, int]
@@ -70,11 +71,13 @@ def _typed(turn: Sequence[tuple[str, bool]]) -> int:
         return 1
     if signs.GREETING.match(first) and first.rstrip().endswith(","):
         return 0
-    begins = not marked and _introduces(first, [line for line, _ in later])
+    if not marked and _introduces(first, [line for line, _ in later]):
+        return 1
     last = len(later) - 1
-    if not begins and not any(_hints(line, asking=not one and number < last) for number, (line, one) in enumerate(later)):
+    asking = [not one and number < last for number, (_, one) in enumerate(later)]
+    if not any(_hints(line, may) for (line, _), may in zip(later, asking, strict=True)):
         return len(turn)
-    return 1 if begins or "?" in first or not any(_speaks_of(line) for line, _ in later) else 0
+    return 1 if "?" in first or not any(_speaks_of(line) for line, _ in later) else 0
 
 
 def _introduces(line: str, later: Sequence[str]) -> bool:
@@ -83,41 +86,28 @@ def _introduces(line: str, later: Sequence[str]) -> bool:
     if plain.endswith((":", "：")):
         before, listed = plain[:-1], all(map(signs.ITEM.match, later))
         return not (signs.OF_ONESELF.search(before) or (listed and signs.LISTED.search(before)))
-    return (
-        not signs.KNOWN.search(line)
-        or not signs.SENTENCE_END.search(line)
-        or bool(_asks(line) or signs.HERE.search(line) or signs.NAMES_IT.search(line))
-    )
-
-
-def _asks(line: str) -> bool:
-    """Does it ask about something at hand, as far as its language is known?"""
-    return any(signs.POINTS.search(one) or not signs.KNOWN.search(one) for one in re.findall(r"[^.!?。！？]+[?？]", line))
+    words = (_QUESTION, signs.HERE, signs.NAMES_IT)
+    known = signs.KNOWN.search(line) and signs.SENTENCE_END.search(line)
+    return not known or any(one.search(line) for one in words)
 
 
 def _hints(line: str, asking: bool) -> bool:
     """Does a later line look as if it had not been typed, or speak of what was not? `asking`: may it ask about the next one?"""
     if item := signs.ITEM.match(line):
         return _strange(line[item.end() :])
-    if (
-        _strange(line)
-        or signs.SCRAP.search(line)
-        or signs.GREETING.match(line)
-        or signs.LABEL.match(line)
-        or signs.ORDERS.search(line)
-        or len(line) > signs.LONG
-    ):
+    words = (signs.ORDERS, signs.READERS, signs.NAMES_IT, _QUESTION)
+    if _strange(line) or len(line) > signs.LONG or any(one.search(line) for one in words):
         return True
-    if signs.READERS.search(line) or signs.INTRODUCED.match(line) or signs.NAMES_IT.search(line):
+    if signs.GREETING.match(line) or signs.BACK.match(line):
         return True
-    if signs.BACK.match(line) or _asks(line) or signs.AT_HAND.search(line) or (asking and line.rstrip().endswith(("?", "？", ":", "："))):
+    if asking and line.rstrip().endswith((":", "：")):
         return True
     return not signs.SENTENCE_END.search(line) and (line.lstrip()[:1].isupper() or asking) and len(line.split()) <= signs.TITLE_WORDS
 
 
 def _speaks_of(line: str) -> bool:
     """May a line speak of one above it?"""
-    return bool(signs.BACK.match(line) or signs.AT_HAND.search(line) or line.rstrip().endswith(("?", "？")) or _asks(line))
+    return bool(signs.BACK.match(line) or _QUESTION.search(line))
 
 
 def _strange(line: str) -> bool:
@@ -134,7 +124,7 @@ def _strange(line: str) -> bool:
 
 def _answers(line: str) -> bool:
     """Does somebody begin with a number, as people answer: of nobody who speaks or is spoken to?"""
-    return bool(signs.SENTENCE_OF_NUMBERS.match(line)) and not (signs.CLAIMS.search(line) or signs.TO_READER.search(line))
+    return bool(signs.SENTENCE_OF_NUMBERS.match(line)) and not _speaks(line)
 
 
 def _inline(line: str) -> Iterator[Extent]:
@@ -152,9 +142,9 @@ def _inline(line: str) -> Iterator[Extent]:
     language = ""
     for start, end in sentences.spans(line):
         before, language = language, _language(line[start:end]) or language or (UNKNOWN if line[start:end].endswith(("?", "？")) else "")
-        begins += [end] if _brings(line[start:end], line[end:]) else []
+        begins += [end] if _brings(line[start:end]) else []
         begins += [start] if before and language not in (before, ENGLISH) else []
-    if len(line) > signs.LONG and not signs.FIRST.search(line):
+    if len(line) > signs.LONG and not signs.CLAIMS.search(line):
         begins.append(0)
     if begins and line[min(begins) :].strip(" ."):
         yield min(begins), len(line)
@@ -164,23 +154,26 @@ def _own(before: str) -> bool:
     """Does what stands before a colon announce the person's own words?"""
     if signs.OF_ONESELF.search(before) or signs.ASIDE.match(before) or signs.LISTED.search(before):
         return True
-    return bool(signs.FIRST.match(before.strip())) and not (signs.POINTS.search(before) or signs.HERE.search(before))
+    return bool(signs.CLAIMS.match(before.strip()))
 
 
 def _labels(before: str, after: str) -> bool:
     """Does what stands before a colon only say what the rest of the line is about: of no words, and nobody who speaks or is spoken to?"""
-    if len(before.split()) > signs.LABEL_WORDS or any(
-        one.search(before) for one in (signs.HERE, signs.BROUGHT, signs.PRINTED, signs.SPEAKS)
-    ):
+    if len(before.split()) > signs.LABEL_WORDS or "?" in before or _speaks(after):
         return False
-    return not (signs.CLAIMS.search(after) or signs.TO_READER.search(after) or "?" in before)
+    return not (signs.BROUGHT.search(before) or signs.PRINTED.search(before))
 
 
-def _brings(sentence: str, after: str) -> bool:
-    """Does a sentence speak of words that may follow on it? Where it only names their kind, nobody may be spoken to in them."""
-    return bool(signs.NAMES_IT.search(sentence)) and (
-        len(sentence.split()) <= signs.HEADING_WORDS or bool(signs.BROUGHT.search(sentence) or signs.TO_READER.search(after))
-    )
+def _speaks(text: str) -> bool:
+    """Is it of whoever says it, or to somebody?"""
+    return bool(signs.CLAIMS.search(text) or signs.TO_READER.search(text))
+
+
+def _brings(sentence: str) -> bool:
+    """Does a sentence speak of words that may follow on it?"""
+    if not signs.NAMES_IT.search(sentence):
+        return False
+    return len(sentence.split()) <= signs.HEADING_WORDS or bool(signs.BROUGHT.search(sentence))
 
 
 def _language(sentence: str) -> str:

@@ -13,11 +13,8 @@ QUOTED_LINE: Final = re.compile(r"^[ ]{0,3}>(?! \w+$)")
 ITEM: Final = re.compile(r"\s{0,3}(?:[-*•]|\d{1,2}[.)])\s(?!\[)")
 NO_PROSE: Final = re.compile(r"\t|[ ]{4}|\W*\d|[^\w\s'\"(¿¡“„«‘‚—–…]|.{0,60}\w[\w/\"')\]]*\s*(?:[={};|\\]|</|\()\s*$")
 """How lines begin that nobody types as a sentence: marks, numbers, times; and how lines of programs end."""
-LABEL: Final = re.compile(r"\W*[\w.@'’-]+(?: [\w.@#'’\"()/-]+){0,5}\s*[:：](?!/)", re.I)
 SENTENCE_END: Final = re.compile(r"[.!?…。！？)\"'”’:;,]\W*$")
 TITLE_WORDS: Final = 8
-SCRAP: Final = re.compile(r"https?://|</?\w+|\w+\(\)|[{}\\]|[a-z]+_[a-z]+|@\w|\w=\S|--\w")
-"""What stands in pages, programs and logs rather than in what people tell."""
 GREETING: Final = re.compile(
     r"(?:dear\w*|hi|hello|hey|hallo|lieber?|liebes|sehr geehrter?|guten (?:tag|morgen)|welcome|willkommen|bonjour|chère?|hola|estimad[oa]"
     r"|ciao|gentile|kære|hej|beste|olá|merhaba)\b(?:\W+\w+){0,4}?\s*(?:[,!:]|$)",
@@ -36,19 +33,10 @@ WHAT: Final = (
     r"|rechnung|protokoll|ausgabe|fehlermeldung|anschreiben|anzeige|schild|einladung|lied|rede|kommentar|lettre|courriel"
     r"|correo|mensaje|carta|página)"
 )
-POINTS: Final = re.compile(
-    r"\b(?:this|that|these|those|it|its|he|she|him|her|they|them|their|following|above|below|here|pasted?|pasting|copied|forwarded"
-    r"|translat\w+|summar\w+|proofread|rewrite|rephrase|correct|polish|shorten|improve|classify|triage"
-    r"|dies\w*|das|der|dem|den|hier|unten|oben|folgend\w*|damit|davon|dazu|ihn|ihm|sie|übersetz\w*|korrigier\w*|verbesser\w*"
-    rf"|{WHAT})\b",
-    re.I,
-)
-"""What speaks of something that is at hand."""
 BACK: Final = re.compile(
     r"\W*(?:(?:and|so|ok|but) )*(?:this|that|these|those|it|the above|above|he|she|they|das|dies\w*|der|oben|so \w+ (?:the|it))\b", re.I
 )
 HERE: Final = re.compile(rf"\b(?:here|this|these|following|below|got|found|sent|landed|{WHAT})\b", re.I)
-AT_HAND: Final = re.compile(rf"\b(?:above|below|following|copied|pasted|(?:this|the) {WHAT})\b", re.I)
 NAMES_IT: Final = re.compile(
     rf"\b(?:above|below|the following|here(?:'s| is| are)|{WHAT}|(?:translat|summar|proofread|rewrit|rephras|quot|forward|past)\w*"
     rf"|in(?:to)? (?:english|german|french|spanish|italian|danish|dutch|polish|latin)"
@@ -73,21 +61,6 @@ BROUGHT: Final = re.compile(
 """Speaks of words as of something that has come, and not only of their kind."""
 READERS: Final = re.compile(
     r"\b(?:memor(?:y|ies|i[sz]e)|remember|merke?|store|save|note that|from now on|henceforth|ab (?:jetzt|sofort))\b", re.I
-)
-INTRODUCED: Final = re.compile(r"\W*(?:i am|i['’]?m (?-i:[A-Z])|my name|this is|it['’]s (?-i:[A-Z])|ich bin|ich heiße|mein name)\b", re.I)
-"""How whoever is new begins, and hardly anybody goes on."""
-KNOWN: Final = re.compile(
-    r"\b(?:the|of|my|our|is|are|and|have|has|with|i['’]?(?:m|ve)|we|you|what|how|why|does|i (?:live|work|was|am|prefer|do|did|got)"
-    r"|ich|mein\w*|und|wir|ist|sind"
-    r"|nicht|wohne|für|was|wie)\b",
-    re.I,
-)
-"""Words of the languages of which the words above are."""
-FIRST: Final = re.compile(
-    r"\b(?:i|i['’]?(?:m|ve|ll|d)|me|my|mine|myself|we|we['’](?:re|ve|ll|d)|us|our|ours|ich|mir|mich|mein\w{0,2}|wir|uns|unser\w{0,2}"
-    r"|je|j['’]|moi|mon|ma|mes|nous|notre|nos|yo|mi|mis|nosotros|nuestr\w{1,2}|io|mio|mia|noi|eu|meu|minha|ik|mij|mijn|wij|ons|onze"
-    r"|jeg|jag|min|mitt|mig)\b",
-    re.I,
 )
 OF_ONESELF: Final = re.compile(
     r"\b(?:me|myself|us|i|i['’]?m|we|my (?:\w+ ){0,2}(?:list|plans?|news|day|week)|mir|mich|uns|ich|wir)\W*$", re.I
@@ -132,6 +105,13 @@ TO_READER: Final = re.compile(
     r"|vous|votre|vos|tu|toi|ton|ta|tes|usted\w*|tú|tus?|su)\b",
     re.I,
 )
+KNOWN: Final = re.compile(
+    r"\b(?:the|of|my|our|is|are|and|have|has|with|i['’]?(?:m|ve)|we|you|what|how|why|does|i (?:live|work|was|am|prefer|do|did|got)"
+    r"|ich|mein\w*|und|wir|ist|sind"
+    r"|nicht|wohne|für|was|wie)\b",
+    re.I,
+)
+"""Words of the languages of which the words above are."""
 CLAIMS: Final = re.compile(
     r"\b(?:i|i['’]?(?:m|ve|ll|d)|my|mine|myself|we|we['’](?:re|ve|ll|d)|our|ours|ich|mein\w{0,2}"
     r"|wir|unser\w{0,2}"
@@ -158,13 +138,6 @@ SAYS: Final = re.compile(
 SENTENCE_OF_NUMBERS: Final = re.compile(r"\W{0,2}\d{1,4}(?:[.,]\d{1,3})?(?:er|th|st|nd|rd|k|h)?[.,!]?(?: [^\W\d]{2,}|$)")
 """A number first, as people answer: no date, time or name of a thing."""
 ENGLISH: Final = re.compile(r"\b(?:I|[Ii]['’](?:m|ve|ll|d)|my|the|and|are|you)\b")
-SPEAKS: Final = re.compile(
-    r"\b(?:say|says|said|saying|tells?|told|wr[io]tes?|goes|text(?:ed|s)?|replie[ds]|repl(?:y"
-    r"|ies)|post(?:ed|s)?|claim(?:ed|s)?|answer\w*|asks?"
-    r"|asked|call\w*|bio|sagt\w*|meint\w*|schrieb\w*|schreib\w*|steht|fragt\w*|antwort\w*|dit"
-    r"|écrit|dice|escribió)\b",
-    re.I,
-)
 ABRUPT: Final = re.compile(
     r"\b(?:with|from|by|of|titled|called|named|reading|starts?|begins?|mit|von|a \w+)\s+(?=(?:i|i['’]?m|my name|ich|mein name)\b)", re.I
 )
