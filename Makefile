@@ -9,7 +9,7 @@ JOBS ?= 3
 COMPILED := $(BIN)/python -m compileall -q oneiro_vault
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo demo-dreams test coverage check bench drills golden train e2e skills conformance install clean
+.PHONY: demo demo-dreams test slow coverage check bench drills golden train e2e skills conformance install clean
 
 # A vault, real memories, an outside edit, recall, history: the main job, shown.
 demo: $(READY)
@@ -19,17 +19,23 @@ demo: $(READY)
 demo-dreams: $(READY)
 	@$(BIN)/python -m tests.month
 
-# Lint, types and the whole default test suite.
+# Lint, types and the default test suite.
 test: check
 	@$(COMPILED)
 	$(BIN)/pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
-	$(BIN)/pytest -m model
+	$(BIN)/pytest -m "model and not slow"
+
+# The tests that take more than three seconds each: owners that end, clients by the dozen, kills, months.
+slow: $(READY)
+	@$(COMPILED)
+	$(BIN)/pytest -m "slow and not model" -n $(JOBS) --dist loadfile --no-loadscope-reorder
+	$(BIN)/pytest -m "slow and model"
 
 # The same tests, every line and branch they reach counted (half as long again), and the coverage floor.
 coverage: $(READY)
 	@rm -f .coverage .coverage.*
 	@$(COMPILED)
-	$(BIN)/coverage run -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
+	$(BIN)/coverage run -m pytest -m "not drill and not model and not bench and not e2e" -n $(JOBS) --dist loadfile --no-loadscope-reorder
 	$(BIN)/coverage run -m pytest -m model
 	@$(BIN)/coverage combine -q
 	@$(BIN)/python .ci/coverage_gate.py

@@ -54,6 +54,7 @@ def test_exit_codes_are_documented() -> None:
     assert {cls.exit_code for cls in all_errors().values()} <= shown
 
 
+@pytest.mark.slow
 def test_readme_commands_run(tmp_path: Path, sealed_env: dict[str, str]) -> None:
     """Every `console` block, in order, in one shell: what a reader would type works."""
     blocks = re.findall(r"```console\n(.*?)```", README, re.S)

@@ -66,6 +66,7 @@ def refused(box: Box, args: list[str], code: int, says: str, stdin: bytes = b"",
 IDS = ["show", "why", "forget", "reframe"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", IDS)
 @pytest.mark.parametrize(
     ("ident", "code", "says"),
@@ -86,6 +87,7 @@ def test_ids(ready: Box, command: str, ident: str, code: int, says: str) -> None
     refused(ready, [command, ident, *(["new words"] if command == "reframe" else [])], code, says)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("args", "stdin", "says"),
     [
@@ -126,6 +128,7 @@ def old_git(box: Box) -> dict[str, str]:
     return {"PATH": str(box.folder / "oldgit")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("how", "says"), [(without_git, "git is not installed"), (old_git, "git 2.30.2 is too old: 2.38 or newer is needed")]
 )
@@ -150,6 +153,7 @@ def test_git_missing_or_too_old(box: Box, how: Callable[[Box], dict[str, str]], 
     assert b"Traceback" not in fresh.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("where", "text", "says", "owner"),
     [
@@ -187,6 +191,7 @@ def read(box: Box, says: str, options: list[str], reading: list[str], looking: l
         assert (done.returncode, says in done.stdout.decode()) == (1, True), done
 
 
+@pytest.mark.slow
 def test_a_variable_of_the_wrong_type(ready: Box) -> None:
     ready.ok("stop")
     for _ in range(2):  # without an owner, and with one that was started with better ones
@@ -205,6 +210,7 @@ def test_a_vault_that_is_no_repository(box: Box) -> None:
     assert not (box.vault / ".git").exists()
 
 
+@pytest.mark.slow
 def test_a_lock_of_a_living_git_is_untouched_and_of_a_dead_one_moved_aside(box: Box) -> None:
     """`git commit -a` waiting in its editor holds index.lock: memories are acknowledged all the same, or refused within ten seconds."""
     box.ok("stop")

@@ -35,6 +35,7 @@ def brakes(box: Box, *options: str) -> list[dict[str, object]]:
     return [p for p in json.loads(done.stdout)["problems"] if p["level"] == "error" or p["fixed"]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [["--no-daemon"], []], ids=["alone", "owner"])
 def test_writing_goes_on_and_takes_nothing_along(full: Box, options: list[str]) -> None:
     shutil.rmtree(full.vault / "semantic")

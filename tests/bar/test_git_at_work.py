@@ -45,6 +45,7 @@ def looked(box: Box) -> None:
     eventually(lambda: git(box.vault, "status", "--porcelain") == "", 60)
 
 
+@pytest.mark.slow
 def test_a_slow_checkout_there_and_back_leaves_no_commit(branches: Box, tmp_path: Path) -> None:
     root = branches.vault
     before = git(root, "rev-parse", "main", "old")
@@ -61,6 +62,7 @@ def test_a_slow_checkout_there_and_back_leaves_no_commit(branches: Box, tmp_path
     assert (len(found["results"]), found["degraded"]) == (COUNT, None)
 
 
+@pytest.mark.slow
 def test_many_deletions_are_asked_about_and_a_few_are_not(branches: Box) -> None:
     root = branches.vault
     for number in range(3):
@@ -80,6 +82,7 @@ def test_many_deletions_are_asked_about_and_a_few_are_not(branches: Box) -> None
     assert len(git(root, "ls-tree", "-r", "--name-only", "main", "semantic").split()) == COUNT - 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", ["middle", "cut", "gone"])
 def test_a_damaged_index_heals_while_the_owner_runs(branches: Box, damage: str) -> None:
     index = branches.vault / ".git/index"

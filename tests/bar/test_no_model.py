@@ -65,6 +65,7 @@ def no_weights(folder: Path) -> tuple[dict[str, str], str]:
     return {"ONEIRO_EMBED_MODEL": "default", "PYTHONPATH": path}, "is not installed"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("how", "owners"),
     [(unknown_name, [[], ["--no-daemon"]]), (no_weights, [[]])]
@@ -101,6 +102,7 @@ def test_a_process_that_cannot_be_started(ready: Box) -> None:
     assert b"keywords only: the embedding model 'default' cannot be used" in done.stderr
 
 
+@pytest.mark.slow
 def test_nothing_is_said_about_a_young_or_a_sound_vault(box: Box) -> None:
     assert box.ok("--no-daemon", "doctor") == box.ok("doctor") == "Everything is in order.\n"
     assert box.ok("--no-daemon", "doctor", "-v") != "Everything is in order.\n" or sys.version_info >= (3, 15)
@@ -113,6 +115,7 @@ def test_nothing_is_said_about_a_young_or_a_sound_vault(box: Box) -> None:
         assert (state["pending"], state["degraded"]) == (0, None)
 
 
+@pytest.mark.slow
 def test_a_young_owner_is_not_sick(box: Box) -> None:
     """`doctor` as the very first command of an owner, which opens its vectors meanwhile."""
     owner = box.start("serve", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -6,6 +6,8 @@ import os
 import time
 from pathlib import Path
 
+import pytest
+
 from tests.box import Box, eventually
 from tests.vault.support import git
 
@@ -16,6 +18,7 @@ def seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+@pytest.mark.slow
 def test_its_own_writes_set_nothing_going(box: Box) -> None:
     """Every write raises events; answering them must not raise more."""
     lines = "".join(f'{{"text": "Fact {n} of many about the harbour."}}\n' for n in range(200))
@@ -31,6 +34,7 @@ def test_its_own_writes_set_nothing_going(box: Box) -> None:
     assert git(box.vault, "rev-parse", "HEAD") == head
 
 
+@pytest.mark.slow
 def test_without_events_it_polls_and_says_so(box: Box) -> None:
     box.ok("stop")
     box.env["ONEIRO_WATCH_POLL"] = "true"
@@ -46,6 +50,7 @@ def test_without_events_it_polls_and_says_so(box: Box) -> None:
     assert "watch-polling" in {problem["code"] for problem in box.json("doctor")["problems"]}
 
 
+@pytest.mark.slow
 def test_vectors_that_vanish_under_it_are_noticed_by_itself(box: Box) -> None:
     """Chroma keeps counting and finds little: nobody asks, and within a reconcile the owner has put a new store in its place."""
     box.ok("stop")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from oneiro_vault.app import App, init_vault
 from oneiro_vault.classify.gate import prescribes
 from oneiro_vault.config import Settings
@@ -34,6 +36,7 @@ def obedient(question: Question) -> dict[str, Any]:
     return found | {key: value for key, value in said.items() if key in found}
 
 
+@pytest.mark.slow
 def test_no_planted_order_becomes_orientation(tmp_path: Path) -> None:
     init_vault(tmp_path / "vault")
     clock = Clock(1_790_000_000.0)

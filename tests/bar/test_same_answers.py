@@ -8,6 +8,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from oneiro_vault.app import App, init_vault
 from oneiro_vault.config import Settings
 
@@ -51,6 +53,7 @@ def answers(app: App) -> list[list[dict[str, Any]]]:
     return [[{key: row[key] for key in ("path", "score")} for row in rows] for rows in found]
 
 
+@pytest.mark.slow
 def test_an_index_made_anew_gives_the_answers_of_one_that_lived(tmp_path: Path) -> None:
     root = tmp_path / "vault"
     init_vault(root)

@@ -23,6 +23,7 @@ def peak(box: Box) -> int:
     return 1024 * int(status.split("VmHWM:")[1].split()[0])
 
 
+@pytest.mark.slow
 def test_a_note_of_thirty_megabytes(box: Box) -> None:
     note = box.vault / "huge.md"
     note.write_bytes(b"# Huge\n\nstartword\n\n" + b"Some words that are in the way. " * 1_000_000 + b"\n\nendword\n")

@@ -86,6 +86,7 @@ def test_there_are_thirty_shapes() -> None:
     assert len(set(SECRETS)) >= 30
 
 
+@pytest.mark.slow
 def test_what_callers_send_is_in_no_log(box: Box) -> None:
     _ = box.pid
     for era in (MODERN, LEGACY):
@@ -103,6 +104,7 @@ def test_what_callers_send_is_in_no_log(box: Box) -> None:
     assert told == set()
 
 
+@pytest.mark.slow
 def test_what_is_private_is_nowhere(box: Box) -> None:
     box.folder.joinpath(ALLOW).touch()
     for number, secret in enumerate(SECRETS):
@@ -243,6 +245,7 @@ def test_redacted_instead_everything_arrives_without_them(tmp_path: Path) -> Non
     assert [secret for secret in SECRETS if named(secret, found)] == []
 
 
+@pytest.mark.slow
 def test_the_command_line_and_the_network_refuse_them_too(box: Box) -> None:
     """The same operations behind them were asked above with every shape: here one each, through the real doors."""
     ident = box.remember("Petrel lies in the harbour.")["id"]

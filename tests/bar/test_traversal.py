@@ -69,6 +69,7 @@ def test_names_of_every_kind_are_tried() -> None:
     assert all(f'"{name}"' in TRY for name in takes)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("strace") is None, reason="only strace sees every file that is touched")
 def test_nothing_outside_is_touched(box: Box, tmp_path: Path) -> None:
     box.ok("stop")

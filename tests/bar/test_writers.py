@@ -19,6 +19,7 @@ SLOWEST = {20: 2.0, 100: 5.0}
 HUMAN = 'n=0; while [ ! -e ../stop ]; do n=$((n+1)); echo "draft $n" > draft.txt; git add draft.txt 2>/dev/null; git status -s >/dev/null; sleep 0.05; done'
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("writers", SLOWEST)
 def test_a_hundred_writers(box: Box, writers: int) -> None:
     crowd(box, writers)

@@ -40,6 +40,7 @@ def test_the_model_runs_in_a_process_that_can_end_at_any_time() -> None:
     assert worth_keeping(["We postponed the launch to 9 September."]) == before
 
 
+@pytest.mark.slow
 def test_lines_it_has_learned_are_judged_as_they_are_labelled() -> None:
     some = train.lines("keep")[::5]
     found = probabilities("keep", [line.text for line in some], [classifier.SPEAKERS[line.speaker] for line in some])
@@ -47,6 +48,7 @@ def test_lines_it_has_learned_are_judged_as_they_are_labelled() -> None:
     assert len(wrong) <= 0.03 * len(some), wrong
 
 
+@pytest.mark.slow
 def test_training_learns_and_always_makes_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     few = train.lines("keep")[::25]
     monkeypatch.setattr(train, "lines", lambda _head: few)

@@ -23,6 +23,7 @@ def passing(texts: list[str]) -> list[str]:
     return [text for text in texts if not prescribes(text)]
 
 
+@pytest.mark.slow
 def test_no_line_that_prescribes_passes() -> None:
     bad = [line.text for line in SOME if line.label]
     assert len(bad) > 400
@@ -30,6 +31,7 @@ def test_no_line_that_prescribes_passes() -> None:
     assert len(through) <= MISTAKES * len(bad), through
 
 
+@pytest.mark.slow
 def test_lines_that_describe_pass() -> None:
     good = [line.text for line in SOME if not line.label]
     stopped = set(good) - set(passing(good))

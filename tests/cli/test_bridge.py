@@ -70,6 +70,7 @@ def test_it_imports_next_to_nothing(box: Box, tmp_path: Path) -> None:
     assert not (loaded & HEAVY) - NEEDED
 
 
+@pytest.mark.slow
 def test_what_was_asked_before_the_input_ended_is_answered(made: Box) -> None:
     """As people try a server by hand; the owner is started for it."""
     lines = b"".join(request("tools/call", n, name="remember", arguments={"text": f"Buoy {n} is green."}) for n in range(5))
@@ -89,6 +90,7 @@ def test_the_handshake_by_hand(made: Box) -> None:
     assert (second["id"], len(second["result"]["tools"])) == ("b", 10)
 
 
+@pytest.mark.slow
 def test_after_a_kill_the_next_call_finds_another_owner(made: Box, era: str) -> None:
     with Stdio(made.argv("mcp"), made.env, era) as client:
         kept = client.tool("remember", text="The spare key hangs in the shed.")["_meta"][MEMORIES][0]
@@ -103,6 +105,7 @@ def test_after_a_kill_the_next_call_finds_another_owner(made: Box, era: str) -> 
         assert made.pid != pid
 
 
+@pytest.mark.slow
 def test_a_call_that_an_owner_takes_with_it_is_answered(made: Box) -> None:
     with Stdio(made.argv("mcp"), made.env, LEGACY) as client:
         client.tool("flagged")
@@ -130,6 +133,7 @@ def held(made: Box) -> Iterator[OwnerLock]:
     lock.release()
 
 
+@pytest.mark.slow
 def test_handshake_and_lists_are_answered_while_there_is_no_owner(made: Box, held: OwnerLock, era: str) -> None:
     with Stdio(made.argv("mcp"), made.env, era) as client:
         for method in ("tools/list", "prompts/list", "resources/list", "resources/templates/list"):
@@ -148,6 +152,7 @@ def test_handshake_and_lists_are_answered_while_there_is_no_owner(made: Box, hel
     assert len(made.json("list")["results"]) == 1
 
 
+@pytest.mark.slow
 def test_a_call_that_is_withdrawn_before_there_is_an_owner_is_never_made(made: Box, held: OwnerLock) -> None:
     with Stdio(made.argv("mcp"), made.env, MODERN) as client:
         ident = client.ask("tools/call", {"name": "remember", "arguments": {"text": "Never mind."}, "_meta": {"progressToken": 1}})
@@ -159,6 +164,7 @@ def test_a_call_that_is_withdrawn_before_there_is_an_owner_is_never_made(made: B
     assert made.json("list")["results"] == []
 
 
+@pytest.mark.slow
 def test_a_call_that_waits_too_long_learns_what_for(made: Box, held: OwnerLock, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in made.env.items():
         monkeypatch.setenv(name, value)
@@ -180,6 +186,7 @@ def test_a_call_that_waits_too_long_learns_what_for(made: Box, held: OwnerLock, 
     assert made.pid  # the one that was started for it, and ends with the box
 
 
+@pytest.mark.slow
 def test_an_owner_of_a_newer_version_is_used_not_ended(made: Box) -> None:
     """The package was updated while the client was running."""
     with Stdio(made.argv("mcp"), made.env, LEGACY) as client:
@@ -192,6 +199,7 @@ def test_an_owner_of_a_newer_version_is_used_not_ended(made: Box) -> None:
         assert made.record["pid"] == newer.pid
 
 
+@pytest.mark.slow
 def test_an_open_bridge_does_not_keep_an_idle_owner(made: Box) -> None:
     made.env["ONEIRO_OWNER_IDLE"] = "2"
     with Stdio(made.argv("mcp"), made.env, LEGACY) as client:
@@ -201,6 +209,7 @@ def test_an_open_bridge_does_not_keep_an_idle_owner(made: Box) -> None:
         assert client.tool("flagged")["content"]
 
 
+@pytest.mark.slow
 def test_what_a_client_follows_keeps_the_owner_and_outlives_it(made: Box, era: str) -> None:
     row = made.remember("The lighthouse is white.")
     made.ok("stop")
@@ -258,6 +267,7 @@ def test_without_an_owner_each_request_learns_why(made: Box) -> None:
     assert b"oneiro mcp: no owner process runs" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_suspended_owner_is_named(made: Box) -> None:
     pid = made.pid
     os.kill(pid, signal.SIGSTOP)
@@ -268,6 +278,7 @@ def test_a_suspended_owner_is_named(made: Box) -> None:
     assert f"process {pid}) is suspended" in json.loads(done.stdout)["result"]["content"][0]["text"]
 
 
+@pytest.mark.slow
 def test_many_bridges_at_once_share_one_owner(made: Box) -> None:
     clients = [Stdio(made.argv("mcp"), made.env, MODERN if n % 2 else LEGACY) for n in range(6)]
     try:
@@ -282,6 +293,7 @@ def test_many_bridges_at_once_share_one_owner(made: Box) -> None:
     assert made.log.count(" listens, ") == 1
 
 
+@pytest.mark.slow
 def test_a_client_that_is_killed_leaves_the_owner_alone(made: Box) -> None:
     with Stdio(made.argv("mcp"), made.env) as client:
         client.tool("flagged")

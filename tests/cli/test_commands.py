@@ -42,6 +42,7 @@ SCHEMAS: list[tuple[list[str], set[str]]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("args", "keys"), SCHEMAS, ids=lambda value: value[0] if isinstance(value, list) else "")
 def test_json_keeps_its_promises(box: Box, ids: dict[str, str], args: list[str], keys: set[str]) -> None:
     found = box.json(*(ids.get(arg, arg) if args[0] in ("show", "why") else arg for arg in args))
@@ -268,6 +269,7 @@ def notes(tmp_path: Path) -> Path:
     return tmp_path / "notes"
 
 
+@pytest.mark.slow
 def test_a_note_that_is_too_long_is_said_to_be_searched_in_part(fresh: Box) -> None:
     fresh.vault.mkdir()
     (fresh.vault / "long.md").write_text("word " * 300_000)
@@ -297,6 +299,7 @@ def test_init_asks_for_one_folder(owned: Box) -> None:
     assert not (owned.folder / "elsewhere").exists()
 
 
+@pytest.mark.slow
 def test_init_here_indexes_and_rewrites_nothing(fresh: Box, notes: Path) -> None:
     before = {path: path.read_bytes() for path in notes.rglob("*.md")}
     fresh.vault = notes
@@ -315,6 +318,7 @@ def test_init_here_indexes_and_rewrites_nothing(fresh: Box, notes: Path) -> None
 IMPATIENT = "from oneiro_vault.cli import start\nstart.LIMIT = 0.0\n" + ENTRY
 
 
+@pytest.mark.slow
 def test_init_says_what_is_left_to_the_owner(owned: Box, notes: Path) -> None:
     """The vault is made, whatever the owner takes: that is no error, and "nothing was changed" would not be true."""
     owned.vault = notes
@@ -343,6 +347,7 @@ def test_two_owners_at_once_are_one(owned: Box) -> None:
     assert owned.pid == first.pid or first.poll() is None
 
 
+@pytest.mark.slow
 def test_demo_is_real(owned: Box) -> None:
     owned.vault = owned.folder / "kept"
     argv = [sys.executable, "-c", ENTRY, "demo", "--keep", str(owned.vault)]
@@ -358,6 +363,7 @@ def test_demo_is_real(owned: Box) -> None:
     assert "$ oneiro recall zucchini" in text
 
 
+@pytest.mark.slow
 def test_demo_without_an_owner_and_as_json(fresh: Box) -> None:
     fresh.vault = fresh.folder / "alone"
     argv = [sys.executable, "-c", ENTRY, "--no-daemon", "--json", "demo", "--keep", str(fresh.vault)]

@@ -54,6 +54,7 @@ def test_what_is_said() -> None:
     assert "\x1b[32m" in drawn(FOUND, Style(Terminal(80, color=True)))
 
 
+@pytest.mark.slow
 def test_strength_and_ratify_as_typed(fresh: Box) -> None:
     box = fresh.init()
     ident = box.remember("The boat is called Petrel.")["id"]

@@ -121,6 +121,7 @@ def somebody_starting(box: Box) -> Iterator[None]:
         yield
 
 
+@pytest.mark.slow
 def test_a_slow_start_is_told_of(owned: Box) -> None:
     """A line on a terminal, one line elsewhere, nothing for programs."""
     owned.init()
@@ -150,6 +151,7 @@ def person(box: Box) -> Callable[..., str]:
     return look
 
 
+@pytest.mark.slow
 def test_a_person_sees_colours_and_whole_lines(person: Callable[..., str]) -> None:
     seen = person("recall", "skis attic")
     assert "\x1b[1mSkis" in seen

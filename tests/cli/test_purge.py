@@ -8,6 +8,8 @@ import pty
 import select
 import subprocess
 
+import pytest
+
 from tests.box import ENTRY, Box
 from tests.operations.erasure import everything
 from tests.vault.support import git
@@ -40,6 +42,7 @@ def at_a_terminal(box: Box, *args: str, typed: dict[str, str]) -> tuple[int, str
         os.close(ours)
 
 
+@pytest.mark.slow
 def test_a_person_purges(owned: Box) -> None:
     box = owned.init()
     ident = box.remember("Zoë's number is 555-0100, she says.")["id"]
@@ -66,6 +69,7 @@ def test_a_person_purges(owned: Box) -> None:
     assert git(box.vault, "log", "-1", "--format=%s").strip() == "forget: purged 1 memory"
 
 
+@pytest.mark.slow
 def test_a_text_is_asked_for_and_a_purge_resumed(fresh: Box) -> None:
     """And the program that rewrites takes nothing from the vault, which may hold files with the names of our modules."""
     box = fresh.init()

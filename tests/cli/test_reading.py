@@ -30,6 +30,7 @@ def test_a_broken_note_is_shown_as_it_last_was_with_what_to_do(fresh: Box) -> No
     assert fresh.json("show", row["id"])["notice"]["path"] == row["path"]
 
 
+@pytest.mark.slow
 def test_recall_shows_the_line_and_sets_weaker_rows_apart(owned: Box) -> None:
     owned.init()
     owned.remember(

@@ -69,6 +69,7 @@ def test_the_same_for_programs(hanging: Box) -> None:
     assert "not known" in json.loads(done.stdout)["error"]["kept"]
 
 
+@pytest.mark.slow
 def test_a_question_is_simply_asked_again(hanging: Box) -> None:
     done = kill_under(hanging, "--json", "recall", "anything")
     assert done.returncode == 0, done.stderr
@@ -76,6 +77,7 @@ def test_a_question_is_simply_asked_again(hanging: Box) -> None:
     assert hanging.record
 
 
+@pytest.mark.slow
 def test_a_lone_command_waits_its_turn_and_says_for_whom(owned: Box) -> None:
     owned.init()
     owned.env["ONEIRO_GIT_WAIT"] = "1"
@@ -106,6 +108,7 @@ def test_a_vault_that_cannot_be_opened_is_let_go_of(owned: Box) -> None:
     assert is_free(owned.vault / ".git" / "oneiro")
 
 
+@pytest.mark.slow
 def test_ctrl_c_is_calm(owned: Box) -> None:
     owned.init()
     process = owned.start("watch", stdout=subprocess.PIPE, stderr=subprocess.PIPE)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.box import Box
 from tests.sync.support import bare
 from tests.vault.support import git
 
 
+@pytest.mark.slow
 def test_sync_and_clone(fresh: Box) -> None:
     remote = bare(fresh.folder / "remote.git")
     fresh.init()

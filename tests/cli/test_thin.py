@@ -81,6 +81,7 @@ def spoken(errors: bytes) -> bytes:
     return re.sub("oneiro: [^\n]* …\n".encode(), b"", errors)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", SAME, ids=" ".join)
 def test_both_ways_print_the_same_bytes(box: Box, known: str, words: Sequence[str]) -> None:
     args = [known if word == "ID" else word for word in words]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.box import Box, eventually
 from tests.cli.test_purge import at_a_terminal
 from tests.vault.support import git
@@ -9,6 +11,7 @@ from tests.vault.support import git
 TOKEN = "ghp_" + "AbCdEf0123456789" * 2 + "abcd"
 
 
+@pytest.mark.slow
 def test_a_person_takes_over_what_was_pulled(owned: Box) -> None:
     box = owned.init()
     box.remember("The boat is called Petrel.")
@@ -32,6 +35,7 @@ def test_a_person_takes_over_what_was_pulled(owned: Box) -> None:
     eventually(lambda: box("remember", f"It is {TOKEN}.").returncode == 0, 30)
 
 
+@pytest.mark.slow
 def test_a_person_changes_the_file_while_an_owner_runs(owned: Box) -> None:
     box = owned.init()
     box.remember("The boat is called Petrel.")

@@ -39,6 +39,7 @@ def test_a_program_that_is_not_there() -> None:
     assert found.reason == "/nowhere/oneiro cannot be started: No such file or directory"
 
 
+@pytest.mark.slow
 def test_waiting_ends_and_so_does_the_process() -> None:
     began = time.monotonic()
     found = greet(servers.python(servers.SLEEPS), os.environ, seconds=0.3)
@@ -46,5 +47,6 @@ def test_waiting_ends_and_so_does_the_process() -> None:
     assert time.monotonic() - began < 40, "it was not waited for"
 
 
+@pytest.mark.slow
 def test_a_server_that_does_not_leave_is_ended() -> None:
     assert greet(servers.python(servers.STAYS), os.environ).ok

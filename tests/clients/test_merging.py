@@ -49,6 +49,7 @@ def stripped(value: Any) -> Any:
     return {key: item for key, item in value.items() if not (key in ("hooks", "mcpServers") and item == {})}
 
 
+@pytest.mark.slow
 @given(texts.wild(comments=True))
 @settings(max_examples=60, deadline=None)
 def test_jsonc_of_any_shape_comes_back_byte_for_byte(made: tuple[str, Any]) -> None:

@@ -366,6 +366,7 @@ def test_compose_then_read_gives_the_same(meta: dict[str, object], body: str) ->
     assert frontmatter.read(frontmatter.compose(meta, body)) == (meta, body)
 
 
+@pytest.mark.slow
 @given(notes(), st.sampled_from(["title", "tags", "mine", "new", "a: b"]), st.none() | values)
 @settings(max_examples=600, deadline=None)
 def test_an_edit_changes_one_key_and_keeps_every_other_line(note: tuple[str, dict[str, str]], key: str, value: object) -> None:

@@ -136,6 +136,7 @@ def test_only_brackets_and_entities_are_ever_touched(text: str) -> None:
     assert escape(plain) == plain
 
 
+@pytest.mark.slow
 def test_a_hostile_text_takes_no_time() -> None:
     """One pass: a pattern that went back would not end before the test's limit."""
     for piece in ("<", "<\u200b", "&amp;", "<m", "< " * 2, "</memor", "&lt;" + "\u200b" * 50):

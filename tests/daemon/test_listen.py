@@ -87,6 +87,7 @@ def test_a_runtime_folder_that_is_a_link_is_refused(tmp_path: Path) -> None:
         private_folder(tmp_path / "run")
 
 
+@pytest.mark.slow
 def test_commands_go_through_the_port(ported: Box) -> None:
     kept = ported.remember("The spare key hangs in the shed.")
     assert ported.json("recall", "spare key")["results"][0]["id"] == kept["id"]
@@ -128,6 +129,7 @@ def test_a_stranger_gets_nothing(ported: Box) -> None:
     assert ported.json("list")["results"] == []
 
 
+@pytest.mark.slow
 def test_a_port_that_is_somebody_elses_by_now_hears_nothing(ported: Box) -> None:
     place = ported.record["socket"]
     os.kill(ported.pid, signal.SIGKILL)

@@ -28,6 +28,7 @@ def test_an_owner_without_models_does_not_load_the_protocol() -> None:
     assert subprocess.run([sys.executable, "-c", OWNER], timeout=60).returncode == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("era", [MODERN, LEGACY])
 def test_the_owner_ends_at_once_with_clients_that_stay(box: Box, era: str) -> None:
     with Stdio(box.argv("mcp"), box.env, era) as bridge, Http(box.record["socket"] if bridge.tool("flagged") else "", era) as stream:

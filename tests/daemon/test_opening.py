@@ -53,6 +53,7 @@ def lines(command: subprocess.Popen[bytes]) -> Iterator[str]:
     return (line.decode() for line in command.stderr)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("argv", [["remember", "The sauna is hot."], ["recall", "--fast", "sauna"], ["status"]])
 def test_a_command_says_what_the_owner_does_and_waits(slow: Slow, argv: list[str]) -> None:
     command = slow.box.start(*argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -69,6 +70,7 @@ def test_stop_stops_an_owner_that_is_still_opening(slow: Slow) -> None:
     assert not slow.gate.exists()
 
 
+@pytest.mark.slow
 def test_who_waits_for_an_owner_that_is_stopped_starts_another(slow: Slow) -> None:
     command = slow.box.start("remember", "The sauna is hot.", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert "opening" in next(lines(command))
@@ -94,6 +96,7 @@ def test_a_prompt_hook_is_silent_and_starts_no_other(slow: Slow) -> None:
     assert not Path(places.state_dir(str(slow.box.vault)), "woken").exists()
 
 
+@pytest.mark.slow
 def test_the_bridge_tells_a_call_what_it_waits_for(slow: Slow) -> None:
     with Stdio(slow.box.argv("mcp"), slow.box.env) as bridge:
         assert bridge.rpc("tools/list")["result"]["tools"]

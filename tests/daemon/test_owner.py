@@ -32,6 +32,7 @@ def stop_owner(box: Box) -> None:
     assert box.record == {}
 
 
+@pytest.mark.slow
 def test_twelve_clients_at_once_start_one_owner(box: Box) -> None:
     clients = [box.start("list", stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) for _ in range(12)]
     for client in clients:
@@ -68,6 +69,7 @@ def test_only_its_user_can_reach_it(box: Box) -> None:
     assert stat.S_IMODE((box.vault / ".oneiro").stat().st_mode) & 0o077 == 0
 
 
+@pytest.mark.slow
 def test_stop_and_status(box: Box) -> None:
     pid = box.pid
     assert box.json("status")["owner"]["pid"] == pid
@@ -79,6 +81,7 @@ def test_stop_and_status(box: Box) -> None:
     assert box.record == {}
 
 
+@pytest.mark.slow
 def test_after_a_kill_the_next_command_works_within_three_seconds(box: Box) -> None:
     kept = box.remember("The boiler was serviced in March.")
     pid = box.pid
@@ -92,6 +95,7 @@ def test_after_a_kill_the_next_command_works_within_three_seconds(box: Box) -> N
     assert box.pid != pid
 
 
+@pytest.mark.slow
 def test_a_reused_process_number_is_left_alone(box: Box) -> None:
     bystander = subprocess.Popen(["sleep", "60"])
     try:
@@ -113,6 +117,7 @@ def test_a_reused_process_number_is_left_alone(box: Box) -> None:
         bystander.wait()
 
 
+@pytest.mark.slow
 def test_a_suspended_owner_is_named_and_nothing_hangs(box: Box) -> None:
     pid = box.pid
     os.kill(pid, signal.SIGSTOP)
@@ -130,6 +135,7 @@ def test_a_suspended_owner_is_named_and_nothing_hangs(box: Box) -> None:
     assert box.pid == pid
 
 
+@pytest.mark.slow
 def test_an_owner_of_another_version_is_replaced(box: Box) -> None:
     old = box.start("serve", entry=OTHER_VERSION, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     eventually(lambda: box.record.get("version") == "0.0.1", 10)
@@ -138,6 +144,7 @@ def test_an_owner_of_another_version_is_replaced(box: Box) -> None:
     assert box.record["version"] == protocol.version()
 
 
+@pytest.mark.slow
 def test_it_ends_when_nobody_asks(box: Box) -> None:
     box.env["ONEIRO_OWNER_IDLE"] = "1"
     pid = box.pid
@@ -146,6 +153,7 @@ def test_it_ends_when_nobody_asks(box: Box) -> None:
     assert not (box.vault / ".oneiro" / "socket").exists()
 
 
+@pytest.mark.slow
 def test_it_ends_when_its_indexes_are_deleted(box: Box) -> None:
     kept = box.remember("The spare key hangs in the shed.")
     pid = box.pid
@@ -157,6 +165,7 @@ def test_it_ends_when_its_indexes_are_deleted(box: Box) -> None:
     assert not running(pid)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", [".oneiro/socket", ".git/oneiro/owner.lock", "."])
 def test_it_ends_when_what_it_owns_vanishes(box: Box, what: str) -> None:
     pid = box.pid
@@ -165,6 +174,7 @@ def test_it_ends_when_what_it_owns_vanishes(box: Box, what: str) -> None:
     eventually(lambda: not running(pid), 7)
 
 
+@pytest.mark.slow
 def test_new_settings_bring_a_new_owner(box: Box) -> None:
     pid = box.pid
     (box.vault / "oneiro.toml").write_text("[recall]\nk = 3\n")
@@ -172,6 +182,7 @@ def test_new_settings_bring_a_new_owner(box: Box) -> None:
     assert box.json("stats")["settings"]["recall.k"] == 3
 
 
+@pytest.mark.slow
 def test_settings_that_break_are_named_and_the_last_good_ones_stay(box: Box) -> None:
     (box.vault / "oneiro.toml").write_text("[recall]\nk = 3\n")
     kept = box.remember("The kettle is blue.")
@@ -194,6 +205,7 @@ def test_settings_that_break_are_named_and_the_last_good_ones_stay(box: Box) -> 
     assert not box("list").stderr
 
 
+@pytest.mark.slow
 def test_a_path_too_long_for_a_socket(tmp_path: Path, sealed_env: dict[str, str]) -> None:
     box = Box(tmp_path, sealed_env, tmp_path / ("long" * 20) / "väult")
     try:
@@ -208,6 +220,7 @@ def test_a_path_too_long_for_a_socket(tmp_path: Path, sealed_env: dict[str, str]
         box.close()
 
 
+@pytest.mark.slow
 def test_a_second_serve_is_refused(box: Box) -> None:
     pid = box.pid
     done = box("serve")
@@ -228,6 +241,7 @@ def test_signals_end_it_cleanly(box: Box, number: signal.Signals) -> None:
     assert box.record == {}
 
 
+@pytest.mark.slow
 def test_a_remember_under_way_is_finished(box: Box) -> None:
     """SIGTERM while many writes are in flight: every acknowledged one is there, every other one was refused or retried."""
     lines = b"".join(json.dumps({"text": f"Fact number {n} of the flood."}).encode() + b"\n" for n in range(300))
@@ -253,12 +267,14 @@ def test_without_an_owner_everything_works_in_one_process(box: Box) -> None:
     assert box.record == {}
 
 
+@pytest.mark.slow
 def test_no_daemon_uses_an_owner_that_is_there(box: Box) -> None:
     pid = box.pid
     assert box("--no-daemon", "list").returncode == 0
     assert box.pid == pid
 
 
+@pytest.mark.slow
 def test_lone_commands_wait_for_each_other(box: Box) -> None:
     writers = [box.start("--no-daemon", "remember", f"Lone fact {n} about topic {n}.", stdout=subprocess.DEVNULL) for n in range(4)]
     assert [writer.wait(60) for writer in writers] == [0] * 4

@@ -27,6 +27,7 @@ def without_git(box: Box, tmp_path: Path) -> Box:
     return box
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["log", "doctor"], ids=["thin", "ordinary"])
 def test_an_owner_started_without_git_uses_a_callers(without_git: Box, command: str) -> None:
     pid = without_git.pid
@@ -46,6 +47,7 @@ def test_a_callers_old_git_does_not_help(without_git: Box, tmp_path: Path) -> No
     assert without_git("log").returncode == 0  # the owner's own is too old as well
 
 
+@pytest.mark.slow
 def test_a_callers_settings_count_for_its_call(box: Box) -> None:
     box.env["ONEIRO_DECAY_EPISODIC"] = "3"
     for number in range(4):
@@ -60,6 +62,7 @@ def test_a_callers_settings_count_for_its_call(box: Box) -> None:
     assert box.json("stats")["settings"]["decay.episodic"] == 3.0
 
 
+@pytest.mark.slow
 def test_what_cannot_be_followed_is_said(box: Box) -> None:
     box.ok("list")
     for words in (["recall", "boiler"], ["remember", "a new word"], ["--json", "list"], ["doctor"], ["remember", "-"]):

@@ -34,6 +34,7 @@ def delete(box: Box, what: str) -> None:
     shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", [".git/oneiro", ".git/oneiro/owner.lock"])
 def test_no_second_owner_while_the_first_one_lives(box: Box, what: str) -> None:
     """Suspended, it cannot notice that its lock is gone; somebody who asks meanwhile is told to wait."""
@@ -66,6 +67,7 @@ def test_the_lock_outlives_its_file(tmp_path: Path) -> None:
     other.release()
 
 
+@pytest.mark.slow
 def test_a_vault_that_is_moved_under_writers_loses_nothing(box: Box, moved: Box) -> None:
     """Every acknowledged memory is in the moved vault, the old owner is gone, and the old place stays empty."""
     box.ok("recall", "that the vectors are open")
@@ -93,6 +95,7 @@ def test_a_vault_that_is_moved_under_writers_loses_nothing(box: Box, moved: Box)
     assert subprocess.run([*git, "status", "--porcelain"], capture_output=True, check=True, timeout=30).stdout == b""
 
 
+@pytest.mark.slow
 def test_a_copy_that_takes_the_place_of_a_moved_vault_has_an_owner_of_its_own(box: Box, moved: Box) -> None:
     kept = box.remember("The spare key hangs in the shed.")
     first = box.pid
@@ -108,6 +111,7 @@ def test_a_copy_that_takes_the_place_of_a_moved_vault_has_an_owner_of_its_own(bo
         assert any(other in title for title in titles)
 
 
+@pytest.mark.slow
 def test_a_repository_that_vanishes_ends_the_owner(box: Box) -> None:
     first = box.pid
     shutil.rmtree(box.vault / ".git")

@@ -64,6 +64,7 @@ def crowd(root: Path, writers: int, each: int) -> float:
     return took
 
 
+@pytest.mark.slow
 def test_eight_writers_and_a_person(tmp_path: Path) -> None:
     crowd(tmp_path / "vault", 8, 10)
 

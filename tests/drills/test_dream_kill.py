@@ -113,6 +113,7 @@ def drill(root: Path, kills: int, seed: int) -> None:
     assert len(set(runs)) > kills / 10
 
 
+@pytest.mark.slow
 def test_two_kills_of_a_dreamer(tmp_path: Path) -> None:
     drill(tmp_path / "vault", 2, 20261122)
 

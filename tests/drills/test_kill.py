@@ -99,6 +99,7 @@ def drill(root: Path, rounds: int, seed: int) -> None:
     assert path_of(999_999) in reopen(root).listing()
 
 
+@pytest.mark.slow
 def test_five_kills(tmp_path: Path) -> None:
     drill(tmp_path / "vault", 5, 20261121)
 

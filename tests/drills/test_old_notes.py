@@ -148,6 +148,7 @@ def drill(box: Box, tmp_path: Path, count: int, seconds: float) -> None:
     assert photograph(root).items() >= before.items()
 
 
+@pytest.mark.slow
 def test_a_repository_inside_is_listed_and_not_read(box: Box, tmp_path: Path) -> None:
     """What is said to be left out is left out: its notes are in nobody's answer, before and after a save in it."""
     inner = box.vault / "project"
@@ -163,6 +164,7 @@ def test_a_repository_inside_is_listed_and_not_read(box: Box, tmp_path: Path) ->
     assert "project" not in git(box.vault, "ls-tree", "-r", "--name-only", "HEAD")
 
 
+@pytest.mark.slow
 def test_sixty_notes_of_somebody(box: Box, tmp_path: Path) -> None:
     drill(box, tmp_path, 60, 30)
 

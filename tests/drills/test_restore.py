@@ -80,6 +80,7 @@ def cloned(remote: Path, folder: Path) -> Path:
     return folder / "vault"
 
 
+@pytest.mark.slow
 def test_a_hundred_notes_restored(box: Box, tmp_path: Path) -> None:
     remote, now = vault_with_remote(box, 100, tmp_path), time.time()
     before = asked(box.vault, now)

@@ -242,6 +242,7 @@ def test_thirty_steps(tmp_path: Path) -> None:
     soak(tmp_path, 30, 20261122)
 
 
+@pytest.mark.slow
 def test_five_kills(tmp_path: Path) -> None:
     kills(tmp_path, 5, 20261122)
 

@@ -84,6 +84,7 @@ def nothing_left(box: Box) -> None:
     eventually(lambda: not [pid for pid, line in family.items() if command_line(pid) == line], 8)
 
 
+@pytest.mark.slow
 def test_eight_clients(box: Box) -> None:
     crowd(box, 4)
 

@@ -51,6 +51,7 @@ def fill(box: Box) -> Path:
     return filler
 
 
+@pytest.mark.slow
 def test_a_full_disk_loses_nothing_and_needs_no_restart(small: Box) -> None:
     acked = acks(small.ok("remember", "Before the disk was full: the kettle is blue.", "--ack").encode())
     owner = small.pid
@@ -75,6 +76,7 @@ def test_a_full_disk_loses_nothing_and_needs_no_restart(small: Box) -> None:
     kept(small, acked)
 
 
+@pytest.mark.slow
 def test_the_reserve_is_kept_free(small: Box) -> None:
     small.ok("stop")
     small.env["ONEIRO_DISK_RESERVE"] = "50000000"
@@ -84,6 +86,7 @@ def test_the_reserve_is_kept_free(small: Box) -> None:
     assert small.json("list")["total"] == 0
 
 
+@pytest.mark.slow
 def test_a_full_disk_before_an_owner_starts(small: Box) -> None:
     acked = acks(small.ok("remember", "The anchor weighs nine kilos.", "--ack").encode())
     small.ok("stop")
@@ -98,6 +101,7 @@ def test_a_full_disk_before_an_owner_starts(small: Box) -> None:
     kept(small, acked)
 
 
+@pytest.mark.slow
 def test_a_read_only_disk_answers_and_refuses_at_once(small: Box) -> None:
     acked = acks(small.ok("remember", "The lamp in the hall is broken.", "--ack").encode())
     small.ok("stop")

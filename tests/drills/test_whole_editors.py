@@ -112,6 +112,7 @@ def resting(box: Box) -> None:
     eventually(lambda: git(box.vault, "status", "--porcelain", "--untracked-files=all") == "", 8)
 
 
+@pytest.mark.slow
 def test_every_way_of_saving(full: Box, tmp_path: Path) -> None:
     seed = 20261122
     print("seed", seed)
@@ -139,6 +140,7 @@ def test_every_way_of_saving(full: Box, tmp_path: Path) -> None:
     assert set(filter(None, people)) == {"Pat Person"}
 
 
+@pytest.mark.slow
 def test_git_at_work_beside_the_owner(full: Box, tmp_path: Path) -> None:
     """A pull from another clone, a branch and back, a merge, a reset, a stash: what a person does with git."""
     other = tmp_path / "other"

@@ -93,6 +93,7 @@ def _never_twice(box: Box) -> None:
     assert [line for line, times in Counter(said).items() if times > 1] == []
 
 
+@pytest.mark.slow
 def test_four_kills_of_anything(box: Box) -> None:
     drill(box, range(4), 20261122, ["owner", "client", "group"])
 

@@ -73,6 +73,7 @@ def _alike(one: Any, other: Any) -> None:
         assert one == other
 
 
+@pytest.mark.slow
 def test_answers_survive_the_loss_of_every_index(box: Box) -> None:
     loss(box)
 

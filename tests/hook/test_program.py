@@ -137,6 +137,7 @@ def test_subagents_have_none_either(talk: Talk) -> None:
     assert talk.spooled == []
 
 
+@pytest.mark.slow
 def test_a_suspended_owner_is_not_waited_for(talk: Talk) -> None:
     """The hook is gone long before anything else would give up, and what it spools is there."""
     talk.box.remember("The boat is called Petrel and lies in Bergen harbour.")

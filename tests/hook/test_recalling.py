@@ -37,6 +37,7 @@ def talk(box: Box, tmp_path: Path) -> Talk:
     return Talk(box, tmp_path, session=tmp_path.name)
 
 
+@pytest.mark.slow
 def test_a_relevant_prompt_gets_the_memory_and_only_once(talk: Talk) -> None:
     found = talk("UserPromptSubmit", prompt=ASKED)
     assert BOAT in found
@@ -112,6 +113,7 @@ def test_a_deadline_that_came_first_is_counted(talk: Talk, tmp_path: Path) -> No
     assert talk.box.json("status")["prompts"]["missed"] == before + 1
 
 
+@pytest.mark.slow
 def test_a_conversation_that_begins_loads_the_model(tmp_path: Path, sealed_env: dict[str, str]) -> None:
     box = Box(tmp_path, sealed_env | {"ONEIRO_EMBED_IDLE": "1"}).init()
     try:
@@ -127,6 +129,7 @@ def test_no_session_id_is_no_obstacle(talk: Talk) -> None:
     assert BOAT in talk("UserPromptSubmit", prompt=ASKED, session_id=None)
 
 
+@pytest.mark.slow
 def test_without_an_owner_nothing_now_and_one_for_next_time(tmp_path: Path, sealed_env: dict[str, str]) -> None:
     box = Box(tmp_path, sealed_env).init()
     try:
@@ -139,6 +142,7 @@ def test_without_an_owner_nothing_now_and_one_for_next_time(tmp_path: Path, seal
         box.close()
 
 
+@pytest.mark.slow
 def test_an_owner_that_was_killed_is_replaced(tmp_path: Path, sealed_env: dict[str, str]) -> None:
     import os
     import signal

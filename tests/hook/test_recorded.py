@@ -84,6 +84,7 @@ def replay(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     box.close()
 
 
+@pytest.mark.slow
 def test_orientation_at_the_start_and_after_a_compaction(replay: Replay) -> None:
     assert [PROJECT in out for out in replay.outputs("SessionStart", source="startup")] == [True]
     assert all(PROJECT in out for out in replay.outputs("SessionStart", source="compact"))

@@ -129,6 +129,7 @@ def test_never_more_than_a_client_takes(talk: Talk) -> None:
     assert talk("SessionStart", source="startup") == found
 
 
+@pytest.mark.slow
 def test_an_owner_is_on_its_way_for_what_follows(talk: Talk) -> None:
     """Not waited for; picks up what was spooled while nobody was there."""
     orient(talk, "The project", "We build a ferry timetable.")

@@ -302,6 +302,7 @@ def test_every_file_of_chroma_damaged_while_up(
         again.close()
 
 
+@pytest.mark.slow
 def test_a_chroma_that_lost_its_segment_is_replaced(large: tuple[Path, list[list[str]]], open_index: Open) -> None:
     """It opens, counts right and finds next to nothing."""
     folder, wanted = large

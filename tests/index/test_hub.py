@@ -127,6 +127,7 @@ def test_it_is_downloaded_once_and_only_what_is_needed(hub: Hub, ask: Asked) -> 
     assert hub.asked == []
 
 
+@pytest.mark.slow
 def test_an_onnx_file_is_all_that_is_downloaded_of_a_model_that_ships_one(hub: Hub, ask: Asked) -> None:
     hub.files = GRAPH
     _, folder = ask(hub.url, "some/model")
@@ -159,6 +160,7 @@ def test_a_version_that_nobody_named_is_found_in_the_cache(hub: Hub, ask: Asked,
     assert hub.asked == []
 
 
+@pytest.mark.slow
 def test_a_name_nobody_knows_is_refused_after_one_question(hub: Hub, ask: Asked) -> None:
     (said,) = ask(hub.url, "no/such")
     assert said.startswith("refused: there is no model 'no/such' on this machine, and none on the hub")
@@ -174,6 +176,7 @@ def test_without_a_network_it_is_refused_and_said_what_to_do(ask: Asked) -> None
     assert "be online once" in said
 
 
+@pytest.mark.slow
 def test_a_hub_that_never_answers_is_asked_once(ask: Asked) -> None:
     deaf = Hub(pause=60)
     try:

@@ -127,6 +127,7 @@ def test_batches_hold_every_text_once_and_alike_lengths_together() -> None:
     assert batches([]) == []
 
 
+@pytest.mark.slow
 def test_batches_side_by_side_give_what_one_gives(small: Path) -> None:
     given, seen = [f"the cat {'sat ' * (i % 40)}" for i in range(90)], []
     alone = np.concatenate([OnnxModel(small, "small").encode([text]) for text in given])

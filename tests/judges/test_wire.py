@@ -145,6 +145,7 @@ def test_what_was_sent_in_vain_counts(vendor: Endpoint, make: Make) -> None:
         assert (raw.tokens_in > 0) == some, plan
 
 
+@pytest.mark.slow
 def test_an_endpoint_that_hangs_is_given_up(vendor: Endpoint, make: Make) -> None:
     """Eighty questions would be eighty times the patience with one."""
     vendor.plan = ["ok", "hang"]

@@ -41,6 +41,7 @@ def judge(case: Case, answers: list[dict[str, object]]) -> None:
             assert found["error"]["code"] == case.right, (case, found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", SIZES)
 @pytest.mark.parametrize("era", [MODERN, LEGACY])
 def test_over_stdio(box: Box, era: str, number: int) -> None:

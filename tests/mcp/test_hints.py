@@ -65,6 +65,7 @@ def _texts(value: ast.expr) -> Iterator[str]:
         yield from _texts(value.orelse)
 
 
+@pytest.mark.slow
 def test_no_error_names_what_a_model_cannot_run() -> None:
     """Commands of the command line, its options, and operations that no tool is called by."""
     found = list(_errors())

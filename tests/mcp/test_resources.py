@@ -15,6 +15,7 @@ MEMORY = ResourceTemplateReference(type="ref/resource", uri="memory://{id}")
 DREAM = ResourceTemplateReference(type="ref/resource", uri="dream://{date}")
 
 
+@pytest.mark.slow
 def test_a_memory_is_read_whole_and_quoted(speak: Speak) -> None:
     async def talk() -> None:
         async with speak() as found:

@@ -7,6 +7,8 @@ import re
 import secrets
 from pathlib import Path
 
+import pytest
+
 from oneiro_vault.core.memory import make_id
 from oneiro_vault.core.quoting import PREFACE
 from tests.mcp.conformance.fixtures import PNG
@@ -20,6 +22,7 @@ def fresh(text: str) -> str:
     return f"{text} ({secrets.token_hex(4)})"
 
 
+@pytest.mark.slow
 def test_there_are_ten_and_three_are_always_loaded(speak: Speak) -> None:
     async def talk() -> None:
         async with speak() as found:

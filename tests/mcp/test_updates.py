@@ -149,6 +149,7 @@ def test_a_client_that_goes_without_a_word_is_forgotten(app: App) -> None:
     run(talk())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", [over_socket, over_stdio])
 def test_over_the_wire(box: Box, era: str, way: Any) -> None:
     one = box.remember(f"The lighthouse keeper is {secrets.token_hex(4)}.")

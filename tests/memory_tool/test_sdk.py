@@ -86,6 +86,7 @@ def test_the_same_for_asyncio(app: App) -> None:
         judge(model.results)
 
 
+@pytest.mark.slow
 def test_through_the_owner_of_a_vault(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in box.env.items():
         monkeypatch.setenv(name, value)

@@ -77,6 +77,7 @@ def sound(world: World, originals: dict[str, str]) -> None:
     assert world.notes["q" * 12].memory.status == "active"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("habit", ["yes", "no", "random", "obedient"])
 def test_a_hundred_nights(habit: str) -> None:
     rng = random.Random(habit)

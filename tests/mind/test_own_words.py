@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from oneiro_vault.core import personal
 from oneiro_vault.judges.scripted import temperament
 from oneiro_vault.mind import distil, own_words
@@ -74,6 +76,7 @@ def test_a_block_that_a_person_took_up_or_out_is_theirs() -> None:
     assert bodies(world) == {}, "it was taken out"
 
 
+@pytest.mark.slow
 def test_the_newest_words_that_fit() -> None:
     many = [remembered(f"{n:012x}", f"My cousin Number{n} lives in Town{n} {'x' * 60}.", days=90 - n, trust="user") for n in range(60)]
     world = known(*many)

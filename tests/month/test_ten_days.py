@@ -98,6 +98,7 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lived]:
     app.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("day", SAYS)
 def test_what_was_said_is_there_the_next_morning(lived: Lived, day: int) -> None:
     missing = [words for words in SAYS[day] if words not in lived.mornings[day]]

@@ -120,6 +120,7 @@ def test_nothing_new_says_so(app: App) -> None:
     assert "0 commits: nothing that is believed changes." in summary(app, "HEAD")["markdown"]
 
 
+@pytest.mark.slow
 def test_a_large_change_still_fits_into_a_pull_request(app: App, call: Call) -> None:
     def kept(number: int) -> str:
         return stored(call, f"Fact number {number}. " + "Words of it. " * 40, title=f"Fact {number} " + "with a long name " * 8)

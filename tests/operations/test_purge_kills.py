@@ -50,6 +50,7 @@ def dies_and_is_finished(root: Path, point: str) -> None:
     assert git(root, "fsck", "--strict", "--no-dangling").strip() == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("point", ["purge-entombed", "purge-rewritten"])
 def test_a_killed_purge_is_finished(root: Path, point: str) -> None:
     dies_and_is_finished(root, point)

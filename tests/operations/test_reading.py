@@ -196,6 +196,7 @@ def test_python_api(root: Path) -> None:
         assert vault.call("recall", {"query": "name of the boat"})["results"]
 
 
+@pytest.mark.slow
 def test_a_question_without_a_date_option_never_reaches_for_dateparser(root: Path) -> None:
     code = (
         "import sys; from oneiro_vault import open_vault\n"

@@ -95,6 +95,7 @@ def statuses(app: App) -> dict[str, int]:
     return {status: found.count(status) for status in sorted(set(found))}
 
 
+@pytest.mark.slow
 def test_a_few_nights(tmp_path: Path) -> None:
     nights(tmp_path, len(WAYS))
 

@@ -16,6 +16,7 @@ from tests.recall.languages import LANGUAGES, others, recalled, twins
 SETTINGS = Settings({"embed.model": "hash", "disk.reserve": 0})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("together", [False, True])
 def test_each_language_is_at_most_five_points_below_its_english_twin(tmp_path: Path, together: bool) -> None:
     vaults = [LANGUAGES] if together else [(language,) for language in LANGUAGES]

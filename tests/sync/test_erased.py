@@ -186,6 +186,7 @@ def stale_joined(one: App, two: App) -> None:
     assert (one.house.root / "moved/twin.md").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reopened", [False, True])
 def test_what_git_brings_back_nobody_reads(pair: tuple[App, App, Path], reopened: bool) -> None:
     one, two, _ = pair
@@ -225,6 +226,7 @@ def test_what_git_brings_back_nobody_reads(pair: tuple[App, App, Path], reopened
     assert one.call("status")["unreadable"] == []
 
 
+@pytest.mark.slow
 def test_an_owner_hides_it_as_soon_as_git_has_joined(pair: tuple[App, App, Path]) -> None:
     """Also in the other copy, which learns of the purge by its own plain pull: there the note was indexed long before."""
     one, two, _ = pair

@@ -306,6 +306,7 @@ def live(folder: Path, lives: int, steps: int, *, always_the_same: bool) -> None
     run_state_machine_as_test(machine, settings=found)
 
 
+@pytest.mark.slow
 def test_a_few_short_lives(tmp_path: Path) -> None:
     live(tmp_path, 3, 12, always_the_same=True)
 

@@ -200,6 +200,7 @@ _TREES = st.dictionaries(
 ).filter(lambda tree: len({words[:12] for words in tree.values()}) == len(tree))
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(_TREES, _TREES, _TREES, st.sampled_from(["ours", "theirs"]))
 def test_it_does_not_matter_who_plans(base: Tree, ours: Tree, theirs: Tree, later: str) -> None:

@@ -357,6 +357,7 @@ def test_index_formats_libgit2_does_not_know_work_too(vault: Vault, root: Path) 
     sound(root)
 
 
+@pytest.mark.slow
 def test_a_check_without_changes_is_quick(vault: Vault, root: Path) -> None:
     vault.apply([Write(f"semantic/2026/{i % 12 + 1:02d}/n{i}-{i:012d}.md", note(i)) for i in range(3000)], REMEMBER)
     git(root, "update-index", "-q", "--refresh")

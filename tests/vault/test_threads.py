@@ -14,6 +14,7 @@ from oneiro_vault.vault import layout
 from oneiro_vault.vault.vault import Vault
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(60)
 def test_reading_watching_and_writing_at_once(tmp_path: Path) -> None:
     """A store written in Python inside the shared object database stopped everything within seconds: mutex against interpreter."""

@@ -529,6 +529,7 @@ def test_nothing_has_gone_wrong_inside(remote: Remote) -> None:
 # -- slow and many ---------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_hundred_clients_at_once(remote: Remote) -> None:
     key = remote.key("reader")
     assert remote.call("recall_check", {"topic": "harbour"}, key).status_code == 200
@@ -548,6 +549,7 @@ def test_a_hundred_clients_at_once(remote: Remote) -> None:
     assert memory_of(remote) - before < 100_000_000
 
 
+@pytest.mark.slow
 def test_slow_heads_are_hung_up_on_while_others_are_served(remote: Remote) -> None:
     lines = [socket.create_connection(("127.0.0.1", remote.port), timeout=30) for _ in range(50)]
     try:
@@ -565,6 +567,7 @@ def test_slow_heads_are_hung_up_on_while_others_are_served(remote: Remote) -> No
             line.close()
 
 
+@pytest.mark.slow
 def test_a_slow_body_is_408(remote: Remote) -> None:
     head = f"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{remote.port}\r\nAuthorization: Bearer {remote.key('admin')}\r\nContent-Type: application/json\r\n"
     answer = remote.raw((head + "Content-Length: 100\r\n\r\n{").encode(), 25)

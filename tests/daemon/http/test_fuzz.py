@@ -20,6 +20,7 @@ class Tcp(Http):
         self.session = remote.bearer("writer")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", SIZES)
 @pytest.mark.parametrize("era", [MODERN, LEGACY])
 def test_over_tcp(remote: Remote, era: str, number: int) -> None:

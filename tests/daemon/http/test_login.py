@@ -253,6 +253,7 @@ def test_revoking_by_the_person_takes_less_than_a_second(remote: Remote, program
     eventually(lambda: not works(remote, tokens["access_token"]), 1)
 
 
+@pytest.mark.slow
 def test_expired_tokens(proxied: Remote) -> None:
     program = seen_at(proxied, "203.0.113.1")
     tokens = program.tokens()
@@ -268,6 +269,7 @@ def seen_at(remote: Remote, address: str) -> Program:
     return Program(remote)
 
 
+@pytest.mark.slow
 def test_a_token_for_another_audience(solo: Callable[..., Remote]) -> None:
     remote = solo("--public-url", "https://one.example.org")
     program = Program(remote)

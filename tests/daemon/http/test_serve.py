@@ -76,6 +76,7 @@ def test_the_listener_is_known_to_be_tcp(tmp_path: Path, host: str, url: str) ->
     assert Network(host, 0, network.access, "https://v.example.org").url(listener) == "https://v.example.org"
 
 
+@pytest.mark.slow
 def test_the_command_refuses_it_too(remote: Remote) -> None:
     for options, code, words in (
         (("--http", "0.0.0.0:0"), 2, b"in the clear"), (("--http", "nowhere"), 2, b"not a place"), (("--public-url", "https://x.org"), 2, b"--http"),
@@ -87,6 +88,7 @@ def test_the_command_refuses_it_too(remote: Remote) -> None:
     assert remote.send("GET", "/status", "admin").status_code == 200
 
 
+@pytest.mark.slow
 def test_it_takes_over_from_an_owner_that_a_command_started(box: Box) -> None:
     box.env["ONEIRO_OWNER_IDLE"] = "1.5"
     before = box.pid
@@ -107,6 +109,7 @@ def test_it_takes_over_from_an_owner_that_a_command_started(box: Box) -> None:
     after.client.close()
 
 
+@pytest.mark.slow
 def test_new_settings_are_taken_up_by_the_same_process(solo: Callable[..., Remote]) -> None:
     remote = solo()
     key = remote.key("writer")

@@ -58,6 +58,7 @@ def test_a_dead_holder_is_taken_over_at_once(app: App, root: Path) -> None:
     assert not list((root / ".git/oneiro").glob("dream*"))
 
 
+@pytest.mark.slow
 def test_a_holder_that_hangs_is_taken_over_and_knows(app: App, root: Path) -> None:
     process = holder(root)
     os.kill(process.pid, signal.SIGSTOP)

@@ -166,6 +166,7 @@ def test_a_night_in_which_every_question_failed_says_so(wired: Open, root: Path,
     assert run["decisions"] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["hang", "drip"])
 def test_a_run_with_a_hanging_endpoint_ends_with_its_report(wired: Open, root: Path, vendor: Endpoint, what: str) -> None:
     """And what was answered before is decided."""

@@ -68,6 +68,7 @@ def agreeing(question: Question) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("judge", [OfflineJudge(), ScriptedJudge(agreeing)], ids=["rules", "agrees"])
 def test_nor_does_it_reach_the_orientation(root: Path, judge: Judge) -> None:
     with App.open(root, Settings(ROOMY)) as app:

@@ -88,6 +88,7 @@ def due(app: App) -> Callable[[], float]:
     return lambda: now + 86_400
 
 
+@pytest.mark.slow
 def test_the_lease_is_lost_in_the_middle(app: App, remote: Path, tmp_path: Path) -> None:
     """A run that another machine has taken over commits no more, not even its report."""
     clone_vault(str(remote), tmp_path / "two", Settings(PATIENT))
