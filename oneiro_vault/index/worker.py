@@ -168,6 +168,7 @@ def main() -> None:
     """Run the process."""
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
+    sys.stdout = sys.stderr  # whose lines do not wait in a buffer that `os._exit` drops
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     first = wire.receive(sys.stdin.buffer)
     if first is None:

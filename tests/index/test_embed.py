@@ -20,7 +20,7 @@ from oneiro_vault.index import wire
 from oneiro_vault.index.base import LOADING, Embedder
 from oneiro_vault.index.embed import HashEmbedder, WorkerEmbedder
 from oneiro_vault.index.models import DEFAULT_SHA256, model_folder, resolve
-from tests.box import eventually, patient
+from tests.box import command_line, eventually, patient
 
 MAKERS: dict[str, Callable[[], Embedder]] = {
     "hash": HashEmbedder,
@@ -97,7 +97,7 @@ def test_it_starts_when_asked_and_stops_when_told(worker: WorkerEmbedder) -> Non
     assert pid is not None
     worker.close()
     assert not worker.warm()
-    assert not _alive(pid)
+    assert not command_line(pid)
     worker.query("another")
     assert worker.pid not in (None, pid)
 
@@ -125,6 +125,7 @@ def test_a_killed_worker_is_replaced_and_the_answer_comes(worker: WorkerEmbedder
     assert worker.encode(["still here"]).shape == (1, 256)
 
 
+@pytest.mark.slow
 def test_the_end_of_an_old_process_is_noticed_while_its_successor_works(worker: WorkerEmbedder) -> None:
     worker.query("hello")
     process = worker._process
@@ -142,6 +143,7 @@ def test_the_end_of_an_old_process_is_noticed_while_its_successor_works(worker: 
     assert next(worker._numbers) == 3, "the work was not asked for twice"
 
 
+@pytest.mark.slow
 def test_killed_in_the_middle_of_work(worker: WorkerEmbedder) -> None:
     worker.query("hello")
     results: list[object] = []
@@ -155,6 +157,7 @@ def test_killed_in_the_middle_of_work(worker: WorkerEmbedder) -> None:
     assert results == [(6_000, 256)]
 
 
+@pytest.mark.slow
 def test_a_question_overtakes_bulk_work(worker: WorkerEmbedder) -> None:
     worker.query("warm")
     texts = ["some words to hash again and again " * 60] * 1_500
@@ -188,7 +191,7 @@ open({str(tmp_path / "pid")!r}, "w").write(str(worker.pid)); time.sleep(60)
     child = int((tmp_path / "pid").read_text())
     parent.kill()
     parent.wait()
-    _until(lambda: not _alive(child))
+    _until(lambda: not command_line(child))
 
 
 def test_questions_are_remembered(worker: WorkerEmbedder) -> None:
@@ -297,13 +300,6 @@ def test_weights_that_are_not_the_expected_ones_are_refused(tmp_path: Path) -> N
     (tmp_path / "model.safetensors").write_bytes(b"not the weights")
     with pytest.raises(ValueError, match="sha256"):
         load({"model": "default", "folder": str(tmp_path), "sha256": DEFAULT_SHA256, "threads": 0, "online": False})
-
-
-def _alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
 
 
 def _until(happened: Callable[[], bool], seconds: float = 30) -> None:

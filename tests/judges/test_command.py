@@ -16,7 +16,7 @@ from oneiro_vault.judges.command import MARK, CommandJudge
 from oneiro_vault.judges.programs import PROGRAMS, found, known
 from oneiro_vault.judges.scripted import leaning
 from oneiro_vault.judges.waiting import Patience
-from tests.box import eventually
+from tests.box import command_line, eventually
 from tests.judges.test_judges import question
 
 ANSWER = leaning(question(), True)
@@ -75,14 +75,7 @@ def test_what_it_started_ends_with_it(tmp_path: Path) -> None:
     code = f"open({str(tmp_path / 'child')!r}, 'w').write(str(os.fork() or time.sleep(600)))\nprint(json.dumps(answer))\n"
     assert check(question(), said(program(tmp_path, code))).ok
     child = int((tmp_path / "child").read_text())
-    eventually(lambda: not Path(f"/proc/{child}/cwd").exists() or _zombie(child), 10)
-
-
-def _zombie(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except OSError:
-        return True
+    eventually(lambda: not command_line(child), 10)
 
 
 def test_a_run_that_is_stopped_kills_it(tmp_path: Path) -> None:
@@ -93,7 +86,7 @@ def test_a_run_that_is_stopped_kills_it(tmp_path: Path) -> None:
     assert all("stopped" in raw.problem for raw in answers.values())
     judge.close()
     eventually((tmp_path / "pid").read_text, 10)
-    eventually(lambda: _zombie(int((tmp_path / "pid").read_text())), 10)
+    eventually(lambda: not command_line(int((tmp_path / "pid").read_text())), 10)
 
 
 def test_it_keeps_to_ceilings_and_is_left_alone_when_it_fails(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from oneiro_vault.config import Settings
 from oneiro_vault.errors import Unreachable
 from oneiro_vault.sync.cloning import PATIENCE
 from oneiro_vault.vault import talking
+from tests.box import command_line
 from tests.sync.support import copies, learn, remote_of, sync, text, where
 from tests.vault.support import git
 
@@ -63,13 +64,6 @@ def settings(stall: float) -> Settings:
     return Settings({"embed.model": "hash", "disk.reserve": 0, "sync.wait": stall / PATIENCE})
 
 
-def alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
-
-
 def until(true: Callable[[], bool]) -> None:
     end = time.monotonic() + 60
     while not true() and time.monotonic() < end:
@@ -97,6 +91,7 @@ def ends_anyhow(mark: Path) -> Iterator[None]:
         timer.cancel()
 
 
+@pytest.mark.slow
 def test_a_remote_that_answers_drop_by_drop_is_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also what git says nothing about while it comes: the list of refs."""
     copies(tmp_path, 1)
@@ -109,6 +104,7 @@ def test_a_remote_that_answers_drop_by_drop_is_copied(tmp_path: Path, monkeypatc
     assert made["notes"] == 3
 
 
+@pytest.mark.slow
 def test_a_sync_that_takes_long_and_goes_on_is_no_hanging_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     one, two = copies(tmp_path)
     learn(one, 7, "brought slowly")
@@ -143,9 +139,10 @@ def test_a_connection_that_is_only_kept_alive_is_given_up(tmp_path: Path, pause:
     with ends_anyhow(mark), pytest.raises(Unreachable, match="does not answer"):
         sync(one, wait=STALL)
     assert time.monotonic() - began < 8 * STALL, "it was not waited for as for work without words"
-    until(lambda: not any(alive(int(pid)) for pid in mark.read_text().split()))
+    until(lambda: not any(command_line(int(pid)) for pid in mark.read_text().split()))
 
 
+@pytest.mark.slow
 def test_work_without_a_word_is_not_waited_for_without_end(tmp_path: Path) -> None:
     """Also when it is a program of git's that works and works."""
     one = copies(tmp_path, 1)[0]
@@ -156,9 +153,10 @@ def test_work_without_a_word_is_not_waited_for_without_end(tmp_path: Path) -> No
     git(one.root, "remote", "set-url", "origin", "ssh://somebody@example.invalid/x.git")
     with ends_anyhow(mark), pytest.raises(Unreachable, match="does not answer"):
         sync(one, wait=0.3)
-    until(lambda: not any(alive(int(pid)) for pid in mark.read_text().split()))
+    until(lambda: not any(command_line(int(pid)) for pid in mark.read_text().split()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stop", [100, 30_000])
 def test_a_remote_that_crawls_for_ever_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stop: int) -> None:
     """In its list of refs, of which git says nothing, and in the middle of a file, where git waits for the end of a packet."""
@@ -181,7 +179,7 @@ def test_who_ends_a_sync_ends_what_it_started(tmp_path: Path) -> None:
         until(lambda: mark.exists() and mark.read_text().endswith("\n"))
         program.terminate()
         assert program.wait(60) == 128 + signal.SIGTERM
-    until(lambda: not any(alive(int(pid)) for pid in mark.read_text().split()))
+    until(lambda: not any(command_line(int(pid)) for pid in mark.read_text().split()))
 
 
 def test_a_signal_in_the_moment_a_program_starts_leaves_none_behind() -> None:

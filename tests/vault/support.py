@@ -16,7 +16,13 @@ from oneiro_vault.vault.vault import Vault
 from tests.box import eventually
 
 REMEMBER = Operation("remember", "a note", "model")
-SEALED = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+SEALED = {
+    "GIT_CONFIG_GLOBAL": "/dev/null",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_OPTIONAL_LOCKS": "0",  # who asks for the status again and again would hold index.lock all the time
+    "LC_ALL": "C",
+}
 
 
 def git(root: Path, *arguments: str, check: bool = True, stdin: str | None = None) -> str:
