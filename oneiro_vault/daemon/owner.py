@@ -146,6 +146,7 @@ class Owner:
         self.tell({"ready": os.getpid()} | ({"http": record["http"]} if "http" in record else {}))
         log.info("owner %s of %s listens, version %s, at %s", os.getpid(), self.root, protocol.version(), record["socket"])
         await self._until_the_end(life, serving)
+        log.info("ends: %s", life.reason)  # closing may take longer than the last word waits
         last_word()
         for server in servers.values():
             server.should_exit = True
