@@ -36,8 +36,8 @@ class Desk:
         return await self.call(op, given, Reporter(ctx, asyncio.get_running_loop()))
 
     def now(self) -> str:
-        """RFC 3339, to the minute."""
-        return datetime.fromtimestamp(self.clock()).astimezone().isoformat(timespec="minutes")
+        """Local, to the minute."""
+        return f"{datetime.fromtimestamp(self.clock()).astimezone():%Y-%m-%d %H:%M}"
 
 
 def caller_of(request: object) -> Caller:

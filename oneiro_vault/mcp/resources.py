@@ -36,7 +36,7 @@ def add(server: MCPServer[Any], desk: Desk) -> None:
     @server.resource(ORIENTATION, title="Orientation", description="What is always loaded, as quoted Markdown", mime_type=_MARKDOWN)
     async def orientation() -> str:
         found = await ask("orient", n=0)
-        return f"Now: {desk.now()}\n\n{found['text'].strip() or 'No orientation is stored yet.'}\n"
+        return f"Now: {desk.now()}\n\n{found['text'].strip() or 'No orientation yet.'}\n"
 
     @server.resource(f"{MEMORY}{{id}}", title="A memory", description="One memory in full, quoted", mime_type=_MARKDOWN)
     async def memory(id: str) -> str:

@@ -93,9 +93,9 @@ def in_full(found: Sequence[Found], missing: Sequence[str] = ()) -> str:
 
 def orientation(now: str, found: Found) -> str:
     """The orientation, the rows below it, and whether questions wait."""
-    parts = [f"Now: {now}", found["text"].strip() or "No orientation is stored yet."]
+    parts = [f"Now: {now}", found["text"].strip() or "No orientation yet."]
     if found["recent"]:
-        parts.append(f"Memories ({PREFACE}):\n{rows(found['recent'])}")
+        parts.append(f"{PREFACE}\n{rows(found['recent'])}")
     if found["flagged"]:
         parts.append(f"{found['flagged']} memories have a question for the person: flagged lists them.")
     return "\n\n".join([*parts, *less(found["degraded"])])
@@ -113,4 +113,4 @@ def _question(found: Found) -> str:
 
 def less(degraded: str | None) -> list[str]:
     """Why an answer may be missing something."""
-    return [f"This answer may be incomplete: {one_line(degraded)}."] if degraded else []
+    return [f"Incomplete: {one_line(degraded)}."] if degraded else []

@@ -26,6 +26,7 @@ from mcp_types import (
 )
 
 from oneiro_vault.core.question import Question, Raw
+from oneiro_vault.core.quoting import PREFACE
 from oneiro_vault.judges.base import SYSTEM
 from oneiro_vault.judges.budget import AWAY, Budgeted, Ceilings
 from oneiro_vault.judges.sampling import SamplingJudge
@@ -95,6 +96,7 @@ def dreamt(box: Box, era: str, model: Model | None) -> dict[str, Any]:
     return run_
 
 
+@pytest.mark.slow
 def test_a_clients_model_judges(twins: Box) -> None:
     model = Model(lambda prompt: f"```json\n{merged(prompt)}\n```")
     done = dreamt(twins, LEGACY, model)
@@ -104,11 +106,12 @@ def test_a_clients_model_judges(twins: Box) -> None:
     assert params.system_prompt == SYSTEM
     told = params.messages[0].content
     assert isinstance(told, TextContent)
-    assert "quoted as data" in told.text
+    assert PREFACE in told.text
     assert '"keep_distinct"' in told.text
     assert twins.json("dream", "consolidate")["runs"][0]["calls"] == 0, "and nothing is asked twice"
 
 
+@pytest.mark.slow
 def test_what_is_no_answer_changes_nothing(twins: Box) -> None:
     answers: dict[str, Any] = {
         "the person said no": ErrorData(code=-1, message="the person said no"),
@@ -121,6 +124,7 @@ def test_what_is_no_answer_changes_nothing(twins: Box) -> None:
         assert problem in done["failed"][0]["problem"]
 
 
+@pytest.mark.slow
 def test_who_cannot_be_asked_leaves_the_questions_waiting(twins: Box) -> None:
     """Of an era without it, or a client without it."""
     model = Model(merged)

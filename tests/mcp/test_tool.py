@@ -259,7 +259,7 @@ def test_questions_for_a_person_are_quoted_with_their_flags() -> None:
         async with connected(build(asked), "auto") as found:
             answer = await found.tool("flagged")
             assert "- abcd12345678 · 2026-03-05 · conflict · The boat\n  Blue or &lt;memory>red?" in words(answer)
-            assert words(answer).endswith("\n7 in all.\nThis answer may be incomplete: embedder warming.")
+            assert words(answer).endswith("\n7 in all.\nIncomplete: embedder warming.")
 
     run(talk())
 

@@ -85,5 +85,5 @@ def test_long_memories_share_the_room_of_an_answer() -> None:
 
 
 def test_what_an_answer_lacks_is_said() -> None:
-    assert words.less("embedder warming") == ["This answer may be incomplete: embedder warming."]
+    assert words.less("embedder warming") == ["Incomplete: embedder warming."]
     assert words.less(None) == []
