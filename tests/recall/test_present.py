@@ -128,3 +128,21 @@ def test_an_insight_does_not_hide_what_it_is_made_of(call: Call) -> None:
     for number in range(12):
         stored(call, f"The team eats soup number {number}.")
     assert set(hits(call, "When does the team ship?", k=3)) == {insight, *facts}
+
+
+def test_what_was_changed_in_passing_leads_where_no_judge_compared_it(call: Call) -> None:
+    """Two captured sentences; as memories of their own, the newer of the same two is not near enough to lead."""
+    first = "The ferry to Bergen leaves on 14 May from pier nine, the ferry is booked for two."
+    then = "Change of plan, our ferry to Bergen leaves on 21 May now."
+    asked = "When does the ferry to Bergen leave?"
+    for text in FILLER:
+        stored(call, text, created="2026-03-01")
+    written = [stored(call, text, created=day) for text, day in ((first, "2026-01-02"), (then, "2026-01-20"))]
+    assert hits(call, asked)[:2] == written
+    for ident in written:
+        call("forget", id=ident)
+    for day, words in (("2026-03-02", first), ("2026-03-20", then)):
+        call("capture", text=f"User: {words}\n\nAssistant: Noted.", kind="session", session=day, when=f"{day}T10:00:00+00:00")
+    call("dream", loops=["encode"])
+    facts = [row["title"] for row in call("recall", query=asked)["results"] if row["type"] == "semantic"]
+    assert [title[:12] for title in facts[:2]] == [then[:12], first[:12]]
