@@ -3,7 +3,8 @@
 Whose words a line has cannot be seen from what it says, since whoever plants it chooses that; what can be seen is that a turn holds
 more than what was typed. Where anything in it hints at that, only its first line is the person's, and not even that where a later line
 may speak of it. What a person marks off (a fence, quoted lines, quotation marks) hints at nothing. In doubt it is foreign: a fact then
-has less trust than it could have, while a planted line never has more.
+has less trust than it could have, while a planted line never has more. What only follows a colon, a sentence that names a text, or
+somebody's "says" in a line of the person's may well be their own, so it is not passed over, only trusted less.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
 from oneiro_vault.core import pasted_signs as signs
 from oneiro_vault.core import sentences
@@ -27,15 +28,23 @@ Extent = tuple[int, int]
 """[start, end)"""
 
 
-def foreign(text: str) -> list[Extent]:
-    """Every stretch that is not the person's own, in order and apart from each other."""
+class Stretch(NamedTuple):
+    """`text[start:end]` is not the person's own, or may not be (`doubted`)."""
+
+    start: int
+    end: int
+    doubted: bool = False
+
+
+def foreign(text: str) -> list[Stretch]:
+    """Every stretch that is not the person's own, or may not be, in order and apart from each other."""
     found, lines = _marked(text)
     own = _typed([(text[start:end], marks) for start, end, marks in lines])
     extents = [(start, end) for start, end, _ in lines]
-    found += extents[own:]
+    stretches = [Stretch(*one) for one in found + extents[own:]]
     for start, end in extents[:own]:
-        found += [(start + a, start + b) for a, b in _inline(text[start:end])]
-    return _joined(found, text)
+        stretches += [Stretch(start + a, start + b, doubted) for a, b, doubted in _inline(text[start:end])]
+    return _joined(stretches, text)
 
 
 def _marked(text: str) -> tuple[list[Extent], list[tuple[int, int, bool]]]:
@@ -86,9 +95,10 @@ def _introduces(line: str, later: Sequence[str]) -> bool:
     if plain.endswith((":", "：")):
         before, listed = plain[:-1], all(map(signs.ITEM.match, later))
         return not (signs.OF_ONESELF.search(before) or (listed and signs.LISTED.search(before)))
-    words = (_QUESTION, signs.HERE, signs.NAMES_IT)
-    known = signs.KNOWN.search(line) and signs.SENTENCE_END.search(line)
-    return not known or any(one.search(line) for one in words)
+    if not (signs.KNOWN.search(line) and signs.SENTENCE_END.search(line)) or _QUESTION.search(line):
+        return True
+    last = sentences.split(line)[-1]
+    return any(one.search(last) for one in (signs.HERE, signs.NAMES_IT))
 
 
 def _hints(line: str, asking: bool) -> bool:
@@ -127,27 +137,43 @@ def _answers(line: str) -> bool:
     return bool(signs.SENTENCE_OF_NUMBERS.match(line)) and not _speaks(line)
 
 
-def _inline(line: str) -> Iterator[Extent]:
-    """Quotations, from the first mark to the last, and from where somebody else begins to speak to the end of the line."""
+def _inline(line: str) -> Iterator[Stretch]:
+    """Quotations, from the first mark to the last; what somebody says, to the end of the sentence; what was handed over, of the line."""
     quoted = _quotation(line)
     if quoted:
-        yield quoted
+        yield Stretch(*quoted)
         line = line[: quoted[0]] + "." * (quoted[1] - quoted[0]) + line[quoted[1] :]
-    begins = [found.start() for pattern in (signs.MARKUP, signs.ORDERS) for found in pattern.finditer(line)]
-    begins += [found.end() for found in signs.SAYS.finditer(line) if not signs.OF_ONESELF.search(line[: found.start()])]
-    begins += [found.end() for found in signs.ABRUPT.finditer(line)]
+    parts = sentences.spans(line)
+    sure = [found.start() for pattern in (signs.MARKUP, signs.ORDERS) for found in pattern.finditer(line)]
+    if len(line) > signs.LONG and not signs.CLAIMS.search(line):
+        sure.append(0)
+    for begin in _reported(line):
+        yield Stretch(begin, next((end for _, end in parts if end > begin), len(line)), doubted=True)
+    begin = min([*sure, *_handed_over(line, parts)], default=len(line))
+    if line[begin:].strip(" ."):
+        yield Stretch(begin, len(line), doubted=not sure)
+
+
+def _reported(line: str) -> Iterator[int]:
+    """Where what somebody else says of themselves begins, without any mark."""
+    yield from (found.end() for found in signs.SAYS.finditer(line) if not signs.OF_ONESELF.search(line[: found.start()]))
+    yield from (found.end() for found in signs.ABRUPT.finditer(line))
+
+
+def _handed_over(line: str, parts: Sequence[Extent]) -> Iterator[int]:
+    """Where words begin that may not have been typed: after a colon, after a short sentence that speaks of words, in another language."""
     for found in signs.COLON.finditer(line):
         before, after = re.split(r"[.!?]\s", line[: found.start()])[-1], line[found.end() :]
-        begins += [] if _own(before) or _labels(before, after) else [found.end()]
+        if not _own(before) and (signs.QUOTES.search(before) or _claims(after)):
+            yield found.end()
     language = ""
-    for start, end in sentences.spans(line):
-        before, language = language, _language(line[start:end]) or language or (UNKNOWN if line[start:end].endswith(("?", "？")) else "")
-        begins += [end] if _brings(line[start:end]) else []
-        begins += [start] if before and language not in (before, ENGLISH) else []
-    if len(line) > signs.LONG and not signs.CLAIMS.search(line):
-        begins.append(0)
-    if begins and line[min(begins) :].strip(" ."):
-        yield min(begins), len(line)
+    for start, end in parts:
+        sentence = line[start:end]
+        before, language = language, _language(sentence) or language or (UNKNOWN if sentence.endswith(("?", "？")) else "")
+        if _brings(sentence) and _claims(line[end:]):
+            yield end
+        if before and language not in (before, ENGLISH) and _claims(line[start:]):
+            yield start
 
 
 def _own(before: str) -> bool:
@@ -157,11 +183,9 @@ def _own(before: str) -> bool:
     return bool(signs.CLAIMS.match(before.strip()))
 
 
-def _labels(before: str, after: str) -> bool:
-    """Does what stands before a colon only say what the rest of the line is about: of no words, and nobody who speaks or is spoken to?"""
-    if len(before.split()) > signs.LABEL_WORDS or "?" in before or _speaks(after):
-        return False
-    return not (signs.BROUGHT.search(before) or signs.PRINTED.search(before))
+def _claims(text: str) -> bool:
+    """Would it matter whose words these are: are they of whoever says them, to somebody, or to be kept?"""
+    return _speaks(text) or bool(signs.READERS.search(text))
 
 
 def _speaks(text: str) -> bool:
@@ -170,10 +194,11 @@ def _speaks(text: str) -> bool:
 
 
 def _brings(sentence: str) -> bool:
-    """Does a sentence speak of words that may follow on it?"""
-    if not signs.NAMES_IT.search(sentence):
+    """Does a sentence speak of words that may follow on it? Who hands something over uses few words for it."""
+    words = len(sentence.split())
+    if words > signs.BRINGING_WORDS or not signs.NAMES_IT.search(sentence):
         return False
-    return len(sentence.split()) <= signs.HEADING_WORDS or bool(signs.BROUGHT.search(sentence))
+    return words <= signs.HEADING_WORDS or bool(signs.BROUGHT.search(sentence))
 
 
 def _language(sentence: str) -> str:
@@ -194,12 +219,13 @@ def _quotation(line: str) -> Extent | None:
     return None
 
 
-def _joined(spans: list[Extent], text: str = "") -> list[Extent]:
-    """In order, what touches (or has only blanks of `text` between) as one."""
-    found: list[Extent] = []
-    for start, end in sorted(spans):
-        if found and (start <= found[-1][1] or not (text[found[-1][1] : start] or "x").strip()):
-            found[-1] = (found[-1][0], max(end, found[-1][1]))
+def _joined(stretches: list[Stretch], text: str) -> list[Stretch]:
+    """In order, what touches or has only blanks between as one: in no doubt where a part of it is in none."""
+    found: list[Stretch] = []
+    for start, end, doubted in sorted(stretches):
+        last = found[-1] if found else None
+        if last and (start <= last.end or not text[last.end : start].strip()):
+            found[-1] = Stretch(last.start, max(end, last.end), last.doubted and doubted)
         else:
-            found.append((start, end))
+            found.append(Stretch(start, end, doubted))
     return found

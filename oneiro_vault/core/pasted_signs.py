@@ -11,8 +11,11 @@ QUOTED_WORDS: Final = 4
 FENCE: Final = re.compile(r"^\s{0,3}(?:`{3,}|~{3,}).*$", re.MULTILINE)
 QUOTED_LINE: Final = re.compile(r"^[ ]{0,3}>(?! \w+$)")
 ITEM: Final = re.compile(r"\s{0,3}(?:[-*•]|\d{1,2}[.)])\s(?!\[)")
-NO_PROSE: Final = re.compile(r"\t|[ ]{4}|\W*\d|[^\w\s'\"(¿¡“„«‘‚—–…]|.{0,60}\w[\w/\"')\]]*\s*(?:[={};|\\]|</|\()\s*$")
-"""How lines begin that nobody types as a sentence: marks, numbers, times; and how lines of programs end."""
+NO_PROSE: Final = re.compile(
+    r"(?!\W*[:;=][-']?[()DP]\s)"
+    r"(?:\t|[ ]{4}|\W*\d|[^\w\s'\"(¿¡“„«‘‚—–…]|.{0,60}\w[\w/\"')\]]*\s*(?:[={};|\\]|</|\()\s*$)"
+)
+"""How lines begin that nobody types as a sentence: marks (no smiley), numbers, times; and how lines of programs end."""
 SENTENCE_END: Final = re.compile(r"[.!?…。！？)\"'”’:;,]\W*$")
 TITLE_WORDS: Final = 8
 GREETING: Final = re.compile(
@@ -86,19 +89,6 @@ LISTED: Final = re.compile(
     re.I,
 )
 """Announces what one tells oneself."""
-PRINTED: Final = re.compile(
-    r"\b(?:menus?|recipes?|labels?|signs?|wikis?|commits?|terms|polic(?:y|ies)|contracts?"
-    r"|diar(?:y|ies)|manuals?|prompts?|statements?|names?"
-    r"|brochures?|catalogu?es?|characters?|novels?|films?|movies?|games?|warnings?|errors?"
-    r"|licen[cs]es?|to-?do|examples?|samples?|dialogu?es?"
-    r"|exercises?|subject|cc|tags?|customers?|guests?|users?|admins?|support|agents?|assistants?"
-    r"|bots?|authors?|speakers?"
-    r"|speisekarte|rezept|etikett|vertrag|tagebuch|anleitung|prospekt|betreff|figur|roman|spiel"
-    r"|beispiel|aufgabe|warnung|lizenz|\w*zettel|kund\w+|gast|gäste|nutzer\w*|benutzer\w*)\b"
-    r"|^\W*(?:from|to|von|an)\b",
-    re.I,
-)
-"""What else a colon after it opens."""
 TO_READER: Final = re.compile(
     r"\b(?:you|your\w*|u|ur|please|pls|dear|(?-i:Sie|Ihnen|Ihr\w*)|du|dir|dich|dein\w*|euch|euer"
     r"|eure\w*|bitte"
@@ -121,9 +111,9 @@ CLAIMS: Final = re.compile(
     re.I,
 )
 """Says something of whoever says it."""
-LABEL_WORDS: Final = 8
-"""Of what stands before a colon and only says what it is about."""
 HEADING_WORDS: Final = 4
+BRINGING_WORDS: Final = 16
+"""The most words of a sentence that hands something over."""
 COLON: Final = re.compile(r"[:：](?=\s+\w|[^\W\d])")
 MIXED: Final = re.compile("[a-z][\u0370-\u04ff\u00ad\u200b-\u200d\u2060\ufeff]+[a-z]|[a-z][\u0370-\u04ff]|[\u0370-\u04ff][a-z]", re.I)
 TURNING: Final = frozenset(("RLO", "LRO", "RLE", "LRE", "RLI", "LRI"))
@@ -135,6 +125,10 @@ SAYS: Final = re.compile(
     re.I,
 )
 """Begins what somebody else says of themselves, without any mark: not what one is told to do."""
+QUOTES: Final = re.compile(
+    r"\b(?:says?|said|reads?|wr[io]tes?|wrote|sagte?|schrieb|schreibt|steht|dit|écrit|dice|escribió)\b[^,;]{0,20}$", re.I
+)
+"""Ends with what somebody says."""
 SENTENCE_OF_NUMBERS: Final = re.compile(r"\W{0,2}\d{1,4}(?:[.,]\d{1,3})?(?:er|th|st|nd|rd|k|h)?[.,!]?(?: [^\W\d]{2,}|$)")
 """A number first, as people answer: no date, time or name of a thing."""
 ENGLISH: Final = re.compile(r"\b(?:I|[Ii]['’](?:m|ve|ll|d)|my|the|and|are|you)\b")

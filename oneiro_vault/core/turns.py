@@ -30,13 +30,14 @@ _CONVERSATIONS: Final = frozenset(("session", "turns", "compaction"))
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Words of one speaker, `text[start:end]`; `own` is False for what the speaker took from elsewhere."""
+    """Words of one speaker, `text[start:end]`; `own` is False for what the speaker took from elsewhere, or may have (`doubted`)."""
 
     name: str
     speaker: str
     start: int
     end: int
     own: bool = True
+    doubted: bool = False
 
 
 @lru_cache(maxsize=512)
@@ -70,11 +71,11 @@ def _parts(text: str, start: int, end: int, speaker: str, name: str) -> Iterator
         yield Span(name, speaker, start, end)
         return
     position = start
-    for number, (begins, stops) in enumerate(foreign(text[start:end]), 1):
+    for number, (begins, stops, doubted) in enumerate(foreign(text[start:end]), 1):
         if text[position : start + begins].strip():
             yield Span(name, speaker, position, start + begins)
         position = start + stops
-        yield Span(f"{name}.{number}", speaker, start + begins, position, own=False)
+        yield Span(f"{name}.{number}", speaker, start + begins, position, own=False, doubted=doubted)
     if text[position:end].strip():
         yield Span(name, speaker, position, end)
 

@@ -129,10 +129,11 @@ def _kept(shown: Shown) -> list[dict[str, Any]]:
 
 
 def own(text: str, speaker: str = "", source: str = "") -> list[list[str]]:
-    """Sentences that a person typed themselves, by stretches of their own words; without speakers in it, a text that was not captured
-    from elsewhere is one person's."""
+    """Sentences that a person typed themselves, or may have, by stretches of such words; without speakers in it, a text that was not
+    captured from elsewhere is one person's."""
     speakers = (turns.USER,) if source == SOURCE else (turns.USER, turns.NOBODY)
-    runs = (text[one.start : one.end] for one in turns.spans(text, speaker) if one.own and one.speaker in speakers)
+    spans = (one for one in turns.spans(text, speaker) if one.speaker in speakers)
+    runs = (text[one.start : one.end] for one in spans if one.own or one.doubted)
     return [found for run in runs if (found := claims.split_sentences(turns.without_speaker(run)))]
 
 

@@ -65,6 +65,9 @@ _OPENERS: Final = frozenset(
     projects goal goals habit habits hobby hobbies interest interests language languages name names preference preferences
     short brief concise clear direct plain simple quick honest early late daily weekly new good
     style tone answers replies rule rules team tools routine schedule background context identity values history summary
+    belongings possessions pets animals transport travel finances household housing children parents relatives colleagues
+    clients contacts appointments dates deadlines education training equipment devices vehicles medication allergies
+    requests boundaries communication formatting shopping errands pastimes sports music arts
     """.split()
 )
 """Ordinary words with which a judge begins a title or a sentence in words of its own; any other that nobody said may be a name."""

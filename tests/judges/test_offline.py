@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from oneiro_vault.core import turns
 from oneiro_vault.core.question import Answer, Question, Shown, Verdict, check
 from oneiro_vault.judges.offline import OPEN, OfflineJudge
 from oneiro_vault.mind.consolidate import Merge
@@ -119,6 +120,15 @@ def test_what_the_person_said_is_kept_in_their_own_words_with_the_days_they_mean
         "We decided to move to Lyon in May [2026-05].",
         "The landlord is Madame Ferrand. She speaks no English.",
     ]
+
+
+def test_what_may_be_the_persons_is_not_passed_over() -> None:
+    said = "User: boiler: my plumber Ines Kolb comes on 14 April at nine."
+    assert [unit["content"] for unit in kept(said)] == ["my plumber Ines Kolb comes on 14 April [2026-04-14] at nine."]
+    (own, rest) = turns.spans(said)
+    assert (own.own, rest.own, rest.doubted) == (True, False, True)
+    quoted = 'User: Ines wrote: "my plumber Kolb comes on 14 April at nine."'
+    assert asked("encode.units", Units, Shown("a", "", quoted, source="capture")).waits
 
 
 def test_each_cites_where_it_stands() -> None:

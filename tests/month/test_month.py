@@ -14,7 +14,7 @@ from tests.month.life import Month, live, recall
 from tests.month.story import BY_KEY, DAYS, THREADS, story
 from tests.operations.dreaming.support import git
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.timeout(900), pytest.mark.slow]
 SOME = 12
 """Nights of the default run; the whole month is a drill, and `make demo-dreams`."""
 
