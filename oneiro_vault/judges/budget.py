@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from oneiro_vault.core.question import Question, Raw
@@ -56,6 +56,10 @@ class Budgeted:
     spent: Spent = field(default_factory=Spent)
     chunk: int = 0
     """Questions handed on at once: a ceiling can be passed by their answers at most. 0: as many as the judge wants `at_once`."""
+    fallback: Judge | None = None
+    """Answers for now what nobody was reached for: such a question stays open for the next run."""
+    unreached: str = ""
+    """Why `fallback` answered in this run; "" when it did not."""
     _before: int = 0
     """Calls of the runs before."""
     _away: int = 0
@@ -70,11 +74,30 @@ class Budgeted:
     def begin(self) -> None:
         """A run begins: nothing is spent. Who could not be reached by the run before is not asked again."""
         self._before += self.spent.calls
-        self.spent = Spent()
+        self.spent, self.unreached = Spent(), ""
         self.patience.begin()
 
     def ask(self, questions: Sequence[Question]) -> Iterator[tuple[str, Raw]]:
         """In chunks, as long as there is something left."""
+        lost: dict[str, Raw] = {}
+        for ident, raw in self._within(questions):
+            if self.fallback is not None and (raw.away or (raw.unasked and self.patience.gone)):
+                lost[ident] = raw
+            else:
+                yield ident, raw
+        if lost:
+            yield from self._instead([question for question in questions if question.id in lost], lost)
+
+    def _instead(self, questions: Sequence[Question], lost: dict[str, Raw]) -> Iterator[tuple[str, Raw]]:
+        assert self.fallback is not None
+        for ident, raw in self.fallback.ask(questions):
+            if raw.answer is not None:
+                self.unreached = self.unreached or self.patience.gone or lost[ident].problem
+                del lost[ident]
+                yield ident, replace(raw, by=self.fallback.name, waits=True)
+        yield from lost.items()
+
+    def _within(self, questions: Sequence[Question]) -> Iterator[tuple[str, Raw]]:
         todo = {question.id: question for question in questions}
         while todo and not self.reached():
             part = self._part(list(todo.values()))
@@ -116,6 +139,8 @@ class Budgeted:
     def close(self) -> None:
         """Close the judge."""
         self.judge.close()
+        if self.fallback is not None:
+            self.fallback.close()
 
     def _add(self, raw: Raw) -> None:
         """What waits has cost nobody anything. Nothing that a judge claims gives a run anything back."""

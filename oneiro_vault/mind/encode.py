@@ -67,6 +67,8 @@ class Filing:
     """Is nothing open any more?"""
     units: dict[str, tuple[Unit, str, Note]] = field(default_factory=dict)
     """Key -> (fact, the question it came from, the capture as far as the fact rests on it)."""
+    judges: dict[str, str] = field(default_factory=dict)
+    """Question -> who answered it."""
     order: list[str] = field(default_factory=list)
     """Their keys, as the capture has them."""
     done: list[Decision] = field(default_factory=list)
@@ -120,7 +122,8 @@ class Encode:
                 if near := nearby.candidates(snapshot, unit, snapshot.settings["encode.candidates"], known):
                     yield key, placing.question(capture, unit, near)
                 else:
-                    filing.done.append(placing.creating(capture, unit, key, (source,), "nothing like it was known"))
+                    reason = "nothing like it was known"
+                    filing.done.append(placing.creating(capture, unit, key, (source,), reason, filing.judges[source]))
                     filing.count("created")
                     del filing.units[key]
 
@@ -211,6 +214,7 @@ def read(filing: Filing, verdicts: Mapping[str, Verdict], known: Collection[str]
             filing.settled = False
             continue
         filing.settled = filing.settled and verdict.answer.complete
+        filing.judges[question.id] = verdict.judge
         for unit in verdict.answer.units:
             words = " ".join(tokens(unit.content))
             if words in _EMPTY or words in seen:

@@ -138,7 +138,10 @@ def _no_program(command: str, env: Mapping[str, str]) -> str:
 
 
 def judge(house: House, name: str | None, calls: int | None = None) -> Budgeted:
-    """The judge called `name`, else the one in the settings, within the ceilings of one run (`calls`: of the questions of all its runs)."""
+    """The judge called `name`, else the one in the settings, within the ceilings of one run (`calls`: of the questions of all its runs).
+
+    Where `auto` asks a model that cannot be reached, a night has the rules' answers, and the model is asked again in the next.
+    """
     wanted = name or house.settings["dreams.judge"]
     made = house.judges(wanted) if house.judges is not None else None
     s = house.settings
@@ -151,7 +154,8 @@ def judge(house: House, name: str | None, calls: int | None = None) -> Budgeted:
         price_out=s["dreams.price_out"],
     )
     patience = Patience(house.cancel.is_set, s["dreams.minutes"])
-    return Budgeted(made or _made(wanted, house, patience), ceilings, patience)
+    asks = made is None and wanted == "auto" and calls is None and choice(s, os.environ).ready
+    return Budgeted(made or _made(wanted, house, patience), ceilings, patience, fallback=_offline() if asks else None)
 
 
 def _made(name: str, house: House, patience: Patience) -> Judge:

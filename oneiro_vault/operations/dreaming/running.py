@@ -201,6 +201,9 @@ class Runner:
     def _finish(self, loop: Loop, seen: picture.Picture, run: Run) -> None:
         if self.house.cancel.is_set():
             run.notes.append(STOPPED)
+        why = self.judge.unreached.rstrip(".")
+        if why and (self._is_news("unreached", run.loop, why) or run.done):
+            run.failed.append(("judge", f"{why}; rules answered for now, and the questions are asked again"))
         if isinstance(loop, Telling):
             with suppress(OneiroError):
                 run.told = "\n".join(line for line in loop.told(seen.snapshot) if self._is_news(loop.name, line))

@@ -15,7 +15,9 @@ from oneiro_vault.errors import InvalidInput
 from oneiro_vault.judges import deferred
 from oneiro_vault.judges.chain import ChainJudge
 from oneiro_vault.judges.scripted import ScriptedJudge
+from oneiro_vault.operations.dreaming import asking
 from oneiro_vault.operations.dreaming.judging import choice, folder, to_set
+from oneiro_vault.operations.dreaming.standing import standing
 from tests.operations.dreaming.support import OTHERS, SETTINGS, TWINS, dream, fill
 
 MERGES = f"""#!{sys.executable} -S
@@ -23,6 +25,20 @@ import json, re, sys
 ids = re.findall(r'memory id="(\\w+)"', sys.stdin.read())
 print(json.dumps(dict(action="merge", reason="the same", keep=ids[0], members=ids[1:])))
 """
+
+
+TAKES_APART = f"""#!{sys.executable} -S
+import json, sys
+text = sys.stdin.read()
+said = "I moved to Porto in May 2026 with my sister Rita."
+unit = dict(content="Runa moved to Porto in May 2026.", title="", about=["Runa"], quote=said, tags=[], happened="2026-05-01")
+link = dict(reason="they both say where Runa lives", action="skip", existing=None, text=None, flavour=None, also=[])
+import re
+ids = re.findall(r'memory id="(\\w+)"', text)
+whole = dict(reason="said", units=[unit] if said in text else [], complete=True)
+print(json.dumps(whole if "Take it apart" in text else link | dict(existing=ids[0])))
+"""
+GONE = f"#!{sys.executable} -S\nimport sys\nsys.exit('Please log in.')\n"
 
 
 @pytest.fixture
@@ -88,6 +104,47 @@ def test_rules_answer_now_and_the_rest_waits_for_the_connected_model(root: Path)
         assert (again["judge"], [one["judge"] for one in again["decisions"]]) == ("auto", ["deferred"])
         assert deferred.waiting(folder(app.house)) == []
         assert dream(app)["calls"] == 0
+
+
+TALK = (
+    "User: I moved to Porto in May 2026 with my sister Rita. Which forms do I need?\n\nAssistant: The register's.\n\n"
+    "User: Thanks. I am allergic to walnuts, please keep that in mind."
+)
+
+
+def test_a_night_without_its_judge_has_the_rules_answers_and_the_judge_is_asked_again(root: Path, tmp_path: Path) -> None:
+    program = tmp_path / "judges"
+    program.write_text(GONE)
+    program.chmod(0o755)
+    with App.open(root, Settings(SETTINGS | {"dreams.command": str(program)})) as app:
+        app.call("capture", {"text": TALK, "kind": "session", "session": "s1", "client": "claude-code"})
+        first = dream(app, "encode")
+        made = {one["title"]: one["judge"] for one in first["decisions"]}
+        assert len(made) == 2
+        assert set(made.values()) == {"offline"}
+        assert "Please log in" in first["failed"][0]["problem"]
+        assert "rules answered for now" in first["failed"][0]["problem"]
+        assert len(app.call("captures")["waiting"]) == 1
+        again = dream(app, "encode")
+        assert (again["decisions"], again["failed"], again["report"]) == ([], [], None), "it is told once, and nothing is made twice"
+        assert standing(app.house)["answered"] is None
+        program.write_text(TAKES_APART)
+        assert [one["op"] for one in dream(app, "encode")["decisions"]] == ["link"]
+        assert app.call("captures")["waiting"] == []
+        assert standing(app.house)["answered"]
+        facts = app.call("list", {"type": "semantic"})["results"]
+    assert len(facts) == 2
+
+
+def test_only_a_night_is_the_rules_and_only_where_nobody_named_the_judge(root: Path, tmp_path: Path) -> None:
+    program = tmp_path / "judges"
+    program.write_text(GONE)
+    program.chmod(0o755)
+    with App.open(root, Settings(SETTINGS | {"dreams.command": str(program)})) as app:
+        app.call("capture", {"text": TALK, "kind": "session", "session": "s1", "client": "claude-code"})
+        for params in ({"judge": "command"}, {"calls": 5}):
+            run = asking.dream(app.house, ["encode"], **params)["runs"][0]
+            assert (run["decisions"], bool(run["failed"])) == ([], True)
 
 
 UNIT = {"title": "", "about": ["Maya"], "tags": [], "happened": ""}
