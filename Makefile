@@ -28,7 +28,7 @@ test: check
 # The tests that take more than three seconds each: owners that end, clients by the dozen, kills, months.
 slow: $(READY)
 	@$(COMPILED)
-	$(BIN)/pytest -m "slow and not model" -n $(JOBS) --dist loadfile --no-loadscope-reorder
+	$(BIN)/pytest -m "slow and not model" -n $(JOBS) --dist loadfile
 	$(BIN)/pytest -m "slow and model"
 
 # The same tests, every line and branch they reach counted (half as long again), and the coverage floor.
