@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from oneiro_vault.errors import LockTimeout
 from tests.box import ENTRY, Box, eventually
 
 ROW = {"id", "path", "title", "description", "type", "created"}
@@ -344,7 +345,7 @@ def test_two_owners_at_once_are_one(owned: Box) -> None:
     first = owned.start("serve", "--wait", "300", stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     owned.env["ONEIRO_GIT_WAIT"] = "300"
     assert owned.json("list")["results"] == []
-    assert owned.pid == first.pid or first.poll() is None
+    assert owned.pid == first.pid or first.wait(timeout=60) == LockTimeout.exit_code
 
 
 @pytest.mark.slow
