@@ -1,22 +1,17 @@
-"""review: what loops propose, looked at and decided by a person: in a terminal, by ids, or as one editable file."""
+"""review: what loops propose, looked at and decided by a person: in a terminal or by ids."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final
 
 import click
 
-from oneiro_vault.cli import text as texts
 from oneiro_vault.cli.face import Face
 from oneiro_vault.cli.group import command
 from oneiro_vault.cli.output import Output, Style, line, safe
-from oneiro_vault.core import reviewlist
-from oneiro_vault.errors import InvalidInput
 
-_KEPT: Final = "Nothing was changed."
 NOTHING: Final = "Nothing waits for review."
 
 
@@ -26,13 +21,11 @@ NOTHING: Final = "Nothing waits for review."
 @click.option("--accept", is_flag=True, help="Let the proposals named happen; a branch stands for all of its own.")
 @click.option("--reject", is_flag=True, help="They shall not happen, and not be proposed again.")
 @click.option("--reason", help="Why (with --reject); kept in the history.")
-@click.option("--file", "as_file", is_flag=True, help="All of it as one file in your editor (printed where there is no terminal).")
-@click.option("--apply", "apply", metavar="FILE|-", help="Do what such a file says.")
-def review_(
-    face: Face, ids: tuple[str, ...], listed: bool, accept: bool, reject: bool, reason: str | None, as_file: bool, apply: str | None
-) -> Output:
-    """Decide what loops propose, one by one in a terminal (accept, reject, edit, all of a kind), or with the options below."""
-    _one_of(listed, accept, reject, as_file, apply is not None)
+def review_(face: Face, ids: tuple[str, ...], listed: bool, accept: bool, reject: bool, reason: str | None) -> Output:
+    """Decide what loops propose: one by one in a terminal (accept, reject, edit, all of a kind),
+    or with the options below."""
+    if listed + accept + reject > 1:
+        raise click.UsageError("Give one of --list, --accept, --reject.")
     if ids and not (accept or reject):
         raise click.UsageError("IDs go with --accept or --reject.")
     if reason is not None and not reject:
@@ -41,8 +34,6 @@ def review_(
         return done(face.call("review_accept", ids=_some(ids)), face.style)
     if reject:
         return done(face.call("review_reject", ids=_some(ids), reason=reason), face.style)
-    if as_file or apply is not None:
-        return _in_one(face, apply)
     found = face.call("review")
     if listed or not found["total"]:
         return Output("\n\n".join(shown(row, face.style) for row in found["proposals"]) or NOTHING, found)
@@ -54,63 +45,10 @@ def review_(
     return Output(Sitting(face.call, *terminal(face), face.style).run(found["proposals"]), face.call("review"))
 
 
-def _one_of(*given: bool) -> None:
-    if sum(given) > 1:
-        raise click.UsageError("Give one of --list, --accept, --reject, --file, --apply.")
-
-
 def _some(ids: Sequence[str]) -> Sequence[str]:
     if not ids:
         raise click.UsageError("Name what it is about: ids, or a branch, as `oneiro review --list` shows them.")
     return ids
-
-
-def _in_one(face: Face, apply: str | None) -> Output:
-    """The list in an editor, on standard output, or as it comes from a file."""
-    face.at_home()
-    if apply is not None:
-        return _decided(face, texts.from_stdin() if apply == "-" else _content(face, apply))
-    found = face.call("review")
-    if not found["total"]:
-        return Output(NOTHING, found)
-    start = reviewlist.written(found["proposals"])
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        return Output(start, found)
-    return _decided(face, texts.edited(face, start))
-
-
-def _content(face: Face, name: str) -> str:
-    path = Path(face.request.cwd, Path(name).expanduser())
-    try:
-        return texts.decode(path.read_bytes(), str(path))
-    except OSError as error:
-        raise InvalidInput(
-            f"{path} cannot be read: {error.strerror}", kept=_KEPT, hint="`oneiro review --file > FILE` writes one."
-        ) from error
-
-
-def _decided(face: Face, text: str) -> Output:
-    """Rejections first: what is left is accepted in its order."""
-    try:
-        lines = reviewlist.read(text)
-    except ValueError as error:
-        raise InvalidInput(str(error), kept=_KEPT, hint="`oneiro review --file` shows the form.") from error
-    # all of it is checked before any of it happens
-    lines = reviewlist.settled({row["id"]: row["branch"] for row in face.call("review")["proposals"]}, lines)
-    answer: dict[str, Any] = {"schema": 1, "accepted": [], "rejected": [], "stale": [], "closed": []}
-    reasons = dict.fromkeys(reason for verb, _, reason in lines if verb == reviewlist.REJECT)
-    calls: list[tuple[str, dict[str, Any]]] = [
-        ("review_reject", {"ids": [ident for verb, ident, said in lines if verb == reviewlist.REJECT and said == reason], "reason": reason})
-        for reason in reasons
-    ]
-    if accepted := [ident for verb, ident, _ in lines if verb == reviewlist.ACCEPT]:
-        calls.append(("review_accept", {"ids": accepted}))
-    for op, params in calls:
-        found = face.call(op, **params)
-        for key in ("accepted", "rejected", "stale", "closed"):
-            answer[key] += found.get(key, [])
-    answer["left"] = face.call("review")["total"]
-    return done(answer, face.style)
 
 
 def shown(row: Mapping[str, Any], style: Style) -> str:

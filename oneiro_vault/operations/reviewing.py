@@ -8,11 +8,18 @@ from hashlib import sha256
 from typing import Any, Final
 
 from oneiro_vault.core import memory as memories
-from oneiro_vault.core import reviewlist
 from oneiro_vault.core.change import Operation, Write
 from oneiro_vault.core.memory import Memory
 from oneiro_vault.core.worddiff import steps
-from oneiro_vault.errors import InvalidInput, OneiroError, StaleMemory, UnreadableNote, shown
+from oneiro_vault.errors import (
+    AmbiguousId,
+    InvalidInput,
+    NotFound,
+    OneiroError,
+    StaleMemory,
+    UnreadableNote,
+    shown,
+)
 from oneiro_vault.operations.comparing import said
 from oneiro_vault.operations.dreaming import proposed
 from oneiro_vault.operations.dreaming.proposed import Proposal
@@ -21,6 +28,8 @@ from oneiro_vault.vault import ledger, proposals
 from oneiro_vault.vault.proposals import Open
 
 _KEPT: Final = "Nothing was changed."
+_SHORTEST: Final = 4
+"""Characters of a prefix that stands for an id."""
 _EDITED: Final = "edited in review"
 _LEFT_OUT: Final = "left out when its branch was merged"
 _SILENT: Final = frozenset(("body", "title", "path", "timestamp", "created", "id", "extra"))
@@ -195,8 +204,17 @@ def _wanted(house: House, ids: Sequence[str]) -> list[Proposal]:
 
 
 def _named(found: Sequence[Proposal], name: str) -> list[Proposal]:
-    ids = reviewlist.named({one.id: one.branch.name for one in found}, name)
-    return [one for one in found if one.id in ids]
+    """The proposals that an id, its beginning, or a branch means."""
+    whole = [one for one in found if one.branch.name == name]
+    prefix = name.lower() if len(name) >= _SHORTEST else "-"
+    fits = whole or [one for one in found if one.id.startswith(prefix)]
+    if not fits:
+        hint = "`oneiro review --list` shows those that do."
+        raise NotFound(f"no proposal {shown(name)} waits for review", kept=_KEPT, hint=hint)
+    if not whole and len(fits) > 1:
+        ids = ", ".join(one.id for one in fits[:8])
+        raise AmbiguousId(f"{shown(name)} fits {len(fits)} proposals: {ids}", kept=_KEPT)
+    return fits
 
 
 def _left(house: House) -> dict[str, Any]:

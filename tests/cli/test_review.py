@@ -97,23 +97,16 @@ def test_at_the_command_line(fresh: Box) -> None:
     shown = fresh.ok("review")
     for words in (first["id"][:8], "why: ", "status: superseded"):
         assert words in shown
-    plan = fresh.ok("review", "--file")
-    assert f"skip {first['id']}" in plan
-    plan = plan.replace(f"skip {first['id']}", f"accept {first['id']}")
-    (fresh.folder / "plan").write_text(plan.replace(f"skip {second['id']} ", f"reject {second['id']} # not now "))
-    said = fresh.ok("review", "--apply", "plan")
+    assert "Rejected" in fresh.ok("review", "--reject", second["id"], "--reason", "not now")
+    said = fresh.ok("review", "--accept", first["branch"])
     assert "Accepted" in said
-    assert "Rejected" in said
     assert "is settled" in said
     assert "not now" in fresh.ok("log", "--json")
     for words, code in (
-        (("--apply", "missing"), 2), (("--accept",), 2), (("abcd",), 2), (("--accept", "abcd"), 3), (("--list", "--file"), 2),
-        (("--reason", "x"), 2),
+        (("--accept",), 2), (("abcd",), 2), (("--accept", "abcd"), 3), (("--list", "--accept"), 2), (("--reason", "x"), 2),
     ):  # fmt: skip
         assert fresh("review", *words).returncode == code, words
-    done = fresh("review", "--apply", "-", stdin=b"pick it")
-    assert (done.returncode, b"line 1" in done.stderr) == (2, True)
-    assert "Nothing waits" in fresh.ok("review", "--file")
+    assert "Nothing waits" in fresh.ok("review", "--list")
 
 
 def test_at_a_terminal(fresh: Box) -> None:
@@ -149,23 +142,13 @@ def proposed(fresh: Box) -> list[Any]:
     return found
 
 
-def test_a_list_with_a_line_that_does_not_fit_changes_nothing(fresh: Box) -> None:
-    first, second = proposed(fresh)
-    reject, head = f"reject {first['id']} # no\n", git(fresh.vault, "rev-parse", "HEAD")
-    for more, code in (
-        ("accept ffff0000ffff0000", 3), (f"reject {second['id'][:7]}x # too", 3), (f"accept {first['id'][:9]}", 2),
-        (f"reject {first['id'][:9]} # twice", 2), ("accept dream/1999-01-01", 3),
-    ):  # fmt: skip
-        done = fresh("review", "--apply", "-", stdin=(reject + more).encode())
-        assert (done.returncode, b"Nothing was changed" in done.stderr) == (code, True), (more, done.stderr)
-        assert git(fresh.vault, "rev-parse", "HEAD") == head, more
-    assert len(fresh.json("review")["proposals"]) == 2
-    said = fresh.ok("review", "--apply", "-", stdin=f"{reject}accept {first['branch']}".encode())
-    assert (said.count("Rejected"), said.count("Accepted")) == (1, 1), "a branch stands for the rest of it"
-
-
 def test_ids_and_branches_at_the_command_line(fresh: Box) -> None:
     rows = proposed(fresh)
+    head = git(fresh.vault, "rev-parse", "HEAD")
+    for name in ("ffff0000ffff0000", "dream/1999-01-01"):
+        done = fresh("review", "--accept", rows[0]["id"], name)
+        assert (done.returncode, b"Nothing was changed" in done.stderr) == (3, True), name
+    assert git(fresh.vault, "rev-parse", "HEAD") == head
     assert "1 still wait" in fresh.ok("review", "--reject", rows[0]["id"][:8], "--reason", "they differ")
     note = fresh.vault / rows[1]["changes"][0]["path"]
     kept = note.read_text()
