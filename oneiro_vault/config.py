@@ -176,7 +176,13 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     Setting("watch.poll", False, "machine", "poll instead of using file system events"),
     Setting("images.bytes", 10_000_000, "machine", "bytes of a picture that is stored", _positive, "a number above 0", each=True),
     Setting("images.pixels", 50_000_000, "machine", "pixels of a picture that are decoded", _positive, "a number above 0", each=True),
-    Setting("images.location", False, "machine", "keep where a photo was taken (GPS) in pictures that are stored", each=True),
+    Setting(
+        "images.location",
+        False,
+        "machine",
+        "keep the metadata of stored pictures (where and when they were made)",
+        each=True,
+    ),
     Setting(
         "dreams.judge",
         "auto",

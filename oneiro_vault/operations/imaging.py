@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from hashlib import sha256 as digest
 from typing import Any, Final
 
-from oneiro_vault.core import location, picture
+from oneiro_vault.core import picture, picture_metadata
 from oneiro_vault.core.change import Write
 from oneiro_vault.core.picture import Kind, Reference
 from oneiro_vault.errors import InvalidInput, NotFound, OneiroError, StaleMemory, shown
@@ -78,7 +78,7 @@ def _received(house: House, one: Any) -> Stored:
     opened(data, kind, 1).close()
     if not house.settings["images.location"]:
         try:
-            data = location.without(data, kind.mime)
+            data = picture_metadata.without(data, kind.mime)
         except ValueError as error:
             raise InvalidInput(f"the picture is damaged: {error}", hint="Save it anew in any image program.") from error
     return Stored(data, kind, digest(data).hexdigest(), one.get("alt", ""))

@@ -238,7 +238,7 @@ def test_the_place_is_taken_out_of_it(root: Path, call: Call, form: str) -> None
     assert SECRET in data
     assert SECRET not in kept
     assert opened(kept).tobytes() == opened(data).tobytes()
-    assert opened(kept).getexif()[0x0110] == "Camera"
+    assert dict(opened(kept).getexif()) == {0x0112: 6}
     for blob in git(root, "rev-list", "--objects", "--all").split("\n"):
         raw = subprocess.run(
             ["git", "-C", str(root), "cat-file", "-p", blob.split(" ")[0] or "HEAD"], capture_output=True, check=True
