@@ -16,7 +16,6 @@ from oneiro_vault.cli.face import Face
 from oneiro_vault.cli.group import command
 from oneiro_vault.cli.output import Output, line, safe
 from oneiro_vault.cli.owner import prompted
-from oneiro_vault.core.known_faults import HARMLESS
 from oneiro_vault.errors import Brake, InvalidInput, NotFound, few
 
 
@@ -26,7 +25,7 @@ def doctor_(face: Face, fix: bool) -> Output:
     """Say what is wrong with the vault, its indexes and this machine, and whether conversations in this folder are captured."""
     found = face.call("doctor", fix=fix or None, cwd=face.request.cwd)
     bad = [problem for problem in found["problems"] if problem["level"] == "error" and not problem["fixed"]]
-    shown = [problem for problem in found["problems"] if problem["code"] not in HARMLESS or face.verbose]
+    shown = [problem for problem in found["problems"] if not problem.get("verbose") or face.verbose]
     text = render.problems(shown, face.style) or "Everything is in order."
     notes = [_permission(found["capture"]), *(f"Prompts: {said}." for said in prompted(found["prompts"]))]
     return Output(text, found, "" if face.json else "\n".join(notes), code=1 if bad else 0)

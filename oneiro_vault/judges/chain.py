@@ -48,3 +48,17 @@ class ChainJudge:
         """Close them all."""
         for judge in self._now:
             judge.close()
+
+
+class Nobody:
+    """Leaves every question open: loops only say what they would ask."""
+
+    name = "none"
+
+    def ask(self, questions: Sequence[Question]) -> Iterator[tuple[str, Raw]]:
+        """Nothing is answered, and nothing has failed."""
+        for question in questions:
+            yield question.id, Raw(problem="there is no judge", waits=True)
+
+    def close(self) -> None:
+        """Nothing to let go of."""

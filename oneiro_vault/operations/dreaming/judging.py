@@ -14,10 +14,9 @@ from oneiro_vault.errors import InvalidInput, OneiroError, SettingsError, shown
 from oneiro_vault.judges import programs
 from oneiro_vault.judges.base import Judge
 from oneiro_vault.judges.budget import Budgeted, Ceilings
-from oneiro_vault.judges.chain import ChainJudge
+from oneiro_vault.judges.chain import ChainJudge, Nobody
 from oneiro_vault.judges.command import CommandJudge
 from oneiro_vault.judges.deferred import DeferredJudge
-from oneiro_vault.judges.nobody import Nobody
 from oneiro_vault.judges.sampling import SamplingJudge
 from oneiro_vault.judges.waiting import Patience
 from oneiro_vault.operations.house import House

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from oneiro_vault.errors import Elsewhere
-from oneiro_vault.judges.nobody import Nobody
+from oneiro_vault.judges.chain import Nobody
 from oneiro_vault.mind import distil, encode
 from oneiro_vault.operations.dreaming import asking, judging
 from oneiro_vault.operations.dreaming.lease import current
