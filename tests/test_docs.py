@@ -1,4 +1,4 @@
-"""The README tells the truth: every command and setting is in it, and its commands run."""
+"""The documentation tells the truth: every command and setting is in it, and its commands run."""
 
 from __future__ import annotations
 
@@ -6,20 +6,33 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 
+from oneiro_vault.cli.group import GROUPS
 from oneiro_vault.cli.main import cli
 from oneiro_vault.config import SETTINGS
 from oneiro_vault.errors import all_errors
 
 ROOT = Path(__file__).parent.parent
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+README = ROOT / "README.md"
+HELP = ROOT / "oneiro_vault" / "help"
+LONGEST = 10_000
+"""Bytes of a README that is read in five minutes."""
+EXIT_CODES = """\
+Exit codes: 0 done · 1 `check` or `doctor` found errors, or a client set up gets no answer · 2 the
+request cannot be carried out · 3 not found · 4 ambiguous id · 5 no vault · 6 changed meanwhile · 7 the
+repository is in the middle of something · 8 far too much would vanish, or notes vanished from the
+history · 9 a lock is held · 10 disk · 11 git · 12 index · 13 owner · 70 our fault (the log says more) ·
+130 interrupted · 141 nobody reads the output.
+"""
 
 
 def settings_table() -> str:
-    """The settings as the README shows them."""
+    """The settings as the guide shows them."""
     lines = ["| setting | default | where | what |", "|---|---|---|---|"]
     for s in SETTINGS:
         where = "vault" if s.scope == "vault" else "machine"
@@ -27,37 +40,78 @@ def settings_table() -> str:
     return "\n".join(lines)
 
 
-def test_settings_table_is_current() -> None:
-    before, rest = README.split("<!-- settings -->\n")
-    shown, after = rest.split("<!-- /settings -->")
+def settings_guide() -> str:
+    """The guide with the table as it has to be."""
+    before, rest = (HELP / "settings.md").read_text("utf-8").split("<!-- settings -->\n")
+    return f"{before}<!-- settings -->\n{settings_table()}\n<!-- /settings -->{rest.split('<!-- /settings -->')[1]}"
+
+
+def commands_guide() -> str:
+    """Every command with its help and options, as the program says them."""
+    lines = [
+        "# Commands", "", "`oneiro [--vault PATH] [--no-daemon] [--json] [-v] COMMAND`. The vault is `--vault`, else `ONEIRO_VAULT`,",
+        "else the nearest folder upwards with an `oneiro.toml`, else the machine's default. `--json` prints one",
+        "versioned object (`watch` and `--ack`: one a line); text output is for people and may change.", "",
+    ]  # fmt: skip
+    for heading, group in GROUPS.items():
+        lines += [f"## {heading}", ""]
+        for name in group:
+            lines += [*_command(cli.commands[name], name), ""]
+    return "\n".join([*lines, EXIT_CODES])
+
+
+def _command(found: click.Command, name: str) -> Iterator[str]:
+    context = click.Context(found, info_name=f"oneiro {name}")
+    yield f"### `{' '.join(found.get_usage(context).removeprefix('Usage: ').split())}`"
+    yield ""
+    yield re.sub(r"\s*\n\s*", " ", str(found.help).strip())
+    shown = [one for one in found.params if not getattr(one, "hidden", False)]
+    records = [record for one in shown if (record := one.get_help_record(context))]
+    if records:
+        yield ""
+        yield from (f"- `{option}` {what}" for option, what in records if what)
+    if isinstance(found, click.Group):
+        for sub in found.commands.values():
+            yield f"- `{name} {sub.name}` {' '.join(str(sub.help).split())}"
+
+
+@pytest.mark.parametrize(("path", "text"), [(HELP / "settings.md", settings_guide), (HELP / "commands.md", commands_guide)])
+def test_generated_guides_are_current(path: Path, text: object) -> None:
+    wanted = text()  # type: ignore[operator]  # one of the functions above
     if os.environ.get("GOLDEN") == "write":
-        (ROOT / "README.md").write_text(f"{before}<!-- settings -->\n{settings_table()}\n<!-- /settings -->{after}", encoding="utf-8")
+        path.write_text(wanted, encoding="utf-8")
     else:
-        assert shown.strip() == settings_table()
+        assert path.read_text("utf-8") == wanted
 
 
 @pytest.mark.parametrize("name", sorted(cli.commands))
-def test_every_command_is_documented(name: str) -> None:
-    assert re.search(rf"`{name}[ `]", README), f"README does not mention `{name}`"
+def test_every_command_has_help(name: str) -> None:
     assert cli.commands[name].help, f"{name} has no help"
 
 
-def test_every_documented_command_exists() -> None:
-    table = README.split("## Commands")[1].split("Exit codes")[0]
-    named = {word.split()[0] for row in re.findall(r"^\| (.+?) \|", table, re.M) for word in re.findall(r"`([^`]+)`", row)}
-    assert named - {"command"} == set(cli.commands)
+def test_every_command_is_in_one_group() -> None:
+    every = [name for group in GROUPS.values() for name in group]
+    assert len(every) == len(set(every))
+    assert set(every) == set(cli.commands)
 
 
 def test_exit_codes_are_documented() -> None:
-    line = README.split("Exit codes:")[1].split("\n\n")[0]
-    shown = {int(code) for code in re.findall(r"\b(\d+) ", line)}
+    shown = {int(code) for code in re.findall(r"\b(\d+) ", EXIT_CODES)}
     assert {cls.exit_code for cls in all_errors().values()} <= shown
+
+
+def test_readme_is_short_and_its_links_lead_somewhere() -> None:
+    text = README.read_text("utf-8")
+    assert len(text.encode()) <= LONGEST
+    assert all((ROOT / target).exists() for target in re.findall(r"\]\(([^):]+)\)", text))
+    assert {f"oneiro_vault/help/{one.name}" for one in HELP.glob("*.md")} <= set(re.findall(r"\]\(([^):]+)\)", text))
 
 
 @pytest.mark.slow
 def test_readme_commands_run(tmp_path: Path, sealed_env: dict[str, str]) -> None:
     """Every `console` block, in order, in one shell: what a reader would type works."""
-    blocks = re.findall(r"```console\n(.*?)```", README, re.S)
+    text = README.read_text("utf-8") + "".join(one.read_text("utf-8") for one in sorted(HELP.glob("*.md")))
+    blocks = re.findall(r"```console\n(.*?)```", text, re.S)
     lines = [line.removeprefix("$ ") for block in blocks for line in block.splitlines() if line.startswith("$ ")]
     assert len(lines) > 10
     env = sealed_env | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}

@@ -12,52 +12,35 @@ import click
 import oneiro_vault
 from oneiro_vault.cli.face import Face
 
-COMMANDS: Final[dict[str, str]] = {
-    "init": "start",
-    "demo": "demo",
-    "remember": "remember",
-    "recall": "memories",
-    "show": "memories",
-    "list": "memories",
-    "orient": "waking",
-    "flags": "waking",
-    "ratify": "waking",
-    "capture": "capture",
-    "hook": "capture",
-    "reframe": "memories",
-    "forget": "memories",
-    "restore": "memories",
-    "undo": "story",
-    "dream": "dreams",
-    "runs": "dreams",
-    "review": "review",
-    "schedule": "dreams",
-    "log": "story",
-    "why": "story",
-    "blame": "past",
-    "diff": "past",
-    "strength": "story",
-    "stats": "story",
-    "doctor": "care",
-    "check": "care",
-    "pr-summary": "care",
-    "reindex": "care",
-    "adopt": "care",
-    "sync": "sync",
-    "clone": "sync",
-    "merge-driver": "merging",
-    "purge": "purge",
-    "trust": "trust",
-    "serve": "owner",
-    "status": "owner",
-    "stop": "owner",
-    "watch": "owner",
-    "mcp": "mcp",
-    "keys": "keys",
-    "setup": "setup",
-    "completion": "start",
-}
-"""Command -> module of this package that holds it, in the order in which --help shows them."""
+GROUPS: Final[dict[str, dict[str, str]]] = {
+    "Every day": {
+        "init": "start", "demo": "demo", "remember": "remember", "recall": "memories",
+        "show": "memories", "list": "memories", "reframe": "memories", "forget": "memories",
+        "restore": "memories", "orient": "waking", "flags": "waking", "ratify": "waking",
+        "capture": "capture", "status": "owner", "help": "guides",
+    },
+    "History": {
+        "log": "story", "why": "story", "blame": "past", "diff": "past", "undo": "story",
+        "strength": "story", "pr-summary": "care",
+    },
+    "Dreams and review": {
+        "dream": "dreams", "runs": "dreams", "review": "review", "schedule": "dreams",
+    },
+    "Machines": {
+        "setup": "setup", "sync": "sync", "clone": "sync", "serve": "owner", "stop": "owner",
+        "keys": "keys", "trust": "trust",
+    },
+    "Care": {
+        "doctor": "care", "check": "care", "stats": "story", "settings": "guides",
+        "reindex": "care", "adopt": "care", "purge": "purge",
+    },
+    "Programs call these": {
+        "mcp": "mcp", "hook": "capture", "merge-driver": "merging", "watch": "owner",
+        "completion": "start",
+    },
+}  # fmt: skip
+"""Commands as --help shows them: heading -> command -> module of this package that holds it."""
+COMMANDS: Final = {name: module for group in GROUPS.values() for name, module in group.items()}
 
 EPILOG = """\b
 The vault is --vault, else $ONEIRO_VAULT, else the nearest folder upwards with an oneiro.toml, else the machine's default.
@@ -112,6 +95,15 @@ class Group(click.Group):
         module = import_module(f"oneiro_vault.cli.{COMMANDS[cmd_name]}")
         found: click.Command = getattr(module, f"{cmd_name.replace('-', '_')}_")
         return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Each group under its heading."""
+        for heading, group in GROUPS.items():
+            found = ((name, self.get_command(ctx, name)) for name in group)
+            limit = formatter.width - max(map(len, COMMANDS)) - 6
+            rows = [(name, one.get_short_help_str(limit)) for name, one in found if one is not None]
+            with formatter.section(heading):
+                formatter.write_dl(rows, col_max=max(map(len, COMMANDS)) + 2)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         """As click does, with a guess at what was meant."""

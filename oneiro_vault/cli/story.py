@@ -54,6 +54,7 @@ def strength_(face: Face, ident: str, days: int) -> Output:
 
 @command("stats")
 def stats_(face: Face) -> Output:
-    """What the vault holds, in numbers, and every setting in force."""
+    """What the vault holds, in numbers."""
     found = face.call("stats")
-    return Output(render.facts({name: value for name, value in found.items() if name != "schema"}, face.style), found)
+    shown = {name: value for name, value in found.items() if name not in ("schema", "settings")}
+    return Output(render.facts(shown, face.style), found)

@@ -11,6 +11,7 @@ from hashlib import sha256
 from typing import Any, Final
 
 from oneiro_vault.capture import prompts
+from oneiro_vault.config import SETTINGS
 from oneiro_vault.core import when as dates
 from oneiro_vault.core.backward import looks_back
 from oneiro_vault.core.memory import Memory, parse
@@ -303,6 +304,14 @@ def stats(house: House) -> dict[str, Any]:
         "commits": house.vault.commits(),
         "index": house.index.status(),
         "settings": {name: house.settings[name] for name in house.settings},
+    }
+
+
+def settings(house: House) -> dict[str, Any]:
+    """Every setting: its value in force, its default, and what it is."""
+    return {
+        "schema": 1,
+        "settings": [{"name": one.name, "value": house.settings[one.name], "default": one.default, "help": one.help} for one in SETTINGS],
     }
 
 

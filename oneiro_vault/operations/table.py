@@ -98,6 +98,7 @@ OPS: Final[dict[str, Op]] = {
     "blame": Op(blaming.blame, reads_only=True),
     "diff": Op(differing.diff, reads_only=True),
     "stats": Op(reading.stats, reads_only=True),
+    "settings": Op(reading.settings, reads_only=True),
     "status": Op(reading.status, reads_only=True),
     "check": Op(checking.check, reads_only=True),
     "mend": Op(broken.mend),

@@ -370,7 +370,7 @@ def _holds(path: Path, trace: Trace | None) -> bool:
 def refuse_empty(trace: Trace) -> None:
     """Raise NotFound when there is nothing to do."""
     if not trace.found:
-        raise NotFound("this history does not hold it", kept=_KEPT, hint="What a purge finds and what not: README, `purge`.")
+        raise NotFound("this history does not hold it", kept=_KEPT, hint="What a purge finds and what not: `oneiro help purge`.")
 
 
 def no_words(ids: list[str], matching: str) -> None:

@@ -1,4 +1,4 @@
-"""How near are claims that are the same, and claims that are not? The cosines of the labelled pairs, as the table in the README.
+"""How near are claims that are the same, and claims that are not? The cosines of the labelled pairs, as the table in tests/bench/README.md.
 
 `python -m tests.bench.pairs` (the packaged model; `--model hash` without one).
 """

@@ -15,7 +15,7 @@ LEARNED = lines("gate")
 SOME = LEARNED[::8]
 """Enough to see that the packaged weights are the trained ones, in a second or two."""
 MISTAKES = 0.01
-"""Share of the lines it has learned that may be judged wrongly. On lines of others it makes more mistakes: see the README."""
+"""Share of the lines it has learned that may be judged wrongly. On lines of others it makes more mistakes: see tests/bench/README.md."""
 
 
 def passing(texts: list[str]) -> list[str]:
