@@ -292,15 +292,16 @@ def _relevance(f: Features, w: Weights) -> dict[str, Array]:
     shares = {name: share for name, (share, value) in values.items() if value.any()}
     total = sum(shares.values()) * (1 + w.prior)  # room for the prior: no score exceeds 1
     parts = {name: share * values[name][1] for name, share in shares.items()}
-    return {name: part / total for name, part in (parts | _of_plain(f, parts, shares)).items() if part.any()}
+    parts |= _of_plain(f, parts, shares)
+    return {name: part / total for name, part in parts.items() if part.any()}
 
 
 def _of_plain(f: Features, parts: Mapping[str, Array], shares: Mapping[str, float]) -> dict[str, Array]:
     """The parts once more, where a note that is part of nothing has two signs only, its words and
     its meaning: of each by halves the best passage and the whole.
 
-    What each counts depends on how much the best of the candidates has of it, on a scale that is the
-    same for all questions: one names the rare word of its note, another says it in words of its own.
+    What each counts depends on how much the best of the candidates has of it, on a scale that is
+    the same for all questions: one names the rare word of its note, another says it in its own.
     """
     plain = np.isnan(_column(f, "context_bm25")) & np.isnan(_column(f, "session_bm25"))
     if not plain.any():
@@ -308,7 +309,8 @@ def _of_plain(f: Features, parts: Mapping[str, Array], shares: Mapping[str, floa
     own, cosine = _filled(_column(f, "bm25"), 0.0), _column(f, "cosine")
     words = (own + _filled(_column(f, "passage_bm25"), own)) / 2
     meaning = (cosine + _filled(_column(f, "whole_cosine"), cosine)) / 2
-    by_words, by_meaning = (sum(shares.get(name, 0.0) for name in names) for names in (_OF_WORDS, _OF_MEANING))
+    by_words = sum(shares.get(name, 0.0) for name in _OF_WORDS)
+    by_meaning = sum(shares.get(name, 0.0) for name in _OF_MEANING)
     words, most = _of_highest(words)
     meaning, nearest = _of_highest(meaning)
     clear = by_meaning * f.scale.meaning * nearest, by_words / f.scale.word * most
@@ -316,7 +318,8 @@ def _of_plain(f: Features, parts: Mapping[str, Array], shares: Mapping[str, floa
     signs = {"vector": share * _filled(meaning, words), "words": (1 - share) * words}
     nothing = np.zeros(len(f))
     concerned = (name for name in (*_OF_MEANING, *_OF_WORDS) if name in parts)
-    return {name: np.where(plain, (by_words + by_meaning) * signs.get(name, nothing), parts[name]) for name in concerned}
+    whole = by_words + by_meaning
+    return {name: np.where(plain, whole * signs.get(name, nothing), parts[name]) for name in concerned}
 
 
 def _of_highest(values: Array) -> tuple[Array, float]:

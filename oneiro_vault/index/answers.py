@@ -217,7 +217,14 @@ class Answers:
         kinds, nothing = nearest.by_kind(pairs, cosines), (math.nan, "")
         own, context = kinds["own"], kinds["context"]
         whole = {key: cosines.get(name, math.nan) for name, key, kind in pairs if kind == "note"}
-        return {key: Near(own.get(key, nothing)[0], context.get(key, nothing)[0], whole.get(key, math.nan)) for key in keys}
+        return {
+            key: Near(
+                own.get(key, nothing)[0],
+                context.get(key, nothing)[0],
+                whole.get(key, math.nan),
+            )
+            for key in keys
+        }
 
     def nearest_passages(self, vector: Vectors, keys: Collection[int]) -> dict[int, tuple[int, int]]:
         """Where in the body of each note of several chunks the nearest of them stands (characters)."""

@@ -45,7 +45,8 @@ class Signs:
             self._keywords(features, expression, rows, everyone, asking)
         if vector is not None:
             self._meaning(features, vector, keys, everyone, asking)
-        features.scale = self.index.scale(by_meaning=features.cosine is not None and not np.isnan(features.cosine).all())
+        seen = features.cosine is not None and not np.isnan(features.cosine).all()
+        features.scale = self.index.scale(by_meaning=bool(seen))
         self._beliefs(features, rows)
         return features
 

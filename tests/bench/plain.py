@@ -1,7 +1,9 @@
-"""Collections of plain texts with questions, read from documentation that distributions ship: none of it is part of this repository.
+"""Collections of plain texts with questions, read from documentation that distributions ship: none
+of it is part of this repository.
 
-`python -m tests.bench.plain ROOT...` scores recall on those of them that stand under a root (`/`, or a folder into which
-`perl-doc`, `python3.11-doc`, `debian-faq` and `gnome-user-docs` were unpacked), beside plain rank fusion of the same two lists.
+`python -m tests.bench.plain ROOT...` scores recall on those of them that stand under a root (`/`,
+or a folder into which `perl-doc`, `python3.11-doc`, `debian-faq` and `gnome-user-docs` were unpacked),
+beside plain rank fusion of the same two lists.
 A question is what its author wrote above or beside a text, and is taken out of that text.
 """
 
@@ -70,11 +72,16 @@ def unit(name: str, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
     """(question, text) pairs as one vault: every text is the answer to its question alone."""
     docs = [{"id": f"{name}:{number}", "text": text, "meta": {}} for number, (_, text) in enumerate(pairs)]
     asked = [(one["id"], question) for one, (question, _) in zip(docs, pairs, strict=True) if question]
-    return {"cid": name, "docs": docs, "queries": [{"qid": f"q{one}", "text": text, "cat": "", "rel": [one]} for one, text in asked]}
+    return {
+        "cid": name,
+        "docs": docs,
+        "queries": [{"qid": f"q{one}", "text": text, "cat": "", "rel": [one]} for one, text in asked],
+    }
 
 
 def _distinct(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """At most so many, drawn at random but the same every time; what is asked twice or says too little is left out."""
+    """At most so many, drawn at random but the same every time; what is asked twice or says too
+    little is left out."""
     found = {text.strip(): " ".join(question.split()) for question, text in pairs}
     asked = Counter(found.values())
     least = _LEAST if len(found) > _LEAST else 0
@@ -120,9 +127,16 @@ def _perl_messages(root: Path) -> Iterator[Pairs]:
 
 def _pod(files: Iterable[Path], mark: str) -> Pairs:
     for file in sorted(files):
-        parts = re.split(rf"^{mark} (.*(?:\n.+)*)\n\n", file.read_text(encoding="utf-8", errors="replace"), flags=re.MULTILINE)
+        parts = re.split(
+            rf"^{mark} (.*(?:\n.+)*)\n\n",
+            file.read_text(encoding="utf-8", errors="replace"),
+            flags=re.MULTILINE,
+        )
         for question, text in zip(parts[1::2], parts[2::2], strict=True):
-            yield _podless(question), _podless(re.split(r"^=(?!item|over|back)", text, flags=re.MULTILINE)[0])
+            yield (
+                _podless(question),
+                _podless(re.split(r"^=(?!item|over|back)", text, flags=re.MULTILINE)[0]),
+            )
 
 
 def _podless(text: str) -> str:
@@ -138,7 +152,10 @@ def _manuals(root: Path) -> Iterator[Pairs]:
         family = {re.split(r"[-_.]", file.name)[0]: file for file in sorted(files)}  # thousands are of one program
         for file in family.values():
             page = subprocess.run(
-                ["man", "-l", file], capture_output=True, text=True, env={"MANWIDTH": "200", "PATH": "/usr/bin:/bin"}
+                ["man", "-l", file],
+                capture_output=True,
+                text=True,
+                env={"MANWIDTH": "200", "PATH": "/usr/bin:/bin"},
             ).stdout
             name = re.search(r"^NAME\n\s+(.*?) [-–—] +(.*)\n", page, re.MULTILINE)
             body = re.search(r"^(?:SYNOPSIS|DESCRIPTION)\n(.*)", page, re.MULTILINE | re.DOTALL)
@@ -162,7 +179,11 @@ def _packages(root: Path) -> Iterator[Pairs]:
 
 def _distribution_faq(root: Path) -> Iterator[Pairs]:
     for file in root.glob("usr/share/doc/debian/FAQ/debian-faq.en.txt.gz"):
-        parts = re.split(r"^\d+\.\d+\.\s(\S.*(?:\n\S.*)*)\n\n", gzip.decompress(file.read_bytes()).decode(), flags=re.MULTILINE)
+        parts = re.split(
+            r"^\d+\.\d+\.\s(\S.*(?:\n\S.*)*)\n\n",
+            gzip.decompress(file.read_bytes()).decode(),
+            flags=re.MULTILINE,
+        )
         yield (
             (question, re.split(r"^Chapter", text, flags=re.MULTILINE)[0]) for question, text in zip(parts[1::2], parts[2::2], strict=True)
         )
@@ -174,7 +195,8 @@ def _desktop_help(root: Path) -> Iterator[Pairs]:
 
 
 def _desktop_asked(root: Path) -> Iterator[Pairs]:
-    """The same pages by questions that people would ask, written by hand; pages without one are among the texts."""
+    """The same pages by questions that people would ask, written by hand; pages without one are
+    among the texts."""
     lines = Path(__file__).with_name("desktop.txt").read_text(encoding="utf-8").splitlines()
     asked = dict(line.split(" | ") for line in lines)
     yield ((asked.get(title, ""), text) for _, title, text in _desktop_pages(root))
@@ -202,8 +224,10 @@ def _lives(root: Path) -> Iterator[Pairs]:
 
 
 READERS: Final[dict[str, Callable[[Path], Iterator[Pairs]]]] = {
-    "python faq": _python_faq, "perl faq": _perl_faq, "manuals": _manuals, "desktop help": _desktop_help, "desktop asked": _desktop_asked, "lives": _lives,
-    "packages": _packages, "messages": _perl_messages, "distribution faq": _distribution_faq, "library": _python_library,
+    "python faq": _python_faq, "perl faq": _perl_faq, "manuals": _manuals,
+    "desktop help": _desktop_help, "desktop asked": _desktop_asked, "lives": _lives,
+    "packages": _packages, "messages": _perl_messages, "distribution faq": _distribution_faq,
+    "library": _python_library,
 }  # fmt: skip
 
 
