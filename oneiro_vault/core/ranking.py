@@ -18,17 +18,16 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Evidence", "Features", "Scored", "Weights", "coverage", "diversify", "fuse", "rationed", "relevant", "voices"]
+__all__ = ["Evidence", "Features", "Scale", "Scored", "Weights", "coverage", "diversify", "fuse", "rationed", "relevant", "voices"]
 
 Array = npt.NDArray[np.float64]
 _Key = TypeVar("_Key", bound=Hashable)
-_EVEN = 0.85
-"""How clearly the best meaning stands out, beside the best words, where both count alike for a note
-that is part of nothing: nDCG@10 of questions to two collections of questions and answers and one of
-manuals is 1.6 to 2.7 points above rank fusion of the same two lists (.7 below to .3 above without
-this; from .75 to 1.0 it moves by a point)."""
-_STEEP = 8.0
-"""How fast the share goes from words to meaning around that."""
+_MEANING = 9.0
+"""How much a cosine weighs beside the words of a note that is part of nothing. A third less costs a
+point of nDCG@10 on pages of questions and answers; a third more costs a point on error messages and
+on turns of conversations, where words tell more."""
+_OF_MEANING = ("vector", "vector in context")
+_OF_WORDS = ("words", "words in context", "words of the whole")
 _NEUTRAL = 0.5
 """What is assumed of a memory whose importance, use or age is not known."""
 
@@ -64,6 +63,28 @@ class Weights:
     strength: float = 0.10
 
 
+@dataclass(frozen=True)
+class Scale:
+    """What BM25 and cosines amount to in this vault, with this model."""
+
+    notes: int = 1
+    """How many there are: a word that one of them has counts the more."""
+    background: float = 0.0
+    """Mean cosine of notes drawn at random: where all are alike, meaning tells little."""
+    floor: float = 0.0
+    """See `Evidence.floor`."""
+
+    @property
+    def word(self) -> float:
+        """The most that BM25 gives a word for being rare."""
+        return math.log(2 * self.notes + 1)
+
+    @property
+    def meaning(self) -> float:
+        """What a cosine is worth beside so much."""
+        return _MEANING * ((1 - self.background) / (1 - self.floor)) ** 3 / (1 - self.floor)
+
+
 @dataclass
 class Features:
     """What is known of N candidates, as arrays of length N. NaN, or a missing array: this sign does not exist here.
@@ -75,6 +96,8 @@ class Features:
     """Exact cosine (-1..1) of the best chunk of the note itself."""
     context_cosine: Array | None = None
     """Exact cosine of the chunk of kind "context"."""
+    whole_cosine: Array | None = None
+    """Exact cosine of what stands for the whole note, however long."""
     bm25: Array | None = None
     """The note's own text (title, description, tags, body)."""
     passage_bm25: Array | None = None
@@ -97,16 +120,23 @@ class Features:
     frequency: Array | None = None
     strength: Array | None = None
 
+    scale: Scale = field(default=Scale(), init=False)
+
     def __len__(self) -> int:
-        given = {len(array) for item in fields(self) if (array := getattr(self, item.name)) is not None}
+        given = {len(array) for array in self._arrays().values()}
         if len(given) > 1:
             raise ValueError(f"features of different lengths: {sorted(given)}")
         return given.pop() if given else 0
 
     def of(self, candidates: Sequence[int]) -> "Features":
         """The same of some candidates only, by their places."""
-        arrays = {item.name: array[candidates] for item in fields(self) if (array := getattr(self, item.name)) is not None}
-        return Features(**arrays)
+        some = Features(**{name: array[candidates] for name, array in self._arrays().items()})
+        some.scale = self.scale
+        return some
+
+    def _arrays(self) -> dict[str, Array]:
+        names = [item.name for item in fields(self) if item.name != "scale"]
+        return {name: array for name in names if (array := getattr(self, name)) is not None}
 
 
 @dataclass(frozen=True)
@@ -248,45 +278,54 @@ def _relevance(f: Features, w: Weights) -> dict[str, Array]:
     own = _column(f, "bm25")
     keywords = _filled(_scaled(_filled(_column(f, "passage_bm25"), own)), np.zeros(len(f)))
     cosine = _filled(_scaled(_column(f, "cosine")), keywords)
-    # What is part of nothing has neither neighbours nor a session: those shares go to the words that
-    # it has, or to its meaning where that stands out.
-    alone = np.isnan(_column(f, "context_bm25")) & np.isnan(_column(f, "session_bm25"))
-    share = np.where(alone, _share_of_meaning(f), 0.0)
-    whole = _filled(_scaled(own), keywords)
-    context, whole = (share * cosine + (1 - share) * words for words in (keywords, whole))
     values = {
         "vector": (w.cosine, cosine),
         "vector in context": (w.context_cosine, _filled(_scaled(_column(f, "context_cosine")), cosine)),
         "words": (w.keywords, keywords),
-        "words in context": (w.context_keywords, _filled(_scaled(_column(f, "context_bm25")), context)),
-        "words of the whole": (w.whole, _filled(_scaled(_column(f, "session_bm25")), whole)),
+        "words in context": (w.context_keywords, _filled(_scaled(_column(f, "context_bm25")), keywords)),
+        "words of the whole": (w.whole, _filled(_scaled(_column(f, "session_bm25")), _filled(_scaled(own), keywords))),
         "name": (w.names, np.nan_to_num(_column(f, "names"))),
         "date": (w.dates, np.nan_to_num(_column(f, "dates"))),
         "vector of its question": (w.question_cosine, _on_scale_of(_column(f, "cosine"), _column(f, "question_cosine"))),
         "words of its question": (w.question_keywords, _on_scale_of(own, _column(f, "question_bm25"))),
     }
-    total = sum(share for share, value in values.values() if value.any()) * (1 + w.prior)  # room for the prior: no score exceeds 1
-    return {name: share / total * value for name, (share, value) in values.items() if value.any()}
+    shares = {name: share for name, (share, value) in values.items() if value.any()}
+    total = sum(shares.values()) * (1 + w.prior)  # room for the prior: no score exceeds 1
+    parts = {name: share * values[name][1] for name, share in shares.items()}
+    parts |= _of_plain(f, parts, shares)
+    return {name: part / total for name, part in parts.items() if part.any()}
 
 
-def _share_of_meaning(f: Features) -> float:
-    """0..1: how much clearer the best meaning stands out of the candidates than the best words do.
+def _of_plain(f: Features, parts: Mapping[str, Array], shares: Mapping[str, float]) -> dict[str, Array]:
+    """The parts once more, where a note that is part of nothing has two signs only, its words and
+    its meaning: of each by halves the best passage and the whole.
 
-    Questions differ: one names the rare word of its note, another says it in words of its own.
+    What each counts depends on how much the best of the candidates has of it, on a scale that is
+    the same for all questions: one names the rare word of its note, another says it in its own.
     """
-    own = _column(f, "bm25")
-    words = _clarity(_filled(_filled(_column(f, "passage_bm25"), own), 0.0))
-    meaning = _clarity(_column(f, "cosine"))
-    if not words or not meaning:
-        return 0.0 if words else 1.0
-    return 1 / (1 + math.exp(-_STEEP * (meaning / words - _EVEN)))
+    plain = np.isnan(_column(f, "context_bm25")) & np.isnan(_column(f, "session_bm25"))
+    if not plain.any():
+        return {}
+    own, cosine = _filled(_column(f, "bm25"), 0.0), _column(f, "cosine")
+    words = (own + _filled(_column(f, "passage_bm25"), own)) / 2
+    meaning = (cosine + _filled(_column(f, "whole_cosine"), cosine)) / 2
+    by_words = sum(shares.get(name, 0.0) for name in _OF_WORDS)
+    by_meaning = sum(shares.get(name, 0.0) for name in _OF_MEANING)
+    words, most = _of_highest(words)
+    meaning, nearest = _of_highest(meaning)
+    clear = by_meaning * f.scale.meaning * nearest, by_words / f.scale.word * most
+    share = clear[0] / sum(clear) if any(clear) else 0.0
+    signs = {"vector": share * _filled(meaning, words), "words": (1 - share) * words}
+    nothing = np.zeros(len(f))
+    concerned = (name for name in (*_OF_MEANING, *_OF_WORDS) if name in parts)
+    whole = by_words + by_meaning
+    return {name: np.where(plain, whole * signs.get(name, nothing), parts[name]) for name in concerned}
 
 
-def _clarity(values: Array) -> float:
-    """How many standard deviations the highest value is above their mean; 0 where all are alike."""
-    known = values[~np.isnan(values)]
-    spread = float(known.std()) if known.size else 0.0
-    return (float(known.max()) - float(known.mean())) / spread if spread else 0.0
+def _of_highest(values: Array) -> tuple[Array, float]:
+    """(the values as shares, 0..1, of the highest; how much that is)."""
+    most = max(float(np.nanmax(values, initial=0.0)), 0.0)
+    return (np.clip(values / most, 0.0, 1.0) if most else np.maximum(values, 0.0)), most
 
 
 def _prior(f: Features, w: Weights, relevance: Array) -> dict[str, Array]:

@@ -11,10 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from oneiro_vault.core.query import QueryTerms, analyse, fitting, fold, spellings
+from oneiro_vault.core.ranking import Scale
 from oneiro_vault.core.validity import Claim
 from oneiro_vault.errors import IndexProblem
 from oneiro_vault.index import links, nearest, notes, sessions, text
-from oneiro_vault.index.base import Edge, Filters, Hit, Row, Vectors
+from oneiro_vault.index.base import Edge, Filters, Hit, Near, Row, Vectors
 from oneiro_vault.index.database import Database
 from oneiro_vault.index.semantic import Semantic
 
@@ -209,12 +210,21 @@ class Answers:
                 return self._first(hits, limit)
             wanted = min(wanted * 4, _MOST)
 
-    def cosines(self, vector: Vectors, keys: Collection[int]) -> dict[int, tuple[float, float]]:
-        """Exact (best own chunk, context chunk) cosines of these notes, NaN where there is no vector."""
+    def cosines(self, vector: Vectors, keys: Collection[int]) -> dict[int, Near]:
+        """Exact cosines of these notes, NaN where there is no vector."""
         pairs = self._ask(lambda db: nearest.pairs(db, keys))
-        kinds = nearest.by_kind(pairs, self._semantic.cosines({name for name, _, _ in pairs}, vector))
-        own, context, nothing = kinds["own"], kinds["context"], (math.nan, "")
-        return {key: (own.get(key, nothing)[0], context.get(key, nothing)[0]) for key in keys}
+        cosines = self._semantic.cosines({name for name, _, _ in pairs}, vector)
+        kinds, nothing = nearest.by_kind(pairs, cosines), (math.nan, "")
+        own, context = kinds["own"], kinds["context"]
+        whole = {key: cosines.get(name, math.nan) for name, key, kind in pairs if kind == "note"}
+        return {
+            key: Near(
+                own.get(key, nothing)[0],
+                context.get(key, nothing)[0],
+                whole.get(key, math.nan),
+            )
+            for key in keys
+        }
 
     def nearest_passages(self, vector: Vectors, keys: Collection[int]) -> dict[int, tuple[int, int]]:
         """Where in the body of each note of several chunks the nearest of them stands (characters)."""
@@ -249,6 +259,11 @@ class Answers:
             pairs = (vectors @ vectors.T)[np.triu_indices(len(vectors), 1)]
             self._floor = (model, float(pairs.mean() + 2 * pairs.std()))
         return self._floor[1]
+
+    def scale(self, *, by_meaning: bool) -> Scale:
+        """What the values of `text_scores` and, if vectors are asked, of `cosines` amount to here."""
+        notes = max(1, self._frequencies.total)
+        return Scale(notes, self.background()[0], self.floor()) if by_meaning else Scale(notes)
 
     def vectors(self, keys: Collection[int]) -> dict[int, Vectors]:
         """The vector of each note as a whole (its first chunk), for those that have one."""

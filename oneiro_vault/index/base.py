@@ -164,6 +164,17 @@ class Hit(NamedTuple):
     kind: str
 
 
+class Near(NamedTuple):
+    """Cosines of one note, NaN where it has no such vector."""
+
+    own: float
+    """Of its nearest chunk."""
+    context: float
+    """Of the note with its neighbours."""
+    whole: float
+    """Of the chunk that stands for the whole."""
+
+
 class Edge(NamedTuple):
     """A link between two notes (keys), as the `source` note states it."""
 

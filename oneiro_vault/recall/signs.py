@@ -45,6 +45,8 @@ class Signs:
             self._keywords(features, expression, rows, everyone, asking)
         if vector is not None:
             self._meaning(features, vector, keys, everyone, asking)
+        seen = features.cosine is not None and not np.isnan(features.cosine).all()
+        features.scale = self.index.scale(by_meaning=bool(seen))
         self._beliefs(features, rows)
         return features
 
@@ -60,10 +62,10 @@ class Signs:
 
     def _meaning(self, features: Features, vector: Vectors, keys: list[int], everyone: list[int], asking: dict[int, int]) -> None:
         found = self.index.cosines(vector, everyone)
-        nothing = (math.nan, math.nan)
-        features.cosine = _array(keys, lambda key: found.get(key, nothing)[0])
-        features.context_cosine = _array(keys, lambda key: found.get(key, nothing)[1])
-        features.question_cosine = _array(keys, lambda key: found.get(asking[key], nothing)[0] if key in asking else math.nan)
+        features.cosine = _array(keys, lambda key: found[key].own)
+        features.context_cosine = _array(keys, lambda key: found[key].context)
+        features.whole_cosine = _array(keys, lambda key: found[key].whole)
+        features.question_cosine = _array(keys, lambda key: found[asking[key]].own if key in asking else math.nan)
 
     def _beliefs(self, features: Features, rows: Sequence[Row]) -> None:
         """What the vault believes of each memory; missing values are neutral."""

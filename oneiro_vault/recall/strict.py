@@ -73,4 +73,5 @@ def _reaches(index: Index, vector: Vectors | None, keys: Sequence[int]) -> list[
     if vector is None:
         return [math.nan] * len(keys)
     floor = index.floor()
-    return [(own - floor) / (1 - floor) for own, _ in (index.cosines(vector, keys)[key] for key in keys)]
+    found = index.cosines(vector, keys)
+    return [(found[key].own - floor) / (1 - floor) for key in keys]

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 import pytest
 
-from oneiro_vault.core.ranking import Array, Evidence, Features, Scored, coverage, diversify, fuse, relevant
+from oneiro_vault.core.ranking import Array, Evidence, Features, Scale, Scored, coverage, diversify, fuse, relevant
 
 NAN = float("nan")
 
@@ -20,7 +20,7 @@ def order(scored: Iterable[Scored]) -> list[int]:
 
 def full() -> Features:
     rng = np.random.default_rng(5)
-    draw = {name: rng.random(20) for name in Features.__dataclass_fields__}
+    draw = {name: rng.random(20) for name, item in Features.__dataclass_fields__.items() if item.init}
     draw["question_cosine"][::2] = NAN
     return Features(**draw)
 
@@ -44,10 +44,24 @@ def test_arrays_of_different_lengths_are_refused() -> None:
         fuse(Features(bm25=a(1, 2), cosine=a(1)))
 
 
-def test_of_notes_that_are_part_of_nothing_what_stands_out_counts_more() -> None:
+def test_of_notes_that_are_part_of_nothing_what_differs_more_counts_more() -> None:
     even, clear = a(*[5.0, 4.5, 4, 3.5] * 3), a(*[0.9] + [0.1, 0.12, 0.11, 0.1, 0.1] * 2, 0.2)
     assert fuse(Features(bm25=even[::-1], cosine=clear))[0].index == 0
-    assert fuse(Features(bm25=clear[::-1], cosine=even))[0].index == 11
+    assert fuse(Features(bm25=10 * clear[::-1], cosine=even / 10))[0].index == 11
+
+
+def test_where_all_notes_are_alike_meaning_tells_less() -> None:
+    f = Features(bm25=a(9, 5, 0), cosine=a(0.3, 0.5, 0.1))
+    f.scale = Scale(notes=300, background=0.1, floor=0.1)
+    assert order(fuse(f)) == [1, 0, 2]
+    f.scale = Scale(notes=300, background=0.7, floor=0.1)
+    assert order(fuse(f)) == [0, 1, 2]
+
+
+def test_a_note_is_its_best_passage_and_the_whole_of_it() -> None:
+    f = Features(bm25=a(5, 5, 0), cosine=a(0.5, 0.5, 0.1), whole_cosine=a(0.2, 0.4, 0.1))
+    assert order(fuse(f)) == [1, 0, 2]
+    assert order(fuse(f.of([1, 0]))) == [0, 1]
 
 
 def test_own_words_and_own_meaning_are_worth_about_the_same() -> None:
