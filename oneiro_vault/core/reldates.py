@@ -204,13 +204,13 @@ def _unit(match: re.Match[str], said: date, _: int) -> Iterator[Days]:
 def _dated(match: re.Match[str], said: date, direction: int) -> Iterator[Days]:
     day, month = (match[1], match[2]) if match[1] else (match[4], match[3])
     every = [date(year, _MONTHS[month.lower()], int(day)) for year in (said.year - 1, said.year, said.year + 1)]
-    yield _single(min(every, key=lambda one: _far(one, said, direction)))
+    yield _single(min(every, key=lambda one: _far(one, said, direction, 1.5)))
 
 
-def _far(day: date, said: date, direction: int) -> float:
+def _far(day: date, said: date, direction: int, beside: float) -> float:
     """Days to a day; on the other side they count more."""
     distance = (day - said).days
-    return abs(distance) * (1 if distance * direction >= 0 else 2.5)
+    return abs(distance) * (1 if distance * direction >= 0 else beside)
 
 
 def _numbered(match: re.Match[str], said: date, direction: int) -> Iterator[Days]:
@@ -218,7 +218,7 @@ def _numbered(match: re.Match[str], said: date, direction: int) -> Iterator[Days
     reach = range(-_FAR, _FAR) if match[1] else range(0, 32 * direction, direction)
     days = [said + timedelta(days=distance) for distance in reach]
     fit = [day for day in days if day.day == int(match[2]) and (not match[1] or day.weekday() == _DAYS[match[1].lower()])]
-    yield from (_single(day) for day in sorted(fit, key=lambda day: _far(day, said, direction)))
+    yield from (_single(day) for day in sorted(fit, key=lambda day: _far(day, said, direction, 2.5)))
 
 
 def _weekday(match: re.Match[str], said: date, direction: int) -> Iterator[Days]:
