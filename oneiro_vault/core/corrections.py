@@ -110,16 +110,23 @@ def _went(pair: _Pair, found: re.Match[str]) -> bool:
     return before[0] == after[0] != "" and not before[1] & after[1] and len(beside) <= 1
 
 
+def another_value(new: str, old: str) -> bool:
+    """Does each give a value of one kind (an hour, a day, a number), and not the same one?"""
+    mine, theirs = _by_kind(new), _by_kind(old)
+    return any(mine[kind] and theirs[kind] and not mine[kind] & theirs[kind] for kind in mine)
+
+
 def _values(text: str) -> tuple[str, set[str]]:
-    """(kind, values): its hours, else its days, else its other numbers."""
-    numbers = claims.numbers(text)
-    kinds = {
-        "hour": {one for one in numbers if ":" in one},
-        "date": {one for one in numbers if one.count(".") == 2},
-        "day": {word for word in claims.content(text) if word in _DAYS},
-        "number": numbers,
-    }
-    return next(((kind, values) for kind, values in kinds.items() if values), ("", set()))
+    """(kind, values): its hours, else its dates, its days of the week, its numbers."""
+    return next(((kind, values) for kind, values in _by_kind(text).items() if values), ("", set()))
+
+
+def _by_kind(text: str) -> dict[str, set[str]]:
+    numbers = claims.numbers(_ADDED.sub("", text))
+    added = {day.strip(" []") for day in _ADDED.findall(text)}
+    hours, dates = {one for one in numbers if ":" in one}, {one for one in numbers if one.count(".") == 2}
+    days = {word for word in claims.content(_ADDED.sub("", text)) if word in _DAYS}
+    return {"hour": hours, "date": dates | added, "day": days, "number": numbers - hours - dates}
 
 
 def _own(text: str) -> bool:

@@ -21,6 +21,7 @@ NEAR: Final = 31
 _RUN: Final = re.compile(r"(\d+(?:[.,:'’]\d+)*)(k\b)?\s?(?:([ap])\.?m\b)?", re.I)
 _MARKS: Final = re.compile(r"[.,:'’]")
 _ISO: Final = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)\b")
+_MONTH: Final = re.compile(r"(?<![\d-])(\d{4})-(0[1-9]|1[0-2])\b(?!-\d)")
 _THOUSAND: Final = 3
 _WORDS: Final = {
     word: number
@@ -52,6 +53,7 @@ def unsaid(text: str, ground: str, said: str = "") -> list[str]:
     rest = text
     with suppress(ValueError):
         day = date.fromisoformat(said[:10])
+        rest = _MONTH.sub(lambda one: "" if _named(int(one[1]), int(one[2]), ground, day) else one[0], rest)
         rest = re.sub(rf"(?<!\d)(?:,? )?(?:{day.year - 1}|{day.year}|{day.year + 1})\b(?!-\d)", "", rest)
         for start, end, which in _days(rest, day):
             if not _known(which, have, ground, day):
@@ -90,6 +92,12 @@ def _days(text: str, said: date) -> list[tuple[int, int, date]]:
         if dated and all(end <= begins or start >= ends for begins, ends in taken):
             found.append((start, end, first))
     return found
+
+
+def _named(year: int, month: int, ground: str, said: date) -> bool:
+    """Does the ground name this month, within a year of when it was said?"""
+    spans = {(first.year, first.month) for _, _, (first, _) in reldates.find(ground, said)}
+    return abs(year - said.year) <= 1 and ((year, month) in spans or month in reldates.months(ground) | {m for _, m in spans})
 
 
 def _known(day: date, have: frozenset[str], ground: str, said: date) -> bool:

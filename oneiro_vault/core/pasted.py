@@ -166,6 +166,8 @@ def _handed_over(line: str, parts: Sequence[Extent]) -> Iterator[int]:
         before, after = re.split(r"[.!?]\s", line[: found.start()])[-1], line[found.end() :]
         if not _own(before) and (signs.QUOTES.search(before) or _claims(after)):
             yield found.end()
+    if chat := signs.CHAT.search(line):
+        yield chat.start()
     language = ""
     for start, end in parts:
         sentence = line[start:end]

@@ -129,6 +129,8 @@ QUOTES: Final = re.compile(
     r"\b(?:says?|said|reads?|wr[io]tes?|wrote|sagte?|schrieb|schreibt|steht|dit|écrit|dice|escribió)\b[^,;]{0,20}$", re.I
 )
 """Ends with what somebody says."""
+CHAT: Final = re.compile(r"\b[^\W\d]+,? \[?\d{1,2}:\d\d\]?:?\s(?=[^\n]*[^\W\d],? \[?\d{1,2}:\d\d\]?:?\s)")
+"""Begins what was copied out of a chat: a name and a time, and again."""
 SENTENCE_OF_NUMBERS: Final = re.compile(r"\W{0,2}\d{1,4}(?:[.,]\d{1,3})?(?:er|th|st|nd|rd|k|h)?[.,!]?(?: [^\W\d]{2,}|$)")
 """A number first, as people answer: no date, time or name of a thing."""
 ENGLISH: Final = re.compile(r"\b(?:I|[Ii]['’](?:m|ve|ll|d)|my|the|and|are|you)\b")

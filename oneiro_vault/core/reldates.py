@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from datetime import date, timedelta
 from typing import Final
 
+from oneiro_vault.core.language import detect
 from oneiro_vault.core.query import fold
 
 Days = tuple[date, date]
@@ -16,38 +17,20 @@ Days = tuple[date, date]
 _DAYS: Final = {
     name: number
     for number, names in enumerate(
-        (
-            "monday montag lundi lunes",
-            "tuesday dienstag mardi martes",
-            "wednesday mittwoch mercredi miercoles",
-            "thursday donnerstag jeudi jueves",
-            "friday freitag vendredi viernes",
-            "saturday samstag sonnabend samedi sabado",
-            "sunday sonntag dimanche domingo",
-        )
+        "monday|montag|lundi|lunes tuesday|dienstag|mardi|martes wednesday|mittwoch|mercredi|miercoles thursday|donnerstag|jeudi|jueves "
+        "friday|freitag|vendredi|viernes saturday|samstag|sonnabend|samedi|sabado sunday|sonntag|dimanche|domingo".split()
     )
-    for name in names.split()
+    for name in names.split("|")
 }
 _MONTHS: Final = {
     name: number
     for number, names in enumerate(
-        (
-            "january januar janvier enero jan",
-            "february februar fevrier febrero feb",
-            "march marz mars marzo mar",
-            "april avril abril apr",
-            "may mai mayo",
-            "june juni juin junio jun",
-            "july juli juillet julio jul",
-            "august aout agosto aug",
-            "september septembre septiembre sept sep",
-            "october oktober octobre octubre oct okt",
-            "november novembre noviembre nov",
-            "december dezember decembre diciembre dec dez",
-        ),
+        "january|januar|janvier|enero|jan february|februar|fevrier|febrero|feb march|marz|mars|marzo|mar april|avril|abril|apr "
+        "may|mai|mayo june|juni|juin|junio|jun july|juli|juillet|julio|jul august|aout|agosto|aug september|septembre|septiembre|sept|sep "
+        "october|oktober|octobre|octubre|oct|okt november|novembre|noviembre|nov december|dezember|decembre|diciembre|dec|dez".split(),
         1,
     )
-    for name in names.split()
+    for name in names.split("|")
 }
 _ALSO_WORDS: Final = frozenset(("may", "mar", "mars", "sep"))
 _WORD: Final = re.compile(r"[^\W\d]+")
@@ -65,17 +48,9 @@ _COUNTS: Final = {
     if number
 }
 _UNITS: Final = {
-    "day": 1,
-    "tag": 1,
-    "tage": 1,
-    "tagen": 1,
-    "week": 7,
-    "woche": 7,
-    "wochen": 7,
-    "month": 30,
-    "monat": 30,
-    "monate": 30,
-    "monaten": 30,
+    word: length
+    for length, words in ((1, "day tag tage tagen"), (7, "week woche wochen"), (30, "month monat monate monaten"))
+    for word in words.split()
 }
 _BACK: Final = r"last|past|letzte[nrs]?|vergangene[nrs]?|vorige[nrs]?"
 _ON: Final = r"next|coming|upcoming|nachste[nrs]?|kommende[nrs]?"
@@ -85,6 +60,14 @@ _NUMBER: Final = rf"(\d{{1,2}}|{'|'.join(_COUNTS)})"
 _UNIT: Final = rf"({'|'.join(_UNITS)})s?"
 _DAY: Final = "|".join(_DAYS)
 _MONTH: Final = "|".join(_MONTHS)
+_AFTER: Final = r"\W*(?:$|[,;.:!?)–—]|(?:at|and|so|but|in the|um|und|aber|in der|because|weil|instead|when|if|statt)\b)"
+"""What may follow on a day alone; behind "on the 3rd" a floor may."""
+_DATE: Final = rf",? (?:(?:the|den|dem|der|le|el) )?(?:\d{{1,2}}(?:st|nd|rd|th|\.)|(?:{_MONTH})\.? \d)"
+_HERE: Final = re.compile(r"\bhier\b")
+"""In French it was yesterday, elsewhere it is a place."""
+_FAR: Final = 300
+_SINCE: Final = re.compile(r"(?:since|seit|depuis|desde)\b", re.I)
+_FROM: Final = re.compile(r"(?:from|by|until|ab|bis)\b", re.I)
 _PATTERNS: Final = tuple(
     (name, re.compile(rf"(?<![\w-]){pattern}(?![\w-])", re.I))
     for name, pattern in (
@@ -92,17 +75,19 @@ _PATTERNS: Final = tuple(
         ("ago", rf"(?:{_NUMBER} {_UNIT} ago|vor {_NUMBER} {_UNIT})"),
         ("ahead", rf"in {_NUMBER} {_UNIT}"),
         ("unit", rf"{_WHICH} (week|month|year|weekend|woche|monat|jahr|wochenende)"),
+        ("numbered", rf"({_DAY}),? (?:(?:the|den|dem|der|le|el) )?(\d{{1,2}})(?:st|nd|rd|th|\.)(?! (?:of )?(?:{_MONTH}))"),
+        ("numbered", rf"(?:(?:on|by|until|till|for|from|to) the|am|bis|ab dem|vom)() (\d{{1,2}})(?:st|nd|rd|th|\.)(?={_AFTER})"),
         (
             "dated",
             rf"(?:(\d{{1,2}})(?:st|nd|rd|th|\.)?(?: of)? ({_MONTH})|({_MONTH})\.? (\d{{1,2}})(?:st|nd|rd|th)?)(?!,? \d{{4}})(?![:.]\d)",
         ),
-        ("weekday", rf"(?:{_WHICH} |(?:on|by|am|until|bis|from|ab|since|seit) )({_DAY})"),
+        ("weekday", rf"(?:{_WHICH} |(?:on|by|am|until|bis|from|ab|since|seit) )({_DAY})(?!{_DATE})"),
         ("month", rf"(?:{_WHICH} |(?:in|im|from|since|seit|ab|until|bis) )({_MONTH})(?! \d)"),
     )
 )
 _PAST: Final = re.compile(
     r"\b(?:was|were|had|did|went|got|came|made|said|told|met|moved|started|began|bought|sold|signed|decided|left|finished|passed|failed|"
-    r"\w{3,}ed|war|waren|hatte|hatten|habe|haben|hat|bin|ist|sind|wurde|kam|ging|ge\w+t)\b",
+    r"\w{3,}ed|war|waren|hatte|hatten|habe|haben|hat|(?:bin|ist|sind)\b[^.!?]*\bge\w+(?:t|en)|wurde|kam|ging|ge\w+t)\b",
     re.I,
 )
 _COMING: Final = re.compile(
@@ -115,11 +100,13 @@ _COMING: Final = re.compile(
 def find(text: str, said: date) -> list[tuple[int, int, Days]]:
     """(start, end, days) of every expression that means other days on another day, in order."""
     folded = _same_length(text)
+    if detect(text) != "fr":
+        folded = _HERE.sub("    ", folded)
     found: list[tuple[int, int, Days]] = []
     for name, pattern in _PATTERNS:
         for match in pattern.finditer(folded):
             if all(match.end() <= start or match.start() >= end for start, end, _ in found):
-                days = _days(name, match, said, _direction(text))
+                days = _days(name, match, said, _its_own(match) or _direction(text))
                 if days:
                     found.append((match.start(), match.end(), days))
     return sorted(found)
@@ -156,6 +143,11 @@ def _same_length(text: str) -> str:
 
 def _direction(text: str) -> int:
     return 1 if _COMING.search(text) else -1 if _PAST.search(text) else 1
+
+
+def _its_own(match: re.Match[str]) -> int:
+    """The direction that an expression says itself: what began, or what goes on."""
+    return -1 if _SINCE.match(match[0]) else 1 if _FROM.match(match[0]) else 0
 
 
 def _days(name: str, match: re.Match[str], said: date, direction: int) -> Days | None:
@@ -212,7 +204,21 @@ def _unit(match: re.Match[str], said: date, _: int) -> Iterator[Days]:
 def _dated(match: re.Match[str], said: date, direction: int) -> Iterator[Days]:
     day, month = (match[1], match[2]) if match[1] else (match[4], match[3])
     every = [date(year, _MONTHS[month.lower()], int(day)) for year in (said.year - 1, said.year, said.year + 1)]
-    yield _single(min(every, key=lambda one: abs((one - said).days) if (one - said).days * direction >= 0 else 2 * abs((one - said).days)))
+    yield _single(min(every, key=lambda one: _far(one, said, direction, 1.5)))
+
+
+def _far(day: date, said: date, direction: int, beside: float) -> float:
+    """Days to a day; on the other side they count more."""
+    distance = (day - said).days
+    return abs(distance) * (1 if distance * direction >= 0 else beside)
+
+
+def _numbered(match: re.Match[str], said: date, direction: int) -> Iterator[Days]:
+    """The next such day on that side, within a month; with a day of the week beside it the nearest that is one."""
+    reach = range(-_FAR, _FAR) if match[1] else range(0, 32 * direction, direction)
+    days = [said + timedelta(days=distance) for distance in reach]
+    fit = [day for day in days if day.day == int(match[2]) and (not match[1] or day.weekday() == _DAYS[match[1].lower()])]
+    yield from (_single(day) for day in sorted(fit, key=lambda day: _far(day, said, direction, 2.5)))
 
 
 def _weekday(match: re.Match[str], said: date, direction: int) -> Iterator[Days]:
@@ -237,6 +243,7 @@ _READ: Final = {
     "ago": lambda match, said, _: _distance(match, said, -1),
     "ahead": lambda match, said, _: _distance(match, said, 1),
     "unit": _unit,
+    "numbered": _numbered,
     "dated": _dated,
     "weekday": _weekday,
     "month": _named_month,

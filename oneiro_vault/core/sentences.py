@@ -22,6 +22,8 @@ _GOES_ON: Final = (
     ),
 )
 """(end, beginning) of what the library cuts apart: the day of a month, an ordinal number, an abbreviation that it does not know."""
+_SMALL: Final = re.compile(r"(?<![\s(]\d)(?<![\s(]\d\d)[.!?…]+[\"'”’)]*\s+([^\W\d_])")
+"""The letter with which another sentence may begin where somebody types without capitals; not behind the day of a month."""
 _LEAD: Final = re.compile(r"\s*(?:#{1,6}\s+|[-*+]\s+|\d{1,3}[.)]\s+)?\s*")
 
 
@@ -35,7 +37,7 @@ def spans(text: str) -> tuple[tuple[int, int], ...]:
     for line in _LINE.finditer(text):
         begin = line.start() + _lead(line[0])
         whole = True
-        for one in get_sentence_boundaries(language, text[begin : line.end()]):
+        for one in get_sentence_boundaries(language, _capitals(text[begin : line.end()], language)):
             start, end = begin + one["start_index"], begin + one["end_index"]
             words = text[start:end]
             start, end = start + len(words) - len(words.lstrip()), end - len(words) + len(words.rstrip())
@@ -51,6 +53,20 @@ def spans(text: str) -> tuple[tuple[int, int], ...]:
 def split(text: str) -> list[str]:
     """The sentences as they stand."""
     return [text[start:end] for start, end in spans(text)]
+
+
+def _capitals(line: str, language: str) -> str:
+    """A line that somebody typed all in small letters with a capital wherever a sentence may begin, since the library sees that only by a
+    capital in most languages but English; any other line as it is."""
+    if language == "en":
+        return line
+    begins = [found.start(1) for found in _SMALL.finditer(line)]
+    if not line[:1].islower() or any(not line[at].islower() for at in begins):
+        return line
+    letters = list(line)
+    for at in begins:
+        letters[at] = letters[at].upper()[:1]
+    return "".join(letters)
 
 
 def _goes_on(before: str, words: str) -> bool:

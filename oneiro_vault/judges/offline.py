@@ -32,6 +32,8 @@ SHORT: Final = 7
 """Words of a sentence that says little without the one before it."""
 BESIDE: Final = 0.25
 """How likely such a one is that goes on with a kept one, or one that says who the person is."""
+_BEGINS: Final = re.compile(r"(?:^|[.!?…,;:–—-]\W*|\n\s*)$")
+"""Before what may stand by itself; the rest of a clause, cut off where doubt begins, says nothing."""
 _DAY: Final = re.compile(r"\b\d{4}-\d\d-\d\d\b")
 _VERBS: Final = re.compile(
     r"(?:\b(?:is|isn't|are|aren't|was|were|has|have|had|does|did|will|won't|can|ist|sind|war|waren|hat|haben|hatte|wird|werden|kann|muss"
@@ -133,7 +135,7 @@ def own(text: str, speaker: str = "", source: str = "") -> list[list[str]]:
     captured from elsewhere is one person's."""
     speakers = (turns.USER,) if source == SOURCE else (turns.USER, turns.NOBODY)
     spans = (one for one in turns.spans(text, speaker) if one.speaker in speakers)
-    runs = (text[one.start : one.end] for one in spans if one.own or one.doubted)
+    runs = (text[one.start : one.end] for one in spans if one.own or (one.doubted and _BEGINS.search(text[: one.start])))
     return [found for run in runs if (found := claims.split_sentences(turns.without_speaker(run)))]
 
 

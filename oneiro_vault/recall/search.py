@@ -13,7 +13,6 @@ from typing import Any, Final
 import numpy as np
 
 from oneiro_vault.core.captures import captured
-from oneiro_vault.core.language import CAPITALISING
 from oneiro_vault.core.query import QueryTerms, content_words, fts_expression
 from oneiro_vault.core.ranking import Evidence, Features, Scored, Weights, coverage, diversify, rationed, relevant, voices
 from oneiro_vault.index.answers import Answers
@@ -22,7 +21,7 @@ from oneiro_vault.recall import present
 from oneiro_vault.recall.asked import EVER, LIVE, Asked, Found, Ledger
 from oneiro_vault.recall.echo import Captures, among
 from oneiro_vault.recall.history import heirs, unfolded
-from oneiro_vault.recall.signs import Signs
+from oneiro_vault.recall.signs import Signs, heard_of, names_somebody
 
 TOP: Final = 100
 """Candidates from each list; from 50 to 200 nothing changes on the development set."""
@@ -30,6 +29,8 @@ HALF: Final = 0.5
 """How near a memory's date must be to one in the question to count as asked for: within a week."""
 OUTSIDER: Final = "external"
 """The trust of what came from outside."""
+SAID: Final = "said"
+"""The trust of a person's own words: a name that the vault never heard of may be theirs."""
 OUTSIDE: Final = 0.2
 """Share of an answer that what came from outside gets at least, while other memories fit about as well; more where more of what may
 answer came from there. On a development set with a tenth, a fifth, half, four fifths and all of its sessions from outside this costs 0,
@@ -108,8 +109,9 @@ class Search:
 
     def _evidence(self, asked: Asked, terms: QueryTerms, features: Features, rows: Sequence[Row]) -> Evidence:
         """What speaks for an answer; the words are only counted when nothing else does, because that is the dearest question."""
-        named = bool(terms.names) and terms.language not in CAPITALISING
-        known = named and self.index.knows((*terms.names, *(other for _, other in terms.spellings)))
+        named = names_somebody(terms)
+        known = named and heard_of(self.index, terms)
+        named = named and (known or not any(row.trust == SAID for row in rows))  # people seldom name themselves
         seen = features.cosine is not None and not np.isnan(features.cosine).all()
         cosine = float(np.nanmax(features.cosine)) if seen and features.cosine is not None else math.nan
         background, spread = self.index.background() if seen else (math.nan, math.nan)

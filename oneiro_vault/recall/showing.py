@@ -12,6 +12,7 @@ from oneiro_vault.core.query import QueryTerms, fts_expression
 from oneiro_vault.core.snippet import Finder
 from oneiro_vault.index.answers import Answers
 from oneiro_vault.index.base import Row, Vectors
+from oneiro_vault.recall.signs import heard_of, names_somebody
 
 _LONG: Final = 20_000
 """Characters of a body that are looked through; of a longer one only the passage that the index finds best."""
@@ -25,6 +26,9 @@ _SPEAKS: Final = 0.33
 """What must speak for the best row (`_evidence`), else all of them are weak: of 395 questions that
 have nothing to do with a vault of 5 to 400 notes (of other people's lives, of general knowledge)
 3 % reach it, of 250 that a note answers 95 %; .28 makes 5 and 95 %, .40 1 and 92 %."""
+_OF_A_STRANGER: Final = 0.4
+"""The same for a question that names somebody whom the vault never heard of: it may be the person whose
+words it keeps, who seldom names themselves, and is more often somebody else."""
 _BESIDE: Final = 3
 """Rows after the best one that it is compared with."""
 _BY_WORDS: Final = 0.2
@@ -63,7 +67,8 @@ def show(
     near = _near(index, vector, keys)
     weak = _weak([score for _, score in found], shares, near)
     floor = index.floor() if vector is not None else math.nan
-    if not asked_for and _evidence(shares, near, floor, len(terms.words)) < _SPEAKS:
+    least = _OF_A_STRANGER if names_somebody(terms) and not heard_of(index, terms) else _SPEAKS
+    if not asked_for and _evidence(shares, near, floor, len(terms.words)) < least:
         weak = [True] * len(weak)
     return [Shown(snippet, is_weak) for snippet, is_weak in zip(snippets, weak, strict=True)]
 
@@ -107,7 +112,7 @@ def _evidence(shares: Sequence[float], near: Sequence[float], floor: float, word
     shared word of several is chance; most of them are enough."""
     several = [share if share == 1 or share * words > 1 else 0.0 for share in shares]
     if max(several, default=0.0) >= _COVERED:
-        return _SPEAKS
+        return 1.0
     values = [
         0.0 if math.isnan(cosine) else (cosine - floor) / (1 - floor) + _BY_WORDS * share
         for share, cosine in zip(several, near, strict=True)

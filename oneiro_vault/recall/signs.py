@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from oneiro_vault.core.language import CAPITALISING
 from oneiro_vault.core.query import QueryTerms, asks, date_shares, name_shares
 from oneiro_vault.core.ranking import Features
 from oneiro_vault.index.answers import Answers
@@ -77,6 +78,16 @@ class Signs:
     def _recency(self, row: Row) -> float:
         last = self.ledger.last(row)
         return math.nan if last is None else math.exp(-math.log(2) * max(0.0, self.ledger.now - last) / DAY / HALF_LIFE)
+
+
+def names_somebody(terms: QueryTerms) -> bool:
+    """Does a question name somebody or something? In languages that capitalise all nouns that cannot be seen."""
+    return bool(terms.names) and terms.language not in CAPITALISING
+
+
+def heard_of(index: Answers, terms: QueryTerms) -> bool:
+    """Is one of the names of a question anywhere in the vault?"""
+    return index.knows((*terms.names, *(other for _, other in terms.spellings)))
 
 
 def _array(keys: Sequence[int], value: Callable[[int], float]) -> Any:

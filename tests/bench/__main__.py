@@ -22,6 +22,7 @@ from tests.bench import (
     longnotes,
     merging,
     models,
+    months,
     nights,
     recalling,
     syncing,
@@ -30,7 +31,7 @@ from tests.bench.kit import Row
 
 PARTS = {
     "embedding": embedding.run, "indexing": indexing.run, "recalling": recalling.run, "commands": commands.run, "hooks": hooks.run, "merging": merging.run, "syncing": syncing.run, "mcp": models.run, "nights": nights.run,
-    "abstention": abstention.run, "languages": languages.run, "longnotes": longnotes.run,
+    "abstention": abstention.run, "languages": languages.run, "longnotes": longnotes.run, "months": months.run,
 }  # fmt: skip
 
 

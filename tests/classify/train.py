@@ -60,7 +60,8 @@ def lines(head: Head) -> list[Line]:
 
 
 def grown(head: Head) -> tuple[list[Line], Any]:
-    """The lines, and the part each is in. For the gate also what people said of themselves as it is quoted or told, and sentences that
+    """The lines, and the part each is in. What is worth keeping is learned in small letters and without a period, too, as many people type.
+    For the gate also what people said of themselves as it is quoted or told, and sentences that
     begin as one line and go on as another of the same part, so that nothing hides beside something harmless."""
     known = lines(head)
     if head == "gate":
@@ -68,6 +69,10 @@ def grown(head: Head) -> tuple[list[Line], Any]:
         known += [replace(line, text=personal.quoted(line.text, "2026-05-03"), label=False) for line in said[::4]]
         known += [replace(line, text=personal.described(line.text), label=False) for line in said[1::4] if line.lang in ("en", "de")]
     parts = [int(part) for part in np.random.default_rng(SEED).integers(0, FOLDS, len(known))]
+    if head == "keep":
+        small = [(replace(line, text=line.text.lower().rstrip(".")), part) for line, part in zip(known, parts, strict=True)]
+        known += [line for line, _ in small]
+        parts += [part for _, part in small]
     if head == "gate":
         harmless: dict[tuple[str, int], Line] = {}
         for number, line in enumerate(tuple(known)):

@@ -54,4 +54,10 @@ def test_another_number_or_day(text: str, ground: str, missing: list[str]) -> No
 def test_without_a_day_every_number_is_compared_as_it_is() -> None:
     assert unsaid("on 20 May", "on the 20th", "") == []
     assert unsaid("in 2026", "in May", "") == ["2026"]
+
+
+def test_a_month_beside_its_name_is_said() -> None:
+    assert unsaid("she is due in August [2026-08]", "she is due in august", SAID) == []
+    assert unsaid("unpaid since April [2026-04]", "unpaid since April, and I had asked", SAID) == []
+    assert unsaid("she is due [2026-08]", "she is due", SAID) == ["2026", "08"]
     assert {"6400", "3"} <= figures("6,400 and three")

@@ -16,6 +16,11 @@ from oneiro_vault.core.sentences import spans, split
         ("Das kostet z. B. 3,50 Euro. Mehr nicht.", ["Das kostet z. B. 3,50 Euro.", "Mehr nicht."]),
         ("Es ist am 28. Juni, um 19.30 Uhr. Ich wohne im 1. Stock.", ["Es ist am 28. Juni, um 19.30 Uhr.", "Ich wohne im 1. Stock."]),
         ("Rosina, geb. Kaltenbach. Es waren 12. Dann kam er.", ["Rosina, geb. Kaltenbach.", "Es waren 12.", "Dann kam er."]),
+        (
+            "wir fahren vom 18. bis 25. juli weg. mein bub kommt mit, ca. zehn tage. kennst du das?",
+            ["wir fahren vom 18. bis 25. juli weg.", "mein bub kommt mit, ca. zehn tage.", "kennst du das?"],
+        ),
+        ("Das macht ca. fünf Euro. Mehr nicht.", ["Das macht ca. fünf Euro.", "Mehr nicht."]),
         ("", []),
         (" \n ", []),
     ],
