@@ -52,9 +52,19 @@ class Line:
 
 def lines(head: Head) -> list[Line]:
     """Every line of a head's corpora: one JSON object a line, with `text`, `label`, `lang`, and `speaker` if that matters."""
+    return [line for path in sorted((FOLDER / head).glob("*.jsonl")) for line in read(head, path)]
+
+
+def read(head: Head, path: Path) -> list[Line]:
+    """The lines of one file."""
     return [
-        Line(row["text"], bool(LABELS[head].index(row["label"])), SPEAKERS.index(row.get("speaker") or "user"), row["lang"], path.stem)
-        for path in sorted((FOLDER / head).glob("*.jsonl"))
+        Line(
+            row["text"],
+            bool(LABELS[head].index(row["label"])),
+            SPEAKERS.index(row.get("speaker") or "user"),
+            row["lang"],
+            path.stem,
+        )
         for row in map(json.loads, path.read_text(encoding="utf-8").splitlines())
     ]
 
@@ -201,6 +211,10 @@ def check(head: Head) -> None:
     for name, part in (("all", known), ("en", [line for line in known if line.lang == "en"]), *((f, f) for f in files)):
         inside = [line in part if isinstance(part, list) else line.file == part for line in known]
         print(f"{head}, {name}: {figures(scores[inside], data.labels[inside])}", flush=True)
+    for path in sorted((FOLDER / "unseen").glob(f"{head}*.jsonl")):
+        unseen = read(head, path)
+        sure = np.array(classifier.probabilities(head, [one.text for one in unseen]))
+        print(f"{head}, {path.stem}, never learned: {figures(sure - 0.5, np.array([one.label for one in unseen]))}")
 
 
 def figures(scores: Vectors, labels: Vectors) -> str:
