@@ -213,7 +213,7 @@ def check(head: Head) -> None:
         print(f"{head}, {name}: {figures(scores[inside], data.labels[inside])}", flush=True)
     for path in sorted((FOLDER / "unseen").glob(f"{head}*.jsonl")):
         unseen = read(head, path)
-        sure = np.array(classifier.probabilities(head, [one.text for one in unseen]))
+        sure = np.array(classifier.probabilities(head, [one.text for one in unseen]), np.float32)
         print(f"{head}, {path.stem}, never learned: {figures(sure - 0.5, np.array([one.label for one in unseen]))}")
 
 
