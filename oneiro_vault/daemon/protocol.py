@@ -31,8 +31,8 @@ LEAVING = 410
 """HTTP status: the owner is ending itself; wait for its lock and start another."""
 
 READS = frozenset(
-    "recall show list log why blame diff stats status check watch orient get flagged image stamps complete reports captures inject browse "
-    "runs review pr_summary dream_next strength".split()
+    "recall show list log why blame diff stats settings status check watch orient get flagged image "
+    "stamps complete reports captures inject browse runs review pr_summary dream_next strength".split()
 )
 """Operations that change nothing: safe to repeat, and run beside a long write."""
 HOT = frozenset("recall show list log why blame diff stats status orient remember reframe forget restore undo runs".split())
