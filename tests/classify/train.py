@@ -73,7 +73,7 @@ def grown(head: Head) -> tuple[list[Line], Any]:
     """The lines, and the part each is in. What is worth keeping is learned in small letters and without a period, too, as many people type.
     For the gate also what people said of themselves as it is quoted or told, and sentences that
     begin as one line and go on as another of the same part, so that nothing hides beside something harmless."""
-    known = lines(head)
+    known = list(lines(head))
     if head == "gate":
         said = [line for line in lines("keep") if line.label and line.file != WISHES]
         known += [replace(line, text=personal.quoted(line.text, "2026-05-03"), label=False) for line in said[::4]]
