@@ -25,6 +25,8 @@ from oneiro_vault.recall.signs import Signs, heard_of, names_somebody
 
 TOP: Final = 100
 """Candidates from each list; from 50 to 200 nothing changes on the development set."""
+LEAST: Final = 0.001
+"""A score below which nothing speaks for a memory: the noise of vectors that have nothing in common."""
 HALF: Final = 0.5
 """How near a memory's date must be to one in the question to count as asked for: within a week."""
 OUTSIDER: Final = "external"
@@ -129,7 +131,7 @@ class Search:
         """The first `k`: the episodes that a better row came from behind all others, and much from one outside origin behind what else
         fits; of what answers the same, what holds now first."""
         rows, k, captures = answer.rows, answer.asked.k, answer.captures
-        best = [(rows[one.index], one) for one in captures.cut([one for one in scored if one.score > 0], rows, max(4 * k, 40))]
+        best = [(rows[one.index], one) for one in captures.cut([one for one in scored if one.score > LEAST], rows, max(4 * k, 40))]
         by_handle = {row.handle: (row, one) for row, one in best}
         notes = {handle: row for handle, (row, _) in by_handle.items()}
         order = list(by_handle)
