@@ -59,7 +59,8 @@ def test_a_slow_checkout_there_and_back_leaves_no_commit(branches: Box, tmp_path
     assert git(root, "show", "--name-only", "--format=%s", "main").split() == ["edit:", "last", "last.md"]
     assert git(root, "rev-parse", "main~1", "old") == before
     found = branches.json("recall", "flood", "-k", "50")
-    assert (len(found["results"]), found["degraded"]) == (COUNT, None)
+    flood = [row for row in found["results"] if row["path"] != "last.md"]  # the last one may trail behind, weak
+    assert (len(flood), found["degraded"]) == (COUNT, None)
 
 
 @pytest.mark.slow
