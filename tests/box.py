@@ -205,6 +205,16 @@ def patient(seconds: float) -> float:
     return seconds * (6 if "PYTEST_XDIST_WORKER" in os.environ else 1)
 
 
+def until_closed(terminal: int) -> bytes:
+    """All that a program writes to its terminal, of which this is the other end, until it has ended."""
+    said = b""
+    with suppress(OSError):  # the terminal is gone when the program has ended
+        while piece := os.read(terminal, 4096):
+            said += piece
+    os.close(terminal)
+    return said
+
+
 def eventually(condition: Callable[[], object], seconds: float) -> None:
     """Wait until the condition holds; fails when it does not within (patient) `seconds`."""
     limit = time.monotonic() + patient(seconds)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import pty
-from contextlib import suppress
 from pathlib import Path
 
 import oneiro_vault
 from oneiro_vault.config import SETTINGS
-from tests.box import Box
+from tests.box import Box, until_closed
 
 HELP = Path(oneiro_vault.__file__).parent / "help"
 
@@ -34,10 +33,6 @@ def test_a_guide_is_paged_at_a_terminal(fresh: Box) -> None:
     ours, theirs = pty.openpty()
     child = fresh.start("help", "sync", stdin=theirs, stdout=theirs, stderr=theirs)
     os.close(theirs)
-    said = b""
-    with suppress(OSError):  # the terminal is gone when the program has ended
-        while piece := os.read(ours, 4096):
-            said += piece
-    os.close(ours)
+    said = until_closed(ours)
     assert child.wait(timeout=60) == 0, said
     assert b"oneiro clone" in said

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import pty
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from oneiro_vault.cli.output import Style
 from oneiro_vault.cli.reviewing import Sitting
 from oneiro_vault.config import Settings
 from oneiro_vault.daemon.protocol import Terminal
-from tests.box import Box
+from tests.box import Box, until_closed
 from tests.operations.dreaming.support import SETTINGS, TWINS, dream, fill, git, judged
 
 ALIKE = (*TWINS, "The boat in the harbour is called Petrel.", "The boat in the harbour is called the Petrel.")
@@ -121,11 +120,7 @@ def test_at_a_terminal(fresh: Box) -> None:
     child = fresh.start("review", stdin=theirs, stdout=theirs, stderr=theirs)
     os.close(theirs)
     os.write(ours, "".join(f"{key}\n" for key in ("x", *edits)).encode())
-    said = b""
-    with suppress(OSError):  # the terminal is gone when the program has ended
-        while piece := os.read(ours, 4096):
-            said += piece
-    os.close(ours)
+    said = until_closed(ours)
     assert child.wait(timeout=60) == 0, said
     assert b"Everything is reviewed." in said
     assert any("galley" in path.read_text() for path in (fresh.vault / "semantic").rglob("*.md"))
