@@ -16,7 +16,7 @@ from oneiro_vault import parameters
 from oneiro_vault.core import claims
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.memory import no_weaker
-from oneiro_vault.core.question import Answer, Question, ShownId, Verdict
+from oneiro_vault.core.question import ROLE, Answer, Question, ShownId, Verdict
 from oneiro_vault.mind import own_words, stale
 from oneiro_vault.mind.base import Asking, Decision, New, Note, Set, Snapshot, put, room
 from oneiro_vault.mind.blocks import (
@@ -230,7 +230,7 @@ def place(snapshot: Snapshot, note: Note) -> Question:
         note.shown(),
         *(one.shown() for one in siblings[:SIBLINGS]),
         *(
-            one.shown(("this is", "an orientation block" if ours(one) else "an orientation block that only a person changes"))
+            one.shown((ROLE, "an orientation block" if ours(one) else "an orientation block that only a person changes"))
             for one in targets
         ),
     )

@@ -173,9 +173,11 @@ def questions(capture: Note, longest: int) -> list[Question]:
             notes.append((turns.GOES_ON, who))
         if number > 1:
             notes.append(("just before, for understanding only", parts[number - 2][-_BEFORE:]))
+        facts = tuple((name, text) for name, text in notes if text)
         shown = Shown(
-            memory.id, memory.title, part, memory.created, memory.trust, memory.source, tuple((name, text) for name, text in notes if text)
-        )
+            memory.id, memory.title, part, memory.created, memory.trust, memory.source, facts,
+            short=turns.abridged(part, who),
+        )  # fmt: skip
         found.append(Question(KIND, INSTRUCTION, Units, (shown,), policy=POLICY, stage=NAME))
     return found
 
