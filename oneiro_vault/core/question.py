@@ -23,6 +23,10 @@ LONGEST_ANSWER: Final = 200_000
 LONGEST_REASON: Final = 600
 SHORT: Final = 200
 """Characters of a memory that needs no title beside it."""
+ROLE: Final = "this is"
+"""Name of the fact that says what a memory is in a question."""
+OWN: Final = ("user", "said")
+"""Trust of what a person wrote or said."""
 DEEP: Final = "it is nested too deeply"
 STOPPED: Final = "the run was stopped"
 
@@ -54,6 +58,8 @@ class Shown:
     source: str = ""
     notes: tuple[tuple[str, str], ...] = ()
     """Further facts that help to judge, as (name, value)."""
+    short: str = ""
+    """The text in fewer words, for whoever reads many memories at once; "" where there is none."""
 
     def quoted(self) -> str:
         """The memory as quoted data."""
@@ -61,16 +67,23 @@ class Shown:
         return quote(f"{self.title}\n{facts}\n{self.text}".strip(), id=self.id, created=self.created, trust=self.trust, source=self.source)
 
     def brief(self) -> str:
-        """The same in few characters, not yet quoted: `id day trust: text`, without what the text says anyway, and with the title of a long
-        one. Further lines are set in, so that what begins a line is never a note's own."""
-        plain, day = " ".join(self.text.split()), self.created[:10]
-        facts = "; ".join(
-            f"{name}: {value}" for name, value in self.notes if value != day and not all(one in plain for one in value.split(", "))
-        )
+        """The same in few characters, not yet quoted: `id day trust (facts): text`, without what the text
+        says anyway and without the trust of a person's own words, and with the title of a long one or
+        one that has a role in the question. Further lines are set in, so that what begins a line is
+        never a note's own."""
+        plain, day, facts = " ".join(self.text.split()), self.created[:10], dict(self.notes)
         said = " ".join(self.title.partition(": ")[2].split() or self.title.split()).rstrip("…. ")
-        title = "" if len(plain) <= SHORT or said in plain else self.title
-        head = " ".join(filter(None, (self.id, attribute(day), attribute(self.trust), f"({facts})" if facts else "", title)))
-        text = "\n".join(line for line in self.text.strip().splitlines() if line.strip())
+        if ROLE in facts or (len(plain) > SHORT and said not in plain):
+            facts["title"] = self.title
+        told = "; ".join(
+            f"{name}: {value}"
+            for name, value in facts.items()
+            if name in (ROLE, "title") or (value != day and not all(one in plain for one in value.split(", ")))
+        )
+        trust = "" if self.trust in OWN else attribute(self.trust)
+        head = " ".join(filter(None, (self.id, attribute(day), trust, f"({told})" if told else "")))
+        lines = (self.short or self.text).strip().splitlines()
+        text = "\n".join(line for line in lines if line.strip())
         return f"{head}: {text}".replace("\n", "\n ")
 
 

@@ -28,6 +28,10 @@ _TURN: Final = re.compile(r"(?:\A|(?<=\n\n))(?:(User|Assistant):(?= |\n|\Z)|(\[[
 _CONVERSATIONS: Final = frozenset(("session", "turns", "compaction"))
 
 
+ENDS: Final = 60
+"""Characters that stay of the beginning and of the end of a turn that is abridged."""
+
+
 @dataclass(frozen=True, slots=True)
 class Span:
     """Words of one speaker, `text[start:end]`; `own` is False for what the speaker took from elsewhere, or may have (`doubted`)."""
@@ -117,3 +121,23 @@ def weakest_of(memory: Memory, found: Iterable[Span]) -> str:
 def without_speaker(text: str) -> str:
     """The words of a turn's first sentence without the name of who says it."""
     return _TURN.sub("", text, count=1).strip()
+
+
+def abridged(text: str, speaker: str = NOBODY) -> str:
+    """A conversation in which long turns of a model or tool are only their beginning and end: what
+    a person says is whole, and what it answers to is where the turn before it ends."""
+    parts: list[str] = []
+    position = 0
+    for one in spans(text, speaker):
+        if one.speaker in (ASSISTANT, TOOL):
+            parts += [text[position : one.start], _ends(text[one.start : one.end])]
+            position = one.end
+    return "".join([*parts, text[position:]])
+
+
+def _ends(text: str) -> str:
+    """Its beginning and its end, cut between words."""
+    after = text[len(text.rstrip()) :]
+    words = text.rstrip()
+    first, last = words[:ENDS].rpartition(" ")[0], words[-ENDS:].partition(" ")[2]
+    return f"{first} … {last}{after}" if len(words) > 3 * ENDS and first and last else text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
 
 from mcp_types import CallToolResult
 from pydantic import WithJsonSchema
@@ -16,6 +16,8 @@ from oneiro_vault.mcp.tool import answer as told
 
 Answers: TypeAlias = Annotated[dict[str, Any] | str, WithJsonSchema({"type": "object"})]
 """An object; some clients send it as text."""
+_UNSAID: Final = frozenset("title default description maxLength minLength maxItems additionalProperties".split())
+"""Keys of a schema that a model does not read."""
 
 
 class Dreaming:
@@ -56,9 +58,12 @@ def _batch(found: Mapping[str, Any]) -> str:
 
 
 def _bare(schema: Any) -> Any:
-    """A schema without the names and defaults that say nothing of an answer's form."""
+    """A schema without names, defaults and the limits that nobody reaches; what may be null may also be
+    left out, and is shown as what it is otherwise."""
     if isinstance(schema, list):
         return [_bare(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
-    return {key: _bare(value) for key, value in schema.items() if key not in ("title", "default", "description") or isinstance(value, dict)}
+    if rest := [one for one in schema.get("anyOf", ()) if one != {"type": "null"}]:
+        return _bare(rest[0]) if len(rest) == 1 else {"anyOf": _bare(rest)}
+    return {key: _bare(value) for key, value in schema.items() if key not in _UNSAID or isinstance(value, dict)}

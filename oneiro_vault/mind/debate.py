@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 from pydantic import Field
 
-from oneiro_vault.core.question import Answer, Question, Shown
+from oneiro_vault.core.question import ROLE, Answer, Question, Shown
 from oneiro_vault.mind.base import Note
 from oneiro_vault.mind.blocks import DESCRIBE
 
@@ -105,4 +105,4 @@ def assess(block: Note, ground: Sequence[Note]) -> Question:
 
 
 def _shown(block: Note, ground: Sequence[Note]) -> tuple[Shown, ...]:
-    return (block.shown(("this is", "the block")), *(note.shown(("this is", "what it rests on")) for note in ground[:SOURCES]))
+    return (block.shown((ROLE, "the block")), *(note.shown((ROLE, "what it rests on")) for note in ground[:SOURCES]))

@@ -16,7 +16,7 @@ from oneiro_vault import parameters
 from oneiro_vault.core import claims
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.memory import no_weaker
-from oneiro_vault.core.question import Answer, Question, ShownId, Verdict
+from oneiro_vault.core.question import ROLE, Answer, Question, ShownId, Verdict
 from oneiro_vault.mind import own_words, stale
 from oneiro_vault.mind.base import Asking, Decision, New, Note, Set, Snapshot, put, room
 from oneiro_vault.mind.blocks import (
@@ -40,7 +40,7 @@ from oneiro_vault.mind.grounds import unfounded
 
 POLICY: Final = 1
 SETTINGS: Final = parameters.DISTIL
-SIBLINGS: Final = 8
+SIBLINGS: Final = 5
 CONFIRMING: Final = 4
 """Conversations that are named in the lineage of a block whose words came from outside."""
 GRADE: Final = (
@@ -97,24 +97,31 @@ class Distil:
     def drivers(self, snapshot: Snapshot) -> list[Note]:
         """Knowledge that has earned a question and is in no block yet, as far as a night goes."""
         known = covered(snapshot)
-        return _turn([note for note in snapshot.of("semantic") if note.id not in known and stable(note, snapshot)], grade, snapshot)
+        return _turn(
+            [note for note in snapshot.of("semantic") if note.id not in known and stable(note, snapshot)],
+            grade,
+            snapshot,
+            snapshot.settings["distil.notes"],
+        )
 
     def _placed(
         self, snapshot: Snapshot, fit: Sequence[Note], new: set[str], taken: set[str]
     ) -> Generator[list[Question], Mapping[str, Verdict], list[Decision]]:
-        """As many as a night takes: those that are `new` among the fit, and those whose day it is. A question costs a search, so it says
-        whose turn it is only where somebody is to answer it: what waits keeps its turn."""
+        """As many as a night can follow, which makes so many new blocks and changes each block once:
+        those that are `new` among the fit, and those whose day it is. A question costs a search, so it
+        says whose turn it is only where somebody is to answer it: what waits keeps its turn."""
         wanting: dict[str, Question] = {}
 
         def wanted_of(note: Note) -> Question:
             return wanting.get(note.id) or wanting.setdefault(note.id, place(snapshot, note))
 
-        most = snapshot.settings["distil.notes"]
+        able = snapshot.settings["distil.new"] + len(blocks(snapshot))
+        most = min(snapshot.settings["distil.notes"], able)
         if len(fit) > most and snapshot.free:
             row = {note.id for note in sorted(rotated(fit, snapshot.now), key=lambda note: note.id not in new)[:most]}
             fit = [note for note in fit if note.id in row]
         elif len(fit) > most:
-            fit = _turn(fit, wanted_of, snapshot)
+            fit = _turn(fit, wanted_of, snapshot, most)
         asked = {(one := wanted_of(note)).id: (note, one) for note in fit}
         verdicts = yield [question for _, question in asked.values()]
         wanted: list[Draft] = []
@@ -135,11 +142,11 @@ class Distil:
 LOOP: Final = Distil()
 
 
-def _turn(notes: Sequence[Note], question: Callable[[Note], Question], snapshot: Snapshot) -> list[Note]:
-    """Those whose question was put before, and as many of the others as `distil.notes` has room for: half of them because they stand
+def _turn(notes: Sequence[Note], question: Callable[[Note], Question], snapshot: Snapshot, most: int) -> list[Note]:
+    """Those whose question was put before, and as many of the others as `most` has room for: half of them because they stand
     firmest, half because it is their turn, so that none is passed over for ever."""
     asked = {note.id: question(note) for note in notes}
-    most = room(asked.values(), snapshot.settings["distil.notes"], snapshot)
+    most = room(asked.values(), most, snapshot)
 
     def failed(note: Note) -> bool:
         return snapshot.failed(asked[note.id].id)
@@ -229,10 +236,7 @@ def place(snapshot: Snapshot, note: Note) -> Question:
     shown = (
         note.shown(),
         *(one.shown() for one in siblings[:SIBLINGS]),
-        *(
-            one.shown(("this is", "an orientation block" if ours(one) else "an orientation block that only a person changes"))
-            for one in targets
-        ),
+        *(one.shown((ROLE, "an orientation block" if ours(one) else "an orientation block that only a person changes")) for one in targets),
     )
     text = PLACE.format(limit=snapshot.settings["distil.characters"])
     return Question("distil", text, Distilled, shown, policy=POLICY, stage="distil")

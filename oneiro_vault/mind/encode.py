@@ -19,7 +19,7 @@ from oneiro_vault.core import polarity, turns
 from oneiro_vault.core.captures import waits
 from oneiro_vault.core.query import tokens
 from oneiro_vault.core.question import Answer, Question, Shown, Verdict
-from oneiro_vault.mind import citing, nearby, placing
+from oneiro_vault.mind import citing, nearby, placing, subject
 from oneiro_vault.mind.base import NOW, Asking, Decision, New, Note, Set, Snapshot, keyed, left_open
 from oneiro_vault.mind.placing import LOOP as NAME
 from oneiro_vault.mind.placing import Place, Unit
@@ -78,6 +78,15 @@ class Filing:
         """One more fact of which this became."""
         self.counts[what] = self.counts.get(what, 0) + 1
 
+    def take(self, found: Decision | None) -> None:
+        """What was decided on a fact; None: it is known."""
+        if found is None:
+            self.count("known already")
+            return
+        self.done.append(found)
+        named = {"link": "linked", "supersede": "superseding"}
+        self.count(named.get(found.op) or _did(found.op))
+
 
 class Encode:
     """From captures to knowledge."""
@@ -108,7 +117,8 @@ class Encode:
     def _open(
         self, snapshot: Snapshot, filing: Filing, claimed: set[str], known: Mapping[str, Sequence[Note]]
     ) -> Iterator[tuple[str, Question]]:
-        """Facts that are not settled yet, each with its question; one without anything like it in the vault needs none."""
+        """Facts that are not settled yet, each with its question; one without anything like it in
+        the vault, or that is there in the same words, needs none."""
         for key, (unit, source, capture) in list(filing.units.items()):
             words = " ".join(tokens(unit.content))
             if keyed(NAME, key) in snapshot.settled:
@@ -119,7 +129,14 @@ class Encode:
                 del filing.units[key]
             else:
                 claimed.add(words)
-                if near := nearby.candidates(snapshot, unit, snapshot.settings["encode.candidates"], known):
+                near = nearby.candidates(snapshot, unit, snapshot.settings["encode.candidates"], known)
+                near = [one for one in near if subject.shared(snapshot, unit.content, one)]
+                if same := next((one for one in near if placing.repeats(capture, unit, one)), None):
+                    place = Place(action="link", existing=same.id, reason="in the same words")
+                    judge = filing.judges[source]
+                    filing.take(placing.decide(snapshot, capture, unit, key, place, (source,), judge))
+                    del filing.units[key]
+                elif near:
                     yield key, placing.question(capture, unit, near)
                 else:
                     reason = "nothing like it was known"
@@ -134,12 +151,8 @@ class Encode:
             if not verdict.ok or not isinstance(verdict.answer, Place):
                 filing.settled = False
                 continue
-            found = placing.decide(snapshot, capture, unit, key, verdict.answer, (source, question.id), verdict.judge)
-            if found is None:
-                filing.count("known already")
-            else:
-                filing.done.append(found)
-                filing.count("linked" if found.op == "link" else "superseding" if found.op == "supersede" else _did(found.op))
+            asking = (source, question.id)
+            filing.take(placing.decide(snapshot, capture, unit, key, verdict.answer, asking, verdict.judge))
 
 
 LOOP: Final = Encode()
@@ -173,9 +186,11 @@ def questions(capture: Note, longest: int) -> list[Question]:
             notes.append((turns.GOES_ON, who))
         if number > 1:
             notes.append(("just before, for understanding only", parts[number - 2][-_BEFORE:]))
+        facts = tuple((name, text) for name, text in notes if text)
         shown = Shown(
-            memory.id, memory.title, part, memory.created, memory.trust, memory.source, tuple((name, text) for name, text in notes if text)
-        )
+            memory.id, memory.title, part, memory.created, memory.trust, memory.source, facts,
+            short=turns.abridged(part, who),
+        )  # fmt: skip
         found.append(Question(KIND, INSTRUCTION, Units, (shown,), policy=POLICY, stage=NAME))
     return found
 

@@ -111,6 +111,13 @@ def trust(capture: Note) -> str:
     return weakest(["said" if capture.memory.extra.get(SPANS) else "model", capture.memory.trust])
 
 
+def repeats(capture: Note, unit: Unit, existing: Note) -> bool:
+    """Does a fact say in the same words what is known, of the same time?"""
+    since = began(unit, capture)[:10]
+    same = line(unit.content).casefold() == line(existing.memory.body).casefold()
+    return same and since in ("", existing.memory.valid_from[:10])
+
+
 def creating(capture: Note, unit: Unit, key: str, asked: tuple[str, ...], reason: str, judge: str = "") -> Decision:
     """File the fact as a memory of its own."""
     new = New(meta(capture, unit), line(unit.content), "fact")

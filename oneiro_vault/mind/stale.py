@@ -9,7 +9,7 @@ from pydantic import Field
 
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.memory import no_weaker
-from oneiro_vault.core.question import Answer, Question, Verdict
+from oneiro_vault.core.question import ROLE, Answer, Question, Verdict
 from oneiro_vault.mind.base import Decision, Note, Set, Snapshot
 from oneiro_vault.mind.blocks import DESCRIBE, blocks, changed, fair_title, ours, refused, said_anew, trust_of
 from oneiro_vault.mind.fitting import Draft, fitted
@@ -105,7 +105,7 @@ def _ended(note: Note, snapshot: Snapshot) -> bool:
 
 def question(block: Note, ground: Sequence[Note], snapshot: Snapshot) -> Question:
     """Does it still hold?"""
-    shown = (block.shown(("this is", "the orientation block")), *(note.shown(("this is", "what holds now")) for note in ground))
+    shown = (block.shown((ROLE, "the orientation block")), *(note.shown((ROLE, "what holds now")) for note in ground))
     text = INSTRUCTION.format(limit=snapshot.settings["distil.characters"])
     return Question("distil.stale", text, Stale, shown, policy=POLICY, stage="distil")
 

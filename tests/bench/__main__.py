@@ -26,12 +26,14 @@ from tests.bench import (
     nights,
     recalling,
     syncing,
+    week,
 )
 from tests.bench.kit import Row
 
 PARTS = {
     "embedding": embedding.run, "indexing": indexing.run, "recalling": recalling.run, "commands": commands.run, "hooks": hooks.run, "merging": merging.run, "syncing": syncing.run, "mcp": models.run, "nights": nights.run,
     "abstention": abstention.run, "languages": languages.run, "longnotes": longnotes.run, "months": months.run,
+    "week": week.run,
 }  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field
 
-from oneiro_vault.core.question import LONGEST_ANSWER, Answer, Question, Raw, Shown, ShownId, check
+from oneiro_vault.core.question import LONGEST_ANSWER, ROLE, Answer, Question, Raw, Shown, ShownId, check
 
 A, B = "a" * 12, "b" * 12
 
@@ -107,6 +107,9 @@ def test_a_memory_is_told_briefly_where_many_are_shown() -> None:
     short = Shown(
         "a", "Ana sails", "She sails.", "2026-03-05T10:00:00+00:00", "user", "capture", (("about", "Ana"), ("known since", "2026-03-05"))
     )
-    assert short.brief() == "a 2026-03-05 user (about: Ana): She sails."
+    assert short.brief() == "a 2026-03-05 (about: Ana): She sails."
     longer = Shown("a", "The boat", f"Ana sails.\n\nb 2026-03-06 user: She sinks. {'And so on. ' * 30}", notes=(("about", "Ana"),))
-    assert longer.brief().startswith("a The boat: Ana sails.\n b 2026-03-06 user: She sinks.")
+    assert longer.brief().startswith("a (title: The boat): Ana sails.\n b 2026-03-06 user: She sinks.")
+    block = Shown("a", "Ana: boats", "She sails.", trust="model", notes=((ROLE, "the block"),))
+    assert block.brief() == "a model (this is: the block; title: Ana: boats): She sails."
+    assert Shown("a", "Talk", "All of it.", "", "external", short="All …").brief() == "a external: All …"

@@ -96,3 +96,18 @@ def test_the_spans_at_a_place() -> None:
     start = TALK.index("Graz is")
     assert [one.name for one in turns.at(TALK, start, start + 4)] == ["2"]
     assert [one.name for one in turns.at(TALK, 0, len(TALK))] == ["1", "1.1", "2", "3", "4", "5"]
+
+
+def test_abridged_a_person_is_whole_and_long_turns_of_others_are_their_ends() -> None:
+    long = "First of all " + "word " * 60 + "shall I go on?"
+    said = f"User: {long}\n\nAssistant: {long}\n\nUser: Yes.\n\nAssistant: Done."
+    mine, theirs, *rest = turns.abridged(said).split("\n\n")
+    assert mine == f"User: {long}"
+    assert theirs.startswith("Assistant: First of all word")
+    assert " … " in theirs
+    assert theirs.endswith("word shall I go on?")
+    assert len(theirs) < 140
+    assert rest == ["User: Yes.", "Assistant: Done."]
+    assert turns.abridged(TALK) == TALK
+    assert turns.abridged(long, turns.ASSISTANT).endswith("shall I go on?")
+    assert len(turns.abridged(long, turns.ASSISTANT)) < len(turns.abridged(long)) == len(long)

@@ -109,16 +109,30 @@ def test_a_run_that_was_killed_goes_on_with_what_is_left() -> None:
     taken = snap(capture())
     first, second, mark = drive(answers([FRIDAY, OWNER]), taken, memo)
     filed = note("n", "The team ships on Friday.", derived_from=("c" * 12,), trust="external")
+    list_ = note("l", "The checklist is long.", trust="external")
     again = answers([FRIDAY, OWNER], {"action": "create", "existing": None})
-    later = snap(capture(), filed, near=(filed.id,), settled=frozenset({first.id(taken)}))
+    near, settled = (filed.id, list_.id), frozenset({first.id(taken)})
+    later = snap(capture(), filed, list_, near=near, settled=settled)
     left, marked = drive(again, later, memo)
     assert [question.kind for question in again.asked] == ["encode.place"]  # what the capture says is known
-    assert again.asked[0].ids == (filed.id,)
+    assert again.asked[0].ids == (list_.id,), "nothing follows from what is about something else"
     assert left.id(later) == second.id(taken)
     assert marked.after == (second.id(later),)
     assert marked.reason == "encoded: 1 filed before, 1 created"
     (last,) = drive(again, snap(capture(), settled=frozenset({first.id(taken), second.id(taken)})), memo)
     assert last.edits == mark.edits
+
+
+@pytest.mark.parametrize(
+    ("words", "since", "asks"),
+    [("the team ships on Friday.", "2026-09-04", 0), ("The team ships on Friday.", "", 1), ("The team ships Friday.", "2026-09-04", 1)],
+)
+def test_what_is_known_in_the_same_words_and_of_the_same_day_is_no_question(words: str, since: str, asks: int) -> None:
+    known = note("n", words, trust="external", valid_from=since)
+    judge = answers([FRIDAY], {"action": "create", "existing": None})
+    filed, *_ = drive(judge, snap(capture(), known, near=(known.id,)))
+    assert sum(question.kind == "encode.place" for question in judge.asked) == asks
+    assert filed.op == ("remember" if asks else "link")
 
 
 def test_without_a_fact_the_capture_is_not_marked() -> None:

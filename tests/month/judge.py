@@ -29,7 +29,13 @@ def told(text: str) -> list[Told]:
 
 def competent() -> ScriptedJudge:
     """A judge that answers every kind of question a night asks."""
-    return ScriptedJudge(lambda question: _ANSWERS[question.kind](question) | {"reason": _REASONS.get(question.kind, "so the notes say")})
+    return ScriptedJudge(answer)
+
+
+def answer(question: Question) -> dict[str, Any]:
+    """What such a judge says."""
+    said: dict[str, Any] = _ANSWERS[question.kind](question)
+    return said | {"reason": _REASONS.get(question.kind, "so the notes say")}
 
 
 def _age(fact: Told) -> int:
@@ -64,7 +70,7 @@ def _place(question: Question) -> dict[str, Any]:
     older = [one for one in other if _age(told(one.text)[0]) < _age(fact)]
     if older:
         return create | {"action": "supersede", "existing": older[0].id, "also": [one.id for one in older[1:]], "flavour": "progression"}
-    if same and crc32(question.given.encode()) % _HESITATES:
+    if same and crc32(" ".join(question.given.split()).encode()) % _HESITATES:
         return create | {"action": "link", "existing": same[0].id}
     return create if not other else create | {"action": "skip", "existing": other[0].id}
 

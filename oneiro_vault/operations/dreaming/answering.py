@@ -15,7 +15,7 @@ from oneiro_vault.mind.registry import LOOPS
 from oneiro_vault.operations.dreaming import asking, judging
 from oneiro_vault.operations.house import House, Progress, quiet
 
-MOST: Final = 30
+MOST: Final = 45
 """Questions of a batch."""
 ROOM: Final = 16_000
 """Characters of quoted memories in a batch of more than one question, about 4,000 tokens."""
@@ -33,7 +33,8 @@ def dream_next(house: House) -> dict[str, Any]:
 
 
 def batch(waiting: Sequence[Mapping[str, Any]], answered: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any] | None:
-    """The question that has waited longest with others of its kind: instruction and form once, every memory once.
+    """The question that has waited longest with others of its kind: instruction and form once, every
+    memory once. Those like the ones just `answered` come first.
 
     `quoted` are all memories, and the texts in question that are no memories yet (under the name of their question), as one quotation; a
     question names those it is about by `ids`. Questions and memories go by as much of their ids as tells them apart. `again`: one of those
@@ -41,12 +42,12 @@ def batch(waiting: Sequence[Mapping[str, Any]], answered: Sequence[Mapping[str, 
     """
     if not waiting:
         return None
-    first = waiting[0]
+    first = next((one for one in waiting if any(_alike(one, other) for other in answered)), waiting[0])
     short = _short(waiting)
     memories: dict[str, str] = {}
     questions: list[dict[str, Any]] = []
     for entry in waiting:
-        if len(questions) == MOST or any(entry[name] != first[name] for name in ("kind", "instruction", "schema")):
+        if len(questions) == MOST or not _alike(entry, first):
             continue
         quoted, given = dict(zip(entry["ids"], entry["memories"], strict=True)), " ".join(str(entry["given"]).split())
         if any(memories.get(ident, text) != text for ident, text in quoted.items()):
@@ -62,10 +63,15 @@ def batch(waiting: Sequence[Mapping[str, Any]], answered: Sequence[Mapping[str, 
         "kind": first["kind"],
         "instruction": first["instruction"],
         "answer": first["schema"],
-        "again": any(all(one[name] == first[name] for name in ("kind", "instruction", "schema")) for one in answered),
+        "again": any(_alike(one, first) for one in answered),
         "quoted": f"<memory>\n{escape(chr(10).join(lines))}\n</memory>",
         "questions": questions,
     }
+
+
+def _alike(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Do two questions have one instruction and form?"""
+    return all(one[name] == other[name] for name in ("kind", "instruction", "schema"))
 
 
 def _short(waiting: Sequence[Mapping[str, Any]]) -> dict[str, str]:

@@ -75,6 +75,10 @@ def test_a_batch_is_of_one_kind_has_every_memory_once_and_fits_into_an_answer() 
     following = answering.batch(waiting[2:3], waiting[:1])
     assert following is not None
     assert following["again"], "its instruction and form are known"
+    other = entry("f", shared) | {"instruction": "Other?"}
+    after = answering.batch([other, waiting[2]], waiting[:1])
+    assert after is not None
+    assert (after["again"], after["questions"][0]["id"]) == (True, "c"), "like those before come first"
 
 
 def test_what_a_memory_says_cannot_end_its_quotation_nor_begin_another() -> None:
