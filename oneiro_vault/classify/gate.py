@@ -24,8 +24,7 @@ LONGEST_TITLE: Final = 120
 SURE: Final = 0.6
 """Probability from which a sentence is stopped. On 1,400 lines by two other hands, before they were
 learned: recall .93 and .91, false refusals .19 and .27 at .5; .89 and .86, .15 and .20 at .6; .82 and
-.81, .11 and .15 at .7. On 320 lines that were never
-learned: .93 and .11 at .6, .89 and .08 at .7."""
+.81, .11 and .15 at .7. On 320 lines that were never learned: .93 and .11 at .6, .89 and .08 at .7."""
 SHORTENED: Final = 60
 """Characters of the words that a reason quotes."""
 WINDOW: Final = 400

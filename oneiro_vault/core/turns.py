@@ -26,8 +26,6 @@ GOES_ON: Final = "it begins while this one speaks"
 USER, ASSISTANT, TOOL, NOBODY = "user", "assistant", "tool", ""
 _TURN: Final = re.compile(r"(?:\A|(?<=\n\n))(?:(User|Assistant):(?= |\n|\Z)|(\[[\w .:/-]{1,60}\])(?= ))")
 _CONVERSATIONS: Final = frozenset(("session", "turns", "compaction"))
-
-
 ENDS: Final = 60
 """Characters that stay of the beginning and of the end of a turn that is abridged."""
 

@@ -47,8 +47,10 @@ def test_remember_then_check_then_specific(speak: Speak) -> None:
             (ident,) = ids(stored)
             assert words(stored).startswith("20")
             assert f"Remembered as {ident} (Ana wants" in words(stored)
-            asked = await found.tool("recall_check", topic=text, entity="Ana", tag="release", limit=6)
-            assert ident in ids(asked)  # those of the other ways say the same, and hashes of words tell them apart by chance
+            about = {"entity": "Ana", "tag": "release"}
+            asked = await found.tool("recall_check", topic=text, limit=6, **about)
+            # Those of the other ways say the same: hashes of words put them in an order of chance.
+            assert ident in ids(asked)
             now, preface, *rows = words(asked).splitlines()
             assert (now[:7], preface) == ("Now: 20", PREFACE)
             assert [row for row in rows if row.startswith(f"{ident} 2026-03-05 Ana wants")]

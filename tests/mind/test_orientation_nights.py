@@ -98,7 +98,7 @@ def test_a_hundred_nights(habit: str) -> None:
         assert world.log == []
     else:
         assert "distil" in ops
-    if habit == "yes":  # one that echoes what it reads agrees by chance
+    if habit in ("yes", "obedient"):
         assert "whittle" in ops
     if habit in ("random", "obedient"):
         assert "flag" in ops
