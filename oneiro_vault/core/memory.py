@@ -16,6 +16,8 @@ TYPES: Final = ("episodic", "semantic", "orientation", "entity", "procedure", "p
 STATUSES: Final = ("active", "pending", "dormant", "superseded", "archived")
 TRUSTS: Final = ("user", "said", "model", "external")
 """Strongest first. `said`: typed by the person in a conversation, as a client recorded it."""
+OWN_WORDS: Final = ("user", "said")
+"""Trust of what a person wrote into the vault or typed in a conversation."""
 
 FOLDERS: Final = {
     "episodic": "episodic", "semantic": "semantic", "orientation": "orientation",

@@ -16,6 +16,7 @@ from typing import Annotated, Any, Final
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.fields import FieldInfo
 
+from oneiro_vault.core.memory import OWN_WORDS
 from oneiro_vault.core.quoting import PREFACE, attribute, quote
 
 LONGEST_ANSWER: Final = 200_000
@@ -25,8 +26,6 @@ SHORT: Final = 200
 """Characters of a memory that needs no title beside it."""
 ROLE: Final = "this is"
 """Name of the fact that says what a memory is in a question."""
-OWN: Final = ("user", "said")
-"""Trust of what a person wrote or said."""
 DEEP: Final = "it is nested too deeply"
 STOPPED: Final = "the run was stopped"
 
@@ -80,7 +79,7 @@ class Shown:
             for name, value in facts.items()
             if name in (ROLE, "title") or (value != day and not all(one in plain for one in value.split(", ")))
         )
-        trust = "" if self.trust in OWN else attribute(self.trust)
+        trust = "" if self.trust in OWN_WORDS else attribute(self.trust)
         head = " ".join(filter(None, (self.id, attribute(day), trust, f"({told})" if told else "")))
         lines = (self.short or self.text).strip().splitlines()
         text = "\n".join(line for line in lines if line.strip())

@@ -165,8 +165,8 @@ def stable(note: Note, snapshot: Snapshot) -> bool:
     if note.memory.trust == "external":
         enough = enough and settings["distil.sources"] > 1
     else:
-        enough = enough or note.memory.trust in own_words.OWN or note.uses >= settings["distil.uses"]
-    lasted = note.memory.trust in own_words.OWN or snapshot.now - changed(note) >= settings["distil.age"] * DAY
+        enough = enough or note.memory.trust in memories.OWN_WORDS or note.uses >= settings["distil.uses"]
+    lasted = note.memory.trust in memories.OWN_WORDS or snapshot.now - changed(note) >= settings["distil.age"] * DAY
     ended = (memories.epoch(note.memory.valid_until) or snapshot.now) < snapshot.now
     return enough and lasted and not ended and not note.memory.flags and note.strength >= settings["distil.strength"]
 

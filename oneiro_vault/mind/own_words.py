@@ -20,8 +20,6 @@ MOST: Final = 2
 """Blocks of one topic: what is older than what fits is found when it is looked for."""
 FIRST: Final = 60
 """Priority of the first topic; the others follow in steps of ten."""
-OWN: Final = ("said", "user")
-"""Whose words: typed by the person in a conversation, or written into the vault."""
 
 Said = tuple[Note, str]
 """A fact, and the words of it that are quoted."""
@@ -56,7 +54,11 @@ def _facts(snapshot: Snapshot, mine: set[str]) -> Mapping[str, list[Said]]:
     placed = {ident for row in snapshot.history if row["loop"] == NAME for ident in row["memories"]}
     found: dict[str, list[Said]] = {}
     for note in snapshot.of("semantic"):
-        if note.memory.trust not in OWN or (note.id not in mine and note.id in elsewhere | placed) or not _holds(note, snapshot.now):
+        if (
+            note.memory.trust not in memories.OWN_WORDS
+            or (note.id not in mine and note.id in elsewhere | placed)
+            or not _holds(note, snapshot.now)
+        ):
             continue
         for topic, said in personal.said(note.memory.body, gate.prescribes):
             found.setdefault(topic, []).append((note, said))
