@@ -161,13 +161,15 @@ def _reported(line: str) -> Iterator[int]:
 
 
 def _handed_over(line: str, parts: Sequence[Extent]) -> Iterator[int]:
-    """Where words begin that may not have been typed: after a colon, after a short sentence that speaks of words, in another language."""
+    """Where words begin that may not have been typed: after a colon or a salutation, after a short
+    sentence that speaks of words, in another language."""
     for found in signs.COLON.finditer(line):
         before, after = re.split(r"[.!?]\s", line[: found.start()])[-1], line[found.end() :]
         if not _own(before) and (signs.QUOTES.search(before) or _claims(after)):
             yield found.end()
-    if chat := signs.CHAT.search(line):
-        yield chat.start()
+    for copied in (signs.CHAT, signs.SALUTATION):
+        if begins := copied.search(line):
+            yield begins.start()
     language = ""
     for start, end in parts:
         sentence = line[start:end]

@@ -23,6 +23,12 @@ GREETING: Final = re.compile(
     r"|ciao|gentile|kære|hej|beste|olá|merhaba)\b(?:\W+\w+){0,4}?\s*(?:[,!:]|$)",
     re.I,
 )
+SALUTATION: Final = re.compile(
+    r"(?<=[.!?…,;:] )(?:dear (?!me\b|oh\b|god\b|lord\b)"
+    r"|(?-i:Sehr geehrte|Liebe[rs]? Kund|Madame, Monsieur|Chère?s? |Estimad|Gentile ))",
+    re.I,
+)
+"""Begins a letter in the middle of what somebody types."""
 WHAT: Final = (
     r"(?:readme|(?:e-?|web|home|hand|news|blog|work)?(?:mails?|messages?|pages?|articles?"
     r"|posts?(?!-)|issues?|tickets?|logs?|outputs?|errors?"

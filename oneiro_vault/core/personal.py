@@ -161,6 +161,14 @@ def speaks(text: str) -> bool:
     return any(pattern.search(text.replace("’", "'")) for pattern, _ in _FIRST)
 
 
+def of_reader(text: str) -> bool:
+    """Is it about whoever reads it ("You have moved to …"), and no lasting wish?"""
+    plain = text.replace("’", "'").lstrip("\"'*_ ")
+    begins = _ADDRESSED.match(plain, lead.end() if (lead := _LEAD.match(plain)) else 0)
+    asks = not begins or begins[0].lower().startswith(("pl", "bit"))
+    return not (asks or speaks(plain) or _STANDING.search(plain))
+
+
 def alone(text: str) -> str:
     """What such words say of which only one can be true at a time: `place`, `name`, `age`, else ""."""
     plain = text.replace("’", "'")

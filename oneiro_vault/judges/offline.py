@@ -145,7 +145,9 @@ def _lacks(sentence: str) -> bool:
 
 
 def _stands(sentence: str, fewest: int) -> bool:
-    return len(claims.tokens(sentence)) >= fewest and len(sentence) <= LONGEST and not sentence.rstrip("\"')*_ ").endswith(("?", ":"))
+    asks = sentence.rstrip("\"')*_ ").endswith(("?", ":"))
+    fits = len(claims.tokens(sentence)) >= fewest and len(sentence) <= LONGEST
+    return fits and not asks and not personal.of_reader(sentence)
 
 
 def names(sentence: str) -> list[str]:

@@ -165,6 +165,13 @@ def test_however_much_points_at_what_was_said_before_a_fact_stays_short() -> Non
     assert all(len(unit["content"]) <= 900 for unit in kept(text))
 
 
+def test_what_is_said_of_the_reader_is_no_fact_about_the_person() -> None:
+    talk = "User: You have moved to 14 Foster Terrace in Sunbury. I moved to Graz in May."
+    quotes = [unit["quote"] for unit in kept(talk)]
+    assert not [one for one in quotes if "Foster" in one]
+    assert [one for one in quotes if "Graz" in one]
+
+
 def test_a_capture_without_such_sentences_stays_open() -> None:
     assert asked("encode.units", Units, Shown("a", "", "User: hm, let me think. Can you try that again?")).waits
 
