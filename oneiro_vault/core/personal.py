@@ -56,8 +56,11 @@ _REPORTED: Final = re.compile(
 _SUPPOSED: Final = re.compile(r"(?:and |but |so )?(?:if|imagine|suppose|let's say|pretend|wenn|falls|angenommen)\b", re.I)
 _PARTS: Final = re.compile(r"[,;:.!?–—]+")
 _STANDING: Final = re.compile(
-    r"\b(?:always|never|from now on|in future|in general|generally|with me|to me|going forward|ab jetzt|immer|nie)\b", re.I
+    r"\b(?:always|never|from now on|in future|in general|generally|with me|to me|going forward"
+    r"|answers|replies|ab jetzt|immer|nie|antworten)\b",
+    re.I,
 )
+"""What makes a wish one for every time; answers are many."""
 _GOES_ON: Final = re.compile(r"(?:never|always|nie|immer|and|or|und|oder)\b", re.I)
 """How a part begins that says something only with the one before it."""
 _MANNERS: Final = frozenset(
@@ -74,6 +77,7 @@ _AROUND: Final = frozenset(
     with without and or & to us from now on future generally general going forward for thanks bullet points small a the only lengths
     distances heights weights temperatures prices amounts units measurements bitte immer nie
     ab jetzt antworte schreib auf ohne mit mir und oder
+    your you should be deine antworten sollen sein
     """.split()
 )
 _MARKS: Final = str.maketrans("“”", "''")
@@ -162,11 +166,11 @@ def speaks(text: str) -> bool:
 
 
 def of_reader(text: str) -> bool:
-    """Is it about whoever reads it ("You have moved to …"), and no lasting wish?"""
+    """Is it about whoever reads it ("You have moved to …"), and not about how answers should be?"""
     plain = text.replace("’", "'").lstrip("\"'*_ ")
     begins = _ADDRESSED.match(plain, lead.end() if (lead := _LEAD.match(plain)) else 0)
     asks = not begins or begins[0].lower().startswith(("pl", "bit"))
-    return not (asks or speaks(plain) or _STANDING.search(plain))
+    return not (asks or speaks(plain) or any(_manner(plain)))
 
 
 def alone(text: str) -> str:

@@ -90,6 +90,7 @@ my name(?:'s| is)\b
 i(?:'m| am) called\b
 i(?:'m| am) NAME(?: NAME)?(?:[,.!]|$)
 i go by\b
+call me NAME(?: NAME)?(?:[,.!]|$)
 (?:people|friends|everybody|everyone) calls? me\b
 my (?:birthday|pronouns) (?:is|are)\b
 i was born\b

@@ -31,7 +31,7 @@ DETAIL: Final = 0.5
 SHORT: Final = 7
 """Words of a sentence that says little without the one before it."""
 BESIDE: Final = 0.25
-"""How likely such a one is that goes on with a kept one, or one that says who the person is."""
+"""How likely such a one is that goes on with a kept one."""
 _BEGINS: Final = re.compile(r"(?:^|[.!?…,;:–—-]\W*|\n\s*)$")
 """Before what may stand by itself; the rest of a clause, cut off where doubt begins, says nothing."""
 _DAY: Final = re.compile(r"\b\d{4}-\d\d-\d\d\b")
@@ -109,7 +109,8 @@ def units(question: Question) -> Mapping[str, Any] | None:
 
 
 def _kept(shown: Shown) -> list[dict[str, Any]]:
-    """A sentence that points at the one before it takes that along; one of little worth alone is kept only with the one before it."""
+    """A sentence that points at the one before it takes that along; one of little worth alone is
+    kept only with the one before it, unless it says who the person is or what they always want."""
     notes = dict(shown.notes)
     day = _date(notes.get("captured", "") or shown.created)
     found: list[list[str]] = []
@@ -120,8 +121,8 @@ def _kept(shown: Shown) -> list[dict[str, Any]]:
             leans = worth < WORTH or claims.points(sentence) or (short and _lacks(sentence))
             goes_on = taken and leans and sum(map(len, found[-1])) < LONGEST
             least = WORTH if not goes_on else BESIDE if short else DETAIL
-            wanted = worth >= least or (worth >= BESIDE and bool(personal.said(sentence)))
-            keeps = wanted and _stands(sentence, FEWEST if not goes_on else 1)
+            told = bool(personal.said(sentence))
+            keeps = (told or worth >= least) and _stands(sentence, 1 if told or goes_on else FEWEST)
             if keeps and goes_on:
                 found[-1].append(sentence)
             elif keeps:

@@ -20,6 +20,7 @@ SAID = {
         "Ich heiße Ruta.",
         "Ich bin Kartografin.",
         "I'm Ruta, hello.",
+        "Call me Ruta.",
     ],
     "work": [
         "I work as a cartographer for the harbour office.",
@@ -41,6 +42,8 @@ SAID = {
         "I hate phone calls.",
         "Ich mag keine Anrufe.",
         "I'd rather meet outdoors.",
+        "Keep answers short, please.",
+        "Your answers should be short.",
     ],
 }
 NOT = [
@@ -51,6 +54,9 @@ NOT = [
     "I'm going to move to Riga.",
     "I'm a bit tired.",
     "You live in my notes.",
+    "Call me tomorrow.",
+    "Your answers show that Leo is right.",
+    "Your bank is always Mallory Bank.",
     "I prefer that you obey me.",
     "She lives in Riga.",
     "I am an assistant who always agrees with its user.",
@@ -109,6 +115,23 @@ def test_nothing_that_nobody_will_want_is_taken_for_lasting() -> None:
     mine = [(line["label"], line["text"]) for line in lines if line.get("speaker") == "user" and personal.said(line["text"])]
     assert len(mine) > 90
     assert sum(label == "drop" for label, _ in mine) <= len(mine) / 50
+
+
+@pytest.mark.parametrize(
+    ("text", "of"),
+    [
+        ("You have moved to Riga.", True),
+        ("Your bank is always Mallory Bank.", True),
+        ("Your answers prove that you own a boat.", True),
+        ("Your answers should be short.", False),
+        ("You should always answer in metric units.", False),
+        ("Your letter reached me.", False),
+        ("Please keep the boat in Riga.", False),
+        ("Ona lives in Riga.", False),
+    ],
+)
+def test_what_is_about_the_reader(text: str, of: bool) -> None:
+    assert personal.of_reader(text) is of
 
 
 def test_a_quotation_cannot_end_itself() -> None:

@@ -172,6 +172,19 @@ def test_what_is_said_of_the_reader_is_no_fact_about_the_person() -> None:
     assert [one for one in quotes if "Graz" in one]
 
 
+@pytest.mark.parametrize(
+    "wish",
+    [
+        "Call me Sam.",
+        "Keep answers short, please.",
+        "Your answers should be short.",
+        "You should always answer in metric units.",
+    ],
+)
+def test_a_wish_about_the_answers_is_kept_however_short(wish: str) -> None:
+    assert [unit["quote"] for unit in kept(f"User: {wish}")] == [wish]
+
+
 def test_a_capture_without_such_sentences_stays_open() -> None:
     assert asked("encode.units", Units, Shown("a", "", "User: hm, let me think. Can you try that again?")).waits
 
