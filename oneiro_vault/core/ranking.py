@@ -65,23 +65,24 @@ class Weights:
 
 @dataclass(frozen=True)
 class Scale:
-    """What BM25 and cosines amount to in this vault, with this model."""
+    """What BM25 and cosines amount to in this vault, with this model, so that one can be compared
+    with the other. One number of each for a vault; without vectors the cosines are 0."""
 
     notes: int = 1
-    """How many there are: a word that one of them has counts the more."""
+    """How many there are (1 and more): a word that one of them has counts the more."""
     background: float = 0.0
-    """Mean cosine of notes drawn at random: where all are alike, meaning tells little."""
+    """Mean cosine (-1..1) of notes drawn at random: where all are alike, meaning tells little."""
     floor: float = 0.0
-    """See `Evidence.floor`."""
+    """A cosine (-1..1), see `Evidence.floor`."""
 
     @property
     def word(self) -> float:
-        """The most that BM25 gives a word for being rare."""
+        """The most that BM25 gives a word for being rare, in units of BM25."""
         return math.log(2 * self.notes + 1)
 
     @property
     def meaning(self) -> float:
-        """What a cosine is worth beside so much."""
+        """What a cosine of 1 is worth beside that, in units of BM25."""
         return _MEANING * ((1 - self.background) / (1 - self.floor)) ** 3 / (1 - self.floor)
 
 

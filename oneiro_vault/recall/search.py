@@ -55,8 +55,15 @@ class _Answer:
 
     @property
     def of_now(self) -> bool:
-        """Is it asked how things are, not how they were or what was said at some time?"""
-        return not (self.asked.alike or self.asked.history or self.terms.dates or self.asked.only is not None)
+        """Is it asked how things are, not how they were or what was said at some time? A date that
+        no candidate has is what things are about: "what do we do in July?"."""
+        asked = self.asked
+        return not (asked.alike or asked.history or self.dated or asked.only is not None)
+
+    @property
+    def dated(self) -> frozenset[str]:
+        """The handles of what has a date that the question mentions."""
+        return frozenset(handle for handle, near in self.column("dates").items() if near > HALF)
 
     def column(self, name: str) -> dict[str, float]:
         """Handle -> that sign, NaN where there is none."""
@@ -148,7 +155,7 @@ class Search:
         if answer.asked.passive:
             order = self._unfaded(order, notes, moved)
         order = captures.behind(order, answer.fit, k)
-        dated = answer.column("dates")
+        dated = answer.dated
         later = heirs(self.index, [notes[handle] for handle in order])
         order.sort(key=lambda one: bool(later.get(one)) and one in captures)
         shown = captures.capped(order, shown)
@@ -159,7 +166,7 @@ class Search:
                 _why(*by_handle[one], shown[one], one in captures),
                 later.get(one, ""),
                 moved.get(one, ""),
-                dated[one] > HALF,
+                one in dated,
             )
             for one in order
         ]

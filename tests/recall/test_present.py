@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from oneiro_vault.index.base import Row
+from oneiro_vault.recall import present
 from tests.operations.conftest import Call, hits, stored
 
 OLD = "Nina's stand-up meeting takes place at 9:15."
@@ -67,6 +69,44 @@ def test_another_subject_is_no_newer_answer(call: Call) -> None:
 def test_a_question_with_a_date_is_answered_by_that(call: Call, told: tuple[str, str]) -> None:
     older, newer = told
     assert hits(call, f"{ASKED[:-1]} on 2 March 2026?")[:2] == [older, newer]
+
+
+def test_a_date_that_no_note_has_is_what_things_are_about(call: Call, told: tuple[str, str]) -> None:
+    older, newer = told
+    assert hits(call, f"{ASKED[:-1]} in July?")[:2] == [newer, older]
+
+
+def rows(*made: tuple[str, int, dict[str, Any]]) -> dict[str, Row]:
+    """Handle -> a row of that name and day, with further values."""
+    nothing: dict[str, Any] = dict.fromkeys(Row._fields, "") | {"type": "semantic", "derived_from": ()}
+    return {one: Row(**nothing | {"when": day * 86_400.0} | more) for one, day, more in made}
+
+
+@pytest.mark.parametrize(
+    ("order", "leads"),
+    [
+        (["older", "newer", "first"], ["newer", "older", "first"]),
+        (["older", "first", "newer"], ["older", "first", "newer"]),
+        (["first", "older", "newer"], ["first", "newer", "older"]),
+    ],
+)
+def test_how_far_behind_the_newer_stands_counts(order: list[str], leads: list[str]) -> None:
+    some = rows(("first", 1, {}), ("older", 2, {}), ("newer", 3, {}))
+
+    def next_to(older: Row, _newer: Row, gap: int) -> float:
+        return 1.0 - gap if older.when == 2 * 86_400.0 else -1.0
+
+    found, moved = present.leading(order, some, next_to, 1e9)
+    assert found == leads
+    assert moved == ({"older": "newer"} if leads != order else {})
+
+
+@pytest.mark.parametrize("order", ["block older newer", "block newer older"])
+def test_a_block_made_of_the_older_stands_behind_the_newer(order: str) -> None:
+    made = {"type": "orientation", "derived_from": ("older",)}
+    some = rows(("block", 3, made), ("older", 1, {}), ("newer", 2, {}))
+    found, _ = present.leading(order.split(), some, lambda _older, _newer, _gap: 0.0, 1e9)
+    assert found == ["newer", "block", "older"]
 
 
 def test_a_hook_puts_the_newest_first_and_never_the_older_alone(call: Call, told: tuple[str, str]) -> None:
