@@ -36,21 +36,22 @@ MOST: Final = 24
 """Rows that are compared with each other."""
 _ENOUGH: Final = 1.42
 """Two rows answer the same when the second reaches so much: the share of the first one's meaning and words for this question that it has
-(0-1), and how near the two are, from what unrelated texts have (0) to the same text (1). Between 1.3 and 1.56 no answer about what never
-changed was lost; the lower, the more changed facts lead."""
-_ENOUGH_TOLD: Final = 1.0
-"""Of two facts in the words of a conversation, which no judge has compared, the newer leads when
-so much speaks for it: `_NEARNESS` for the same text, nothing for what any two memories of this
-vault have; `_ANOTHER` for another value of the same kind; less `_BEHIND` times the logarithm of
-how many places it stands behind. These are a logistic regression over 1,981 pairs of rows in
-the answers to 202 questions of those months (22 pairs are an older and a newer version), cut where
-one in twenty is right: a wrong one costs one place. An older one stands before the present one 14
-times of 55 (25 without this; 15 with each month's weights fitted to the five others), the present
-one is first 74 times of 204 (72), and among the first ten 167 times (167). From .9 to 1.1 one or
-two differ."""
-_NEARNESS: Final = 4.0
-_ANOTHER: Final = 1.2
-_BEHIND: Final = 1.4
+(0-1), and how near the two are, from what unrelated texts have (0) to the same text (1), less `_BEHIND`. Between 1.3 and 1.56 no answer
+about what never changed was lost; the lower, the more changed facts lead."""
+_ENOUGH_TOLD: Final = 0.25
+"""The same of two facts in the words of a conversation, which no judge has compared: how near they
+are, from what any two memories of this vault have (0) to the same text (1), and `_ANOTHER` for
+another value of the same kind, less `_BEHIND`. The three are a logistic regression (divided by its
+weight of nearness, 4.0) over 1,981 pairs of rows in the answers to 202 questions of those months
+(22 pairs are an older and a newer version), cut where one in twenty is right: a wrong one costs
+one place. An older one stands before the present one 14 times of 55 (25 without this; 15 with each
+month's weights fitted to the five others), the present one is first 74 times of 204 (72), and
+among the first ten 167 times (167). From .22 to .28 one or two differ."""
+_ANOTHER: Final = 0.3
+_BEHIND: Final = 0.35
+"""Times the logarithm of how many places the second stands behind the first. Of filed notes it
+costs no changed fact its lead, and where many say nearly the same (turns of conversations kept as
+notes) 2.5 answers more of 100 are among the first ten."""
 _IN_WORDS: Final = 1.4
 """The same without vectors, nearness being the share of the shorter one's words that the other has."""
 _LONGEST: Final = 2_000
@@ -144,9 +145,9 @@ class Likeness:
         cosine = float(np.dot(self._vectors[first.key], self._vectors[second.key]))
         if not {first.key, second.key} <= self._told:
             shares = _share(self._bm25, first, second) + _share(self._near, first, second)
-            return shares / 2 + _above(cosine, self._floor) - _ENOUGH
+            return shares / 2 + _above(cosine, self._floor) - _BEHIND * math.log(gap) - _ENOUGH
         near = max(0.0, _above(cosine, self._usual))
-        sure = _NEARNESS * near - _BEHIND * math.log(gap) - _ENOUGH_TOLD
+        sure = near - _BEHIND * math.log(gap) - _ENOUGH_TOLD
         another = sure >= -_ANOTHER and corrections.another_value(self._bodies[second.key], self._bodies[first.key])
         return sure + _ANOTHER * another
 
