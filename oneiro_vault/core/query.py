@@ -41,6 +41,7 @@ __all__ = [
     "forms",
     "fts_expression",
     "name_shares",
+    "of_speaker",
     "quoted",
     "segment",
     "speaker_of",
@@ -156,6 +157,18 @@ def analyse(query: str, spoken: Mapping[str, float] | None = None) -> QueryTerms
         language=language,
         languages=languages if not language or language in languages else (*languages, language),
     )
+
+
+def of_speaker(query: str, names: Collection[str]) -> str:
+    """The question as it would be put by whom it names, as far as that can be said in English: they
+    call themselves "I" where it says "Ada", and "my" where it says "Ada's"."""
+    parts = {part for name in names for part in name.split()}
+
+    def own(match: re.Match[str]) -> str:
+        word, possessive = re.subn(r"['’]s$", "", match[0])
+        return match[0] if not parts.issuperset(tokens(word)) else "my" if possessive else "I"
+
+    return re.sub(r"\b(?:I )+(I|my)\b", r"\1", _WORD.sub(own, query))
 
 
 def content_words(text: str, idle: Collection[str] = STOP_WORDS) -> tuple[str, ...]:

@@ -99,6 +99,9 @@ class Features:
     """Exact cosine of the chunk of kind "context"."""
     whole_cosine: Array | None = None
     """Exact cosine of what stands for the whole note, however long."""
+    speaker_cosine: Array | None = None
+    """`cosine` to the question as its speaker would put it (`core.query.of_speaker`), for a
+    person's own words; only raises what meaning tells of a note that is part of nothing."""
     bm25: Array | None = None
     """The note's own text (title, description, tags, body)."""
     passage_bm25: Array | None = None
@@ -310,6 +313,7 @@ def _of_plain(f: Features, parts: Mapping[str, Array], shares: Mapping[str, floa
     own, cosine = _filled(_column(f, "bm25"), 0.0), _column(f, "cosine")
     words = (own + _filled(_column(f, "passage_bm25"), own)) / 2
     meaning = (cosine + _filled(_column(f, "whole_cosine"), cosine)) / 2
+    meaning = np.fmax(meaning, _column(f, "speaker_cosine"))
     by_words = sum(shares.get(name, 0.0) for name in _OF_WORDS)
     by_meaning = sum(shares.get(name, 0.0) for name in _OF_MEANING)
     words, most = _of_highest(words)

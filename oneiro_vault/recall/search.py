@@ -21,7 +21,7 @@ from oneiro_vault.recall import present
 from oneiro_vault.recall.asked import EVER, LIVE, Asked, Found, Ledger
 from oneiro_vault.recall.echo import Captures, among
 from oneiro_vault.recall.history import heirs, unfolded
-from oneiro_vault.recall.signs import Signs, heard_of, names_somebody
+from oneiro_vault.recall.signs import SAID, Signs, heard_of, names_somebody
 
 TOP: Final = 100
 """Candidates from each list; from 50 to 200 nothing changes on the development set."""
@@ -31,8 +31,6 @@ HALF: Final = 0.5
 """How near a memory's date must be to one in the question to count as asked for: within a week."""
 OUTSIDER: Final = "external"
 """The trust of what came from outside."""
-SAID: Final = "said"
-"""The trust of a person's own words: a name that the vault never heard of may be theirs."""
 OUTSIDE: Final = 0.2
 """Share of an answer that what came from outside gets at least, while other memories fit about as well; more where more of what may
 answer came from there. On a development set with a tenth, a fifth, half, four fifths and all of its sessions from outside this costs 0,
@@ -92,7 +90,7 @@ class Search:
         rows = sorted(fitting, key=lambda row: row.path)  # equals stay in this order, and keys differ from index to index
         if not rows:
             return []
-        features = Signs(self.index, self.ledger).of(terms, expression, vector, rows)
+        features = Signs(self.index, self.ledger).of(asked.query, terms, expression, vector, rows)
         captures = among(rows, made)
         scored, fit = captures.ranked(features, self.weights, rows)
         others = [number for number, row in enumerate(rows) if row.handle not in captures.empty]

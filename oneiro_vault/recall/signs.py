@@ -10,8 +10,9 @@ from typing import Any, Final
 import numpy as np
 
 from oneiro_vault.core.language import CAPITALISING
-from oneiro_vault.core.query import QueryTerms, asks, date_shares, name_shares
+from oneiro_vault.core.query import QueryTerms, asks, date_shares, name_shares, of_speaker, quoted
 from oneiro_vault.core.ranking import Features
+from oneiro_vault.errors import EmbedderProblem
 from oneiro_vault.index.answers import Answers
 from oneiro_vault.index.base import Row, Vectors
 from oneiro_vault.recall.asked import Ledger
@@ -19,6 +20,8 @@ from oneiro_vault.recall.asked import Ledger
 DAY: Final = 86_400.0
 HALF_LIFE: Final = 7.0
 """Days in which recency halves (Alma)."""
+SAID: Final = "said"
+"""The trust of a person's own words: a name that the vault never heard of may be theirs."""
 BUSY: Final = 20
 """Uses on so many days count as the most frequent."""
 
@@ -30,7 +33,14 @@ class Signs:
         self.index = index
         self.ledger = ledger
 
-    def of(self, terms: QueryTerms, expression: str, vector: Vectors | None, rows: Sequence[Row]) -> Features:
+    def of(
+        self,
+        query: str,
+        terms: QueryTerms,
+        expression: str,
+        vector: Vectors | None,
+        rows: Sequence[Row],
+    ) -> Features:
         """The features of `rows`, in their order; `expression` and `vector` are the question for keywords and for meaning."""
         keys = [row.key for row in rows]
         before = self.index.previous(keys)
@@ -46,6 +56,7 @@ class Signs:
             self._keywords(features, expression, rows, everyone, asking)
         if vector is not None:
             self._meaning(features, vector, keys, everyone, asking)
+            features.speaker_cosine = self._of_speaker(query, terms, rows)
         seen = features.cosine is not None and not np.isnan(features.cosine).all()
         features.scale = self.index.scale(by_meaning=bool(seen))
         self._beliefs(features, rows)
@@ -67,6 +78,21 @@ class Signs:
         features.context_cosine = _array(keys, lambda key: found[key].context)
         features.whole_cosine = _array(keys, lambda key: found[key].whole)
         features.question_cosine = _array(keys, lambda key: found[asking[key]].own if key in asking else math.nan)
+
+    def _of_speaker(self, query: str, terms: QueryTerms, rows: Sequence[Row]) -> Any:
+        """How near a person's own words are to the question as they would put it: people seldom
+        name themselves. Where they name whom the question names, it is asked as it stands."""
+        said = {row.key for row in rows if row.trust == SAID}
+        if not said or not terms.names or terms.language:
+            return None
+        named = " OR ".join(quoted(part) for name in terms.names for part in name.split())
+        said -= self.index.text_scores(named, said).keys()
+        try:
+            found = self.index.cosines(self.index.query(of_speaker(query, terms.names)), said)
+        except EmbedderProblem:  # the question as it stands has been answered
+            return None
+        keys = [row.key for row in rows]
+        return _array(keys, lambda key: found[key].own if key in found else math.nan)
 
     def _beliefs(self, features: Features, rows: Sequence[Row]) -> None:
         """What the vault believes of each memory; missing values are neutral."""

@@ -16,6 +16,7 @@ from oneiro_vault.core.query import (
     fold,
     fts_expression,
     name_shares,
+    of_speaker,
     segment,
     speaker_of,
     spellings,
@@ -230,6 +231,19 @@ def test_a_month_without_a_year_is_that_of_any_year() -> None:
 )
 def test_who_speaks(text: str, who: str | None) -> None:
     assert speaker_of(text) == who
+
+
+@pytest.mark.parametrize(
+    ("question", "put"),
+    [
+        ("Where does Garvan live?", "Where does I live?"),
+        ("What is wrong with Garvan's knee?", "What is wrong with my knee?"),
+        ("Does Ada Lovelace’s cat know Ada?", "Does my cat know I?"),
+        ("where is the key?", "where is the key?"),
+    ],
+)
+def test_a_question_as_whom_it_names_would_put_it(question: str, put: str) -> None:
+    assert of_speaker(question, analyse(question).names) == put
 
 
 def test_stop_words_are_folded_tokens() -> None:

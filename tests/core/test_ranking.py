@@ -123,6 +123,12 @@ def test_belief_decides_between_equals_and_costs_nothing_when_neutral(name: str)
     assert [row.score for row in plain] == [row.score for row in neutral]
 
 
+def test_own_words_count_as_near_to_the_question_as_their_speaker_would_put_it() -> None:
+    near = {"cosine": a(0.5, 0.3, 0.2), "bm25": a(0, 0, 0)}
+    assert order(fuse(Features(**near))) == [0, 1, 2]
+    assert order(fuse(Features(**near, speaker_cosine=a(NAN, 0.2, 0.6)))) == [2, 0, 1]
+
+
 def test_belief_alone_moves_a_score_by_a_few_percent() -> None:
     high, low = ({name: a(value, 0.5) for name in ("importance", "recency", "frequency", "strength")} for value in (1.0, 0.0))
     scores = [next(row.score for row in fuse(Features(bm25=a(4, 1), **kind)) if row.index == 0) for kind in (high, {}, low)]
