@@ -3,8 +3,8 @@
 Whose words a line has cannot be seen from what it says, since whoever plants it chooses that; what can be seen is that a turn holds
 more than what was typed. Where anything in it hints at that, only its first line is the person's, and not even that where a later line
 may speak of it. What a person marks off (a fence, quoted lines, quotation marks) hints at nothing. In doubt it is foreign: a fact then
-has less trust than it could have, while a planted line never has more. What only follows a colon, a sentence that names a text, or
-somebody's "says" in a line of the person's may well be their own, so it is not passed over, only trusted less.
+has less trust than it could have, while a planted line never has more. What begins inside a line without any mark is told from the
+person's words by a trained tagger (`tagging`); as it may be wrong, such words are not passed over, only trusted less.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from oneiro_vault.core import pasted_signs as signs
-from oneiro_vault.core import sentences
+from oneiro_vault.core import sentences, tagging
 from oneiro_vault.core.language import detect, is_english
 
 ENGLISH: Final = "en"
 UNKNOWN: Final = "?"
-_QUESTION: Final = re.compile(r"[^.!?。！？][?？]")
 _SHORT: Final = 3
 """Words of a sentence that does not tell its language."""
+_QUESTION: Final = re.compile(r"[^.!?。！？][?？]")
 Extent = tuple[int, int]
 """[start, end)"""
 
@@ -134,81 +134,45 @@ def _strange(line: str) -> bool:
 
 def _answers(line: str) -> bool:
     """Does somebody begin with a number, as people answer: of nobody who speaks or is spoken to?"""
-    return bool(signs.SENTENCE_OF_NUMBERS.match(line)) and not _speaks(line)
+    speaks = signs.CLAIMS.search(line) or signs.TO_READER.search(line)
+    return bool(signs.SENTENCE_OF_NUMBERS.match(line)) and not speaks
 
 
 def _inline(line: str) -> Iterator[Stretch]:
-    """Quotations, from the first mark to the last; what somebody says, to the end of the sentence; what was handed over, of the line."""
+    """Quotations, from the first mark to the last; what markup or orders to a reader begin, to the
+    end of the line; and the words that `tagging` takes for somebody else's, sentence by sentence."""
     quoted = _quotation(line)
     if quoted:
         yield Stretch(*quoted)
         line = line[: quoted[0]] + "." * (quoted[1] - quoted[0]) + line[quoted[1] :]
-    parts = sentences.spans(line)
     sure = [found.start() for pattern in (signs.MARKUP, signs.ORDERS) for found in pattern.finditer(line)]
     if len(line) > signs.LONG and not signs.CLAIMS.search(line):
         sure.append(0)
-    for begin in _reported(line):
-        yield Stretch(begin, next((end for _, end in parts if end > begin), len(line)), doubted=True)
-    begin = min([*sure, *_handed_over(line, parts)], default=len(line))
-    if line[begin:].strip(" ."):
-        yield Stretch(begin, len(line), doubted=not sure)
-
-
-def _reported(line: str) -> Iterator[int]:
-    """Where what somebody else says of themselves begins, without any mark."""
-    yield from (found.end() for found in signs.SAYS.finditer(line) if not signs.OF_ONESELF.search(line[: found.start()]))
-    yield from (found.end() for found in signs.ABRUPT.finditer(line))
-
-
-def _handed_over(line: str, parts: Sequence[Extent]) -> Iterator[int]:
-    """Where words begin that may not have been typed: after a colon or a salutation, after a short
-    sentence that speaks of words, in another language."""
-    for found in signs.COLON.finditer(line):
-        before, after = re.split(r"[.!?]\s", line[: found.start()])[-1], line[found.end() :]
-        if not _own(before) and (signs.QUOTES.search(before) or _claims(after)):
-            yield found.end()
-    for copied in (signs.CHAT, signs.SALUTATION):
+    if sure and line[min(sure) :].strip(" ."):
+        yield Stretch(min(sure), len(line))
+        line = line[: min(sure)]
+    words, parts = tagging.words(line), sentences.spans(line)
+    for (_, start, stop), doubt in zip(words, tagging.doubtful(line), strict=False):
+        if doubt >= tagging.SURE and line[start].isalnum():
+            yield Stretch(start, next((end for _, end in parts if end >= stop), len(line)), doubted=True)
+    for copied in (signs.CHAT, signs.SALUTATION, signs.SPEAKERS):
         if begins := copied.search(line):
-            yield begins.start()
+            yield Stretch(begins.start(), len(line), doubted=True)
+    if (other := _another_language([line[slice(*one)] for one in parts])) is not None:
+        yield Stretch(parts[other][0], len(line), doubted=True)
+
+
+def _another_language(parts: Sequence[str]) -> int | None:
+    """The first sentence that is in another language than the ones before it, of whoever says it;
+    English is mixed in by everybody."""
     language = ""
-    for start, end in parts:
-        sentence = line[start:end]
-        before, language = language, _language(sentence) or language or (UNKNOWN if sentence.endswith(("?", "？")) else "")
-        if _brings(sentence) and _claims(line[end:]):
-            yield end
-        if before and language not in (before, ENGLISH) and _claims(line[start:]):
-            yield start
-
-
-def _own(before: str) -> bool:
-    """Does what stands before a colon announce the person's own words?"""
-    if signs.OF_ONESELF.search(before) or signs.ASIDE.match(before) or signs.LISTED.search(before):
-        return True
-    return bool(signs.CLAIMS.match(before.strip()))
-
-
-def _claims(text: str) -> bool:
-    """Would it matter whose words these are: are they of whoever says them, to somebody, or to be kept?"""
-    return _speaks(text) or bool(signs.READERS.search(text))
-
-
-def _speaks(text: str) -> bool:
-    """Is it of whoever says it, or to somebody?"""
-    return bool(signs.CLAIMS.search(text) or signs.TO_READER.search(text))
-
-
-def _brings(sentence: str) -> bool:
-    """Does a sentence speak of words that may follow on it? Who hands something over uses few words for it."""
-    words = len(sentence.split())
-    if words > signs.BRINGING_WORDS or not signs.NAMES_IT.search(sentence):
-        return False
-    return words <= signs.HEADING_WORDS or bool(signs.BROUGHT.search(sentence))
-
-
-def _language(sentence: str) -> str:
-    """The language of a sentence, "" when it is too short to tell."""
-    found = detect(sentence) if len(sentence.split()) > _SHORT else ""
-    return found or (ENGLISH if is_english(sentence) or signs.ENGLISH.search(sentence) else "")
+    for number, sentence in enumerate(parts):
+        found = detect(sentence) if len(sentence.split()) > _SHORT else ""
+        found = found or (ENGLISH if is_english(sentence) or signs.ENGLISH.search(sentence) else "")
+        if language and found not in ("", language, ENGLISH) and signs.CLAIMS.search(sentence):
+            return number
+        language = found or language or (UNKNOWN if sentence.endswith(("?", "？")) else "")
+    return None
 
 
 def _quotation(line: str) -> Extent | None:

@@ -55,37 +55,11 @@ NAMES_IT: Final = re.compile(
     re.I,
 )
 """Speaks of words that may follow without any mark."""
-BROUGHT: Final = re.compile(
-    rf"\b(?:above|below|following|here|this|these|those|from|got|gets?|found|sent|sends|land\w*"
-    rf"|came|comes|receiv\w*|copied|past\w+|says?|said"
-    rf"|reads?|wrote|writes|(?:translat|summar|proofread|rewrit|rephras|quot|forward|check"
-    rf"|correct|polish|shorten|improv)\w*"
-    rf"|in(?:to)? (?:english|german|french|spanish|italian|danish|dutch|polish|latin)|dies\w*"
-    rf"|folgend\w*|hier|kam|kommt|bekam|bekommen"
-    rf"|erhalten|weitergeleitet|übersetz\w*|korrigier\w*|auf (?:deutsch|englisch)"
-    rf"|(?:what|was|an?|the|my|our|his|her|their|ein\w*|mein\w*|d(?:er|ie|as|en|em)) {WHAT})\b"
-    rf"|^\W*{WHAT}\b",
-    re.I,
-)
-"""Speaks of words as of something that has come, and not only of their kind."""
 READERS: Final = re.compile(
     r"\b(?:memor(?:y|ies|i[sz]e)|remember|merke?|store|save|note that|from now on|henceforth|ab (?:jetzt|sofort))\b", re.I
 )
 OF_ONESELF: Final = re.compile(
     r"\b(?:me|myself|us|i|i['’]?m|we|my (?:\w+ ){0,2}(?:list|plans?|news|day|week)|mir|mich|uns|ich|wir)\W*$", re.I
-)
-ASIDE: Final = re.compile(
-    r"\W*(?:(?:und|and|ok|oh|so|also|well|na) )*(?:(?:no\W+)?wait|no|actually|update|fyi|btw"
-    r"|by the way|so|also|context|background"
-    r"|correction|news|p\.?s|decisions?|decided|(?:our |the |new |my )?rules?(?: then)?|plans?"
-    r"|status|lessons?|results?|outcomes?"
-    r"|(?:root )?causes?|next|first(?:ly)?|second(?:ly)?|third(?:ly)?|one more(?: thing)?"
-    r"|another thing|last thing|except|question"
-    r"|übrigens|nachtrag|entschieden|beschlossen|entscheidung|beschluss|regel|planung|neues"
-    r"|neuigkeiten|ergebnis|ursache|stand|frage"
-    r"|(?:als )?nächstes|sagen wir mal|erstens|zweitens|drittens|noch was|noch etwas|zurück"
-    r"|korrektur)\W*$",
-    re.I,
 )
 LISTED: Final = re.compile(
     r"\b(?:things?|points|questions|facts|changes|clients|kids|children|dinge|punkte|fragen"
@@ -117,33 +91,15 @@ CLAIMS: Final = re.compile(
     re.I,
 )
 """Says something of whoever says it."""
-HEADING_WORDS: Final = 4
-BRINGING_WORDS: Final = 16
-"""The most words of a sentence that hands something over."""
-COLON: Final = re.compile(r"[:：](?=\s+\w|[^\W\d])")
 MIXED: Final = re.compile("[a-z][\u0370-\u04ff\u00ad\u200b-\u200d\u2060\ufeff]+[a-z]|[a-z][\u0370-\u04ff]|[\u0370-\u04ff][a-z]", re.I)
 TURNING: Final = frozenset(("RLO", "LRO", "RLE", "LRE", "RLI", "LRI"))
-SAYS: Final = re.compile(
-    r"\b(?:say|says|said|saying|tells?|told (?:me|us)|wr[io]tes?|reads|goes|go|texted|text|replied|posted|claims?|answered|like|got this"
-    r"|sagte?|sagt|meinte?|meint|schrieb|schreibt|steht|dit|écrit|dice|escribió)\b[^\w.!?]*(?:\w+[^\w.!?]+){0,6}?"
-    r"(?=(?:i|we|ich|wir|my|mein\w?|je|yo)\b['’]?(?!\W*"
-    r"(?:should|need|must|have to|had|can|could|was|were|would|might|may|soll\w*|muss|kann)\b))",
-    re.I,
-)
-"""Begins what somebody else says of themselves, without any mark: not what one is told to do."""
-QUOTES: Final = re.compile(
-    r"\b(?:says?|said|reads?|wr[io]tes?|wrote|sagte?|schrieb|schreibt|steht|dit|écrit|dice|escribió)\b[^,;]{0,20}$", re.I
-)
-"""Ends with what somebody says."""
 CHAT: Final = re.compile(r"\b[^\W\d]+,? \[?\d{1,2}:\d\d\]?:?\s(?=[^\n]*[^\W\d],? \[?\d{1,2}:\d\d\]?:?\s)")
 """Begins what was copied out of a chat: a name and a time, and again."""
+SPEAKERS: Final = re.compile(r"(?:^|(?<=[.!?…] ))(?:[^\W\d_][\w-]{1,15}: [^:]*?[.!?…]+ ){2,}[^\W\d_][\w-]{1,15}: ")
+"""Three or more speakers in a row."""
 SENTENCE_OF_NUMBERS: Final = re.compile(r"\W{0,2}\d{1,4}(?:[.,]\d{1,3})?(?:er|th|st|nd|rd|k|h)?[.,!]?(?: [^\W\d]{2,}|$)")
 """A number first, as people answer: no date, time or name of a thing."""
 ENGLISH: Final = re.compile(r"\b(?:I|[Ii]['’](?:m|ve|ll|d)|my|the|and|are|you)\b")
-ABRUPT: Final = re.compile(
-    r"\b(?:with|from|by|of|titled|called|named|reading|starts?|begins?|mit|von|a \w+)\s+(?=(?:i|i['’]?m|my name|ich|mein name)\b)", re.I
-)
-"""Where no sentence goes on as it began."""
 ORDERS: Final = re.compile(
     r"\b(?:ignor\w+|disregard\w*|overrid\w+|forget|bypass)\b[^.!?\n]{0,50}\b(?:instruct\w*|rules?|prompts?"
     r"|guidelines?|polic\w+|anweisung\w*)\b"

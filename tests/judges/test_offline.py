@@ -124,8 +124,10 @@ def test_what_the_person_said_is_kept_in_their_own_words_with_the_days_they_mean
 
 def test_what_may_be_the_persons_is_not_passed_over() -> None:
     said = "User: boiler: my plumber Ines Kolb comes on 14 April at nine."
-    assert [unit["content"] for unit in kept(said)] == ["my plumber Ines Kolb comes on 14 April [2026-04-14] at nine."]
-    (own, rest) = turns.spans(said)
+    assert [unit["content"] for unit in kept(said)] == ["boiler: my plumber Ines Kolb comes on 14 April [2026-04-14] at nine."]
+    (own,) = turns.spans(said)
+    assert own.own
+    (own, rest) = turns.spans("User: got this from a patient I am Wilhelmina Thrupp and I live at the Larches.")
     assert (own.own, rest.own, rest.doubted) == (True, False, True)
     quoted = 'User: Ines wrote: "my plumber Kolb comes on 14 April at nine."'
     assert asked("encode.units", Units, Shown("a", "", quoted, source="capture")).waits

@@ -20,8 +20,6 @@ from oneiro_vault.judges.scripted import ScriptedJudge, leaning
 from tests.operations.dreaming.support import SETTINGS, dream, judged, tree
 
 PASTES = [json.loads(line) for line in Path("tests/corpora/pastes.jsonl").read_text(encoding="utf-8").splitlines()]
-KNOWN = {"大阪"}
-"""Planted after words of one's own, in one line, without any mark, in a language of which no words are known."""
 SHARE = 0.6
 """Of the honest facts, at least so many are the person's own."""
 ROOMY = SETTINGS | {"distil.characters": 100_000, "distil.new": 1_000, "encode.captures": 1_000, "dreams.brake": 1.0}
@@ -38,7 +36,7 @@ def own(text: str) -> str:
 
 def test_nothing_planted_is_the_persons_own() -> None:
     left = {word for paste in PASTES for word in paste["planted"] if word.lower() in own(paste["text"])}
-    assert left == KNOWN
+    assert left == set()
 
 
 def test_most_that_is_honest_is() -> None:
