@@ -34,6 +34,7 @@ __all__ = [
     "analyse",
     "asks",
     "beginnings",
+    "capitals",
     "content_words",
     "date_shares",
     "fitting",
@@ -47,6 +48,7 @@ __all__ = [
     "speaker_of",
     "spellings",
     "tokens",
+    "without",
 ]
 
 _IMPERATIVES = {"compare", "describe", "explain", "find", "give", "list", "name", "recall", "remind", "search", "show", "summarize", "tell"}
@@ -68,6 +70,7 @@ _ASCII_WORD = re.compile(r"[a-z0-9]+")
 _WORD = re.compile(r"[^\W_]+(?:[-'’.&][^\W_]+)*")
 _STEMMED = re.compile(r"[^\W_]+(?:[\u0300-\u036f\u064b-\u065f\u0670]+[^\W_]*)*")
 """A word, with the marks that are written over and under it."""
+_CAPITAL = re.compile(r"(?<=\w )[^\W\d_a-z][^\W_]+(?:-[^\W_]+)*(?:['’]s?(?!\w))?")
 _QUOTED = re.compile(r'["“„«]([^"“”„«»]{2,200})["”“»]')
 _SPEAKER = re.compile(r"\s*(?:[-*>]\s+)?(\*\*|__)?(?P<name>[^\W\d_][^:：*\n]{0,39}?)(\*\*|__)?[:：](\*\*|__)?(?=\s|$)")
 _MONTHS = "janfebmaraprmayjunjulaugsepoctnovdec"
@@ -255,6 +258,20 @@ def spellings(name: str) -> tuple[str, ...]:
     Never the other way round: `Michael` is not `Michäl`.
     """
     return (fold(name),) if name.isascii() else tuple(dict.fromkeys((fold(name), fold(_widened(name)))))
+
+
+def capitals(question: str) -> list[str]:
+    """The words that a question writes with a capital inside it, without a possessive ending."""
+    return [re.sub(r"['’]s?$", "", word) for word in _CAPITAL.findall(question)]
+
+
+def without(question: str, words: Collection[str]) -> str:
+    """A question without some of its words, in either possessive; itself when nothing else is left."""
+    if not words:
+        return question
+    some = "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
+    rest = " ".join(re.sub(rf"\b(?:{some})(?:['’]s?)?(?!\w)", " ", question).split())
+    return rest if any(letter.isalnum() for letter in rest) else question
 
 
 def asks(text: str) -> bool:

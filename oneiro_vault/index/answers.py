@@ -10,7 +10,15 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from oneiro_vault.core.query import QueryTerms, analyse, fitting, fold, spellings
+from oneiro_vault.core.query import (
+    QueryTerms,
+    analyse,
+    capitals,
+    fitting,
+    fold,
+    spellings,
+    without,
+)
 from oneiro_vault.core.ranking import Scale
 from oneiro_vault.core.validity import Claim
 from oneiro_vault.errors import IndexProblem
@@ -31,6 +39,8 @@ _EXACT: Final = 2_000
 """So many candidates get exact cosines rather than an approximate search."""
 _MOST: Final = 4_000
 """Chunks an approximate search may go through to find enough notes."""
+_EVERYWHERE: Final = 0.25
+"""Share of the notes from which on a name says nothing of any of them."""
 _MOST_WORDS: Final = 32
 """Words of a question that are looked at one by one."""
 _SAMPLE: Final = 100
@@ -185,8 +195,15 @@ class Answers:
     # -- meaning --------------------------------------------------------------------------------------------------------------------
 
     def query(self, question: str) -> Vectors:
-        """The vector of a question for `search_vectors` and `cosines` (of the model whose vectors serve). Raises EmbedderProblem."""
-        return self._semantic.asked.query(question)
+        """The vector of a question for `search_vectors` and `cosines` (of the model whose vectors serve). Raises EmbedderProblem.
+
+        A name in so many notes tells none from another: the question is asked without it.
+        """
+        names = capitals(question)
+        known = self._ask(lambda db: self._frequencies.all(db, "own", names)) if names else {}
+        total = max(1, self._frequencies.total)
+        everywhere = [name for name, count in known.items() if count >= _EVERYWHERE * total]
+        return self._semantic.asked.query(without(question, everywhere))
 
     def warm(self) -> bool:
         """Would `query` answer without loading a model?"""

@@ -12,6 +12,7 @@ from oneiro_vault.core.query import (
     QueryTerms,
     analyse,
     asks,
+    capitals,
     date_shares,
     fold,
     fts_expression,
@@ -20,6 +21,7 @@ from oneiro_vault.core.query import (
     segment,
     speaker_of,
     spellings,
+    without,
 )
 
 
@@ -66,6 +68,13 @@ def test_nothing_to_look_for_gives_an_empty_expression() -> None:
 )
 def test_names_are_capitalised_words_that_are_not_question_words(query: str, names: tuple[str, ...]) -> None:
     assert analyse(query).names == names
+
+
+def test_a_question_is_asked_without_a_name() -> None:
+    assert capitals("Where did Oona's aunt meet Mr Okonjo-Lee?") == ["Oona", "Mr", "Okonjo-Lee"]
+    assert without("What is Oona's job?", ["Oona"]) == "What is job?"
+    assert without("Where does Oona live?", ()) == "Where does Oona live?"
+    assert without("Oona?", ["Oona"]) == "Oona?", "nothing else is asked"
 
 
 def test_quoted_text_is_a_phrase_and_its_words_still_count() -> None:
