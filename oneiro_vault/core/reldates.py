@@ -62,7 +62,10 @@ _DAY: Final = "|".join(_DAYS)
 _MONTH: Final = "|".join(_MONTHS)
 _AFTER: Final = r"\W*(?:$|[,;.:!?)–—]|(?:at|and|so|but|in the|um|und|aber|in der|because|weil|instead|when|if|statt)\b)"
 """What may follow on a day alone; behind "on the 3rd" a floor may."""
-_DATE: Final = rf",? (?:(?:the|den|dem|der|le|el) )?(?:\d{{1,2}}(?:st|nd|rd|th|\.)|(?:{_MONTH})\.? \d)"
+_DATE: Final = (
+    r",? (?:(?:the|den|dem|der|le|el) )?"
+    rf"(?:\d{{1,2}}(?:st|nd|rd|th|\.| (?:de )?(?:{_MONTH})\b)|(?:{_MONTH})\.? \d)"
+)
 _HERE: Final = re.compile(r"\bhier\b")
 """In French it was yesterday, elsewhere it is a place."""
 _FAR: Final = 300

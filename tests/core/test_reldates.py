@@ -36,6 +36,8 @@ SAID = date(2026, 3, 5)
         ("Ich wohne seit Mai hier.", "Ich wohne seit Mai [2025-05] hier."),
         ("Je l'ai vu hier avec ma soeur dans la rue.", "Je l'ai vu hier [2026-03-04] avec ma soeur dans la rue."),
         ("I live in Graz.", "I live in Graz."),
+        ("I start on Monday 16 March 2026.", "I start on Monday 16 March 2026."),
+        ("I start on Monday 16 March.", "I start on Monday 16 March [2026-03-16]."),
     ],
 )
 def test_absolute_days_stand_beside_relative_ones(text: str, dated: str) -> None:
