@@ -22,6 +22,8 @@ _RUN: Final = re.compile(r"(\d+(?:[.,:'’]\d+)*)(k\b)?\s?(?:([ap])\.?m\b)?", re
 _MARKS: Final = re.compile(r"[.,:'’]")
 _ISO: Final = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)\b")
 _MONTH: Final = re.compile(r"(?<![\d-])(\d{4})-(0[1-9]|1[0-2])\b(?!-\d)")
+_YEAR: Final = re.compile(r"(?<![\d.-])(?:19|20)\d\d(?![\d.-]\d)")
+"""Said as so many years ago, too."""
 _THOUSAND: Final = 3
 _WORDS: Final = {
     word: number
@@ -39,6 +41,21 @@ _COUNTED: Final = (
 )
 """Words that give the ground of a number."""
 
+_SPOKEN: Final = re.compile(
+    r"(?<!\w)(?:half|quarter|dozen|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth"
+    r"|eleventh|twelfth|\w+teenth|\w+tieth|(?:twen|thir|for|fif|six|seven|eigh|nine)ty|\w+teen|hundred"
+    r"|thousand|o['’]clock|halb\w{0,2}|(?:drei)?viertel|\w+(?:zig|ssig|zehn)|\w*hundert|\w*tausend"
+    r"|demie?|quart|quinze|vingt\w*|\w+ante|media|cuarto|veinti\w+|\w+enta|mezza|mezzo|mezzogiorno"
+    r"|kwart|meia|halv)(?!\w)",
+    re.I,
+)
+"""Words that make a number together with others, or a time by the clock."""
+
+
+def in_words(text: str) -> int:
+    """How many numbers a text may say in words that `figures` does not put together."""
+    return len(_SPOKEN.findall(text))
+
 
 @lru_cache(maxsize=1024)
 def figures(text: str) -> frozenset[str]:
@@ -54,8 +71,9 @@ def unsaid(text: str, ground: str, said: str = "") -> list[str]:
     with suppress(ValueError):
         day = date.fromisoformat(said[:10])
         rest = _MONTH.sub(lambda one: "" if _named(int(one[1]), int(one[2]), ground, day) else one[0], rest)
+        rest = _YEAR.sub(lambda one: "" if str(day.year - int(one[0])) in have else one[0], rest)
         rest = re.sub(rf"(?<!\d)(?:,? )?(?:{day.year - 1}|{day.year}|{day.year + 1})\b(?!-\d)", "", rest)
-        for start, end, which in _days(rest, day):
+        for start, end, which in days(rest, day):
             if not _known(which, have, ground, day):
                 missing.append(rest[start:end])
             rest = rest[:start] + " " * (end - start) + rest[end:]
@@ -81,7 +99,8 @@ def _forms(run: re.Match[str]) -> Iterator[str]:
         yield first
 
 
-def _days(text: str, said: date) -> list[tuple[int, int, date]]:
+def days(text: str, said: date) -> list[tuple[int, int, date]]:
+    """(start, end, day) of every single day that a text names, as it means it when it is `said`."""
     found = []
     for one in _ISO.finditer(text):
         with suppress(ValueError):

@@ -36,7 +36,7 @@ _TURNS: Final = frozenset(
     stop stopped stops quit gave given giving cancelled canceled cancel dropped drop avoid avoids avoided refuse refuses refused hate hates
     dislike dislikes former formerly instead rather unlike longer anymore ex unable declined rejected lost failed fails allergic against
     except only but left abandoned deny denied denies lack lacks lacking free banned forbids forbidden prevents rules
-    mehr statt aufgehort abgesagt gekundigt mag vermeidet ehemalige fruher plus arrete annule
+    weg mehr statt aufgehort abgesagt gekundigt mag vermeidet enough genug ehemalige fruher plus arrete annule
     """.split()
 )
 """Words that turn a sense without denying it by a listed word: next to them nothing is beyond doubt."""
@@ -53,6 +53,12 @@ _CLAUSE: Final = re.compile(
     r"mais|parce|et|ou|que|pero|porque|sino|y|o)\b",
     re.I,
 )
+_OR: Final = re.compile(rf"(\b(?:{'|'.join(sorted(_DENIES))})\b[^,;:.!?()\n–—]*?)\b(?:or|oder|ou)\b", re.I)
+"""Goes on with what was denied before it: "no head or tail"."""
+_YET: Final = re.compile(
+    rf"\b(?:{'|'.join(sorted(_DENIES))})\b(?=[^,;:.!?()\n–—]*\b(?:before|until|till|bevor|ehe|vor|avant|antes)\b)", re.I
+)
+"""Says from when on something is so: "cannot come before nine"."""
 _SHORT: Final = 3
 _ENDING: Final = 2
 """Letters: the longest stem that must be the same, and the longest ending that makes no difference."""
@@ -100,7 +106,8 @@ def denied(text: str, language: str = "") -> tuple[frozenset[str], ...]:
 
 
 def _clauses(text: str) -> list[list[str]]:
-    return [list(tokens(clause)) for clause in _CLAUSE.split(_ANSWER.sub(" ", _CONTRACTED.sub(" not", text)))]
+    plain = _OR.sub(r"\1 ", _YET.sub(" ", _ANSWER.sub(" ", _CONTRACTED.sub(" not", text))))
+    return [list(tokens(clause)) for clause in _CLAUSE.split(plain)]
 
 
 def answers(text: str) -> bool:
@@ -119,9 +126,11 @@ def contrary(fact: str, ground: str) -> bool:
 
 
 def added(fact: str, ground: str) -> bool:
-    """Does a fact deny something where its ground denies nothing, nor has a word that turns a sense?"""
+    """Does a fact deny something of what its ground says, where that denies nothing, nor has a word that turns a sense?"""
     plain = set(tokens(_CONTRACTED.sub(" not", ground)))
-    return bool(denied(fact)) and plain.isdisjoint(_DENIES | _TURNS)
+    language = detect(f"{fact} {ground}") or "en"
+    said = frozenset(stems(ground, language))
+    return any(_share(about, said) for about in denied(fact, language)) and plain.isdisjoint(_DENIES | _TURNS)
 
 
 def agree(text: str, ground: Iterable[str], language: str = "") -> bool:
@@ -138,9 +147,10 @@ def _against(denials: tuple[frozenset[str], ...], stated: str, language: str, wh
     plain = [(words, known) for words, known in clauses if not _DENIES.intersection(words)]
     for about in denials:
         bearing = [(words, known) for words, known in plain if _share(about, frozenset(known))]
-        turned = stems(" ".join(word for words, _ in bearing for word in words if word in _TURNS), language)
+        turning = [word for words, _ in bearing for word in words if word in _TURNS]
+        turned = stems(" ".join(turning), language)
         shared = sum(any(_alike(one, other) for _, known in bearing for other in known) for one in about)
-        if (shared == len(about) and about & turned) if turned else (shared == len(about) or (not whole and shared * 2 >= len(about))):
+        if (shared == len(about) and about & turned) if turning else (shared == len(about) or (not whole and shared * 2 >= len(about))):
             return True
     return False
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from oneiro_vault.core import polarity, sentences, turns
-from oneiro_vault.core.figures import figures, unsaid
+from oneiro_vault.core.figures import figures, in_words, unsaid
 from oneiro_vault.core.language import CAPITALISING, detect, is_english
 from oneiro_vault.core.memory import Memory
 from oneiro_vault.core.query import fold
@@ -110,14 +110,15 @@ def _best(fact: str, body: str, every: tuple[tuple[int, int], ...]) -> list[int]
 
 def _names_speaker(fact: str, spans: Sequence[turns.Span]) -> bool:
     """May a name that nobody said be that of whoever speaks? A fact that calls them something else already brings no second one."""
-    own = all(one.own and one.speaker in (turns.USER, turns.NOBODY) for one in spans)
+    own = all((one.own or one.doubted) and one.speaker in (turns.USER, turns.NOBODY) for one in spans)
     return own and not re.search(r"\b(?:user|person|speaker)\b", fact, re.I)
 
 
 def _problem(unit: Unit, memory: Memory, ground: str, around: str, after: str, spans: Sequence[turns.Span], known: Collection[str]) -> str:
     """`ground`: the cited sentences, `around`: with their neighbours, `after`: with the next ones, which may answer them."""
     fact, quoted, everything = unit.content, bool(unit.quote.strip()), f"{memory.title}\n{memory.project}\n{memory.body}"
-    if strange := unsaid(fact, everything, memory.created):
+    strange = unsaid(fact, everything, memory.created)
+    if strange and not (quoted and len(strange) <= in_words(ground)):
         return f"the capture has no {', '.join(strange[:3])}"
     language, spoken = _language(fact), _language(ground) or _language(memory.body)
     names = [one for one in strange_names(fact, f"{everything}\nUser Assistant") if not (quoted and fold(one) in known)]

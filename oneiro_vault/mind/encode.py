@@ -31,6 +31,8 @@ UNFILED: Final = "unfiled"
 """Flag of a long capture of which nothing was filed: a person is to look."""
 RELATED: Final = 0.5
 """Share of their words that two facts have in common when one may be a later state of the other."""
+NEAREST: Final = 2
+"""Of the memories most like a fact, those it is compared with whatever words they share."""
 _BEFORE: Final = 500
 _SMALLEST: Final = 200
 _DAY: Final = 86_400.0
@@ -78,6 +80,15 @@ class Filing:
         """One more fact of which this became."""
         self.counts[what] = self.counts.get(what, 0) + 1
 
+    def once_more(self, snapshot: Snapshot, asked: Mapping[str, Question], places: Mapping[str, Verdict]) -> Iterator[tuple[str, Question]]:
+        """Facts whose place is to be found a second time, each with its question."""
+        for key, (unit, _, capture) in self.units.items():
+            place = answered(places, asked[key])
+            if isinstance(place, Place):
+                near = [snapshot.notes[ident] for ident in asked[key].ids]
+                if question := placing.once_more(snapshot, capture, unit, place, near):
+                    yield key, question
+
     def take(self, found: Decision | None) -> None:
         """What was decided on a fact; None: it is known."""
         if found is None:
@@ -108,9 +119,11 @@ class Encode:
             read(filing, verdicts, names)
             asked.update(self._open(snapshot, filing, claimed, known))
         places = (yield list({question.id: question for question in asked.values()}.values())) if asked else {}
+        again = dict(entry for filing in filings for entry in filing.once_more(snapshot, asked, places))
+        second = (yield list({question.id: question for question in again.values()}.values())) if again else {}
         new: list[tuple[set[str], Decision]] = []
         for filing in filings:
-            self._file(snapshot, filing, asked, places)
+            self._file(snapshot, filing, asked, again, {**places, **second})
             put_off(snapshot, filing, new)
         return [decision for filing in filings for decision in (*filing.done, *marking(snapshot, filing))]
 
@@ -130,7 +143,12 @@ class Encode:
             else:
                 claimed.add(words)
                 near = nearby.candidates(snapshot, unit, snapshot.settings["encode.candidates"], known)
-                near = [one for one in near if subject.shared(snapshot, unit.content, one)]
+                near = [
+                    one
+                    for place, one in enumerate(near)
+                    if (place < NEAREST and capture.id not in one.memory.derived_from)
+                    or subject.shared(snapshot, unit.content, one)
+                ]
                 if same := next((one for one in near if placing.repeats(capture, unit, one)), None):
                     place = Place(action="link", existing=same.id, reason="in the same words")
                     judge = filing.judges[source]
@@ -144,18 +162,38 @@ class Encode:
                     filing.count("created")
                     del filing.units[key]
 
-    def _file(self, snapshot: Snapshot, filing: Filing, asked: Mapping[str, Question], places: Mapping[str, Verdict]) -> None:
+    def _file(
+        self,
+        snapshot: Snapshot,
+        filing: Filing,
+        asked: Mapping[str, Question],
+        again: Mapping[str, Question],
+        verdicts: Mapping[str, Verdict],
+    ) -> None:
         for key, (unit, source, capture) in filing.units.items():
-            question = asked[key]
-            verdict = places[question.id]
-            if not verdict.ok or not isinstance(verdict.answer, Place):
+            put = [asked[key], *([again[key]] if key in again else [])]
+            places = [answer for one in put if isinstance(answer := answered(verdicts, one), Place)]
+            if len(places) < len(put):
                 filing.settled = False
                 continue
-            asking = (source, question.id)
-            filing.take(placing.decide(snapshot, capture, unit, key, verdict.answer, asking, verdict.judge))
+            first, *more = places
+            confirmed = [
+                ident
+                for one in more
+                if (one.action, one.existing) == (first.action, first.existing)
+                for ident in (first.existing or "", *(also for also in first.also if also in one.also))
+            ]
+            asking, judge = (source, *(one.id for one in put)), verdicts[asked[key].id].judge
+            filing.take(placing.decide(snapshot, capture, unit, key, first, asking, judge, confirmed))
 
 
 LOOP: Final = Encode()
+
+
+def answered(verdicts: Mapping[str, Verdict], question: Question) -> Answer | None:
+    """The answer to a question, None where it has none that counts."""
+    verdict = verdicts[question.id]
+    return verdict.answer if verdict.ok else None
 
 
 def waiting(snapshot: Snapshot) -> list[Note]:

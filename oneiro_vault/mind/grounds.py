@@ -102,7 +102,12 @@ def strange_names(text: str, ground: str) -> list[str]:
     if detect(text) in CAPITALISING:
         return []
     inner, openers = _names("", text, ground)
-    return [name for name in (*inner, *openers) if fold(name) not in _DAYS]
+    initials = "".join(word[0] for word in _WORD.findall(fold(ground)))
+    return [
+        name
+        for name in (*inner, *openers)
+        if fold(name).removesuffix("s") not in _DAYS and not (name.isupper() and len(name) > 2 and fold(name) in initials)
+    ]
 
 
 def capitalised(text: str) -> list[str]:

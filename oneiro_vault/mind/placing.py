@@ -6,8 +6,9 @@ In doubt a memory is created: two that say the same can be merged later, while w
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
+from hashlib import sha256
 from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -27,6 +28,8 @@ LONGEST: Final = 1000
 """Characters of one fact."""
 KEPT: Final = 0.8
 """Share of a memory's words that a revision must keep."""
+STRANGERS: Final = 4
+"""Memories shown beside, that have nothing to do with a fact, where an answer is asked for once more."""
 _TITLE: Final = 100
 _DAY: Final = re.compile(r"\d{4}-\d\d-\d\d")
 _OFFSET: Final = re.compile(r"[+-]\d\d:\d\d$")
@@ -84,26 +87,63 @@ def question(capture: Note, unit: Unit, near: Sequence[Note]) -> Question:
     return Question(KIND, INSTRUCTION, Place, tuple(shown), given=f"{head}{line(unit.content)}", policy=POLICY, stage=LOOP)
 
 
-def decide(snapshot: Snapshot, capture: Note, unit: Unit, key: str, place: Place, asked: tuple[str, ...], judge: str) -> Decision | None:
-    """The decision in an answer; None when the fact is known already and nothing is to be done."""
+def decide(
+    snapshot: Snapshot,
+    capture: Note,
+    unit: Unit,
+    key: str,
+    place: Place,
+    asked: tuple[str, ...],
+    judge: str,
+    confirmed: Collection[str] = (),
+) -> Decision | None:
+    """The decision in an answer; None when the fact is known already and nothing is to be done.
+    `confirmed`: ids of memories that a second answer names as replaced, too."""
     create = creating(capture, unit, key, asked, place.reason, judge)
     existing = snapshot.notes.get(place.existing) if place.existing else None
     if place.action == "create" or existing is None:
         return create
     if place.action == "skip":
         return None
-    if not subject.shared(snapshot, unit.content, existing):
-        return replace(create, reason=f"kept by itself, for {existing.id} is about something else: {place.reason}")
     beyond = stronger(existing, capture)
+    if place.action == "contradict":  # both stay, so a wrong answer costs a look
+        return _doubting(create, existing) if existing.memory.core or beyond else _contradicting(create, existing)
+    if existing.id not in confirmed and not subject.shared(snapshot, unit.content, existing):
+        return replace(create, reason=f"kept by itself, for {existing.id} is about something else: {place.reason}")
     if place.action == "link":
         return None if beyond else _linking(capture, existing, create)
     if existing.memory.core or beyond:
         return _doubting(create, existing)
-    if place.action == "contradict":
-        return _contradicting(create, existing)
     if place.action == "revise":
         return _revising(capture, unit, existing, place.text or "", create)
-    return _superseding(snapshot, capture, unit, existing, place, create)
+    return _superseding(snapshot, capture, unit, existing, place, create, confirmed)
+
+
+def once_more(snapshot: Snapshot, capture: Note, unit: Unit, place: Place, near: Sequence[Note]) -> Question | None:
+    """The same question in another order and among memories that are not `near`, where an answer
+    replaces a memory that shares no telling word with the fact; None where nothing is to be asked.
+
+    Two states of one thing may have no word in common, and only who understands both can say so.
+    Who does finds it again; who takes the first, the last or all of what is shown does not.
+    """
+    existing = snapshot.notes.get(place.existing or "")
+    if place.action != "supersede" or existing is None or subject.shared(snapshot, unit.content, existing):
+        return None
+    if existing.memory.core or stronger(existing, capture) or _is_older(capture, existing):
+        return None
+    known = {one.id for one in near}
+    others = [one for one in snapshot.of("semantic") if one.memory.level == 0 and one.id not in known]
+    others = sorted(others, key=lambda one: digest(f"{unit.content}{one.id}"))[:STRANGERS]
+    if len(others) < STRANGERS:
+        return None
+    middle = STRANGERS // 2
+    rest = [one for one in reversed(near) if one.id != existing.id]
+    return question(capture, unit, [*others[:middle], existing, *rest, *others[middle:]])
+
+
+def digest(text: str) -> str:
+    """What puts texts in an order that nobody chose."""
+    return sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
 def trust(capture: Note) -> str:
@@ -204,12 +244,20 @@ def _sources(capture: Note, existing: Note) -> dict[str, Any]:
     return found
 
 
-def _superseding(snapshot: Snapshot, capture: Note, unit: Unit, existing: Note, place: Place, create: Decision) -> Decision:
+def _superseding(
+    snapshot: Snapshot,
+    capture: Note,
+    unit: Unit,
+    existing: Note,
+    place: Place,
+    create: Decision,
+    confirmed: Collection[str],
+) -> Decision:
     """The fact replaces a memory, and others that say the same as that one, unless it is the older of the two."""
     if _is_older(capture, existing):
         return create
     others = (snapshot.notes[ident] for ident in dict.fromkeys(place.also) if ident != existing.id)
-    alike = [one for one in others if subject.shared(snapshot, unit.content, one)]
+    alike = [one for one in others if one.id in confirmed or subject.shared(snapshot, unit.content, one)]
     gone = [existing, *(one for one in alike if not (one.memory.core or stronger(one, capture) or _is_older(capture, one)))]
     (new,) = create.edits
     assert isinstance(new, New)

@@ -7,23 +7,28 @@ model, nobody there to judge: see labelled.py for the files, `make bench` for th
 from __future__ import annotations
 
 import argparse
+import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
 from oneiro_vault.app import App, init_vault
 from oneiro_vault.capture.transcripts import Turn, render
 from oneiro_vault.config import Settings
+from oneiro_vault.core import figures
 from oneiro_vault.judges.base import Judge
 from tests.bench.kit import Row
 from tests.bench.labelled import Fact, Labelled, Version, days, overlaps, words
+from tests.bench.oracle import Oracle
 from tests.month.life import Clock
 
 TOP: Final = 10
 FIRST_THINGS: Final = ("who", "home", "work", "people", "health", "wish")
+_YEAR: Final = re.compile(r",? 20\d\d\b(?!-)")
+"""Behind a day and a month: no month is far from when it was said."""
 FILES: Final = Path(__file__).parent.parent / "corpora" / "months"
 
 
@@ -135,10 +140,16 @@ def notes(app: App, retired: dict[str, datetime]) -> dict[str, Note]:
         found[ident] = Note(
             ident, meta["type"], meta["status"], str(meta.get("trust")), one["body"],
             f"{meta['title']} {' '.join(meta.get('about') or ())} {one['body']}", tuple(heard - {""}),
-            (*days(" ".join(dated)), *days(one["body"])), str(meta.get("superseded_by") or ""), retired.get(ident),
+            (*days(" ".join(dated)), *named(one["body"], meta["created"])), str(meta.get("superseded_by") or ""), retired.get(ident),
             len(meta.get("flags") or ()),
         )  # fmt: skip
     return found
+
+
+def named(body: str, created: str) -> list[date]:
+    """Every day that a memory names, in digits or in words."""
+    plain = _YEAR.sub("", body)
+    return [day for _, _, day in figures.days(plain, date.fromisoformat(created[:10]))]
 
 
 def _roots(ident: str, shown: dict[str, Any], depth: int = 20) -> Iterator[str]:
@@ -282,12 +293,13 @@ def main() -> None:
     """Live the months that are named, and print what was found."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("files", nargs="*", type=Path)
-    parser.add_argument("--judge")
+    parser.add_argument("--judge", help="of the nights: a setting's name, or `oracle`, who has read the labels")
     parser.add_argument("--show", action="store_true", help="what was missed, word for word")
     options = parser.parse_args()
     results = []
     for path in options.files or sorted(FILES.glob("*.json")):
-        results.append(live(Labelled(path), options.judge))
+        judge = Oracle(path).judge() if options.judge == "oracle" else options.judge
+        results.append(live(Labelled(path), judge))
         if options.show:
             for name, cases in results[-1].misses.items():
                 print(f"\n{path.stem}: {MEASURES[name]}", *cases, sep="\n  ")

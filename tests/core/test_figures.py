@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from oneiro_vault.core.figures import figures, unsaid
+from oneiro_vault.core.figures import figures, in_words, unsaid
 
 SAID = "2026-05-04"
 
@@ -17,6 +17,7 @@ SAID = "2026-05-04"
         ("211,000 slots", "211k slots"),
         ("6400", "6.4k"),
         ("7,9", "7.9"),
+        ("in 2019", "seven years ago"),
         ("19:00", "7pm"),
         ("at 8", "08:00"),
         ("version 2", "v2"),
@@ -54,6 +55,14 @@ def test_another_number_or_day(text: str, ground: str, missing: list[str]) -> No
 def test_without_a_day_every_number_is_compared_as_it_is() -> None:
     assert unsaid("on 20 May", "on the 20th", "") == []
     assert unsaid("in 2026", "in May", "") == ["2026"]
+
+
+@pytest.mark.parametrize(
+    ("text", "least"),
+    [("14 and a half", 1), ("um viertel neun", 1), ("ninety-three", 1), ("the thirtieth of June", 1), ("at 9", 0), ("a city party", 0)],
+)
+def test_numbers_in_words_are_counted_where_they_cannot_be_read(text: str, least: int) -> None:
+    assert in_words(text) == least
 
 
 def test_a_month_beside_its_name_is_said() -> None:

@@ -32,6 +32,9 @@ def test_contraries(fact: str, ground: str) -> None:
         ("Maya does not smoke.", "I stopped smoking."),
         ("Maya does not eat nuts.", "I am allergic to nuts."),
         ("Maya lives in Basel.", "I live in Basel, but I do not like the winters there."),
+        ("Maya wants grams, not American cups.", "I cannot make head or tail of American cups."),
+        ("Maya telephones on Wednesdays.", "I cannot telephone before Wednesday."),
+        ("Maya will keine Tabellen.", "Die Tabellen lass in Zukunft weg."),
     ],
 )
 def test_what_may_be_the_same(fact: str, ground: str) -> None:

@@ -416,3 +416,49 @@ def test_what_is_close_to_a_fact_of_the_same_run_comes_after_it() -> None:
     found, mark = drive(answers([FRIDAY, OWNER, moved], place), snap(said, filed, near=(filed.id,), settled=settled))
     assert (found.op, new(found).meta["supersedes"]) == ("supersede", [filed.id])
     assert mark.edits == (Set(said.id, {"encoded": NOW}),)
+
+
+STRANGERS = [
+    note(letter, f"{what}.", trust="external")
+    for letter, what in zip("defg", ("Bo rows", "Ina sings", "Uwe cooks", "Lia skis"), strict=True)
+]
+MOVED = {"content": "Corin flies to Hobart with Ana.", "title": "", "about": ["Ana"], "tags": [], "happened": ""}
+RENTS = note("k", "The ferry over to Tasmania is booked.", trust="external", created="2026-01-01T00:00:00+00:00")
+HOME = "User: Corin flies to Hobart with Ana."
+
+
+def replacing(question: Question) -> dict[str, Any]:
+    """Who understands that both are about one journey."""
+    return {"reason": "how they travel", "action": "supersede", "existing": RENTS.id, "text": None, "flavour": "progression"}
+
+
+def test_two_states_without_a_common_word_are_told_twice() -> None:
+    judge = answers([MOVED], replacing)
+    moved, *_ = drive(judge, snap(capture(body=HOME), RENTS, *STRANGERS, near=(RENTS.id,)))
+    assert moved.op == "supersede"
+    first, again = [one.ids for one in judge.asked if one.kind == placing.KIND]
+    assert first == (RENTS.id,)
+    assert RENTS.id in again[1:-1]
+    assert {one.id for one in STRANGERS} <= {*again}
+
+
+@pytest.mark.parametrize("place", [0, -1])
+def test_who_takes_what_stands_first_or_last_replaces_nothing(place: int) -> None:
+    judge = answers([MOVED], lambda question: replacing(question) | {"existing": question.ids[place]})
+    moved, *_ = drive(judge, snap(capture(body=HOME), RENTS, *STRANGERS, near=(RENTS.id,)))
+    assert moved.op == "remember"
+
+
+def test_without_others_to_tell_it_from_it_is_kept_beside() -> None:
+    moved, *_ = drive(answers([MOVED], replacing), snap(capture(body=HOME), RENTS, near=(RENTS.id,)))
+    assert moved.op == "remember"
+
+
+def test_a_second_answer_that_is_late_is_waited_for() -> None:
+    asked: list[Question] = []
+
+    def once(question: Question) -> Any:
+        asked.append(question)
+        return replacing(question) if len(asked) == 1 else None
+
+    assert drive(answers([MOVED], once), snap(capture(body=HOME), RENTS, *STRANGERS, near=(RENTS.id,))) == []
