@@ -146,8 +146,7 @@ class Encode:
                 near = [
                     one
                     for place, one in enumerate(near)
-                    if (place < NEAREST and capture.id not in one.memory.derived_from)
-                    or subject.shared(snapshot, unit.content, one)
+                    if (place < NEAREST and capture.id not in one.memory.derived_from) or subject.shared(snapshot, unit.content, one)
                 ]
                 if same := next((one for one in near if placing.repeats(capture, unit, one)), None):
                     place = Place(action="link", existing=same.id, reason="in the same words")
