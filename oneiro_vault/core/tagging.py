@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
-from pathlib import Path
+from importlib.resources import files
 from typing import Any, Final
 from zlib import crc32
 
@@ -20,7 +20,8 @@ import numpy.typing as npt
 Word = tuple[str, int, int]
 """(word, start, end)"""
 
-WEIGHTS: Final = Path(__file__).with_name("tagging.npz")
+WEIGHTS: Final = "tagging.npz"
+"""Beside this module."""
 LABELS: Final = ("O", "B", "I")
 """Own words; the first word of others'; the next ones."""
 SURE: Final = 0.5
@@ -107,7 +108,7 @@ def _marginals(scores: npt.NDArray[Any], steps: npt.NDArray[Any]) -> npt.NDArray
 @cache
 def _weights() -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:
     """(codes in order, weights of each for every label, weights from label to label)."""
-    with np.load(WEIGHTS) as found:
+    with files(__package__).joinpath(WEIGHTS).open("rb") as stream, np.load(stream) as found:
         return found["codes"], found["weights"].astype(np.float32) * found["scale"], found["steps"]
 
 

@@ -41,6 +41,8 @@ _MOST: Final = 4_000
 """Chunks an approximate search may go through to find enough notes."""
 _EVERYWHERE: Final = 0.25
 """Share of the notes from which on a name says nothing of any of them."""
+_MANY: Final = 10
+"""Notes that have it, at least."""
 _MOST_WORDS: Final = 32
 """Words of a question that are looked at one by one."""
 _SAMPLE: Final = 100
@@ -202,7 +204,7 @@ class Answers:
         names = capitals(question)
         known = self._ask(lambda db: self._frequencies.all(db, "own", names)) if names else {}
         total = max(1, self._frequencies.total)
-        everywhere = [name for name, count in known.items() if count >= _EVERYWHERE * total]
+        everywhere = [name for name, count in known.items() if count >= max(_MANY, _EVERYWHERE * total)]
         return self._semantic.asked.query(without(question, everywhere))
 
     def warm(self) -> bool:

@@ -17,6 +17,7 @@ import pycrfsuite
 
 from oneiro_vault.core import tagging
 
+WEIGHTS: Final = Path(tagging.__file__).with_name(tagging.WEIGHTS)
 CORPORA: Final = Path(__file__).parents[1] / "corpora"
 SETTINGS: Final = {"c1": 0.5, "c2": 0.1, "max_iterations": 150, "feature.minfreq": 2}
 MARKS: Final = "⟦⟧"
@@ -103,7 +104,7 @@ def save(tagger: Any) -> None:
     scale = np.abs(table).max() / 127
     steps = np.array([[info.transitions.get((a, b), -9.0) for b in tagging.LABELS] for a in tagging.LABELS])
     np.savez_compressed(
-        tagging.WEIGHTS,
+        WEIGHTS,
         codes=np.array(codes, dtype=np.uint32),
         weights=np.round(table / scale).astype(np.int8),
         scale=np.float32(scale),
@@ -132,13 +133,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model"
         if "--check" in sys.argv:
-            kept = tagging.WEIGHTS.read_bytes()
+            kept = WEIGHTS.read_bytes()
             for file in dict.fromkeys(line.file for line in lines):
                 save(fit((line for line in lines if line.file != file), path))
                 tagging._weights.cache_clear()
                 own, touched, spans, part = measure([line for line in lines if line.file == file])
                 print(f"{file}: own lines doubted {touched} of {own}, of others' words found {part} of {spans}", flush=True)
-            tagging.WEIGHTS.write_bytes(kept)
+            WEIGHTS.write_bytes(kept)
             return
         save(fit(lines, path))
 
