@@ -14,13 +14,13 @@ from typing import Any
 
 OVERALL = 95.0
 WHOLE = (
-    "oneiro_vault/core/frontmatter.py",
-    "oneiro_vault/core/strictyaml.py",
-    "oneiro_vault/core/surgery.py",
-    "oneiro_vault/core/scalars.py",
-    "oneiro_vault/vault/writer.py",
-    "oneiro_vault/vault/recovery.py",
-    "oneiro_vault/vault/journal.py",
+    "oneiro_vault/core/frontmatter/yaml_block.py",
+    "oneiro_vault/core/frontmatter/strict_yaml.py",
+    "oneiro_vault/core/frontmatter/edit_key.py",
+    "oneiro_vault/core/frontmatter/scalars.py",
+    "oneiro_vault/vault/write/writer.py",
+    "oneiro_vault/vault/write/recovery.py",
+    "oneiro_vault/vault/write/journal.py",
 )
 
 

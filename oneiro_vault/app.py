@@ -12,22 +12,26 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from oneiro_vault.access.door import Access, Rules, folder_of
-from oneiro_vault.config import Settings, load, machine_file
 from oneiro_vault.errors import DiskProblem, InvalidInput, OneiroError, SettingsError, shown
+from oneiro_vault.http.auth.authenticator import Access, Rules, folder_of
 from oneiro_vault.index.base import Embedder, Refreshed
-from oneiro_vault.index.embed import HashEmbedder, WorkerEmbedder
+from oneiro_vault.index.embed.embedders import HashEmbedder, WorkerEmbedder
 from oneiro_vault.index.store import Index
-from oneiro_vault.operations import arguments, capturing, publishing, trusting
+from oneiro_vault.operations import argument_types
 from oneiro_vault.operations.background import Background
-from oneiro_vault.operations.house import House, Progress, quiet
-from oneiro_vault.vault import commands, layout
-from oneiro_vault.vault.purging import unfinished
-from oneiro_vault.vault.secrets import Secrets
+from oneiro_vault.operations.care import settings_trust
+from oneiro_vault.operations.read import publish
+from oneiro_vault.operations.remember import store_captures
+from oneiro_vault.operations.runtime import House, Progress, quiet
+from oneiro_vault.settings.definitions import Settings, load, machine_file
+from oneiro_vault.vault import layout
+from oneiro_vault.vault.git import commands
+from oneiro_vault.vault.purge.rewrite import unfinished
+from oneiro_vault.vault.secrets.secret_scan import Secrets
 from oneiro_vault.vault.vault import Vault
 
 if TYPE_CHECKING:
-    from oneiro_vault.operations.purging import Purge
+    from oneiro_vault.operations.care.purge import Purge
 from oneiro_vault.operations.table import OPS, Op
 
 OTHER_SETTINGS: Final = "the owner that answers was started with other settings"
@@ -62,7 +66,7 @@ class App:
             small_index=SMALL_INDEX,
             secrets=_secrets(settings),
         )
-        settings = trusting.own(vault.repo, settings)
+        settings = settings_trust.own(vault.repo, settings)
         vault.secrets = _secrets(settings)  # a person's own change of the file is known only with the repository open
         embedder = make_embedder(settings)
         folder = index_folder(root, settings)
@@ -81,10 +85,10 @@ class App:
                 hint="Make it writable, or choose another with the setting index.dir.",
             ) from error
         house = House(root, settings, vault, index, embedder, owner=owner, clock=clock, wrong=settings.wrong)
-        house.refreshed.append(publishing.publisher(house))
-        if not owner and capturing.left(house):
+        house.refreshed.append(publish.publisher(house))
+        if not owner and store_captures.left(house):
             with suppress(OneiroError):  # they stay where they are, and the next command tries again
-                capturing.collect(house)
+                store_captures.collect(house)
         return cls(house)
 
     def call(
@@ -109,7 +113,7 @@ class App:
             raise InvalidInput(
                 f"{op}: " + "; ".join([f"unknown {shown(n)}" for n in sorted(unknown)] + [f"{n!r} is needed" for n in missing])
             )
-        arguments.check(op, found.run, given)
+        argument_types.check(op, found.run, given)
         if found.reports:
             given["progress"] = progress or quiet
         if env is None:
@@ -149,7 +153,7 @@ class App:
 
     def reread(self) -> Settings:
         """Owner only: what the settings files say now, with a person's own changes of them."""
-        return trusting.own(self.house.vault.repo, load(self.house.root, strict=False))
+        return settings_trust.own(self.house.vault.repo, load(self.house.root, strict=False))
 
     def start(self) -> None:
         """Owner only: watch the disk, embed, commit a person's resting edits, compare everything once a minute."""
@@ -249,24 +253,24 @@ def init_vault(path: Path, here: bool = False, progress: Progress = quiet, workf
 
 def clone_vault(url: str, path: Path, settings: Settings, progress: Progress = quiet) -> dict[str, Any]:
     """A vault's copy in a new folder: nothing of it is run, none of its links is put on the disk."""
-    from oneiro_vault.sync import cloning
+    from oneiro_vault.sync import clone
 
-    made = cloning.clone(url, path, settings["sync.wait"], progress)
+    made = clone.clone(url, path, settings["sync.wait"], progress)
     return {"schema": 1, "vault": str(made.root), "url": made.url, "branch": made.branch, "notes": made.notes, "is_vault": made.is_vault}
 
 
 def plan_purge(app: App, ids: Sequence[str], matching: str) -> Purge:
     """What a purge would do; its `run` does it. Only for whoever has asked a person: no operation by name leads here."""
-    from oneiro_vault.operations import purging
+    from oneiro_vault.operations.care import purge
 
-    return purging.look(app.house, ids, matching)
+    return purge.look(app.house, ids, matching)
 
 
 def resume_purge(app: App, progress: Progress = quiet) -> dict[str, Any]:
     """Finish a purge that was interrupted; returns its receipt."""
-    from oneiro_vault.operations import purging
+    from oneiro_vault.operations.care import purge
 
-    return purging.resume(app.house, progress)
+    return purge.resume(app.house, progress)
 
 
 def trust(root: Path, env: Mapping[str, str], ask: Callable[[Sequence[str]], bool]) -> list[str]:
@@ -278,7 +282,7 @@ def trust(root: Path, env: Mapping[str, str], ask: Callable[[Sequence[str]], boo
     found = [one.text for one in settings.loosened]
     if found and ask(found):
         try:
-            trusting.accept(root, settings)
+            settings_trust.accept(root, settings)
         except OSError as error:
             raise DiskProblem(f"the answer cannot be kept: {error.strerror}", kept="The settings are as they were.") from error
         return []
@@ -305,8 +309,8 @@ def setup_client(
     `ask`: the judge that was found, and captures below `offer`. Raises InvalidInput.
     """
     from oneiro_vault.capture import markers
-    from oneiro_vault.clients import installing, machine, table
-    from oneiro_vault.operations.dreaming import judging
+    from oneiro_vault.clients import installing, known_clients, machine
+    from oneiro_vault.operations.dream import choose_judge
 
     here, receipts = machine.Machine.here(env), machine_file(env).with_name("setup.json")
     if vault is None:
@@ -315,37 +319,43 @@ def setup_client(
     if capture is not None and not capture.is_dir():
         hint = "Make it first, or name another."
         raise InvalidInput(f"there is no folder {shown(capture)}", kept="Nothing was written.", hint=hint)
-    if ask is not None and judge is None and (question := judging.offer(client.judge, settings, env)):
+    if ask is not None and judge is None and (question := choose_judge.offer(client.judge, settings, env)):
         judge = "" if ask(question) else "no"
-    if judge is None and judging.waits(settings, env):
+    if judge is None and choose_judge.waits(settings, env):
         judge = "no"
     if ask is not None and client.judge and offer is not None and not markers.find(str(offer)).path:
         capture = offer if ask(f"Capture the conversations held below {offer}?") else None
-    values = judging.to_set(judge, client.judge, env)
+    values = choose_judge.to_set(judge, client.judge, env)
     found = installing.install(
-        name, here, table.Ours(_program(), str(vault)), receipts, values=values, marker=capture and capture / markers.ALLOW, dry_run=dry_run
+        name,
+        here,
+        known_clients.Ours(_program(), str(vault)),
+        receipts,
+        values=values,
+        marker=capture and capture / markers.ALLOW,
+        dry_run=dry_run,
     )
-    return found | {"judge": asdict(judging.choice(load(vault, env, strict=False), env))}
+    return found | {"judge": asdict(choose_judge.choice(load(vault, env, strict=False), env))}
 
 
 def make_bundle(folder: Path, vault: Path | None) -> dict[str, Any]:
     """The Claude Code plug-in and the `.mcpb` bundle for this machine, in a folder."""
-    from oneiro_vault.clients import bundle, table
+    from oneiro_vault.clients import bundle, known_clients
 
-    return bundle.write(folder, table.Ours(_program(), str(vault) if vault else bundle.ON_PATH.vault), sys.platform)
+    return bundle.write(folder, known_clients.Ours(_program(), str(vault) if vault else bundle.ON_PATH.vault), sys.platform)
 
 
 def system_timer(root: Path, times: Sequence[str], env: Mapping[str, str], action: str, kind: str | None = None) -> dict[str, Any]:
     """`show`, `install` or `remove` what lets this machine's own timer start the loops of a vault at these local times."""
-    from oneiro_vault.operations.dreaming import timers
+    from oneiro_vault.operations.schedule import system_timers
 
-    timer = timers.Timer(root, _program(), tuple(times), env)
-    act = {"show": timers.shown, "install": timers.install, "remove": timers.remove}[action]
-    return act(timer, kind or timers.kind_here(env))
+    timer = system_timers.Timer(root, _program(), tuple(times), env)
+    act = {"show": system_timers.shown, "install": system_timers.install, "remove": system_timers.remove}[action]
+    return act(timer, kind or system_timers.kind_here(env))
 
 
 def _program() -> tuple[str, ...]:
-    from oneiro_vault.vault.driver import own_program
+    from oneiro_vault.vault.git.merge_driver import own_program
 
     return own_program(sys.argv[0], sys.executable)
 

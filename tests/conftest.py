@@ -29,7 +29,7 @@ _UNMEASURED = (
     "hook/test_program", "hook/test_recorded", "mcp/test_limits",
 )  # fmt: skip
 """Tests whose programs run as they are: measuring a process costs more than starting it, and others go through the same lines."""
-_UNCOUNTED = ("month", "mind/test_orientation_nights", "mind/test_schedule.py::test_once_a_local_day")
+_UNCOUNTED = ("month", "mind/test_orientation_nights", "mind/test_due.py::test_once_a_local_day")
 """Tests of many nights and days, whose lines others run too: counting them takes longer than running them."""
 _COUNTING = coverage.Coverage.current()  # asked once: of one that is stopped it knows nothing any more
 _MEASURING = {name: value for name, value in os.environ.items() if name.startswith("COVERAGE")}

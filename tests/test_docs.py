@@ -14,8 +14,8 @@ import pytest
 
 from oneiro_vault.cli.group import GROUPS
 from oneiro_vault.cli.main import cli
-from oneiro_vault.config import SETTINGS
 from oneiro_vault.errors import all_errors
+from oneiro_vault.settings.definitions import SETTINGS
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from oneiro_vault.index import models
+from oneiro_vault.index.embed import models
 from tests.mcp.raw import LEGACY, Stdio
 
 ROOT = Path(__file__).parents[1]

@@ -18,10 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from oneiro_vault.classify import features
-from oneiro_vault.index.models import DEFAULT_SHA256, Model, model_folder
+from oneiro_vault.index.embed.models import DEFAULT_SHA256, Model, model_folder
 
 if TYPE_CHECKING:
-    from oneiro_vault.index.embed import WorkerEmbedder
+    from oneiro_vault.index.embed.embedders import WorkerEmbedder
 
 Head = Literal["gate", "keep"]
 Vectors = npt.NDArray[np.float32]
@@ -88,7 +88,7 @@ def trained_with() -> str:
 
 @cache
 def _model() -> WorkerEmbedder:
-    from oneiro_vault.index.embed import WorkerEmbedder
+    from oneiro_vault.index.embed.embedders import WorkerEmbedder
 
     layers = Model("minilm4", "default", str(model_folder()), dimension=384, tokens=_TOKENS, graph=str(GRAPH))
     return WorkerEmbedder(layers, threads=1)

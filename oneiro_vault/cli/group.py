@@ -10,33 +10,33 @@ from typing import Any, Final
 import click
 
 import oneiro_vault
-from oneiro_vault.cli.face import Face
+from oneiro_vault.cli.context import Face
 
 GROUPS: Final[dict[str, dict[str, str]]] = {
     "Every day": {
-        "init": "start", "demo": "demo", "remember": "remember", "recall": "memories",
-        "show": "memories", "list": "memories", "reframe": "memories", "forget": "memories",
-        "restore": "memories", "orient": "waking", "flags": "waking", "ratify": "waking",
-        "capture": "capture", "status": "owner", "help": "guides",
+        "init": "daily.init", "demo": "daily.demo", "remember": "daily.remember", "recall": "daily.memories",
+        "show": "daily.memories", "list": "daily.memories", "reframe": "daily.memories", "forget": "daily.memories",
+        "restore": "daily.memories", "orient": "daily.orient", "flags": "daily.orient", "ratify": "daily.orient",
+        "capture": "plumbing.capture", "status": "machines.serve", "help": "daily.guides",
     },
     "History": {
-        "log": "story", "why": "story", "blame": "past", "diff": "past", "undo": "story",
-        "strength": "story", "pr-summary": "care",
+        "log": "history.story", "why": "history.story", "blame": "history.diffs", "diff": "history.diffs", "undo": "history.story",
+        "strength": "history.story", "pr-summary": "care.maintenance",
     },
     "Dreams and review": {
-        "dream": "dreams", "runs": "dreams", "review": "review", "schedule": "dreams",
+        "dream": "dreams.dream", "runs": "dreams.dream", "review": "dreams.review", "schedule": "dreams.dream",
     },
     "Machines": {
-        "setup": "setup", "sync": "sync", "clone": "sync", "serve": "owner", "stop": "owner",
-        "keys": "keys", "trust": "trust",
+        "setup": "machines.setup", "sync": "machines.sync", "clone": "machines.sync", "serve": "machines.serve", "stop": "machines.serve",
+        "keys": "machines.keys", "trust": "machines.trust",
     },
     "Care": {
-        "doctor": "care", "check": "care", "stats": "story", "settings": "guides",
-        "reindex": "care", "adopt": "care", "purge": "purge",
+        "doctor": "care.maintenance", "check": "care.maintenance", "stats": "history.story", "settings": "daily.guides",
+        "reindex": "care.maintenance", "adopt": "care.maintenance", "purge": "care.purge",
     },
     "Programs call these": {
-        "mcp": "mcp", "hook": "capture", "merge-driver": "merging", "watch": "owner",
-        "completion": "start",
+        "mcp": "plumbing.mcp", "hook": "plumbing.capture", "merge-driver": "plumbing.merge_driver_command", "watch": "machines.serve",
+        "completion": "daily.init",
     },
 }  # fmt: skip
 """Commands as --help shows them: heading -> command -> module of this package that holds it."""
@@ -92,7 +92,7 @@ class Group(click.Group):
         """Import the module that holds the command."""
         if cmd_name not in COMMANDS:
             return None
-        module = import_module(f"oneiro_vault.cli.{COMMANDS[cmd_name]}")
+        module = import_module(f"oneiro_vault.cli.commands.{COMMANDS[cmd_name]}")
         found: click.Command = getattr(module, f"{cmd_name.replace('-', '_')}_")
         return found
 

@@ -6,7 +6,7 @@ import gc
 import os
 import sys
 
-from oneiro_vault.cli import terminal, where
+from oneiro_vault.cli import terminal, vault_path
 from oneiro_vault.daemon import client, protocol
 
 TYPE_CHECKING = False
@@ -42,9 +42,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _merge(words: list[str]) -> int:
     """git waits for this once for every note that both sides changed."""
-    from oneiro_vault.cli import driver
+    from oneiro_vault.cli.commands.plumbing import merge_driver_program
 
-    return driver.main(words)
+    return merge_driver_program.main(words)
 
 
 def _hook(args: list[str]) -> int:
@@ -62,14 +62,14 @@ def _bridge(args: list[str]) -> int | None:
     words = [word for word in args if not word.startswith("--vault=")]
     plain = words in (["mcp"], ["--vault", *words[1:2], "mcp"], ["mcp", "--vault", *words[2:]])
     try:
-        root = where.find(where.option(args), os.getcwd(), os.environ) or where.plain_default(os.environ)  # noqa: PTH109  # os.path: no pathlib on the way of a short command
+        root = vault_path.find(vault_path.option(args), os.getcwd(), os.environ) or vault_path.plain_default(os.environ)  # noqa: PTH109  # os.path: no pathlib on the way of a short command
     except OSError:
         return None
     if not plain or not os.path.isdir(root):  # noqa: PTH112  # the same
         return None
-    from oneiro_vault.cli import bridge
+    from oneiro_vault.cli.bridge import stdio
 
-    return bridge.run(root)
+    return stdio.run(root)
 
 
 def _thin(args: list[str]) -> int | None:
@@ -81,7 +81,7 @@ def _thin(args: list[str]) -> int | None:
         cwd = os.getcwd()  # noqa: PTH109  # os.path: no pathlib on the way of a short command
     except OSError:
         return None
-    root = where.find(where.option(args), cwd, os.environ) or where.plain_default(os.environ)
+    root = vault_path.find(vault_path.option(args), cwd, os.environ) or vault_path.plain_default(os.environ)
     owner = client.owner_of(root) if root else {}
     if owner.get("version") != protocol.version():
         return None

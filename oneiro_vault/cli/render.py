@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from oneiro_vault.cli import moments
+from oneiro_vault.cli.commands.history import past_answers
 from oneiro_vault.cli.output import Style, cells, cut, line, safe
-from oneiro_vault.core.query import analyse
-from oneiro_vault.core.snippet import Finder, around
+from oneiro_vault.core.text.query import analyse
+from oneiro_vault.core.text.snippet import Finder, around
 
 SHORT = 8
 """Characters of an id that are shown; any unique prefix of 4 works."""
@@ -57,7 +57,7 @@ def _marks(row: Mapping[str, Any]) -> str:
     found = [status] if status != "active" else []
     found += [f"replaced by {short(line(row['replaced_by']))}"] if row.get("replaced_by") else []
     found += [name for name, key in (("faded", "faded"), ("file gone", "gone"), ("broken", "broken")) if row.get(key)]
-    found += moments.since(row)
+    found += past_answers.since(row)
     return f"[{', '.join(found)}]" if found else ""
 
 
@@ -135,7 +135,7 @@ def memory(found: Mapping[str, Any], style: Style) -> str:
         head += [f"{style(name + ':', 'dim')} {_linked(entry, style)}" for entry in found[name]]
     head += [style(f"problem: {line(text)}", "yellow") for text in found["problems"]]
     head += [style(f"today: {line(found['now'])}", "yellow")] if found.get("now", "same") != "same" else []
-    text = "\n".join(moments.heading(found, style) + notice(found, style) + head) + "\n\n" + safe(found["body"]).strip("\n")
+    text = "\n".join(past_answers.heading(found, style) + notice(found, style) + head) + "\n\n" + safe(found["body"]).strip("\n")
     return text + (f"\n\n{facts(found['why'], style)}" if found.get("why") else "")
 
 
@@ -247,5 +247,5 @@ def gaps(found: Mapping[str, Any]) -> str:
         notes.append(f"{'incomplete' if found.get('as_of') else 'keywords only'}: {line(reason)}")
     if found.get("behind"):
         notes.append(f"{found['behind']} commits are not indexed yet")
-    notes += filter(None, [moments.notes(found)])
+    notes += filter(None, [past_answers.notes(found)])
     return "\n".join(notes)

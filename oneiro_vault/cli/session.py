@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from oneiro_vault.cli import terminal
 from oneiro_vault.cli.progress import Bar
-from oneiro_vault.cli.where import MARK
-from oneiro_vault.config import Settings, load
-from oneiro_vault.daemon import client, places, protocol, spawn
-from oneiro_vault.daemon.lock import OwnerLock
+from oneiro_vault.cli.vault_path import MARK
+from oneiro_vault.daemon import client, owner_paths, protocol, spawn
+from oneiro_vault.daemon.owner_lock import OwnerLock
 from oneiro_vault.errors import DiskProblem, LockTimeout, OwnerProblem, VaultNotFound
+from oneiro_vault.settings.definitions import Settings, load
 
 if TYPE_CHECKING:
     from oneiro_vault.app import App
@@ -30,7 +30,7 @@ class VaultSession:
 
     def __init__(self, root: Path, settings: Settings, start: bool, shows: bool) -> None:
         self.root, self.settings, self.start, self.shows, self.limit = root, settings, start, shows, spawn.LIMIT
-        self.index = Path(places.index_dir(str(root), settings["index.dir"]))
+        self.index = Path(owner_paths.index_dir(str(root), settings["index.dir"]))
         self._local: tuple[OwnerLock, App] | None = None
         self._reader: tuple[tempfile.TemporaryDirectory[str], App] | None = None
 
@@ -46,7 +46,7 @@ class VaultSession:
                     bar.says(terminal.MODEL if op == "recall" else "working")
                     app = None if owner else self._open_here(end)
                 except DiskProblem:
-                    if op not in protocol.READS or _has_room(places.git_dir(str(self.root))):
+                    if op not in protocol.READS or _has_room(owner_paths.git_dir(str(self.root))):
                         raise
                     return self._reading().call(op, dict(params), progress or bar)
                 if app is not None:
@@ -76,7 +76,7 @@ class VaultSession:
         if self._local is None:
             from oneiro_vault.app import App
 
-            lock = OwnerLock(Path(places.state_dir(str(self.root))))
+            lock = OwnerLock(Path(owner_paths.state_dir(str(self.root))))
             try:
                 lock.acquire(0.5, "one command")
             except LockTimeout:

@@ -16,12 +16,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from oneiro_vault.clients import bundle, entries, files, handshake, merging, texts
+from oneiro_vault.clients import bundle, handshake, settings_files, texts
+from oneiro_vault.clients.edit import entries, insert
+from oneiro_vault.clients.edit.toml_spans import literal
+from oneiro_vault.clients.edit.trace import Trace, Trouble
+from oneiro_vault.clients.known_clients import CLIENTS, Client, Ours, Target
 from oneiro_vault.clients.machine import Machine
 from oneiro_vault.clients.receipts import Receipts
-from oneiro_vault.clients.table import CLIENTS, Client, Ours, Target
-from oneiro_vault.clients.trace import Trace, Trouble
-from oneiro_vault.core.tomlspan import literal
 from oneiro_vault.errors import ForeignFile, InvalidInput, LockTimeout, shown
 
 SETTINGS = "config.toml"
@@ -101,7 +102,7 @@ def remove(name: str, machine: Machine, receipts: Path, *, marker: str = "", dry
     folder = str(client.skills(machine)) if client.skills is not None else ""
     skills = [Target(Path(path), "whole") for path in known if folder and path.startswith(folder + os.sep)]
     path = receipts.with_name(SETTINGS)
-    settings = [Target(path, "block", content=name)] if texts.has_block(files.read(path), name) else []
+    settings = [Target(path, "block", content=name)] if texts.has_block(settings_files.read(path), name) else []
     targets = [*settings, *markers, *skills[::-1], *client.targets(machine, Ours(("oneiro",), ""))[::-1]]  # what made a folder goes last
     return _report(name, _carried_out([(target, True) for target in targets], Receipts(receipts), dry_run), dry_run, removed=True)
 
@@ -131,17 +132,17 @@ def _carried_out(wanted: Sequence[tuple[Target, bool]], receipts: Receipts, dry_
 
 def _planned(target: Target, leaves: bool, receipts: Receipts) -> Edit:
     path = Path(target.path)
-    before = files.read(path)
+    before = settings_files.read(path)
     known = receipts.get(str(path))
     try:
         if target.style in ("whole", "block"):
             return _beside(target, leaves, before, known)
-        there = before is not None and any(merging.current(before, want, target.style) for want in target.wants)
+        there = before is not None and any(insert.current(before, want, target.style) for want in target.wants)
         trace = known if known is not None and there else Trace(existed=before is not None)
         if leaves:
-            after = None if before is None else merging.drop(before, target.wants, target.style, trace)
+            after = None if before is None else insert.drop(before, target.wants, target.style, trace)
         else:
-            after = merging.add(before, target.wants, target.style, trace := deepcopy(trace))
+            after = insert.add(before, target.wants, target.style, trace := deepcopy(trace))
     except Trouble as error:
         raise ForeignFile(
             f"{path}: line {error.line}, column {error.column}: {error}",
@@ -173,15 +174,15 @@ def _written(edit: Edit, leaves: bool, receipts: Receipts) -> Edit:
     """Write one file; planned anew when somebody (the client itself, most likely) wrote to it meanwhile."""
     for _ in range(_TRIES):
         try:
-            with files.held(edit.path) if edit.target.locked else nullcontext():
+            with settings_files.held(edit.path) if edit.target.locked else nullcontext():
                 if edit.before != edit.after:
                     _write(edit, leaves, receipts)
                 elif leaves:
                     receipts.put(str(edit.path), None)
             if edit.change == "deleted":
-                files.unmake(edit.trace.folders)
+                settings_files.unmake(edit.trace.folders)
             return edit
-        except files.ChangedError:
+        except settings_files.ChangedError:
             edit = _planned(edit.target, leaves, receipts)
     raise LockTimeout(f"{edit.path} keeps changing", kept="It is as its program left it.", hint="Close the client and run setup again.")
 
@@ -189,11 +190,11 @@ def _written(edit: Edit, leaves: bool, receipts: Receipts) -> Edit:
 def _write(edit: Edit, leaves: bool, receipts: Receipts) -> None:
     name = str(edit.path)
     if leaves:
-        files.write(edit.path, edit.before, edit.after)
+        settings_files.write(edit.path, edit.before, edit.after)
         receipts.put(name, None)
         return
     receipts.put(name, edit.trace)  # first: a note about nothing does no harm, a change without its note would leave a trace behind
-    folders = files.write(edit.path, edit.before, edit.after)
+    folders = settings_files.write(edit.path, edit.before, edit.after)
     if folders:
         edit.trace.folders = folders
         receipts.put(name, edit.trace)
@@ -205,7 +206,7 @@ def _write(edit: Edit, leaves: bool, receipts: Receipts) -> None:
 def _checks(name: str, targets: Sequence[Target], env: Mapping[str, str]) -> list[dict[str, Any]]:
     """The server is started as the client's own file now says, not as we meant it."""
     target = targets[0]
-    entry = merging.current(files.read(Path(target.path)) or "", target.wants[0], target.style)
+    entry = insert.current(settings_files.read(Path(target.path)) or "", target.wants[0], target.style)
     if entry is None:
         return [{"what": "server", "ok": False, "reason": f"{target.path} has lost the entry again: another program wrote it"}]
     answer = handshake.greet(entries.words(entry), env)
@@ -235,7 +236,7 @@ def _notes(name: str, targets: Sequence[Target]) -> list[str]:
     """What a person should hear about the state the client is in."""
     if name != "claude-code":
         return []
-    settings = json.loads((files.read(Path(targets[1].path)) or "{}").removeprefix("\ufeff"))
+    settings = json.loads((settings_files.read(Path(targets[1].path)) or "{}").removeprefix("\ufeff"))
     plugins = settings.get("enabledPlugins")
     enabled = [plugin for plugin, on in plugins.items() if on and plugin.split("@")[0] == entries.NAME] if isinstance(plugins, dict) else []
     return [f"The plug-in {plugin} is enabled too: everything is now there twice. Keep one of the two." for plugin in enabled]

@@ -8,8 +8,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from oneiro_vault.clients import files
-from oneiro_vault.clients.trace import Trace
+from oneiro_vault.clients import settings_files
+from oneiro_vault.clients.edit.trace import Trace
 from oneiro_vault.errors import OneiroError
 
 
@@ -32,21 +32,21 @@ class Receipts:
     def put(self, name: str, trace: Trace | None) -> None:
         """Note a file's trace, or (None) forget it; without any left the file goes too. Raises DiskProblem."""
         for _ in range(20):
-            with suppress(files.ChangedError):
+            with suppress(settings_files.ChangedError):
                 self._put(name, trace)
                 return
 
     def _put(self, name: str, trace: Trace | None) -> None:
-        before = files.read(self.path)
-        found, folders = self._all(), self._folders() if before is not None else files.missing(self.path.parent)
+        before = settings_files.read(self.path)
+        found, folders = self._all(), self._folders() if before is not None else settings_files.missing(self.path.parent)
         found.pop(name, None)
         if trace is not None:
             found[name] = trace.to_dict()
         after = json.dumps({"schema": 1, "folders": folders, "files": found}, indent=1) + "\n" if found else None
         if after != before:
-            files.write(self.path, before, after)
+            settings_files.write(self.path, before, after)
         if after is None:
-            files.unmake(folders)
+            settings_files.unmake(folders)
 
     def _folders(self) -> list[str]:
         """Those that were made for the file, outermost first."""
@@ -59,7 +59,7 @@ class Receipts:
 
     def _read(self) -> dict[str, Any]:
         try:
-            found = json.loads(files.read(self.path) or "{}")
+            found = json.loads(settings_files.read(self.path) or "{}")
         except (ValueError, OneiroError):
             return {}
         return found if isinstance(found, dict) else {}

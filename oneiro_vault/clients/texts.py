@@ -7,9 +7,9 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any, Final
 
-from oneiro_vault.clients.trace import Trace, Trouble
-from oneiro_vault.core.jsonc import BOM
-from oneiro_vault.core.tomlspan import literal
+from oneiro_vault.clients.edit.jsonc import BOM
+from oneiro_vault.clients.edit.toml_spans import literal
+from oneiro_vault.clients.edit.trace import Trace, Trouble
 
 _NEW: Final = "; there was no file before"
 _BLOCK: Final = re.compile(

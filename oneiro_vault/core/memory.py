@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
-from oneiro_vault.core import dating, frontmatter, prose
-from oneiro_vault.core.query import fold
+from oneiro_vault.core.frontmatter import yaml_block
+from oneiro_vault.core.markdown import inferred
+from oneiro_vault.core.text.query import fold
+from oneiro_vault.core.time import note_dates
 from oneiro_vault.errors import InvalidInput
 
 TYPES: Final = ("episodic", "semantic", "orientation", "entity", "procedure", "principle")
@@ -77,9 +79,9 @@ class Memory:
 
 def parse(path: str, data: bytes) -> Memory:
     """The note in `data` (the whole file). Raises UnreadableNote; a key of the wrong shape only ends up in `problems`."""
-    text = frontmatter.decode(data)
-    meta, body = frontmatter.read(text)
-    return of(path, meta, body, lambda: frontmatter.texts(text))
+    text = yaml_block.decode(data)
+    meta, body = yaml_block.read(text)
+    return of(path, meta, body, lambda: yaml_block.texts(text))
 
 
 def of(path: str, meta: Mapping[str, object], body: str, as_spelled: Callable[[], Mapping[str, object]]) -> Memory:
@@ -106,16 +108,16 @@ def of(path: str, meta: Mapping[str, object], body: str, as_spelled: Callable[[]
 
 def _completed(path: str, body: str, values: dict[str, Any], wrong: list[str], extra: dict[str, Any]) -> Memory:
     if not values.get("title"):
-        values["title"] = prose.top_heading(body) or _stem(path)
+        values["title"] = inferred.top_heading(body) or _stem(path)
     if not values.get("description"):
-        values["description"] = prose.first_sentence(body)
-    changed = "" if "timestamp" in values else dating.stated(extra, dating.CHANGED)
+        values["description"] = inferred.first_sentence(body)
+    changed = "" if "timestamp" in values else note_dates.stated(extra, note_dates.CHANGED)
     if not values.get("created"):
-        named = "" if "timestamp" in values else dating.named(path) or changed  # it was there by then
-        values["created"] = dating.stated(extra, dating.CREATED) or named
+        named = "" if "timestamp" in values else note_dates.named(path) or changed  # it was there by then
+        values["created"] = note_dates.stated(extra, note_dates.CREATED) or named
     if changed:
         values["timestamp"] = changed
-    if "#" in body and (found := prose.tags(body)):
+    if "#" in body and (found := inferred.tags(body)):
         values["tags"] = _unique((*values.get("tags", ()), *found))
     if "trust" not in values:
         values["trust"] = "external" if "trust" in wrong else trust_of(values.get("source", ""))
@@ -230,18 +232,18 @@ def _flag(value: object) -> bool:
 def moment(text: str) -> str:
     """A date as people write it (`2024-03-05`, `2024-03-05 10:00`, `2024-03`) in RFC 3339, without offset as UTC; "" if it is none."""
     try:
-        return dating.rfc3339(_text(text))
+        return note_dates.rfc3339(_text(text))
     except (ValueError, OverflowError):
         return ""
 
 
 def _moment(value: object) -> str:
-    return dating.rfc3339(_text(value))
+    return note_dates.rfc3339(_text(value))
 
 
 def _written(value: object) -> str:
     """The same, and as people write it who never heard of the format."""
-    if found := dating.written(value):
+    if found := note_dates.written(value):
         return found
     raise ValueError
 

@@ -16,8 +16,8 @@ from typing import Annotated, Any, Final
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.fields import FieldInfo
 
+from oneiro_vault.core.markdown.quoting import PREFACE, attribute, quote
 from oneiro_vault.core.memory import OWN_WORDS
-from oneiro_vault.core.quoting import PREFACE, attribute, quote
 
 LONGEST_ANSWER: Final = 200_000
 """Characters of an answer that are looked at; a longer one is refused unread."""

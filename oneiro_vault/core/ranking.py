@@ -100,7 +100,7 @@ class Features:
     whole_cosine: Array | None = None
     """Exact cosine of what stands for the whole note, however long."""
     speaker_cosine: Array | None = None
-    """`cosine` to the question as its speaker would put it (`core.query.of_speaker`), for a
+    """`cosine` to the question as its speaker would put it (`core.text.query.of_speaker`), for a
     person's own words; only raises what meaning tells of a note that is part of nothing."""
     bm25: Array | None = None
     """The note's own text (title, description, tags, body)."""
@@ -111,13 +111,13 @@ class Features:
     session_bm25: Array | None = None
     """The whole session the note belongs to."""
     question_cosine: Array | None = None
-    """`cosine` of the episode just before, if that asks something (see `core.query.asks`); else NaN."""
+    """`cosine` of the episode just before, if that asks something (see `core.text.query.asks`); else NaN."""
     question_bm25: Array | None = None
     """`bm25` of the same episode."""
     names: Array | None = None
-    """Share (0..1) of the question's names that the note is about (`core.query.name_shares`)."""
+    """Share (0..1) of the question's names that the note is about (`core.text.query.name_shares`)."""
     dates: Array | None = None
-    """How near (0..1) its date is to one in the question (`core.query.date_shares`)."""
+    """How near (0..1) its date is to one in the question (`core.text.query.date_shares`)."""
     importance: Array | None = None
     """0..1, as are the next three; a value that all candidates share changes no order."""
     recency: Array | None = None

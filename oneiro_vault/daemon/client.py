@@ -8,7 +8,7 @@ from __future__ import annotations
 import _socket  # `socket` itself imports selectors and enum: 7 ms
 import time
 
-from oneiro_vault.daemon import places, protocol
+from oneiro_vault.daemon import owner_paths, protocol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class FaultError(Exception):
 def owner_of(root: str) -> dict[str, str]:
     """What the owner of the vault last said about itself (socket, pid, version, log, tools); {} when there is no record."""
     try:
-        with open(places.record_file(root), encoding="utf-8", errors="surrogateescape") as file:
+        with open(owner_paths.record_file(root), encoding="utf-8", errors="surrogateescape") as file:
             text = file.read()
     except OSError:
         return {}
@@ -70,7 +70,7 @@ def owner_of(root: str) -> dict[str, str]:
             return {}
     else:
         found = {name: _field(text, name) for name in ("socket", "pid", "version", "log", "token", "http", "tools")}
-    return {} if found.get("token") and not held(places.lock_file(root)) else found
+    return {} if found.get("token") and not held(owner_paths.lock_file(root)) else found
 
 
 def _field(text: str, name: str) -> str:

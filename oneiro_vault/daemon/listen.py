@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from oneiro_vault.daemon import places
+from oneiro_vault.daemon import owner_paths
 from oneiro_vault.errors import OwnerProblem
 
 log = logging.getLogger("oneiro.owner")
@@ -82,5 +82,5 @@ def private_folder(folder: Path) -> None:
         raise OwnerProblem(
             f"{folder} belongs to somebody else", kept="Nothing was changed.", hint="Set XDG_RUNTIME_DIR to a folder of your own."
         )
-    if folder == Path(places.runtime_dir()):
+    if folder == Path(owner_paths.runtime_dir()):
         folder.chmod(0o700)

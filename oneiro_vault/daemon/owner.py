@@ -19,18 +19,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oneiro_vault.config import Settings
-from oneiro_vault.daemon import places, protocol, spawn
-from oneiro_vault.daemon.life import Guard, Life, SettingsWatch, identity
+from oneiro_vault.daemon import owner_paths, protocol, spawn
+from oneiro_vault.daemon.asgi import CliRunner, Desk, Operations, Pools, QuietServer, build, http_server
+from oneiro_vault.daemon.lifetime import Guard, Life, SettingsWatch, identity
 from oneiro_vault.daemon.listen import Listener, listening
-from oneiro_vault.daemon.lock import OwnerLock
-from oneiro_vault.daemon.mcp import McpDoor
+from oneiro_vault.daemon.mcp_mount import McpDoor
 from oneiro_vault.daemon.opening import opening
-from oneiro_vault.daemon.server import CliRunner, Desk, Operations, Pools, QuietServer, build, http_server
+from oneiro_vault.daemon.owner_lock import OwnerLock
 from oneiro_vault.errors import DiskProblem, LockTimeout, OwnerProblem
+from oneiro_vault.settings.definitions import Settings
 
 if TYPE_CHECKING:
-    from oneiro_vault.daemon.http.serve import Network
+    from oneiro_vault.http.listen_tcp import Network
 
 log = logging.getLogger("oneiro.owner")
 TICK = 0.5
@@ -65,7 +65,7 @@ class Owner:
     def serve(self) -> str:
         """Own the vault until there is a reason to end, and return the reason. Raises OneiroError when it cannot begin."""
         _share_heaps()
-        lock = OwnerLock(Path(places.state_dir(str(self.root))))
+        lock = OwnerLock(Path(owner_paths.state_dir(str(self.root))))
         self._acquire(lock)
         try:
             self.tell({"opening": os.getpid()})
@@ -87,7 +87,7 @@ class Owner:
     def _with_lock(self, lock: OwnerLock) -> str:
         network = self.network
         beyond = network.listening() if network else nullcontext(None)
-        with marker(self.index) as mark, listening(places.socket_paths(str(self.index))) as listener, beyond as door:
+        with marker(self.index) as mark, listening(owner_paths.socket_paths(str(self.index))) as listener, beyond as door:
             record = self._record(listener) | ({"http": network.url(door)} if network and door else {})
             about = {name: record[name] for name in ("schema", "pid", "version", "vault")} | {"folder": identity(self.root)}
             try:
@@ -137,7 +137,7 @@ class Owner:
             "socket": listener.place,
             "token": listener.token,
             "vault": str(self.root),
-            "log": places.log_file(str(self.index)),
+            "log": owner_paths.log_file(str(self.index)),
             "tools": self.settings["mcp.tools"],
         }
 
@@ -156,7 +156,7 @@ class Owner:
     async def _until_the_end(self, life: Life, serving: Sequence[asyncio.Task[None]]) -> None:
         size = self.settings["owner.log_bytes"]
         while life.examine() and not any(task.done() for task in serving):
-            rotate(Path(places.log_file(str(self.index))), size)
+            rotate(Path(owner_paths.log_file(str(self.index))), size)
             for _ in range(10):  # a stop is seen sooner than everything else
                 if not life.stopping.is_set():
                     await asyncio.sleep(TICK / 10)

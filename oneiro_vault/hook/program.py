@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import sys
 
-from oneiro_vault.capture import prompts
-from oneiro_vault.hook.place import Place
+from oneiro_vault.capture import prompt_counts
+from oneiro_vault.hook.hook_context import Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def _count(places: list[Place]) -> None:
     """Note what became of a prompt, if this was one."""
     for place in places:
         if place.outcome:
-            prompts.note(place.state, place.outcome)
+            prompt_counts.note(place.state, place.outcome)
 
 
 def _read() -> dict[str, Any]:
@@ -100,18 +100,18 @@ def _answer(event: dict[str, Any], name: str, argv: Sequence[str], places: list[
         return ""
     places.append(place)
     if name == "SessionStart":
-        from oneiro_vault.hook.waking import orientation
+        from oneiro_vault.hook.session_start import orientation
 
         return _context(name, orientation(place, event))
-    from oneiro_vault.hook import keeping
+    from oneiro_vault.hook import session_capture
 
     if name == "UserPromptSubmit":
-        from oneiro_vault.hook.recalling import memories
+        from oneiro_vault.hook.prompt import memories
 
         text = memories(place, event)
-        keeping.count(place, event)
+        session_capture.count(place, event)
         return _context(name, text)
-    keeping.keep(place, event, name)
+    session_capture.keep(place, event, name)
     return ""
 
 

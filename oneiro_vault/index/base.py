@@ -108,8 +108,8 @@ class Row(NamedTuple):
     """What the index knows of one note. `key` is local to this index file; everything else comes from the note's bytes.
 
     `handle` is the id, or for a note without one 12 characters made from its path. `when`: `created` (else `timestamp`) in epoch seconds.
-    `problems`: frontmatter keys of a wrong shape, plus `truncated` if only the beginning is indexed. `language`: as `core.language` tells
-    it, "" for English.
+    `problems`: frontmatter keys of a wrong shape, plus `truncated` if only the beginning is indexed. `language`: as `core.text.language`
+    tells it, "" for English.
     """
 
     key: int

@@ -7,10 +7,10 @@ import unicodedata
 from collections.abc import Mapping
 from typing import Any, Final
 
-from oneiro_vault.core.salvage import ENCODING, FRONTMATTER
+from oneiro_vault.core.frontmatter.salvage import ENCODING, FRONTMATTER
 from oneiro_vault.errors import few
 from oneiro_vault.index.base import Problem
-from oneiro_vault.index.schema import NOTE_COLUMNS
+from oneiro_vault.index.keyword.schema import NOTE_COLUMNS
 
 _NOTES: Final = ", ".join(f'"{name}"' for name in NOTE_COLUMNS)
 _QUERIES: Final = {

@@ -16,12 +16,13 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Final
 
-from oneiro_vault.core.listing import Past, Refused, Screen, Source, Stat, below, blob_id
 from oneiro_vault.core.memory import Memory
+from oneiro_vault.core.tree_diff import Past, Refused, Screen, Source, Stat, below, blob_id
 from oneiro_vault.errors import InvalidInput, UnreadableNote
-from oneiro_vault.index import former, notes, schema, shape
+from oneiro_vault.index import last_good
 from oneiro_vault.index.base import Progress, Refreshed
-from oneiro_vault.index.screening import Screening
+from oneiro_vault.index.keyword import chunk_rows, note_rows, schema
+from oneiro_vault.index.purged import Screening
 
 LARGEST: Final = 64_000_000
 """Bytes above which a file is not even hashed."""
@@ -90,8 +91,8 @@ class Refresher:
             gone = [path for path in gone if path not in moved]
             braked = self._braking(gone, total, everything=wanted is None or force, force=force)
             self._remove(moved if braked else moved + gone)
-            if shape.waiting(self.db) <= _AT_ONCE:
-                shape.settle(lambda: nullcontext(self.db))
+            if chunk_rows.waiting(self.db) <= _AT_ONCE:
+                chunk_rows.settle(lambda: nullcontext(self.db))
         if wanted is None and not schema.meta(self.db, "complete"):
             schema.set_meta(self.db, "complete", 1)
         return self._result(braked, gone)
@@ -208,7 +209,7 @@ class Refresher:
 
     def _write(self, loaded: list[tuple[Stat, bytes | str | None]]) -> None:
         held = self._held(stat.path for stat, _ in loaded)
-        parsed: list[notes.Note] = []
+        parsed: list[note_rows.Note] = []
         failed: list[tuple[str, str]] = []
         known: list[Stat] = []
         now = time.time_ns()
@@ -232,7 +233,7 @@ class Refresher:
         self._mark({stat.path for stat in known}, failed + refused)
         self._advance()
 
-    def _as_it_stands(self, path: str, data: bytes) -> list[notes.Note]:
+    def _as_it_stands(self, path: str, data: bytes) -> list[note_rows.Note]:
         """A file with conflict markers when no better version of it is known: its words are found all the same."""
         try:
             return [self.screening.read(path, data, self._limit, unmerged=True, born=self._births([path]))]
@@ -243,17 +244,17 @@ class Refresher:
         query = """SELECT path FROM notes WHERE path IN (SELECT value FROM json_each(?)) AND instr(problems, '"unmerged"')"""
         return {path for (path,) in self.db.execute(query, (json.dumps(list(paths)),))}
 
-    def _completed(self, parsed: list[notes.Note], data: Mapping[str, bytes]) -> tuple[list[notes.Note], list[tuple[str, str]]]:
+    def _completed(self, parsed: list[note_rows.Note], data: Mapping[str, bytes]) -> tuple[list[note_rows.Note], list[tuple[str, str]]]:
         """With what only the history knows; (path, reason) of those that may not be read because of it."""
 
         born = self._births(data)
 
-        def again(path: str, known: Memory) -> notes.Note:
+        def again(path: str, known: Memory) -> note_rows.Note:
             return self.screening.read(path, data[path], self._limit, former=known, born=born)
 
-        return (parsed, []) if self._past is None else former.completed(self._past, parsed, again, LARGEST)
+        return (parsed, []) if self._past is None else last_good.completed(self._past, parsed, again, LARGEST)
 
-    def _births(self, paths: Iterable[str]) -> notes.Born:
+    def _births(self, paths: Iterable[str]) -> note_rows.Born:
         """When these files were first committed; git is asked once one of them wants to know."""
         wanted = list(paths)
         born = cache(lambda: self._past.born(wanted) if self._past is not None else {})
@@ -270,7 +271,7 @@ class Refresher:
         if not moved:
             return
         held = self._held(moved)
-        found = [one for one in former.last_good(self._past, moved, self._limit, LARGEST) if not self.screening.why(one[0])]
+        found = [one for one in last_good.last_good(self._past, moved, self._limit, LARGEST) if not self.screening.why(one[0])]
         with schema.transaction(self.db):
             self._store([note for note, blob in found if note.path not in held or held[note.path][1] != blob], held)
             for path in moved.keys() - held.keys() - {note.path for note, _ in found}:
@@ -288,7 +289,7 @@ class Refresher:
         for batch in _batches([self._known[path] for path in born if path in self._known]):
             data = {stat.path: found for stat in batch if isinstance(found := self._bytes(stat), bytes)}
             held = {path: known for path, known in self._held(data).items() if known[1] == blob_id(data[path])}
-            dated: list[notes.Note] = []
+            dated: list[note_rows.Note] = []
             for path in held:
                 with suppress(UnreadableNote):
                     dated.append(self.screening.read(path, data[path], self._limit, born=born.__getitem__))
@@ -301,7 +302,7 @@ class Refresher:
         query = "SELECT path, key, blob FROM notes WHERE path IN (SELECT value FROM json_each(?))"
         return {path: (key, blob) for path, key, blob in self.db.execute(query, (json.dumps(list(paths)),))}
 
-    def _store(self, parsed: list[notes.Note], held: dict[str, tuple[int, str]]) -> None:
+    def _store(self, parsed: list[note_rows.Note], held: dict[str, tuple[int, str]]) -> None:
         if not parsed:
             return
         following = schema.meta(self.db, "next", 1)
@@ -318,8 +319,8 @@ class Refresher:
         schema.set_meta(self.db, "next", following)
         old = [held[note.path][0] for note in parsed if note.path in held]
         if old:
-            notes.clear(self.db, old)
-        notes.store(self.db, parsed, keys)
+            note_rows.clear(self.db, old)
+        note_rows.store(self.db, parsed, keys)
 
     def _know(self, stats: list[Stat]) -> None:
         rows = ((s.path, s.size, s.mtime_ns, s.ctime_ns, s.inode) for s in stats)
@@ -345,7 +346,7 @@ class Refresher:
             return
         held = self._held(batch)
         if held:
-            notes.clear(self.db, [key for key, _ in held.values()])
+            note_rows.clear(self.db, [key for key, _ in held.values()])
         listed = json.dumps(batch)
         for table in ("stats", "unreadable"):
             self.db.execute(f"DELETE FROM {table} WHERE path IN (SELECT value FROM json_each(?))", (listed,))

@@ -17,15 +17,16 @@ from contextlib import nullcontext, suppress
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
-from oneiro_vault.core.listing import Past, Refused, Screen, Source, blob_id
+from oneiro_vault.core.tree_diff import Past, Refused, Screen, Source, blob_id
 from oneiro_vault.errors import IndexProblem, OneiroError
-from oneiro_vault.index import dump, notes, schema, shape
-from oneiro_vault.index.answers import Answers
+from oneiro_vault.index import dump
 from oneiro_vault.index.base import Embedder, Problem, Progress, Refreshed
-from oneiro_vault.index.database import FILE, Database
-from oneiro_vault.index.earlier import FOLDER, Shelf
+from oneiro_vault.index.historic import FOLDER, Shelf
+from oneiro_vault.index.keyword import chunk_rows, note_rows, schema
+from oneiro_vault.index.keyword.database import FILE, Database
+from oneiro_vault.index.keyword.queries import Answers
 from oneiro_vault.index.refresh import LARGEST, Refresher
-from oneiro_vault.index.semantic import Semantic
+from oneiro_vault.index.vectors.service import Semantic
 
 _UNFINISHED: Final = ".new"
 """How the name of an index file ends that is still being built."""
@@ -121,7 +122,7 @@ class Index(Answers):
     def settle(self, progress: Progress | None = None) -> None:
         """After a large refresh: cut notes into chunks and passages, follow links, make contexts. `embed` does it too."""
         try:
-            shape.settle(self._database.writing, progress)
+            chunk_rows.settle(self._database.writing, progress)
         except sqlite3.DatabaseError as error:
             raise self._database.hurt(error) from error
 
@@ -137,7 +138,7 @@ class Index(Answers):
             try:
                 refresher = Refresher(db, self._source, **self._options)
                 refresher.run(None, force=True, progress=progress)
-                shape.settle(lambda: nullcontext(db), progress)
+                chunk_rows.settle(lambda: nullcontext(db), progress)
                 with self._database.writing():
                     refresher.run(None, force=True)
                     schema.close(db)
@@ -217,7 +218,7 @@ class Index(Answers):
         if self._pending[0] != version:
             missing = "SELECT count(DISTINCT hash) FROM chunks WHERE hash NOT IN (SELECT hash FROM stored WHERE store = ?)"
             every = read("SELECT count(DISTINCT hash) FROM chunks")[0][0]
-            self._pending = (version, read(missing, (label,))[0][0], self._ask(shape.waiting), every)
+            self._pending = (version, read(missing, (label,))[0][0], self._ask(chunk_rows.waiting), every)
         _, missing_, uncut, chunks = self._pending
         return missing_ + self._semantic.lost, uncut, chunks
 
@@ -258,7 +259,7 @@ class Index(Answers):
             "blob": row.blob if row else None,
             "disk": on_disk,
             "why_not": why_not,
-            "inert": row is not None and row.status in notes.INERT,
+            "inert": row is not None and row.status in note_rows.INERT,
             "chunks": self._ask(lambda db: dump.chunks(db, row.key, self._semantic.label)) if row else [],
         }
 

@@ -12,7 +12,7 @@ import anthropic
 
 from oneiro_vault.core.question import Question, Raw
 from oneiro_vault.judges.base import ANSWER_TOKENS, RETRIES, SYSTEM, TIMEOUT, closed, exchange, refused, used
-from oneiro_vault.judges.waiting import LONGEST, Patience, aside, in_parallel
+from oneiro_vault.judges.concurrency import LONGEST, Patience, aside, in_parallel
 
 _BATCH_POLL: Final = 30.0
 _BATCH: Final = 1_000

@@ -10,7 +10,7 @@ from typing import Final
 
 from oneiro_vault.core.question import Question, Raw
 from oneiro_vault.judges.base import Judge, used
-from oneiro_vault.judges.waiting import Patience
+from oneiro_vault.judges.concurrency import Patience
 
 AWAY: Final = 3
 """Times in a row that nobody is reached, after which nobody is asked any more. Questions that were under way at once fail once."""

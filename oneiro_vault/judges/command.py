@@ -20,8 +20,8 @@ from typing import IO, Final
 
 from oneiro_vault.core.question import LONGEST_ANSWER, Question, Raw
 from oneiro_vault.judges.base import ANSWER_FORM, SYSTEM, TIMEOUT, closed, json_in, used
+from oneiro_vault.judges.concurrency import LONGEST, Patience, in_parallel
 from oneiro_vault.judges.programs import PLAIN, PROGRAMS, SYSTEM_FILE, Output, RefusedError, known, split
-from oneiro_vault.judges.waiting import LONGEST, Patience, in_parallel
 
 MARK: Final = "ONEIRO_JUDGE"
 _MOST: Final = 10 * LONGEST_ANSWER

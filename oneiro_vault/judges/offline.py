@@ -13,10 +13,12 @@ from datetime import date
 from typing import Any, Final
 
 from oneiro_vault.classify.classifier import worth_keeping
-from oneiro_vault.core import claims, corrections, lasting, personal, reldates, sameness, turns
-from oneiro_vault.core.captures import SOURCE
+from oneiro_vault.core.conversation import personal, turns
+from oneiro_vault.core.conversation.captures import SOURCE
 from oneiro_vault.core.memory import no_weaker
 from oneiro_vault.core.question import Question, Raw, Shown
+from oneiro_vault.core.text import allowlist, claims, corrections, equality
+from oneiro_vault.core.time import relative_dates
 
 NAME: Final = "offline"
 OPEN: Final = "the offline judge cannot decide this; it waits for a model or a person"
@@ -64,11 +66,11 @@ def same(keeper: Shown, other: Shown) -> bool:
     if other.trust and not no_weaker(keeper.trust or other.trust, other.trust):
         return False
     mine, theirs = _whole(keeper), _whole(other)
-    if not sameness.same(mine, theirs) or not _same_circumstances(keeper, other, f"{mine}\n{theirs}"):
+    if not equality.same(mine, theirs) or not _same_circumstances(keeper, other, f"{mine}\n{theirs}"):
         return False
-    if not sameness.alone(mine):
+    if not equality.alone(mine):
         return _occasion(keeper) == _occasion(other)
-    return keeper.created[:10] == other.created[:10] or sameness.timeless(mine)
+    return keeper.created[:10] == other.created[:10] or equality.timeless(mine)
 
 
 def _same_circumstances(one: Shown, other: Shown, said: str) -> bool:
@@ -165,9 +167,9 @@ def place(question: Question) -> Mapping[str, Any] | None:
         return None
     given = Shown("", "", text, notes=tuple((name, value) for name, _, value in (line.partition(": ") for line in facts)))
     for shown in question.shown:
-        if sameness.alone(text) and sameness.timeless(text) and same(shown, given):
+        if equality.alone(text) and equality.timeless(text) and same(shown, given):
             return {"reason": "it says the very same", "action": "skip", "existing": shown.id, "text": None, "flavour": None}
-        if shown.trust == "said" and sameness.same(text, shown.text):
+        if shown.trust == "said" and equality.same(text, shown.text):
             return {"reason": "it was said before", "action": "link", "existing": shown.id, "text": None, "flavour": None}
     over = [shown.id for shown in question.shown if corrections.corrects(text, shown.text)]
     if len(over) == 1:
@@ -183,7 +185,7 @@ def place(question: Question) -> Mapping[str, Any] | None:
 
 def grade(question: Question) -> Mapping[str, Any] | None:
     """Yes to a lasting trait of somebody who is named; everything else is open."""
-    if not lasting.lasts(question.shown[0].text):
+    if not allowlist.lasts(question.shown[0].text):
         return None
     return {"reason": "a lasting trait of somebody who is named", "orientation_grade": True}
 
@@ -191,12 +193,12 @@ def grade(question: Question) -> Mapping[str, Any] | None:
 def distil(question: Question) -> Mapping[str, Any] | None:
     """A block of its own, word for word, under a title that says no more."""
     note = question.shown[0]
-    if not lasting.lasts(note.text):
+    if not allowlist.lasts(note.text):
         return None
     text = note.text.strip()
     return {
         "reason": "its own words", "action": "create", "target": None, "sources": [], "text": text,
-        "title": lasting.title(note.title, text), "unregenerable": True, "describes_not_prescribes": True,
+        "title": allowlist.title(note.title, text), "unregenerable": True, "describes_not_prescribes": True,
     }  # fmt: skip
 
 
@@ -204,10 +206,10 @@ def _unit(said: Sequence[str], day: date | None) -> dict[str, Any]:
     text = " ".join(said)
     days = [found for one in _DAY.findall(text) if (found := _date(one))]
     if day:
-        days += [first for _, _, (first, last) in reldates.find(text, day) if first == last]
+        days += [first for _, _, (first, last) in relative_dates.find(text, day) if first == last]
     past = len(days) == 1 and (day is None or days[0] <= day)  # what is announced does not hold yet
     return {
-        "content": reldates.beside(text, day) if day else text,
+        "content": relative_dates.beside(text, day) if day else text,
         "title": "",
         "about": names(text)[:5],
         "tags": [],

@@ -9,7 +9,7 @@ import openai
 
 from oneiro_vault.core.question import Question, Raw
 from oneiro_vault.judges.base import ANSWER_TOKENS, RETRIES, SYSTEM, TIMEOUT, closed, exchange, used
-from oneiro_vault.judges.waiting import LONGEST, Patience, in_parallel
+from oneiro_vault.judges.concurrency import LONGEST, Patience, in_parallel
 
 
 class OpenAIJudge:

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from oneiro_vault.core.question import Question, Raw
 from oneiro_vault.judges.base import ANSWER_FORM, ANSWER_TOKENS, SYSTEM, closed, json_in, used
-from oneiro_vault.judges.waiting import LONGEST, Patience, in_parallel
+from oneiro_vault.judges.concurrency import LONGEST, Patience, in_parallel
 
 Sample: TypeAlias = Callable[[str, str, int], str | None]
 """(system prompt, question, tokens at most) -> what the client's model said; None when there is nobody to ask. Raises RuntimeError with

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 from mcp.server import MCPServer
 from pydantic import Field
 
-from oneiro_vault.mcp import words
-from oneiro_vault.mcp.desk import Desk, nowhere
+from oneiro_vault.mcp import formatting
+from oneiro_vault.mcp.request_context import Desk, nowhere
 
 
 def add(server: MCPServer[Any], desk: Desk) -> None:
@@ -17,7 +17,7 @@ def add(server: MCPServer[Any], desk: Desk) -> None:
     @server.prompt("orient", title="Orient", description="Load the standing orientation and the memories that bear on a subject")
     async def orient(context: Annotated[str, Field(description="What this conversation is about; empty for the latest")] = "") -> str:
         found = await desk.call("orient", {"context": context.strip()} if context.strip() else {}, nowhere)
-        return words.orientation(desk.now(), found)
+        return formatting.orientation(desk.now(), found)
 
     @server.prompt("remember-this", title="Remember this", description="Store something so that a later conversation can find it")
     def remember_this(text: Annotated[str, Field(description="What to remember; empty for what was just said")] = "") -> str:

@@ -9,11 +9,11 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 from mcp_types import CompleteRequestParams, CompleteResult, Completion, ResourceTemplateReference
 
-from oneiro_vault.core.quoting import PREFACE, quote
+from oneiro_vault.core.markdown.quoting import PREFACE, quote
 from oneiro_vault.errors import InvalidInput, NotFound, OneiroError
-from oneiro_vault.mcp import sdk, words
-from oneiro_vault.mcp.desk import Desk, nowhere
-from oneiro_vault.mcp.hints import advice
+from oneiro_vault.mcp import formatting, sdk_internals
+from oneiro_vault.mcp.request_context import Desk, nowhere
+from oneiro_vault.mcp.tools.hints import advice
 
 MEMORY: Final = "memory://"
 ORIENTATION: Final = "orientation://current"
@@ -42,8 +42,8 @@ def add(server: MCPServer[Any], desk: Desk) -> None:
     async def memory(id: str) -> str:
         found = await ask("get", ids=[id])
         if not found["memories"]:
-            raise ResourceNotFoundError(words.one_line(advice(found["missing"][0]["reason"])))
-        one = words.whole(found["memories"][0], len(found["memories"][0]["body"]))
+            raise ResourceNotFoundError(formatting.one_line(advice(found["missing"][0]["reason"])))
+        one = formatting.whole(found["memories"][0], len(found["memories"][0]["body"]))
         return f"Now: {desk.now()}\n\n{PREFACE}\n\n{one}\n"
 
     @server.resource(f"{DREAM}{{date}}", title="A night's reports", description="What the loops did on a date", mime_type=_MARKDOWN)
@@ -60,4 +60,4 @@ def add(server: MCPServer[Any], desk: Desk) -> None:
         values, total = found["values"], found["total"]
         return CompleteResult(completion=Completion(values=values, total=total, has_more=total > len(values)))
 
-    sdk.lowlevel(server).add_request_handler("completion/complete", CompleteRequestParams, complete)
+    sdk_internals.lowlevel(server).add_request_handler("completion/complete", CompleteRequestParams, complete)

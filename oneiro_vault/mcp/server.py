@@ -15,18 +15,18 @@ from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, Prompt
 from pydantic import ValidationError
 
 import oneiro_vault
-from oneiro_vault.core.caller import LOCAL, METHODS, ORIENT
+from oneiro_vault.core.principal import LOCAL, METHODS, ORIENT
 from oneiro_vault.errors import OneiroError, shown
 from oneiro_vault.mcp import prompts, resources
-from oneiro_vault.mcp.changing import Changing
-from oneiro_vault.mcp.desk import Call, Desk, caller_of
-from oneiro_vault.mcp.dreaming import Dreaming
-from oneiro_vault.mcp.hints import advice
-from oneiro_vault.mcp.history import History
-from oneiro_vault.mcp.recalling import Recalling
-from oneiro_vault.mcp.sampling import Samplers
-from oneiro_vault.mcp.tool import VaultTool
-from oneiro_vault.mcp.updates import Listen, Updates, asked_for
+from oneiro_vault.mcp.request_context import Call, Desk, caller_of
+from oneiro_vault.mcp.sampling_clients import Samplers
+from oneiro_vault.mcp.subscriptions import Listen, Updates, asked_for
+from oneiro_vault.mcp.tools.change_tools import Changing
+from oneiro_vault.mcp.tools.dream_tools import Dreaming
+from oneiro_vault.mcp.tools.hints import advice
+from oneiro_vault.mcp.tools.history_tools import History
+from oneiro_vault.mcp.tools.recall_tools import Recalling
+from oneiro_vault.mcp.tools.tool import VaultTool
 
 INSTRUCTIONS: Final = (
     "A memory kept as notes in a git repository, shared with the person who owns it. Call recall_orient at the start of a conversation, "

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any
 
 from oneiro_vault.errors import OneiroError
-from oneiro_vault.memory_tool.files import COMMANDS, Memories, Vault
+from oneiro_vault.memory_tool.file_commands import COMMANDS, Memories, Vault
 
 try:
     import anyio.to_thread

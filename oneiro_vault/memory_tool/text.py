@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from oneiro_vault.core.quoting import escape
+from oneiro_vault.core.markdown.quoting import escape
 from oneiro_vault.errors import InvalidInput, shown
 
 _ROOM: Final = 100_000

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from typing import Any, Final
 
-from oneiro_vault.classify import gate
-from oneiro_vault.core import claims, prose
+from oneiro_vault.classify import orientation_gate
 from oneiro_vault.core import memory as memories
-from oneiro_vault.core.budget import shorten
-from oneiro_vault.core.query import analyse
+from oneiro_vault.core.markdown import inferred
+from oneiro_vault.core.markdown.token_budget import shorten
+from oneiro_vault.core.text import claims
+from oneiro_vault.core.text.query import analyse
 from oneiro_vault.mind.base import NOW, New, Note, Set, Snapshot
 
 DAY: Final = 86_400.0
@@ -58,17 +59,17 @@ def trust_of(notes: Iterable[Note]) -> str:
 
 def refused(title: str, text: str, snapshot: Snapshot) -> str:
     """Why these words may not stand in the orientation; "" when they may."""
-    return gate.objection(title, described(text), text, snapshot.settings["distil.characters"])
+    return orientation_gate.objection(title, described(text), text, snapshot.settings["distil.characters"])
 
 
 def described(text: str) -> str:
     """One sentence for a search row."""
-    return prose.first_sentence(text)
+    return inferred.first_sentence(text)
 
 
 def fair_title(title: str, text: str) -> str:
     """The title, or how the text begins where the gate stops a title that speaks to nobody: a heading is no sentence."""
-    return shorten(described(text), LONGEST_TITLE) if text and not claims.speaks(title) and gate.prescribes(title) else title
+    return shorten(described(text), LONGEST_TITLE) if text and not claims.speaks(title) and orientation_gate.prescribes(title) else title
 
 
 def made(title: str, text: str, sources: Sequence[Note], lineage: Sequence[str]) -> New:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from oneiro_vault.mind import consolidate, decay, dialectic, distil, encode, split, synthesize, whittle
 from oneiro_vault.mind.base import Loop
+from oneiro_vault.mind.loops import consolidate, decay, dialectic, distil, encode, split, synthesize, whittle
 
 LOOPS: Final[Mapping[str, Loop]] = {
     found.name: found

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from oneiro_vault.mind.base import Decision, New, Note, Set, Snapshot
-from oneiro_vault.mind.settle import Turned
+from oneiro_vault.mind.validate import Turned
 
 SHORT: Final = 8
 """Characters of an id or commit that are shown."""

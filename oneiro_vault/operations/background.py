@@ -9,9 +9,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from oneiro_vault.errors import OneiroError
-from oneiro_vault.operations import capturing, syncing
-from oneiro_vault.operations.dreaming import nights, past
-from oneiro_vault.operations.house import House
+from oneiro_vault.operations.care import synchronize
+from oneiro_vault.operations.dream import run_log
+from oneiro_vault.operations.remember import store_captures
+from oneiro_vault.operations.runtime import House
+from oneiro_vault.operations.schedule import reconcile_devices
 
 if TYPE_CHECKING:
     from oneiro_vault.index.watch import Watcher
@@ -110,8 +112,8 @@ class Background:
             self._guarded("ledger", self._fold)
             if now >= nights_at:
                 nights_at = now + (AGAIN if self._guarded("nights", self._settle) else RETRY)
-            if now >= captures_at and capturing.left(house):
-                captures_at = now + (0.0 if self._guarded("captures", lambda: capturing.collect(house)) else AGAIN)
+            if now >= captures_at and store_captures.left(house):
+                captures_at = now + (0.0 if self._guarded("captures", lambda: store_captures.collect(house)) else AGAIN)
             self._following.clear()
             self._embed.set()
             house.wake.wait(min(1.0, pause))
@@ -130,16 +132,16 @@ class Background:
 
     def _settle(self) -> None:
         """Look at what came in. What comes in meanwhile is seen the next time; what failed has its turn later, when nothing comes."""
-        now = self.house.vault.head(), time.monotonic() // nights.AGAIN
+        now = self.house.vault.head(), time.monotonic() // reconcile_devices.AGAIN
         if now != self._met:
-            nights.settle(self.house)
+            reconcile_devices.settle(self.house)
             self._met = now
 
     def _fold(self) -> None:
         self.house.vault.flush_index()
         if time.monotonic() - self._ledger_at >= LEDGER_LOOK:
             self._ledger_at = time.monotonic()
-            if self.house.vault.events_wait(LEDGER_AFTER, past.EVENT):
+            if self.house.vault.events_wait(LEDGER_AFTER, run_log.EVENT):
                 self.house.vault.fold()
 
     def _let_writers_go_first(self) -> None:
@@ -183,11 +185,11 @@ class Background:
 
     def dream(self) -> None:
         """Run the loops that are due, or encode what has rested, if there is anything of either."""
-        from oneiro_vault.operations.dreaming import soon, timing  # what loops need is not loaded before there is time for it
+        from oneiro_vault.operations.schedule import scheduler, soon  # what loops need is not loaded before there is time for it
 
         if time.monotonic() < self._dream_after:
             return
-        work = timing.scheduled if timing.due(self.house) else soon.run if soon.due(self.house) else None
+        work = scheduler.scheduled if scheduler.due(self.house) else soon.run if soon.due(self.house) else None
         if work is None:
             return
         self._dreaming.set()
@@ -199,7 +201,7 @@ class Background:
 
     def _sync_loop(self) -> None:
         """Sync when it is due; off unless a setting of the machine says so."""
-        automatic = syncing.Automatic(self.house)
+        automatic = synchronize.Automatic(self.house)
         while automatic.wanted and not self._stop.wait(SYNC_EVERY):
             if not self.house.wrong and automatic.due():
                 self._syncing.set()

@@ -12,16 +12,16 @@ from typing import Any, Final
 
 import numpy as np
 
-from oneiro_vault.core.captures import captured
-from oneiro_vault.core.query import QueryTerms, content_words, fts_expression
+from oneiro_vault.core.conversation.captures import captured
 from oneiro_vault.core.ranking import Evidence, Features, Scored, Weights, coverage, diversify, rationed, relevant, voices
-from oneiro_vault.index.answers import Answers
+from oneiro_vault.core.text.query import QueryTerms, content_words, fts_expression
 from oneiro_vault.index.base import Filters, Row, Vectors
-from oneiro_vault.recall import present
-from oneiro_vault.recall.asked import EVER, LIVE, Asked, Found, Ledger
-from oneiro_vault.recall.echo import Captures, among
-from oneiro_vault.recall.history import heirs, unfolded
-from oneiro_vault.recall.signs import SAID, Signs, heard_of, names_somebody
+from oneiro_vault.index.keyword.queries import Answers
+from oneiro_vault.recall import current_first
+from oneiro_vault.recall.demote_captures import Captures, among
+from oneiro_vault.recall.request import EVER, LIVE, Asked, Found, Ledger
+from oneiro_vault.recall.signals import SAID, Signs, heard_of, names_somebody
+from oneiro_vault.recall.supersession import heirs, unfolded
 
 TOP: Final = 100
 """Candidates from each list; from 50 to 200 nothing changes on the development set."""
@@ -146,7 +146,7 @@ class Search:
         shown = {handle: one.score for handle, (_, one) in by_handle.items()}
         if answer.of_now:
             scores = [shown[one] for one in order]
-            order, moved = present.leading(order, notes, self._likeness(answer, order, notes), self.ledger.now)
+            order, moved = current_first.leading(order, notes, self._likeness(answer, order, notes), self.ledger.now)
             shown = dict(zip(order, scores, strict=True)) if moved else shown
         if not answer.asked.alike:
             order = self._rationed(order, by_handle, rows, k)
@@ -176,11 +176,11 @@ class Search:
         fresh |= {newer for older, newer in moved.items() if older in fresh}
         return [one for one in order if one in fresh]
 
-    def _likeness(self, answer: _Answer, order: Sequence[str], notes: Mapping[str, Row]) -> present.Same:
+    def _likeness(self, answer: _Answer, order: Sequence[str], notes: Mapping[str, Row]) -> current_first.Same:
         near = answer.column("cosine")
         floor = self.index.floor() if any(not math.isnan(one) for one in near.values()) else math.nan
-        rows = [notes[one] for one in order if notes[one].type in present.LASTS][: present.MOST]
-        return present.Likeness(self.index, answer.terms, rows, answer.column("bm25"), near, floor)
+        rows = [notes[one] for one in order if notes[one].type in current_first.LASTS][: current_first.MOST]
+        return current_first.Likeness(self.index, answer.terms, rows, answer.column("bm25"), near, floor)
 
     def _rationed(self, order: list[str], found: Mapping[str, tuple[Row, Scored]], rows: Sequence[Row], k: int) -> list[str]:
         """What came from outside says one thing so often, and all of it together gets no more of the answer than its share."""

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 from oneiro_vault.errors import UnsafePath
+from oneiro_vault.vault.git.staging_area import EXECUTABLE, FILE, Entry
 from oneiro_vault.vault.paths import is_note, twin_key
-from oneiro_vault.vault.staging import EXECUTABLE, FILE, Entry
 
 Differences: TypeAlias = Mapping[str, tuple[Entry | None, Entry | None]]
 """path -> (before, after), None for absent."""

@@ -11,14 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from oneiro_vault.core.listing import Refused
+from oneiro_vault.core.tree_diff import Refused
 from oneiro_vault.errors import InvalidInput, VaultNotFound
-from oneiro_vault.vault import disk, repositories
-from oneiro_vault.vault.driver import register_driver
-from oneiro_vault.vault.files import Files
-from oneiro_vault.vault.secrets import OFF, Secrets
+from oneiro_vault.vault.git import new_repository
+from oneiro_vault.vault.git.merge_driver import register_driver
+from oneiro_vault.vault.secrets.secret_scan import OFF, Secrets
 from oneiro_vault.vault.vault import RESERVE, Vault
-from oneiro_vault.vault.writer import Progress
+from oneiro_vault.vault.worktree.files import Files
+from oneiro_vault.vault.write import disk
+from oneiro_vault.vault.write.writer import Progress
 
 MARK: Final = "oneiro.toml"
 """The file that makes a folder a vault."""
@@ -167,17 +168,17 @@ def _make_repository(root: Path) -> Path | None:
     if os.path.lexists(root / ".git"):
         return None
     with disk.guarded(f"Creating {root}"):
-        repositories.init(root, _OURS)
+        new_repository.init(root, _OURS)
         return _hide(root)
 
 
 def _hide(root: Path) -> Path | None:
     """Tell an outer repository to ignore this folder, in its private exclude file, so that memories never become its commits."""
-    outer = repositories.around(root.parent)
+    outer = new_repository.around(root.parent)
     if outer is None:
         return None
     workdir, private = outer
-    repositories.exclude(private, "/" + _escaped(root.relative_to(workdir).as_posix()) + "/")
+    new_repository.exclude(private, "/" + _escaped(root.relative_to(workdir).as_posix()) + "/")
     return workdir
 
 
@@ -200,8 +201,8 @@ def _copy(vault: Vault, wanted: Collection[str]) -> list[str]:
             Files(vault.root).write(name, data)
             added.append(name)
         elif name == ".gitignore":
-            repositories.exclude(vault.repo.common_dir, ".oneiro/")
+            new_repository.exclude(vault.repo.common_dir, ".oneiro/")
         elif name == ".gitattributes":
             for line in data.decode().splitlines():
-                repositories.exclude(vault.repo.common_dir, line, "attributes")
+                new_repository.exclude(vault.repo.common_dir, line, "attributes")
     return added

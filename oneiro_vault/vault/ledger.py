@@ -19,13 +19,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from oneiro_vault.core.listing import blob_id
+from oneiro_vault.core.tree_diff import blob_id
 from oneiro_vault.errors import GitProblem
-from oneiro_vault.vault import disk
-from oneiro_vault.vault.files import digest
+from oneiro_vault.vault.worktree.files import digest
+from oneiro_vault.vault.write import disk
 
 if TYPE_CHECKING:
-    from oneiro_vault.vault.git import Repo
+    from oneiro_vault.vault.git.repository import Repo
 
 Event = dict[str, Any]
 FOLDER: Final = "ledger"

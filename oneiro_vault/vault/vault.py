@@ -9,8 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from oneiro_vault.core.change import Change, Operation, Receipt, Remove, Write
-from oneiro_vault.core.listing import Refused
+from oneiro_vault.core.tree_diff import Refused
 from oneiro_vault.errors import (
     Brake,
     DiskProblem,
@@ -23,23 +22,28 @@ from oneiro_vault.errors import (
     StaleMemory,
     shown,
 )
-from oneiro_vault.vault import adopting, disk, edits, history, joining, ledger, mending, sources, undoing
-from oneiro_vault.vault.driver import register_driver
-from oneiro_vault.vault.erased import Erased
-from oneiro_vault.vault.files import Files, digest
-from oneiro_vault.vault.gate import Gate
-from oneiro_vault.vault.git import Repo
-from oneiro_vault.vault.journal import Journal, owed
-from oneiro_vault.vault.past import Past
+from oneiro_vault.vault import ledger
+from oneiro_vault.vault.change import Change, Operation, Receipt, Remove, Write
+from oneiro_vault.vault.git.merge_driver import register_driver
+from oneiro_vault.vault.git.repository import Repo
+from oneiro_vault.vault.git.staging_area import FILE, Entry
+from oneiro_vault.vault.health import repair
+from oneiro_vault.vault.health.problems import DAMAGE, REWRITTEN, Problem, damaged, find
+from oneiro_vault.vault.health.rewrites import Rewritten
+from oneiro_vault.vault.history import commit_log, undo_by_source, undo_commit
+from oneiro_vault.vault.history.file_versions import Past
 from oneiro_vault.vault.paths import is_note
-from oneiro_vault.vault.persons import Person
-from oneiro_vault.vault.planning import Plan, Planner, one_by_one, validate
-from oneiro_vault.vault.problems import DAMAGE, REWRITTEN, Problem, damaged, find
-from oneiro_vault.vault.recovery import Recovery, mend_head
-from oneiro_vault.vault.secrets import OFF, Secrets, refusal, told
-from oneiro_vault.vault.staging import FILE, Entry
-from oneiro_vault.vault.tampering import Rewritten
-from oneiro_vault.vault.writer import Order, Progress, Writer, machine
+from oneiro_vault.vault.purge.denylist import Erased
+from oneiro_vault.vault.secrets.secret_scan import OFF, Secrets, refusal, told
+from oneiro_vault.vault.worktree import edits, import_folder
+from oneiro_vault.vault.worktree.commit_edits import Person
+from oneiro_vault.vault.worktree.files import Files, digest
+from oneiro_vault.vault.write import disk, merge_commit
+from oneiro_vault.vault.write.journal import Journal, owed
+from oneiro_vault.vault.write.planning import Plan, Planner, one_by_one, validate
+from oneiro_vault.vault.write.recovery import Recovery, mend_head
+from oneiro_vault.vault.write.write_lock import Gate
+from oneiro_vault.vault.write.writer import Order, Progress, Writer, machine
 
 RESERVE: Final = 50_000_000
 FEW: Final = 10
@@ -57,7 +61,7 @@ class Vault:
         self.folder = self.repo.git_dir / "oneiro"
         self.journal = Journal(self.folder)
         self.ledger = ledger.Ledger(self.folder, root)
-        self.history = history.History(self.repo.commands)
+        self.history = commit_log.History(self.repo.commands)
         self.past = Past(self.repo)
         self.erased = Erased(self.repo)
         self.recovery = Recovery(self.repo, self.files, self.journal, self.ledger)
@@ -123,14 +127,14 @@ class Vault:
         found = self.repo.listing(commit or self.repo.tip())
         return {path: entry.blob for path, entry in found.items() if is_note(path)}
 
-    def log(self, limit: int | None = None, *, memory: str = "", path: str = "") -> list[history.Entry]:
+    def log(self, limit: int | None = None, *, memory: str = "", path: str = "") -> list[commit_log.Entry]:
         """The log, newest first; of one memory (by id, path or both), under every name its file had."""
         if not self.head():
             return []
         found = self.history.of(memory, path, limit=limit) if memory or path else self.history.log(limit)
         return [self.erased.veiled(entry) for entry in found] if self.erased.stamp() else found
 
-    def show(self, commit: str) -> history.Entry:
+    def show(self, commit: str) -> commit_log.Entry:
         """One commit with the paths it touched. Raises NotFound."""
         return self.erased.veiled(self.history.log(1, start=self._commit(commit))[0])
 
@@ -213,7 +217,7 @@ class Vault:
         for path, data in plan.writes.items():
             known = plan.entries[path]
             changes[path] = Entry(self.repo.add(data), known.mode if known else FILE)
-        text = history.message(operation, self.ledger.device)
+        text = commit_log.message(operation, self.ledger.device)
         return Order(ref, tip, changes, text, machine(operation.actor), self.clock(), dict(plan.writes), events, tuple(plan.removes))
 
     def objections(self, changes: Mapping[int, Write], placed: Collection[int]) -> dict[int, OneiroError]:
@@ -269,7 +273,7 @@ class Vault:
         `also` are files of ours to go with them. Returns the paths taken in, and what was left out with the reason.
         """
         with self.gate.writing():
-            return self.gate.retried(lambda ref, tip: adopting.adopt(self, self._writer, ref, tip, everything, set(also), progress))
+            return self.gate.retried(lambda ref, tip: import_folder.adopt(self, self._writer, ref, tip, everything, set(also), progress))
 
     # -- events -----------------------------------------------------------------------------------------------------------------------
 
@@ -299,13 +303,13 @@ class Vault:
         """Number of commits in the history."""
         return int(self.repo.commands.text("rev-list", "--count", "HEAD")) if self.head() else 0
 
-    def merge(self, decide: joining.Decide, operation: Operation, progress: Progress | None = None) -> Receipt:
+    def merge(self, decide: merge_commit.Decide, operation: Operation, progress: Progress | None = None) -> Receipt:
         """Join another history to ours by one commit with two parents (or by moving the branch, when ours is part of theirs).
 
         `decide` is asked, with the write lock held, what joining means for the tip it is given. Raises RepositoryBusy when files are in
         the way that only a person can settle, UnsafePath, LockTimeout, DiskProblem, and what `decide` raises; nothing was changed then.
         """
-        joiner = joining.Joiner(self, self._writer, self._person.first, decide, operation, progress)
+        joiner = merge_commit.Joiner(self, self._writer, self._person.first, decide, operation, progress)
         with self.gate.writing():
             return self.gate.retried(joiner.join)
 
@@ -321,12 +325,12 @@ class Vault:
         return self.apply([Remove(path, base)], operation, events=[tombstone])
 
     def purge(self, changes: Sequence[Remove], operation: Operation, events: Sequence[Mapping[str, Any]]) -> Receipt:
-        """The first step of a purge: however many notes that are, they leave the tree, with tombstones. See `purging`."""
+        """The first step of a purge: however many notes that are, they leave the tree, with tombstones. See `purge/rewrite`."""
         return self._apply(changes, operation, tuple(events), None, invented=False, brake=False)
 
     def restore(self, memory: str, actor: str = "user") -> Receipt:
         """Bring a forgotten or deleted memory back, byte for byte. `memory` may be a prefix of its id (4 or more characters)."""
-        found = undoing.lost(self.repo, self.history, memory)
+        found = undo_commit.lost(self.repo, self.history, memory)
         if why := self.erased.in_file(found.path, found.data):
             raise NotFound(f"{found.memory} cannot come back: {why}")
         title = edits.identify(found.path, found.data)[1]
@@ -340,35 +344,35 @@ class Vault:
         Raises StaleMemory naming the later commit when one of them changed since, InvalidInput for merges and the first commit. A person
         who names a commit may take out what it brought, however much that is; for anybody else it may be a Brake.
         """
-        return self._take_back(undoing.plan(self.repo, self.history, self._commit(commit), self.head()), actor)
+        return self._take_back(undo_commit.plan(self.repo, self.history, self._commit(commit), self.head()), actor)
 
     def undo_run(self, run: str, actor: str = "user") -> Receipt:
         """A new commit (op `restore`) that gives every note a run of a loop touched the exact bytes it had before; its report stays.
 
         Raises NotFound for a run nobody made, StaleMemory when one of the notes changed since.
         """
-        return self._take_back(undoing.plan_run(self.repo, self.history, run, self.head()), actor, f"run {run}")
+        return self._take_back(undo_commit.plan_run(self.repo, self.history, run, self.head()), actor, f"run {run}")
 
     def undo_rest(self, run: str, actor: str = "user") -> tuple[list[Receipt], Mapping[str, str]]:
         """Take back each decision of a run that still stands, in a commit of its own; path -> why of what stays."""
         receipts: list[Receipt] = []
         left: dict[str, str] = {}
-        gone = history.taken_back(self.history.undoings())
+        gone = commit_log.taken_back(self.history.undoings())
         for entry in [one for one in self.history.runs(run) if one.run == run and one.decision and one.commit not in gone]:
             try:
                 receipts.append(self.undo(entry.commit, actor))
             except StaleMemory:
-                left |= undoing.changed(self.repo, self.history, entry.commit, self.head())
+                left |= undo_commit.changed(self.repo, self.history, entry.commit, self.head())
             except InvalidInput:
                 continue  # it changed no note
         return receipts, left
 
     def undo_source(self, source: str, actor: str = "user") -> tuple[Receipt, Mapping[str, str]]:
         """Take back what came from a source and what loops did because of it; path -> why of what stays. Raises as `sources.plan` does."""
-        traced = sources.plan(self.repo, self.history, source, self.head(), self.files.blob)
+        traced = undo_by_source.plan(self.repo, self.history, source, self.head(), self.files.blob)
         return self._take_back(traced.undo, actor, f"source {source}"), traced.left
 
-    def _take_back(self, plan: undoing.Undo, actor: str, what: str = "") -> Receipt:
+    def _take_back(self, plan: undo_commit.Undo, actor: str, what: str = "") -> Receipt:
         events = plan.recorded(self.clock(), actor)
         operation = Operation("restore", plan.title, actor, plan.memories, f"undo of {what or plan.commit}")
         return self._apply(plan.changes, operation, events, None, invented=False, brake=actor != "user")
@@ -405,7 +409,7 @@ class Vault:
             register_driver(self.repo)
             return "registered in .git/config"
         if problem.kind == DAMAGE:
-            mending.mend(self)
+            repair.mend(self)
             return "refilled"
         with self.gate.locked():
             if problem.kind == REWRITTEN:

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from oneiro_vault.app import App, init_vault
-from oneiro_vault.config import Settings
+from oneiro_vault.settings.definitions import Settings
 from tests.box import ENTRY, Box, eventually, patient
 from tests.conftest import sealed
 from tests.drills.whole import acks, committed, kept

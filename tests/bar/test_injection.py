@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from oneiro_vault.app import App
-from oneiro_vault.core.quoting import PREFACE
-from oneiro_vault.hook import waking
-from oneiro_vault.memory_tool.files import Memories
-from tests.core.test_quoting import ATTACKS, ENCODED, delimiters
+from oneiro_vault.core.markdown.quoting import PREFACE
+from oneiro_vault.hook import session_start
+from oneiro_vault.memory_tool.file_commands import Memories
+from tests.core.markdown.test_quoting import ATTACKS, ENCODED, delimiters
 from tests.mcp.speaking import Heard, connected, server_over, words
 from tests.operations.conftest import Call
 from tests.operations.conftest import app as app
@@ -164,9 +164,9 @@ def test_nothing_from_outside_is_orientation_until_a_person_says_so(root: Path, 
         )
     assert call("orient")["blocks"] == []
     assert call("orient")["text"] == ""
-    text, blocks = waking.published(str(root)) or ("unpublished", [])
+    text, blocks = session_start.published(str(root)) or ("unpublished", [])
     assert (text, blocks) == ("", [])
-    assert waking.rendered(str(root))[0] == "", "also when a hook reads the notes by itself"
+    assert session_start.rendered(str(root))[0] == "", "also when a hook reads the notes by itself"
     note = folder / "0.md"
     note.write_text(note.read_text(encoding="utf-8").replace("title:", "core: true\ntitle:"), encoding="utf-8")
     assert marked(0) in call("orient")["text"]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from oneiro_vault.app import App, init_vault
-from oneiro_vault.config import Settings
+from oneiro_vault.settings.definitions import Settings
 
 NOTES, STEP, QUESTIONS = 900, 150, 60
 SETTINGS = Settings({"embed.model": "hash", "disk.reserve": 0})

@@ -28,7 +28,7 @@ TRY = """
 import json, sys
 from pathlib import Path
 from oneiro_vault.app import App
-from oneiro_vault.config import Settings
+from oneiro_vault.settings.definitions import Settings
 from oneiro_vault.errors import OneiroError
 root, names = Path(sys.argv[1]), json.load(open(sys.argv[2]))
 bad = []

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from oneiro_vault.app import App, init_vault
-from oneiro_vault.config import Settings
+from oneiro_vault.settings.definitions import Settings
 from tests.bench.kit import Row
 from tests.month import life, story
 from tests.recall import domains, languages

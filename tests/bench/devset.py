@@ -21,9 +21,9 @@ from rich.console import Console
 from rich.table import Table
 
 from oneiro_vault.app import App, init_vault
-from oneiro_vault.config import Settings
-from oneiro_vault.core.query import fts_expression
 from oneiro_vault.core.ranking import Weights
+from oneiro_vault.core.text.query import fts_expression
+from oneiro_vault.settings.definitions import Settings
 
 ABLATIONS: dict[str, dict[str, float]] = {
     "own vector": {"cosine": 0},

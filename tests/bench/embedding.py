@@ -35,8 +35,8 @@ def run(scale: int) -> Iterator[Row]:
 
 def measure(backend: str, start: float) -> dict[str, float]:
     """What one backend takes in this process."""
-    from oneiro_vault.index import worker
-    from oneiro_vault.index.models import resolve
+    from oneiro_vault.index.embed import worker
+    from oneiro_vault.index.embed.models import resolve
 
     model, rng = resolve("default"), random.Random(9)
     if backend == BACKENDS[0]:

@@ -12,7 +12,7 @@ import frontmatter
 import numpy as np
 
 from oneiro_vault.app import App, init_vault
-from oneiro_vault.config import Settings
+from oneiro_vault.settings.definitions import Settings
 from tests.bench.kit import Row, median, timed, write_notes
 
 HASH = Settings({"embed.model": "hash", "disk.reserve": 0})
@@ -62,7 +62,7 @@ def vectors(count: int) -> Iterator[Row]:
     """Vectors per second through the whole path, as a share of bare `SentenceTransformer.encode` of the same chunks."""
     from sentence_transformers import SentenceTransformer
 
-    from oneiro_vault.index.models import model_folder
+    from oneiro_vault.index.embed.models import model_folder
 
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "vault"

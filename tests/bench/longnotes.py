@@ -13,7 +13,7 @@ from pathlib import Path
 from pydoc_data.topics import topics
 
 from oneiro_vault.app import App, init_vault
-from oneiro_vault.config import Settings
+from oneiro_vault.settings.definitions import Settings
 from tests.bench.kit import Row, pick, timed
 from tests.bench.recalling import bare_sum, one_recall
 

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from oneiro_vault.app import App, init_vault
-from oneiro_vault.config import Settings
+from oneiro_vault.settings.definitions import Settings
 from tests.bench.kit import Row, timed, write_notes
 from tests.bench.recalling import questions
 from tests.box import Box

@@ -17,9 +17,9 @@ from typing import Any, Final
 
 from oneiro_vault.app import App, init_vault
 from oneiro_vault.capture.transcripts import Turn, render
-from oneiro_vault.config import Settings
-from oneiro_vault.core import figures
+from oneiro_vault.core.text import numbers
 from oneiro_vault.judges.base import Judge
+from oneiro_vault.settings.definitions import Settings
 from tests.bench.kit import Row
 from tests.bench.labelled import Fact, Labelled, Version, days, overlaps, words
 from tests.bench.oracle import Oracle
@@ -149,7 +149,7 @@ def notes(app: App, retired: dict[str, datetime]) -> dict[str, Note]:
 def named(body: str, created: str) -> list[date]:
     """Every day that a memory names, in digits or in words."""
     plain = _YEAR.sub("", body)
-    return [day for _, _, day in figures.days(plain, date.fromisoformat(created[:10]))]
+    return [day for _, _, day in numbers.days(plain, date.fromisoformat(created[:10]))]
 
 
 def _roots(ident: str, shown: dict[str, Any], depth: int = 20) -> Iterator[str]:

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from oneiro_vault.core.question import Question
 from oneiro_vault.judges.scripted import ScriptedJudge
-from oneiro_vault.mind import consolidate, distil, encode, placing, split, stale, synthesize, whittle
+from oneiro_vault.mind.loops import consolidate, distil, encode, resolve, split, stale, synthesize, whittle
 
 _BESIDE: Final = re.compile(r" \[\d{4}-[^\]]*\]")
 _FIRST: Final = frozenset("who home work people health wish".split())
@@ -79,7 +79,7 @@ class Oracle:
     def _replies(self) -> dict[str, Callable[[list[Quoted], str], dict[str, Any]]]:
         return {
             encode.INSTRUCTION: self._units,
-            placing.INSTRUCTION: self._place,
+            resolve.INSTRUCTION: self._place,
             consolidate.INSTRUCTION: self._merge,
             split.INSTRUCTION: lambda *_: {"action": "keep", "pieces": []},
             synthesize.INSTRUCTION: lambda *_: {"action": "skip", "title": "", "text": "", "sources": []},

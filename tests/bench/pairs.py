@@ -13,7 +13,7 @@ import numpy.typing as npt
 from rich.console import Console
 from rich.table import Table
 
-from oneiro_vault.index.embed import HashEmbedder, WorkerEmbedder
+from oneiro_vault.index.embed.embedders import HashEmbedder, WorkerEmbedder
 from tests.mind.pairs import Pair, pairs
 
 THRESHOLDS = (0.70, 0.75, 0.80, 0.85, 0.88, 0.90, 0.92, 0.95)

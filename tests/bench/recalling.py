@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from oneiro_vault.app import App, init_vault
-from oneiro_vault.config import Settings
+from oneiro_vault.settings.definitions import Settings
 from tests.bench.kit import WORDS, Row, paired, pick, write_notes
 
 

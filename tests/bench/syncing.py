@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from oneiro_vault.app import App, init_vault
-from oneiro_vault.config import Settings
-from oneiro_vault.index.embed import WorkerEmbedder
+from oneiro_vault.index.embed.embedders import WorkerEmbedder
+from oneiro_vault.settings.definitions import Settings
 from tests.bench.kit import Row, pick, timed, write_notes
 from tests.vault.support import git
 
@@ -22,7 +22,7 @@ def run(scale: int) -> Iterator[Row]:
     """A tenth of `scale` notes changed there and one here, so that it takes a merge and not only an advance."""
     from sentence_transformers import SentenceTransformer
 
-    from oneiro_vault.index.models import model_folder
+    from oneiro_vault.index.embed.models import model_folder
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

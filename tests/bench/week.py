@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from oneiro_vault.app import App, init_vault
-from oneiro_vault.config import Settings
 from oneiro_vault.core.question import Question, Raw
 from oneiro_vault.judges.deferred import DeferredJudge
-from oneiro_vault.operations.dreaming import judging
+from oneiro_vault.operations.dream import choose_judge
+from oneiro_vault.settings.definitions import Settings
 from tests.bench.kit import Row
 from tests.month.connected import Account, Script, converse, without_null
 from tests.month.judge import answer
@@ -71,7 +71,7 @@ def week(talks: Sequence[Talk], script: Script) -> tuple[Account, int]:
         clock = Clock(START.timestamp())
         given: dict[str, Any] = {"embed.model": "hash", "disk.reserve": 0, "edits.quiet": 0.0}
         with App.open(root, Settings(given | {"dreams.judge": "deferred"}), clock=clock) as app:
-            parking = Parking(judging.folder(app.house))
+            parking = Parking(choose_judge.folder(app.house))
             app.house.judges = lambda _name: parking
             for talk in talks:
                 clock.now = talk.when.timestamp()

@@ -20,7 +20,7 @@ from sklearn.linear_model import LogisticRegression
 
 from oneiro_vault.classify import classifier, features
 from oneiro_vault.classify.classifier import SPEAKERS, WEIGHTS, Head, Vectors
-from oneiro_vault.core import personal
+from oneiro_vault.core.conversation import personal
 
 FOLDER: Final = Path(__file__).parents[1] / "corpora"
 LABELS: Final[dict[Head, tuple[str, str]]] = {"gate": ("describes", "prescribes"), "keep": ("drop", "keep")}

@@ -1,4 +1,4 @@
-"""Make the weights of `core.tagging` from the corpora: `make train`; `--check` measures it on every
+"""Make the weights of `core.conversation.tagging` from the corpora: `make train`; `--check` measures it on every
 file left out."""
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 import pycrfsuite
 
-from oneiro_vault.core import tagging
+from oneiro_vault.core.conversation import tagging
 
 WEIGHTS: Final = Path(tagging.__file__).with_name(tagging.WEIGHTS)
 CORPORA: Final = Path(__file__).parents[1] / "corpora"

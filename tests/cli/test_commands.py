@@ -316,7 +316,7 @@ def test_init_here_indexes_and_rewrites_nothing(fresh: Box, notes: Path) -> None
     assert fresh.json("recall", "Teekanne")["results"][0]["path"] == "Größe 🌱/ünï.md"
 
 
-IMPATIENT = "from oneiro_vault.cli import start\nstart.LIMIT = 0.0\n" + ENTRY
+IMPATIENT = "from oneiro_vault.cli.commands.daily import init\ninit.LIMIT = 0.0\n" + ENTRY
 
 
 @pytest.mark.slow
@@ -380,7 +380,7 @@ def test_demo_that_finds_a_lie_says_so(owned: Box) -> None:
     liar = """
 import sys
 from oneiro_vault.cli import run, session
-from oneiro_vault.cli.face import Face
+from oneiro_vault.cli.context import Face
 from oneiro_vault.daemon.protocol import Request, Terminal
 import os
 class Liar(session.VaultSession):

@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 
 from oneiro_vault.daemon.client import owner_of
-from oneiro_vault.daemon.lock import is_free
+from oneiro_vault.daemon.owner_lock import is_free
 from tests.box import Box, eventually, patient
 
 HANGING_OWNER = """
 import sys
 from pathlib import Path
 from oneiro_vault.cli.run import inside
-from oneiro_vault.config import load
+from oneiro_vault.settings.definitions import load
 from oneiro_vault.daemon.owner import Owner
 from tests.daemon.fakes import SmallApp
 class App(SmallApp):
@@ -84,7 +84,7 @@ def test_a_lone_command_waits_its_turn_and_says_for_whom(owned: Box) -> None:
     holder = """
 import sys, time
 from pathlib import Path
-from oneiro_vault.daemon.lock import OwnerLock
+from oneiro_vault.daemon.owner_lock import OwnerLock
 lock = OwnerLock(Path(sys.argv[2], ".git", "oneiro"))
 lock.acquire(1, "a long command")
 print("held", flush=True)

@@ -103,10 +103,10 @@ def test_the_fast_path_imports_next_to_nothing(box: Box, known: str) -> None:
         "oneiro_vault.cli",
         "oneiro_vault.cli.main",
         "oneiro_vault.cli.terminal",
-        "oneiro_vault.cli.where",
+        "oneiro_vault.cli.vault_path",
         "oneiro_vault.daemon",
         "oneiro_vault.daemon.client",
-        "oneiro_vault.daemon.places",
+        "oneiro_vault.daemon.owner_paths",
         "oneiro_vault.daemon.protocol",
     }
 
@@ -196,7 +196,7 @@ class Bad:
     def call(self, *_): raise ZeroDivisionError("oops \\x1b[31m")
     def close(self): pass
     def owner(self): return None
-from oneiro_vault.cli.face import Face
+from oneiro_vault.cli.context import Face
 from oneiro_vault.daemon.protocol import Request, Terminal
 code, out, err = run.execute(Face(Request(sys.argv[1:], "/", {}, Terminal()), lambda *_: Bad()))
 sys.stderr.buffer.write(out + err)

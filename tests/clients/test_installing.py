@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from oneiro_vault.clients import installing
+from oneiro_vault.clients.known_clients import CLIENTS, Ours
 from oneiro_vault.clients.machine import Machine
-from oneiro_vault.clients.table import CLIENTS, Ours
 from oneiro_vault.errors import DiskProblem, ForeignFile, InvalidInput
 from tests.clients import servers
 

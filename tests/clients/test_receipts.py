@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from oneiro_vault.clients.edit.trace import Trace
 from oneiro_vault.clients.receipts import Receipts
-from oneiro_vault.clients.trace import Trace
 
 
 def test_notes_come_back_and_go(tmp_path: Path) -> None:

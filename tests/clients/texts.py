@@ -8,7 +8,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from oneiro_vault.core.jsonc import Node
+from oneiro_vault.clients.edit.jsonc import Node
 
 NAMES = st.sampled_from(["mcpServers", "hooks", "SessionStart", "Stop", "oneiro2", "env", "a", "ключ", 'q"uote', "servers", "x/y"])
 SCALARS = st.one_of(

@@ -6,9 +6,9 @@ import re
 from random import Random
 from typing import Final
 
-from oneiro_vault.core import frontmatter
-from oneiro_vault.core.conflicts import held
-from oneiro_vault.core.merge3 import merge
+from oneiro_vault.core.frontmatter import yaml_block
+from oneiro_vault.core.merge.conflicts import held
+from oneiro_vault.core.merge.three_way import merge
 
 WORD: Final = re.compile(r"\bw\d+\b")
 _HEAD: Final = (
@@ -114,7 +114,7 @@ class Maker:
             body[place : place + 3] = self.body()
 
     def text(self, meta: dict[str, object], body: list[str]) -> str:
-        text = frontmatter.compose(meta, "\n\n".join(body) + "\n" * self.random.randint(0, 2)) if meta else "\n\n".join(body)
+        text = yaml_block.compose(meta, "\n\n".join(body) + "\n" * self.random.randint(0, 2)) if meta else "\n\n".join(body)
         if self.random.random() < 0.1:
             text = text.replace("\n", "\r\n")
         if self.random.random() < 0.05:
@@ -136,7 +136,7 @@ def hold(base: bytes | None, ours: bytes, theirs: bytes) -> bytes:
     merged = merge(base, ours, theirs)
     shown = f"\n--- base\n{(base or b'').decode()}\n--- ours\n{ours.decode()}\n--- theirs\n{theirs.decode()}\n--- merged\n{merged.data.decode()}"
     assert merge(base, theirs, ours) == merged, f"not symmetric{shown}\n--- the other way\n{merge(base, theirs, ours).data.decode()}"
-    frontmatter.read(merged.data.decode())
+    yaml_block.read(merged.data.decode())
     was, mine, other, now = (set(WORD.findall((data or b"").decode())) for data in (base, ours, theirs, merged.data))
     assert (mine | other) - was <= now, f"lost what is new: {(mine | other) - was - now}{shown}"
     assert was & mine & other <= now, f"lost what both have: {(was & mine & other) - now}{shown}"
@@ -144,7 +144,7 @@ def hold(base: bytes | None, ours: bytes, theirs: bytes) -> bytes:
     assert merged.clashes == 0 or b"[!conflict]" in merged.data
     for side in (ours, theirs):
         again = merge(base, merged.data, side)
-        callouts = held(frontmatter.read(again.data.decode())[1])
+        callouts = held(yaml_block.read(again.data.decode())[1])
         assert len(callouts) == len(set(callouts)), f"a callout doubled{shown}\n--- again\n{again.data.decode()}"
         assert mine | other <= was | set(WORD.findall(again.data.decode())), (
             f"lost in the second merge{shown}\n--- again\n{again.data.decode()}"

@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from oneiro_vault.config import Settings
 from oneiro_vault.errors import NotFound, SettingsError
+from oneiro_vault.settings.definitions import Settings
 from tests.box import patient
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from oneiro_vault.daemon import places, protocol, spawn
+from oneiro_vault.daemon import owner_paths, protocol, spawn
 from oneiro_vault.daemon.owner import rotate
 from oneiro_vault.errors import LockTimeout, OwnerProblem
 from tests.box import Box, command_line, eventually, patient
@@ -75,7 +75,7 @@ def test_stop_and_status(box: Box) -> None:
     assert box.json("status")["owner"]["pid"] == pid
     assert f"process {pid}" in box.ok("stop")
     eventually(lambda: not running(pid), 5)
-    assert not Path(places.socket_paths(str(box.vault / ".oneiro"))[0]).exists()
+    assert not Path(owner_paths.socket_paths(str(box.vault / ".oneiro"))[0]).exists()
     assert box.json("status")["owner"] is None
     assert "No owner was running" in box.ok("stop")
     assert box.record == {}
@@ -99,7 +99,7 @@ def test_after_a_kill_the_next_command_works_within_three_seconds(box: Box) -> N
 def test_a_reused_process_number_is_left_alone(box: Box) -> None:
     bystander = subprocess.Popen(["sleep", "60"])
     try:
-        state = Path(places.state_dir(str(box.vault)))
+        state = Path(owner_paths.state_dir(str(box.vault)))
         state.mkdir(exist_ok=True)
         (box.vault / ".oneiro").mkdir()
         record = {"pid": bystander.pid, "version": protocol.version(), "socket": str(box.vault / ".oneiro" / "socket"), "log": "x"}

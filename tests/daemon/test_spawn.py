@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from oneiro_vault.daemon import places, spawn
+from oneiro_vault.daemon import owner_paths, spawn
 from oneiro_vault.errors import DiskProblem, GitProblem, OwnerProblem
 
 
@@ -26,7 +26,7 @@ def tell(writer: int, *messages: object) -> None:
 
 
 def test_ready_means_the_record_can_be_read(pipe: tuple[int, int], tmp_path: Path) -> None:
-    path = Path(places.record_file(str(tmp_path)))
+    path = Path(owner_paths.record_file(str(tmp_path)))
     path.parent.mkdir(parents=True)
     path.write_text('{"pid": 7}')
     tell(pipe[1], {"opening": 7}, {"ready": 7})

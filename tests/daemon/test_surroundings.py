@@ -9,7 +9,7 @@ import pytest
 
 from oneiro_vault.daemon import protocol
 from tests.box import Box
-from tests.daemon.test_server import Served, served
+from tests.daemon.test_asgi import Served, served
 
 __all__ = ["served"]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from oneiro_vault.daemon.lock import OwnerLock, is_free
+from oneiro_vault.daemon.owner_lock import OwnerLock, is_free
 from oneiro_vault.errors import LockTimeout
 from tests.box import Box, command_line, eventually
 

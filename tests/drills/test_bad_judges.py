@@ -18,19 +18,19 @@ from typing import Any, Final
 import pytest
 
 from oneiro_vault.app import App, init_vault
-from oneiro_vault.classify.gate import objection
-from oneiro_vault.config import Settings
+from oneiro_vault.classify.orientation_gate import objection
 from oneiro_vault.core import memory as memories
+from oneiro_vault.core.markdown.orientation import belongs
 from oneiro_vault.core.memory import Memory
-from oneiro_vault.core.orientation import belongs
 from oneiro_vault.core.question import Question
 from oneiro_vault.errors import StaleMemory
 from oneiro_vault.judges.scripted import ScriptedJudge, leaning, temperament
 from oneiro_vault.mind.registry import LOOPS
-from oneiro_vault.mind.settle import SMALLEST_BRAKE
+from oneiro_vault.mind.validate import SMALLEST_BRAKE
+from oneiro_vault.settings.definitions import Settings
 from tests.bar.test_injection import ORDERS
 from tests.month.life import Clock
-from tests.operations.dreaming.support import git
+from tests.operations.dream.support import git
 from tests.vault.support import sound
 
 CAP: Final = 4

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from oneiro_vault.core.change import Operation, Write
 from oneiro_vault.errors import StaleMemory
-from oneiro_vault.vault.files import digest
+from oneiro_vault.vault.change import Operation, Write
+from oneiro_vault.vault.worktree.files import digest
 from tests.vault.support import SEALED, git, make, note, path_of, put, reopen, sound
 
 WRITER = """

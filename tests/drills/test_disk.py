@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from oneiro_vault.core.change import Write
 from oneiro_vault.errors import DiskProblem, OneiroError
+from oneiro_vault.vault.change import Write
 from oneiro_vault.vault.vault import Vault
 from tests.sync.support import copies, learn, meet, sync, where
 from tests.vault.support import REMEMBER, git, make, note, path_of, put, reopen, sound

@@ -14,17 +14,17 @@ from pathlib import Path
 import pytest
 
 from oneiro_vault.app import App, init_vault
-from oneiro_vault.config import Settings
-from oneiro_vault.vault.faults import POINTS
-from tests.operations.dreaming.support import SETTINGS, dream, fill, git, judged
+from oneiro_vault.settings.definitions import Settings
+from oneiro_vault.vault.write.fault_points import POINTS
+from tests.operations.dream.support import SETTINGS, dream, fill, git, judged
 from tests.vault.support import sound
 
 DREAMER = """
 import sys
 from pathlib import Path
 from oneiro_vault.app import App
-from oneiro_vault.config import Settings
-from tests.operations.dreaming.support import SETTINGS, dream, fill, judged
+from oneiro_vault.settings.definitions import Settings
+from tests.operations.dream.support import SETTINGS, dream, fill, judged
 from tests.drills.test_dream_kill import pair
 with App.open(Path(sys.argv[1]), Settings(SETTINGS)) as app:
     judged(app)

@@ -17,8 +17,8 @@ from tests.vault.support import git, make, note, path_of, put, reopen, sound
 WRITER = """
 import random, sys
 from pathlib import Path
-from oneiro_vault.core.change import Operation, Remove, Write
-from oneiro_vault.vault.files import digest
+from oneiro_vault.vault.change import Operation, Remove, Write
+from oneiro_vault.vault.worktree.files import digest
 from tests.vault.support import note, path_of, put, reopen
 root, first, lazy = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3] == "lazy"
 vault = reopen(root, wait=30, lazy_index=lazy)
@@ -63,7 +63,7 @@ def round_(root: Path, number: int, rng: random.Random) -> tuple[dict[str, str],
 
 
 def drill(root: Path, rounds: int, seed: int) -> None:
-    from oneiro_vault.vault.files import digest
+    from oneiro_vault.vault.worktree.files import digest
 
     print("seed", seed)
     rng = random.Random(seed)

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from oneiro_vault.vault.faults import POINTS
+from oneiro_vault.vault.write.fault_points import POINTS
 from tests.vault.support import make, note, path_of, put, reopen, run, sound
-from tests.vault.test_recovery import NEW_STATE, ONE_WRITE, content, old_state
+from tests.vault.write.test_recovery import NEW_STATE, ONE_WRITE, content, old_state
 
 RECORD = """
 import json, os
@@ -87,7 +87,7 @@ def test_the_power_goes_at_any_step(tmp_path: Path, point: str) -> None:
 BULK = """
 import sys
 from pathlib import Path
-from oneiro_vault.core.change import Write
+from oneiro_vault.vault.change import Write
 from tests.vault.support import REMEMBER, note, path_of, reopen
 reopen(Path(sys.argv[1])).apply([Write(path_of(number), note(number)) for number in range(10, int(sys.argv[2]))], REMEMBER)
 """

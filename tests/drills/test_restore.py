@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from oneiro_vault.app import App
-from oneiro_vault.config import Settings
-from oneiro_vault.index.embed import HashEmbedder
+from oneiro_vault.index.embed.embedders import HashEmbedder
 from oneiro_vault.index.store import Index
-from oneiro_vault.operations.house import House
+from oneiro_vault.operations.runtime import House
+from oneiro_vault.settings.definitions import Settings
 from oneiro_vault.vault.vault import Vault
 from tests.bench.kit import WORDS, pick, write_notes
 from tests.box import ENTRY, Box

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from oneiro_vault.app import App, clone_vault, init_vault
-from oneiro_vault.config import Settings
+from oneiro_vault.settings.definitions import Settings
 from tests.drills.test_two_runners import PAIRS, Runner
-from tests.operations.dreaming.support import SETTINGS, git
+from tests.operations.dream.support import SETTINGS, git
 from tests.sync.support import bare
 
 LEASE = 12.0
@@ -26,12 +26,12 @@ MACHINE = """
 import json, sys, time
 from pathlib import Path
 from oneiro_vault.app import App
-from oneiro_vault.config import Settings
+from oneiro_vault.settings.definitions import Settings
 from oneiro_vault.errors import Elsewhere
 from oneiro_vault.judges.scripted import ScriptedJudge
 from tests.drills.test_two_machines import settings
 from tests.drills.test_two_runners import PAIRS, same, twins
-from tests.operations.dreaming.support import fill, judged
+from tests.operations.dream.support import fill, judged
 
 def said(**words):
     print(json.dumps(words), flush=True)

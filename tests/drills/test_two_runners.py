@@ -21,10 +21,10 @@ from typing import Any
 import pytest
 
 from oneiro_vault.app import App, init_vault
-from oneiro_vault.config import Settings
 from oneiro_vault.core.question import Question
+from oneiro_vault.settings.definitions import Settings
 from tests.drills.test_dream_kill import whole
-from tests.operations.dreaming.support import SETTINGS, git
+from tests.operations.dream.support import SETTINGS, git
 
 PAIRS = 5
 """Memories that say the same twice, new in every trial: so many decisions."""
@@ -32,11 +32,11 @@ RUNNER = """
 import json, sys, time
 from pathlib import Path
 from oneiro_vault.app import App
-from oneiro_vault.config import Settings
+from oneiro_vault.settings.definitions import Settings
 from oneiro_vault.errors import LockTimeout
 from oneiro_vault.judges.scripted import ScriptedJudge
 from tests.drills.test_two_runners import PAIRS, same, twins
-from tests.operations.dreaming.support import SETTINGS, fill, judged
+from tests.operations.dream.support import SETTINGS, fill, judged
 
 def said(**words):
     print(json.dumps(words), flush=True)

@@ -13,9 +13,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from oneiro_vault.daemon import places
+from oneiro_vault.daemon import owner_paths
 from oneiro_vault.index.dump import content
-from oneiro_vault.index.embed import HashEmbedder
+from oneiro_vault.index.embed.embedders import HashEmbedder
 from oneiro_vault.index.store import Index
 from oneiro_vault.vault.vault import Vault
 from tests.box import Box, command_line, eventually
@@ -81,7 +81,7 @@ class Feeder:
 def owner_pids(box: Box) -> list[int]:
     """The process that holds the vault, also one that is still opening it."""
     found = set()
-    state = Path(places.state_dir(str(box.vault)))
+    state = Path(owner_paths.state_dir(str(box.vault)))
     for name in ("owner.json", "owner.lock"):
         with suppress(OSError, ValueError, KeyError):
             found.add(int(json.loads((state / name).read_text())["pid"]))

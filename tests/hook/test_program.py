@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from oneiro_vault.hook import program, waking
+from oneiro_vault.hook import program, session_start
 from tests.box import eventually
 from tests.hook.conftest import Talk
 
@@ -150,7 +150,7 @@ def test_a_suspended_owner_is_not_waited_for(talk: Talk) -> None:
         for event in sorted(program.EVENTS):
             before, start = len(talk.spooled), time.monotonic()
             assert talk(event, prompt="which boat lies in Bergen harbour?", compact_summary="We spoke.", source="startup") == (
-                waking.EMPTY if event == "SessionStart" else ""
+                session_start.EMPTY if event == "SessionStart" else ""
             )
             assert time.monotonic() - start < 15, event
             assert len(talk.spooled) - before == (event in ("SessionEnd", "PostCompact")), event

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from oneiro_vault.core.listing import Refused, Stat
-from oneiro_vault.index.embed import HashEmbedder
+from oneiro_vault.core.tree_diff import Refused, Stat
+from oneiro_vault.index.embed.embedders import HashEmbedder
 from oneiro_vault.index.store import Index
 
 

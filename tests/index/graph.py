@@ -14,7 +14,7 @@ import onnx
 from onnx import TensorProto, helper
 
 from oneiro_vault.classify import classifier
-from oneiro_vault.index import models
+from oneiro_vault.index.embed import models
 
 FUSED = "com.microsoft"
 LAYERS = 4

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from oneiro_vault.errors import IndexFull, IndexProblem
-from oneiro_vault.index import schema
-from oneiro_vault.index.database import FILE, Database
+from oneiro_vault.index.keyword import schema
+from oneiro_vault.index.keyword.database import FILE, Database
 from oneiro_vault.index.store import Index
 from tests.index.conftest import Notes
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from oneiro_vault.core.listing import Refused, Stat, blob_id
+from oneiro_vault.core.tree_diff import Refused, Stat, blob_id
 from oneiro_vault.index.store import Index
 from tests.index.conftest import FolderSource, Notes
 

@@ -9,12 +9,12 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from oneiro_vault.core.query import analyse, fts_expression
-from oneiro_vault.core.twins import fingerprint
+from oneiro_vault.core.text.duplicates import fingerprint
+from oneiro_vault.core.text.query import analyse, fts_expression
 from oneiro_vault.errors import IndexProblem
-from oneiro_vault.index import schema
 from oneiro_vault.index.base import Filters
-from oneiro_vault.index.embed import HashEmbedder
+from oneiro_vault.index.embed.embedders import HashEmbedder
+from oneiro_vault.index.keyword import schema
 from oneiro_vault.index.store import Index
 from tests.index.conftest import Notes
 

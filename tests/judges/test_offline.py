@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from oneiro_vault.core import turns
+from oneiro_vault.core.conversation import turns
 from oneiro_vault.core.question import Answer, Question, Shown, Verdict, check
 from oneiro_vault.judges.offline import OPEN, OfflineJudge
-from oneiro_vault.mind.consolidate import Merge
-from oneiro_vault.mind.distil import Distilled, Graded
-from oneiro_vault.mind.encode import Units
-from oneiro_vault.mind.placing import Place
+from oneiro_vault.mind.loops.consolidate import Merge
+from oneiro_vault.mind.loops.distil import Distilled, Graded
+from oneiro_vault.mind.loops.encode import Units
+from oneiro_vault.mind.loops.resolve import Place
 
 DAY, LATER = "2026-03-05T10:00:00+00:00", "2026-08-05T10:00:00+00:00"
 

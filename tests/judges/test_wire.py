@@ -12,8 +12,8 @@ from oneiro_vault.core.question import Answer, Question, Raw, Shown, Verdict, ch
 from oneiro_vault.judges.anthropic_api import AnthropicJudge
 from oneiro_vault.judges.base import Judge
 from oneiro_vault.judges.budget import AWAY, Budgeted, Ceilings
+from oneiro_vault.judges.concurrency import Patience, aside
 from oneiro_vault.judges.openai_api import OpenAIJudge
-from oneiro_vault.judges.waiting import Patience, aside
 from tests.judges.wire import Endpoint, endpoint
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from oneiro_vault.app import App, init_vault
-from oneiro_vault.config import Settings
+from oneiro_vault.settings.definitions import Settings
 from tests.box import Box
 from tests.conftest import sealed
 from tests.mcp.speaking import ERAS, WAYS, Speak, connected, over_socket, over_stdio, server_over

@@ -13,10 +13,10 @@ import pytest
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
 import oneiro_vault
-from oneiro_vault.cli import greeting
-from oneiro_vault.cli.greeting import Greeting
+from oneiro_vault.cli.bridge import greeting
+from oneiro_vault.cli.bridge.greeting import Greeting
 from oneiro_vault.mcp.server import SETS, build
-from oneiro_vault.mcp.serving import Served
+from oneiro_vault.mcp.transports import Served
 from tests.mcp.raw import ENVELOPE, HELLO, LEGACY
 
 LISTS = ("tools/list", "prompts/list", "resources/list", "resources/templates/list")

@@ -1,5 +1,5 @@
 """Bar row 41: whatever is sent, the answer is the right one, the server stays, and nothing is written. `make drills` sends thousands.
-The face for other machines gets the same in `tests/daemon/http/test_fuzz.py`."""
+The face for other machines gets the same in `tests/http/test_fuzz.py`."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from oneiro_vault.mcp.serving import LARGEST, LONGEST_HEAD
+from oneiro_vault.mcp.transports import LARGEST, LONGEST_HEAD
 from tests.box import Box
 from tests.mcp.raw import LEGACY, MODERN, Http, Stdio
 

@@ -14,12 +14,12 @@ import quicktok
 from tokenizers import Tokenizer
 
 from oneiro_vault.app import App
-from oneiro_vault.core.caller import METHODS, TOOLS
+from oneiro_vault.core.markdown.quoting import PREFACE
 from oneiro_vault.core.memory import make_id
-from oneiro_vault.core.quoting import PREFACE
-from oneiro_vault.index.models import model_folder
-from oneiro_vault.mcp import words
-from oneiro_vault.mcp.desk import Desk
+from oneiro_vault.core.principal import METHODS, TOOLS
+from oneiro_vault.index.embed.models import model_folder
+from oneiro_vault.mcp import formatting
+from oneiro_vault.mcp.request_context import Desk
 from oneiro_vault.mcp.server import INSTRUCTIONS, SETS, tools
 from tests.bench.tokens import FACTS
 from tests.mcp.speaking import connected, run, server_over
@@ -67,7 +67,7 @@ def test_eight_rows_are_few_tokens() -> None:
         {"id": ident, "title": fact, "type": "semantic", "created": "2026-03-05T10:00:00+01:00", "status": "active", "trust": "model"}
         for ident, fact in zip(idents, FACTS, strict=True)
     ]
-    answer = "\n".join([f"Now: {Desk(nothing).now()}", PREFACE, words.rows(found)])
+    answer = "\n".join([f"Now: {Desk(nothing).now()}", PREFACE, formatting.rows(found)])
     count = len(quicktok.get_encoding("o200k_base").encode(answer))
     print(f"{count} tokens of {ROWS}")
     assert count <= ROWS

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from oneiro_vault.core.markdown.quoting import PREFACE
 from oneiro_vault.core.memory import make_id
-from oneiro_vault.core.quoting import PREFACE
 from tests.mcp.conformance.fixtures import PNG
 from tests.mcp.speaking import Speak, ids, run, words
 

@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
 
-from oneiro_vault.config import SETTINGS
 from oneiro_vault.core.memory import Memory
 from oneiro_vault.mind.base import NOW, Decision, Loop, New, Note, Set, Snapshot
-from oneiro_vault.mind.drive import Driver
-from oneiro_vault.mind.settle import Turned, settle
+from oneiro_vault.mind.drive_loop import Driver
+from oneiro_vault.mind.validate import Turned, settle
+from oneiro_vault.settings.definitions import SETTINGS
 
 DAY = 86_400.0
 BEGINNING = 1_790_000_000.0

@@ -8,8 +8,8 @@ import pytest
 
 from oneiro_vault.core.question import Question, check
 from oneiro_vault.judges.offline import OfflineJudge
-from oneiro_vault.mind.consolidate import Merge, merging, question
-from oneiro_vault.operations.drafts import title_of
+from oneiro_vault.mind.loops.consolidate import Merge, merging, question
+from oneiro_vault.operations.remember.drafts import title_of
 from tests.mind.pairs import Pair, pairs
 from tests.mind.support import note
 

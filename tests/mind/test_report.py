@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from oneiro_vault.mind.base import Decision, New, Set
 from oneiro_vault.mind.report import MOST, Done, Run, body_of, gathered, meta_of, name_of, plain, row, title_of
-from oneiro_vault.mind.settle import Turned
+from oneiro_vault.mind.validate import Turned
 from tests.mind.support import archive, note, snapshot
 
 A = note("a", "text")

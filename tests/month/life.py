@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from oneiro_vault.app import App, init_vault
-from oneiro_vault.config import Settings
 from oneiro_vault.judges.base import Judge
+from oneiro_vault.settings.definitions import Settings
 from tests.month.judge import told
 from tests.month.story import DAYS, START, THREADS, Talk, story
 

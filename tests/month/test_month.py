@@ -12,7 +12,7 @@ import pytest
 from tests.month.judge import competent, told
 from tests.month.life import Month, live, recall
 from tests.month.story import BY_KEY, DAYS, THREADS, story
-from tests.operations.dreaming.support import git
+from tests.operations.dream.support import git
 
 pytestmark = [pytest.mark.timeout(900), pytest.mark.slow]
 SOME = 12

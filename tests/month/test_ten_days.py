@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from oneiro_vault.app import App, init_vault
-from oneiro_vault.config import Settings
+from oneiro_vault.settings.definitions import Settings
 
 DAY = 86_400.0
 BEGINNING = 1_788_253_200.0

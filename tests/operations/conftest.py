@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from oneiro_vault.app import App, init_vault
-from oneiro_vault.config import Settings
+from oneiro_vault.settings.definitions import Settings
 
 Call = Callable[..., dict[str, Any]]
 QUICK = Settings({"embed.model": "hash", "disk.reserve": 0, "edits.quiet": 0.0})

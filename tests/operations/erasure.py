@@ -8,8 +8,8 @@ from pathlib import Path
 
 from oneiro_vault.app import App
 from oneiro_vault.capture import spool
-from oneiro_vault.core.change import Operation, Write
-from oneiro_vault.vault.files import digest
+from oneiro_vault.vault.change import Operation, Write
+from oneiro_vault.vault.worktree.files import digest
 from tests.vault.support import git
 
 TEXT = "Zoë's number is 555-0100 (home)"

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from oneiro_vault.app import App
-from oneiro_vault.core import frontmatter
-from oneiro_vault.core.change import Operation, Write
-from oneiro_vault.vault.files import digest
+from oneiro_vault.core.frontmatter import yaml_block
+from oneiro_vault.vault.change import Operation, Write
+from oneiro_vault.vault.worktree.files import digest
 from tests.operations.conftest import QUICK
 
 DAY = 86_400.0
@@ -40,7 +40,7 @@ class Life:
         """What a loop would do to a note."""
         row = self.app.house.resolve(ident)
         data = self.app.house.vault.read(row.path)
-        new = frontmatter.encode(frontmatter.edit(frontmatter.decode(data), keys)) + text.encode()
+        new = yaml_block.encode(yaml_block.edit(yaml_block.decode(data), keys)) + text.encode()
         done = Operation(op, row.title, "dream", (ident,), reason, run="r1", judge="offline", loop="consolidate")
         self.app.house.vault.apply([Write(row.path, new, digest(data))], done)
         self.app.house.refresh([row.path])

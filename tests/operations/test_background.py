@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from oneiro_vault.app import App
-from oneiro_vault.config import Settings, Value
 from oneiro_vault.operations import background
+from oneiro_vault.settings.definitions import Settings, Value
 from tests.box import patient
-from tests.operations.test_writing import git
+from tests.operations.remember.test_write import git
 
 QUICK: dict[str, Value] = {"embed.model": "hash", "disk.reserve": 0, "edits.quiet": 0.3, "watch.debounce": 0.05, "watch.reconcile": 1.0}
 
@@ -82,7 +82,7 @@ def test_vectors_appear_by_themselves(owner: App) -> None:
 
 
 def test_a_big_change_is_indexed_beside_the_answers(root: Path, owner: App, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("oneiro_vault.operations.house.INLINE", 5)
+    monkeypatch.setattr("oneiro_vault.operations.runtime.INLINE", 5)
     until(lambda: not owner.busy())
     for number in range(30):
         (root / f"n{number}.md").write_text(f"number {number} of many pelicans\n")

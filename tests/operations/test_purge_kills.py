@@ -8,8 +8,8 @@ import pytest
 
 from oneiro_vault.app import App
 from oneiro_vault.errors import NotFound, RepositoryBusy
-from oneiro_vault.operations import purging
-from oneiro_vault.vault.faults import PURGE_POINTS
+from oneiro_vault.operations.care import purge
+from oneiro_vault.vault.write.fault_points import PURGE_POINTS
 from tests.operations.conftest import QUICK
 from tests.operations.erasure import TEXT, everything, remember, said_everywhere
 from tests.vault.support import git, run
@@ -18,11 +18,11 @@ SCRIPT = """
 import sys
 from pathlib import Path
 from oneiro_vault.app import App
-from oneiro_vault.operations import purging
+from oneiro_vault.operations.care import purge
 from tests.operations.conftest import QUICK
 from tests.operations.erasure import TEXT
 with App.open(Path(sys.argv[1]), QUICK) as app:
-    purging.resume(app.house) if sys.argv[2:] else purging.look(app.house, matching=TEXT).run()
+    purge.resume(app.house) if sys.argv[2:] else purge.look(app.house, matching=TEXT).run()
 """
 
 
@@ -34,16 +34,16 @@ def dies_and_is_finished(root: Path, point: str) -> None:
     with App.open(root, QUICK) as app:
         if point in ("purge-cleaned", "purge-entombed"):  # nothing was begun: once more, from the start
             assert "notices" not in app.call("status")
-            assert purging.look(app.house, matching=TEXT).run()["left"] == []
+            assert purge.look(app.house, matching=TEXT).run()["left"] == []
         else:
             assert "--resume" in app.call("status")["notices"][0]
             assert any("purge" in problem["message"] for problem in app.call("doctor")["problems"])
             with pytest.raises(RepositoryBusy, match="unfinished purge"):
                 remember(app, "In between.")
-            assert purging.resume(app.house)["left"] == []
+            assert purge.resume(app.house)["left"] == []
         remember(app, "Life goes on.")
         with pytest.raises(NotFound):
-            purging.resume(app.house)
+            purge.resume(app.house)
     assert everything(root) == []
     assert git(root, "stash", "list").strip() == "stash@{0}: On main: [purged]"
     assert "[purged]" in git(root, "stash", "show", "-p")
@@ -69,7 +69,7 @@ def test_what_a_person_saves_meanwhile_stays(root: Path) -> None:
     assert run(SCRIPT, root, fault="purge-begun").returncode == 137
     other.write_text(other.read_text() + "\nSaved while the history was rewritten.\n")
     with App.open(root, QUICK) as app:
-        assert purging.resume(app.house)["left"] == []
+        assert purge.resume(app.house)["left"] == []
         assert "Saved while the history was rewritten." in other.read_text()
         app.house.commit_edits()
     assert everything(root) == []

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from oneiro_vault.app import App, init_vault
-from oneiro_vault.config import Settings
-from tests.operations.dreaming.support import SETTINGS, dream, fill, judged
+from oneiro_vault.settings.definitions import Settings
+from tests.operations.dream.support import SETTINGS, dream, fill, judged
 from tests.vault.support import git
 
 WAYS = ("merge", "squash", "rebase", "edit", "close")

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from oneiro_vault.app import App, init_vault
-from oneiro_vault.config import Settings
-from oneiro_vault.core.language import stop_words
-from oneiro_vault.core.query import tokens
-from oneiro_vault.recall.asked import Asked
+from oneiro_vault.core.text.language import stop_words
+from oneiro_vault.core.text.query import tokens
+from oneiro_vault.recall.request import Asked
 from oneiro_vault.recall.search import Search
+from oneiro_vault.settings.definitions import Settings
 
 TWINS: Final = Path(__file__).with_suffix(".jsonl")
 PARTS: Final = Path(__file__).with_suffix(".json")

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from oneiro_vault.app import App, init_vault
-from oneiro_vault.config import Settings
-from oneiro_vault.core.language import detect
-from oneiro_vault.recall.asked import Asked
+from oneiro_vault.core.text.language import detect
+from oneiro_vault.recall.request import Asked
 from oneiro_vault.recall.search import Search
+from oneiro_vault.settings.definitions import Settings
 from tests.recall.languages import LANGUAGES, others, recalled, twins
 
 SETTINGS = Settings({"embed.model": "hash", "disk.reserve": 0})

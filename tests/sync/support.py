@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from oneiro_vault.core.change import Operation, Write
-from oneiro_vault.core.frontmatter import edit
-from oneiro_vault.sync.settling import Done, Sync
-from oneiro_vault.vault import remotes
-from oneiro_vault.vault.files import digest
+from oneiro_vault.core.frontmatter.yaml_block import edit
+from oneiro_vault.sync.engine import Done, Sync
+from oneiro_vault.vault.change import Operation, Write
+from oneiro_vault.vault.git import network
 from oneiro_vault.vault.vault import Vault
+from oneiro_vault.vault.worktree.files import digest
 from tests.vault.support import git, reopen
 
 WAIT = 60.0
@@ -52,8 +52,8 @@ def copies(tmp_path: Path, count: int = 2, notes: int = 3) -> list[Vault]:
     return [first, *(copy(remote, tmp_path / f"copy{number}") for number in range(1, count))]
 
 
-def remote_of(vault: Vault, wait: float = WAIT) -> remotes.Remote:
-    return remotes.choose(vault.repo, vault.recovery, "", wait)
+def remote_of(vault: Vault, wait: float = WAIT) -> network.Remote:
+    return network.choose(vault.repo, vault.recovery, "", wait)
 
 
 def sync(vault: Vault, *, yes: bool = False, wait: float = WAIT) -> Done:

@@ -9,7 +9,7 @@ import pytest
 
 from oneiro_vault.app import App, clone_vault, init_vault
 from oneiro_vault.errors import RepositoryBusy
-from tests.operations.test_syncing import SETTINGS, remember
+from tests.operations.care.test_synchronize import SETTINGS, remember
 from tests.sync.support import bare
 from tests.vault.support import git
 

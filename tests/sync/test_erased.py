@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from oneiro_vault.app import App, clone_vault, init_vault
-from oneiro_vault.core.change import Operation, Write
 from oneiro_vault.errors import Brake, InvalidInput, NotFound
-from oneiro_vault.operations import purging
-from oneiro_vault.vault import purging as erasure
-from oneiro_vault.vault.files import digest
+from oneiro_vault.operations.care import purge
+from oneiro_vault.vault.change import Operation, Write
+from oneiro_vault.vault.purge import rewrite as erasure
+from oneiro_vault.vault.worktree.files import digest
+from tests.operations.care.test_synchronize import SETTINGS
 from tests.operations.erasure import everything, remember
-from tests.operations.test_syncing import SETTINGS
 from tests.sync.support import bare
 from tests.vault.support import git
 
@@ -44,7 +44,7 @@ def test_nothing_comes_back(pair: tuple[App, App, Path], tmp_path: Path) -> None
     one, two, remote = pair
     here, there = one.house.root, two.house.root
     remember(two, "Learned while away.")
-    receipt = purging.look(one.house, ["0123456789ab"]).run()
+    receipt = purge.look(one.house, ["0123456789ab"]).run()
     assert not holds(here)
     with pytest.raises(Brake, match="still holds what was purged here"):
         one.call("sync", {"yes": True})
@@ -82,7 +82,7 @@ def test_a_picture_may_be_attached_again(pair: tuple[App, App, Path]) -> None:
         one.house.refresh([f"semantic/{ident}.md"])
 
     attach("00000000000a")
-    receipt = purging.look(one.house, ["00000000000a"]).run()
+    receipt = purge.look(one.house, ["00000000000a"]).run()
     assert path not in one.house.vault.listing()
     for todo in receipt["todo"]:
         if todo.startswith("git push"):
@@ -100,12 +100,12 @@ def holds_remote(remote: Path) -> bool:
 
 def test_a_merge_by_hand_is_noticed(pair: tuple[App, App, Path]) -> None:
     one, two, remote = pair
-    purging.look(one.house, ["0123456789ab"]).run()
+    purge.look(one.house, ["0123456789ab"]).run()
     git(one.house.root, "fetch", "-q", str(two.house.root), "main")
     git(one.house.root, "merge", "-q", "--allow-unrelated-histories", "-m", "back", "-s", "ours", "FETCH_HEAD")
     assert "purged" in {problem["code"] for problem in one.call("doctor")["problems"]}
     assert remote.exists()
-    purging.look(one.house, ["0123456789ab"]).run()
+    purge.look(one.house, ["0123456789ab"]).run()
     assert not holds(one.house.root)
     assert "purged" not in {problem["code"] for problem in one.call("doctor")["problems"]}
 
@@ -114,7 +114,7 @@ def test_a_pull_by_hand_brings_nothing_back(pair: tuple[App, App, Path]) -> None
     """A copy that still has it and pulled with plain git has all that the remote has: its own past must not go there."""
     one, two, remote = pair
     there = two.house.root
-    receipt = purging.look(one.house, ["0123456789ab"]).run()
+    receipt = purge.look(one.house, ["0123456789ab"]).run()
     (command,) = (todo for todo in receipt["todo"] if todo.startswith("git push"))
     git(one.house.root, *command.split()[1:])
     git(there, "pull", "-q", "--no-rebase", "--no-edit")
@@ -129,18 +129,18 @@ def test_a_pull_by_hand_brings_nothing_back(pair: tuple[App, App, Path]) -> None
 def test_a_pull_by_hand_right_after_a_purge_is_noticed(pair: tuple[App, App, Path]) -> None:
     """The remote still has it, so this sends nothing back there; but the person who purged it must not hear that all is well."""
     one, _, _ = pair
-    purging.look(one.house, ["0123456789ab"]).run()
+    purge.look(one.house, ["0123456789ab"]).run()
     git(one.house.root, "pull", "-q", "--no-rebase", "--no-edit", "--allow-unrelated-histories", "origin", "main")
     assert holds(one.house.root)
     with pytest.raises(Brake, match="in the history here again"):
         one.call("sync", {"yes": True})
-    purging.look(one.house, ["0123456789ab"]).run()
+    purge.look(one.house, ["0123456789ab"]).run()
     assert not holds(one.house.root)
 
 
 def test_the_way_on_after_a_purge_overwrites_nothing_unseen(pair: tuple[App, App, Path]) -> None:
     one, two, remote = pair
-    receipt = purging.look(one.house, ["0123456789ab"]).run()
+    receipt = purge.look(one.house, ["0123456789ab"]).run()
     remember(two, "Learned while away.")
     two.call("sync")
     with pytest.raises(Brake) as stopped:
@@ -159,7 +159,7 @@ def test_nothing_purged_costs_nothing(pair: tuple[App, App, Path]) -> None:
     assert erasure.purged(one.house.vault.repo, one.house.vault.head()) == frozenset()
     assert erasure.purged(one.house.vault.repo, "") == frozenset()
     with pytest.raises(InvalidInput):
-        purging.look(one.house, ["0123456789ab"], "and a text")
+        purge.look(one.house, ["0123456789ab"], "and a text")
 
 
 # -- git joins what `sync` would not --------------------------------------------------------------------------------------------------
@@ -191,7 +191,7 @@ def stale_joined(one: App, two: App) -> None:
 def test_what_git_brings_back_nobody_reads(pair: tuple[App, App, Path], reopened: bool) -> None:
     one, two, _ = pair
     twin = remember(one, "Kim sells boats in the harbour.")
-    purging.look(one.house, [IDENT]).run()
+    purge.look(one.house, [IDENT]).run()
     if reopened:
         stale_joined(one, two)
         one.close()
@@ -220,8 +220,8 @@ def test_what_git_brings_back_nobody_reads(pair: tuple[App, App, Path], reopened
     assert git(one.house.root, "ls-files", "moved/again.md") == ""
     assert "moved/again.md" in {entry["path"] for entry in one.call("status")["held"]}
     (one.house.root / "moved/again.md").unlink()
-    purging.look(one.house, [IDENT]).run()
-    purging.look(one.house, ["abcdefghjkmn"]).run()
+    purge.look(one.house, [IDENT]).run()
+    purge.look(one.house, ["abcdefghjkmn"]).run()
     assert not holds(one.house.root)
     assert one.call("status")["unreadable"] == []
 
@@ -230,7 +230,7 @@ def test_what_git_brings_back_nobody_reads(pair: tuple[App, App, Path], reopened
 def test_an_owner_hides_it_as_soon_as_git_has_joined(pair: tuple[App, App, Path]) -> None:
     """Also in the other copy, which learns of the purge by its own plain pull: there the note was indexed long before."""
     one, two, _ = pair
-    receipt = purging.look(one.house, [IDENT]).run()
+    receipt = purge.look(one.house, [IDENT]).run()
     two.house.reconcile()
     two.house.owner = True
     assert SAID in json.dumps(two.call("recall", {"query": "keys to the shed"}))
@@ -245,7 +245,7 @@ def test_an_owner_hides_it_as_soon_as_git_has_joined(pair: tuple[App, App, Path]
 
 def test_a_person_takes_it_up_again(pair: tuple[App, App, Path]) -> None:
     one, _, _ = pair
-    purging.look(one.house, [IDENT]).run()
+    purge.look(one.house, [IDENT]).run()
     text = "Kim has the keys to the shed in June."
     with pytest.raises(InvalidInput, match="was purged"):
         remember(one, text)
@@ -253,7 +253,7 @@ def test_a_person_takes_it_up_again(pair: tuple[App, App, Path]) -> None:
     (again,) = one.call("remember", {"items": [{"text": text, "id": IDENT}], "dedupe": False})["results"]
     for ident in (row["id"], again["id"]):
         assert one.call("show", {"id": ident})["body"].strip() == text
-    purging.look(one.house, [IDENT]).run()
+    purge.look(one.house, [IDENT]).run()
     with pytest.raises(NotFound, match="was purged"):
         one.call("show", {"id": IDENT})
     assert one.call("show", {"id": row["id"]})["body"].strip() == text, "another memory that says the same was left alone"
@@ -264,7 +264,7 @@ def test_no_command_of_ours_says_it_again_in_another_memory(pair: tuple[App, App
     one, _, _ = pair
     body, title = one.call("show", {"id": IDENT})["body"], one.house.resolve(IDENT).title
     other = remember(one, "Kim sells boats in the harbour.")
-    purging.look(one.house, [IDENT]).run()
+    purge.look(one.house, [IDENT]).run()
     before = one.house.vault.head()
     with pytest.raises(InvalidInput, match="what was purged") as refused:
         one.call("reframe", {"id": other, "text": body, "title": title})
@@ -292,7 +292,7 @@ def test_no_command_of_ours_says_it_again_in_another_memory(pair: tuple[App, App
 
 def test_what_was_taken_up_and_forgotten_again_is_taken_up_once_more(pair: tuple[App, App, Path]) -> None:
     one, _, _ = pair
-    purging.look(one.house, [IDENT]).run()
+    purge.look(one.house, [IDENT]).run()
     item = {"text": "Kim has the keys to the shed in June."}
     (row,) = one.call("remember", {"items": [item], "dedupe": False})["results"]
     one.call("forget", {"id": row["id"]})
@@ -303,7 +303,7 @@ def test_what_was_taken_up_and_forgotten_again_is_taken_up_once_more(pair: tuple
 def test_only_what_came_since_is_gone_through(pair: tuple[App, App, Path]) -> None:
     """The answer stays the same over commits that only go on, and another history is gone through anew."""
     one, two, _ = pair
-    purging.look(one.house, matching="keys to the shed").run()
+    purge.look(one.house, matching="keys to the shed").run()
     git(two.house.root, "push", "-q", "origin", "main")
     git(one.house.root, "fetch", "-q", "origin")
     erased, clean = one.house.vault.erased, one.house.vault.head()
@@ -320,7 +320,7 @@ def test_only_what_came_since_is_gone_through(pair: tuple[App, App, Path]) -> No
 def test_a_text_that_was_purged_does_not_come_back_in_its_note(pair: tuple[App, App, Path], changed: bool) -> None:
     """Both sides have the note, so git merges them: nobody reads what came of it until a person has purged the text again."""
     one, two, _ = pair
-    purging.look(one.house, matching="keys to the shed").run()
+    purge.look(one.house, matching="keys to the shed").run()
     assert one.call("show", {"id": IDENT})["body"].strip() == "Kim has the [purged] in June."
     if changed:
         two.call("reframe", {"id": IDENT, "text": "Kim has the keys to the shed in June and July."})
@@ -335,6 +335,6 @@ def test_a_text_that_was_purged_does_not_come_back_in_its_note(pair: tuple[App, 
     told = one.call("status")["unreadable"]
     assert told
     assert all("`oneiro purge --matching TEXT`" in entry["reason"] for entry in told)
-    purging.look(one.house, matching="keys to the shed").run()
+    purge.look(one.house, matching="keys to the shed").run()
     assert "the shed" not in json.dumps(one.call("show", {"id": IDENT}))
     assert one.call("status")["unreadable"] == []

@@ -22,12 +22,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
 from oneiro_vault.app import App, clone_vault, init_vault
-from oneiro_vault.config import Settings
-from oneiro_vault.core.change import Operation, Write
-from oneiro_vault.core.frontmatter import edit, read
+from oneiro_vault.core.frontmatter.yaml_block import edit, read
 from oneiro_vault.errors import OneiroError
-from oneiro_vault.vault.files import digest
+from oneiro_vault.settings.definitions import Settings
+from oneiro_vault.vault.change import Operation, Write
 from oneiro_vault.vault.vault import Vault
+from oneiro_vault.vault.worktree.files import digest
 from tests.sync import support
 from tests.sync.support import WAIT, bare, forget, learn, reframe
 from tests.vault.support import SEALED, git

@@ -15,14 +15,14 @@ from typing import Any
 import pytest
 
 from oneiro_vault.app import App, clone_vault, init_vault
-from oneiro_vault.config import Settings
-from oneiro_vault.core.change import Operation, Write
 from oneiro_vault.core.question import Question
 from oneiro_vault.errors import UnreadableNote
 from oneiro_vault.judges.scripted import ScriptedJudge
 from oneiro_vault.operations.background import Background
-from oneiro_vault.operations.dreaming import nights
-from tests.operations.test_syncing import SETTINGS
+from oneiro_vault.operations.schedule import reconcile_devices
+from oneiro_vault.settings.definitions import Settings
+from oneiro_vault.vault.change import Operation, Write
+from tests.operations.care.test_synchronize import SETTINGS
 from tests.sync.support import bare, memory, where
 from tests.vault.support import git
 
@@ -121,14 +121,14 @@ def test_both_dream_the_same_night_and_a_person_pulls(pair: Pair, how: str, alon
     pulled(one, how)
     git(one.house.root, "push", "-q", "origin", "main")
     pulled(two, how)
-    assert len(nights.settle(two.house)) == 2
+    assert len(reconcile_devices.settle(two.house)) == 2
     settled(two)
     git(two.house.root, "push", "-q", "origin", "main")
     pulled(one, how)
-    assert nights.settle(one.house) == []
+    assert reconcile_devices.settle(one.house) == []
     settled(one)
     assert tree(one) == tree(two)
-    assert nights.settle(two.house) == []
+    assert reconcile_devices.settle(two.house) == []
 
 
 def test_both_mend_it_and_mend_the_same(pair: Pair) -> None:
@@ -145,7 +145,7 @@ def test_both_mend_it_and_mend_the_same(pair: Pair) -> None:
     git(two.house.root, "merge", "-q", "--no-edit", "FETCH_HEAD")
     assert tree(one) == tree(two)
     for app in pair:
-        assert len(nights.settle(app.house)) == 2
+        assert len(reconcile_devices.settle(app.house)) == 2
         settled(app)
     assert tree(one) == tree(two)
     for app in (one, two, one):
@@ -184,7 +184,7 @@ def test_three_machines_that_mend_it_in_different_company_agree(pair: Pair, tmp_
         for app in (two, three):
             git(app.house.root, "fetch", "-q", str(one.house.root), "main")
             git(app.house.root, "merge", "-q", "--no-edit", "FETCH_HEAD")
-            assert len(nights.settle(app.house)) == 2
+            assert len(reconcile_devices.settle(app.house)) == 2
         for app in (one, two, three, one, two):
             app.call("sync")
         for app in (one, two, three):
@@ -231,13 +231,13 @@ def test_two_that_replaced_each_other_leave_one_in_force(pair: Pair) -> None:
     pulled(two, "--no-rebase")
     two.house.reconcile()
     assert len(rows(two, type_="semantic")) == 1
-    assert len(nights.settle(two.house)) == 1
+    assert len(reconcile_devices.settle(two.house)) == 1
     left = rows(two, type_="semantic")
     assert len(left) == 2
     gone = rows(two, type_="semantic", status="superseded")
     kept = next(row for row in left if row.id == gone[0].superseded_by)
     assert (kept.superseded_by, kept.valid_until) == ("", "")
-    assert nights.settle(two.house) == []
+    assert reconcile_devices.settle(two.house) == []
 
 
 def test_what_a_person_changed_or_took_back_stays(pair: Pair) -> None:
@@ -249,13 +249,13 @@ def test_what_a_person_changed_or_took_back_stays(pair: Pair) -> None:
     two.house.vault.commit_edits(quiet=0.0)
     git(one.house.root, "push", "-q", "origin", "main")
     pulled(two, "--no-rebase")
-    made = nights.settle(two.house)
+    made = reconcile_devices.settle(two.house)
     settled(two)
     assert late[0].id in {row.id for row in rows(two, type_="orientation")}, "a person's words stay in force, though they came later"
     two.call("undo", {"commit": made[0]})
     side = git(two.house.root, "commit-tree", "-p", "HEAD", "-m", "beside it", "HEAD^{tree}").strip()
     git(two.house.root, "merge", "-q", "--no-ff", "--no-edit", side)
-    assert nights.settle(two.house) == []
+    assert reconcile_devices.settle(two.house) == []
     assert len(rows(two, type_="orientation")) == 3
 
 
@@ -271,7 +271,7 @@ def test_one_machine_alone_is_never_mended(pair: Pair) -> None:
     one.house.vault.apply([Write("orientation/again.md", again)], Operation("distil", "again", "dream", ("7k2m9x4q8w3n",)))
     one.call("sync")
     (one.house.vault.folder / "met").unlink()
-    assert nights.settle(one.house) == []
+    assert reconcile_devices.settle(one.house) == []
     assert len(rows(one, type_="orientation")) == 3
 
 
@@ -308,13 +308,13 @@ def test_a_vault_of_one_machine_costs_one_look_at_its_commits(tmp_path: Path, as
     with App.open(tmp_path / "one", NIGHT) as app:
         learn(app, range(300))
         asked()
-        assert nights.settle(app.house) == []
+        assert reconcile_devices.settle(app.house) == []
         assert [line.partition(" log ")[2] for line in asked()] == [
             f"--format=%(trailers:key=Oneiro-Device,valueonly) {app.house.vault.head()}"
         ]
         learn(app, range(300, 303))
         asked()
-        assert nights.settle(app.house) == []
+        assert reconcile_devices.settle(app.house) == []
         assert asked() == []
 
 
@@ -327,16 +327,16 @@ def test_only_the_history_of_doubles_is_asked_for(pair: Pair, asked: Callable[[]
     pulled(two, "--no-rebase")
     two.house.reconcile()
     asked()
-    assert len(nights.settle(two.house)) == 1
+    assert len(reconcile_devices.settle(two.house)) == 1
     lines = asked()
     assert len([line for line in lines if "--follow" in line]) == len([line for line in lines if "=Oneiro-Memory: " in line]) == 2
     gone = rows(two, type_="semantic", status="superseded")
     assert [(row.id, row.superseded_by) for row in gone] == [(f"{900:012d}", f"{7:012d}")]
-    assert nights._WHY["double"] in git(two.house.root, "log", "-1", "--format=%B")
+    assert reconcile_devices._WHY["double"] in git(two.house.root, "log", "-1", "--format=%B")
     other = git(two.house.root, "commit-tree", "-p", "HEAD", "-m", "beside it", "HEAD^{tree}").strip()
     git(two.house.root, "merge", "-q", "--no-ff", "--no-edit", other)
     asked()
-    assert nights.settle(two.house) == []
+    assert reconcile_devices.settle(two.house) == []
     assert asked() == [], "nothing is double any more: no history was read"
 
 
@@ -357,10 +357,10 @@ def test_what_comes_in_during_a_look_is_looked_at_by_the_next(pair: Pair) -> Non
             pulled(two, "--no-rebase")
 
     two.house.refreshed.append(pull)
-    assert nights.settle(two.house) == came != []
-    assert len(nights.settle(two.house)) == 1
+    assert reconcile_devices.settle(two.house) == came != []
+    assert len(reconcile_devices.settle(two.house)) == 1
     assert {row.id for row in rows(two, type_="semantic", status="superseded")} == {f"{900:012d}", f"{904:012d}"}
-    assert nights.settle(two.house) == []
+    assert reconcile_devices.settle(two.house) == []
 
 
 def test_what_cannot_be_read_holds_up_nothing_and_has_its_turn_later(pair: Pair, asked: Callable[[], list[str]]) -> None:
@@ -376,15 +376,15 @@ def test_what_cannot_be_read_holds_up_nothing_and_has_its_turn_later(pair: Pair,
     data = note.read_bytes()
     note.write_bytes(b"---\nid: [\n---\n\xff")
     with pytest.raises(UnreadableNote):
-        nights.settle(two.house)
+        reconcile_devices.settle(two.house)
     assert [row.id for row in rows(two, type_="semantic", status="superseded")] == [f"{904:012d}"]
     asked()
-    assert nights.settle(two.house) == []
+    assert reconcile_devices.settle(two.house) == []
     assert asked() == []
     note.write_bytes(data)
-    two.house.clock = partial(float, now + nights.AGAIN - 1.0)
-    assert nights.settle(two.house) == []
-    two.house.clock = partial(float, now + nights.AGAIN)
-    assert len(nights.settle(two.house)) == 1
+    two.house.clock = partial(float, now + reconcile_devices.AGAIN - 1.0)
+    assert reconcile_devices.settle(two.house) == []
+    two.house.clock = partial(float, now + reconcile_devices.AGAIN)
+    assert len(reconcile_devices.settle(two.house)) == 1
     assert len(rows(two, type_="semantic", status="superseded")) == 2
-    assert nights.settle(two.house) == []
+    assert reconcile_devices.settle(two.house) == []

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oneiro_vault.errors import UnsafePath
-from oneiro_vault.sync.circles import broken
+from oneiro_vault.sync.cycles import broken
 from oneiro_vault.sync.plan import Differences, Plan, make
-from oneiro_vault.vault.staging import FILE, Entry
+from oneiro_vault.vault.git.staging_area import FILE, Entry
 
 Tree = Mapping[str, str]
 """path -> content, `id:words`."""

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from oneiro_vault.core.change import Operation, Write
-from oneiro_vault.vault.files import digest
+from oneiro_vault.vault.change import Operation, Write
 from oneiro_vault.vault.vault import Vault
+from oneiro_vault.vault.worktree.files import digest
 from tests.box import eventually
 
 REMEMBER = Operation("remember", "a note", "model")

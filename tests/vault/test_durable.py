@@ -11,9 +11,10 @@ import pygit2
 import pytest
 
 from oneiro_vault.errors import DiskProblem, GitProblem
-from oneiro_vault.vault import disk, faults, journal, objects
-from oneiro_vault.vault.journal import Intent, Journal, Owed, boot_id, owed
+from oneiro_vault.vault.git import objects
 from oneiro_vault.vault.vault import Vault
+from oneiro_vault.vault.write import disk, fault_points, journal
+from oneiro_vault.vault.write.journal import Intent, Journal, Owed, boot_id, owed
 from tests.vault.support import git, note, path_of, put, reopen, run, sound
 
 REF = "refs/heads/main"
@@ -206,13 +207,19 @@ def test_a_system_without_boot_ids(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_faults_do_nothing_unless_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    faults.reach("locked")
+    fault_points.reach("locked")
     monkeypatch.setenv("ONEIRO_FAULT", "note:1000000")
-    faults.reach("locked")
-    faults.reach("note")
-    assert run("from oneiro_vault.vault.faults import reach\nreach('a')\nreach('a')\nprint('alive')", fault="a:3").stdout == "alive\n"
-    assert run("from oneiro_vault.vault.faults import reach\nreach('a')\nreach('a')\nprint('alive')", fault="a:2").returncode == 137
-    assert run("from oneiro_vault.vault.faults import reach\nreach('a')", fault="a").returncode == 137
+    fault_points.reach("locked")
+    fault_points.reach("note")
+    assert (
+        run("from oneiro_vault.vault.write.fault_points import reach\nreach('a')\nreach('a')\nprint('alive')", fault="a:3").stdout
+        == "alive\n"
+    )
+    assert (
+        run("from oneiro_vault.vault.write.fault_points import reach\nreach('a')\nreach('a')\nprint('alive')", fault="a:2").returncode
+        == 137
+    )
+    assert run("from oneiro_vault.vault.write.fault_points import reach\nreach('a')", fault="a").returncode == 137
 
 
 def test_an_unsettled_index_takes_no_acknowledgement_back(vault: Vault, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -301,7 +308,7 @@ def test_a_disk_without_room_is_refused_before_anything_is_made(tmp_path: Path) 
 
 
 def test_a_lost_holder_name_is_no_obstacle(vault: Vault, root: Path) -> None:
-    from oneiro_vault.vault.gate import _kept
+    from oneiro_vault.vault.write.write_lock import _kept
 
     assert str(_kept(root / "lock", root / "none", 3)).startswith("another process has held ")
 

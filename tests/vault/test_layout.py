@@ -10,12 +10,12 @@ from pathlib import Path
 import pygit2
 import pytest
 
-from oneiro_vault.config import SETTINGS, load
 from oneiro_vault.errors import DiskProblem, InvalidInput, RepositoryBusy, VaultNotFound
+from oneiro_vault.settings.definitions import SETTINGS, load
 from oneiro_vault.vault import layout
-from oneiro_vault.vault.files import SPEC_MARK
 from oneiro_vault.vault.layout import create, create_here, find, template, template_dir
 from oneiro_vault.vault.vault import Vault
+from oneiro_vault.vault.worktree.files import SPEC_MARK
 from tests.vault.support import git, make, note, put, reopen, sound
 
 NEEDED = {".gitattributes", ".gitignore", "oneiro.toml"}
@@ -130,9 +130,9 @@ def test_ids_found_in_adopted_notes_are_named(tmp_path: Path) -> None:
 
 
 def test_a_large_folder_is_stored_in_portions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from oneiro_vault.vault import adopting
+    from oneiro_vault.vault.worktree import import_folder
 
-    monkeypatch.setattr(adopting, "_PORTION", 2_000)
+    monkeypatch.setattr(import_folder, "_PORTION", 2_000)
     (tmp_path / "v").mkdir()
     for number in range(60):
         (tmp_path / f"v/{number}.md").write_bytes(b"%d" % number * 50)
@@ -269,9 +269,9 @@ def test_the_template_says_what_the_code_does(tmp_path: Path) -> None:
 
 
 def test_the_format_spec_names_every_type_key_and_operation() -> None:
-    from oneiro_vault.core.change import OPS
-    from oneiro_vault.core.frontmatter import ORDER
+    from oneiro_vault.core.frontmatter.yaml_block import ORDER
     from oneiro_vault.core.memory import STATUSES, TYPES
+    from oneiro_vault.vault.change import OPS
 
     spec = template()["README.md"].decode()
     missing = [word for word in (*OPS, *TYPES, *STATUSES, *ORDER) if f"`{word}`" not in spec]

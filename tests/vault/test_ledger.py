@@ -12,10 +12,11 @@ from pathlib import Path
 import pytest
 
 from oneiro_vault.errors import DiskProblem
-from oneiro_vault.vault import disk, ledger
-from oneiro_vault.vault.files import digest
+from oneiro_vault.vault import ledger
 from oneiro_vault.vault.ledger import Ledger, decode, encode, make, moment, once
 from oneiro_vault.vault.vault import Vault
+from oneiro_vault.vault.worktree.files import digest
+from oneiro_vault.vault.write import disk
 
 
 @pytest.fixture

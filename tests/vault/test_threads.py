@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from oneiro_vault.core.change import Operation, Write
 from oneiro_vault.vault import layout
+from oneiro_vault.vault.change import Operation, Write
 from oneiro_vault.vault.vault import Vault
 
 

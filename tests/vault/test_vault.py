@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from oneiro_vault.core.change import Operation, Remove, Write
 from oneiro_vault.errors import (
     AmbiguousId,
     Brake,
@@ -24,9 +23,10 @@ from oneiro_vault.errors import (
     UnsafePath,
     VaultNotFound,
 )
-from oneiro_vault.vault.files import digest
-from oneiro_vault.vault.secrets import Secrets
+from oneiro_vault.vault.change import Operation, Remove, Write
+from oneiro_vault.vault.secrets.secret_scan import Secrets
 from oneiro_vault.vault.vault import Vault
+from oneiro_vault.vault.worktree.files import digest
 from tests.box import patient
 from tests.vault.support import REMEMBER, git, make, note, path_of, put, reopen, run, sound
 

@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from oneiro_vault.core.caller import MEMORIES
+from oneiro_vault.core.principal import MEMORIES
 from tests.box import Box
 from tests.conftest import sealed
 from tests.mcp.conformance.fixtures import PNG

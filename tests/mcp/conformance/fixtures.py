@@ -36,7 +36,7 @@ from mcp_types import (
 )
 from pydantic import Field
 
-from oneiro_vault.mcp import sdk
+from oneiro_vault.mcp import sdk_internals
 
 Ctx = Context[Any, Any]
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC"
@@ -130,7 +130,7 @@ def add(server: MCPServer[Any]) -> None:
     async def set_level(_ctx: ServerRequestContext[Any, Any], _params: SetLevelRequestParams) -> EmptyResult:
         return EmptyResult()
 
-    sdk.lowlevel(server).add_request_handler("logging/setLevel", SetLevelRequestParams, set_level)
+    sdk_internals.lowlevel(server).add_request_handler("logging/setLevel", SetLevelRequestParams, set_level)
 
 
 def contents(server: MCPServer[Any]) -> None:

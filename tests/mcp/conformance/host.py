@@ -13,9 +13,9 @@ from mcp.server import MCPServer
 from starlette.types import ASGIApp
 
 from oneiro_vault.app import App, init_vault
-from oneiro_vault.config import Settings
-from oneiro_vault.mcp.desk import Progress
+from oneiro_vault.mcp.request_context import Progress
 from oneiro_vault.mcp.server import build
+from oneiro_vault.settings.definitions import Settings
 from tests.mcp.conformance import fixtures
 
 

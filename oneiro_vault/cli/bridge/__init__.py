@@ -1,0 +1,1 @@
+"""The stdio form of the MCP server: a thin bridge to the owner process."""

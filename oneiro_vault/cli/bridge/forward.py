@@ -1,0 +1,242 @@
+"""Messages of a client to whichever owner there is, and what that says back.
+
+Only what would have to be said again to another owner is kept: the handshake and what the client listens to. When the owner ends (it does
+when nobody asks for a while) the next message starts another, and the client notices nothing; when it ends with work in hand, each request
+under way is answered with an error.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+import time
+
+from oneiro_vault.cli.bridge.duplex import Duplex
+from oneiro_vault.cli.bridge.queue import LISTEN, Errand, Errands
+from oneiro_vault.daemon import client, protocol
+from oneiro_vault.errors import OneiroError, OwnerProblem
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any, Protocol
+
+    class Client(Protocol):
+        """Whom the answers are for."""
+
+        def say(self, line: bytes) -> None:
+            """A message of the owner."""
+
+        def lost(self, key: str, text: str) -> None:
+            """The owner of the request with this id has ended."""
+
+        def waiting(self, doing: str) -> None:
+            """About ten times a second while there is no owner yet."""
+
+        def refuse(self, error: OneiroError, errand: Errand) -> None:
+            """No owner took this on."""
+
+
+REACH = 20.0
+"""Seconds in which an owner that is there must take a message."""
+OPENS = 100.0
+"""Seconds more for one of another version that opens the vault."""
+FAREWELL = 12.0
+"""Seconds to wait for answers after the last message; the owner gives requests under way 10."""
+_ANSWER = re.compile(rb'\{"jsonrpc":"2\.0","id":("(?:[^"\\]|\\.)*"|-?\d+),"(?:result|error)":')
+_ACKNOWLEDGED = b"notifications/subscriptions/acknowledged"
+_STEP = 0.1
+KEPT = "Nothing was changed."
+_STARTING = "the owner is being started"
+
+
+class Link:
+    """One connection to one owner. `pending`: requests without an answer, by id; `swallow`: answers that the client has already."""
+
+    def __init__(self, duplex: Duplex) -> None:
+        self.duplex = duplex
+        self.pending: dict[str, str] = {}
+        self.swallow: set[str] = set()
+        self.unacknowledged = 0
+        self.thread: threading.Thread | None = None
+
+
+class Carrier:
+    """Takes errands out of their queue, in `run`, which never ends; `finish` is for another thread."""
+
+    def __init__(self, root: str, errands: Errands, to: Client) -> None:
+        self.root, self._errands, self._client = root, errands, to
+        self._link: Link | None = None
+        self._lock = threading.Lock()
+        self._met = False
+        self._doing = _STARTING
+        self._handshake: list[bytes] = []
+        self._followed: dict[str, bytes] = {}
+        self._listens: dict[str, bytes] = {}
+
+    def run(self) -> None:
+        """One message after the other."""
+        while True:
+            errand = self._errands.first()
+            try:
+                self._pass(errand)
+            except (OneiroError, client.UnreachedError) as error:
+                if self._errands.take(errand):
+                    problem = error if isinstance(error, OneiroError) else OwnerProblem(f"the owner cannot be reached: {error}", kept=KEPT)
+                    self._client.refuse(problem, errand)
+                    if errand.answered or not errand.key:
+                        self._keep_handshake(errand)
+            self._errands.passed()
+
+    def finish(self) -> None:
+        """No more messages come: wait for the answers to those that went."""
+        with self._lock:
+            link, self._link = self._link, None
+        if link is not None and link.thread is not None:
+            try:
+                link.duplex.end()
+            except OSError:
+                return
+            link.thread.join(FAREWELL)
+
+    # -- towards the owner --------------------------------------------------------------------------------------------------------------
+
+    def _pass(self, errand: Errand) -> None:
+        """Hand it to an owner, another one if that vanishes before it has all of it. Raises OneiroError or UnreachedError."""
+        end = time.monotonic() + REACH
+        while True:
+            link = self._link or self._connect(end)
+            if not self._errands.take(errand):
+                return  # withdrawn, or it waited too long
+            if errand.answered:
+                link.swallow.add(errand.key)
+            elif errand.key:
+                link.pending[errand.key] = errand.method
+            try:
+                if errand.line:
+                    link.duplex.put(errand.line + b"\n")
+                self._keep(errand)
+                return
+            except OSError as error:
+                with self._lock:
+                    self._link = None
+                    if errand.awaited and link.pending.pop(errand.key, None) is None:
+                        return  # its reader was quicker, and has answered with an error
+                self._errands.back(errand)
+                if time.monotonic() > end:
+                    raise client.UnreachedError(str(error)) from error
+
+    def _connect(self, end: float) -> Link:
+        while True:
+            owner = client.owner_of(self.root)
+            if not self._met and owner.get("version") != protocol.version():
+                owner = {}
+            try:
+                return self._begin(Link(Duplex(owner or self._start(), protocol.BRIDGE, self._wait)))
+            except client.SilentError as error:
+                from oneiro_vault.daemon import spawn
+
+                raise spawn.silent(owner, error) from error
+            except (client.UnreachedError, OSError) as error:
+                opening = getattr(error, "status", 0) == protocol.NOT_YET and owner.get("version", "") != protocol.version()
+                if time.monotonic() > end + (OPENS if opening else 0):
+                    raise
+                if opening:  # one of a newer version, which `_start` would end
+                    self._wait(f"the owner is {protocol.OPENING}")
+                    time.sleep(_STEP)
+                    continue
+            self._start()
+            end = max(end, time.monotonic() + 1)
+
+    def _start(self) -> dict[str, str]:
+        """The record of an owner of this vault, started if need be. Raises OneiroError."""
+        from pathlib import Path
+
+        from oneiro_vault.daemon import owner_paths, spawn
+        from oneiro_vault.settings.definitions import load
+
+        root = Path(self.root)
+        settings = load(root, strict=False)
+        index = Path(owner_paths.index_dir(self.root, settings["index.dir"]))
+        self._doing = _STARTING
+        owner = spawn.ensure(root, index, settings["git.wait"], self._wait) if settings["owner.start"] else spawn.usable(root)
+        if not owner:
+            text = "no owner process runs, and the setting owner.start forbids to start one"
+            raise OwnerProblem(text, kept=KEPT, hint="A person can start one with `oneiro serve`.")
+        return owner
+
+    def _wait(self, doing: str | None = None) -> None:
+        self._doing = doing or self._doing
+        self._client.waiting(self._doing)
+
+    def _begin(self, link: Link) -> Link:
+        """Say again what the former owner was told, and read what this one says."""
+        for line in (*self._handshake, *self._followed.values(), *self._listens.values()):
+            key = json.dumps(json.loads(line).get("id"))
+            if key in self._listens:
+                link.pending[key] = LISTEN
+                link.unacknowledged += 1
+            elif key != "null":
+                link.swallow.add(key)
+            link.duplex.put(line + b"\n")
+        self._met, self._link = True, link
+        link.thread = threading.Thread(target=self._read, args=(link,), name="answers", daemon=True)
+        link.thread.start()
+        return link
+
+    def _keep(self, errand: Errand) -> None:
+        """Remember what another owner would have to be told."""
+        params: Mapping[str, Any] = errand.params
+        self._keep_handshake(errand)
+        if errand.method == "resources/subscribe":
+            self._followed[str(params.get("uri"))] = errand.line
+        elif errand.method == "resources/unsubscribe":
+            self._followed.pop(str(params.get("uri")), None)
+        elif errand.method == "notifications/cancelled":
+            self._listens.pop(json.dumps(params.get("requestId")), None)
+        elif errand.method == LISTEN and errand.key:
+            self._listens[errand.key] = errand.line
+
+    def _keep_handshake(self, errand: Errand) -> None:
+        if errand.method == "initialize":
+            self._handshake = [errand.line]
+        elif (errand.method, len(self._handshake)) in (("notifications/initialized", 1), ("ping", 2)):
+            self._handshake.append(errand.line)
+
+    # -- towards the client -------------------------------------------------------------------------------------------------------------
+
+    def _read(self, link: Link) -> None:
+        """Everything one owner says; at its end, errors for what it leaves unanswered."""
+        for line in link.duplex.lines():
+            if not self._repeated(line, link):
+                self._client.say(line)
+        with self._lock:
+            self._link = None if self._link is link else self._link
+            lost, link.pending = link.pending, {}
+        for key, method in lost.items():
+            if method != LISTEN:  # goes on with the next owner
+                self._client.lost(key, _LOST_TEXT)
+
+    def _repeated(self, line: bytes, link: Link) -> bool:
+        """Did the client hear this already? Also strikes the request that this line answers off the list."""
+        found = _ANSWER.match(line)
+        if found is None:
+            if link.unacknowledged and _ACKNOWLEDGED in line[:200]:
+                link.unacknowledged -= 1
+                return True
+            return False
+        key = json.dumps(json.loads(found[1]))
+        with self._lock:
+            if link.pending.pop(key, None) == LISTEN:
+                self._listens.pop(key, None)
+        if key in link.swallow:
+            link.swallow.discard(key)
+            return True
+        return False
+
+
+_LOST_TEXT = (
+    "The process that owns the memory ended while it worked on this. What was there before is safe; whether this change was made is not "
+    "known. Look with recall_check, then call it again if need be: another one starts by itself."
+)

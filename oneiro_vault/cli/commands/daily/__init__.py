@@ -1,0 +1,1 @@
+"""Commands of every day: remember, recall, orient, init, demo."""

@@ -1,0 +1,1 @@
+"""Commands about the past: log, why, blame, diff, undo."""

@@ -1,0 +1,164 @@
+"""blame, diff."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import click
+
+from oneiro_vault.cli import render
+from oneiro_vault.cli.commands.history import past_answers
+from oneiro_vault.cli.context import Face
+from oneiro_vault.cli.group import command
+from oneiro_vault.cli.output import Output, Style, cut, line
+
+ROWS: Final = 50
+"""Rows of a list that are shown; --json has all."""
+_AROUND: Final = 6
+"""Words that are shown on each side of a change."""
+
+
+@command("blame")
+@click.argument("ident", metavar="ID")
+def blame_(face: Face, ident: str) -> Output:
+    """Who brought each sentence of a memory, when it was learned, and what it is dated itself."""
+    found = face.call("blame", id=ident)
+    return Output(_blamed(found, face.style), found)
+
+
+def _blamed(found: Mapping[str, Any], style: Style) -> str:
+    place = "forgotten; its last words" if found["forgotten"] else line(found["path"])
+    text = [*render.notice(found, style), style(line(found["title"]), "bold"), style(f"{line(found['id'])}  {place}", "dim")]
+    if len(found["names"]) > 1:
+        text.append(style(f"was {', '.join(map(line, found['names'][1:]))}", "dim"))
+    last = None
+    for piece in found["pieces"]:
+        text += [""] if piece["paragraph"] != last else []
+        last = piece["paragraph"]
+        text += [_origin(piece, style), f"    {line(piece['text'])}"]
+    text += [""] if found["sources"] else []
+    return "\n".join([*text, *(_source(one, style) for one in found["sources"])])
+
+
+def _origin(piece: Mapping[str, Any], style: Style) -> str:
+    if piece["commit"] is None:
+        return style("not committed yet", "yellow")
+    learned, dated = str(piece["learned"])[:10], str(piece["dated"] or "")[:10]
+    dates = f"learned {learned}" + (f", dated {dated}" if dated and dated != learned else "")
+    parts = [style(piece["commit"][:10], "cyan"), dates, _who(piece)]
+    parts += [f"words of {render.short(piece['source'])}"] if piece["source"] else []
+    parts += [line(piece["reason"])] if piece["reason"] else []
+    return style("", "dim") + "  ".join(part for part in parts if part)
+
+
+def _who(piece: Mapping[str, Any]) -> str:
+    """The person by name, or which machine: `model`, `dream consolidate, run …, judged by …`."""
+    if piece["actor"] in (None, "user"):
+        author = line(piece["author"] or "")
+        return f"{author}, by hand" if not piece["op"] or piece["op"] == "edit" else f"a person ({line(piece['op'])})"
+    facts = [f"{word} {line(piece[key])}" for word, key in (("run", "run"), ("judged by", "judge")) if piece[key]]
+    return ", ".join([f"{line(piece['actor'])} ({line(piece['loop'] or piece['op'] or '')})", *facts])
+
+
+def _source(one: Mapping[str, Any], style: Style) -> str:
+    relation = {"derived_from": "made of", "supersedes": "replaced"}[one["relation"]]
+    marks = f"  [{line(one['status'])}]" if one["status"] != "active" else ""
+    return f"{style(relation, 'dim')} {render.short(line(one['id']))}  {line(one['title'])}{marks}"
+
+
+@command("diff")
+@click.argument("before", metavar="A")
+@click.argument("after", metavar="[B]", required=False)
+def diff_(face: Face, before: str, after: str | None) -> Output:
+    """What became of each memory between two moments: dates such as "3 weeks ago", or commits. Without B: until now."""
+    found = face.call("diff", before=before, after=after)
+    return Output(_changes(found, face.style), found)
+
+
+def _changes(found: Mapping[str, Any], style: Style) -> str:
+    began = past_answers.point(found["from"]) if found["from"] else "before the first commit"
+    text = [style(f"from {began}", "dim"), style(f"to   {past_answers.point(found['to'])}", "dim")]
+    for kind, (heading, show) in _LISTS.items():
+        text += _list(heading, found[kind], show, style)
+    blocks = found["orientation"]
+    if blocks["changes"]:
+        counts = f"orientation, {len(blocks['before'])} blocks before, {len(blocks['after'])} after"
+        text += _list(counts, blocks["changes"], _revised, style)
+    counted = [("only in their frontmatter", "kept"), ("conversations captured", "captures"), ("runs of loops", "runs")]
+    told = [f"{found[key]} {words}" for words, key in counted if found[key]]
+    told += [f"not readable: {', '.join(map(line, found['unreadable'][:10]))}"] if found["unreadable"] else []
+    rest = ["", style("; ".join(told), "dim")] if told else []
+    return "\n".join([*text, *rest] if len(text) > 2 or told else [*text, "nothing that is believed changed"])
+
+
+Show = Callable[[Mapping[str, Any], Style], Sequence[str]]
+
+
+def _list(heading: str, rows: Sequence[Mapping[str, Any]], show: Show, style: Style) -> list[str]:
+    if not rows:
+        return []
+    text = ["", style(f"{heading} ({len(rows)})", "bold")]
+    for row in rows[:ROWS]:
+        name = f"  {line(row['title'])}  {style(render.short(row['id'] or line(row['path'])), 'cyan')}"
+        text += [name + style(_why(row["why"]), "dim"), *(f"      {part}" for part in show(row, style) if part)]
+    return text + ([f"  and {len(rows) - ROWS} more (--json has all)"] if len(rows) > ROWS else [])
+
+
+def _why(why: Mapping[str, Any] | None) -> str:
+    if why is None:
+        return "  by hand"
+    judged = f" (judged by {line(why['judge'])})" if why["judge"] else ""
+    return f"  {why['commit'][:10]}  {line(why['reason'] or why['op'] or '')}{judged}"
+
+
+def _says(row: Mapping[str, Any], style: Style) -> Sequence[str]:
+    return [_cut(row["says"], style)]
+
+
+def _doubted(row: Mapping[str, Any], style: Style) -> Sequence[str]:
+    return [style(line(", ".join(row["doubts"])), "yellow"), _cut(row["says"], style)]
+
+
+def _moved(row: Mapping[str, Any], _style: Style) -> Sequence[str]:
+    return [f"{line(row['was'])} -> {line(row['path'])}"]
+
+
+def _gone(row: Mapping[str, Any], style: Style) -> Sequence[str]:
+    into = row["into"]
+    heir = f", now {line(into['title']) or render.short(line(into['id']))}" if into else ""
+    return [_cut(row["said"], style), style(line(row["fate"]) + heir, "dim")]
+
+
+def _revised(row: Mapping[str, Any], style: Style) -> Sequence[str]:
+    """The words that went and came, in git's notation, with a few around them."""
+    parts = []
+    steps = row["words"]
+    for at, (kind, words) in enumerate(steps):
+        text = line(words)
+        if kind == "same":
+            parts.append(_around(text.split(), at > 0, at < len(steps) - 1))
+        else:
+            parts.append(style(f"[-{text}-]", "red") if kind == "gone" else style(f"{{+{text}+}}", "green"))
+    return [" ".join(parts)]
+
+
+def _around(words: Sequence[str], behind: bool, ahead: bool) -> str:
+    if len(words) <= 2 * _AROUND:
+        return " ".join(words)
+    return " ".join([*(words[:_AROUND] if behind else ()), "…", *(words[-_AROUND:] if ahead else ())])
+
+
+def _cut(text: str, style: Style) -> str:
+    return cut(line(text), max(style.width - 6, 40) if style.width else 300)
+
+
+_LISTS: Final[Mapping[str, tuple[str, Show]]] = {
+    "new": ("newly believed", _says),
+    "revised": ("revised", _revised),
+    "merged": ("merged", _gone),
+    "retired": ("retired", _gone),
+    "moved": ("moved", _moved),
+    "contradicted": ("contradicted", _doubted),
+    "pending": ("waiting for a decision", _says),
+}

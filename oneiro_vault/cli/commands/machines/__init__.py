@@ -1,0 +1,1 @@
+"""Commands about this machine and others: sync, clone, setup, keys, serve, trust."""

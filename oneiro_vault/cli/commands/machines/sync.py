@@ -1,0 +1,111 @@
+"""sync and clone: meeting the vault's other copies."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from oneiro_vault.cli.context import Face
+from oneiro_vault.cli.group import command
+from oneiro_vault.cli.output import Output, line
+from oneiro_vault.cli.progress import Bar
+from oneiro_vault.errors import few
+
+_SHOWN: Final = 20
+_WORDS: Final = {
+    "take": "comes here",
+    "send": "goes there",
+    "merge": "changed on both sides, merged",
+    "forget": "was forgotten on one side, only a machine had changed it on the other: goes away",
+    "revive": "was taken away on one side and changed on the other: stays",
+    "rename": "gets a name of its own",
+}
+
+
+@command("sync")
+@click.option("--dry-run", is_flag=True, help="Fetch, and say what would happen; change nothing.")
+@click.option("--yes", is_flag=True, help="Go on where a safety gate stopped, after looking at what it said.")
+def sync_(face: Face, dry_run: bool, yes: bool) -> Output:
+    """Bring this vault and its git remote together: memories are merged, nothing is lost, nobody's words win in silence."""
+    with Bar(shows=not face.json) as bar:
+        found = face.call("sync", bar, dry_run=dry_run or None, yes=yes or None)
+    return Output("\n".join(_told(found)), found)
+
+
+def _told(found: Mapping[str, Any]) -> list[str]:
+    if found["offline"]:
+        since = f"The last sync was {found['last']}." if found["last"] else "There was none before."
+        came = f" {_counted(found)} before that; what is here alone goes there next time." if found["actions"] or found["late"] else ""
+        return [*_listed(found), f"Offline: {line(found['offline'])}.{came} {since}"]
+    text = _listed(found)
+    if found["dry_run"]:
+        edits = f", after {found['edits']} uncommitted edits" if found["edits"] else ""
+        return [*text, f"{_counted(found)} would happen with {line(found['remote'])}{edits}. Nothing was changed."]
+    text += [f"The history that was replaced there is kept as {line(found['rescued'])}."] if found["rescued"] else []
+    text += _clashes([action["path"] for action in found["actions"] if action["clashes"]])
+    return [*text, *_stays(found["stays"]), *map(line, found["loosened"]), f"In step with {line(found['remote'])}: {_counted(found)}."]
+
+
+def _stays(files: Sequence[Mapping[str, str]]) -> list[str]:
+    """By reason, for most of them share one."""
+    reasons: dict[str, list[str]] = {}
+    for file in files:
+        reasons.setdefault(file["reason"], []).append(line(file["path"]))
+    return [f"Only here, {line(reason)}: {few(paths)}" for reason, paths in reasons.items()]
+
+
+def _clashes(paths: Sequence[str]) -> list[str]:
+    """Only notes can show a callout and bear a flag."""
+    notes = [path for path in paths if path[-3:].lower() == ".md"]
+    said = "1 note says" if len(notes) == 1 else f"{len(notes)} notes say"
+    told = [f"{said} both things now, marked [!conflict]: `oneiro flags` lists what has to be settled."] if notes else []
+    other = few([line(path) for path in paths if path not in notes])
+    where = "The other version is in it as comments, or beside it."
+    return told + ([f"Changed on both sides in one place, look there: {other}. {where}"] if other else [])
+
+
+def _listed(found: Mapping[str, Any]) -> list[str]:
+    more = len(found["actions"]) - _SHOWN
+    rest = [f"  … and {more} more (--json lists all)"] if more > 0 else []
+    return [*map(_late, found["late"]), *map(_action, found["actions"][:_SHOWN]), *rest]
+
+
+def _late(one: Mapping[str, Any]) -> str:
+    stays = f", {one['left']} of its decisions stay: their notes were changed since" if one["left"] else ""
+    kept = f" (with it the vault was {line(one['kept'])})" if one["kept"] else ""
+    return f"  the run {line(one['run'])} of {line(one['loop'])} gives way, {line(one['why'])}{stays}{kept}"
+
+
+def _counted(found: Mapping[str, Any]) -> str:
+    counts = Counter(action["action"] for action in found["actions"])
+    names = {"take": "came", "send": "sent", "merge": "merged", "forget": "forgotten", "revive": "kept", "rename": "renamed"}
+    return ", ".join(f"{count} {names[doing]}" for doing, count in sorted(counts.items())) or "nothing new"
+
+
+def _action(action: Mapping[str, Any]) -> str:
+    to, was = action["path"], action["was"]
+    name = f"{line(was)} → {line(to)}" if to and was and to != was else line(to or was or "")
+    gone = " (taken away)" if not to and action["action"] in ("take", "send") else ""
+    return f"  {name}: {_WORDS[action['action']]}{gone}"
+
+
+@command("clone")
+@click.argument("url")
+@click.argument("path")
+def clone_(face: Face, url: str, path: str) -> Output:
+    """Copy a vault from a git remote to this machine, ready to use; nothing that it holds is run."""
+    face.at_home()
+    from oneiro_vault.app import clone_vault
+    from oneiro_vault.settings.definitions import load
+
+    place = Path(face.request.cwd, Path(path).expanduser())
+    with Bar(shows=not face.json) as bar:
+        made = clone_vault(url, place, load(None, face.request.env, strict=False), bar)
+    face.vault = str(made["vault"])
+    hint = "" if made["is_vault"] else f"It is no vault yet: cd {line(made['vault'])} && oneiro init --here"
+    text = f"The copy of {line(made['url'])} is {line(made['vault'])}: {made['notes']} notes."
+    return Output("\n".join(filter(None, [text, hint])), made)

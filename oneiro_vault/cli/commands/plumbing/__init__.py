@@ -1,0 +1,1 @@
+"""Commands that programs call: capture, hook, merge-driver, mcp."""

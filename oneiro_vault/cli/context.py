@@ -1,0 +1,129 @@
+"""What every command has at hand: the command line's surroundings, the vault it means, and a way to call its operations."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from oneiro_vault.cli import vault_path
+from oneiro_vault.cli.output import ElsewhereError, Style
+from oneiro_vault.daemon.protocol import Request
+from oneiro_vault.errors import InvalidInput, VaultNotFound
+from oneiro_vault.settings.definitions import Settings, load
+
+_NOT_TEXT = re.compile("[\0\ud800-\udfff]")
+Progress = Callable[[str, int, int], None]
+
+
+class Session(Protocol):
+    """A way to the operations of one vault."""
+
+    def call(self, op: str, params: Mapping[str, Any], progress: Progress | None = None) -> dict[str, Any]:
+        """Run one operation. Raises OneiroError."""
+        ...
+
+    limit: float
+    """Seconds an owner may take to open the vault."""
+
+    def begin(self) -> None:
+        """See to it that an owner runs soon, without waiting for it."""
+        ...
+
+    def owner(self) -> dict[str, Any] | None:
+        """pid, version and log of the owner that would answer, or None; starts nothing."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the vault."""
+        ...
+
+
+SessionMaker = Callable[[Path, Settings, bool, bool], Session]
+"""Makes a session of (vault, settings, may start an owner, show progress)."""
+
+
+@dataclass
+class Face:
+    """One command line under way. `home` is set inside the owner: the only vault it can answer for, and the way to it."""
+
+    request: Request
+    make: SessionMaker
+    home: tuple[Path, Session] | None = None
+    vault: str = ""
+    no_daemon: bool = False
+    json: bool = False
+    verbose: bool = False
+    draft: Path | None = None
+    """What a person wrote in an editor for this command; removed once it has succeeded."""
+    _sessions: dict[bool, Session] = field(default_factory=dict)
+
+    @property
+    def style(self) -> Style:
+        """Colours and width of the caller's terminal."""
+        return Style(self.request.terminal)
+
+    @property
+    def root(self) -> Path:
+        """The vault this command means. Raises VaultNotFound."""
+        found = vault_path.find(self.vault, self.request.cwd, self.request.env) or load(None, self.request.env, strict=False)["vault"]
+        if not found:
+            raise VaultNotFound("no vault was named and none is here", hint="`oneiro init PATH` makes one; --vault PATH names one.")
+        path = Path(found).expanduser()
+        if not path.is_dir():
+            raise VaultNotFound(f"there is no vault at {path}", hint=f"`oneiro init {path}` makes one.")
+        return path
+
+    def call(self, op: str, progress: Progress | None = None, *, start: bool = True, **params: Any) -> dict[str, Any]:
+        """One operation; parameters that are None or empty are left out."""
+        given = {name: value for name, value in params.items() if value is not None and value != () and value != []}
+        _check_text(given)
+        return self.session(start).call(op, given, progress)
+
+    def session(self, start: bool = True) -> Session:
+        """The way to the vault; made once. With `start` an owner may be started for it."""
+        if self.home is not None:
+            if not _same(self.home[0], self.root):
+                raise ElsewhereError
+            return self.home[1]
+        if start not in self._sessions:
+            root = self.root
+            settings = load(root, self.request.env, strict=False)
+            self._sessions[start] = self.make(root, settings, start and not self.no_daemon and settings["owner.start"], not self.json)
+        return self._sessions[start]
+
+    def at_home(self) -> None:
+        """This command needs the caller's own process: leave the owner."""
+        if self.home is not None:
+            raise ElsewhereError
+
+    def person(self, what: str, hint: str) -> None:
+        """This command (`what`: "can purge") is a person's: it wants a terminal. Raises InvalidInput."""
+        self.at_home()
+        if not (sys.stdin.isatty() and sys.stdout.isatty()):
+            raise InvalidInput(f"only a person at a terminal {what}", kept="Nothing was changed.", hint=f"Run it in a terminal. {hint}")
+
+    def close(self) -> None:
+        """Let go of the vault."""
+        for session in self._sessions.values():
+            session.close()
+
+
+def _same(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except OSError:
+        return False
+
+
+def _check_text(params: Mapping[str, Any]) -> None:
+    """Arguments that are not valid text stop here, with a name, instead of somewhere in the middle."""
+    for name, value in params.items():
+        for part in value if isinstance(value, list | tuple) else [value]:
+            if isinstance(part, Mapping):
+                _check_text(part)
+            elif isinstance(part, str) and _NOT_TEXT.search(part):
+                raise InvalidInput(f"{name} is not valid text (UTF-8 without NUL)", kept="Nothing was changed.", hint="Save it as UTF-8.")

@@ -1,0 +1,1 @@
+"""Editing JSON, JSONC and TOML settings without changing anything else."""

@@ -1,0 +1,1 @@
+"""Pictures as bytes: format, size, metadata."""

@@ -1,0 +1,1 @@
+"""Three-way merge of notes: frontmatter key by key, bodies piece by piece."""

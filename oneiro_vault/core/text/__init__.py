@@ -1,0 +1,1 @@
+"""Words and sentences: languages, query terms, snippets, equality, polarity, numbers."""

@@ -1,0 +1,116 @@
+"""What a text speaks of: its sentences, words and numbers in one spelling, for the checks that an answer rests on what it was shown."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Final
+
+from oneiro_vault.core.text.query import STOP_WORDS
+from oneiro_vault.core.text.query import tokens as words_of
+from oneiro_vault.core.text.sentences import split
+
+PERSONS: Final = frozenset("i me my mine we us our ours you your yours".split())
+"""Whoever says it, and whoever is spoken to."""
+POINTING: Final = frozenset("he she it they him her them his hers its their theirs this these those there".split())
+"""Somebody or something that is named elsewhere."""
+_CONTRACTIONS: Final = (
+    (re.compile(r"\bwon't\b", re.I), "will not"),
+    (re.compile(r"\bshan't\b", re.I), "shall not"),
+    (re.compile(r"\b(?:can't|cannot)\b", re.I), "can not"),
+    (re.compile(r"(?<=\w)n't\b", re.I), " not"),
+    (re.compile(r"\b(I)'m\b"), r"\1 am"),
+    (re.compile(r"\b(it|that|there|what)'s\b", re.I), r"\1 is"),
+    (re.compile(r"(?<=\w)'re\b", re.I), " are"),
+    (re.compile(r"(?<=\w)'ve\b", re.I), " have"),
+    (re.compile(r"(?<=\w)'ll\b", re.I), " will"),
+)
+_NUMBERS: Final = {
+    word: str(number) for number, word in enumerate("zero one two three four five six seven eight nine ten eleven twelve".split())
+}
+_SPELLINGS: Final = {"&": "and", "percent": "%", "email": "e-mail", "emails": "e-mails"}
+_MONTHS: Final = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
+_MONTH: Final = (
+    r"(Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|"
+    r"Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)\.?"
+)
+_DAY: Final = r"(\d{1,2})(?:st|nd|rd|th)?"
+_DAY_FIRST: Final = re.compile(rf"\b{_DAY}(?: of)? {_MONTH}(?:,? (\d{{4}}))?\b")
+_MONTH_FIRST: Final = re.compile(rf"\b{_MONTH} {_DAY}(?:,? (\d{{4}}))?\b(?!:)")
+_ISO: Final = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)\b")
+_CLOCK: Final = re.compile(r"\b(\d{1,2})(?::(\d\d))? ?([ap])\.?m\b\.?", re.I)
+_THOUSANDS: Final = re.compile(r"\b\d{1,3}(?:,\d{3})+\b")
+_UNIT: Final = re.compile(r"(?<=\d)(?=(?:[kKMGT]B|[kKMGT]b|ms|km|kg|cm|mm|GHz|MHz|min|px|h)\b)")
+_TOKEN: Final = re.compile(r"https?://\S+|(?<![\w)])[-+]\d[\d.,:]*\b|[^\W_]+(?:[._:/@'][^\W_]+|(?<=\d),(?=\d)\d+)*(?:\+\+|#)?|[^\w\s]")
+_SIGNS: Final = frozenset("#@%/\\$€£¥☐☑")
+
+
+def speaks(text: str) -> bool:
+    """Does it speak of whoever says it, or to somebody ("I", "our", "you")?"""
+    return any(word.lower() in PERSONS for sentence in sentences(text) for word in sentence)
+
+
+def points(text: str) -> bool:
+    """Does it speak of somebody or something that is named elsewhere ("she", "this")?"""
+    return any(word.lower() in POINTING for sentence in sentences(text) for word in sentence)
+
+
+def sentences(text: str) -> list[tuple[str, ...]]:
+    """The sentences of a text, each as its words in one spelling (their case is kept)."""
+    found = [tokens(part) for part in split_sentences(text)]
+    return [words for words in found if words]
+
+
+def split_sentences(text: str) -> list[str]:
+    """The sentences as they stand, without the marks of lists and headings; one line may hold several, none goes over a line's end."""
+    return split(text)
+
+
+def tokens(sentence: str) -> tuple[str, ...]:
+    """The words of one sentence in one spelling; a question ends with `?`."""
+    text = unicodedata.normalize("NFC", sentence).replace("’", "'").replace("−", "-").replace("[ ]", "☐").replace("[x]", "☑")
+    for pattern, whole in _CONTRACTIONS:
+        text = pattern.sub(whole, text)
+    text = _DAY_FIRST.sub(lambda m: _iso(m[3], m[2], m[1]), text)
+    text = _MONTH_FIRST.sub(lambda m: _iso(m[3], m[1], m[2]), text)
+    text = _ISO.sub(r"\1.\2.\3", text)
+    text = _CLOCK.sub(_hour, text)
+    text = _THOUSANDS.sub(lambda m: m[0].replace(",", ""), text)
+    text = _UNIT.sub(" ", text).replace("per cent", "%")
+    said = [token for token in _TOKEN.findall(text) if token[0].isalnum() or _means(token)]
+    spelled = [_spelled(token) for token in said]
+    return (*spelled, "?") if sentence.rstrip("\"')*_ ").endswith("?") else tuple(spelled)
+
+
+def numbers(text: str) -> set[str]:
+    """Everything in it that holds a digit, dates and times in one spelling."""
+    return {word.lower() for sentence in sentences(text) for word in sentence if any(letter.isdigit() for letter in word)}
+
+
+def content(text: str) -> set[str]:
+    """Its words that say something about the subject, without those that hold a digit."""
+    return {word for word in words_of(text) if word not in STOP_WORDS and not any(letter.isdigit() for letter in word)}
+
+
+def share(part: str, whole: str) -> float:
+    """How much of what `part` speaks of is spoken of in `whole`: 0-1, 1 for a text without content words."""
+    wanted = content(part)
+    return len(wanted & content(whole)) / len(wanted) if wanted else 1.0
+
+
+def _means(sign: str) -> bool:
+    """Is a sign more than punctuation: a number's sign, a currency, an emoji, a tick, what strikes out?"""
+    return len(sign) > 1 or sign in _SIGNS or sign == "&" or (unicodedata.category(sign).startswith("S") and sign != "`")
+
+
+def _spelled(word: str) -> str:
+    return _SPELLINGS.get(word.lower()) or _NUMBERS.get(word.lower(), word)
+
+
+def _iso(year: str | None, month: str, day: str) -> str:
+    return f"{year or '0000'}.{_MONTHS.index(month[:3]) + 1:02}.{int(day):02}"
+
+
+def _hour(found: re.Match[str]) -> str:
+    hour = int(found[1]) % 12 + (12 if found[3].lower() == "p" else 0)
+    return f"{hour}:{found[2] or '00'}"

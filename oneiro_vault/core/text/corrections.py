@@ -1,0 +1,134 @@
+"""Does a sentence say of itself that it replaces another: by an explicit cue, about the same subject?
+
+Two shapes only. It names what is over ("no longer", "not X but Y", "instead of X"), and the other sentence says just that; or it says where
+something went ("moved to", "is now"), and the other gives the same subject another day or number. In doubt it replaces nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+from oneiro_vault.core.text import claims
+from oneiro_vault.core.text.language import detect
+from oneiro_vault.core.text.polarity import ordered, stems
+
+_ADDED: Final = re.compile(r" \[\d{4}-[^\]]*\]")
+"""The absolute days beside relative ones."""
+_END: Final = r"(?=$|[,;:.!?()–—](?!\d)| (?:but|because|since|so|and|aber|sondern|weil|denn|und)\b)"
+_WITHIN: Final = r"(?:[^,;:.!?]|(?<=\d)[,:.](?=\d))+?"
+"""Of one clause; a point between digits ends none."""
+_LEAD: Final = re.compile(
+    r"^(?:(?:(?:sorry|oops|no|actually|correction|my mistake|i made a mistake|(?:i was|we were) wrong(?! about)|"
+    r"entschuldigung|korrektur|ich habe mich geirrt)(?:[,;:.!–—]\s*|\s+[–-]\s+)|(?:i was|we were) wrong about\s+))+",
+    re.I,
+)
+"""What only says that a correction follows."""
+_OVER: Final = tuple(
+    re.compile(pattern, re.I)
+    for pattern in (
+        rf"\bno longer (?P<old>.+?){_END}",
+        rf"\b(?:don['’]t|doesn['’]t|do not|does not|isn['’]t|aren['’]t|am not|is not|are not|not) (?P<old>{_WITHIN}),? any ?more\b",
+        rf"\bnot (?:on |at |in |to )?(?P<old>{_WITHIN}),? but\b",
+        rf", not (?:on |at |in |to )?(?P<old>{_WITHIN}){_END}",
+        rf"\b(?:instead of|rather than) (?P<old>.+?){_END}",
+        rf"\bnicht mehr (?P<old>.+?){_END}",
+        rf"\bnicht (?P<old>{_WITHIN}), sondern\b",
+        rf"\bstatt (?P<old>.+?){_END}",
+    )
+)
+"""`old`: what is over. What stands before is its subject."""
+_WENT: Final = tuple(
+    re.compile(pattern, re.I)
+    for pattern in (
+        r"^(?P<subject>.+?) (?:(?:has|have|had|was|were|is|are|been|got|just|now) )*"
+        r"(?:moved|postponed|rescheduled|changed|shifted|pushed|brought forward)(?: back)? (?:to|until) (?P<value>.+)",
+        r"^(?P<subject>.+?) (?:is|are|costs?|starts?|takes place) now (?P<value>.+)",
+        r"^(?P<subject>.+?) now (?:is|costs?|starts?|takes place) (?P<value>.+)",
+        r"^from now on,? (?P<subject>.+?) (?:is|are|costs?|starts?|takes place) (?P<value>.+)",
+        r"^(?P<subject>.+?) (?:wurde|wird|ist) (?P<value>.+?) (?:verschoben|verlegt)\b",
+        r"^ab jetzt (?:ist|sind|kostet|beginnt) (?P<subject>.+?) (?P<value>(?:am|um|bei)\b.+)",
+    )
+)
+_SELF: Final = frozenset("i me my mine we us our ours ich mir mich mein meine meinen meinem meiner wir uns unser unsere".split())
+_DAYS: Final = frozenset(
+    """
+    monday tuesday wednesday thursday friday saturday sunday january february march april may june july august september october november
+    december montag dienstag mittwoch donnerstag freitag samstag sonntag januar februar marz mai juni juli oktober dezember
+    """.split()
+)
+
+
+def corrects(new: str, old: str) -> bool:
+    """Does the first sentence replace the second?"""
+    new, old = (_ADDED.sub("", text).strip() for text in (new, old))
+    new = _LEAD.sub("", new)
+    if _own(new) != _own(old) or len(claims.split_sentences(old)) != 1:
+        return False
+    pair = _Pair(new, old, detect(f"{new} {old}"))
+    return any(_is_over(pair, found) for pattern in _OVER if (found := pattern.search(new))) or any(
+        _went(pair, found) for pattern in _WENT if (found := pattern.search(new))
+    )
+
+
+class _Pair(NamedTuple):
+    new: str
+    old: str
+    language: str
+
+    def words(self, text: str) -> set[str]:
+        return stems(text, self.language) | claims.numbers(text)
+
+    def lead(self, subject: set[str]) -> set[str]:
+        """What stands before its subject in the old sentence, and says whose it is: "biology" of the biology exam."""
+        found: set[str] = set()
+        for stem in ordered(self.old, self.language):
+            if stem in subject:
+                break
+            found.add(stem)
+        return found - _DAYS
+
+
+def _is_over(pair: _Pair, found: re.Match[str]) -> bool:
+    """Does the old sentence say what is over, of the same subject and not much else?"""
+    known, said, over = pair.words(pair.old), pair.words(pair.new), pair.words(found["old"])
+    subject = pair.words(pair.new[: found.start()])
+    if not over or not over <= known or not pair.lead(over | subject) <= said:
+        return False
+    if subject <= known:
+        return over == known or len(over) > 1 or bool((known & said) - over)
+    return bool(subject & known) and known <= said  # the new value stands before its cue: "on Thursday, not Tuesday"
+
+
+def _went(pair: _Pair, found: re.Match[str]) -> bool:
+    """Does the old sentence give the same subject another value of the same kind?"""
+    subject = stems(found["subject"], pair.language) - _DAYS
+    before, after = _values(pair.old), _values(found["value"])
+    if not subject or not subject <= stems(pair.old, pair.language) or not pair.lead(subject) <= stems(pair.new, pair.language):
+        return False
+    beside = stems(pair.old, pair.language) - stems(pair.new, pair.language) - _DAYS
+    return before[0] == after[0] != "" and not before[1] & after[1] and len(beside) <= 1
+
+
+def another_value(new: str, old: str) -> bool:
+    """Does each give a value of one kind (an hour, a day, a number), and not the same one?"""
+    mine, theirs = _by_kind(new), _by_kind(old)
+    return any(mine[kind] and theirs[kind] and not mine[kind] & theirs[kind] for kind in mine)
+
+
+def _values(text: str) -> tuple[str, set[str]]:
+    """(kind, values): its hours, else its dates, its days of the week, its numbers."""
+    return next(((kind, values) for kind, values in _by_kind(text).items() if values), ("", set()))
+
+
+def _by_kind(text: str) -> dict[str, set[str]]:
+    numbers = claims.numbers(_ADDED.sub("", text))
+    added = {day.strip(" []") for day in _ADDED.findall(text)}
+    hours, dates = {one for one in numbers if ":" in one}, {one for one in numbers if one.count(".") == 2}
+    days = {word for word in claims.content(_ADDED.sub("", text)) if word in _DAYS}
+    return {"hour": hours, "date": dates | added, "day": days, "number": numbers - hours - dates}
+
+
+def _own(text: str) -> bool:
+    """Does whoever says it speak of themselves?"""
+    return not _SELF.isdisjoint(word.lower() for word in claims.tokens(text))

@@ -1,0 +1,253 @@
+"""The days that a sentence means by "yesterday", "next Friday" or "on 14 April", seen from the day on which it was said."""
+
+from __future__ import annotations
+
+import re
+from calendar import monthrange
+from collections.abc import Iterator
+from datetime import date, timedelta
+from typing import Final
+
+from oneiro_vault.core.text.language import detect
+from oneiro_vault.core.text.query import fold
+
+Days = tuple[date, date]
+"""First and last day."""
+
+_DAYS: Final = {
+    name: number
+    for number, names in enumerate(
+        "monday|montag|lundi|lunes tuesday|dienstag|mardi|martes wednesday|mittwoch|mercredi|miercoles thursday|donnerstag|jeudi|jueves "
+        "friday|freitag|vendredi|viernes saturday|samstag|sonnabend|samedi|sabado sunday|sonntag|dimanche|domingo".split()
+    )
+    for name in names.split("|")
+}
+_MONTHS: Final = {
+    name: number
+    for number, names in enumerate(
+        "january|januar|janvier|enero|jan february|februar|fevrier|febrero|feb march|marz|mars|marzo|mar april|avril|abril|apr "
+        "may|mai|mayo june|juni|juin|junio|jun july|juli|juillet|julio|jul august|aout|agosto|aug september|septembre|septiembre|sept|sep "
+        "october|oktober|octobre|octubre|oct|okt november|novembre|noviembre|nov december|dezember|decembre|diciembre|dec|dez".split(),
+        1,
+    )
+    for name in names.split("|")
+}
+_ALSO_WORDS: Final = frozenset(("may", "mar", "mars", "sep"))
+_WORD: Final = re.compile(r"[^\W\d]+")
+_NEAR: Final = {
+    "day before yesterday": -2, "vorgestern": -2, "yesterday": -1, "last night": -1, "gestern": -1, "hier": -1, "ayer": -1,
+    "today": 0, "tonight": 0, "this morning": 0, "heute": 0, "hoy": 0, "aujourd'hui": 0,
+    "day after tomorrow": 2, "ubermorgen": 2, "tomorrow": 1, "morgen fruh": 1, "demain": 1, "manana": 1,
+}  # fmt: skip
+_COUNTS: Final = {
+    word: number
+    for number, words in enumerate(
+        "- a|an|one|ein|einem|einer|eine|un|une two|zwei|deux|dos three|drei|trois|tres four|vier five|funf six|sechs".split()
+    )
+    for word in words.split("|")
+    if number
+}
+_UNITS: Final = {
+    word: length
+    for length, words in ((1, "day tag tage tagen"), (7, "week woche wochen"), (30, "month monat monate monaten"))
+    for word in words.split()
+}
+_BACK: Final = r"last|past|letzte[nrs]?|vergangene[nrs]?|vorige[nrs]?"
+_ON: Final = r"next|coming|upcoming|nachste[nrs]?|kommende[nrs]?"
+_THIS: Final = r"this|diese[nrs]?"
+_WHICH: Final = rf"(?P<which>{_BACK}|{_ON}|{_THIS})"
+_NUMBER: Final = rf"(\d{{1,2}}|{'|'.join(_COUNTS)})"
+_UNIT: Final = rf"({'|'.join(_UNITS)})s?"
+_DAY: Final = "|".join(_DAYS)
+_MONTH: Final = "|".join(_MONTHS)
+_AFTER: Final = r"\W*(?:$|[,;.:!?)–—]|(?:at|and|so|but|in the|um|und|aber|in der|because|weil|instead|when|if|statt)\b)"
+"""What may follow on a day alone; behind "on the 3rd" a floor may."""
+_DATE: Final = (
+    r",? (?:(?:the|den|dem|der|le|el) )?"
+    rf"(?:\d{{1,2}}(?:st|nd|rd|th|\.| (?:de )?(?:{_MONTH})\b)|(?:{_MONTH})\.? \d)"
+)
+_HERE: Final = re.compile(r"\bhier\b")
+"""In French it was yesterday, elsewhere it is a place."""
+_FAR: Final = 300
+_SINCE: Final = re.compile(r"(?:since|seit|depuis|desde)\b", re.I)
+_FROM: Final = re.compile(r"(?:from|by|until|ab|bis)\b", re.I)
+_PATTERNS: Final = tuple(
+    (name, re.compile(rf"(?<![\w-]){pattern}(?![\w-])", re.I))
+    for name, pattern in (
+        ("near", "(" + "|".join(map(re.escape, _NEAR)) + ")"),
+        ("ago", rf"(?:{_NUMBER} {_UNIT} ago|vor {_NUMBER} {_UNIT})"),
+        ("ahead", rf"in {_NUMBER} {_UNIT}"),
+        ("unit", rf"{_WHICH} (week|month|year|weekend|woche|monat|jahr|wochenende)"),
+        ("numbered", rf"({_DAY}),? (?:(?:the|den|dem|der|le|el) )?(\d{{1,2}})(?:st|nd|rd|th|\.)(?! (?:of )?(?:{_MONTH}))"),
+        ("numbered", rf"(?:(?:on|by|until|till|for|from|to) the|am|bis|ab dem|vom)() (\d{{1,2}})(?:st|nd|rd|th|\.)(?={_AFTER})"),
+        (
+            "dated",
+            rf"(?:(\d{{1,2}})(?:st|nd|rd|th|\.)?(?: of)? ({_MONTH})|({_MONTH})\.? (\d{{1,2}})(?:st|nd|rd|th)?)(?!,? \d{{4}})(?![:.]\d)",
+        ),
+        ("weekday", rf"(?:{_WHICH} |(?:on|by|am|until|bis|from|ab|since|seit) )({_DAY})(?!{_DATE})"),
+        ("month", rf"(?:{_WHICH} |(?:in|im|from|since|seit|ab|until|bis) )({_MONTH})(?! \d)"),
+    )
+)
+_PAST: Final = re.compile(
+    r"\b(?:was|were|had|did|went|got|came|made|said|told|met|moved|started|began|bought|sold|signed|decided|left|finished|passed|failed|"
+    r"\w{3,}ed|war|waren|hatte|hatten|habe|haben|hat|(?:bin|ist|sind)\b[^.!?]*\bge\w+(?:t|en)|wurde|kam|ging|ge\w+t)\b",
+    re.I,
+)
+_COMING: Final = re.compile(
+    r"\b(?:(?:decid|plan|agre|promis|want|hop|need|arrang|offer|ask)\w* to [a-z]+|will|"
+    r"going to|gonna|'ll|wird|werde|werden|plan|due|by|until|bis|from|starting|ab)\b",
+    re.I,
+)
+
+
+def find(text: str, said: date) -> list[tuple[int, int, Days]]:
+    """(start, end, days) of every expression that means other days on another day, in order."""
+    folded = _same_length(text)
+    if detect(text) != "fr":
+        folded = _HERE.sub("    ", folded)
+    found: list[tuple[int, int, Days]] = []
+    for name, pattern in _PATTERNS:
+        for match in pattern.finditer(folded):
+            if all(match.end() <= start or match.start() >= end for start, end, _ in found):
+                days = _days(name, match, said, _its_own(match) or _direction(text))
+                if days:
+                    found.append((match.start(), match.end(), days))
+    return sorted(found)
+
+
+def months(text: str) -> set[int]:
+    """The months that a text names, without words that are names of months only beside a day."""
+    return {_MONTHS[word] for word in _WORD.findall(fold(text)) if word in _MONTHS and word not in _ALSO_WORDS}
+
+
+def beside(text: str, said: date) -> str:
+    """The text with the absolute days in brackets behind every such expression."""
+    parts, position = [], 0
+    for _, end, days in find(text, said):
+        parts += [text[position:end], f" [{spelled(days)}]"]
+        position = end
+    return "".join(parts) + text[position:]
+
+
+def spelled(days: Days) -> str:
+    """`2026-03-05`, `2026-03`, or `2026-03-02 to 2026-03-08`."""
+    first, last = days
+    if first == last:
+        return first.isoformat()
+    if first.day == 1 and (last.year, last.month, last.day) == (first.year, first.month, monthrange(first.year, first.month)[1]):
+        return first.isoformat()[:7]
+    return f"{first.isoformat()} to {last.isoformat()}"
+
+
+def _same_length(text: str) -> str:
+    """Folded letter by letter, so that places stay the same."""
+    return "".join(one if len(one := fold(letter)) == 1 else letter.lower() for letter in text)
+
+
+def _direction(text: str) -> int:
+    return 1 if _COMING.search(text) else -1 if _PAST.search(text) else 1
+
+
+def _its_own(match: re.Match[str]) -> int:
+    """The direction that an expression says itself: what began, or what goes on."""
+    return -1 if _SINCE.match(match[0]) else 1 if _FROM.match(match[0]) else 0
+
+
+def _days(name: str, match: re.Match[str], said: date, direction: int) -> Days | None:
+    try:
+        return next(_READ[name](match, said, direction), None)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _single(day: date) -> Days:
+    return day, day
+
+
+def _near(match: re.Match[str], said: date, _: int) -> Iterator[Days]:
+    yield _single(said + timedelta(days=_NEAR[match[1].lower()]))
+
+
+def _distance(match: re.Match[str], said: date, sign: int) -> Iterator[Days]:
+    count, unit = [one.lower() for one in match.groups() if one][:2]
+    number = int(count) if count.isdigit() else _COUNTS[count]
+    length = _UNITS[unit]
+    day = said + timedelta(days=sign * number * length)
+    if length == 1:
+        yield _single(day)
+    elif length == 7:
+        monday = day - timedelta(days=day.weekday())
+        yield monday, monday + timedelta(days=6)
+    else:
+        months = said.year * 12 + said.month - 1 + sign * number
+        yield _month(months // 12, months % 12 + 1)
+
+
+def _month(year: int, month: int) -> Days:
+    return date(year, month, 1), date(year, month, monthrange(year, month)[1])
+
+
+def _step(match: re.Match[str]) -> int:
+    which = (match["which"] or "").lower()
+    return -1 if re.fullmatch(_BACK, which) else 1 if re.fullmatch(_ON, which) else 0
+
+
+def _unit(match: re.Match[str], said: date, _: int) -> Iterator[Days]:
+    step, unit = _step(match), match[2].lower()
+    if unit in ("week", "woche", "weekend", "wochenende"):
+        monday = said - timedelta(days=said.weekday()) + timedelta(days=7 * step)
+        yield (monday + timedelta(days=5) if unit.endswith(("end", "ende")) else monday), monday + timedelta(days=6)
+    elif unit in ("month", "monat"):
+        months = said.year * 12 + said.month - 1 + step
+        yield _month(months // 12, months % 12 + 1)
+    else:
+        yield date(said.year + step, 1, 1), date(said.year + step, 12, 31)
+
+
+def _dated(match: re.Match[str], said: date, direction: int) -> Iterator[Days]:
+    day, month = (match[1], match[2]) if match[1] else (match[4], match[3])
+    every = [date(year, _MONTHS[month.lower()], int(day)) for year in (said.year - 1, said.year, said.year + 1)]
+    yield _single(min(every, key=lambda one: _far(one, said, direction, 1.5)))
+
+
+def _far(day: date, said: date, direction: int, beside: float) -> float:
+    """Days to a day; on the other side they count more."""
+    distance = (day - said).days
+    return abs(distance) * (1 if distance * direction >= 0 else beside)
+
+
+def _numbered(match: re.Match[str], said: date, direction: int) -> Iterator[Days]:
+    """The next such day on that side, within a month; with a day of the week beside it the nearest that is one."""
+    reach = range(-_FAR, _FAR) if match[1] else range(0, 32 * direction, direction)
+    days = [said + timedelta(days=distance) for distance in reach]
+    fit = [day for day in days if day.day == int(match[2]) and (not match[1] or day.weekday() == _DAYS[match[1].lower()])]
+    yield from (_single(day) for day in sorted(fit, key=lambda day: _far(day, said, direction, 2.5)))
+
+
+def _weekday(match: re.Match[str], said: date, direction: int) -> Iterator[Days]:
+    step, wanted = _step(match), _DAYS[match[2].lower()]
+    direction = step or (1 if match["which"] else direction)
+    distance = (wanted - said.weekday()) % 7
+    if direction < 0:
+        distance = distance - 7 if distance else -7
+    elif distance == 0 and (step or not match["which"]):  # who means today says so
+        distance = 7
+    yield _single(said + timedelta(days=distance))
+
+
+def _named_month(match: re.Match[str], said: date, direction: int) -> Iterator[Days]:
+    wanted, direction = _MONTHS[match[2].lower()], _step(match) or direction
+    year = said.year + (1 if direction > 0 and wanted < said.month else -1 if direction < 0 and wanted > said.month else 0)
+    yield _month(year, wanted)
+
+
+_READ: Final = {
+    "near": _near,
+    "ago": lambda match, said, _: _distance(match, said, -1),
+    "ahead": lambda match, said, _: _distance(match, said, 1),
+    "unit": _unit,
+    "numbered": _numbered,
+    "dated": _dated,
+    "weekday": _weekday,
+    "month": _named_month,
+}

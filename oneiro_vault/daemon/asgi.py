@@ -1,0 +1,351 @@
+"""The owner's ASGI app: the JSON API, the thin client's command line, status and stop. Other faces are mounted here as well."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import secrets
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext, suppress
+from typing import Any, Protocol
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request as HttpRequest
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import BaseRoute, Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from oneiro_vault.daemon import protocol
+from oneiro_vault.daemon.lifetime import Life
+from oneiro_vault.errors import InvalidInput, OneiroError, SettingsError
+from oneiro_vault.settings.definitions import Settings
+
+log = logging.getLogger("oneiro.owner")
+BEAT_SECONDS = 1.0
+OURS = "oneiro.ours"
+"""Key of an ASGI scope: did the request come from our own user's process?"""
+_LONGEST_HEAD = 1 << 20
+"""Bytes of a request's head; a PATH of 100 KB has been seen."""
+_PROGRESS_EVERY = 0.05
+Progress = Callable[[str, int, int], None]
+
+
+class Operations(Protocol):
+    """What the faces need of an App."""
+
+    def call(
+        self, op: str, params: dict[str, Any], progress: Progress | None = None, env: Mapping[str, str] | None = None
+    ) -> dict[str, Any]:
+        """Run one operation for a caller with this environment."""
+        ...
+
+    def misset(self, wrong: Sequence[SettingsError]) -> None:
+        """The settings files say this now, which cannot be; what was in force stays."""
+        ...
+
+    def reread(self) -> Settings:
+        """What the settings files say now."""
+        ...
+
+    def listen(self, heard: Callable[[], None]) -> Callable[[], None]:
+        """Call `heard` after every change; returns how to end it."""
+        ...
+
+    def start(self) -> None:
+        """Begin background work."""
+        ...
+
+    def sample_with(self, sample: Callable[[str, str, int], str | None]) -> None:
+        """The way to the models of connected clients: (system, question, tokens at most) -> what one said, None without one."""
+        ...
+
+    def doing(self) -> tuple[str, int, int]:
+        """What background work is at that calls may have to wait for: stage, done, total; an empty stage for nothing."""
+        ...
+
+    def busy(self) -> bool:
+        """Is background work under way?"""
+        ...
+
+    def close(self) -> object:
+        """End everything."""
+        ...
+
+
+CliRunner = Callable[[protocol.Request], tuple[int, bytes, bytes]]
+"""Runs a command line inside the owner: exit code (or ELSEWHERE), output, errors. Never raises."""
+
+
+class CancelledError(Exception):
+    """Nobody waits for this answer any more."""
+
+
+class Pools:
+    """Threads for App calls: reads, writes and endless streams cannot take each other's."""
+
+    def __init__(self) -> None:
+        self._pools = {name: ThreadPoolExecutor(size, f"oneiro-{name}") for name, size in (("read", 16), ("write", 8), ("watch", 32))}
+
+    def of(self, op: str) -> ThreadPoolExecutor:
+        """The pool for an operation or command."""
+        return self._pools["watch" if op == "watch" else "read" if op in protocol.READS else "write"]
+
+    def close(self) -> None:
+        """Wait for running calls; those in the queue never start."""
+        for pool in self._pools.values():
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+class Desk:
+    """Answers requests with one App."""
+
+    def __init__(self, app: Operations, life: Life, run_cli: CliRunner, pools: Pools) -> None:
+        self.app, self.life, self.run_cli, self.pools = app, life, run_cli, pools
+
+    async def status(self, _request: HttpRequest) -> Response:
+        """Who this owner is; does not touch the vault."""
+        life = self.life
+        return JSONResponse(
+            {
+                "schema": protocol.SCHEMA,
+                "pid": os.getpid(),
+                "version": protocol.version(),
+                "vault": str(life.root),
+                "folder": life.folder,
+                "started": life.started,
+                "idle": round(life.idle, 3),
+                "leaving": life.stopping.is_set(),
+                "doing": protocol.doing(*self.app.doing()),
+            }
+        )
+
+    async def stop(self, _request: HttpRequest) -> Response:
+        """End after this answer."""
+        self.life.end("it was asked to stop")
+        return JSONResponse({"schema": protocol.SCHEMA, "stopping": os.getpid()})
+
+    async def api(self, request: HttpRequest) -> Response:
+        """One operation; streamed with progress when the client accepts NDJSON."""
+        op = request.path_params["op"]
+        try:
+            params, env = params_of(await request.body()), _surroundings(request)
+        except InvalidInput as error:
+            return JSONResponse(error.to_dict(), error.http_status)
+        if protocol.NDJSON in request.headers.get("accept", ""):
+            return StreamingResponse(self._stream(op, params, env), media_type=protocol.NDJSON)
+        return await self.plain(op, params, env)
+
+    async def capture(self, request: HttpRequest) -> Response:
+        """`capture` for a program on this machine: what it sends is never a person's own word."""
+        try:
+            params = params_of(await request.body())
+        except InvalidInput as error:
+            return JSONResponse(error.to_dict(), error.http_status)
+        return await self.plain("capture", params | {"actor": "capture"}, _surroundings(request))
+
+    async def plain(self, op: str, params: dict[str, Any], env: Mapping[str, str] | None = None) -> Response:
+        """One operation as one JSON object: its answer, or the error with its status."""
+        answer = await asyncio.get_running_loop().run_in_executor(self.pools.of(op), self._answer, op, params, None, env)
+        if "error" in answer:
+            return JSONResponse(answer["error"], answer["status"])
+        return JSONResponse(answer["result"])
+
+    async def cli(self, request: HttpRequest) -> Response:
+        """One command line, run here for a client that imports nothing."""
+        if not request.scope.get(OURS):
+            return JSONResponse({"error": "not allowed"}, protocol.STRANGER)
+        try:
+            command = protocol.Request.unpack(await request.body())
+        except ValueError as error:
+            return JSONResponse(InvalidInput(f"not a command line: {error}").to_dict(), 400)
+        return StreamingResponse(self._command(command), media_type="application/octet-stream")
+
+    async def _command(self, command: protocol.Request) -> AsyncIterator[bytes]:
+        name = next((word for word in command.argv if word in protocol.HOT), "")
+        running = asyncio.get_running_loop().run_in_executor(self.pools.of(name), self.run_cli, command)
+        yield self._beat()
+        while not (await asyncio.wait({running}, timeout=BEAT_SECONDS))[0]:
+            yield self._beat()
+        yield protocol.pack_answer(*running.result())
+
+    def _beat(self) -> bytes:
+        return b"%b%b\n" % (protocol.BEAT, protocol.doing(*self.app.doing()).encode())
+
+    def _answer(self, op: str, params: dict[str, Any], progress: Progress | None, env: Mapping[str, str] | None) -> dict[str, Any]:
+        started = time.monotonic()
+        try:
+            return {"result": self.app.call(op, params, progress, env)}
+        except OneiroError as error:
+            return {"error": error.to_dict(), "status": error.http_status}
+        except CancelledError:
+            return {"error": OneiroError("nobody waited for the answer").to_dict(), "status": 499}
+        except Exception as error:
+            log.exception("%s failed", op)
+            return {"error": {"error": "Unexpected", "message": f"{type(error).__name__} in {op}", "kept": "", "hint": ""}, "status": 500}
+        finally:
+            log.debug("%s took %.1f ms", op, 1000 * (time.monotonic() - started))
+
+    async def _stream(self, op: str, params: dict[str, Any], env: Mapping[str, str] | None) -> AsyncIterator[bytes]:
+        loop = asyncio.get_running_loop()
+        lines: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        left = threading.Event()
+
+        def post(line: dict[str, Any]) -> None:
+            with suppress(RuntimeError):  # the loop has ended
+                loop.call_soon_threadsafe(lines.put_nowait, line)
+
+        report = _Reporter(post, cancelled=self._may_cancel(op, left))
+        self.pools.of(op).submit(lambda: post(self._answer(op, params, report, env)))
+        try:
+            yield b"\n"
+            while True:
+                try:
+                    line = await asyncio.wait_for(lines.get(), BEAT_SECONDS)
+                except TimeoutError:
+                    doing = protocol.doing(*self.app.doing())
+                    yield json.dumps({"doing": doing}).encode() + b"\n" if doing else b"\n"
+                    continue
+                yield json.dumps(line).encode() + b"\n"
+                if "progress" not in line:
+                    return
+        finally:
+            left.set()
+
+    def _may_cancel(self, op: str, left: threading.Event) -> Callable[[], bool]:
+        """A read nobody waits for may be cut short; a write always runs to its end."""
+        if op not in protocol.READS:
+            return lambda: False
+        return lambda: left.is_set() or self.life.stopping.is_set()
+
+
+class _Reporter:
+    """A progress callback that thins out counted steps and passes events (total 0) as they are."""
+
+    def __init__(self, post: Callable[[dict[str, Any]], None], cancelled: Callable[[], bool]) -> None:
+        self._post, self._cancelled = post, cancelled
+        self._next = 0.0
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        if self._cancelled():
+            raise CancelledError
+        now = time.monotonic()
+        if stage and (total == 0 or done >= total or now >= self._next):
+            self._next = now + _PROGRESS_EVERY
+            self._post({"progress": [stage, done, total]})
+
+
+def params_of(body: bytes) -> dict[str, Any]:
+    """The parameters of an operation. Raises InvalidInput for a body that is no JSON object."""
+    try:
+        found = json.loads(body or b"{}")
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"the request is not JSON: {error}") from error
+    if not isinstance(found, dict):
+        raise InvalidInput("the request is not a JSON object")
+    return found
+
+
+def _surroundings(request: HttpRequest) -> dict[str, str] | None:
+    """The environment of a caller that the socket or the token has proved to be of our user: programs are looked for on its PATH."""
+    packed = request.headers.get(protocol.SURROUNDINGS_HEADER) if request.scope.get(OURS) else None
+    try:
+        return None if packed is None else protocol.unpack_surroundings(packed)
+    except ValueError as error:
+        raise InvalidInput(f"{protocol.SURROUNDINGS_HEADER} makes no sense: {error}") from error
+
+
+class Gate:
+    """In front of everything: counts requests, turns strangers and other versions away, and ends an owner whose files are gone.
+
+    A Unix socket proves the user by itself; on a loopback port every request must carry `token`.
+    """
+
+    def __init__(self, inner: ASGIApp, life: Life, token: str = "") -> None:
+        self.inner, self.life, self.token = inner, life, token
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """ASGI."""
+        if scope["type"] != "http":
+            await self.inner(scope, receive, send)
+            return
+        headers = dict(scope["headers"])
+        if self.token and not secrets.compare_digest(headers.get(b"authorization", b""), b"Bearer " + self.token.encode()):
+            await JSONResponse({"error": "not allowed"}, protocol.STRANGER)(scope, receive, send)
+            return
+        scope[OURS] = bool(self.token) or scope.get("client") is None
+        with nullcontext() if scope["path"] == protocol.BRIDGE else self.life.request():  # a bridge counts while it has work for us
+            refusal = None if scope["path"] in ("/status", "/stop") else self._refusal(headers)
+            await (refusal or self.inner)(scope, receive, send)
+
+    def _refusal(self, headers: dict[bytes, bytes]) -> Response | None:
+        if not self.life.examine():
+            return JSONResponse({"leaving": self.life.reason}, protocol.LEAVING)
+        theirs = headers.get(protocol.VERSION_HEADER.encode())
+        if theirs is not None and theirs.decode("latin-1") != protocol.version():
+            return JSONResponse({"version": protocol.version()}, protocol.OTHER_VERSION)
+        return None
+
+
+def build(
+    app: Operations, life: Life, run_cli: CliRunner, pools: Pools | None = None, routes: Sequence[BaseRoute] = (), token: str = ""
+) -> Starlette:
+    """The whole ASGI app of an owner; `routes` are further faces (MCP, web); `token` is needed where the listener proves nothing."""
+    desk = Desk(app, life, run_cli, pools or Pools())
+    own = [
+        Route("/status", desk.status),
+        Route("/stop", desk.stop, methods=["POST"]),
+        Route("/cli", desk.cli, methods=["POST"]),
+        Route("/api/{op}", desk.api, methods=["POST"]),
+        Route("/capture", desk.capture, methods=["POST"]),
+    ]
+    asgi = Starlette(routes=[*own, *routes])
+    asgi.add_middleware(Gate, life=life, token=token)
+    return asgi
+
+
+class _Whole:
+    """What makes Starlette hand a path over as it is."""
+
+    def __init__(self, asgi: ASGIApp) -> None:
+        self.asgi = asgi
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self.asgi(scope, receive, send)
+
+
+def endpoint(path: str, asgi: ASGIApp) -> BaseRoute:
+    """Everything about one path, whatever the method, answered by an ASGI app."""
+    return Route(path, _Whole(asgi))
+
+
+class QuietServer(uvicorn.Server):
+    """uvicorn without its signal handling, which raises the signal again before we could clean up."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave signals to the owner."""
+        yield
+
+
+def http_server(asgi: ASGIApp, grace: int, **more: Any) -> QuietServer:
+    """A server that lets requests under way finish for `grace` seconds when it ends; `serve(sockets=[…])` runs it.
+
+    `more`: what a face wants different, as `uvicorn.Config` takes it.
+    """
+    usual: dict[str, Any] = {
+        "loop": "asyncio",
+        "ws": "none",
+        "lifespan": "off",
+        "log_config": None,
+        "access_log": False,
+        "timeout_graceful_shutdown": grace,
+        "date_header": False,
+        "h11_max_incomplete_event_size": _LONGEST_HEAD,
+    }
+    return QuietServer(uvicorn.Config(asgi, **usual | more))

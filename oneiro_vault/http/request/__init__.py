@@ -1,0 +1,1 @@
+"""What happens to one request before a route sees it: limits, rights, audit."""

@@ -1,0 +1,103 @@
+"""What an MCP request is about, read off its body before the server behind the gate sees it: rights, limits and the audit log need it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from starlette.responses import JSONResponse, Response
+
+from oneiro_vault.core.principal import MEMORIES, METHODS, ORIENT, TOOLS, WRITE
+
+MOST: Final = 50
+"""Messages in one body."""
+_QUIET: Final = ("ping", "notifications/", "")
+_KNOWN: Final = (
+    frozenset("initialize ping tools/list resources/list resources/templates/list prompts/list logging/setLevel server/discover".split())
+    | METHODS.keys()
+)
+
+
+class NotRpcError(Exception):
+    """The body is no JSON, or (`shape`) JSON that is no message."""
+
+    def __init__(self, shape: bool = False) -> None:
+        super().__init__()
+        self.shape = shape
+
+    def response(self) -> Response:
+        """As JSON-RPC says it."""
+        error = {"code": -32600, "message": "Invalid Request"} if self.shape else {"code": -32700, "message": "Parse error"}
+        return JSONResponse({"jsonrpc": "2.0", "id": None, "error": error}, 400)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One message: `op` for the audit log (never words of the caller), `scope` it needs, its `arguments`."""
+
+    op: str
+    scope: str
+    arguments: Any = None
+
+    @property
+    def quiet(self) -> bool:
+        """Is it too small to be written down?"""
+        return self.op.startswith(_QUIET[1]) or self.op in _QUIET
+
+
+def read(body: bytes) -> list[Request]:
+    """The messages of a body. Raises NotRpcError, also for what two parsers may read differently."""
+    try:
+        found = json.loads(body.decode("utf-8"), object_pairs_hook=_once)
+    except (ValueError, RecursionError) as error:
+        raise NotRpcError from error
+    messages = found if isinstance(found, list) else [found]
+    if not 0 < len(messages) <= MOST or not all(isinstance(message, dict) for message in messages):
+        raise NotRpcError(shape=True)
+    return [_request(message) for message in messages]
+
+
+def _once(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """An object; a name that stands in it twice would mean one thing to us and perhaps another to the server."""
+    pairs = list(pairs)
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError
+    return found
+
+
+def _request(message: dict[str, Any]) -> Request:
+    method, params = message.get("method"), message.get("params")
+    params = params if isinstance(params, dict) else {}
+    if method == "tools/call":
+        name = params.get("name")
+        known = isinstance(name, str) and name in TOOLS
+        return Request(f"tools/call {name}" if known else "tools/call ?", TOOLS[str(name)] if known else WRITE, params.get("arguments"))
+    if not isinstance(method, str):
+        return Request("", ORIENT)
+    if method == "resources/read" and str(params.get("uri", "")).startswith("orientation:"):
+        return Request(method, ORIENT)
+    if method.startswith("notifications/"):
+        return Request("notifications/", ORIENT)
+    return Request(method if method in _KNOWN else "?", METHODS.get(method, ORIENT))
+
+
+def outcome(body: bytes, kind: str) -> tuple[Any, bool]:
+    """(what an operation answered, whether it failed) out of JSON or the event that has it; (None, False) when that cannot be read."""
+    texts = [body] if kind.startswith("application/json") else [line[5:] for line in body.splitlines() if line.startswith(b"data:")]
+    for text in texts:
+        try:
+            found = json.loads(text)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(found, dict) and "jsonrpc" not in found:
+            return found, False
+        result = found.get("result") if isinstance(found, dict) else None
+        if isinstance(result, dict):
+            about = result.get("_meta")
+            return {"ids": about.get(MEMORIES)} if isinstance(about, dict) else None, bool(result.get("isError"))
+        if isinstance(found, dict) and "error" in found:
+            return None, True
+    return None, False

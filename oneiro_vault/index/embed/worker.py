@@ -1,0 +1,211 @@
+"""The embedding process: `python -m oneiro_vault.index.embed.worker`, spoken to in frames on stdin and stdout.
+
+It loads one model, encodes bulk work in small batches and looks for a waiting question before each of them. It ends with its parent
+(end of stdin), or after `idle` seconds without work. Whatever a library prints goes to stderr.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import signal
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO, Final, Protocol
+
+import numpy as np
+
+from oneiro_vault.index.base import Kind, Vectors
+from oneiro_vault.index.embed import frames, hub
+from oneiro_vault.index.embed.model_families import prefixes_of
+from oneiro_vault.index.embed.onnx import LONGEST, Between, OnnxModel, UnfitError, batches, nothing
+
+
+class Encode(Protocol):
+    """What makes vectors of texts."""
+
+    def __call__(self, texts: Sequence[str], kind: Kind, between: Between = nothing, /) -> Vectors:
+        """`len(texts)` x dimension; `between` is called before each batch of them."""
+
+
+class Run(Protocol):
+    """What makes vectors of texts with something before each of them."""
+
+    def __call__(self, texts: Sequence[str], prefix: str = "", between: Between = nothing, /) -> Vectors:
+        """`len(texts)` x dimension; `between` is called before each batch of them."""
+
+
+_HASHED: Final = 32
+"""Texts that are hashed at a time."""
+_TOKEN: Final = 4
+"""Bytes of a token, about, where only the model itself could count them."""
+_TEXT: Final = 1_000
+"""Bytes of one text that count: the model reads no more."""
+
+
+class Work:
+    """Frames that wait: questions first, then bulk, each in the order they came."""
+
+    def __init__(self) -> None:
+        self._ready = threading.Condition()
+        self._urgent: deque[dict[str, Any]] = deque()
+        self._bulk: deque[dict[str, Any]] = deque()
+
+    def put(self, frame: dict[str, Any]) -> None:
+        """Add a frame."""
+        with self._ready:
+            (self._urgent if frame.get("urgent") else self._bulk).append(frame)
+            self._ready.notify()
+
+    def urgent(self) -> dict[str, Any] | None:
+        """A waiting question, if there is one."""
+        with self._ready:
+            return self._urgent.popleft() if self._urgent else None
+
+    def take(self, timeout: float) -> dict[str, Any] | None:
+        """The next frame; None if none comes in time."""
+        with self._ready:
+            self._ready.wait_for(lambda: self._urgent or self._bulk, timeout)
+            waiting = self._urgent or self._bulk
+            return waiting.popleft() if waiting else None
+
+
+def load(spec: dict[str, Any], tell: Callable[[str], None] = lambda _doing: None) -> tuple[Encode, int]:
+    """The encode function and dimension of what `spec` names: model, folder, sha256 (of model.safetensors, or ""), threads, online.
+
+    `tell` hears what takes long. Raises whatever stands in the way; a `hint` on it says what to do.
+    """
+    if spec["model"] == "hash":
+        from oneiro_vault.index.embed.embedders import HashEmbedder
+
+        fake = HashEmbedder(int(spec.get("dimension") or 256))
+
+        def hashed(texts: Sequence[str], _kind: Kind, between: Between = nothing) -> Vectors:
+            parts = [fake.encode([])]
+            for start in range(0, len(texts), _HASHED):
+                between()
+                parts.append(fake.encode(texts[start : start + _HASHED]))
+            return np.concatenate(parts)
+
+        return hashed, fake.dimension
+    if spec["sha256"]:
+        _verify(Path(spec["folder"]) / "model.safetensors", spec["sha256"])
+    folder, encode_all = _model(spec, tell)
+    prefixes = prefixes_of(folder, spec["model"])
+
+    def encode(texts: Sequence[str], kind: Kind, between: Between = nothing) -> Vectors:
+        return encode_all(texts, prefixes[kind], between)
+
+    return encode, encode(["warm"], "query").shape[1]
+
+
+def _model(spec: dict[str, Any], tell: Callable[[str], None]) -> tuple[Path, Run]:
+    """Where the model lies and what encodes texts with it: its ONNX file if it has one, else sentence-transformers."""
+    extra = importlib.util.find_spec("sentence_transformers") is not None
+    forms: tuple[hub.Form, ...] = ("graph", "weights") if extra else ("graph",)
+    folder = Path(spec["folder"]) if spec["folder"] else hub.folder_of(spec["model"], forms, tell)
+    tokens, threads = int(spec.get("tokens") or 0), int(spec["threads"])
+    try:
+        return folder, OnnxModel(folder, spec["model"], graph=spec.get("graph", ""), tokens=tokens, threads=threads).encode
+    except UnfitError as error:
+        if not extra:
+            raise hub.NoModelError(f"{error}, and sentence-transformers is not installed", hub.EXTRA) from None
+        if not spec["folder"] and not hub.has(folder, "weights"):
+            folder = hub.folder_of(spec["model"], ("weights",), tell)
+        return folder, sentence_transformer(folder, tokens, threads)
+
+
+def sentence_transformer(folder: Path, tokens: int = 0, threads: int = 0) -> Run:
+    """What encodes texts with a model that sentence-transformers loads (the extra `models`)."""
+    import torch
+    from sentence_transformers import SentenceTransformer
+
+    if threads:
+        torch.set_num_threads(threads)
+    model = SentenceTransformer(str(folder), device="cpu", local_files_only=True)
+    model.max_seq_length = min(tokens or LONGEST, model.max_seq_length or LONGEST)
+
+    def encode(texts: Sequence[str], prefix: str = "", between: Between = nothing) -> Vectors:
+        found: list[Vectors | None] = [None] * len(texts)
+        for part in batches([min(len(text.encode("utf-8", "replace")), _TEXT) // _TOKEN + 1 for text in texts]):
+            between()
+            given = [texts[i] for i in part]
+            made = model.encode(given, prompt=prefix, batch_size=len(given), show_progress_bar=False, normalize_embeddings=True)
+            for i, vector in zip(part, made, strict=True):
+                found[i] = vector
+        return np.asarray(found, dtype=np.float32)
+
+    return encode
+
+
+def serve(work: Work, out: BinaryIO, encode: Encode, dimension: int, idle: float) -> None:
+    """Answer frames until nothing comes for `idle` seconds; a question between two batches of what else is under way."""
+    writing = threading.Lock()
+
+    def answer(frame: dict[str, Any], between: Between) -> None:
+        try:
+            made = encode(frame["texts"], frame["kind"], between)
+        except Exception as error:
+            head, data = {"id": frame["id"], "error": f"{type(error).__name__}: {error}"[:500]}, b""
+        else:
+            head, data = {"id": frame["id"], "dimension": dimension}, made.tobytes()
+        with writing:
+            frames.send(out, head, data)
+
+    def questions() -> None:
+        while (question := work.urgent()) is not None:
+            answer(question, nothing)
+
+    while (frame := work.take(idle)) is not None:
+        answer(frame, questions)
+
+
+def main() -> None:
+    """Run the process."""
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr  # whose lines do not wait in a buffer that `os._exit` drops
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    first = frames.receive(sys.stdin.buffer)
+    if first is None:
+        return
+    work = Work()
+    threading.Thread(target=_listen, args=(work,), daemon=True).start()
+    try:
+        encode, dimension = load(first[0], lambda doing: frames.send(out, {"doing": doing}))
+    except hub.NoModelError as error:
+        frames.send(out, {"failed": str(error), "hint": error.hint})
+        return
+    except BaseException as error:
+        frames.send(out, {"failed": f"{type(error).__name__}: {error}"[:500]})
+        return
+    frames.send(out, {"ready": True, "dimension": dimension})
+    serve(work, out, encode, dimension, float(first[0]["idle"]))
+    out.close()
+    os._exit(0)
+
+
+def _listen(work: Work) -> None:
+    """Read frames; when the parent is gone, so are we, whatever is under way."""
+    try:
+        while (frame := frames.receive(sys.stdin.buffer)) is not None:
+            work.put(frame[0])
+    finally:
+        os._exit(0)
+
+
+def _verify(path: Path, expected: str) -> None:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    if digest.hexdigest() != expected:
+        raise ValueError(f"{path} is not the model it should be (its sha256 differs)")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The SQLite index: rows, chunks, sessions, links and full-text search."""

@@ -1,0 +1,1 @@
+"""Vectors: the store, its cache, exact search, filling and health."""

@@ -1,0 +1,423 @@
+"""Search by meaning: which texts have vectors, in which store, of which model; filling, pruning, proving and replacing the store.
+
+A file `vectors.json` names the folder in use and the store that serves. A store of another model keeps serving until the new one is
+whole; a damaged folder is replaced by a new one filled from the cache, beside it, and then deleted.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import shutil
+import sqlite3
+import threading
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from oneiro_vault.errors import EmbedderProblem, IndexProblem
+from oneiro_vault.index.base import Embedder, Progress, Vectors
+from oneiro_vault.index.keyword import chunk_rows, schema
+from oneiro_vault.index.keyword.database import Database
+from oneiro_vault.index.vectors import integrity, pointer
+from oneiro_vault.index.vectors.backends import ChromaShelf, RamShelf, Shelf, store_name
+from oneiro_vault.index.vectors.backfill import Backlog, Keeper, Pace
+from oneiro_vault.index.vectors.exact import Lane
+from oneiro_vault.index.vectors.vector_cache import VectorCache, as_kept
+
+_MOVED: Final = 2_000
+"""Vectors per batch when they only move from the cache into a store."""
+
+log = logging.getLogger(__name__)
+
+
+class Semantic:
+    """The vector side of an index.
+
+    `former(model)` makes the embedder of another model, so that its vectors can go on answering while new ones are computed.
+    `blocked`: the model, not the store, kept it from being opened. `lost`: how many stored vectors the cache lacks, counted when the store
+    is opened and by `canaries` (it reads the whole cache); the next `fill` puts them back.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        embedder: Embedder,
+        backend: str,
+        database: Database,
+        former: Callable[[str], Embedder | None] | None = None,
+    ) -> None:
+        self.embedder = embedder
+        self.cache = VectorCache(folder / "embeddings.db")
+        self.problem: str | None = "the vector index is not open yet"
+        self._folder = folder
+        self._backend = backend
+        self.tried = self.blocked = False
+        self._writing = database.writing
+        self._reading = database.reading
+        self._former = former
+        self._shelf: Shelf | None = None
+        self._target: Lane | None = None
+        self._serving: Lane | None = None
+        self._place = ""
+        self._lock = threading.RLock()
+        self._filling = threading.Lock()
+        self._files: list[list[object]] = []
+        self._stopped = threading.Event()
+        self._suspect = False
+        self.lost = 0
+        self.pace = Pace()
+
+    # -- opening --------------------------------------------------------------------------------------------------------------------
+
+    def open(self) -> bool:
+        """Open the store, after a child process has proved that it can be opened and finds what it holds; else begin a new one."""
+        with self._lock:
+            if self._target is not None:
+                return True
+            self._stopped.clear()
+            self.tried, opened = True, self._opened()
+            return opened
+
+    def _opened(self) -> bool:
+        for _ in range(2):
+            try:
+                self._open()
+                return True
+            except IndexProblem as error:
+                self.problem, self.blocked = str(error), isinstance(error, EmbedderProblem)
+                if self.blocked:
+                    self._let_go()
+                    return False
+                log.warning("vector index: %s", error)
+                self._discard()
+        return False
+
+    def _open(self) -> None:
+        before = pointer.read(self._folder)
+        place = before.folder if before and self._proved(before) else f"chroma-{secrets.token_hex(4)}"
+        self._place = place if self._backend == "chroma" else "ram"
+        self._shelf = ChromaShelf(self._folder / self._place) if self._backend == "chroma" else RamShelf()
+        self._target = self._lane(self.embedder)
+        if before is None or not self._untouched(before, self._target):
+            self._reconcile()
+        self._serving = (self._previous(before) if before else None) or self._target
+        self._point()
+        self._clean()
+        self._settle_files()
+        self.problem = None
+        self._count_lost()
+
+    def _untouched(self, before: pointer.Pointer, lane: Lane) -> bool:
+        """Was this lane closed in order, and left alone since, as its list was? Then Chroma is not loaded before it is needed."""
+        same = before.count == lane.count() and f"{before.folder}/{before.serving}" == lane.label
+        return same and before.closed == integrity.fingerprint(self._folder / before.folder)
+
+    def _proved(self, before: pointer.Pointer) -> bool:
+        """Is the folder sound? Not asked in a child process if nothing touched it since it was closed in order."""
+        path = self._folder / before.folder
+        if self._backend != "chroma" or not path.is_dir():
+            return False
+        if before.closed == integrity.fingerprint(path):
+            return True
+        canaries = self._canaries(before.model, before.dimension, f"{before.folder}/{before.serving}")
+        return integrity.probe(path, before.serving, *canaries)
+
+    def _lane(self, embedder: Embedder) -> Lane:
+        assert self._shelf is not None
+        name = store_name(embedder.name, embedder.dimension)
+        return Lane(embedder, name, f"{self._place}/{name}", self._shelf.store(name), self.cache, self._reading, self._writing)
+
+    def _previous(self, before: pointer.Pointer) -> Lane | None:
+        """The lane that served before, if it is another model's, still there, and its model can still be asked."""
+        assert self._shelf is not None
+        assert self._target is not None
+        if before.serving == self._target.name or self._former is None or before.serving not in self._shelf.names():
+            return None
+        embedder = self._former(before.model)
+        return None if embedder is None else self._lane(embedder)
+
+    def reconcile(self) -> None:
+        """Make the index's list of what is stored true: it may be older or newer than the store. A store that fails is opened anew."""
+        try:
+            self._reconcile()
+        except IndexProblem as error:  # keywords must not wait for vectors to be well
+            self.problem, self._suspect = str(error), True
+
+    def _reconcile(self) -> None:
+        if self._target is not None:
+            self._target.reconcile()
+
+    def _point(self, closed: object = None, count: int = -1) -> None:
+        lane = self._serving
+        if lane is not None and self._backend == "chroma":
+            named = lane.name, lane.embedder.name, lane.embedder.dimension
+            pointer.write(self._folder, pointer.Pointer(self._place, *named, closed, count))
+
+    def _clean(self) -> None:
+        """Delete folders that are no longer pointed to, and forget what was stored in them."""
+        for path in self._folder.glob("chroma-*"):
+            if path.name != self._place:
+                shutil.rmtree(path, ignore_errors=True)
+        with self._writing() as db:
+            db.execute("DELETE FROM stored WHERE store NOT LIKE ?", (f"{self._place}/%",))
+
+    # -- searching ------------------------------------------------------------------------------------------------------------------
+
+    @property
+    def ready(self) -> bool:
+        """Is there a store to search?"""
+        return self._serving is not None
+
+    @property
+    def asked(self) -> Embedder:
+        """The embedder whose question vectors `search` understands now."""
+        return (self._serving.embedder if self._serving else None) or self.embedder
+
+    @property
+    def label(self) -> str:
+        """How the index's list of stored vectors names the store that is to become whole; one not open yet is believed to be sound."""
+        return self._target.label if self._target else pointer.label(self._folder, self.embedder.name)
+
+    def search(self, vector: Vectors, limit: int) -> list[tuple[str, float]]:
+        """(text hash, cosine) of the nearest vectors. Raises IndexProblem; a store that fails is opened anew by the next `fill`."""
+        lane = self._serving
+        if lane is None:
+            raise IndexProblem(self.problem or "the vector index is not open", kept="Keyword search works.")
+        if vector.shape != (lane.embedder.dimension,):
+            raise IndexProblem(
+                f"a question of {vector.shape} numbers for vectors of {lane.embedder.dimension}", kept="Keyword search works."
+            )
+        try:
+            return lane.search(vector, limit)
+        except IndexProblem as error:
+            self.problem, self._suspect = str(error), True
+            raise
+
+    def rest(self) -> bool:
+        """Let go of what a question needs if its model is not loaded either; was there any of it?"""
+        lane = self._serving
+        return lane is not None and not lane.embedder.warm() and lane.rest()
+
+    def cosines(self, hashes: Collection[str], vector: Vectors) -> dict[str, float]:
+        """Exact cosine of each text that has a vector. Raises IndexProblem for a question of another model."""
+        embedder = self.asked
+        if vector.shape != (embedder.dimension,):
+            raise IndexProblem("the question's vector is of another model", kept="Keyword search works.")
+        lane = self._serving
+        try:
+            return self.cache.cosines(embedder.name, hashes, vector) if lane is None else lane.cosines(hashes, vector)
+        except sqlite3.DatabaseError:
+            return {}
+
+    def vectors(self, hashes: Collection[str]) -> tuple[list[str], Vectors]:
+        """Cached vectors of the model that serves."""
+        embedder = self.asked
+        try:
+            return self.cache.get(embedder.name, hashes, embedder.dimension)
+        except sqlite3.DatabaseError:
+            return [], np.zeros((0, embedder.dimension), np.float32)
+
+    # -- filling --------------------------------------------------------------------------------------------------------------------
+
+    def fill(self, progress: Progress | None = None, stop: Callable[[], bool] | None = None) -> int:
+        """Compute and store what is missing, drop what no note has any more; returns the number of new vectors in the store.
+
+        A store that failed or lost its files is replaced first. Raises EmbedderProblem or IndexProblem.
+        """
+        with self._filling:
+            if self._touched() or (self._suspect and self._serving is not None and not self._sound(self._serving)):
+                self._discard()
+            if not self.open() or self._target is None:
+                return 0
+            try:
+                return self._fill(self._target, progress, lambda: self._stopped.is_set() or (stop is not None and stop()))
+            except (EmbedderProblem, IndexProblem) as error:
+                self.problem = str(error)
+                self._suspect = not isinstance(error, EmbedderProblem)
+                raise
+
+    def _fill(self, lane: Lane, progress: Progress | None, stop: Callable[[], bool]) -> int:
+        chunk_rows.settle(self._writing, progress, stop)
+        if self.lost:
+            lane.refill()
+            self.lost = 0
+        self._prune(lane)
+        done = self._move(lane, stop)
+        done += self._compute(lane, progress, stop)
+        if not stop():
+            self._switch()
+            self.problem = None
+            self._suspect = False
+        self._settle_files()
+        return done
+
+    def _settle_files(self) -> None:
+        """Remember the files as they are once Chroma has taken in what was stored: from now on only we may change them."""
+        if self._backend == "chroma" and self._serving is not None:
+            lanes = {id(lane): lane for lane in (self._serving, self._target) if lane is not None and lane.store.awake}
+            for lane in lanes.values():
+                lane.store.search(np.ones(lane.embedder.dimension, np.float32), 1)
+            self._files = integrity.fingerprint(self._folder / self._place)
+
+    def _count_lost(self) -> None:
+        self.lost = self._target.lost() if self._target else 0
+
+    def waiting(self) -> list[str]:
+        """Texts without a stored vector, in the order in which they get theirs."""
+        chunk_rows.settle(self._writing)
+        with Backlog(self._reading(), self.missing(self._reading())) as backlog:
+            return [words for _, batch in backlog for words in batch]
+
+    def missing(self, db: sqlite3.Connection) -> list[str]:
+        """Hashes of chunks without a stored vector."""
+        query = "SELECT DISTINCT hash FROM chunks WHERE hash NOT IN (SELECT hash FROM stored WHERE store = ?)"
+        return [name for (name,) in db.execute(query, (self.label,))]
+
+    def _prune(self, lane: Lane) -> None:
+        query = "SELECT hash FROM stored WHERE store = ? AND hash NOT IN (SELECT hash FROM chunks)"
+        orphans = [name for (name,) in self._reading().execute(query, (lane.label,))]
+        for start in range(0, len(orphans), _MOVED):
+            part = orphans[start : start + _MOVED]
+            with self._lock:
+                lane.store.delete(part)
+            with self._writing() as db, schema.transaction(db):
+                db.executemany("DELETE FROM stored WHERE store = ? AND hash = ?", ((lane.label, name) for name in part))
+            lane.removed(part)
+
+    def _move(self, lane: Lane, stop: Callable[[], bool]) -> int:
+        """Store what the cache already knows."""
+        missing, done = self.missing(self._reading()), 0
+        for start in range(0, len(missing), _MOVED):
+            if stop():
+                break
+            names, vectors = self.cache.get(lane.embedder.name, missing[start : start + _MOVED], lane.embedder.dimension)
+            self._keep(lane, names, vectors)
+            done += len(names)
+        return done
+
+    def _compute(self, lane: Lane, progress: Progress | None, stop: Callable[[], bool]) -> int:
+        """Encode in this thread while another one stores what is done; what is written meanwhile is taken in at once."""
+        done, generation = 0, self._generation()
+        with (
+            Backlog(self._reading(), self.missing(self._reading())) as backlog,
+            Keeper(lambda names, vectors: self._keep(lane, names, vectors, new=True)) as keeper,
+            self.pace.working(),
+        ):
+            for names, texts in backlog:
+                if stop():
+                    break
+                keeper.put(names, lane.embedder.encode(texts))
+                done += len(names)
+                self.pace.add(len(names))
+                if self._generation() != generation:
+                    chunk_rows.settle(self._writing, None, stop)
+                    generation = self._generation()
+                    backlog.add(self._reading(), self.missing(self._reading()))
+                if progress:
+                    progress("embedding", done, backlog.total)
+        return done
+
+    def _generation(self) -> object:
+        """Another one after every change of what is indexed."""
+        return schema.meta(self._reading(), "generation")
+
+    def _keep(self, lane: Lane, names: Sequence[str], vectors: Vectors, *, new: bool = False) -> None:
+        if not names:
+            return
+        if new:
+            self.cache.put(lane.embedder.name, names, vectors)
+            vectors = as_kept(vectors)  # what a rebuild from the cache would store
+        with self._lock:
+            lane.store.add(names, vectors)
+        with self._writing() as db, schema.transaction(db):
+            db.executemany("INSERT OR IGNORE INTO stored VALUES (?, ?)", ((lane.label, name) for name in names))
+        lane.listed(names, vectors)
+
+    def _switch(self) -> None:
+        """Once the new model's store is whole, let it answer and drop the old one."""
+        with self._lock:
+            old, self._serving = self._serving, self._target
+            if old is None or old is self._target or self._target is None or self._shelf is None:
+                return
+            self._point()
+            self._shelf.drop(old.name)
+            old.embedder.close()
+            self.cache.forget(old.embedder.name) if len(self.cache.models()) > 2 else None
+
+    # -- proving --------------------------------------------------------------------------------------------------------------------
+
+    def canaries(self) -> bool:
+        """Does the store find vectors it is known to hold, and are its files as we left them? If not, the next `fill` replaces it.
+
+        Files that somebody changed are not touched any more: what Chroma makes of them may take the process down.
+        """
+        if not self._filling.acquire(blocking=False):
+            return True  # under way, and proved at the end
+        try:
+            self._suspect = self._suspect or self._touched()
+            if self._suspect:
+                self._discard()
+            self._count_lost()
+            return self._serving is not None and self._sound(self._serving) and not self.lost
+        finally:
+            self._filling.release()
+
+    def _touched(self) -> bool:
+        return self._backend == "chroma" and self._serving is not None and integrity.fingerprint(self._folder / self._place) != self._files
+
+    def _sound(self, lane: Lane) -> bool:
+        names, vectors = self._canaries(lane.embedder.name, lane.embedder.dimension, lane.label)
+        try:
+            sound = integrity.finds(lane.store, names, vectors)
+        except IndexProblem as error:
+            sound, self.problem = False, str(error)
+        if not sound:
+            self.problem = self.problem or "the vector index does not find what it holds and will be rebuilt"
+            self._suspect = True
+        return sound
+
+    def _canaries(self, model: str, dimension: int, label: str) -> tuple[list[str], Vectors]:
+        query = "SELECT hash FROM stored WHERE store = ? AND hash >= ? ORDER BY hash LIMIT ?"
+        db = self._reading()
+        names = [name for (name,) in db.execute(query, (label, secrets.token_hex(2), integrity.CANARIES))]
+        names += [name for (name,) in db.execute(query, (label, "", integrity.CANARIES - len(names)))]
+        try:
+            return self.cache.get(model, names, dimension)
+        except sqlite3.DatabaseError:
+            return [], np.zeros((0, dimension), np.float32)
+
+    def replace(self, progress: Progress | None = None) -> None:
+        """A new store beside the old one, filled from the cache, then the old one is deleted."""
+        with self._filling:
+            self._discard()
+        self.fill(progress)
+
+    def close(self) -> None:
+        """Close the store in order, so that the next start need not doubt it."""
+        self._stopped.set()
+        with self._filling, self._lock:
+            sound, listed = self.problem is None, -1
+            with suppress(sqlite3.DatabaseError):
+                listed = self._serving.count() if self._serving else -1
+            self._let_go()
+            if self._serving is not None and sound and self._backend == "chroma":
+                self._point(integrity.fingerprint(self._folder / self._place), listed)
+            self._target = self._serving = None
+            self.cache.close()
+
+    def _discard(self) -> None:
+        """Stop using the folder, which is left as it is; the next `open` makes a new one and deletes this."""
+        with self._lock:
+            self._shelf = self._target = self._serving = None  # closing would let Chroma write to what it must not touch
+            self._suspect = False
+            self.problem = self.problem or "the vector index was damaged and will be rebuilt"
+            pointer.forget(self._folder)
+
+    def _let_go(self) -> None:
+        if self._shelf is not None:
+            self._shelf.close()
+        self._shelf = self._target = None

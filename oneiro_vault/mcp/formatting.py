@@ -1,0 +1,116 @@
+"""Answers as a model reads them: dated rows, and notes quoted as data. Text that comes from notes is escaped or quoted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from oneiro_vault.core.markdown.quoting import PREFACE, escape, quote
+
+NOTHING: Final = "No relevant memory."
+_ROOM: Final = 100_000
+"""Characters of memories in one answer; the resource of a memory has all of it."""
+_LEAST: Final = 2_000
+_MARKS: Final = (("weak match", "weak"), ("file gone", "gone"), ("partly read", "broken"))
+"""What is said of a row where its key is true."""
+
+Found = Mapping[str, Any]
+"""A memory or a row as an operation of the App answers it."""
+
+
+def rows(found: Iterable[Found]) -> str:
+    """`id date title: summary`, one memory a line; what answers best stands for the summary.
+
+    Every sign here is paid for in each answer: a type is named where it is not the usual one.
+    """
+    return "\n".join(map(_row, found))
+
+
+def _row(found: Found) -> str:
+    title, said = one_line(found.get("title")), one_line(found.get("snippet") or found.get("description"))
+    trust = found.get("trust") or (found.get("why") or {}).get("trust")
+    kind, status = one_line(found.get("type")), one_line(found.get("status"))
+    marks = [mark for mark, usual in ((kind, "semantic"), (status, "active")) if mark not in ("", usual)]
+    marks += [] if trust in (None, "", "user", "said", "model") else [f"trust: {one_line(trust)}"]
+    marks += [f"replaced by {one_line(found['replaced_by'])}"] if found.get("replaced_by") else []
+    marks += _valid(found.get("valid") or {})
+    marks += [mark for mark, name in _MARKS if found.get(name)]
+    noted = f" [{', '.join(marks)}]" if marks else ""
+    more = f": {said}" if said not in ("", title) else ""
+    return f"{found['id']} {day(found.get('created'))}{noted} {title}{more}"
+
+
+def _valid(valid: Mapping[str, Any]) -> list[str]:
+    """Since when, or until when, what does not hold now."""
+    now = valid.get("now")
+    return [f"from {day(valid['from'])}" if now == "ahead" else f"until {day(valid['until'])}"] if now else []
+
+
+def _facts(found: Found, *more: str) -> str:
+    return " · ".join([str(found["id"]), day(found.get("created")), one_line(found.get("type")), *more])
+
+
+def one_line(text: object) -> str:
+    """Text of a note on one line, with nothing in it that could end a quotation."""
+    return escape(" ".join(str(text or "").split()))
+
+
+def day(moment: object) -> str:
+    """The date of an RFC 3339 moment."""
+    return str(moment or "")[:10] or "no date"
+
+
+def whole(found: Found, room: int = _ROOM) -> str:
+    """A memory in full: its facts, and its body quoted below them; what goes beyond `room` characters is left out and counted."""
+    body = str(found["body"])
+    kept = body[:room]
+    text = quote(kept.strip("\n"), id=found["id"], created=found["created"], trust=found["trust"], source=found["source"])
+    more = len(body) - len(kept)
+    cut = f"\n(cut: {more} more characters are in the resource memory://{found['id']})" if more else ""
+    return f"{_facts(found, one_line(found['title']), *_marks(found))}\n{text}{cut}"
+
+
+def _marks(found: Found) -> list[str]:
+    """What a reader must know of a memory besides its words."""
+    changed, notice, pictures = found["timestamp"], found.get("notice") or {}, found.get("images") or ()
+    marks = [f"changed {day(changed)}"] if changed and changed != found["created"] else []
+    marks += [str(found["status"])] if (found["status"] or "active") != "active" else []
+    marks += [f"replaced by {one_line(found['superseded_by'])}"] if found["superseded_by"] else []
+    marks += [one_line(f"{notice['shown']}: {notice['reason']}")] if notice else []
+    which = f" ({', '.join(one['sha256'][:12] for one in pictures)})" if len(pictures) > 1 else ""
+    return marks + ([f"pictures: {len(pictures)}{which}, see recall_image"] if pictures else [])
+
+
+def in_full(found: Sequence[Found], missing: Sequence[str] = ()) -> str:
+    """Memories in full that share the room of one answer, then why others are not here."""
+    left, parts = _ROOM, [PREFACE] if found else []
+    for number, one in enumerate(found):
+        share = max(left - _LEAST * (len(found) - number - 1), _LEAST)
+        parts.append(whole(one, share))
+        left -= len(parts[-1])
+    return "\n\n".join([*parts, *missing])
+
+
+def orientation(now: str, found: Found) -> str:
+    """The orientation, the rows below it, and whether questions wait."""
+    parts = [f"Now: {now}", found["text"].strip() or "No orientation yet."]
+    if found["recent"]:
+        parts.append(f"{PREFACE}\n{rows(found['recent'])}")
+    if found["flagged"]:
+        parts.append(f"{found['flagged']} memories have a question for the person: flagged lists them.")
+    return "\n\n".join([*parts, *less(found["degraded"])])
+
+
+def questions(found: Iterable[Found]) -> str:
+    """Open questions, one memory a paragraph."""
+    return "\n".join(map(_question, found))
+
+
+def _question(found: Found) -> str:
+    flags = ", ".join(map(one_line, found["flags"]))
+    return f"- {found['id']} · {day(found['created'])} · {flags} · {one_line(found['title'])}\n  {one_line(found['question'])}"
+
+
+def less(degraded: str | None) -> list[str]:
+    """Why an answer may be missing something."""
+    return [f"Incomplete: {one_line(degraded)}."] if degraded else []

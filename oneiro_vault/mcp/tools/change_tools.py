@@ -1,0 +1,148 @@
+"""The tools that change something. Who it was is set by the door a call came through; no argument says it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, NotRequired, TypeAlias
+
+from mcp_types import CallToolResult
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from oneiro_vault.core.principal import LOCAL
+from oneiro_vault.errors import InvalidInput
+from oneiro_vault.mcp import formatting, local_images
+from oneiro_vault.mcp.request_context import Ctx, Desk, actor_of, caller_of
+from oneiro_vault.mcp.tools.hints import advice
+from oneiro_vault.mcp.tools.tool import VaultTool, answer, tool
+
+Kind: TypeAlias = Literal["semantic", "episodic", "entity", "procedure", "principle"]
+"""What a model may store as. Orientation is not among it: what is loaded at every beginning is distilled, and reviewed, not asserted."""
+Summary: TypeAlias = Annotated[str, Field(description="One sentence")]
+Tags: TypeAlias = Annotated[list[str], Field(max_length=20)]
+
+
+class Update(TypedDict):
+    """A memory that reads differently now."""
+
+    id: str
+    text: str
+    title: NotRequired[str]
+    summary: NotRequired[str]
+
+
+class Changing:
+    """The writing tools over one desk. Their docstrings are what models read."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk = desk
+
+    def tools(self) -> list[VaultTool]:
+        """In the order in which a model meets them."""
+        return [
+            tool(self.remember, repeats=True, entry=True),
+            tool(self.remember_with_image, repeats=True),
+            tool(self.reframe, repeats=True),
+            tool(self.forget, destroys=True, repeats=True),
+            tool(self.reflect),
+        ]
+
+    async def remember(
+        self,
+        ctx: Ctx,
+        text: str,
+        title: str = "",
+        summary: Summary = "",
+        type: Kind = "semantic",
+        tags: Tags = [],
+        about: Annotated[list[str], Field(description="Names of whom or what it is about")] = [],
+        when: Annotated[str, Field(description="Date, if not now")] = "",
+    ) -> CallToolResult:
+        """Store one lasting fact, decision, event, preference or way of working, in words that need no context.
+        Example: {"text": "Ana wants releases on Fridays: support is quiet then.", "about": ["Ana"]}"""
+        return await self._store(ctx, {"text": text, **_described(title, summary, type, tags), "about": about, "created": when})
+
+    async def remember_with_image(
+        self,
+        ctx: Ctx,
+        text: str,
+        image: Annotated[str, Field(description="base64")] = "",
+        path: Annotated[str, Field(description="Or its full path")] = "",
+        alt: str = "",
+        title: str = "",
+        summary: str = "",
+        type: Kind = "semantic",
+        tags: Tags = [],
+    ) -> CallToolResult:
+        """remember, with a picture."""
+        if bool(image) is bool(path):
+            raise InvalidInput("a picture is given as `image` or by its `path`", kept="Nothing was written.", hint="Give one of them.")
+        if path and caller_of(ctx.request_context.request) != LOCAL:
+            raise InvalidInput(
+                "a path means nothing from another machine", kept="Nothing was written.", hint="Give the picture as `image`."
+            )
+        given = {"data": image or await asyncio.to_thread(local_images.read, path)} | ({"alt": alt} if alt else {})
+        return await self._store(ctx, {"text": text, **_described(title, summary, type, tags), "images": [given]})
+
+    async def _store(self, ctx: Ctx, item: dict[str, Any]) -> CallToolResult:
+        given = {name: value for name, value in item.items() if value}
+        given["text"] = item["text"]
+        found = (await self.desk.ask(ctx, "remember", items=[given], actor=actor_of(ctx), near=True))["results"][0]
+        ident, title, near = found["id"], formatting.one_line(found["title"]), found["near"]
+        told = f"Remembered as {ident} ({title})."
+        if found["duplicate_of"]:
+            told = f"Known already as {ident} ({title}): nothing new was stored. If it says more now, reframe that one."
+        elif near:
+            same = f"{near['id']} ({formatting.one_line(near['title'])})"
+            told += f" Much like {same}: if it is the same, reframe that one and forget this."
+        return answer(f"{self.desk.now()}: {told}", ids=[ident])
+
+    async def reframe(
+        self,
+        ctx: Ctx,
+        id: str,
+        text: str,
+        title: str = "",
+        summary: Summary = "",
+        reason: str = "",
+    ) -> CallToolResult:
+        """Replace all of what a memory says; its id stays and the old words stay in history. For what changed or was wrong."""
+        who = actor_of(ctx)
+        found = await self.desk.ask(ctx, "reframe", id=id, text=text, title=title, description=summary, reason=reason, actor=who)
+        waits = f"A person decides about {found['id']}: your words wait as {_proposal(found)}, nothing else changed."
+        told = waits if _proposal(found) else f"{found['id']} says this now."
+        return answer(f"{self.desk.now()}: {told}", ids=[found["id"]])
+
+    async def forget(
+        self,
+        ctx: Ctx,
+        id: str,
+        reason: str = "",
+    ) -> CallToolResult:
+        """Take away a memory that is wrong or unwanted; history keeps it and a person can restore it."""
+        found = await self.desk.ask(ctx, "forget", id=id, reason=reason, actor=actor_of(ctx))
+        told = f"{self.desk.now()}: {found['id']} ({formatting.one_line(found['title'])}) is forgotten. A person can bring it back."
+        return answer(told, ids=[found["id"]])
+
+    async def reflect(self, ctx: Ctx, highlights: str, updates: list[Update] = []) -> CallToolResult:
+        """When a conversation comes to its end: store what mattered in it as one episode, and reframe the memories it changed."""
+        changes = [{("description" if name == "summary" else name): value for name, value in one.items()} for one in updates]
+        found = await self.desk.ask(ctx, "reflect", highlights=highlights, updates=changes, actor=actor_of(ctx))
+        told = [f"{self.desk.now()}: the episode is {found['id']}{' (known already)' if found['duplicate_of'] else ''}."]
+        waiting = {one["id"]: _proposal(one) for one in found["updated"] if _proposal(one)}
+        done = [one["id"] for one in found["updated"] if one["id"] not in waiting]
+        told += [f"Updated: {', '.join(done)}."] if done else []
+        told += [f"A person decides about {ident}: your words wait as {where}." for ident, where in waiting.items()]
+        told += [f"Not updated: {one['id']}: {one['message']}. {advice(one['hint'])}".rstrip() for one in found["failed"]]
+        return answer("\n".join(told), ids=[found["id"], *(one["id"] for one in found["updated"])])
+
+
+def _proposal(found: Mapping[str, Any]) -> str:
+    """The id under which new words wait for a person, "" when none do."""
+    waiting = found["proposal"]
+    return str(waiting["id"] if isinstance(waiting, Mapping) else waiting or "")
+
+
+def _described(title: str, summary: str, type: str, tags: list[str]) -> dict[str, Any]:
+    return {"title": title, "description": summary, "type": type, "tags": tags}

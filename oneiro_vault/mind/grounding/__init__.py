@@ -1,0 +1,1 @@
+"""Does a text say what its sources say: support, citations, subject, neighbours."""

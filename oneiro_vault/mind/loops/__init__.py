@@ -1,0 +1,1 @@
+"""The loops, one module each, and what only one loop uses."""

@@ -1,0 +1,113 @@
+"""Blocks of what the person said of themselves, a topic each, in their own words with the day: they follow the facts, and nobody is asked.
+
+A fact that was replaced, has ended or was forgotten takes its line along in the same night. A block that a person or a judge has put into
+other words is theirs from then on, and what a person took out of the orientation does not come back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from oneiro_vault.classify import orientation_gate
+from oneiro_vault.core import memory as memories
+from oneiro_vault.core.conversation import personal
+from oneiro_vault.mind.base import NOW, Decision, New, Note, Set, Snapshot
+from oneiro_vault.mind.blocks import alike, blocks, ours, words
+
+NAME: Final = "distil"
+MOST: Final = 2
+"""Blocks of one topic: what is older than what fits is found when it is looked for."""
+FIRST: Final = 60
+"""Priority of the first topic; the others follow in steps of ten."""
+
+Said = tuple[Note, str]
+"""A fact, and the words of it that are quoted."""
+
+
+def kept(snapshot: Snapshot) -> list[Decision]:
+    """What is to be done so that these blocks say what holds now: a decision a topic at most."""
+    mine = standing(snapshot)
+    facts = _facts(snapshot, {ident for block in mine for ident in block.memory.derived_from})
+    found = []
+    for number, (topic, title) in enumerate(personal.TITLES.items()):
+        there = [block for block in mine if block.memory.title.startswith(title)]
+        texts = _texts(facts.get(topic, ()), int(snapshot.settings["distil.characters"]))
+        if decision := _decision(title, FIRST - 10 * number, there, texts):
+            found.append(decision)
+    return found
+
+
+def standing(snapshot: Snapshot) -> list[Note]:
+    """The blocks that still are as they were made here, oldest first."""
+    titles = tuple(personal.TITLES.values())
+    return [
+        block
+        for block in blocks(snapshot)
+        if ours(block) and block.memory.title.startswith(titles) and personal.is_quoted(block.memory.body) and not block.edited
+    ]
+
+
+def _facts(snapshot: Snapshot, mine: set[str]) -> Mapping[str, list[Said]]:
+    """Topic -> what the person said of themselves and holds, oldest first; `mine`: what stands in these blocks."""
+    elsewhere = {ident for one in snapshot.notes.values() if one.memory.type == "orientation" for ident in one.memory.derived_from}
+    placed = {ident for row in snapshot.history if row["loop"] == NAME for ident in row["memories"]}
+    found: dict[str, list[Said]] = {}
+    for note in snapshot.of("semantic"):
+        if (
+            note.memory.trust not in memories.OWN_WORDS
+            or (note.id not in mine and note.id in elsewhere | placed)
+            or not _holds(note, snapshot.now)
+        ):
+            continue
+        for topic, said in personal.said(note.memory.body, orientation_gate.prescribes):
+            found.setdefault(topic, []).append((note, said))
+    return {topic: _newest(said) for topic, said in found.items()}
+
+
+def _holds(note: Note, now: float) -> bool:
+    begins, ends = memories.epoch(note.memory.valid_from), memories.epoch(note.memory.valid_until)
+    return not note.memory.flags and note.memory.level == 0 and (begins is None or begins <= now) and (ends is None or ends > now)
+
+
+def _newest(facts: Sequence[Said]) -> list[Said]:
+    """Without those that a later one says again, or says otherwise where only one can be true."""
+    found: list[Said] = []
+    for note, said in reversed(facts):
+        only, mine = personal.alone(said), words(said)
+        if not any((only and only == personal.alone(later)) or _again(mine, words(later)) for _, later in found):
+            found.append((note, said))
+    return found[::-1]
+
+
+def _again(older: frozenset[str], newer: frozenset[str]) -> bool:
+    return alike(older, newer) and older <= newer
+
+
+def _texts(facts: Sequence[Said], limit: int) -> list[tuple[str, list[Note]]]:
+    """(text of a block, what it says), as many of the newest facts as fit, in their order."""
+    found: list[tuple[str, list[Note]]] = []
+    for note, said in reversed(facts):
+        line = personal.quoted(said, note.memory.created[:10])
+        if found and len(found[-1][0]) + 1 + len(line) <= limit:
+            found[-1] = (f"{line}\n{found[-1][0]}", [note, *found[-1][1]])
+        elif len(found) < MOST and len(line) <= limit:
+            found.append((line, [note]))
+        else:
+            break
+    return found[::-1]
+
+
+def _decision(title: str, priority: int, there: Sequence[Note], texts: Sequence[tuple[str, list[Note]]]) -> Decision | None:
+    """Blocks that are there take the first texts; one too many rests, one that is missing is made."""
+    edits: list[New | Set] = []
+    for place, (text, facts) in enumerate(texts):
+        lineage: dict[str, Any] = {"description": text.splitlines()[0].removeprefix("- "), "derived_from": [note.id for note in facts]}
+        if place >= len(there):
+            name = title if place == 0 else f"{title} ({place + 1})"
+            edits.append(New({"type": "orientation", "title": name, "trust": "model", "priority": priority} | lineage, f"{text}\n"))
+        elif text != there[place].memory.body.strip():
+            edits.append(Set(there[place].id, lineage | {"timestamp": NOW}, f"{text}\n"))
+    edits += [Set(block.id, {"status": "dormant"}) for block in there[len(texts) :]]
+    ids = (*(edit.id for edit in edits if isinstance(edit, Set)), *(note.id for _, facts in texts for note in facts))
+    return Decision(NAME, NAME, title, "in the person's own words", tuple(edits), ids) if edits else None

@@ -1,0 +1,1 @@
+"""Looking after a vault: doctor, check, adopt, sync, purge, trust."""

@@ -1,0 +1,113 @@
+"""Lint: what cannot be read, what clashes, what points nowhere; every finding says what is wrong and what to do about it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from oneiro_vault.core import memory as memories
+from oneiro_vault.core.frontmatter import fields
+from oneiro_vault.core.frontmatter.salvage import BROKEN
+from oneiro_vault.errors import OneiroError, few, shown
+from oneiro_vault.index.base import Row
+from oneiro_vault.operations.care import broken_frontmatter, settings_trust
+from oneiro_vault.operations.care.lint import Problem, lint, problem
+from oneiro_vault.operations.remember import images, note_types
+from oneiro_vault.operations.runtime import House, Progress, quiet
+from oneiro_vault.vault.history.undo_commit import REPORTS
+
+
+def check(house: House, progress: Progress = quiet) -> dict[str, Any]:
+    """Lint the notes. Changes nothing. Each problem has `path`, `code`, `level` (error, warning, info), `message`, `hint` and, where
+    it is known, `line`."""
+    house.reconcile(progress)
+    rows = house.index.list(limit=10_000_000)
+    problems = [problem("", "settings", "error", str(error), error.hint) for error in house.wrong]
+    problems += [problem("oneiro.toml", "loosened", "warning", text) for text in settings_trust.told(house.root)]
+    problems += [
+        *_unreadable(house),
+        *broken_frontmatter.paragraph(house),
+        *_shapes(house, rows),
+        *_twins(rows),
+        *_own_types(rows),
+        *_nowhere(house, rows),
+        *lint(house, progress),
+    ]
+    problems += [
+        problem(path, code, "error" if code == "attachment-damaged" else "warning", message)
+        for path, code, message in images.problems(house, progress)
+    ]
+    ordered = sorted(problems, key=lambda p: (p["path"], p["code"], p["line"] or 0))
+    return {"schema": 1, "problems": ordered, "notes": len(rows)}
+
+
+def _unreadable(house: House) -> Iterator[Problem]:
+    for path, reason in house.index.unreadable():
+        row = house.index.by_path(path)
+        until = "Until then its last good version answers." if row else "Until then it is not indexed."
+        if row and not BROKEN.isdisjoint(row.problems):
+            until = "Until then its words are found as they stand."
+        yield problem(path, "unreadable", "error", f"it cannot be read as a note: {reason}", f"Mend it in an editor. {until}")
+
+
+def _shapes(house: House, rows: Sequence[Row]) -> Iterator[Problem]:
+    """Keys whose value is not what the key holds."""
+    for row in rows:
+        values = _values(house, row) if row.problems else {}
+        for key in row.problems:
+            if key in BROKEN:
+                continue  # said together
+            if key == "truncated":
+                limit = int(house.settings["notes.indexed_bytes"])
+                text = f"it has {row.size:,} bytes, and only the first {limit:,} are indexed"
+                yield problem(row.path, "shape", "warning", text, "Split it, or raise `notes.indexed_bytes` in oneiro.toml.")
+            else:
+                text = f"`{key}` is {shown(values.get(key, '?'))}, but must be {fields.EXPECTED[key]}; as it is, it counts for nothing"
+                yield problem(row.path, "shape", "warning", text, f"Correct the line `{key}:` in the note, or take it out.")
+
+
+def _values(house: House, row: Row) -> dict[str, Any]:
+    try:
+        return house.load(row)[1].extra
+    except OneiroError:
+        return {}
+
+
+def _twins(rows: Sequence[Row]) -> Iterator[Problem]:
+    by_id: dict[str, list[str]] = defaultdict(list)
+    for row in rows:
+        by_id[row.handle].append(row.path)
+    for ident, paths in by_id.items():
+        for path in paths if len(paths) > 1 else ():
+            others = [other for other in paths if other != path]
+            which = few(others)
+            hint = "Keep it in one of them: take the `id` line out of the others, and `oneiro adopt PATH` gives each an id of its own."
+            yield problem(path, "duplicate-id", "error", f"its id {ident} is also that of {which}", hint)
+
+
+def _nowhere(house: House, rows: Sequence[Row]) -> Iterator[Problem]:
+    """Ids that no note has and none was forgotten with."""
+    known = {row.handle for row in rows} | house.forgotten().keys()
+    for row in rows:
+        for key in ("derived_from", "supersedes", "superseded_by"):
+            named = getattr(row, key)
+            for target in (named,) if isinstance(named, str) else named:
+                if target and target not in known:
+                    back = f" A note that was deleted by hand comes back with `oneiro restore {target}`." if memories.is_id(target) else ""
+                    text = f"`{key}` names {shown(target)}, and no note here has that id"
+                    yield problem(row.path, "dangling", "warning", text, f"Correct it or take it out.{back}")
+
+
+def _own_types(rows: Sequence[Row]) -> Iterator[Problem]:
+    """Types that are not ours, one entry each: a person may have their own, or have mistyped one."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for row in rows:
+        if row.type not in (*memories.TYPES, note_types.UNTYPED) and not row.path.startswith(f"{REPORTS}/"):
+            found[row.type].append(row.path)
+    for name, paths in found.items():
+        near = note_types.nearest(name, memories.TYPES)
+        count = "1 note has" if len(paths) == 1 else f"{len(paths)} notes have"
+        text = f"{count} the type {shown(name)}, which is not one of {', '.join(memories.TYPES)}{near}"
+        hint = f"Correct `type:` in {', '.join(paths[:3])}." if near else "Nothing has to be done: such notes are searched like any other."
+        yield problem(paths[0], "type", "warning" if near else "info", text, hint)

@@ -1,0 +1,209 @@
+"""Meeting the vault's other copies: `sync` on demand and by itself, and what `status` says about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+
+import filelock
+
+from oneiro_vault.errors import LockTimeout, OneiroError, Unreachable
+from oneiro_vault.operations.care import settings_trust
+from oneiro_vault.operations.runtime import House, Progress, quiet
+from oneiro_vault.vault.git import network
+from oneiro_vault.vault.git.staging_area import NEW
+from oneiro_vault.vault.paths import hidden, is_ours
+from oneiro_vault.vault.worktree.edits import conflict
+
+if TYPE_CHECKING:
+    from oneiro_vault.sync.engine import Done, Meeting, Sync
+
+LONGEST_PAUSE: Final = 3600.0
+"""Seconds between two automatic attempts, however often they failed."""
+
+
+def sync(house: House, dry_run: bool = False, yes: bool = False, progress: Progress = quiet) -> dict[str, Any]:
+    """Commit a person's edits, fetch, join, send; with `dry_run` only say what would happen. `yes`: go on where a gate stopped.
+
+    A remote that does not answer is no error: the answer says `offline`, and everything is committed here. Raises NotFound without a
+    remote, Brake at a gate, GitProblem when the remote refuses, LockTimeout while another sync is under way
+    or git changes the folder.
+    """
+    with _alone(house):
+        if dry_run:
+            return _answer(house, lambda work: _looked(house, work.look()), {"dry_run": True}, yes, progress)
+        return _answer(house, lambda work: _ran(work.run()), {"edits": _keep_edits(house, 0.0)}, yes, progress)
+
+
+@contextmanager
+def _alone(house: House) -> Iterator[None]:
+    """One sync at a time, over all processes. Raises LockTimeout."""
+    try:
+        with filelock.FileLock(house.vault.folder / "syncing", timeout=0):
+            yield
+    except filelock.Timeout as error:
+        raise LockTimeout("another sync is under way", kept="Nothing was changed.", hint="It ends by itself; try again then.") from error
+
+
+def _keep_edits(house: House, rest: float | None) -> int:
+    """Commit what a person left on disk, and the ledger; returns how many commits that were. Raises LockTimeout while git is at work."""
+    house.vault.gate.rest()
+    keeps = house.settings["edits.commit"] and not house.wrong
+    edits = house.vault.commit_edits(quiet=rest) if keeps else []
+    house.vault.fold()
+    _mend(house)
+    return len(edits)
+
+
+def _mend(house: House) -> None:
+    """What two machines dreamt in one night becomes one; if that cannot be now, it is tried again at the next occasion."""
+    from oneiro_vault.operations.schedule import reconcile_devices
+
+    with suppress(OneiroError):
+        reconcile_devices.settle(house)
+
+
+def _answer(house: House, work: Callable[[Sync], dict[str, Any]], known: dict[str, Any], yes: bool, progress: Progress) -> dict[str, Any]:
+    from oneiro_vault.sync import engine, last_sync  # not loaded by those who only ask
+
+    before, name, meeting = last_sync.read(house.vault.folder), "", None
+    answer = {"schema": 1, "dry_run": False, "offline": None, **_NOTHING, **known}
+    dry_run = answer["dry_run"]
+    try:
+        remote = network.choose(house.vault.repo, house.vault.recovery, house.settings["sync.remote"], house.settings["sync.wait"])
+        name = remote.name
+        answer |= {"remote": name, "url": remote.url, "branch": remote.branch}
+        meeting = engine.Sync(house.vault, remote, confirmed=yes, progress=progress, joined=lambda: _mend(house))
+        answer |= work(meeting)
+    except OneiroError as error:
+        offline = isinstance(error, Unreachable)
+        if not dry_run:
+            last_sync.write(house.vault.folder, before.failed(name, house.clock(), str(error), offline))
+        if not offline:
+            raise
+        return answer | _came(house, meeting) | {"offline": str(error), "last": _when(before.at)}
+    if not dry_run:
+        before = before.done(name, house.clock())
+        last_sync.write(house.vault.folder, before)
+        house.converge()
+        with suppress(OneiroError):  # a branch of proposals that somebody merged has done its work
+            from oneiro_vault.operations.review import decisions
+
+            decisions.tidy(house)
+    return answer | {"stays": _stays(house), "loosened": settings_trust.told(house.root), "last": _when(before.at)}
+
+
+def _stays(house: House) -> list[dict[str, str]]:
+    """Files that are on this disk and in no commit, so that no other copy gets them, and why."""
+    look = house.vault.look(quiet=0.0)
+    found = {one.path: one.reason for one in look.refused} | look.held()
+    found |= {path: conflict(house.vault.files, path) for path in look.conflicted}
+    found |= dict.fromkeys(look.staged, "its changes are staged, not committed")
+    found |= dict.fromkeys(look.gone if look.asked else (), "gone from the disk with so many others that you are asked (oneiro status)")
+    for path, flags in house.vault.repo.staging.status().items():
+        if flags == NEW and not is_ours(path) and not hidden(path):
+            found[path] = "git does not follow it yet (git add)"
+    return [{"path": path, "reason": reason} for path, reason in sorted(found.items())]
+
+
+_NOTHING: Final[dict[str, Any]] = {
+    "actions": [], "commit": None, "pushed": False, "tries": 0, "rescued": None, "late": [], "edits": 0, "stays": [], "loosened": [],
+}  # fmt: skip
+
+
+def _came(house: House, meeting: Sync | None) -> dict[str, Any]:
+    """What had been joined here when the remote fell silent."""
+    if meeting is None or not meeting.done.tries:
+        return {}
+    house.converge()
+    ran = _ran(meeting.done)
+    return ran | {"actions": [action for action in ran["actions"] if action["action"] != "send"]}
+
+
+def _ran(done: Done) -> dict[str, Any]:
+    from oneiro_vault.sync import engine
+
+    return {
+        "actions": [engine.data(action) for action in done.actions],
+        "commit": done.commit or None,
+        "pushed": done.pushed,
+        "tries": done.tries,
+        "rescued": done.rescued or None,
+        "late": [asdict(one) for one in done.late],
+    }
+
+
+def _looked(house: House, met: Meeting) -> dict[str, Any]:
+    from oneiro_vault.sync import engine
+
+    late = [asdict(one) for one in met.late]
+    return {
+        "actions": [engine.data(action) for action in met.plan.actions],
+        "late": late,
+        "edits": len(house.vault.look(quiet=0.0).ready),
+    }
+
+
+def standing(house: House) -> dict[str, Any]:
+    """When this clone was last at one with its remote (RFC 3339 or None), how old that is in seconds, and why the last attempt failed.
+
+    Without a remote nothing can fail.
+    """
+    from oneiro_vault.sync import last_sync
+
+    known = last_sync.read(house.vault.folder)
+    if not house.vault.repo.remotes():
+        known = replace(known, tried=known.at, problem="")
+    age = max(0.0, round(house.clock() - known.at, 1)) if known.at else None
+    return {
+        "remote": known.remote or None, "last": _when(known.at), "age": age, "tried": _when(known.tried), "problem": known.problem or None
+    }  # fmt: skip
+
+
+def _when(moment: float) -> str | None:
+    return datetime.fromtimestamp(moment, UTC).astimezone().isoformat(timespec="seconds") if moment else None
+
+
+class Automatic:
+    """When an owner syncs by itself: `sync.every` seconds after the last attempt, or `sync.quiet` seconds after the last change here.
+
+    After failures the pauses double, up to an hour; a gate that wants a person, and a remote that refuses, are failures like any other.
+    """
+
+    def __init__(self, house: House) -> None:
+        self._house = house
+        self._tip = ""
+        self._changed = float("-inf")
+
+    @property
+    def wanted(self) -> bool:
+        """Does a setting ask for it?"""
+        return bool(self._house.settings["sync.every"] or self._house.settings["sync.quiet"])
+
+    def due(self) -> bool:
+        """Is it time?"""
+        from oneiro_vault.sync import last_sync
+
+        house, now = self._house, self._house.clock()
+        every, rest = house.settings["sync.every"], house.settings["sync.quiet"]
+        tip = house.vault.head()
+        if tip != self._tip:
+            self._tip, self._changed = tip, now
+        known = last_sync.read(house.vault.folder)
+        since = abs(now - known.tried)  # a clock that was set back must not stop it for years
+        if known.failures:
+            return bool(since >= min(LONGEST_PAUSE, (every or rest) * 2.0 ** min(known.failures, 20)))
+        changed = self._changed > known.at and now - self._changed >= rest
+        return bool(every and since >= every) or bool(rest and changed and since >= rest)
+
+    def run(self) -> None:
+        """One automatic sync; a person's files that are in use wait. Raises OneiroError."""
+        with _alone(self._house):
+            kept = {"edits": _keep_edits(self._house, None)}
+            answer = _answer(self._house, lambda work: _ran(work.run()), kept, False, quiet)
+        if answer["offline"]:
+            raise Unreachable(answer["offline"])
+        self._tip = self._house.vault.head()

@@ -1,0 +1,1 @@
+"""Running the loops: snapshot, judge, lease, decisions as commits, the record of runs."""

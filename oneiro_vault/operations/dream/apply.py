@@ -1,0 +1,141 @@
+"""A decision becomes one commit: its edits as files, on exactly the notes it was decided on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from oneiro_vault.core import memory as memories
+from oneiro_vault.core.conversation import turns
+from oneiro_vault.core.frontmatter import yaml_block
+from oneiro_vault.errors import StaleMemory
+from oneiro_vault.mind.base import NOW, Decision, New, Set, Snapshot
+from oneiro_vault.mind.report import Done
+from oneiro_vault.operations.dream.run_lease import Lease
+from oneiro_vault.operations.dream.vault_snapshot import Picture
+from oneiro_vault.operations.remember.drafts import moment, new_id, title_of
+from oneiro_vault.operations.runtime import House
+from oneiro_vault.vault.change import Operation, Write
+from oneiro_vault.vault.history.proposal_branches import Branch, Check
+
+_KEPT: Final = "What was decided before it is committed."
+_REMADE: Final = ("id", "source")
+"""Keys of a new memory that are never the loop's to give."""
+
+
+def apply(house: House, picture: Picture, decision: Decision, run: str, judge: str, lease: Lease, branch: Branch | None = None) -> Done:
+    """Commit one decision, or (with a `branch`) only propose it there.
+
+    Raises StaleMemory when something it rests on has changed since, LockTimeout when the lease is gone.
+    """
+    snapshot = picture.snapshot
+    changes, made = writes(house, picture, decision)
+    operation = Operation(
+        decision.op,
+        decision.title,
+        "dream",
+        tuple(dict.fromkeys((*decision.memories, *made))),
+        decision.reason,
+        run,
+        decision.judge or judge,
+        decision.loop,
+        decision.id(snapshot),
+        lease.fence,
+    )
+    if branch is not None:
+        return Done(decision, branch.add(changes, operation, _beside(house, picture, decision, lease, branch)), made)
+    receipt = house.vault.apply(changes, operation, check=lambda tip: _check(house, picture, decision, lease, tip))
+    house.refresh([change.path for change in changes])
+    return Done(decision, receipt.commit, made)
+
+
+def _check(house: House, picture: Picture, decision: Decision, lease: Lease, tip: str) -> None:
+    """Asked with the write lock held: is the lease ours, and is every note as it was?"""
+    fence(lease)
+    repo, files = house.vault.repo, house.vault.files
+    for ident in based_on(decision):
+        if ident not in picture.places:
+            continue
+        path, blob = picture.places[ident]
+        entry = repo.entry(tip, path)
+        if entry is None or entry.blob != blob or files.blob(path) not in (blob, None):
+            raise StaleMemory(f"{path} changed since the run began: what was changed by hand stays", kept=_KEPT)
+
+
+def _beside(house: House, picture: Picture, decision: Decision, lease: Lease, branch: Branch) -> Check:
+    """The same for a branch: a note is also as it was if no other proposal there has changed it."""
+
+    def check(tip: str, parent: str) -> None:
+        _check(house, picture, decision, lease, tip)
+        for ident in based_on(decision):
+            path, blob = picture.places.get(ident, ("", ""))
+            entry = house.vault.repo.entry(parent, path) if path else None
+            if path and (entry is None or entry.blob != blob):
+                raise StaleMemory(f"{path} is not the same on {branch.name}: one proposal there at a time", kept=_KEPT)
+
+    return check
+
+
+def fence(lease: Lease) -> None:
+    """Raise LockTimeout when another run has taken over, here or on another machine."""
+    lease.check()
+
+
+def based_on(decision: Decision) -> list[str]:
+    """Every memory a decision rests on or changes."""
+    return list(dict.fromkeys((*decision.memories, *(edit.id for edit in decision.edits if isinstance(edit, Set)))))
+
+
+def writes(house: House, picture: Picture, decision: Decision) -> tuple[list[Write], tuple[str, ...]]:
+    """(the files, ids of new memories). Raises InvalidInput for what no note can hold."""
+    now = moment(house)
+    fresh = {position: new_id() for position, edit in enumerate(decision.edits) if isinstance(edit, New)}
+    names = {f"new:{edit.key}": fresh[position] for position, edit in enumerate(decision.edits) if isinstance(edit, New) and edit.key}
+    changes: list[Write] = []
+    for position, edit in enumerate(decision.edits):
+        if isinstance(edit, New):
+            changes.append(_new(picture.snapshot, edit, fresh[position], now, names))
+        else:
+            changes.append(_set(house, picture, edit, now, names))
+    return changes, tuple(fresh.values())
+
+
+def _new(snapshot: Snapshot, edit: New, ident: str, now: str, names: Mapping[str, str]) -> Write:
+    body = edit.body if edit.body.endswith("\n") else edit.body + "\n"
+    given = {key: _filled(value, now, names) for key, value in edit.meta.items() if key not in _REMADE and value not in (None, "", [], ())}
+    meta: dict[str, Any] = {"type": "semantic", "title": title_of(body), "created": now} | given | {"id": ident, "source": "dream"}
+    if meta["created"] != now:
+        meta.setdefault("timestamp", now)  # when it was learned is the loop's to say, when it came in is not
+    meta["trust"] = trust(snapshot, meta)
+    path = memories.path_for(str(meta["type"]), str(meta["title"]), ident, str(meta["created"]))
+    return Write(path, yaml_block.encode(yaml_block.compose(meta, body)))
+
+
+def trust(snapshot: Snapshot, meta: Mapping[str, Any]) -> str:
+    """The lowest trust of what a new memory came from, of a conversation by who said the words it rests on; a machine's own words are never
+    a person's."""
+    spans = [str(one) for one in meta.get(turns.KEY) or ()]
+    lineage = [snapshot.notes[one].memory for one in meta.get("derived_from") or () if one in snapshot.notes]
+    known = [turns.weakest_of(one, turns.named(one, spans)) if spans and one.type == "episodic" else one.trust for one in lineage]
+    if not spans:
+        known += [snapshot.notes[one].memory.trust for one in meta.get("supersedes") or () if one in snapshot.notes]
+    return memories.weakest([str(meta.get("trust") or "model"), "said" if spans and lineage else "model", *known])
+
+
+def _set(house: House, picture: Picture, edit: Set, now: str, names: Mapping[str, str]) -> Write:
+    path, blob = picture.places[edit.id]
+    changes = {key: _filled(value, now, names) for key, value in edit.changes.items()}
+    body = edit.body if edit.body is None or edit.body.endswith("\n") else edit.body + "\n"
+    if body is not None:
+        changes.setdefault("timestamp", now)
+    text = yaml_block.edit(yaml_block.decode(house.vault.repo.data(blob)), changes, body=body)
+    return Write(path, yaml_block.encode(text), picture.snapshot.notes[edit.id].sha256)
+
+
+def _filled(value: Any, now: str, names: Mapping[str, str]) -> Any:
+    """`@now` as the moment, `new:key` as the id of the memory that is made."""
+    if isinstance(value, str):
+        return now if value == NOW else names.get(value, value)
+    if isinstance(value, list | tuple):
+        return [_filled(one, now, names) for one in value]
+    return value

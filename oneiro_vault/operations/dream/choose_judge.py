@@ -1,0 +1,245 @@
+"""Who judges: a name becomes a judge within the ceilings of a run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Final
+
+from oneiro_vault.errors import InvalidInput, OneiroError, SettingsError, shown
+from oneiro_vault.judges import programs
+from oneiro_vault.judges.base import Judge
+from oneiro_vault.judges.budget import Budgeted, Ceilings
+from oneiro_vault.judges.command import CommandJudge
+from oneiro_vault.judges.concurrency import Patience
+from oneiro_vault.judges.deferred import DeferredJudge
+from oneiro_vault.judges.fallback import ChainJudge, Nobody
+from oneiro_vault.judges.sampling import SamplingJudge
+from oneiro_vault.operations.runtime import House
+from oneiro_vault.settings.definitions import JUDGES, Settings
+
+QUESTIONS: Final = "questions"
+"""Folder beside the journal where questions wait for the connected model or a person."""
+_TITLES: Final = {
+    "auto": "rules; what they leave open waits for the connected model",
+    "offline": "rules",
+    "deferred": "the connected model, or you",
+    "sampling": "the model of a client that lets servers ask",
+    "none": "nobody",
+}
+_KEPT: Final = "Nothing was asked and nothing was changed."
+
+
+def folder(house: House) -> Path:
+    """Where questions wait."""
+    return house.vault.folder / QUESTIONS
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Who judges: the `name` of a judge (`auto` when rules answer and the rest waits), for people (`title`), whether it can be asked at any
+    time (`ready`), and why what the settings name before it cannot be had (`problem`)."""
+
+    name: str
+    title: str
+    ready: bool = False
+    problem: str = ""
+
+
+def choice(settings: Settings, env: Mapping[str, str]) -> Choice:
+    """Who answers by the settings. With `auto` only what a person of this machine has set is used: an API's model, else a program."""
+    name, model, command = (str(settings[f"dreams.{key}"]) for key in ("judge", "model", "command"))
+    problem = ""
+    if name == "auto" and model:
+        vendor = "anthropic" if model.startswith("claude") and not settings["dreams.url"] else "openai"
+        problem = _no_api(vendor, settings, env)
+        name = "auto" if problem else vendor
+    if name == "auto" and command:
+        missing = _no_program(command, env)
+        problem = problem or missing
+        name = "auto" if missing else "command"
+    if name in ("anthropic", "openai"):
+        where = settings["dreams.url"] or programs.PROVIDERS[name]
+        return Choice(name, f"the model {model} ({where})", True, problem)
+    if name == "command":
+        known = programs.known(command)
+        title = programs.PROGRAMS[known].title if known else "a program"
+        return Choice(name, f"{title} ({command})", True, problem or _no_program(command, env))
+    return Choice(name, _TITLES[name], False, problem)
+
+
+def offer(own: str, settings: Settings, env: Mapping[str, str]) -> str:
+    """The question whether the program that is found, first the client's `own`, may judge; "" when
+    somebody judges already or none is found."""
+    there, name = _installed(own, env)
+    if not name or choice(settings, env).ready:
+        return ""
+    most = settings["dreams.calls"], settings["dreams.soon"]
+    return (
+        f"May {programs.PROGRAMS[name].title} ({there[name]}) judge what is worth remembering,"
+        f" without tools, at most {most[0]} calls a night and {most[1]} a day?"
+    )
+
+
+def waits(settings: Settings, env: Mapping[str, str]) -> bool:
+    """Do questions wait for the connected model, as things are set?"""
+    return choice(settings, env).name in (ChainJudge.name, DeferredJudge.name)
+
+
+def to_set(wanted: str | None, own: str, env: Mapping[str, str]) -> dict[str, Any]:
+    """The settings that make a program the judge: `wanted` by name or as a command line, "" what is found, first the client's `own`;
+    "no" leaves the questions to the connected model; None sets nothing. Raises InvalidInput when there is none."""
+    if wanted is None:
+        return {}
+    if wanted == "no":
+        return {"mcp.tools": "dreams"}
+    there, name = _installed(own, env)
+    command = there.get(wanted or name, wanted)
+    if missing := _no_program(command, env) if command else f"none of {', '.join(programs.PROGRAMS)} is on the PATH":
+        raise InvalidInput(missing, kept="Nothing was written.", hint="Name a program: --judge PROGRAM.")
+    return {"dreams.command": command}
+
+
+def _installed(own: str, env: Mapping[str, str]) -> tuple[dict[str, str], str]:
+    """The programs that are found (name -> path), and the one to take: `own`, else the first; "" when there is none."""
+    there = programs.found(env.get("PATH", ""))
+    return there, own if own in there else next(iter(there), "")
+
+
+def problem(house: House) -> str:
+    """What the settings name and nobody can ask, for a person, while another judge takes its place; "" when nothing."""
+    return "" if house.judges is not None else choice(house.settings, os.environ).problem
+
+
+def _no_api(vendor: str, settings: Settings, env: Mapping[str, str]) -> str:
+    """Why a model's API cannot be asked, "" when it can, as far as is known without loading its SDK."""
+    if find_spec(vendor) is None:
+        return f"the package of {vendor} is not installed (pip install 'oneiro-vault[judges]')"
+    try:
+        key = _key(settings["dreams.key_file"])
+    except OneiroError as error:
+        return str(error)
+    own = vendor == "openai" and settings["dreams.url"]
+    known = any(env.get(f"{vendor.upper()}_{kind}") for kind in ("API_KEY", "AUTH_TOKEN"))
+    return "" if key or own or known else f"there is no key for {programs.PROVIDERS[vendor]} (dreams.key_file)"
+
+
+def _no_program(command: str, env: Mapping[str, str]) -> str:
+    """Why a program cannot be started, "" when it can."""
+    try:
+        CommandJudge(command, env=env).close()
+    except FileNotFoundError as error:
+        return f"{error} (dreams.command)"
+    return ""
+
+
+def judge(house: House, name: str | None, calls: int | None = None) -> Budgeted:
+    """The judge called `name`, else the one in the settings, within the ceilings of one run (`calls`: of the questions of all its runs).
+
+    Where `auto` asks a model that cannot be reached, a night has the rules' answers, and the model is asked again in the next.
+    """
+    wanted = name or house.settings["dreams.judge"]
+    made = house.judges(wanted) if house.judges is not None else None
+    s = house.settings
+    ceilings = Ceilings(
+        calls=s["dreams.calls"],
+        together=calls or 0,
+        tokens=s["dreams.tokens"],
+        cost=s["dreams.spend"],
+        price_in=s["dreams.price_in"],
+        price_out=s["dreams.price_out"],
+    )
+    patience = Patience(house.cancel.is_set, s["dreams.minutes"])
+    asks = made is None and wanted == "auto" and calls is None and choice(s, os.environ).ready
+    return Budgeted(made or _made(wanted, house, patience), ceilings, patience, fallback=_offline() if asks else None)
+
+
+def _made(name: str, house: House, patience: Patience) -> Judge:
+    if name == "auto":
+        name = choice(house.settings, os.environ).name
+    if name == "auto":
+        sampling = [SamplingJudge(house.sample, patience)] if house.sample is not None else []
+        return ChainJudge([*sampling, _offline()], DeferredJudge(folder(house)))
+    if name == "none":
+        return Nobody()
+    if name == "deferred":
+        return DeferredJudge(folder(house))
+    if name == "sampling":
+        return SamplingJudge(house.sample, patience)
+    if name == "offline":
+        return _offline()
+    if name == "command":
+        return _command(house.settings, patience)
+    if name not in JUDGES:
+        raise InvalidInput(f"there is no judge {shown(name)}", kept=_KEPT, hint=f"One of: {', '.join(JUDGES)}.")
+    return _api(name, house.settings, patience)
+
+
+def _offline() -> Judge:
+    from oneiro_vault.judges.offline import OfflineJudge
+
+    return OfflineJudge()
+
+
+def _command(settings: Settings, patience: Patience) -> Judge:
+    if not settings["dreams.command"]:
+        hint = "Set dreams.command in the machine's settings, or let `oneiro setup CLIENT` find one."
+        raise SettingsError("the judge command needs a program", kept=_KEPT, hint=hint)
+    try:
+        return CommandJudge(settings["dreams.command"], waiting=patience)
+    except FileNotFoundError as error:
+        raise InvalidInput(f"{error} (dreams.command)", kept=_KEPT, hint="Install it, or give its full path.") from error
+
+
+def _api(name: str, settings: Settings, patience: Patience) -> Judge:
+    """A model's API; the vendor's SDK is an optional part of the installation."""
+    if not settings["dreams.model"]:
+        raise SettingsError(f"the judge {name} needs a model", kept=_KEPT, hint="Set dreams.model in the machine's settings.")
+    models = stages(settings["dreams.models"])
+
+    def model(stage: str) -> str:
+        return models.get(stage) or str(settings["dreams.model"])
+
+    options: dict[str, Any] = {
+        "api_key": _key(settings["dreams.key_file"]),
+        "base_url": settings["dreams.url"] or None,
+        "waiting": patience,
+    }
+    try:
+        if name == "anthropic":
+            from oneiro_vault.judges.anthropic_api import AnthropicJudge
+
+            return AnthropicJudge(model, batch=settings["dreams.batch"], **options)
+        from oneiro_vault.judges.openai_api import OpenAIJudge
+
+        return OpenAIJudge(model, **options)
+    except ImportError as error:
+        text = f"the package of {name} is not installed"
+        raise InvalidInput(text, kept=_KEPT, hint="pip install 'oneiro-vault[judges]'") from error
+    except Exception as error:  # a vendor's SDK says in its own way that no key was found
+        hint = "Set dreams.key_file, or the provider's own variable."
+        raise InvalidInput(f"{name} cannot be asked: {str(error)[:200]}", kept=_KEPT, hint=hint) from error
+
+
+def stages(text: str) -> dict[str, str]:
+    """`encode=small dialectic=large` as a mapping. Raises SettingsError."""
+    found = {}
+    for part in text.split():
+        stage, sign, model = part.partition("=")
+        if not (stage and sign and model):
+            raise SettingsError(f"dreams.models: {shown(part)} is not stage=model", kept=_KEPT)
+        found[stage] = model
+    return found
+
+
+def _key(place: str) -> str | None:
+    if not place:
+        return None
+    path = Path(place).expanduser()
+    try:
+        return path.read_text(encoding="utf-8").strip() or None
+    except (OSError, ValueError) as error:
+        raise SettingsError(f"dreams.key_file: {path} cannot be read", kept=_KEPT, hint="Put the API key into it.") from error

@@ -1,0 +1,155 @@
+"""One run at a time: a record of who dreams, with a sign of life, and a fence that a run which was given up cannot pass.
+
+The record changes hands only under the vault's write lock, and every commit of a run asks for it under the same lock. So a run that hung
+and was taken over finds out before it writes, however late it wakes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final
+
+from oneiro_vault.errors import LockTimeout
+from oneiro_vault.vault.vault import Vault
+
+if TYPE_CHECKING:
+    from oneiro_vault.operations.schedule.which_machine import Share
+
+_DECIDED: Final = "What was decided before it is committed."
+BEAT: Final = 0.5
+STALE: Final = 4.0
+"""Seconds without a sign of life after which a run counts as given up."""
+_NAME: Final = "dream.json"
+
+
+class Lease:
+    """The right to change the vault as a run. Raises LockTimeout while another run has it and lives.
+
+    `share`: the same right among machines, once it was asked for.
+    """
+
+    def __init__(self, vault: Vault, about: str) -> None:
+        self._vault = vault
+        self.share: Share | None = None
+        self._file = vault.folder / _NAME
+        self.token = secrets.token_hex(8)
+        self._beat = self._beating(self.token)
+        self._over = threading.Event()
+        self._acquire({"token": self.token, "pid": os.getpid(), "about": about, "since": vault.clock()})
+        self._thread = threading.Thread(target=self._live, name="oneiro-lease", daemon=True)
+        self._thread.start()
+
+    def _beating(self, token: str) -> Path:
+        return self._file.with_name(f"dream-{token}.beat")
+
+    def _acquire(self, mine: Mapping[str, Any]) -> None:
+        watched: tuple[str, int] | None = None
+        end = 0.0
+        while True:
+            with self._vault.gate.locked():
+                held = self.holder()
+                seen = (str(held["token"]), self._last(str(held["token"]))) if held else None
+                if held is None or not _runs(held["pid"]) or (seen == watched and time.monotonic() > end):
+                    self._take(mine, str(held["token"]) if held else "")
+                    return
+            if watched is None or seen is None or seen[0] != watched[0]:
+                watched, end = seen, time.monotonic() + STALE
+            elif seen != watched:
+                raise LockTimeout(
+                    f"a dream is under way: {held['about']} (process {held['pid']})",
+                    kept="Nothing was changed.",
+                    hint="Wait for it; `oneiro runs` shows what it did.",
+                )
+            time.sleep(BEAT / 4)
+
+    def _take(self, mine: Mapping[str, Any], former: str) -> None:
+        if former:
+            self._beating(former).unlink(missing_ok=True)
+        self._beat.touch()
+        temp = self._file.with_suffix(f".{self.token}")
+        temp.write_text(json.dumps(mine), encoding="utf-8")
+        temp.replace(self._file)
+
+    def _last(self, token: str) -> int:
+        try:
+            return self._beating(token).stat().st_mtime_ns
+        except OSError:
+            return 0
+
+    def _live(self) -> None:
+        while not self._over.wait(BEAT):
+            with suppress(OSError):
+                os.utime(self._beat)  # a file that was taken away is not made again
+
+    def holder(self) -> dict[str, Any] | None:
+        """The record of who holds the lease, None when nobody does or it cannot be read."""
+        return read(self._file)
+
+    def _here(self) -> bool:
+        held = self.holder()
+        return held is not None and held["token"] == self.token
+
+    def held(self) -> bool:
+        """Is it still ours, here and among machines?"""
+        return self._here() and (self.share is None or self.share.held())
+
+    def check(self) -> None:
+        """Raise LockTimeout when it is not."""
+        if not self._here():
+            raise LockTimeout("another run took over, because this one gave no sign of life", kept=_DECIDED)
+        if not self.held():
+            why = "the lease is lost: another machine took it over, or the remote was out of reach for too long"
+            raise LockTimeout(why, kept=_DECIDED)
+
+    @property
+    def fence(self) -> int:
+        """The number of the lease among machines, 0 when there is none."""
+        return self.share.fence if self.share is not None else 0
+
+    def release(self) -> None:
+        """Give it back, unless somebody took it over."""
+        self._over.set()
+        self._thread.join(timeout=2)
+        with suppress(OSError, LockTimeout), self._vault.gate.locked():
+            if self._here():
+                self._file.unlink(missing_ok=True)
+        self._beat.unlink(missing_ok=True)
+
+    def __enter__(self) -> Lease:
+        return self
+
+    def __exit__(self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None) -> None:
+        self.release()
+
+
+def read(file: Path) -> dict[str, Any] | None:
+    """A lease's record."""
+    try:
+        found = json.loads(file.read_bytes())
+    except (OSError, ValueError):
+        return None
+    return found if isinstance(found, dict) and {"token", "pid", "about"} <= found.keys() and isinstance(found["pid"], int) else None
+
+
+def current(vault: Vault) -> dict[str, Any] | None:
+    """Who dreams right now, as far as can be seen without waiting."""
+    held = read(vault.folder / _NAME)
+    return held if held is not None and _runs(held["pid"]) else None
+
+
+def _runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True  # another user's process
+    return True

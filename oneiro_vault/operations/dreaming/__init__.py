@@ -1,1 +1,0 @@
-"""Running loops: who may, on what picture of the vault, asked of whom, and what becomes of their decisions."""

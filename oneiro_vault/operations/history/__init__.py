@@ -1,0 +1,1 @@
+"""The past: as of a date, blame, diff, pull-request summary, strength curve."""

@@ -1,0 +1,77 @@
+"""How much of one memory is left: its curve so far, as its uses made it, and as it will go on if nobody looks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from oneiro_vault.core import memory as memories
+from oneiro_vault.core.time import strength as curve
+from oneiro_vault.errors import InvalidInput, shown
+from oneiro_vault.index.base import Row
+from oneiro_vault.operations.runtime import House, Remembered
+
+POINTS: Final = 61
+"""Points of a curve, at equal distances."""
+LONGEST: Final = 36_500
+"""Days ahead that are asked for at most."""
+BEFORE: Final = 90
+"""Days back that a curve shows at most."""
+
+
+def strength(house: House, id: str, days: int = 30) -> dict[str, Any]:
+    """The curve of one memory from when it was learned (90 days ago at most) to `days` ahead. Not a use of it."""
+    if isinstance(days, bool) or not isinstance(days, int) or not 1 <= days <= LONGEST:
+        raise InvalidInput(f"days must be a whole number from 1 to {LONGEST}, not {shown(days)}")
+    row = house.resolve(id)
+    known = house.remembered()
+    looks, learned = _looks(row, known)
+    last = max([*looks, *([learned] if learned is not None else [])], default=None)
+    stability = curve.stability(row.type, known.days(row), base=known.base, growth=known.growth, cap=known.cap)
+    fades = curve.fades_at(last, stability, known.faded) if last is not None else math.inf
+    return {
+        "schema": 1,
+        "id": row.handle,
+        "title": row.title,
+        "type": row.type,
+        "strength": round(known.strength(row), 4),
+        "stability": None if math.isinf(stability) else round(stability, 2),
+        "threshold": known.faded,
+        "uses": {"days": known.days(row), "last": _iso(looks[-1]) if looks else None},
+        "learned": _iso(learned) if learned is not None else None,
+        "fades": None if math.isinf(fades) else _iso(fades),
+        "faded": known.strength(row) < known.faded,
+        "points": _points(row, known, looks, learned, days),
+    }
+
+
+def _looks(row: Row, known: Remembered) -> tuple[list[float], float | None]:
+    """(moments of deliberate use, one a day, in order; when it was learned)."""
+    use = known.use(row)
+    days = sorted(use.days) if use is not None else []
+    looks = [moment for day in days if (moment := memories.epoch(day)) is not None]
+    if use is not None and use.last is not None and looks:
+        looks[-1] = use.last  # only of the last use the hour is known; noon does for the others
+    looks = [moment if at == len(looks) - 1 else moment + curve.DAY / 2 for at, moment in enumerate(looks)]
+    learned = max((moment for moment in (row.when, memories.epoch(row.timestamp)) if moment is not None), default=None)
+    return sorted(looks), learned
+
+
+def _points(row: Row, known: Remembered, looks: Sequence[float], learned: float | None, days: int) -> list[dict[str, Any]]:
+    """What was left at equal distances of time; the curve rises with every use."""
+    first = min([known.now, *looks, *([learned] if learned is not None else [])])
+    start, end = max(first, known.now - BEFORE * curve.DAY), known.now + days * curve.DAY
+    found = []
+    for step in range(POINTS):
+        moment = start + (end - start) * step / (POINTS - 1)
+        before = [look for look in looks if look <= moment]
+        since = max([*before, *([learned] if learned is not None and learned <= moment else [])], default=learned)
+        left = curve.strength(row.type, since, moment, len(before), base=known.base, growth=known.growth, cap=known.cap)
+        found.append({"when": _iso(moment), "strength": round(left, 4), "ahead": moment > known.now})
+    return found
+
+
+def _iso(moment: float) -> str:
+    return datetime.fromtimestamp(moment, UTC).isoformat(timespec="seconds")

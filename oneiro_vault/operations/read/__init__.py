@@ -1,0 +1,1 @@
+"""Reading memories: recall, orientation, injection, resources."""

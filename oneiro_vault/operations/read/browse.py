@@ -1,0 +1,94 @@
+"""Notes as files in folders, for programs that think in paths: looking at one, and giving a note another place."""
+
+from __future__ import annotations
+
+import posixpath
+from hashlib import sha256
+from typing import Any, Final
+
+from oneiro_vault.core.markdown import parser
+from oneiro_vault.core.media import picture
+from oneiro_vault.errors import InvalidInput, NotFound, shown
+from oneiro_vault.index.base import Row
+from oneiro_vault.operations.read.orient import note_use
+from oneiro_vault.operations.read.readable import served
+from oneiro_vault.operations.remember.drafts import KEPT, note_path
+from oneiro_vault.operations.runtime import House
+from oneiro_vault.vault.change import Operation, Remove, Write
+from oneiro_vault.vault.paths import checked, hidden
+
+MOST: Final = 1_000
+"""Entries of one listing; of a folder with more only its own level is shown."""
+
+
+def browse(house: House, path: str = "") -> dict[str, Any]:
+    """What is at a path of the vault ("" is the whole of it): a folder's `entries`, two levels deep, or a note as `note`.
+
+    Reading a note counts as a use, once a day. Raises NotFound, or UnsafePath for a path that is none.
+    """
+    house.converge()
+    row = house.index.by_path(checked(path)) if path else None
+    if row is not None:
+        return {"schema": 1, "path": path, "note": _note(house, row), "entries": [], "left": 0}
+    entries = _entries(house, f"{path}/" if path else "")
+    if path and not entries:
+        raise NotFound(f"there is no note and no folder {shown(path, 120)}", hint="Look at the folder above it.")
+    return {"schema": 1, "path": path, "note": None, "entries": entries[:MOST], "left": max(0, len(entries) - MOST)}
+
+
+def _note(house: House, row: Row) -> dict[str, Any]:
+    data, known, notice = served(house, row)
+    note_use(house, row, house.remembered())
+    facts = {name: getattr(known, name) for name in "type title created timestamp source trust status core".split()}
+    return {"id": row.handle, "body": known.body, "sha256": sha256(data).hexdigest(), **facts, "notice": notice}
+
+
+def _entries(house: House, prefix: str) -> list[dict[str, Any]]:
+    """Notes and folders below `prefix` by name; a folder's name ends with `/`, its bytes are those of all its notes."""
+    found: dict[str, dict[str, Any]] = {}
+    for row in house.index.list(limit=10_000_000):
+        if not row.path.startswith(prefix) or hidden(row.path):
+            continue
+        parts = row.path[len(prefix) :].split("/")
+        for depth in range(1, min(len(parts), 2) + 1):
+            folder = depth < len(parts)
+            name = "/".join(parts[:depth]) + ("/" if folder else "")
+            entry = found.setdefault(name, {"path": prefix + name, "bytes": 0, "notes": 0, "id": None if folder else row.handle})
+            entry["bytes"] += row.size
+            entry["notes"] += 1
+    if len(found) > MOST:
+        found = {name: entry for name, entry in found.items() if "/" not in name.rstrip("/")}
+    return [found[name] for name in sorted(found)]
+
+
+def move(house: House, id: str, path: str, actor: str = "user") -> dict[str, Any]:
+    """Give a note another path, in one commit; its bytes and its id stay.
+
+    A machine may not move what a person has ratified, what others link to, or what shows pictures to another folder: links would lead
+    nowhere. Raises InvalidInput, StaleMemory when something is there already, or UnsafePath.
+    """
+    row, target = house.resolve(id), note_path(path)
+    if row.path == target:
+        raise InvalidInput(f"{shown(target, 120)} is where it is", kept=KEPT)
+    data, known = house.load(row)
+    if row.core and actor != "user":
+        raise InvalidInput(f"{row.title} was ratified by a person", kept=KEPT, hint="Only a person may move it.")
+    if house.index.links_to(row.key) and actor != "user":
+        raise InvalidInput(f"other notes link to {row.path}", kept=KEPT, hint="Leave it where it is; `reframe` gives it another title.")
+    if posixpath.dirname(row.path) != posixpath.dirname(target) and _leads_elsewhere(known.body):
+        raise InvalidInput(
+            f"{row.path} links to pictures or notes by where it is", kept=KEPT, hint="Choose a name in the folder where it is now."
+        )
+    base = sha256(data).hexdigest()
+    operation = Operation("revise", f"{row.title} is {target} now", actor, (row.id,) if row.id else ())
+    receipt = house.vault.apply([Write(target, data), Remove(row.path, base)], operation)
+    house.refresh([row.path, target])
+    return {"schema": 1, "id": row.handle, "path": target, "was": row.path, "commit": receipt.commit}
+
+
+def _leads_elsewhere(body: str) -> bool:
+    """Does it hold links that mean something else in another folder?"""
+    if picture.references(body):
+        return True
+    targets = [link.target for link in parser.parse(body).links]
+    return any(target.startswith(".") or ("/" in target and ":" not in target) for target in targets)

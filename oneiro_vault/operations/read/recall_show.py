@@ -1,0 +1,367 @@
+"""Operations that answer. None of them changes a note; a deliberate look at a memory counts as one use of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict
+from datetime import datetime
+from hashlib import sha256
+from typing import Any, Final
+
+from oneiro_vault.capture import prompt_counts
+from oneiro_vault.core.frontmatter.salvage import BROKEN, salvage
+from oneiro_vault.core.memory import Memory, parse
+from oneiro_vault.core.time import date_ranges as dates
+from oneiro_vault.errors import DiskProblem, GitProblem, InvalidInput, RepositoryBusy, shown
+from oneiro_vault.index.base import Filters, Row
+from oneiro_vault.operations.care import language_check, settings_trust, synchronize
+from oneiro_vault.operations.history import as_of_view, revisions
+from oneiro_vault.operations.read.readable import served
+from oneiro_vault.operations.remember import images, note_types
+from oneiro_vault.operations.remember.pending_captures import waiting
+from oneiro_vault.operations.runtime import House, Progress, Remembered, quiet
+from oneiro_vault.operations.schedule import which_machine
+from oneiro_vault.recall import result_lines
+from oneiro_vault.recall.request import Asked, Found
+from oneiro_vault.recall.retrospective import looks_back
+from oneiro_vault.recall.search import Search
+from oneiro_vault.settings.definitions import SETTINGS
+from oneiro_vault.vault.history.commit_log import Entry
+from oneiro_vault.vault.worktree.edits import RETURN
+
+REPORT: Final = "dream"
+"""The type of reports."""
+
+
+def recall(
+    house: House,
+    query: str,
+    k: int | None = None,
+    type: str | Sequence[str] = (),
+    tag: str | Sequence[str] = (),
+    status: str | Sequence[str] = (),
+    entity: str | None = None,
+    project: str | None = None,
+    since: str | None = None,
+    until: str | None = None,
+    as_of: str | None = None,
+    valid_at: str | None = None,
+    explain: bool = False,
+    fast: bool = False,
+    passive: bool = False,
+    history: bool = False,
+    progress: Progress = quiet,
+) -> dict[str, Any]:
+    """Rows that answer a question, best first; an empty list means no memory is relevant.
+
+    `fast` never waits for the embedding model. `passive` (an automatic load) leaves out what faded, and orientation. `as_of`: what was
+    believed then (a date, or a commit). `valid_at`: what held then, replaced or not, by what is (or with `as_of` was) believed. `history`:
+    each row with what it replaced, the oldest first; so is a question answered that asks how something was, or came to be.
+    """
+    if not isinstance(query, str) or not query.strip():
+        raise InvalidInput("there is no question", hint='Try `oneiro recall "what did we decide about the release?"`.')
+    k = house.settings["recall.k"] if k is None else k
+    if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= 1000:
+        raise InvalidInput(f"k must be a whole number from 1 to 1000, not {shown(k)}")
+    _text(query, entity, project, *_many(type), *_many(tag), *_many(status))
+    start, end = _span(house, since, until)
+    valid = revisions.span(house, valid_at) if valid_at is not None else None
+    with as_of_view.view(house, as_of, progress) as view:
+        filters = Filters(
+            type=(note_types.checked(house, _many(type)) if view.moment is None else _many(type)) or None,
+            tag=_many(tag) or None,
+            status=note_types.statuses(_many(status)) or None,
+            entity=entity,
+            project=project,
+            since=start,
+            until=end,
+        )
+        only, late = view.holding(*valid) if valid else (None, 0)
+        vector, degraded = view.vector(query, not fast, progress)
+        past = history or (only is None and not passive and looks_back(query))
+        found = Search(view.index, view.known, house.weights).run(Asked(query, k, filters, passive, only=only, history=past), vector)
+        if view.moment is None and not passive:
+            house.answered(query, [one.row for one in found[:10]])
+        placed = filters != Filters() or only is not None or any(one.dated for one in found)
+        extras = result_lines.show(view.index, query, vector, [(one.row, one.score) for one in found], placed)
+        results = [_hit(one, extra, explain) | view.of(one.row) for one, extra in zip(found, extras, strict=True)]
+        answer = {"schema": 1, "results": results, "degraded": degraded, "behind": view.behind}
+        return answer | view.told(valid_at, valid, late)
+
+
+def _text(*values: str | None) -> None:
+    """Half a surrogate pair is no text: no index can be asked for it."""
+    for value in values:
+        if value is not None and not isinstance(value, str):
+            raise InvalidInput(f"{value!a:.60} is not text")
+        try:
+            (value or "").encode()
+        except UnicodeEncodeError as error:
+            raise InvalidInput(f"{value!a:.60} is not valid text: {error.reason}", hint="Give it as Unicode.") from error
+
+
+def _many(value: str | Sequence[str]) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
+def _span(house: House, since: str | None, until: str | None) -> tuple[float | None, float | None]:
+    """[from, to) in epoch seconds. `since` begins where its span begins; `until` includes the whole of its span."""
+    now = datetime.fromtimestamp(house.clock()).astimezone()
+    start = dates.parse_range(since, now)[0] if since else None
+    end = dates.parse_range(until, now)[1] if until else None
+    if start is not None and end is not None and start >= end:
+        raise InvalidInput(f"{shown(since)} is not before {shown(until)}", hint="Give the earlier date to --since.")
+    return start, end
+
+
+def _hit(found: Found, extra: result_lines.Shown, explain: bool) -> dict[str, Any]:
+    row = found.row
+    return {
+        "id": row.handle,
+        "path": row.path,
+        "title": row.title,
+        "description": row.description,
+        "type": row.type,
+        "created": row.created,
+        "score": round(found.score, 6),
+        "snippet": extra.snippet,
+        "weak": extra.weak,
+        "replaced_by": found.heir or None,
+        "why": found.why if explain else {"status": row.status, "trust": row.trust},
+    }
+
+
+def show(house: House, id: str, why: bool = False, as_of: str | None = None) -> dict[str, Any]:
+    """One memory in full, or as it was at a moment (a date, or a commit); with `why`, also how it is indexed now."""
+    if as_of is not None:
+        return _as_it_was(house, id, as_of)
+    row = house.resolve(id)
+    data, known, notice = served(house, row)
+    if row.id:
+        with suppress(DiskProblem):  # a full or read-only disk must not hide a memory
+            house.used(row.id, "shown")
+    answer = _whole(as_of_view.View(house, house.index, house.remembered()), row, data, known) | {"notice": notice}
+    return answer | ({"why": house.index.explain(row.path)} if why else {})
+
+
+def _as_it_was(house: House, ident: str, as_of: str) -> dict[str, Any]:
+    """A look at the past is no use of a memory."""
+    with as_of_view.view(house, as_of) as view:
+        row = view.row(ident)
+        data = house.vault.past.data(row.blob)
+        broken = not BROKEN.isdisjoint(row.problems)
+        known = salvage(row.path, data, unmerged=True) if broken else parse(row.path, data)
+        answer = _whole(view, row, data, known) | {"notice": None}
+        return answer | {"now": view.state(row)["now"]} | view.told(None, None, 0)
+
+
+def _whole(view: as_of_view.View, row: Row, data: bytes, known: Memory) -> dict[str, Any]:
+    meta = {
+        key: value
+        for key, value in asdict(known).items()
+        if key not in {"body", "path", "problems", "extra"} and value not in ("", (), None)
+    }
+    return {
+        "schema": 1,
+        "id": row.handle,
+        "path": row.path,
+        "meta": meta | known.extra,
+        "body": known.body,
+        "text": data.decode("utf-8", "replace"),
+        "sha256": sha256(data).hexdigest(),
+        "images": images.of_note(view.house, known.body),
+        "links": view.index.links_from(row.key),
+        "backlinks": view.index.links_to(row.key),
+        "strength": round(view.known.strength(row), 4),
+        "problems": list(known.problems),
+    }
+
+
+def list_(
+    house: House,
+    type: str | Sequence[str] = (),
+    tag: str | None = None,
+    status: str | Sequence[str] = (),
+    session: str | None = None,
+    entity: str | None = None,
+    since: str | None = None,
+    until: str | None = None,
+    limit: int = 50,
+) -> dict[str, Any]:
+    """Notes that fit, newest first; reports of dreams only when their type is asked for."""
+    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
+        raise InvalidInput(f"limit must be a whole number above 0, not {shown(limit)}")
+    kinds, states = _many(type or ()), _many(status or ())
+    _text(*kinds, tag, *states, session, entity)
+    house.converge()
+    start, end = _span(house, since, until)
+    rows = house.index.list(
+        type=note_types.checked(house, kinds),
+        without=() if kinds else REPORT,
+        tag=tag,
+        status=note_types.statuses(states),
+        session=session,
+        entity=entity,
+        since=start,
+        until=end,
+        limit=limit,
+    )
+    known = house.remembered()
+    view = as_of_view.View(house, house.index, known)
+    results = [line(known, row) | view.state(row) for row in rows]
+    return {"schema": 1, "results": results, "total": house.index.count()}
+
+
+def line(known: Remembered, row: Row) -> dict[str, Any]:
+    """What a list shows of a note."""
+    return {
+        "id": row.handle,
+        "path": row.path,
+        "title": row.title,
+        "description": row.description,
+        "type": row.type,
+        "status": row.status,
+        "tags": list(row.tags),
+        "created": row.created,
+        "strength": round(known.strength(row), 4),
+    }
+
+
+def log(house: House, id: str | None = None, limit: int = 20) -> dict[str, Any]:
+    """Commits, newest first: all of them or those of one memory (forgotten ones too)."""
+    house.converge()
+    if id is None:
+        entries = house.vault.log(limit)
+    else:
+        ident, path = anyone(house, id)
+        entries = house.vault.log(limit, memory=ident, path=path)
+    return {"schema": 1, "entries": [_entry(entry) for entry in entries]}
+
+
+def _entry(entry: Entry) -> dict[str, Any]:
+    """A commit as data, its time as RFC 3339."""
+    return asdict(entry) | {
+        "when": _iso(entry.when),
+        "memories": list(entry.memories),
+        "paths": list(entry.paths),
+        "removed": list(entry.removed),
+    }
+
+
+def _iso(moment: float) -> str:
+    return datetime.fromtimestamp(moment).astimezone().isoformat(timespec="seconds")
+
+
+def anyone(house: House, text: str) -> tuple[str, str]:
+    """Id and path of a memory, also of one that was forgotten (no path then); a note without an id has only a path."""
+    wanted = text.strip().lower()
+    gone = {
+        str(e["id"])
+        for e in house.vault.events()
+        if e.get("e") == "tombstone" and len(wanted) >= 4 and str(e.get("id", "")).startswith(wanted)
+    }
+    if len(gone) == 1 and not house.index.get(wanted):
+        return gone.pop(), ""
+    row = house.resolve(text)
+    return row.id, row.path
+
+
+def why(house: House, id: str) -> dict[str, Any]:
+    """The story of one memory: what happened to it, what it came from, how it was used."""
+    ident, path = anyone(house, id)
+    row = house.index.by_path(path) if path else None
+    story = [_entry(entry) for entry in reversed(house.vault.log(1000, memory=ident, path=path))]
+    use = house.uses().get(ident)
+    used = {"days": len(use.days) if use else 0, "last": _iso(use.last) if use and use.last else None}
+    return {
+        "schema": 1,
+        "id": ident or (row.handle if row else id),
+        "title": row.title if row else (story[-1]["title"] if story else ""),
+        "path": path or None,
+        "status": row.status if row else "forgotten",
+        "story": story,
+        "lineage": house.index.lineage_of(row.key) if row else [],
+        "uses": used,
+        "strength": round(house.strength(row), 4) if row else 0.0,
+        "notice": served(house, row)[2] if row else None,
+    }
+
+
+def stats(house: House) -> dict[str, Any]:
+    """What the vault holds, in numbers, and every setting in force."""
+    house.converge()
+    rows = house.index.list(limit=10_000_000)
+    known = house.remembered()
+    faded = sum(1 for row in rows if known.strength(row) < known.faded)
+    return {
+        "schema": 1,
+        "vault": str(house.root),
+        "notes": len(rows),
+        "types": dict(Counter(row.type for row in rows).most_common()),
+        "statuses": dict(Counter(row.status for row in rows).most_common()),
+        "faded": faded,
+        "bytes": sum(row.size for row in rows),
+        "commits": house.vault.commits(),
+        "index": house.index.status(),
+        "settings": {name: house.settings[name] for name in house.settings},
+    }
+
+
+def settings(house: House) -> dict[str, Any]:
+    """Every setting: its value in force, its default, and what it is."""
+    return {
+        "schema": 1,
+        "settings": [{"name": one.name, "value": house.settings[one.name], "default": one.default, "help": one.help} for one in SETTINGS],
+    }
+
+
+def status(house: House) -> dict[str, Any]:
+    """Is everything indexed, and if not, why not?"""
+    from oneiro_vault.operations.schedule import judge_status  # judges are not loaded for those who read
+
+    behind = house.converge()
+    state = house.index.status()
+    look = house.vault.look()
+    rewritten = house.vault.rewritten()
+    unreadable = [{"path": path, "reason": reason} for path, reason in house.index.unreadable()]
+    return {
+        "schema": 1,
+        "vault": str(house.root),
+        "notes": state["notes"],
+        "chunks": state["chunks"],
+        "pending": state["pending"],
+        "embedding": house.index.embedding(),
+        "behind": behind,
+        "degraded": state["degraded"] or house.embedder_state(),
+        "unreadable": unreadable,
+        "partial": house.index.partial(),
+        "language": ". ".join(language_check.unknown(house) or ()) or None,
+        "broken": house.index.broken(),
+        "model": state["model"],
+        "watching": house.watching or None,
+        "uncommitted": len(look.ready),
+        "held": [{"path": path, "reason": reason} for path, reason in look.held().items()],
+        "gone": f"{look.question()}. {RETURN}" if look.asked else None,
+        "loosened": settings_trust.told(house.root),
+        "busy": _busy(house),
+        "rewritten": f"{rewritten.message}. Nothing is written. {rewritten.hint}" if rewritten else None,
+        "captures": len(waiting(house)),
+        "dreams": judge_status.standing(house),
+        "prompts": prompt_counts.today(str(house.vault.folder)),
+        "sync": synchronize.standing(house),
+        "dreaming": which_machine.holder(house),
+    }
+
+
+def _busy(house: House) -> str | None:
+    """What somebody has left half done, so that nothing can be written, and how it ends."""
+    try:
+        house.vault.repo.check_ready()
+        house.vault.repo.staging.blobs(())
+    except RepositoryBusy as error:
+        return f"{error}. Nothing is written. {error.hint}"
+    except GitProblem:
+        return None  # damage is the doctor's to name
+    return None

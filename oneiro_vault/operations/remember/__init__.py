@@ -1,0 +1,1 @@
+"""Storing memories: drafts, deduplication, images, captures."""

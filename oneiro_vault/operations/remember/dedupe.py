@@ -1,0 +1,167 @@
+"""What a request to remember says that the vault knows already: by its id, by the very same words, or in other words."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from hashlib import sha256
+from typing import Any, Final
+
+from oneiro_vault.core import memory as memories
+from oneiro_vault.core.conversation.captures import captured
+from oneiro_vault.core.text.duplicates import says_all
+from oneiro_vault.core.text.query import analyse, fts_expression
+from oneiro_vault.errors import InvalidInput
+from oneiro_vault.index.base import Row
+from oneiro_vault.operations.remember.drafts import KEPT, Draft
+from oneiro_vault.operations.runtime import House
+
+_LOOKED_AT: Final = 8
+"""Memories that hold all words of a new one and are compared with it: the shortest, for they say least besides."""
+
+
+SHARED: Final = 0.5
+NEAR: Final = 0.8
+"""Share of their words, or cosine with a passage, from which two memories are much alike: named are .86 of the same claims of the labelled
+pairs (`tests/mind/pairs.jsonl`; .98 of the near-duplicates, .59 of the paraphrases) and, on purpose, most of what looks like one."""
+
+
+class Already:
+    """Looks up drafts. `importing`: many at once, or a stream of them; then what was forgotten stays forgotten.
+
+    `taken`: ids that this stream was answered with before. Equal turns of one conversation are different events, so each of them meets
+    another memory, or none.
+    """
+
+    def __init__(self, house: House, importing: bool, taken: Collection[str] = ()) -> None:
+        self._house = house
+        self._importing = importing
+        self._taken = set(taken)
+
+    def find(self, drafts: Mapping[int, Draft]) -> tuple[dict[int, Row], dict[int, InvalidInput]]:
+        """By position: the memory that is there, and why a draft must not become one."""
+        same = self._house.index.same({draft.words for draft in drafts.values()})
+        found: dict[int, Row] = {}
+        refused: dict[int, InvalidInput] = {}
+        for position, draft in drafts.items():
+            try:
+                row = self._holder(draft, same.get(draft.words, [])) or self._row(draft, same.get(draft.words, []))
+                if row is not None:
+                    found[position] = row
+                    self._taken.add(row.handle)
+                else:
+                    self._refuse_forgotten(draft)
+            except InvalidInput as error:
+                refused[position] = error
+        return found, refused
+
+    def _holder(self, draft: Draft, same: Collection[Row]) -> Row | None:
+        """The memory that has the id the caller chose. Raises InvalidInput when it says something else."""
+        rows = [row for row in self._house.index.get(draft.id) if row.id == draft.id] if draft.named else []
+        if rows and rows[0].path not in {row.path for row in same}:
+            raise InvalidInput(
+                f"{draft.id} is already the id of {rows[0].path}, which says something else",
+                kept=KEPT,
+                hint="`oneiro reframe` changes that memory; without `id` this becomes another one.",
+            )
+        return rows[0] if rows else None
+
+    def _row(self, draft: Draft, same: Collection[Row]) -> Row | None:
+        turn = "session" in draft.meta
+        if turn and not self._importing:
+            return None
+        return next((row for row in same if fits(draft, row.when, row.session) and not (turn and row.handle in self._taken)), None)
+
+    def _refuse_forgotten(self, draft: Draft) -> None:
+        gone = self._house.forgotten()
+        said = gone.get(draft.words)
+        purged = said is not None and said.get("e") == "purge"
+        event = (gone.get(draft.id) if draft.named else None) or (said if self._importing or purged else None)
+        if event is not None and event.get("e") == "purge":
+            raise InvalidInput(
+                f"a memory that said this was purged on {str(event.get('t', ''))[:10]}",
+                kept=KEPT,
+                hint="If a person wants it back: `oneiro remember --again`.",
+            )
+        if event is not None:
+            raise InvalidInput(
+                f"{event['id']} said this and was forgotten on {str(event.get('t', ''))[:10]}",
+                kept="Its words are still in the history.",
+                hint=f"`oneiro restore {event['id']}` brings it back; `oneiro remember --again` stores it anew.",
+            )
+
+    def in_other_words(self, draft: Draft) -> Row | None:
+        """An active memory of the same type that already says all of this. Events of a session never do: another day is news."""
+        words = set(analyse(draft.body).words)
+        if len(words) < 3 or "session" in draft.meta:
+            return None
+        for row in self._house.index.holding(words, draft.meta["type"], _LOOKED_AT):
+            _, known = self._house.load(row)
+            if says_all(draft.body, known.body, words, self._house.settings["remember.duplicate"]):
+                return row
+        return None
+
+
+def nearest(house: House, draft: Draft) -> Row | None:
+    """The active memory of its type that reads most like `draft`, when one does: named to whoever stores it, never decided by.
+
+    By its words, and by meaning while the model is loaded. None for a turn of a conversation, which is news.
+    """
+    if "session" in draft.meta:
+        return None
+    words = analyse(draft.body)
+    found = [key for key, _ in house.index.search_text(fts_expression(words), _LOOKED_AT)]
+    bodies, wanted = house.index.bodies(found), set(words.words)
+    near = [key for key in found if _overlap(wanted, set(analyse(bodies.get(key, "")).words)) >= SHARED]
+    vector, _ = house.query_vector(draft.body, wait=False)
+    hits = house.index.search_vectors(vector, _LOOKED_AT) if vector is not None else []
+    near += [hit.key for hit in hits if hit.kind == "own" and hit.cosine >= NEAR]
+    rows = house.index.rows(near)
+    kind = draft.meta["type"]
+    fitting = (row for row in map(rows.get, near) if row and row.status == "active" and row.type == kind and not captured(row))
+    return next(fitting, None)
+
+
+def _overlap(one: set[str], other: set[str]) -> float:
+    return len(one & other) / max(len(one | other), 1)
+
+
+def fits(draft: Draft, when: float | None, session: str) -> bool:
+    """May a memory of that date and session be the one that `draft` says again? The same words on another day are another event."""
+    if draft.dated and memories.epoch(draft.meta["created"]) != when:
+        return False
+    return not draft.session or draft.session == session
+
+
+def repeated(drafts: Mapping[int, Draft]) -> dict[int, int]:
+    """Position -> the earlier position that says the very same. Turns of a conversation never repeat one another."""
+    found: dict[int, int] = {}
+    seen: dict[str, list[int]] = {}
+    for position, draft in drafts.items():
+        if "session" in draft.meta:
+            continue
+        known = seen.setdefault(draft.words, [])
+        for earlier in known:
+            if fits(draft, memories.epoch(drafts[earlier].meta["created"]), ""):
+                found[position] = earlier
+                break
+        else:
+            known.append(position)
+    return found
+
+
+def durable(house: House, row: Row) -> str:
+    """sha256 of a memory's bytes in history, so that it may be acknowledged; a person's file that is not there yet is committed first.
+
+    "" when that is not possible now.
+    """
+    for _ in range(2):
+        head = house.vault.past.heads([row.path]).get(row.path)
+        if head is not None:
+            return row.sha256 if head == row.blob else sha256(house.vault.past.data(head)).hexdigest()
+        house.vault.commit_edits([row.path], quiet=0.0)
+    return ""
+
+
+def shown(row: Row, sha: str) -> dict[str, Any]:
+    """The answer for a memory that is there already."""
+    return {"id": row.handle, "path": row.path, "title": row.title, "type": row.type, "sha256": sha, "duplicate_of": row.handle}

@@ -1,0 +1,221 @@
+"""Conversations on their way into the vault: stored whole as episodes, once, also out of the spool that hooks leave them in."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterable
+from contextlib import suppress
+from datetime import datetime
+from pathlib import PurePath
+from typing import Any
+
+from oneiro_vault.capture import conversation_state, episodes, markers, spool, transcripts
+from oneiro_vault.core.conversation.captures import KIND, OWN, SOURCE, TYPE
+from oneiro_vault.core.memory import epoch
+from oneiro_vault.core.text.duplicates import fingerprint
+from oneiro_vault.errors import InvalidInput, OneiroError, shown
+from oneiro_vault.operations.read import recall_show
+from oneiro_vault.operations.remember import write
+from oneiro_vault.operations.remember.pending_captures import waiting
+from oneiro_vault.operations.runtime import House
+
+LOG = logging.getLogger("oneiro.capture")
+_STORING = threading.Lock()
+"""Looking for a twin and storing are one step: the background and a request may hold the same capture."""
+
+
+def capture(
+    house: House,
+    text: str,
+    kind: str = "note",
+    session: str | None = None,
+    client: str | None = None,
+    project: str | None = None,
+    cwd: str | None = None,
+    when: str | None = None,
+    title: str | None = None,
+    actor: str = SOURCE,
+) -> dict[str, Any]:
+    """Store what was said, whole, as an episode that waits for encoding; private parts are gone before anything is written.
+
+    `kind`: compaction, session, turns or note. `cwd`: where it took place; its name is the project when none is given. The same words of
+    the same session are stored once. A person's own note (`actor` is `user`) is trusted as theirs, everything else as words from outside.
+    A text larger than a note may be becomes several, in order: `captures` has them all, and the answer itself is the first.
+    """
+    if kind not in episodes.KINDS:
+        raise InvalidInput(f"kind must be one of {', '.join(episodes.KINDS)}, not {shown(kind)}", kept="Nothing was written.")
+    if not isinstance(text, str) or not text.strip():
+        raise InvalidInput("there is nothing to capture", kept="Nothing was written.", hint="Give a text.")
+    secrets = house.vault.secrets
+    words = secrets.cleaned(episodes.clean(text))  # nobody is there to say it again without: `block` would lose the conversation
+    if not words:
+        raise InvalidInput("all of it is private", kept="Nothing was written.")
+    project = project or (PurePath(cwd).name if isinstance(cwd, str) else None) or None
+    common: dict[str, Any] = {"type": TYPE, "session": session, "project": project, "created": _local(when), "client": client}
+    common |= {KIND: kind} if actor in ("user", SOURCE) else {}  # who speaks in what others send is theirs to say, so it is from outside
+    common |= {"kind": "conversation"} if kind != "note" else {}
+    common |= {"tags": [OWN]} if actor == "user" and kind == "note" else {"source": SOURCE}
+    pieces = episodes.parts(words, house.settings["notes.indexed_bytes"] - 1)
+    name = " ".join(secrets.cleaned(episodes.clean(title or "")).split()) or episodes.title(words, kind)
+    items = [
+        {**common, "title": name if len(pieces) == 1 else f"{name} ({number}/{len(pieces)})", "text": piece}
+        for number, piece in enumerate(pieces, 1)
+    ]
+    with _STORING:
+        return _stored(house, items, session or "", actor) | {"queued": len(waiting(house))}
+
+
+def _local(when: str | None) -> str | None:
+    """A client's time, which is UTC, as the clock of this machine showed it: "yesterday" was said on a local day."""
+    at = epoch(when) if isinstance(when, str) and when.rstrip().endswith(("Z", "z")) else None
+    return when if at is None else datetime.fromtimestamp(at).astimezone().isoformat(timespec="seconds")
+
+
+def _stored(house: House, items: list[dict[str, Any]], session: str, actor: str) -> dict[str, Any]:
+    house.converge()
+    twins = [_twin(house, item, session) for item in items]
+    new = [item for item, twin in zip(items, twins, strict=True) if twin is None]
+    made = iter(write.remember(house, new, actor, dedupe=False)["results"] if new else ())
+    rows = [twin or {"id": (done := next(made))["id"], "path": done["path"], "duplicate_of": None} for twin in twins]
+    return {"schema": 1} | rows[0] | {"captures": rows}
+
+
+def _twin(house: House, item: dict[str, Any], session: str) -> dict[str, Any] | None:
+    """The capture with these very words of that session, also one that a person has forgotten since: it does not come back by itself."""
+    words = fingerprint(TYPE, item["title"], item["text"])
+    for row in house.index.same({words}).get(words, []):
+        if row.session == session:
+            return {"id": row.handle, "path": row.path, "duplicate_of": row.handle}
+    gone = house.forgotten().get(words)
+    return None if gone is None else {"id": gone["id"], "path": None, "duplicate_of": gone["id"]}
+
+
+# -- what waits for encoding --------------------------------------------------------------------------------------------------------------
+
+
+def captures(house: House) -> dict[str, Any]:
+    """Episodes that came from captures and reflections and have not become memories yet, oldest first."""
+    house.converge()
+    known = house.remembered()
+    return {"schema": 1, "waiting": [recall_show.line(known, row) for row in waiting(house)]}
+
+
+# -- the spool ----------------------------------------------------------------------------------------------------------------------------
+
+
+def collect(house: House) -> dict[str, Any]:
+    """Store what hooks left in the spool. An entry goes only when the vault has committed it; one nobody can store is set aside.
+
+    Conversations that never ended join in. An owner loads its model meanwhile: whoever lets it collect is about to ask.
+    """
+    state = str(house.vault.folder)
+    folder, now = spool.folder_of(state), house.clock()
+    house.attend()
+    _pick_up_abandoned(state, folder, now)
+    stored = 0
+    for path in spool.entries(folder):
+        stored += _picked_up(house, path)
+    spool.sweep(folder, now)
+    conversation_state.sweep(state, now)
+    return {"schema": 1, "stored": stored, "left": len(spool.entries(folder)), "aside": len(spool.aside(folder))}
+
+
+def _pick_up_abandoned(state: str, folder: str, now: float) -> None:
+    """First into the spool: from there on they are like any other. A disk that is full keeps them where they are."""
+    with suppress(OSError):
+        for entry in conversation_state.abandoned(state, now):
+            session = conversation_state.Session(state, entry["session"])
+            spool.put(folder, entry, session.key)
+            session.advance(entry["transcript"], entry["to"])
+
+
+def left(house: House) -> bool:
+    """Is anything in the spool? Cheap: asked every second."""
+    return not house.wrong and bool(spool.entries(spool.folder_of(str(house.vault.folder))))
+
+
+def _picked_up(house: House, path: str) -> int:
+    """Store one entry; 1 when it became a memory. Raises OneiroError when the vault cannot be written now: the entry stays."""
+    try:
+        entry = spool.load(path)
+        if entry is None:
+            return 0
+        done = capture(house, **episodes.of_entry(_dated(_with_text(entry), house.clock())))
+    except _NothingError:
+        done, entry = {"duplicate_of": ""}, entry or {}
+    except Exception as error:
+        if isinstance(error, OneiroError) and not isinstance(error, InvalidInput):
+            raise
+        LOG.warning("a capture cannot be stored (%s: %s): it is kept as %s", type(error).__name__, error, spool.set_aside(path))
+        return 0
+    _advance(house, entry)
+    spool.done(path)
+    return 1 if done["duplicate_of"] is None else 0
+
+
+def _advance(house: House, entry: dict[str, Any]) -> None:
+    """A hook that died before it noted how far it came must not capture the same words again."""
+    session, transcript, end = entry.get("session"), entry.get("transcript"), entry.get("to")
+    if isinstance(session, str) and isinstance(transcript, str) and isinstance(end, int):
+        conversation_state.Session(str(house.vault.folder), session).advance(transcript, end)
+
+
+class _NothingError(ValueError):
+    """Nobody said anything in that part of a conversation."""
+
+
+def _with_text(entry: dict[str, Any]) -> dict[str, Any]:
+    """The entry with its words: a hook that had no time for a long transcript leaves only where they stand."""
+    if "text" in entry or not isinstance(entry.get("transcript"), str):
+        return entry
+    start, end = entry.get("from"), entry.get("to")
+    if not isinstance(start, int) or not isinstance(end, int):
+        raise ValueError("a place in a transcript without its bounds")
+    try:
+        turns, _ = transcripts.read(entry["transcript"], start, end - start)
+    except OSError as error:
+        raise ValueError(f"the transcript cannot be read: {error}") from error
+    words = transcripts.render(turns)
+    if not words:
+        raise _NothingError
+    return entry | {"text": words, "last": transcripts.last_time(turns)}
+
+
+def _dated(entry: dict[str, Any], now: float) -> dict[str, Any]:
+    """The entry as of the last words in it: a client that stood open over night ends the day after."""
+    last = entry.get("last")
+    said = epoch(last) if isinstance(last, str) else None
+    return entry | {"when": last} if said is not None and said <= now else entry
+
+
+def problems(house: House) -> Iterable[tuple[str, str, str]]:
+    """(level, what is wrong, what to do) about captures that do not get into the vault."""
+    folder = spool.folder_of(str(house.vault.folder))
+    stuck = spool.aside(folder)
+    if stuck:
+        where = stuck[0].rpartition("/")[0]
+        yield (
+            "warning",
+            f"captures that could not be stored ({len(stuck)}) are kept in {where}",
+            "Read them; what is of no use may be deleted.",
+        )
+    many = len(spool.entries(folder))
+    if many:
+        yield "info", f"captures wait in {folder}: {many}", "They are stored by themselves as soon as the vault can be written."
+
+
+def permission(folder: str) -> dict[str, Any]:
+    """May conversations in a folder be captured, and which marker says so? Raises InvalidInput for what is no path."""
+    try:
+        found = markers.find(folder)
+    except ValueError as error:
+        raise InvalidInput(f"{folder!a:.60} is no folder: {error}") from error
+    return {
+        "folder": folder,
+        "allowed": found.allows,
+        "marker": found.path or None,
+        "vault": found.vault or None,
+        "project": found.project or None,
+        "problem": found.problem or None,
+    }

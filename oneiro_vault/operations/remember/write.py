@@ -1,0 +1,296 @@
+"""Operations that change what is remembered. Each builds Changes and hands them to the vault's one door."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from typing import Any
+
+from oneiro_vault.core import memory as memories
+from oneiro_vault.core.frontmatter import yaml_block
+from oneiro_vault.errors import InvalidInput, OneiroError, StaleMemory
+from oneiro_vault.errors import shown as quoted
+from oneiro_vault.index.base import Row
+from oneiro_vault.operations.remember import images
+from oneiro_vault.operations.remember.dedupe import Already, durable, nearest, repeated, shown
+from oneiro_vault.operations.remember.drafts import (
+    KEPT,
+    Draft,
+    body_of,
+    concise,
+    conversations,
+    describes,
+    draft,
+    moment,
+    new_id,
+    number_turns,
+    title_of,
+)
+from oneiro_vault.operations.runtime import House, Progress, quiet
+from oneiro_vault.vault import ledger
+from oneiro_vault.vault.change import Operation, Receipt, Write
+from oneiro_vault.vault.purge.denylist import AGAIN
+
+Results = dict[int, dict[str, Any]]
+Refusals = dict[int, OneiroError]
+
+
+def remember(
+    house: House,
+    items: Sequence[Mapping[str, Any]],
+    actor: str = "user",
+    dedupe: bool | str | None = None,
+    partial: bool = False,
+    taken: Sequence[str] = (),
+    near: bool = False,
+    progress: Progress = quiet,
+) -> dict[str, Any]:
+    """Store memories in one commit. What is there already is not stored again: its row has `duplicate_of`.
+
+    One by itself is also compared in other words; several (or one of a stream: `dedupe` is "exact") only by id and by their very words;
+    False stores anything. `taken` are ids that the same stream was answered with before. With `partial` a bad one does not stop the
+    others: it is listed in `rejected` by its position. With `near` the row of one by itself names in `near` the memory it is most like.
+    """
+    if not items:
+        raise InvalidInput("there is nothing to remember", hint="Give a text.")
+    if dedupe not in (None, True, False, "exact"):
+        raise InvalidInput(f'dedupe must be true, false or "exact", not {quoted(dedupe)}', kept=KEPT)
+    importing = dedupe == "exact" or len(items) > 1
+    if house.converge() and importing:
+        house.reconcile(progress)  # what is not indexed yet would be stored a second time
+    drafts, refused = _drafts(house, items, actor, progress)
+    conversations(list(drafts.values()))
+    results = _known(house, drafts, refused, importing, taken) if dedupe is not False else {}
+    drafts = {position: draft for position, draft in drafts.items() if position not in results and position not in refused}
+    number_turns(house, list(drafts.values()))
+    like = nearest(house, drafts[0]) if near and list(drafts) == [0] and not importing else None
+    changes = _changes(house, drafts, refused)
+    if refused and not partial:
+        raise _first(refused, len(items))
+    again = repeated({position: drafts[position] for position in changes}) if dedupe is not False else {}
+    wanted = {position: change for position, change in changes.items() if position not in again}
+    commit = _stored(house, {position: drafts[position] for position in wanted}, wanted, actor, results, progress)
+    results |= {position: results[first] | {"duplicate_of": results[first]["id"]} for position, first in again.items()}
+    rejected = [{"item": position, "message": str(error), "hint": error.hint} for position, error in sorted(refused.items())]
+    told = {"near": {"id": like.handle, "title": like.title} if like else None} if near else {}
+    rows: list[dict[str, Any]] = [{"images": []} | results[position] | told for position in sorted(results)]
+    return {"schema": 1, "results": rows, "commit": commit, "rejected": rejected}
+
+
+def _drafts(house: House, items: Sequence[Mapping[str, Any]], actor: str, progress: Progress) -> tuple[dict[int, Draft], Refusals]:
+    """By position: the good ones, and what is wrong with the others."""
+    good: dict[int, Draft] = {}
+    bad: Refusals = {}
+    for position, item in enumerate(items):
+        try:
+            good[position] = draft(house, item, actor)
+        except InvalidInput as error:
+            bad[position] = error
+        if position % 200 == 199:
+            progress("checking", position + 1, len(items))
+    return good, bad
+
+
+def _known(house: House, drafts: Mapping[int, Draft], refused: Refusals, importing: bool, taken: Sequence[str]) -> Results:
+    """What is there already; being remembered again is a use of a memory, unless a whole file of them is read once more."""
+    already = Already(house, importing, taken)
+    found, wrong = already.find(drafts)
+    refused |= wrong
+    if not importing and drafts and not found and not wrong:
+        twin = already.in_other_words(drafts[0])
+        found = {0: twin} if twin is not None else {}
+    results = {position: shown(row, sha) for position, row in found.items() if (sha := durable(house, row))}
+    if not importing and results and found[0].id:
+        house.vault.use(found[0].id, "use", why="remembered again")
+    return results
+
+
+def _changes(house: House, drafts: Mapping[int, Draft], refused: Refusals) -> dict[int, Write]:
+    """The notes, without those that cannot be written; why not is added to `refused`."""
+    changes: dict[int, Write] = {}
+    for position, one in drafts.items():
+        try:
+            changes[position] = Write(one.path, one.compose())
+        except InvalidInput as error:
+            refused[position] = error
+    refused |= house.vault.objections(changes, [position for position, one in drafts.items() if one.placed])
+    return {position: change for position, change in changes.items() if position not in refused}
+
+
+def _first(refused: Refusals, total: int) -> OneiroError:
+    position, error = min(refused.items())
+    which = f"memory {position + 1}: " if total > 1 else ""
+    return type(error)(f"{which}{error}", kept=error.kept or KEPT, hint=error.hint)
+
+
+def _stored(
+    house: House, drafts: Mapping[int, Draft], changes: Mapping[int, Write], actor: str, results: Results, progress: Progress
+) -> str | None:
+    """Commit the changes and index them; adds to `results` what was made durable and returns the commit."""
+    if not changes:
+        return None
+    titles = [one.meta["title"] for one in drafts.values()]
+    title = titles[0] if len(titles) == 1 else f"{len(titles)} memories"
+    operation = Operation("remember", title, actor, memories=tuple(one.id for one in drafts.values()))
+    pictures = images.writes(house, [picture for one in drafts.values() for picture in one.pictures])
+    again = [drafts[position].id for position, change in changes.items() if house.vault.erased.in_file(change.path, change.data)]
+    events = [ledger.make(AGAIN, ident, house.vault.clock(), actor=actor) for ident in again]
+    receipt = house.vault.apply([*changes.values(), *pictures], operation, events=events, progress=progress)
+    house.refresh([one.path for one in drafts.values()])
+    results |= {position: _result(one, receipt) for position, one in drafts.items()}
+    return receipt.commit
+
+
+def _result(made: Draft, receipt: Receipt) -> dict[str, Any]:
+    meta, sha = made.meta, receipt.written[made.path]
+    row = {"id": made.id, "path": made.path, "title": meta["title"], "type": meta["type"], "sha256": sha, "duplicate_of": None}
+    return row | {"images": [picture.row() for picture in made.pictures]}
+
+
+def reframe(
+    house: House,
+    id: str,
+    text: str,
+    title: str | None = None,
+    description: str | None = None,
+    base: str | None = None,
+    reason: str = "",
+    actor: str = "user",
+) -> dict[str, Any]:
+    """Replace what a memory says. The old words stay in history; a note that changed meanwhile gets a proposal beside it instead."""
+    row = house.resolve(id)
+    words = body_of(text, house.settings["notes.indexed_bytes"])
+    data, known = house.load(row)
+    concise(house, words, actor, len(known.body))
+    if not known.core:  # of what a person ratified, a model only proposes other words
+        describes(known.type, actor, title or "", description or "", words)
+    shows = "" if actor == "user" else known.body  # a person means the text as it stands; a model does not think of the links
+    body = images.carried(shows, words, row.path)
+    base = _base(house, row, data, base)
+    if title is None and known.title and known.title == title_of(known.body or known.title):
+        title = title_of(body)  # a title taken from the first words must not go on saying what was retracted
+    changes: dict[str, object | None] = {"timestamp": moment(house)}
+    changes |= {key: value for key, value in (("title", title), ("description", description)) if value is not None}
+    ident = known.id or new_id()
+    if not known.id:
+        changes["id"] = ident
+    content = yaml_block.encode(yaml_block.edit(yaml_block.decode(data), changes, body=body))
+    proposal = _proposal(house, row, words, actor)
+    proposal.body = images.carried(shows, words, proposal.path)
+    other = (proposal.path, proposal.compose())
+    if known.core and actor != "user":
+        receipt = house.vault.apply([Write(*other)], Operation("flag", f"proposal for {row.title}", actor, (ident,), reason))
+        proposals = {row.path: proposal.path}
+    else:
+        change = Write(row.path, content, base, proposal=other)
+        receipt = house.vault.apply([change], Operation("reframe", title or row.title, actor, (ident,), reason))
+        proposals = receipt.proposals
+    house.refresh([*receipt.written, row.path])
+    waiting = {"id": proposal.id, "path": proposals[row.path]} if row.path in proposals else None
+    sha = receipt.written.get(row.path, base)
+    return {"schema": 1, "id": ident, "path": row.path, "sha256": sha, "commit": receipt.commit, "proposal": waiting}
+
+
+def _base(house: House, row: Row, data: bytes, given: str | None) -> str:
+    """sha256 of the text a change is based on: of the note as it is now, or of a version that was given by its hash or its commit.
+
+    Raises InvalidInput for one that this memory never had: whoever names it has not read this memory.
+    """
+    now = sha256(data).hexdigest()
+    wanted = now if given is None else given.strip().lower()
+    if wanted == now:
+        return now
+    repo, past = house.vault.repo, house.vault.past
+    entry = repo.entry(commit, row.path) if given and (commit := repo.resolve(given.strip())) else None
+    names = {path for found in house.vault.log(memory=row.id, path=row.path) for path in found.paths if row.id and row.id in path}
+    blobs = [entry.blob] if entry else [blob for found in past.versions({row.path, *names}).values() for blob in found]
+    shas = [sha256(past.data(blob)).hexdigest() for blob in blobs]
+    if entry or wanted in shas:
+        return shas[0] if entry else wanted
+    raise InvalidInput(
+        f"{quoted(given)} is neither the sha256 of a text this memory had nor a commit it is in",
+        kept=KEPT,
+        hint=f"`oneiro --json show {row.handle}` says the sha256 it has now; without a base the change is made to that.",
+    )
+
+
+def _proposal(house: House, row: Row, body: str, actor: str) -> Draft:
+    """The same words as a pending note of their own, inert until a person decides."""
+    meta: dict[str, Any] = {
+        "id": new_id(),
+        "type": row.type,
+        "title": f"Proposed: {row.title}",
+        "created": moment(house),
+        "source": actor,
+        "supersedes": [row.handle],
+        "status": "pending",
+    }
+    return Draft(meta, body, memories.path_for(meta["type"], meta["title"], meta["id"], meta["created"]))
+
+
+def forget(house: House, id: str, reason: str = "", actor: str = "user") -> dict[str, Any]:
+    """Take a memory out of the tree. Its bytes stay in history and `restore` brings them back."""
+    row = house.resolve(id)
+    data = house.vault.read(row.path)
+    if row.core and actor != "user":
+        raise InvalidInput(
+            f"{row.title} was ratified by a person", kept=KEPT, hint="Only a person may forget it; `reframe` proposes other words."
+        )
+    receipt = house.vault.forget(row.id, row.path, sha256(data).hexdigest(), actor, reason)
+    house.refresh([row.path])
+    back = f"restore {row.id}" if row.id else f"undo {receipt.commit[:12]}"  # without an id of its own nothing in history names it
+    return {"schema": 1, "id": row.handle, "path": row.path, "title": row.title, "commit": receipt.commit, "back": back}
+
+
+def restore(house: House, id: str, actor: str = "user") -> dict[str, Any]:
+    """Bring a forgotten memory back, byte for byte."""
+    receipt = house.vault.restore(id.strip().lower(), actor)
+    house.refresh(receipt.written)
+    path = next(path for path in receipt.written if path.lower().endswith(".md"))
+    row = house.index.by_path(path)
+    return {"schema": 1, "id": row.handle if row else id, "path": path, "commit": receipt.commit}
+
+
+def undo(house: House, commit: str | None = None, run: str | None = None, source: str | None = None, actor: str = "user") -> dict[str, Any]:
+    """Bring back the exact bytes from before one commit, a whole run of a loop, or all that came from a source, as a new commit.
+
+    Of a run and of a source (an import, a session, an actor) what somebody else changed since stays; `left` names it.
+    """
+    named = [one for one in (commit, run, source) if one is not None]
+    if len(named) != 1:
+        raise InvalidInput("name a commit, a run or a source to undo", kept=KEPT, hint="`oneiro log` lists commits, `oneiro runs` runs.")
+    left: Mapping[str, str] = {}
+    if source is not None:
+        receipt, left = house.vault.undo_source(_source(source), actor)
+        receipts = [receipt]
+    elif run is not None:
+        receipts, left = _undo_run(house, run.strip().lower(), actor)
+    else:
+        receipts = [house.vault.undo(str(commit), actor)]
+    removed = {path for one in receipts for path in one.removed}
+    paths = [*dict.fromkeys(path for one in receipts for path in (*one.written, *one.removed))]
+    house.refresh(paths)
+    touched = sorted(path for path in paths if not path.startswith("ledger/"))
+    stays = [{"path": path, "why": why} for path, why in sorted(left.items())]
+    return {
+        "schema": 1, "commit": receipts[-1].commit, "undone": named[0], "paths": touched, "removed": sorted(removed), "left": stays,
+    }  # fmt: skip
+
+
+def _undo_run(house: House, run: str, actor: str) -> tuple[list[Receipt], Mapping[str, str]]:
+    """All of it in one commit; where notes changed since, what still stands. Raises StaleMemory when nothing does."""
+    try:
+        return [house.vault.undo_run(run, actor)], {}
+    except StaleMemory:
+        receipts, left = house.vault.undo_rest(run, actor)
+        if not receipts:
+            raise
+        return receipts, left
+
+
+def _source(name: str) -> str:
+    """A person's own work is no source that one command takes back."""
+    name = name.strip()
+    if name in ("", "user"):
+        raise InvalidInput("what you wrote yourself is not taken back as a whole", kept=KEPT, hint="Undo single commits: `oneiro log`.")
+    return name

@@ -1,0 +1,1 @@
+"""Reviewing what loops proposed."""

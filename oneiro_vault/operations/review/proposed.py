@@ -1,0 +1,198 @@
+"""What waits for a person's review: the decisions on branches of runs that are neither in our history nor rejected."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from oneiro_vault.errors import UnsafePath
+from oneiro_vault.operations.runtime import House
+from oneiro_vault.vault.git.staging_area import EXECUTABLE, FILE
+from oneiro_vault.vault.git.staging_area import Entry as File
+from oneiro_vault.vault.history import proposal_branches
+from oneiro_vault.vault.history.commit_log import Entry
+from oneiro_vault.vault.history.proposal_branches import Open
+from oneiro_vault.vault.paths import checked, is_note
+from oneiro_vault.vault.worktree.moves import id_of
+
+EVENT: Final = "review"
+"""Kind of the ledger events that say what a person decided about a decision `d`: `v` is one of the following."""
+REJECTED: Final = "rejected"
+ACCEPTED: Final = "accepted"
+"""For what came in without the decision's own commit: a pull request that was squashed."""
+REPORTS: Final = "dreams/"
+"""Where runs tell what they did."""
+_KNOWN: Final = (File("", FILE), None)
+Changed: TypeAlias = Mapping[str, tuple[File | None, File | None]]
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """One decision on a branch: its commit, and what it makes of which files (path -> before, after), as the branch says it now."""
+
+    branch: Open
+    entry: Entry
+    parent: str
+    files: Mapping[str, tuple[File | None, File | None]]
+
+    @property
+    def id(self) -> str:
+        """The decision's."""
+        return self.entry.decision
+
+
+def verdicts(house: House) -> dict[str, str]:
+    """Decision -> what the ledger says became of it; the latest counts."""
+    found = {}
+    for event in house.vault.events():
+        if event.get("e") == EVENT and isinstance(decision := event.get("d"), str) and event.get("v") in (REJECTED, ACCEPTED):
+            found[decision] = str(event["v"])
+    return found
+
+
+def made(house: House) -> set[str]:
+    """Decisions that our history has."""
+    return {entry.decision for entry in house.vault.history.runs() if entry.decision} if house.vault.head() else set()
+
+
+def waiting(house: House, settled: Collection[str] | None = None) -> list[Proposal]:
+    """Every proposal that is open, branch by branch, in the order in which they were made. `settled`: decisions that are not.
+
+    What another program put on a branch and no run of ours could have is passed over: only notes can be proposed.
+    """
+    found: dict[str, Proposal] = {}
+    for branch in proposal_branches.branches(house.vault):
+        if settled is None:
+            settled = made(house) | verdicts(house).keys()
+        left = [one for one in on(house, branch) if one.id not in settled]
+        merged = decided(house, branch, left)
+        for one in left:
+            if one.id not in merged and one.files and not arrived(house, one):
+                found.setdefault(one.id, one)
+    return list(found.values())
+
+
+def entries(house: House, branch: Open) -> list[Entry]:
+    """Commits of a branch that ours does not have, oldest first."""
+    head = house.vault.head()
+    return house.vault.history.log(start=f"{head}..{branch.tip}" if head else branch.tip)[::-1]
+
+
+def on(house: House, branch: Open) -> Iterator[Proposal]:
+    """The decisions among the commits of a branch that ours does not have."""
+    repo = house.vault.repo
+    made = [entry for entry in entries(house, branch) if entry.decision and entry.op]
+    parents = [next(iter(repo.parents(entry.commit)), "") for entry in made]
+    changed = [repo.difference(parent, entry.commit) for parent, entry in zip(parents, made, strict=True)]
+    for at, (entry, parent) in enumerate(zip(made, parents, strict=True)):
+        later = {path for files in changed[at + 1 :] for path in files}
+        # as the tip says it, for a reviewer may have edited it on the branch; but no words that a later decision brings
+        now = {path: (before, after if path in later else repo.entry(branch.tip, path)) for path, (before, after) in changed[at].items()}
+        whole = all(_is_note(path, after) for path, (_, after) in now.items())
+        yield Proposal(branch, entry, parent, {path: pair for path, pair in now.items() if pair[1] is not None} if whole else {})
+
+
+def _is_note(path: str, after: File | None) -> bool:
+    """A branch may have been fetched from anywhere: no settings, workflows or links come in as a dream."""
+    try:
+        return is_note(checked(path)) and (after is None or after.mode in (FILE, EXECUTABLE))
+    except UnsafePath:
+        return False
+
+
+def arrived(house: House, one: Proposal) -> bool:
+    """Does our history hold exactly what it proposes, or what its branch made of that later, however that came in?"""
+    repo, head = house.vault.repo, house.vault.head()
+
+    def has(path: str, before: File | None, after: File | None) -> bool:
+        now = repo.entry(head, path)
+        return now == after or (now != before and now == repo.entry(one.branch.tip, path))
+
+    return bool(one.files) and all(has(path, *pair) for path, pair in one.files.items())
+
+
+def stale(house: House, one: Proposal, disk: bool = True) -> str:
+    """What changed so that it no longer fits, "" when nothing did. `disk`: also what a person has not committed yet."""
+    repo, head = house.vault.repo, house.vault.head()
+    for path, (before, _) in one.files.items():
+        now = repo.entry(head, path)
+        if before is None:
+            if now is not None:
+                return f"{path} is there already"
+        elif now is None:
+            return f"{path} is not there any more"
+        elif now.blob != before.blob or (disk and house.vault.files.blob(path) != before.blob):
+            return f"{path} changed since"
+    return next((why for ident in one.entry.memories if (why := _moved_on(house, one, ident))), "")
+
+
+def _moved_on(house: House, one: Proposal, ident: str) -> str:
+    """Did a memory it rests on change? Another proposal of the same branch may have changed it."""
+    rows = house.index.get(ident)
+    if len(rows) != 1 or rows[0].path in one.files:
+        return ""
+    repo, path = house.vault.repo, rows[0].path
+    then, now = repo.entry(one.parent, path), repo.entry(house.vault.head(), path)
+    if not then or not now or now.blob == then.blob:
+        return ""
+    proposed = (repo.entry(commit, path) for commit in (one.branch.tip, *(entry.commit for entry in entries(house, one.branch))))
+    return "" if any(known and known.blob == now.blob for known in proposed) else f"{path}, which it rests on, changed since"
+
+
+# -- branches that came in as one commit ---------------------------------------------------------------------------------------------------
+
+
+def decided(house: House, branch: Open, open_: Sequence[Proposal]) -> dict[str, str]:
+    """Decision -> what became of it, for those of `open_` that a reviewer with git alone decided: their branch came in as one commit, with
+    some of them changed or left out.
+
+    That commit is known by what only the branch had, the report of the run or the decision's name in its message; what it did to the files
+    of a decision is the verdict. A branch of which our history has no such commit is simply not merged yet.
+    """
+    found: dict[str, str] = {}
+    head = house.vault.head()
+    if not open_ or not head:
+        return found
+    made = [entry for entry in entries(house, branch) if not entry.decision]
+    reports = {entry.run: path for entry in made for path in entry.paths if path.startswith(REPORTS)}
+    for commit, changed in _merges(house, branch, list(reports.values())):
+        said = house.vault.repo.message(commit)
+        for one in open_:
+            came = changed.get(reports.get(one.entry.run, ""), _KNOWN)[0] is None
+            if came or f"Oneiro-Decision: {one.id}" in said:
+                found.setdefault(one.id, _verdict(house, commit, changed, one, open_))
+    return found
+
+
+def _merges(house: House, branch: Open, reports: Sequence[str]) -> Iterator[tuple[str, Changed]]:
+    """Commits of our history, and not of the branch, that may have brought it, with what each changed; newest first."""
+    repo, history, head = house.vault.repo, house.vault.history, house.vault.head()
+    made = history.since(branch.tip, reports, until=head) if reports else []
+    names = dict.fromkeys(entry.commit for entry in (*made, *history.decisions(head, branch.tip)))
+    for commit in names:
+        parents = repo.parents(commit)
+        if len(parents) == 1:
+            changed = repo.difference(parents[0], commit)
+            if any(is_note(path) and not path.startswith(REPORTS) for path in changed):  # a report alone is brought by our own review
+                yield commit, changed
+
+
+def _verdict(house: House, commit: str, changed: Changed, one: Proposal, others: Sequence[Proposal]) -> str:
+    """Accepted, also with other words, when the commit did something to its files that no other decision did; else left out."""
+    repo = house.vault.repo
+    wanted = {path: after for path, (before, after) in one.files.items() if before != after}
+    if wanted and all(repo.entry(commit, path) in (after, repo.entry(one.branch.tip, path)) for path, after in wanted.items()):
+        return ACCEPTED
+    ids = {_ident(house, path, after) for path, (before, after) in changed.items() if before is None} - {""}
+    for path, after in wanted.items():
+        now = changed.get(path, (None, None))[1]
+        if now is not None and now not in [other.files[path][1] for other in others if other is not one and path in other.files]:
+            return ACCEPTED
+        if path not in changed and one.files[path][0] is None and _ident(house, path, after) in ids:
+            return ACCEPTED  # under another name
+    return REJECTED
+
+
+def _ident(house: House, path: str, file: File | None) -> str:
+    return id_of(house.vault.repo.data(file.blob)) if file is not None and is_note(path) else ""

@@ -1,0 +1,1 @@
+"""When and on which machine loops run."""

@@ -1,0 +1,293 @@
+"""The order of a sync: fetch, gates, plan, one commit with two parents, push; again when somebody else was faster.
+
+Nothing is ever rebased, stashed or forced. Fetching and pushing happen beside everything else; only the joining holds the write lock.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from oneiro_vault.core.memory import epoch
+from oneiro_vault.errors import LockTimeout
+from oneiro_vault.sync import cycles, safety_checks, stale_runs
+from oneiro_vault.sync.blobs import Contents
+from oneiro_vault.sync.fixups import tidy
+from oneiro_vault.sync.plan import Action, Differences, Plan, Which, make
+from oneiro_vault.vault import ledger
+from oneiro_vault.vault.change import Operation
+from oneiro_vault.vault.git.network import Remote
+from oneiro_vault.vault.git.staging_area import Entry
+from oneiro_vault.vault.paths import is_note
+from oneiro_vault.vault.vault import Vault
+from oneiro_vault.vault.write.fault_points import reach
+from oneiro_vault.vault.write.merge_commit import Joined
+
+Progress = Callable[[str, int, int], None]
+TRIES: Final = 8
+_PAUSE: Final = 0.05
+_NAMED: Final = 50
+"""Memories that a commit names; all of them are in its files."""
+
+
+@dataclass
+class Meeting:
+    """What joining `theirs` to `ours` means; `late`: runs of ours that would be taken back before."""
+
+    ours: str
+    theirs: str
+    plan: Plan = field(default_factory=Plan)
+    late: list[stale_runs.Late] = field(default_factory=list)
+    brings: bool = False
+    forward: bool = False
+
+
+@dataclass
+class Done:
+    """How a sync ended: the tip here and there, what happened to which files, the commit that joined ("": none was needed), how often it
+    was tried, where a history that was rewritten is kept, the runs of ours that gave way to another machine's."""
+
+    tip: str
+    actions: list[Action]
+    commit: str = ""
+    pushed: bool = False
+    tries: int = 0
+    rescued: str = ""
+    late: list[stale_runs.Late] = field(default_factory=list)
+
+
+class Sync:
+    """One sync of a vault with a remote. `confirmed`: a person has looked at what a gate said; `joined` is called when something came in,
+    before what is here is sent."""
+
+    def __init__(
+        self,
+        vault: Vault,
+        remote: Remote,
+        *,
+        confirmed: bool = False,
+        progress: Progress | None = None,
+        joined: Callable[[], object] = lambda: None,
+    ) -> None:
+        self._joined = joined
+        self._vault = vault
+        self._remote = remote
+        self._confirmed = confirmed
+        self._progress = progress
+        self._contents = Contents(vault.repo)
+        self._known: Meeting | None = None
+        self._tombstones: dict[str, str] = {}
+        self._rescued = ""
+        self.done = Done("", [])
+
+    # -- the order ----------------------------------------------------------------------------------------------------------------
+
+    def look(self) -> Meeting:
+        """Fetch, and what a sync would do now; changes nothing. Raises Brake where one would."""
+        met = self._meet(self._vault.head(), self._fetch())
+        met.late = stale_runs.find(self._vault, self._remote, met.ours, met.theirs)
+        return met
+
+    def run(self) -> Done:
+        """Until both are at one; when it fails, `done` is how far it came.
+
+        Raises Unreachable, GitProblem, Brake, UnsafePath, RepositoryBusy, LockTimeout, DiskProblem.
+        """
+        done, before = self.done, self._remote.seen()
+        for done.tries in range(1, TRIES + 1):
+            theirs = self._fetch()
+            reach("sync-fetched")
+            self._meet(self._vault.head(), theirs)  # every gate first: what they stop has changed nothing
+            done.late += stale_runs.give_way(self._vault, self._remote, self._vault.head(), theirs)
+            met = self._join(theirs, done)
+            reach("sync-joined")
+            done.actions += tidy(self._vault, self._contents, before)
+            done.tip, done.rescued = self._vault.head(), self._rescued
+            if not done.tip or self._vault.repo.contains(done.tip, theirs):
+                break
+            self._tell("sending")
+            if self._remote.push(done.tip):
+                done.pushed = True
+                self._remote.follow()
+                done.actions += [action for action in met.plan.actions if action not in done.actions]
+                break
+            time.sleep(random.uniform(0, min(1.0, _PAUSE * 2**done.tries)))
+        else:
+            raise LockTimeout(
+                f"somebody else sent something to {self._remote.name} first, {TRIES} times in a row",
+                kept="Everything of theirs is here; ours is committed.",
+                hint="Run `oneiro sync` again.",
+            )
+        reach("sync-pushed")
+        if done.tip:
+            self._remote.settle(done.tip)
+        return done
+
+    def _fetch(self) -> str:
+        """Their tip, past the gate for histories that were rewritten."""
+        old = self._remote.seen()
+        if old:
+            self._remote.settle(old)
+        self._tell("fetching")
+        theirs = self._remote.fetch()
+        safety_checks.erased(self._vault, self._remote, self._vault.head(), theirs)
+        self._rescued = safety_checks.rewritten(self._vault.repo, self._remote, old, theirs, self._confirmed) or self._rescued
+        if self._rescued and theirs:
+            self._remote.settle(theirs)
+        return theirs
+
+    def _join(self, theirs: str, done: Done) -> Meeting:
+        met = self._meet(self._vault.head(), theirs)
+        if not met.brings:
+            return met
+        self._tell("joining")
+        receipt = self._vault.merge(self._decide(theirs), Operation("sync", f"with {self._remote.name}"), self._progress)
+        done.commit = receipt.commit or done.commit
+        assert self._known is not None
+        done.actions += self._known.plan.actions
+        known = self._known
+        self._joined()
+        return known
+
+    def _decide(self, theirs: str) -> Callable[[str], Joined | None]:
+        """What joining means for a tip, known already unless somebody wrote meanwhile."""
+
+        def decide(tip: str) -> Joined | None:
+            met = self._meet(tip, theirs)
+            if not met.brings:
+                return None
+            gone = [action.memory for action in met.plan.actions if action.doing == "forget"]  # `restore` looks for them by name
+            both = [action.memory for action in met.plan.actions if action.doing == "merge" and action.memory]
+            events = tuple(self._restored(memory) for memory in met.plan.revived)
+            return Joined(theirs, met.plan.changes, self._contents.made, events, (*gone, *both[:_NAMED]), met.forward)
+
+        return decide
+
+    def _restored(self, memory: str) -> ledger.Event:
+        """The event that a memory stays after all: later than its tombstone, whatever the clocks say."""
+        forgotten = epoch(self._tombstones.get(memory, "")) or 0.0
+        return ledger.make("restore", memory, max(self._vault.clock(), forgotten + 1.0), actor="user")
+
+    # -- what it means ------------------------------------------------------------------------------------------------------------
+
+    def _meet(self, ours: str, theirs: str) -> Meeting:
+        if self._known is None or (self._known.ours, self._known.theirs) != (ours, theirs):
+            self._known = self._met(ours, theirs)
+        return self._known
+
+    def _met(self, ours: str, theirs: str) -> Meeting:
+        repo = self._vault.repo
+        met = Meeting(ours, theirs)
+        self._contents.tips = (ours, theirs)
+        if ours == theirs:
+            return met
+        if not theirs:
+            sides: tuple[Differences, Differences] = (repo.difference("", ours), {})
+        elif not ours or repo.contains(ours, theirs):
+            met.brings = met.forward = True
+            sides = ({}, repo.difference(ours, theirs))
+        elif repo.contains(theirs, ours):
+            sides = (repo.difference(theirs, ours), {})
+        else:
+            met.brings = True
+            sides = self._from_base(ours, theirs)
+        met.plan = self._planned(sides, ours, theirs)
+        self._check_loss(met)
+        return met
+
+    def _from_base(self, ours: str, theirs: str) -> tuple[Differences, Differences]:
+        """The differences of both to what they have in common."""
+        bases = self._remote.bases(ours, theirs)
+        if not bases and self._remote.is_shallow():
+            self._remote.deepen()
+            bases = self._remote.bases(ours, theirs)
+        safety_checks.related(self._remote, bases, self._confirmed)
+        repo = self._vault.repo
+        if len(bases) < 2:
+            base = bases[0] if bases else ""
+            return repo.difference(base, ours), repo.difference(base, theirs)
+        common = self._common(bases)
+        return _between(common, repo.listing(ours)), _between(common, repo.listing(theirs))
+
+    def _common(self, bases: list[str]) -> dict[str, Entry]:
+        """After criss-cross merges there are several: their own joining is the base."""
+        repo = self._vault.repo
+        found = repo.listing(bases[0])
+        for other in bases[1:]:
+            before = next(iter(self._remote.bases(bases[0], other)), "")
+            start, there = repo.listing(before), repo.listing(other)
+            changes = make(_between(start, found), _between(start, there), self._contents).changes
+            found = {path: entry for path, entry in {**found, **changes}.items() if entry is not None}
+        return found
+
+    def _planned(self, sides: tuple[Differences, Differences], ours: str, theirs: str) -> Plan:
+        forgotten: dict[Which, frozenset[str]] = {}
+        later: Which = "ours"
+        if all(sides):
+            forgotten = {"ours": self._forgotten(sides[0]), "theirs": self._forgotten(sides[1])}
+            later = self._later(ours, theirs)
+        names = lambda: self._vault.repo.listing(ours)  # noqa: E731  # a listing is read only where it is asked for
+        plan = make(*sides, self._contents, later=later, forgotten=forgotten, names=names)
+        if all(sides):
+            self._reinstate(plan, sides)
+        return plan
+
+    def _forgotten(self, side: Differences) -> frozenset[str]:
+        """Ids that this side forgot since the base, and did not bring back."""
+        gone: dict[str, bool] = {}
+        for path, (before, after) in side.items():
+            if path.startswith(f"{ledger.FOLDER}/") and after is not None:
+                old = set(self._contents.data(before.blob if before else "").split(b"\n"))
+                new = b"\n".join(line for line in self._contents.data(after.blob).split(b"\n") if line not in old)
+                for event in ledger.decode(new):
+                    if event["e"] in ("tombstone", "restore"):
+                        ident = str(event.get("id", ""))
+                        gone[ident] = event["e"] == "tombstone"
+                        self._tombstones[ident] = max(self._tombstones.get(ident, ""), str(event.get("t", "")))
+        return frozenset(ident for ident, out in gone.items() if ident and out)
+
+    def _later(self, ours: str, theirs: str) -> Which:
+        """Whose last commit is the later one; of two in one second the greater id."""
+        times = self._vault.repo.commands.text("show", "--no-patch", "--no-walk=unsorted", "--format=%ct", ours, theirs).split()
+        return "ours" if (int(times[0]), ours) > (int(times[-1]), theirs) else "theirs"
+
+    def _reinstate(self, plan: Plan, sides: tuple[Differences, Differences]) -> None:
+        """No circle of memories that replaced one another: one of each stays in force."""
+        places: dict[str, tuple[str, Entry]] = {}
+        replaced: dict[str, str] = {}
+        for path, entry in {**plan.sends, **plan.changes}.items():
+            if entry is not None and is_note(path):
+                ident, by = self._contents.superseded_by(path, entry.blob)
+                if ident and by:
+                    places[ident], replaced[ident] = (path, entry), by
+        for ident in cycles.broken(replaced):
+            path, entry = places[ident]
+            base = next((before.blob for side in sides if (before := side.get(path, (None, None))[0]) is not None), "")
+            plan.changes[path] = plan.sends[path] = Entry(self._contents.reinstated(entry.blob, base), entry.mode)
+
+    def _check_loss(self, met: Meeting) -> None:
+        gone_here, gone_there = met.plan.gone_here, met.plan.gone_there
+        for tip, gone, where, whose in (
+            (met.ours, gone_here, "here", f"they are gone from {self._remote.name}"),
+            (met.theirs, gone_there, f"from {self._remote.name}", "they are gone here"),
+        ):
+            if len(gone) > safety_checks.FEW:
+                safety_checks.loss(gone, len(self._vault.listing(tip)), where, whose, self._confirmed)
+
+    def _tell(self, what: str) -> None:
+        if self._progress is not None:
+            self._progress(what, 0, 0)
+
+
+def _between(old: Mapping[str, Entry], new: Mapping[str, Entry]) -> dict[str, tuple[Entry | None, Entry | None]]:
+    """Files that differ between two listings."""
+    return {path: (old.get(path), new.get(path)) for path in old.keys() | new.keys() if old.get(path) != new.get(path)}
+
+
+def data(action: Action) -> dict[str, Any]:
+    """An action as plain data."""
+    names = {"action": action.doing, "path": action.to or None, "was": action.was or None}
+    return {**names, "id": action.memory or None, "clashes": action.clashes}

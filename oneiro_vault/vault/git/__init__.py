@@ -1,0 +1,1 @@
+"""The git repository: objects, refs, index, locks, commands and the network."""

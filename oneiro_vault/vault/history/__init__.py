@@ -1,0 +1,1 @@
+"""Commits read back: the log, snapshots, versions of one memory, undo, branches of proposals."""

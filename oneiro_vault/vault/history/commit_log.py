@@ -1,0 +1,239 @@
+"""What commits say about memories: messages written with trailers, and the log read back as data.
+
+Subject `<op>: <title>`, then one paragraph of `Oneiro-*` trailers. Every value is folded into one line, so that no title or reason
+can forge a trailer.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from oneiro_vault.vault.change import OPS, Operation
+from oneiro_vault.vault.git.commands import Commands
+
+_BOOKS: Final = ("sync", "ledger")
+"""What is said in a person's name and says nothing about a memory."""
+_SUBJECT: Final = 180
+_VALUE: Final = 2000
+_ANY_TRAILER: Final = re.compile(r"[A-Za-z][A-Za-z-]*: ")
+_UNDO: Final = re.compile(r"undo of ([0-9a-f]{40,64})")
+_OTHER: Final = {"undo": "redo", "redo": "undo"}
+_TRAILER: Final = re.compile(r"(?m)^Oneiro-([A-Z][a-z]+): (.*)$")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One commit. `when` is epoch seconds; `op` is "" for a commit made by hand; `paths`: what it touched (moved files: new names).
+
+    `removed`: which of them it took out of the tree; `undoes`: the commit it takes back; `decision`: what a loop did at most once;
+    `fence`: the number of the lease it was done under (0: none).
+    """
+
+    commit: str
+    op: str
+    title: str
+    when: float
+    author: str
+    actor: str = ""
+    memories: tuple[str, ...] = ()
+    reason: str = ""
+    run: str = ""
+    judge: str = ""
+    device: str = ""
+    paths: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    undoes: str = ""
+    loop: str = ""
+    decision: str = ""
+    fence: int = 0
+
+    @property
+    def by_person(self) -> bool:
+        """Did a person want it: with this program, in an editor, or with git itself?"""
+        return not self.op or (self.actor == "user" and self.op not in _BOOKS)
+
+
+def one_line(text: str, limit: int = _VALUE) -> str:
+    """Printable characters of `text` on one line, cut at `limit`."""
+    kept = "".join(c if c.isprintable() else " " for c in text.encode("utf-8", "replace").decode())
+    line = " ".join(kept.split())
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def message(operation: Operation, device: str) -> str:
+    """The commit message of an operation."""
+    lines = [f"{operation.op}: {one_line(operation.title, _SUBJECT) or 'untitled'}", "", f"Oneiro-Op: {operation.op}"]
+    lines += [f"Oneiro-Memory: {one_line(memory)}" for memory in dict.fromkeys(operation.memories) if memory]
+    fields = (
+        ("Actor", operation.actor),
+        ("Device", device),
+        ("Run", operation.run),
+        ("Loop", operation.loop),
+        ("Judge", operation.judge),
+        ("Reason", operation.reason),
+        ("Decision", operation.decision),
+        ("Fence", str(operation.fence or "")),
+    )
+    lines += [f"Oneiro-{name}: {line}" for name, value in fields if (line := one_line(value))]
+    return "\n".join(lines) + "\n"
+
+
+def trailers(text: str) -> dict[str, list[str]]:
+    """Our trailers (name without `Oneiro-`) in the last paragraph of a message."""
+    last = text.rstrip().rpartition("\n\n")[2]
+    found: dict[str, list[str]] = {}
+    if not all(_ANY_TRAILER.match(line) for line in last.split("\n")):
+        return found  # prose that happens to mention one
+    for name, value in _TRAILER.findall(last):
+        found.setdefault(name, []).append(value)
+    return found
+
+
+def subject(text: str) -> tuple[str, str]:
+    """(op, title) of a message; op is "" unless its trailers name one."""
+    first = text.split("\n", 1)[0]
+    op = "".join(trailers(text).get("Op", [])[:1])
+    if op not in OPS:
+        return "", first
+    return op, first.removeprefix(f"{op}: ")
+
+
+class History:
+    """The log of one repository that has commits, read through git itself. Every method may raise GitProblem."""
+
+    def __init__(self, commands: Commands) -> None:
+        self._commands = commands
+
+    def log(self, limit: int | None = None, *, start: str = "HEAD", paths: Sequence[str] = ()) -> list[Entry]:
+        """Newest first by history (not by clock)."""
+        return self._read([start, *_most(limit)], paths)
+
+    def of(self, memory: str, path: str = "", *, limit: int | None = None, start: str = "HEAD") -> list[Entry]:
+        """Every commit of a memory: those that name its id, and those that touched its file under any name it had."""
+        lists: list[list[Entry]] = []
+        if memory:
+            lists.append(self._read([start, "--fixed-strings", f"--grep=Oneiro-Memory: {memory}"], ()))
+            path = path or _last_path(lists[0], memory)
+        if path:
+            lists.append(self._read([start, "--follow"], [path], own=True))
+        merged = _merge(*lists) if lists else []
+        return merged[:limit] if limit else merged
+
+    def lately(self, operation: str, since: float) -> list[Entry]:
+        """Commits of one operation since a moment (epoch seconds)."""
+        return self._read(["HEAD", f"--since=@{max(0, int(since))}", f"--grep=^Oneiro-Op: {operation}$"], ())
+
+    def names(self, prefix: str) -> list[Entry]:
+        """Commits whose trailers name an id that starts with `prefix`."""
+        return self._read(["HEAD", "--extended-regexp", f"--grep=^Oneiro-Memory: {re.escape(prefix)}[0-9a-z]*$"], ())
+
+    def runs(self, run: str = "") -> list[Entry]:
+        """Commits of loops, of all runs or of one."""
+        return self._read(["HEAD", "--extended-regexp", f"--grep=^Oneiro-Run: {re.escape(run)}{'$' if run else ''}"], ())
+
+    def decisions(self, tip: str, without: str = "") -> list[Entry]:
+        """Commits in which loops decided something, up to `tip` and not up to `without`."""
+        return self._read([tip, *([f"^{without}"] if without else []), "--fixed-strings", "--grep=Oneiro-Decision: "], ())
+
+    def undoings(self, tip: str = "HEAD") -> list[Entry]:
+        """Commits that took something back."""
+        return self._read([tip, "--fixed-strings", "--grep=Oneiro-Reason: undo of "], ())
+
+    def since(self, commit: str, paths: Sequence[str], *, until: str = "HEAD") -> list[Entry]:
+        """Commits after `commit` that touched `paths`."""
+        return self._read([f"{commit}..{until}"], paths)
+
+    def _read(self, arguments: list[str], paths: Sequence[str], *, own: bool = False) -> list[Entry]:
+        mark = secrets.token_hex(16)  # no message can contain it
+        layout = f"--format={mark}%H%x00%an%x00%ct%x00%B%x00"
+        out = self._commands.run(
+            "log", "--topo-order", "-z", "--name-status", "-M", "--diff-merges=first-parent", layout, *arguments, "--", *paths
+        )
+        return list(_entries(out, mark, own))
+
+
+def _most(limit: int | None) -> list[str]:
+    return [] if limit is None else [f"--max-count={limit}"]
+
+
+def _entries(out: bytes, mark: str, own: bool) -> Iterator[Entry]:
+    """The commits of a log. `own`: only until the file came to be; `--follow` takes a new note for the copy of any that it resembles."""
+    for record in out.decode("utf-8", "surrogateescape").split(mark)[1:]:
+        commit, author, when, text, *files = record.split("\0")
+        touched = list(_touched(files))
+        yield parse(commit, author, float(when), text, [path for _, path in touched], [path for status, path in touched if status == "D"])
+        if own and any(status == "C" for status, _ in touched):
+            return
+
+
+def parse(commit: str, author: str, when: float, text: str, paths: Iterable[str], removed: Iterable[str] = ()) -> Entry:
+    """An Entry from the parts of a commit."""
+    found = trailers(text)
+    op, title = subject(text)
+    first = {name: values[0] for name, values in found.items()}
+    return Entry(
+        commit, op, title, when, author, first.get("Actor", ""), tuple(found.get("Memory", [])), first.get("Reason", ""),
+        first.get("Run", ""), first.get("Judge", ""), first.get("Device", ""), tuple(paths), tuple(removed), undone(text),
+        first.get("Loop", ""), first.get("Decision", ""), _number(first.get("Fence", "")),
+    )  # fmt: skip
+
+
+def _number(text: str) -> int:
+    return int(text) if re.fullmatch(r"[0-9]{1,12}", text) else 0
+
+
+def undone(text: str) -> str:
+    """The commit that one with this message takes back, "" if it takes none back."""
+    found = _UNDO.fullmatch("".join(trailers(text).get("Reason", [])[:1])) if subject(text)[0] == "restore" else None
+    return found[1] if found else ""
+
+
+def taken_back(undoings: Iterable[Entry]) -> set[str]:
+    """The commits and runs that these took back."""
+    return {entry.reason.removeprefix("undo of ").removeprefix("run ") for entry in undoings}
+
+
+def undoing(commit: str, text: str) -> str:
+    """The title of a commit that takes back `commit`, whose message is `text`; however long a chain of undoing gets, it stays short."""
+    op, title = subject(text)
+    done, _, what = title.partition(" ")
+    if undone(text) and done in _OTHER:
+        return f"{_OTHER[done]} {what}"
+    return one_line(f"undo {commit[:10]} {': '.join(filter(None, (op, title)))}", 140)
+
+
+def _touched(words: list[str]) -> Iterator[tuple[str, str]]:
+    """(status, path) of a `--name-status -z` list: status, path; for renames status, old, new."""
+    left = iter(word.lstrip("\n") for word in words)
+    for status in left:
+        if status[:1] in ("R", "C"):
+            next(left, "")
+        if status:
+            path = next(left, "")
+            if path:
+                yield status[:1], path
+
+
+def _last_path(entries: list[Entry], memory: str) -> str:
+    """The file that carries the id in its name, in the newest commit that has one."""
+    return next((path for entry in entries for path in entry.paths if memory in path), "")
+
+
+def _merge(first: list[Entry], second: list[Entry] | None = None) -> list[Entry]:
+    """Two parts of one log as one, in the order of history; commits in both keep them in step, else the date decides."""
+    left, right = list(first), list(second or [])
+    known = {entry.commit for entry in left}, {entry.commit for entry in right}
+    merged: list[Entry] = []
+    while left or right:
+        if left and right and left[0].commit == right[0].commit:
+            right.pop(0)
+            merged.append(left.pop(0))
+        elif not right or (left and left[0].commit not in known[1] and (right[0].commit in known[0] or left[0].when >= right[0].when)):
+            merged.append(left.pop(0))
+        else:
+            merged.append(right.pop(0))
+    return merged

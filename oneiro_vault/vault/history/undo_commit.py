@@ -1,0 +1,237 @@
+"""What it takes to bring bytes back: of one lost memory, or of everything a commit changed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from oneiro_vault.core.merge.three_way import merge_file
+from oneiro_vault.errors import AmbiguousId, InvalidInput, NotFound, StaleMemory, shown
+from oneiro_vault.vault import ledger
+from oneiro_vault.vault.change import Change, Remove, Write
+from oneiro_vault.vault.git.repository import Repo
+from oneiro_vault.vault.git.staging_area import Entry
+from oneiro_vault.vault.history.commit_log import Entry as Commit
+from oneiro_vault.vault.history.commit_log import History, trailers, undoing
+from oneiro_vault.vault.ledger import FOLDER
+from oneiro_vault.vault.paths import is_note
+from oneiro_vault.vault.worktree.attachments import sha256_of
+from oneiro_vault.vault.worktree.edits import identify
+from oneiro_vault.vault.worktree.files import digest
+
+_KEPT = "Nothing was changed."
+REPORTS = "dreams"
+RUN = re.compile(r"[0-9a-z-]{1,60}")
+SHORTEST, LONGEST = 4, 12
+"""Characters of an id, whole or as a prefix."""
+
+
+@dataclass(frozen=True)
+class Lost:
+    """A memory that is no longer in the tree: its last bytes, where they were, and the commit that took them out."""
+
+    memory: str
+    path: str
+    data: bytes
+    commit: str
+
+
+@dataclass(frozen=True)
+class Undo:
+    """Changes that take `commit` back, what to call that, and the ledger events (kind, id, sha256) that go with them."""
+
+    commit: str
+    title: str
+    memories: tuple[str, ...]
+    changes: list[Change]
+    events: list[tuple[str, str, str]]
+    words: dict[str, str] = field(default_factory=dict)
+    """id -> fingerprint of words that are not to come in again by themselves."""
+
+    def recorded(self, when: float, actor: str) -> tuple[dict[str, Any], ...]:
+        """The events as they stand in the ledger."""
+        return tuple(
+            ledger.make(kind, memory, when, sha256=sha, actor=actor)
+            | ({"words": self.words[memory]} if kind == "tombstone" and memory in self.words else {})
+            for kind, memory, sha in self.events
+        )
+
+
+def lost(repo: Repo, history: History, prefix: str) -> Lost:
+    """The removed memory whose id starts with `prefix`. Raises NotFound or AmbiguousId."""
+    entries = history.names(prefix) if repo.tip() and SHORTEST <= len(prefix) <= LONGEST and prefix.isalnum() else []
+    ids = sorted({memory for entry in entries for memory in entry.memories if memory.startswith(prefix)})
+    if len(ids) > 1:
+        raise AmbiguousId(f"{len(ids)} memories start with {shown(prefix)}", kept=_KEPT, hint=f"One of: {', '.join(ids[:10])}")
+    for number, entry in enumerate(entries):
+        found = _removed(repo, entry.commit, ids[0])
+        if isinstance(found, Lost):
+            if _stands(repo, ids[0]):  # forgotten under one name by one machine, brought back under another by another
+                raise _there(ids[0])
+            return _whole(repo, found, entries[number + 1 :])
+        if found:
+            return _followed(repo, history, entry.commit, ids[0], found)
+    raise NotFound(
+        f"no forgotten memory has an id that starts with {shown(prefix)}", kept=_KEPT, hint="`oneiro log` shows what was forgotten."
+    )
+
+
+def _followed(repo: Repo, history: History, commit: str, memory: str, path: str) -> Lost:
+    """The note was at `path` after `commit`: what did commits made by hand, which name no memory, do to it since?"""
+    now = repo.entry(repo.tip(), path)
+    if now is None or not _is(repo, path, now, memory):
+        for later in history.since(commit, [path]):
+            found = _removed(repo, later.commit, memory)
+            if isinstance(found, Lost):
+                return found
+            if found:
+                return _followed(repo, history, later.commit, memory, found)
+    raise _there(memory)
+
+
+def _stands(repo: Repo, memory: str) -> bool:
+    """Does any note of the tip hold it?"""
+    notes = ((path, repo.data(entry.blob)) for path, entry in repo.listing(repo.tip()).items() if is_note(path))
+    return any(memory.encode() in data and identify(path, data)[0] == memory for path, data in notes)
+
+
+def _there(memory: str) -> NotFound:
+    return NotFound(f"{memory} is not forgotten: its note is there", kept=_KEPT, hint=f"`oneiro show {memory}` shows it.")
+
+
+def _removed(repo: Repo, commit: str, memory: str) -> Lost | str:
+    """What the commit did to the memory's note: Lost, the path it has after it, or "" when it did not touch it.
+
+    A merge can take away what its second parent had: there one side had forgotten what the other one still changed.
+    """
+    deltas = [repo.difference(parent, commit) for parent in repo.parents(commit) or [""]]
+    for path, (_, after) in (item for each in deltas for item in each.items()):
+        if after is not None and is_note(path) and _is(repo, path, after, memory):
+            return path
+    for path, (before, after) in (item for each in deltas for item in each.items()):
+        if before is not None and after is None and _is(repo, path, before, memory):
+            return Lost(memory, path, repo.data(before.blob), commit)
+    return ""
+
+
+def _whole(repo: Repo, found: Lost, earlier: Sequence[Commit]) -> Lost:
+    """Of a memory that a merge took away, the words of both: of the side that changed it, and of the side that forgot it."""
+    if len(repo.parents(found.commit)) < 2:
+        return found
+    for entry in earlier:
+        other = _removed(repo, entry.commit, found.memory)
+        if isinstance(other, Lost):
+            side = next(parent for parent in repo.parents(found.commit) if repo.entry(parent, found.path) is not None)
+            _, out, _ = repo.commands.attempt("merge-base", side, entry.commit)
+            base = _in(repo, out.decode().strip(), (found.path, other.path), found.memory)
+            return replace(found, data=merge_file(found.path, base, found.data, other.data).data)
+    return found
+
+
+def _in(repo: Repo, commit: str, paths: Iterable[str], memory: str) -> bytes | None:
+    """The memory as a commit has it at one of these paths."""
+    entries = [(path, repo.entry(commit, path)) for path in paths] if commit else []
+    return next((repo.data(entry.blob) for path, entry in entries if entry is not None and _is(repo, path, entry, memory)), None)
+
+
+def _is(repo: Repo, path: str, entry: Entry, memory: str) -> bool:
+    return identify(path, repo.data(entry.blob))[0] == memory
+
+
+def delta(repo: Repo, commit: str) -> dict[str, tuple[Entry | None, Entry | None]]:
+    """path -> (what was there before a commit, what is there after it), of everything it changed."""
+    parents = repo.parents(commit)
+    return repo.difference(parents[0] if parents else "", commit)
+
+
+def plan(repo: Repo, history: History, commit: str, tip: str) -> Undo:
+    """How to undo `commit` on top of `tip`. Raises InvalidInput or StaleMemory."""
+    parents = repo.parents(commit)
+    if len(parents) != 1:
+        what = "the first commit, where this vault begins" if not parents else "a merge"
+        raise InvalidInput(
+            f"{commit[:10]} is {what}: it cannot be undone", kept=_KEPT, hint="Undo the commits it brought one by one." if parents else ""
+        )
+    changes: list[Change] = []
+    events: list[tuple[str, str, str]] = []
+    for path, (before, after) in delta(repo, commit).items():
+        if path.startswith(FOLDER + "/"):
+            continue  # what happened has happened
+        if before is None and sha256_of(path):
+            continue  # other memories may show it by now; `doctor` names it when none does
+        if repo.entry(tip, path) != after:
+            raise _changed(history, commit, tip, path)
+        changes.append(back(repo, path, before, after))
+        events += event(repo, path, before, after)
+    if not changes:
+        raise InvalidInput(f"{commit[:10]} changed no note: there is nothing to undo", kept=_KEPT)
+    text = repo.message(commit)
+    moved = {memory for kind, memory, _ in events if kind == "restore"}
+    memories = tuple(trailers(text).get("Memory", [])) or tuple(dict.fromkeys(memory for _, memory, _ in events))
+    kept = [event for event in events if event[0] == "restore" or event[1] not in moved]  # a moved note is not dead
+    return Undo(commit, undoing(commit, text), memories, changes, kept)
+
+
+def plan_run(repo: Repo, history: History, run: str, tip: str) -> Undo:
+    """How to undo everything a run of a loop did but its report. Raises NotFound, InvalidInput or StaleMemory."""
+    made = [entry for entry in history.runs(run) if entry.run == run] if tip and RUN.fullmatch(run) else []
+    if not made:
+        raise NotFound(f"no run is called {shown(run)}", kept=_KEPT, hint="`oneiro runs` lists them.")
+    spans: dict[str, tuple[Entry | None, Entry | None]] = {}
+    for entry in reversed(made):
+        for path, (before, after) in delta(repo, entry.commit).items():
+            if path.startswith((FOLDER + "/", REPORTS + "/")) or (before is None and sha256_of(path)):
+                continue
+            first, last = spans.get(path, (before, before))
+            if last != before:
+                raise _changed(history, entry.commit, tip, path)
+            spans[path] = first, after
+    changes: list[Change] = []
+    events: list[tuple[str, str, str]] = []
+    for path, (before, after) in spans.items():
+        if repo.entry(tip, path) != after:
+            raise _changed(history, made[0].commit, tip, path)
+        if before != after:
+            changes.append(back(repo, path, before, after))
+            events += event(repo, path, before, after)
+    if not changes:
+        raise InvalidInput(f"run {run} changed no note: there is nothing to undo", kept=_KEPT)
+    memories = tuple(dict.fromkeys(memory for entry in reversed(made) for memory in entry.memories))
+    return Undo(made[0].commit, f"undo run {run}", memories, changes, events)
+
+
+def back(repo: Repo, path: str, before: Entry | None, after: Entry | None) -> Change:
+    """The change that makes `before` of `after`."""
+    base = digest(repo.data(after.blob)) if after else None
+    if before is None:
+        return Remove(path, base or "")
+    return Write(path, repo.data(before.blob), base)
+
+
+def event(repo: Repo, path: str, before: Entry | None, after: Entry | None) -> list[tuple[str, str, str]]:
+    """A note that vanishes leaves a tombstone; one that comes back lifts it."""
+    entry = after if before is None else before if after is None else None
+    if entry is None or not is_note(path):
+        return []
+    data = repo.data(entry.blob)
+    memory = identify(path, data)[0]
+    return [("tombstone" if before is None else "restore", memory, digest(data))] if memory else []
+
+
+def changed(repo: Repo, history: History, commit: str, tip: str) -> dict[str, str]:
+    """path -> why what a commit did to it cannot be taken back."""
+    found = {path: after for path, (_, after) in delta(repo, commit).items() if not path.startswith(FOLDER + "/")}
+    later = {path: _later(history, commit, tip, path) for path, after in found.items() if repo.entry(tip, path) != after}
+    return later or dict.fromkeys(found, "changed since, which is not committed yet")
+
+
+def _later(history: History, commit: str, tip: str, path: str) -> str:
+    later = history.since(commit, [path], until=tip)
+    return "changed again" + (f" in {later[0].commit[:10]} ({later[0].op + ': ' if later[0].op else ''}{later[0].title})" if later else "")
+
+
+def _changed(history: History, commit: str, tip: str, path: str) -> StaleMemory:
+    why = _later(history, commit, tip, path)
+    return StaleMemory(f"{path} {why}: undoing {commit[:10]} would lose that", kept=_KEPT, hint="Undo the later commit first.")

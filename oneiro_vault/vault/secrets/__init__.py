@@ -1,0 +1,1 @@
+"""Secrets in a text: shapes of keys and passwords, and the scan before a commit."""

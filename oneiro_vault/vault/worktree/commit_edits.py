@@ -1,0 +1,155 @@
+"""What a person changed on disk, committed under their own name and never mixed with a machine's change."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from oneiro_vault.errors import GitProblem
+from oneiro_vault.vault.change import Operation, Receipt
+from oneiro_vault.vault.git.activity import Snapshot
+from oneiro_vault.vault.git.staging_area import EXECUTABLE, FILE, Entry, Locked
+from oneiro_vault.vault.history import commit_log
+from oneiro_vault.vault.paths import is_note
+from oneiro_vault.vault.secrets.secret_scan import Secret, told
+from oneiro_vault.vault.worktree import edits, moves
+from oneiro_vault.vault.worktree.files import digest
+from oneiro_vault.vault.write.journal import owed
+from oneiro_vault.vault.write.writer import Order, Writer
+
+if TYPE_CHECKING:
+    from oneiro_vault.vault.vault import Vault
+
+Ready = Mapping[str, bytes | None]
+"""path -> the bytes on disk, None for a file that is gone."""
+
+
+class Person:
+    """The uncommitted files of the person whose vault it is. What commits is called with the write lock held."""
+
+    def __init__(self, vault: Vault, writer: Writer, quiet: float) -> None:
+        self._vault = vault
+        self._repo = vault.repo
+        self._writer = writer
+        self._edits = edits.Edits(vault.repo, vault.files)
+        self.quiet = quiet
+
+    def commit(self, paths: list[str] | None, quiet: float | None) -> list[Receipt]:
+        """See `Vault.commit_edits`."""
+        pause = self.quiet if quiet is None else quiet
+        look = self.look(paths, pause)
+        if look.lock and look.waiting and self._cleared(look.lock):
+            look = self.look(paths, pause)
+        if not look.ready:
+            return []
+        if pause < edits.MOMENT:
+            pause = edits.MOMENT
+            if self.look(paths, pause).ready.keys() != look.ready.keys():
+                time.sleep(edits.MOMENT)
+        gate = self._vault.gate
+        with gate.writing():
+            return gate.retried(lambda ref, tip: self._all(ref, tip, paths, pause))
+
+    def _cleared(self, lock: Path) -> bool:
+        """Was the lock a dead program's?"""
+        with self._vault.gate.locked():
+            return self._vault.recovery.clear_lock(lock)
+
+    def look(self, paths: list[str] | None, quiet: float) -> edits.Look:
+        """The changes (of all files, or of some), each with why it waits or is left alone."""
+        vault = self._vault
+        with vault.gate.thread:
+            try:
+                found = self._look(paths, quiet)
+            except GitProblem:
+                with vault.gate.locked():
+                    vault.gate.recover()
+                found = self._look(paths, quiet)
+        for path, secrets in self.secrets(found.ready).items():
+            found.hold(path, told(secrets))
+        for path, data in list(found.ready.items()):
+            if data is not None and (why := vault.erased.in_file(path, data)):
+                found.erased[path] = why
+                found.hold(path, "")
+        return found
+
+    def _look(self, paths: list[str] | None, quiet: float) -> edits.Look:
+        """Everything waits unless git left the folder alone from before git's status was taken until all was read, and `quiet` before."""
+        vault = self._vault
+        fresh = edits.fresher(vault.clock, quiet)
+        before = self._repo.activity.snapshot()
+        found = self._edits.look(before.tip, fresh, paths, owed(vault.journal.peek()))
+        found.git = before
+        if len(found.gone) + self._lately(found) > edits.HANDFUL:
+            found.ask()
+        rests = quiet <= edits.MOMENT or not fresh(self._repo.activity.since())  # who asks for no rest asks for none after git either
+        if not (rests and self._repo.activity.undisturbed(before)):
+            found.wait()
+        return found
+
+    def _lately(self, found: edits.Look) -> int:
+        """How many deletions were committed for the person in the last minutes; asked only where that decides."""
+        if not found.gone or len(found.gone) > edits.HANDFUL:
+            return 0
+        since = self._vault.clock() - edits.LATELY
+        return sum(is_note(path) for entry in self._vault.history.lately("edit", since) for path in entry.removed)
+
+    def secrets(self, ready: Ready) -> dict[str, list[Secret]]:
+        """Paths whose text is not committed, with what looks like secrets in it."""
+        return self._vault.secrets.of_person(ready, self.in_history)
+
+    def in_history(self, path: str) -> bytes:
+        """The bytes of a file at the tip, b"" when it is not there."""
+        return self._words(self._vault.head(), path, None)
+
+    def first(self, ref: str, tip: str, ready: Ready, before: Snapshot) -> Receipt | None:
+        """Commit these before a machine's change to the same files; None asks for another try.
+
+        `before` was taken before they were read. Raises Locked while git is at work.
+        """
+        whole = self._edits.complete(tip, ready, owed(self._vault.journal.intents))
+        if before.lock:
+            raise Locked(before.lock)
+        return self._record(ref, tip, whole) if before.at(ref, tip) and self._repo.activity.undisturbed(before) else None
+
+    def _all(self, ref: str, tip: str, paths: list[str] | None, quiet: float) -> list[Receipt] | None:
+        look = self.look(paths, quiet)
+        if not look.ready:
+            return []
+        receipt = self._record(ref, tip, look.ready) if look.git and look.git.at(ref, tip) else None
+        return None if receipt is None else [receipt]
+
+    def _record(self, ref: str, tip: str, ready: Ready) -> Receipt | None:
+        """Commit bytes that are on disk already, as the person's own."""
+        vault = self._vault
+        named = {path: edits.identify(path, self._words(tip, path, data)) for path, data in ready.items() if is_note(path)}
+        one = next(iter(ready)) if len(ready) == 1 else self._moved(tip, ready)
+        title = f"{len(ready)} files" if not one else named[one][1] if one in named else one
+        operation = Operation("edit", title, "user", tuple(dict.fromkeys(memory for memory, _ in named.values() if memory)))
+        changes = {path: None if data is None else Entry(self._repo.add(data), self._mode(tip, path)) for path, data in ready.items()}
+        text = commit_log.message(operation, vault.ledger.device)
+        commit = self._writer.commit(Order(ref, tip, changes, text, self._repo.person(), vault.clock()), fold=False)
+        if not commit:
+            return None
+        written = {path: digest(data) for path, data in ready.items() if data is not None}
+        return Receipt(commit, written, tuple(path for path, data in ready.items() if data is None))
+
+    def _moved(self, tip: str, ready: Ready) -> str:
+        """The new path when all that happened is that one note was moved, else ""."""
+        new = {path: data for path, data in ready.items() if data is not None}
+        gone = [path for path, data in ready.items() if data is None]
+        return next(iter(moves.pairs(self._repo, tip, new, gone)), "") if len(new) == len(gone) == 1 and len(ready) == 2 else ""
+
+    def _words(self, tip: str, path: str, data: bytes | None) -> bytes:
+        """The bytes that tell which memory it is: for a deletion, the last ones."""
+        known = self._repo.entry(tip, path)
+        return data if data is not None else self._repo.data(known.blob) if known else b""
+
+    def _mode(self, tip: str, path: str) -> int:
+        known = self._repo.entry(tip, path)
+        if known:
+            return known.mode
+        return EXECUTABLE if os.access(self._vault.files.absolute(path), os.X_OK) else FILE

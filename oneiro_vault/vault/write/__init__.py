@@ -1,0 +1,1 @@
+"""The write path: lock, plan, journal, commit, recovery."""

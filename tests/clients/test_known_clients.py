@@ -1,0 +1,123 @@
+"""Where each client keeps its settings on each system, asked from this one through arguments."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
+
+import pytest
+
+from oneiro_vault.clients.edit import entries
+from oneiro_vault.clients.known_clients import CLIENTS, Ours
+from oneiro_vault.clients.machine import Machine
+
+OURS = Ours(("/opt/a b/oneiro",), "/home/pat/my vault")
+LINUX = Machine("linux", PurePosixPath("/home/pat"))
+MAC = Machine("darwin", PurePosixPath("/Users/pat"))
+WINDOWS = Machine("win32", PureWindowsPath(r"C:\Users\pat"), {"APPDATA": r"D:\Roaming"})
+
+PATHS = {
+    "claude-code": (["/.claude.json", "/.claude/settings.json"],) * 3,
+    "codex": (["/.codex/config.toml", "/.codex/hooks.json"],) * 3,
+    "claude-desktop": (
+        ["/.config/Claude/claude_desktop_config.json"],
+        ["/Library/Application Support/Claude/claude_desktop_config.json"],
+        ["D:/Roaming/Claude/claude_desktop_config.json"],
+    ),
+    "gemini": (["/.gemini/settings.json"],) * 3,
+    "opencode": (["/.config/opencode/opencode.json"],) * 3,
+    "cursor": (["/.cursor/mcp.json"],) * 3,
+    "vscode": (
+        ["/.config/Code/User/mcp.json"],
+        ["/Library/Application Support/Code/User/mcp.json"],
+        ["D:/Roaming/Code/User/mcp.json"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CLIENTS)
+@pytest.mark.parametrize(("number", "machine"), list(enumerate([LINUX, MAC, WINDOWS])), ids=["linux", "mac", "windows"])
+def test_paths(name: str, number: int, machine: Machine) -> None:
+    home = machine.home.as_posix()
+    wanted = [path if path.startswith("D:") else home + path for path in PATHS[name][number]]
+    assert [target.path.as_posix() for target in CLIENTS[name].targets(machine, OURS)] == wanted
+
+
+MOVED = [
+    ("claude-code", "CLAUDE_CONFIG_DIR", ["/x/.claude.json", "/x/settings.json"]),
+    ("codex", "CODEX_HOME", ["/x/config.toml", "/x/hooks.json"]),
+    ("gemini", "GEMINI_CLI_HOME", ["/x/.gemini/settings.json"]),
+    ("opencode", "XDG_CONFIG_HOME", ["/x/opencode/opencode.json"]),
+    ("claude-desktop", "XDG_CONFIG_HOME", ["/x/Claude/claude_desktop_config.json"]),
+    ("vscode", "XDG_CONFIG_HOME", ["/x/Code/User/mcp.json"]),
+]
+
+
+@pytest.mark.parametrize(("name", "variable", "paths"), MOVED)
+def test_variables_move_them(name: str, variable: str, paths: list[str]) -> None:
+    moved = Machine("linux", PurePosixPath("/home/pat"), {variable: "/x"})
+    assert [str(target.path) for target in CLIENTS[name].targets(moved, OURS)] == paths
+    for value in ("", "relative/x"):
+        same = Machine("linux", PurePosixPath("/home/pat"), {variable: value})
+        assert [target.path for target in CLIENTS[name].targets(same, OURS)] == [
+            target.path for target in CLIENTS[name].targets(LINUX, OURS)
+        ]
+
+
+def test_windows_without_appdata() -> None:
+    plain = Machine("win32", PureWindowsPath(r"C:\Users\pat"))
+    assert plain.application_data == PureWindowsPath(r"C:\Users\pat\AppData\Roaming")
+
+
+def test_opencode_with_comments_is_edited_where_it_is(tmp_path: Path) -> None:
+    (tmp_path / ".config" / "opencode").mkdir(parents=True)
+    (tmp_path / ".config" / "opencode" / "opencode.jsonc").touch()
+    assert [target.path.name for target in CLIENTS["opencode"].targets(Machine("linux", tmp_path), OURS)] == ["opencode.jsonc"]
+
+
+@pytest.mark.parametrize("name", CLIENTS)
+@pytest.mark.parametrize("machine", [LINUX, WINDOWS], ids=["linux", "windows"])
+def test_every_entry_starts_the_server_or_a_hook_of_the_named_vault_and_is_known_again(name: str, machine: Machine) -> None:
+    ours = OURS if machine is LINUX else Ours((r"C:\Program Files\oneiro.exe",), r"C:\Users\pat\my vault")
+    for target in CLIENTS[name].targets(machine, ours):
+        for want in target.wants:
+            entry = want.entry if want.key else want.entry["hooks"][0]
+            assert entries.is_ours(entry)
+            if machine is LINUX:
+                verb = ["mcp"] if want.key else ["hook", want.path[1]]
+                assert entries.words(entry) == ["/opt/a b/oneiro", *verb, "--vault", "/home/pat/my vault"]
+    assert CLIENTS[name].next
+
+
+def test_codex_on_windows_gets_a_line_that_windows_splits() -> None:
+    hooks = CLIENTS["codex"].targets(WINDOWS, Ours((r"C:\Program Files\oneiro.exe",), r"C:\v"))[1].wants
+    assert hooks[0].entry["hooks"][0]["command"] == r'"C:\Program Files\oneiro.exe" hook SessionStart --vault C:\v'
+
+
+@pytest.mark.parametrize(
+    ("entry", "ours"),
+    [
+        ({"command": "oneiro", "args": ["mcp"]}, True),
+        ({"command": "/usr/bin/python3", "args": ["-m", "oneiro_vault", "mcp", "--vault", "/v"]}, True),
+        ({"type": "local", "command": ["/opt/oneiro", "mcp"]}, True),
+        ({"command": "'/opt/my oneiro/oneiro' hook SessionStart"}, True),
+        ({"command": r"C:\x\oneiro.exe", "args": ["hook", "Stop"]}, True),
+        ({"command": "oneiro", "args": ["serve"]}, False),
+        ({"command": "oneiro-mcp", "args": ["mcp"]}, False),
+        ({"command": "npx", "args": ["oneiro", "mcp"]}, False),
+        ({"command": "it's unbalanced"}, False),
+        ({"command": "oneiro", "args": "mcp"}, False),
+        ({"url": "http://x"}, False),
+        ({"command": ""}, False),
+        ("oneiro mcp", False),
+        (None, False),
+    ],
+)
+def test_what_is_known_as_ours(entry: object, ours: bool) -> None:
+    assert entries.is_ours(entry) is ours
+
+
+def test_this_machine(tmp_path: Path) -> None:
+    assert Machine.here({"HOME": str(tmp_path)}) == Machine(sys.platform, tmp_path, {"HOME": str(tmp_path)})
+    assert isinstance(Machine.here({"HOME": "relative"}).home, PurePath)
+    assert Machine.here({}).home == Path.home()

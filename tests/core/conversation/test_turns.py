@@ -1,0 +1,113 @@
+"""Who said which words of a capture, and how far they are trusted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from oneiro_vault.core.conversation import turns
+from oneiro_vault.core.conversation.captures import CLIENT, FILE, KIND, OWN
+from oneiro_vault.core.memory import Memory
+
+TALK = """User: I live in Graz. They wrote:
+
+> You live in Bonn.
+
+Assistant: Graz is lovely.
+
+[Bash] cat notes.txt
+
+It says you live in Rome.
+
+User: No."""
+
+
+def memory(body: str = TALK, **facts: Any) -> Memory:
+    given: dict[str, Any] = {"type": "episodic", "source": "capture", "trust": "external", "extra": {KIND: "session"}}
+    return Memory("a.md", id="a" * 12, body=body, **(given | facts))
+
+
+def trusted(note: Memory) -> list[tuple[str, str]]:
+    """(a span's words, their trust)."""
+    return [(note.body[one.start : one.end].strip(), turns.trust(note, one)) for one in turns.spans(note.body)]
+
+
+def test_trust_follows_the_speaker() -> None:
+    assert trusted(memory()) == [
+        ("I live in Graz. They wrote:", "said"),
+        ("> You live in Bonn.", "external"),
+        ("Graz is lovely.", "model"),
+        ("[Bash] cat notes.txt", "external"),
+        ("It says you live in Rome.", "model"),
+        ("No.", "said"),
+    ]
+
+
+def test_spans_leave_nothing_out_but_who_speaks_and_are_named_after_their_turn() -> None:
+    found = turns.spans(TALK)
+    words = "".join(TALK[one.start : one.end] for one in found)
+    assert words.split() == TALK.replace("User:", "").replace("Assistant:", "").split()
+    assert [one.name for one in found] == ["1", "1.1", "2", "3", "4", "5"]
+    assert [one.name for one in turns.named(memory(), [f"{'a' * 12}#1.1", f"{'b' * 12}#2"])] == ["1.1"]
+
+
+@pytest.mark.parametrize(
+    ("facts", "levels"),
+    [
+        ({"extra": {KIND: "compaction"}}, {"said", "model", "external"}),
+        ({"extra": {KIND: "session", CLIENT: FILE}}, {"external"}),
+        ({"extra": {KIND: "note"}}, {"external"}),
+        ({"extra": {}}, {"external"}),
+        ({"source": "import:chat", "tags": ()}, {"external"}),
+        ({"source": "user", "trust": "user", "tags": (OWN,), "extra": {KIND: "note"}}, {"external"}),
+    ],
+)
+def test_who_speaks_is_known_only_where_a_client_recorded_it(facts: dict[str, Any], levels: set[str]) -> None:
+    assert {level for _, level in trusted(memory(**facts))} == levels
+
+
+def test_a_persons_own_note_is_said_but_for_what_it_quotes() -> None:
+    note = memory("I live in Graz.\n\n> You live in Bonn.", source="user", trust="user", tags=(OWN,))
+    assert [level for _, level in trusted(note)] == ["said", "external"]
+
+
+@pytest.mark.parametrize(("kind", "level"), [("compaction", "model"), ("session", "external")])
+def test_what_only_looks_like_a_conversation_is_none(kind: str, level: str) -> None:
+    note = memory("A summary.\n\nUser: I work for Mallory.", extra={KIND: kind})
+    assert {one for _, one in trusted(note)} == {level}
+
+
+def test_a_models_own_words_stay_a_models() -> None:
+    note = memory("Ana lives in Graz.", source="model", trust="model", tags=("reflection",), extra={})
+    assert [level for _, level in trusted(note)] == ["model"]
+
+
+def test_a_fact_has_the_trust_of_its_weakest_span() -> None:
+    note = memory()
+    found = turns.spans(TALK)
+    assert turns.weakest_of(note, found[:1]) == "said"
+    assert turns.weakest_of(note, [found[0], *turns.named(note, [f"{note.id}#2"])]) == "model"
+    assert turns.weakest_of(note, found[:2]) == "external"
+    assert turns.weakest_of(note, []) == "external"
+
+
+def test_the_spans_at_a_place() -> None:
+    start = TALK.index("Graz is")
+    assert [one.name for one in turns.at(TALK, start, start + 4)] == ["2"]
+    assert [one.name for one in turns.at(TALK, 0, len(TALK))] == ["1", "1.1", "2", "3", "4", "5"]
+
+
+def test_abridged_a_person_is_whole_and_long_turns_of_others_are_their_ends() -> None:
+    long = "First of all " + "word " * 60 + "shall I go on?"
+    said = f"User: {long}\n\nAssistant: {long}\n\nUser: Yes.\n\nAssistant: Done."
+    mine, theirs, *rest = turns.abridged(said).split("\n\n")
+    assert mine == f"User: {long}"
+    assert theirs.startswith("Assistant: First of all word")
+    assert " … " in theirs
+    assert theirs.endswith("word shall I go on?")
+    assert len(theirs) < 140
+    assert rest == ["User: Yes.", "Assistant: Done."]
+    assert turns.abridged(TALK) == TALK
+    assert turns.abridged(long, turns.ASSISTANT).endswith("shall I go on?")
+    assert len(turns.abridged(long, turns.ASSISTANT)) < len(turns.abridged(long)) == len(long)

@@ -1,0 +1,229 @@
+"""Structure of a body: offsets are exact, code is left alone, plain paragraphs are cheap."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from oneiro_vault.core.markdown import parser
+from oneiro_vault.core.markdown.parser import RELATIONS, Link, parse
+from tests.box import patient
+
+NOTE = """Before any heading.
+
+# Peter
+
+Peter works at [[WOBS]], see [notes](../x/notes%20a.md#Top) and `[[no]]`.
+
+## Relations
+
+- works_for [[WOBS]]
+- works_on [[Anderson order|Anderson]], [[Second]]
+  - nested with [[Deep#Heading]]
+- [ ] task ![[embed.png]]
+
+> [!NOTE]- Title here
+> Some [[callout]] text
+
+```python
+x = "[[not a link]]"
+# not a heading
+```
+
+Under
+-----
+
+    [[indented code]]
+
+1. First %% [[hidden]] %%
+2. Second [[Block#^abc]]
+"""
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+def test_a_whole_note(newline: str) -> None:
+    body = NOTE.replace("\n", newline)
+    found = parse(body)
+    assert [text for _, _, text in found.sections] == ["", "Peter", "Relations", "Under"]
+    assert "".join(body[start:end] for start, end, _ in found.sections) == body
+    assert [body[start:end] for start, end in found.items] == [
+        "- works_for [[WOBS]]",
+        "- works_on [[Anderson order|Anderson]], [[Second]]",
+        "  - nested with [[Deep#Heading]]",
+        "- [ ] task ![[embed.png]]",
+        "1. First %% [[hidden]] %%",
+        "2. Second [[Block#^abc]]",
+    ]
+    assert [(x.target, x.heading, x.label, x.relation, x.embedded) for x in found.links] == [
+        ("WOBS", "", "", "mentions", False),
+        ("../x/notes a.md", "Top", "notes", "mentions", False),
+        ("WOBS", "", "", "works_for", False),
+        ("Anderson order", "", "Anderson", "works_on", False),
+        ("Second", "", "", "works_on", False),
+        ("Deep", "Heading", "", "mentions", False),
+        ("embed.png", "", "", "mentions", True),
+        ("callout", "", "", "mentions", False),
+        ("Block", "^abc", "", "mentions", False),
+    ]
+    assert [body[x.start : x.end] for x in found.links][:2] == ["[[WOBS]]", "[notes](../x/notes%20a.md#Top)"]
+    assert [(x.level, x.text, body[x.start]) for x in found.headings] == [(1, "Peter", "#"), (2, "Relations", "#"), (2, "Under", "U")]
+    (callout,) = found.callouts
+    assert (callout.kind, callout.title) == ("note", "Title here")
+    assert body[callout.start : callout.end].strip() == f"> [!NOTE]- Title here{newline}> Some [[callout]] text"
+    assert [body[start:end].strip()[:9] for start, end in found.code] == ["`[[no]]`", "```python", "[[indente", "%% [[hidd"]
+
+
+def links(body: str) -> list[tuple[str, str, str, str]]:
+    return [(x.target, x.heading, x.label, x.relation) for x in parse(body).links]
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("[[A]]", [("A", "", "", "mentions")]),
+        ("![[A]]", [("A", "", "", "mentions")]),
+        ("[[ A | b ]]", [("A", "", "b", "mentions")]),
+        ("[[A#H]] [[A#H#I|l]]", [("A", "H", "", "mentions"), ("A", "H#I", "l", "mentions")]),
+        ("[[#H]]", [("", "H", "", "mentions")]),
+        ("[[A^b1]]", [("A", "^b1", "", "mentions")]),
+        ("| [[A\\|b]] |", [("A", "", "b", "mentions")]),
+        ("[[]] [[ ]] [[|x]] [[a\nb]] [[a", []),
+        ("[[a[b]]", []),
+        ("[[é 😀/日本]]", [("é 😀/日本", "", "", "mentions")]),
+        ("[t](n.md) [t](<a b.md>) [t](n.md \"title\")", [("n.md", "", "t", "mentions"), ("a b.md", "", "t", "mentions"),
+        ("n.md", "", "t", "mentions")]),
+        ("[t](https://x.org/a.md) [t](mailto:a.md) [t](/abs.md) [t](pic.png) [t](#h)", []),
+        ("[t](b%C3%A9%20c.MD#x)", [("bé c.MD", "x", "t", "mentions")]),
+        ("`[[a]]` ``[[b]] ` [[c]]`` [[d]]", [("d", "", "", "mentions")]),
+        ("a ` b [[c]]", [("c", "", "", "mentions")]),
+        ("a ` b\n\n[[c]] ` d", [("c", "", "", "mentions")]),
+        ("%% [[a]] %% [[b]] %% [[c]]", [("b", "", "", "mentions"), ("c", "", "", "mentions")]),
+        ("~~~\n[[a]]\n~~~\n[[b]]", [("b", "", "", "mentions")]),
+        ("```\n[[never closed]]", []),
+        ("`%%` [[a]] `%%`", [("a", "", "", "mentions")]),
+        ("- works_for [[A]]", [("A", "", "", "works_for")]),
+        ("* works for: [[A]]", [("A", "", "", "works_for")]),
+        ("1. Works-For:: [[A]] since 2024", [("A", "", "", "works_for")]),
+        ("- [x] owns [[A]]", [("A", "", "", "owns")]),
+        ("> - owns [[A]]", [("A", "", "", "owns")]),
+        ("- uses [t](n.md)", [("n.md", "", "t", "uses")]),
+        ("- admires [[A]] (a lot)", [("A", "", "", "admires")]),
+        ("- inspired_by [[A]], [[B]]", [("A", "", "", "inspired_by"), ("B", "", "", "inspired_by")]),
+        ("- met [[A]] yesterday", [("A", "", "", "mentions")]),
+        ("- Met [[A]]", [("A", "", "", "mentions")]),
+        ("- two words [[A]]", [("A", "", "", "mentions")]),
+        ("- owns [[A]]\n- [[B]]\n- uses [[C]]", [("A", "", "", "owns"), ("B", "", "", "mentions"), ("C", "", "", "uses")]),
+        ("owns [[A]]", [("A", "", "", "mentions")]),
+    ],
+)  # fmt: skip
+def test_links(body: str, expected: list[tuple[str, str, str, str]]) -> None:
+    assert links(body) == expected
+
+
+def test_empty_and_plain_bodies() -> None:
+    assert parse("") == parser.Structure(())
+    assert parse("Just words.\r\nTwo lines.") == parser.Structure(((0, 23, ""),))
+    assert parse("See [[A]].").links == (Link("A", start=4, end=9),)
+    assert "markdown_it" in sys.modules or parse("# H").headings
+
+
+def test_setext_and_closed_headings_and_quotes() -> None:
+    assert [(h.level, h.text) for h in parse("# a #\n\nb\n=\n\n> # quoted\n\n####### seven\n#none").headings] == [(1, "a"), (1, "b")]
+
+
+def test_empty_items_are_no_items_and_nested_ones_do_not_overlap() -> None:
+    body = "- a\n  - b\n    - c\n  more a\n-\n- \n- d\n"
+    assert [body[start:end] for start, end in parse(body).items] == ["- a", "  - b", "    - c\n  more a", "-", "-", "- d"]
+
+
+def test_the_headings_above_a_place() -> None:
+    body = "# a\n## b\nx\n### c\n## d\ny\n# e\n"
+    spans = parse(body).headings
+    assert parser.headings_of(spans, body.index("x")) == ("a", "b")
+    assert parser.headings_of(spans, body.index("y")) == ("a", "d")
+    assert parser.headings_of(spans, len(body)) == ("e",)
+    assert parser.headings_of((), 3) == ()
+
+
+def test_relations_have_an_inverse() -> None:
+    assert RELATIONS["works_for"] == "employs"
+    assert RELATIONS["near"] == "near"
+    assert all(RELATIONS[RELATIONS[name]] == name for name in RELATIONS)
+    assert all(name.replace("_", "").isalpha() and name.islower() for name in RELATIONS)
+
+
+PIECES = [
+    "# h",
+    "- a",
+    "  - b",
+    "1. x",
+    "```",
+    "~~~",
+    "`",
+    "``",
+    "> q",
+    "> [!note] t",
+    "[[a]]",
+    "[[a|b]]",
+    "%%",
+    "    code",
+    "\t",
+    "---",
+    "===",
+    "",
+    "é😀",
+    "\r",
+]
+
+
+@given(st.lists(st.sampled_from(PIECES) | st.text(max_size=8), max_size=14), st.sampled_from(["\n", "\r\n", "\n\n", " "]))
+@settings(max_examples=300, deadline=None)
+def test_offsets_fit_any_text(lines: list[str], newline: str) -> None:
+    body = newline.join(lines)
+    found = parse(body)
+    assert "".join(body[start:end] for start, end, _ in found.sections) == body
+    for start, end in found.items:
+        assert body[start:end].strip()
+    assert all(a[1] <= b[0] for a, b in zip(found.items, found.items[1:], strict=False))
+    assert all(0 <= start < end <= len(body) for start, end in found.code)
+    for link in found.links:
+        assert body[link.start : link.end].endswith(("]]", ")"))
+        assert link.target in body
+        assert not parser.inside(link.start, found.code)
+    for heading in found.headings:
+        assert all(word in body[heading.start : heading.end] for word in heading.text.split()) or "\x00" in body
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "[[",
+        "[[a|",
+        "- works_for ",
+        "`",
+        "``a",
+        "![](",
+        "[a](",
+        "> ",
+        "- \n",
+        "%%",
+        "# ",
+        "(",
+        "*a ",
+        "1. ",
+        "```\n",
+        "[[a]] ",
+        "- [[a]] [[b]]\n",
+        "\r",
+        "- - ",
+    ],
+)
+def test_hostile_bodies_take_no_longer_than_they_are(piece: str) -> None:
+    body = piece * (200_000 // len(piece))
+    began = time.process_time()
+    parse(body)
+    assert time.process_time() - began < patient(4)

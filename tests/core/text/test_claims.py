@@ -1,0 +1,51 @@
+"""What a text speaks of, in one spelling."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oneiro_vault.core.text import claims
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("The fee is $1,000.50!", "The fee is $ 1000.50"),
+        ("She can't, won't and didn't.", "She can not will not and did not"),
+        ("On the 5th of March 2026 at 3 p.m.", "On the 2026.03.05 at 15:00"),
+        ("March 5", "0000.03.05"),
+        ("12 am, 12 pm, 12:30am", "0:00 12:00 0:30"),
+        ("C++ and C# are not C", "C++ and C# are not C"),
+        ("a few of the two", "a few of the 2"),
+        ("[x] done, [ ] open", "☑ done ☐ open"),
+        ("~~gone~~", "~ ~ gone ~ ~"),
+        ("Is it 5%?", "Is it 5 % ?"),
+        ("see docs/setup.md, v1.2.", "see docs/setup.md v1.2"),
+        ("-4 degrees, 3-4 days", "-4 degrees 3 4 days"),
+        ("“Nordlys” *is* `ours`", "Nordlys is ours"),
+        ("", ""),
+    ],
+)
+def test_words_in_one_spelling(text: str, words: str) -> None:
+    assert " ".join(claims.tokens(text)) == words
+
+
+def test_persons_and_what_is_pointed_at() -> None:
+    assert claims.speaks("Ours is red.")
+    assert claims.points("Bo saw her.")
+    assert not claims.points("Bo saw Ana.")
+
+
+def test_shares_and_numbers() -> None:
+    assert claims.numbers("1,000 on 5 March 2026 at 3 pm") == {"1000", "2026.03.05", "15:00"}
+    assert claims.share("Ana sails", "Ana sails a boat") == 1.0
+    assert claims.share("Ana sails a boat", "Ana sails") == pytest.approx(2 / 3)
+    assert claims.share("of the", "nothing") == 1.0
+
+
+@given(st.text(max_size=300))
+def test_anything_can_be_read(text: str) -> None:
+    assert claims.share(text, text) == 1.0
+    assert claims.numbers(text) <= claims.numbers(text)

@@ -1,0 +1,59 @@
+"""A sentence replaces another only where it says so itself, of the same subject."""
+
+from __future__ import annotations
+
+import pytest
+
+from oneiro_vault.core.text.corrections import corrects
+
+
+@pytest.mark.parametrize(
+    ("new", "old"),
+    [
+        ("I no longer work at Helvetia Rail.", "I work at Helvetia Rail as an analyst."),
+        ("The dentist appointment moved to 21 April [2026-04-21].", "The dentist appointment is on 14 April [2026-04-14]."),
+        ("My rent is now 1,180 euros.", "My rent is 1,450 francs."),
+        ("I don't eat meat anymore.", "I eat meat twice a week."),
+        ("I'm not vegan anymore.", "I am vegan."),
+        ("The exam is on Thursday, not Tuesday.", "The exam is on Tuesday."),
+        ("Our stand-up was moved to 10:00.", "Our stand-up is at 9:15."),
+        ("I use Postgres instead of MySQL for the shop.", "I use MySQL for the shop."),
+        ("Der Termin wurde auf Freitag verschoben.", "Der Termin ist am Dienstag."),
+        ("Ich wohne nicht mehr in Köln.", "Ich wohne in Köln."),
+        ("The clearance of the bridge is not 18.4 metres but 17.9 metres.", "The clearance of the bridge is 18.4 metres."),
+        ("The clearance of the bridge is 17.9 metres, not 18.4 metres.", "The clearance of the bridge is 18.4 metres."),
+        ("Die Höhe der Brücke ist nicht 18,4 Meter, sondern 17,9 Meter.", "Die Höhe der Brücke ist 18,4 Meter."),
+        ("Sorry, I was wrong: the exam is not on Tuesday but on Thursday.", "The exam is on Tuesday."),
+        (
+            "I was wrong about the clearance of the bridge: it is not 18.4 metres but 17.9 metres.",
+            "The clearance of the bridge is 18.4 metres.",
+        ),
+    ],
+)
+def test_what_is_over_is_replaced(new: str, old: str) -> None:
+    assert corrects(new, old)
+
+
+@pytest.mark.parametrize(
+    ("new", "old"),
+    [
+        ("I live in Lyon.", "I live in Basel."),
+        ("I no longer work at Helvetia Rail.", "My sister works at Helvetia Rail."),
+        ("My sister no longer lives in Graz.", "I live in Graz."),
+        ("The exam moved to 21 April.", "The biology exam is on 14 April."),
+        ("The chemistry exam moved to 21 April.", "The biology exam is on 14 April."),
+        ("We moved to Lyon.", "We work in Basel."),
+        ("My rent is now 1,180 euros.", "My sister's rent is 900 euros."),
+        ("I don't eat meat anymore.", "My brother eats meat."),
+        ("I use Postgres instead of MySQL for the shop.", "I learned MySQL at school in 2010."),
+        ("The meeting is on Thursday, not Tuesday.", "The choir rehearsal is on Tuesday."),
+        ("I prefer tea rather than coffee.", "I bought coffee yesterday."),
+        ("Our flight moved to 9:40.", "Our flight to Oslo costs 140 euros."),
+        ("I work with Ana, not Bo.", "I work on Bo's garden."),
+        ("The exam is on Tuesday.", "The exam is on Thursday, not Tuesday."),
+        ("Sorry, I was wrong: it is not 18.4 metres but 17.9 metres.", "The clearance of the bridge is 18.4 metres."),
+        ("I was wrong about the height of the bridge: it is not 18.4 metres but 17.9 metres.", "The clearance of the mast is 18.4 metres."),
+    ],
+)
+def test_another_subject_stays(new: str, old: str) -> None:
+    assert not corrects(new, old)

@@ -1,0 +1,44 @@
+"""The days somebody meant, from the day on which it was said."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from oneiro_vault.core.time.relative_dates import beside
+
+SAID = date(2026, 3, 5)
+"""A Thursday."""
+
+
+@pytest.mark.parametrize(
+    ("text", "dated"),
+    [
+        ("I moved yesterday.", "I moved yesterday [2026-03-04]."),
+        ("The deadline is next Friday.", "The deadline is next Friday [2026-03-06]."),
+        ("The exam is on Thursday.", "The exam is on Thursday [2026-03-12]."),
+        ("I met Bo on Monday.", "I met Bo on Monday [2026-03-02]."),
+        ("I was there two weeks ago.", "I was there two weeks ago [2026-02-16 to 2026-02-22]."),
+        ("We fly on 14 May.", "We fly on 14 May [2026-05-14]."),
+        ("We fly on 14 May 2027.", "We fly on 14 May 2027."),
+        ("We are moving in May.", "We are moving in May [2026-05]."),
+        ("I started in November.", "I started in November [2025-11]."),
+        ("Nächsten Montag habe ich einen Termin.", "Nächsten Montag [2026-03-09] habe ich einen Termin."),
+        ("Gestern war ich dort.", "Gestern [2026-03-04] war ich dort."),
+        ("I may march on.", "I may march on."),
+        ("It is Monday the 16th at 10.20.", "It is Monday the 16th [2026-03-16] at 10.20."),
+        ("mein mrt ist am dienstag, 24., um elf", "mein mrt ist am dienstag, 24. [2026-03-24], um elf"),
+        ("Rent is due by the 9th.", "Rent is due by the 9th [2026-03-09]."),
+        ("We sit on the 3rd floor.", "We sit on the 3rd floor."),
+        ("We move on Saturday, July 11.", "We move on Saturday, July 11 [2026-07-11]."),
+        ("He owes me 90 since April.", "He owes me 90 since April [2025-04]."),
+        ("Ich wohne seit Mai hier.", "Ich wohne seit Mai [2025-05] hier."),
+        ("Je l'ai vu hier avec ma soeur dans la rue.", "Je l'ai vu hier [2026-03-04] avec ma soeur dans la rue."),
+        ("I live in Graz.", "I live in Graz."),
+        ("I start on Monday 16 March 2026.", "I start on Monday 16 March 2026."),
+        ("I start on Monday 16 March.", "I start on Monday 16 March [2026-03-16]."),
+    ],
+)
+def test_absolute_days_stand_beside_relative_ones(text: str, dated: str) -> None:
+    assert beside(text, SAID) == dated

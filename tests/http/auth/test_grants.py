@@ -1,0 +1,219 @@
+"""Codes once, tokens short, refresh tokens rotating; whoever shows a copy ends the family. Nothing of it is readable on the disk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from oneiro_vault.errors import NotFound, OAuthRefusal
+from oneiro_vault.http.auth.grants import CODE_SECONDS, MOST, Grants, Terms, Tokens
+from oneiro_vault.http.auth.json_store import Store
+from oneiro_vault.http.auth.tokens import challenge
+from tests.http.auth.conftest import Clock
+
+MCP = "https://vault.example.org/mcp"
+TERMS = Terms("client-1", "Claude", "claude.ai", "writer", MCP)
+BACK = "https://claude.ai/cb"
+MARK = challenge("v" * 43)
+
+
+@pytest.fixture
+def grants(store: Store, clock: Clock) -> Grants:
+    return Grants(store, 3600, 86_400, clock)
+
+
+@pytest.fixture
+def code(grants: Grants) -> str:
+    return grants.open(TERMS, BACK, MARK)
+
+
+@pytest.fixture
+def tokens(grants: Grants, code: str) -> Tokens:
+    return grants.redeem(code, "client-1", BACK, MARK, "")
+
+
+def redeem(grants: Grants, code: str, **change: str) -> Tokens:
+    given = {"client": "client-1", "redirect": BACK, "challenge": MARK, "resource": MCP} | change
+    return grants.redeem(code, given["client"], given["redirect"], given["challenge"], given["resource"])
+
+
+def refused(call: object, *args: str) -> str:
+    with pytest.raises(OAuthRefusal) as caught:
+        call(*args)  # type: ignore[operator]  # a table of methods
+    assert caught.value.code == "invalid_grant"
+    return str(caught.value)
+
+
+def test_a_code_becomes_tokens(grants: Grants, code: str, store: Store, clock: Clock) -> None:
+    made = redeem(grants, code)
+    found = Grants(Store(store.path), 3600, 86_400, clock).check(made.access)
+    assert found is not None
+    assert (found.terms, found.id) == (TERMS, made.grant)
+    assert made.seconds == 3600
+    assert made.role == "writer"
+    assert grants.list() == [found]
+
+
+def test_nothing_of_it_is_on_the_disk(grants: Grants, code: str, store: Store) -> None:
+    made = redeem(grants, code)
+    stored = store.path.read_text()
+    for text in (code, made.access, made.refresh):
+        assert text[-43:] not in stored
+        assert text[4:36] not in stored, "the family's own number"
+
+
+def test_a_code_works_once_and_a_second_time_ends_everything(grants: Grants, code: str) -> None:
+    made = redeem(grants, code)
+    assert grants.check(made.access)
+    assert "used before" in refused(lambda: redeem(grants, code))
+    assert grants.check(made.access) is None
+    refused(grants.refresh, made.refresh, "client-1", "")
+    assert not grants.holds(made.grant)
+    assert grants.list() == []
+
+
+def test_a_code_is_old_after_a_minute(grants: Grants, code: str, clock: Clock) -> None:
+    assert CODE_SECONDS <= 60
+    clock.now += CODE_SECONDS + 0.1
+    assert "too old" in refused(lambda: redeem(grants, code))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"client": "client-2"}, "another program"), ({"redirect": "https://evil.org/cb"}, "redirect_uri"), ({"redirect": ""}, "redirect_uri"),
+        ({"challenge": challenge("w" * 43)}, "code_verifier"), ({"challenge": ""}, "code_verifier"), ({"challenge": "v" * 43}, "code_verifier"),
+        ({"resource": "https://other.example.org/mcp"}, "another resource"),
+    ],
+)  # fmt: skip
+def test_a_wrong_attempt_spends_the_code(grants: Grants, code: str, change: dict[str, str], words: str) -> None:
+    assert words in refused(lambda: redeem(grants, code, **change))
+    refused(lambda: redeem(grants, code))
+    assert grants.list() == []
+
+
+def test_invented_codes_leave_the_real_one_alone(grants: Grants, code: str) -> None:
+    for wrong in ("", "x", code[:-1], code + "x", code[:-43] + "A" * 43, code.replace("onc", "ona"), code.replace("onc", "onr"), "é" * 80):
+        refused(lambda wrong=wrong: redeem(grants, wrong))
+    assert redeem(grants, code)
+
+
+def test_an_access_token_expires(grants: Grants, tokens: Tokens, clock: Clock) -> None:
+    clock.now += 3599
+    assert grants.check(tokens.access)
+    clock.now += 1.1
+    assert grants.check(tokens.access) is None
+
+
+def test_what_is_no_access_token(grants: Grants, code: str, tokens: Tokens) -> None:
+    access = tokens.access
+    for wrong in (
+        "",
+        code,
+        tokens.refresh,
+        access[:-1],
+        access + "x",
+        access[:-43] + "A" * 43,
+        access.replace("ona", "onr"),
+        access.upper(),
+        " " + access,
+    ):
+        assert grants.check(wrong) is None, wrong
+
+
+def test_refresh_tokens_rotate(grants: Grants, tokens: Tokens, clock: Clock) -> None:
+    now = tokens
+    for _ in range(5):
+        clock.now += 80_000
+        after = grants.refresh(now.refresh, "client-1", MCP)
+        assert after.refresh != now.refresh
+        assert after.access != now.access
+        assert after.grant == now.grant
+        assert grants.check(after.access)
+        now = after
+    assert len(grants.list()) == 1
+
+
+def test_a_used_refresh_token_ends_the_family(grants: Grants, tokens: Tokens) -> None:
+    second = grants.refresh(tokens.refresh, "client-1", "")
+    third = grants.refresh(second.refresh, "client-1", "")
+    assert grants.check(third.access)
+    assert "used before" in refused(grants.refresh, tokens.refresh, "client-1", "")
+    assert grants.check(third.access) is None
+    assert grants.check(tokens.access) is None
+    refused(grants.refresh, third.refresh, "client-1", "")
+
+
+@pytest.mark.parametrize(("client", "resource"), [("client-2", ""), ("", ""), ("client-1", "https://other.example.org/mcp")])
+def test_a_refresh_token_in_other_hands_ends_the_family(grants: Grants, tokens: Tokens, client: str, resource: str) -> None:
+    refused(grants.refresh, tokens.refresh, client, resource)
+    assert grants.check(tokens.access) is None
+
+
+def test_a_refresh_token_that_rested_too_long(grants: Grants, tokens: Tokens, clock: Clock) -> None:
+    clock.now += 86_401
+    assert "too old" in refused(grants.refresh, tokens.refresh, "client-1", "")
+
+
+def test_what_is_no_refresh_token(grants: Grants, code: str, tokens: Tokens) -> None:
+    for wrong in ("", code, tokens.access, tokens.refresh + "x", "onr_" + "0" * 32 + "_" + "A" * 43):
+        refused(grants.refresh, wrong, "client-1", "")
+    assert grants.check(tokens.access), "none of that was ours, so nothing has ended"
+
+
+@pytest.mark.parametrize("which", ["access", "refresh"])
+def test_revoking_a_token_ends_the_grant(grants: Grants, tokens: Tokens, which: str) -> None:
+    assert grants.revoke(getattr(tokens, which), "client-2") == ""
+    assert grants.revoke("x", "client-1") == ""
+    assert grants.check(tokens.access)
+    assert grants.revoke(getattr(tokens, which), "client-1") == tokens.grant
+    assert grants.check(tokens.access) is None
+    assert grants.revoke(getattr(tokens, which), "client-1") == ""
+
+
+def test_a_token_that_looks_right_revokes_nothing(grants: Grants, tokens: Tokens) -> None:
+    assert grants.revoke(tokens.access[:-43] + "A" * 43, "client-1") == ""
+    assert grants.check(tokens.access)
+
+
+def test_a_person_ends_a_grant_from_another_process(grants: Grants, tokens: Tokens, store: Store, clock: Clock) -> None:
+    other = Grants(Store(store.path), 3600, 86_400, clock)
+    assert other.end(tokens.grant).terms == TERMS
+    assert grants.check(tokens.access) is None
+    assert not grants.holds(tokens.grant)
+    for wrong in (tokens.grant, "", "x"):
+        with pytest.raises(NotFound):
+            other.end(wrong)
+
+
+def test_a_code_nobody_fetched_is_no_grant(grants: Grants, code: str, clock: Clock) -> None:
+    assert grants.list() == []
+    clock.now += 3600
+    grants.open(TERMS, BACK, MARK)
+    assert len(grants._store.read()) == 1, "old codes are dropped"
+
+
+def test_they_are_bounded(grants: Grants, store: Store, clock: Clock) -> None:
+    entry = {"terms": ["c", "n", "h", "reader", MCP], "created": 0, "code": {"used": True}, "refresh": "", "access": {}}
+    with store.change() as known:
+        known.update({f"{n:064d}": entry | {"expires": clock.now + 100 + n} for n in range(MOST + 20)})
+    grants.open(TERMS, BACK, MARK)
+    assert len(store.read()) == MOST
+    assert f"{0:064d}" not in store.read()
+
+
+def test_access_tokens_of_one_grant_are_bounded(grants: Grants, tokens: Tokens, store: Store) -> None:
+    now = tokens
+    for _ in range(60):
+        now = grants.refresh(now.refresh, "client-1", "")
+    (entry,) = store.read().values()
+    assert len(entry["access"]) <= 51
+    assert grants.check(now.access)
+
+
+def test_it_survives_a_restart(grants: Grants, code: str, store: Store, clock: Clock, tmp_path: Path) -> None:
+    made = redeem(Grants(Store(store.path), 3600, 86_400, clock), code)
+    fresh = Grants(Store(store.path), 3600, 86_400, clock)
+    assert fresh.check(made.access)
+    assert fresh.refresh(made.refresh, "client-1", "")

@@ -1,0 +1,260 @@
+"""A vault that was pulled loosens no setting that protects: a person of this machine has to want it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from oneiro_vault.app import App, clone_vault, init_vault, trust
+from oneiro_vault.errors import SecretFound
+from oneiro_vault.operations.care import settings_trust
+from oneiro_vault.settings import guard
+from oneiro_vault.settings.definitions import load
+from oneiro_vault.vault.git.repository import Repo
+from tests.operations.erasure import remember
+from tests.sync.support import bare
+from tests.vault.support import git
+
+TOKEN = "ghp_" + "AbCdEf0123456789" * 2 + "abcd"
+MARK = hashlib.sha256(TOKEN.encode()).hexdigest()
+LOOSE = f'[secrets]\nmode = "off"\nallowed = "{MARK}"\n[dreams]\nreview = false\nbrake = 1.0\n[notes]\nbrake = 1.0\n[distil]\nsources = 0\nuses = 0\n'
+ENV = {"ONEIRO_EMBED_MODEL": "hash", "ONEIRO_EDITS_QUIET": "0", "ONEIRO_DISK_RESERVE": "0"}
+
+
+@pytest.fixture(autouse=True)
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {**ENV, "XDG_CONFIG_HOME": str(tmp_path / "config")}.items():
+        monkeypatch.setenv(name, value)
+
+
+def opened(root: Path) -> App:
+    return App.open(root, load(root, strict=False))
+
+
+def secret_goes_in(app: App, number: int = 0) -> bool:
+    try:
+        remember(app, f"Token {number}: {TOKEN}")
+    except SecretFound:
+        return False
+    return True
+
+
+def pushed(root: Path, settings: str) -> None:
+    """Somebody changes the vault's settings elsewhere, and shares them."""
+    (root / "oneiro.toml").write_text(settings)
+    git(root, "commit", "-qam", "loose")
+    git(root, "push", "-q", "origin", "main")
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> tuple[Path, Path]:
+    """Two copies around a remote."""
+    remote = bare(tmp_path / "remote.git")
+    one, two = tmp_path / "one", tmp_path / "two"
+    init_vault(one)
+    git(one, "remote", "add", "origin", str(remote))
+    (one / "oneiro.toml").write_text("[dreams]\nreview = true\n[notes]\nbrake = 0.2\n")
+    with opened(one) as app:
+        remember(app, "The boat is called Petrel.")
+        app.call("sync")
+    clone_vault(str(remote), two, load(None))
+    with opened(two):
+        pass
+    return one, two
+
+
+@pytest.mark.parametrize("by_hand", [False, True])
+def test_what_is_pulled_loosens_nothing(pair: tuple[Path, Path], by_hand: bool) -> None:
+    one, two = pair
+    pushed(one, LOOSE)
+    if by_hand:
+        git(two, "pull", "-q")
+    with opened(two) as app:
+        said = app.call("sync")["loosened"]
+        assert [text.split(",")[0].split(" (")[0] for text in said] == [
+            'oneiro.toml sets secrets.mode to "off"',
+            "oneiro.toml allows a text that looks like a secret",
+            "oneiro.toml sets dreams.review to false",
+            "oneiro.toml sets dreams.brake to 1.0",
+            "oneiro.toml sets notes.brake to 1.0",
+            "oneiro.toml sets distil.sources to 0",
+            "oneiro.toml sets distil.uses to 0",
+        ]
+        assert all("`oneiro trust`" in text for text in said)
+        assert app.call("status")["loosened"] == said
+        assert [one["message"] for one in app.call("doctor")["problems"] if one["code"] == "loosened"] == said
+        assert [one["message"] for one in app.call("check")["problems"] if one["code"] == "loosened"] == said
+        assert not secret_goes_in(app)
+    assert (two / "oneiro.toml").read_text() == LOOSE, "the file itself is what everybody has"
+    with opened(two) as app:
+        assert not secret_goes_in(app), "nor when it is opened once more"
+        now = app.house.settings
+        assert (now["secrets.mode"], now["secrets.allowed"], now["dreams.review"], now["dreams.brake"]) == ("block", "", True, 0.1)
+        assert (now["notes.brake"], now["distil.sources"], now["distil.uses"]) == (0.2, 2, 2)
+
+
+def test_a_person_agrees_and_what_becomes_strict_again_is_asked_again(pair: tuple[Path, Path]) -> None:
+    _, two = pair
+    (two / "oneiro.toml").write_text(LOOSE)
+    git(two, "commit", "-qam", "as if pulled")
+    seen: list[str] = []
+
+    def declines(found: Sequence[str]) -> bool:
+        seen.extend(found)
+        return False
+
+    assert len(trust(two, os.environ, declines)) == 7
+    assert "secrets.mode" in seen[0]
+    with opened(two) as app:
+        assert not secret_goes_in(app)
+    assert trust(two, os.environ, lambda _found: True) == []
+    with opened(two) as app:
+        assert app.call("status")["loosened"] == []
+        assert secret_goes_in(app)
+    (two / "oneiro.toml").write_text("")
+    with opened(two) as app:
+        assert app.house.settings["secrets.mode"] == "block"
+    (two / "oneiro.toml").write_text(LOOSE)
+    git(two, "add", "oneiro.toml")
+    git(two, "commit", "-qm", "again", "--allow-empty")
+    with opened(two) as app:
+        assert "secrets.mode" in app.call("status")["loosened"][0]
+
+
+def test_what_a_person_changes_here_counts_at_once_and_stays(pair: tuple[Path, Path]) -> None:
+    one, _ = pair
+    (one / "oneiro.toml").write_text(f'[secrets]\nallowed = "{MARK}"\n')
+    with opened(one) as app:
+        assert app.call("status")["loosened"] == []
+        assert secret_goes_in(app)
+        app.house.vault.commit_edits()
+    assert git(one, "status", "--porcelain", "oneiro.toml") == ""
+    with opened(one) as app:
+        assert secret_goes_in(app, 1)
+
+
+def test_a_persons_change_beside_a_pulled_one_agrees_to_its_own_only(pair: tuple[Path, Path]) -> None:
+    one, two = pair
+    pushed(one, '[secrets]\nmode = "off"\n[dreams]\nreview = true\n')
+    git(two, "pull", "-q")
+    (two / "oneiro.toml").write_text('[secrets]\nmode = "off"\n[dreams]\nreview = false\n')
+    with opened(two) as app:
+        assert [text.split(",")[0] for text in app.call("status")["loosened"]] == [
+            'oneiro.toml sets secrets.mode to "off"',
+            "oneiro.toml leaves notes.brake at 0.5",
+        ]
+        assert app.house.settings["dreams.review"] is False
+        assert not secret_goes_in(app)
+
+
+def test_a_file_from_another_commit_is_no_persons_change(pair: tuple[Path, Path]) -> None:
+    """What git wrote there and has not finished (a merge without a commit, a file taken from a branch) is what was pulled."""
+    one, two = pair
+    pushed(one, '[secrets]\nmode = "off"\n')
+    git(two, "fetch", "-q")
+    git(two, "checkout", "-q", "origin/main", "--", "oneiro.toml")
+    with opened(two) as app:
+        assert not secret_goes_in(app)
+
+
+@pytest.mark.parametrize("attribute", ["text eol=crlf", "ident"])
+@pytest.mark.parametrize("conflict", [False, True])
+def test_bytes_that_git_made_on_the_way_are_no_persons_change(pair: tuple[Path, Path], attribute: str, conflict: bool) -> None:
+    one, two = pair
+    (one / "oneiro.toml").write_text('# $Id$\n[secrets]\nmode = "off"\n')
+    (one / ".gitattributes").write_text(f"oneiro.toml {attribute}\n")
+    (one / "other.txt").write_text("theirs\n")
+    git(one, "add", "-A")
+    git(one, "commit", "-qm", "loose")
+    git(one, "push", "-q", "origin", "main")
+    if conflict:
+        (two / "other.txt").write_text("ours\n")
+        git(two, "add", "other.txt")
+        git(two, "commit", "-qm", "ours")
+    done = subprocess.run(["git", "pull", "-q", "--no-rebase", "--no-edit"], cwd=two, capture_output=True, timeout=60)
+    assert bool(done.returncode) is conflict
+    data = (two / "oneiro.toml").read_bytes()
+    assert data != (one / "oneiro.toml").read_bytes()
+    assert b"off" in data
+    with opened(two) as app:
+        assert "secrets.mode" in app.call("status")["loosened"][0]
+    assert json.loads(guard.place(two).read_text())["secrets.mode"] == "block"
+
+
+def test_what_a_merge_writes_before_it_has_ended_is_no_persons_change(pair: tuple[Path, Path]) -> None:
+    """Bytes that nobody knows, as a merge of both sides makes them, while git holds its index, after it wrote that, and in a merge."""
+    _, two = pair
+    (two / "oneiro.toml").write_text('[secrets]\nmode = "off"\n')
+    marks = [two / ".git/index.lock", two / ".git/MERGE_HEAD"]
+    for mark in marks:
+        mark.write_text(git(two, "rev-parse", "HEAD"))
+        assert opened_mode(two) == "block", mark
+        mark.unlink()
+    old = git(two, "rev-parse", "HEAD:oneiro.toml").strip()
+    git(two, "update-index", "--cacheinfo", f"100644,{git(two, 'rev-parse', 'HEAD:.gitignore').strip()},oneiro.toml")
+    assert opened_mode(two) == "block"
+    git(two, "update-index", "--cacheinfo", f"100644,{old},oneiro.toml")
+    assert opened_mode(two) == "off", "a person's own"
+
+
+def opened_mode(root: Path) -> str:
+    repo = Repo(root)
+    return str(settings_trust.own(repo, load(root, strict=False))["secrets.mode"])
+
+
+def test_blanks_in_an_allow_list_loosen_nothing(pair: tuple[Path, Path]) -> None:
+    one, _ = pair
+    strict = "[dreams]\nreview = true\n[notes]\nbrake = 0.2\n"
+    (one / "oneiro.toml").write_text(f'[secrets]\nallowed = """\n{MARK}\n\n  {"0" * 64}\n"""\n{strict}')
+    git(one, "commit", "-qam", "as if pulled")
+    assert len(load(one, strict=False).loosened) == 1
+    assert trust(one, os.environ, lambda _found: True) == []
+    assert load(one, strict=False).loosened == ()
+
+
+def test_the_machines_own_word_counts(pair: tuple[Path, Path], tmp_path: Path) -> None:
+    one, _ = pair
+    (one / "oneiro.toml").write_text('[secrets]\nmode = "off"\n')
+    git(one, "commit", "-qam", "as if pulled")
+    (tmp_path / "config/oneiro").mkdir(parents=True, exist_ok=True)
+    (tmp_path / "config/oneiro/config.toml").write_text('[secrets]\nmode = "off"\n')
+    with opened(one) as app:
+        assert not [text for text in app.call("status")["loosened"] if "secrets" in text]
+        assert secret_goes_in(app)
+
+
+@pytest.mark.parametrize("setting", [f'allowed = "{MARK}"', 'mode = "off"'])
+def test_what_a_vault_lets_pass_is_a_warning_of_check(pair: tuple[Path, Path], setting: str) -> None:
+    """Where nobody has agreed to anything (a workflow's fresh clone) a list that everybody shares must not stop a pull request."""
+    one, two = pair
+    (one / "note.md").write_text(f"It is {TOKEN}.\n")
+    (one / "oneiro.toml").write_text(f"[secrets]\n{setting}\n")
+    git(one, "add", "-A")
+    git(one, "commit", "-qm", "by hand")
+    git(one, "push", "-q", "origin", "main")
+    git(two, "pull", "-q")
+    with opened(two) as app:
+        assert [found["level"] for found in app.call("check")["problems"] if found["code"] == "secret"] == ["warning"]
+
+
+@pytest.mark.parametrize("record", ["", "[]", "{", '{"secrets.mode": 5, "notes.brake": "x"}', "\0"])
+def test_a_damaged_record_agrees_to_nothing(pair: tuple[Path, Path], record: str) -> None:
+    one, _ = pair
+    (one / "oneiro.toml").write_text('[secrets]\nmode = "off"\n')
+    git(one, "commit", "-qam", "as if pulled")
+    guard.place(one).write_text(record)
+    with opened(one) as app:
+        assert not secret_goes_in(app)
+
+
+def test_the_record_is_where_no_pull_reaches(pair: tuple[Path, Path], tmp_path: Path) -> None:
+    one, _ = pair
+    assert json.loads((one / ".git/oneiro/agreed.json").read_text())["dreams.review"] is True
+    git(one, "worktree", "add", "-q", str(tmp_path / "tree"), "-b", "side")
+    assert guard.place(tmp_path / "tree") == one / ".git/worktrees/tree/oneiro/agreed.json"

@@ -1,0 +1,262 @@
+"""The lease among machines, over real repositories, with clocks that the tests turn."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import pytest
+
+from oneiro_vault.errors import Elsewhere, GitProblem, Unreachable
+from oneiro_vault.sync import remote_lease as posts
+from oneiro_vault.sync.lease_holder import Tenure
+from oneiro_vault.sync.remote_lease import ASTRAY, PATIENCE, REF, Post, Record, Seen, fenced_by_another, parse, remembered, shown
+from oneiro_vault.vault.vault import Vault
+from tests.sync.support import copies, remote_of
+from tests.vault.support import git
+
+HELD = 100.0
+"""Seconds of every lease here: no sign of life comes by itself while a test runs."""
+HOUR = 3600.0
+
+
+class Machine:
+    """A copy of the vault with a clock of its own (`clock`, what people set) and its seconds since it was started (`up`)."""
+
+    def __init__(self, vault: Vault, clock: float = 1_800_000_000.0, up: float = 5000.0) -> None:
+        self.vault, self.clock, self.up = vault, clock, up
+        vault.clock = lambda: self.clock
+        self.post = Post(vault, remote_of(vault), lambda: self.up)
+
+    def pass_by(self, seconds: float) -> None:
+        self.clock += seconds
+        self.up += seconds
+
+    def take(self) -> Tenure:
+        return Tenure(self.post, ["consolidate"], HELD)
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> tuple[Machine, Machine]:
+    """Their clocks are an hour apart, and one was started long before the other."""
+    one, other = copies(tmp_path, notes=1)
+    return Machine(one), Machine(other, 1_800_000_000.0 - HOUR, 77.0)
+
+
+def pass_by(seconds: float, *machines: Machine) -> None:
+    for machine in machines:
+        machine.pass_by(seconds)
+
+
+@contextmanager
+def dead(tenure: Tenure) -> Iterator[Tenure]:
+    """One that gives no more signs of life, and does not give back."""
+    tenure._over.set()
+    tenure._thread.join()
+    yield tenure
+
+
+def far(machine: Machine) -> Record:
+    """What everybody can read on the remote."""
+    record = parse(git(Path(machine.vault.repo.config("remote.origin.url")), "show", "--no-patch", "--format=%B", REF))
+    assert record is not None
+    return record
+
+
+def test_one_at_a_time_and_given_back(two: tuple[Machine, Machine]) -> None:
+    one, other = two
+    with one.take() as tenure:
+        assert tenure.fence == 1
+        assert tenure.held()
+        with pytest.raises(Elsewhere, match=rf"{one.post.device} dreams: consolidate") as error:
+            other.take()
+        assert f"{HELD * PATIENCE:.0f} s" in error.value.hint
+        assert (far(one).device, far(one).fence, far(one).over) == (one.post.device, 1, False)
+        seen = shown(other.post, other.post.known())
+        assert seen is not None
+        assert (seen["device"], seen["here"], seen["held"]) == (one.post.device, False, True)
+    assert far(one).over
+    with other.take() as tenure:
+        assert tenure.fence == 2
+    assert git(Path(one.vault.repo.config("remote.origin.url")), "rev-list", "--count", REF).strip() == "1", "it grows no history"
+
+
+def test_of_two_who_try_at_once_one_has_it(two: tuple[Machine, Machine]) -> None:
+    one, other = two
+    seen = other.post.look()
+    with one.take():
+        record = Record(other.post.device, "x", ("consolidate",), 1, "2026", "2026", "2026")
+        assert other.post.put(seen.commit, record) == ""
+        assert far(one).device == one.post.device
+
+
+@pytest.mark.parametrize("ahead", [-HOUR, 0.0, HOUR])
+def test_a_holder_that_died_is_taken_over_when_it_stood_still_here(two: tuple[Machine, Machine], ahead: float) -> None:
+    """Whatever the clocks say: only how long this machine has seen nothing counts."""
+    one, other = two
+    other.clock = one.clock + ahead
+    with dead(one.take()) as tenure:
+        with pytest.raises(Elsewhere):
+            other.take()
+        pass_by(HELD, one, other)
+        assert tenure.held()
+        with pytest.raises(Elsewhere):
+            other.take()
+        pass_by(1, one, other)
+        assert not tenure.held(), "the holder has stopped before anybody may take over"
+        pass_by(HELD * (PATIENCE - 1), one, other)
+        with other.take() as taken:
+            assert taken.fence == 2
+            assert not tenure.held()
+            tenure.beat()
+            pass_by(-HELD * PATIENCE, one)
+            assert not tenure.held(), "once lost, for ever lost"
+            assert far(one).fence == 2
+
+
+def test_signs_of_life_keep_it(two: tuple[Machine, Machine]) -> None:
+    one, other = two
+    with one.take() as tenure:
+        for _ in range(5):
+            with pytest.raises(Elsewhere):
+                other.take()
+            pass_by(HELD * 0.9, one, other)
+            tenure.beat()
+        assert tenure.held()
+        assert far(one).beat == 6
+
+
+def test_signs_of_life_come_by_themselves(two: tuple[Machine, Machine]) -> None:
+    one, _ = two
+    tenure = Tenure(Post(one.vault, remote_of(one.vault)), ["decay"], 0.4)
+    first = far(one).beat
+    while far(one).beat < first + 2:
+        tenure._thread.join(0.05)
+    tenure.release()
+
+
+def test_what_ended_long_ago_needs_no_watching(two: tuple[Machine, Machine]) -> None:
+    one, other = two
+    with dead(one.take()):
+        other.pass_by(HOUR + ASTRAY + HELD + 2)
+        with other.take() as taken:
+            assert taken.fence == 2
+
+
+def test_a_restart_of_the_machine_that_watches(two: tuple[Machine, Machine]) -> None:
+    """Its seconds begin anew; it has watched for at least as long as it runs."""
+    one, other = two
+    with dead(one.take()):
+        with pytest.raises(Elsewhere):
+            other.take()
+        other.up = HELD * PATIENCE - 1
+        other.post._note(other.post.known().commit, other.post.known().record, 1)
+        other.up = 3.0
+        with pytest.raises(Elsewhere):
+            other.take()
+        other.up = HELD * PATIENCE - 2
+        with pytest.raises(Elsewhere):
+            other.take()
+
+
+def test_what_died_on_this_machine_is_ours_at_once(two: tuple[Machine, Machine]) -> None:
+    one, _ = two
+    with dead(one.take()), one.take() as again:
+        assert again.fence == 2
+
+
+def test_an_answer_that_was_lost_is_no_lost_lease(two: tuple[Machine, Machine]) -> None:
+    """The sign of life arrived, and nobody told us so."""
+    one, _ = two
+    with one.take() as tenure:
+        before = tenure._commit
+        tenure.beat()
+        tenure._commit = before
+        tenure.beat()
+        assert tenure.held()
+
+
+def test_the_number_never_falls(two: tuple[Machine, Machine]) -> None:
+    """A remote that lost the ref (or is another one): the history knows, and so does each machine."""
+    from oneiro_vault.vault.change import Operation, Write
+
+    one, other = two
+    remote = one.vault.repo.config("remote.origin.url")
+    run = Operation("merge", "x", "dream", run="r", loop="consolidate", decision="d", fence=7)
+    other.vault.apply([Write("x.md", b"x")], run)
+    assert other.vault.log(1)[0].fence == 7
+    with other.take() as tenure:
+        assert tenure.fence == 8
+    with one.take() as tenure:
+        assert tenure.fence == 9
+    git(Path(remote), "update-ref", "-d", REF)
+    with one.take() as tenure:
+        assert tenure.fence == 10
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "lease", "{", "{}", '{"device": 1, "fence": "x"}', '{"device": "a\\u001b[2J", "run": "r", "fence": 1, "since": "2", "at": "2", "until": "2"}',
+     '{"device": "a", "run": "r", "fence": -1}', '{"loops": 3}', '{"device": "a", "run": "r", "fence": 99999999999999}'],
+)  # fmt: skip
+def test_a_record_that_makes_no_sense_is_none(text: str) -> None:
+    assert parse(text) is None
+
+
+def test_a_record_cannot_ask_for_ever(two: tuple[Machine, Machine]) -> None:
+    one, other = two
+    record = Record("elsewhere", "r", ("consolidate",), 3, "2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z", "9999-01-01T00:00:00Z")
+    assert record.seconds == posts.LONGEST
+    assert replace(record, at="?").seconds == posts.LONGEST
+    one.post.put("", record)
+    with pytest.raises(Elsewhere):
+        other.take()
+    other.pass_by(posts.LONGEST * PATIENCE + 1)
+    with other.take() as tenure:
+        assert tenure.fence == 4
+
+
+def test_nonsense_on_the_remote_is_in_nobodys_way(two: tuple[Machine, Machine]) -> None:
+    one, other = two
+    head = git(one.vault.root, "rev-parse", "HEAD").strip()
+    git(one.vault.root, "push", "-q", "origin", f"{head}:{REF}")
+    assert shown(other.post, other.post.look()) is None
+    with other.take() as tenure:
+        assert tenure.fence == 1
+
+
+@pytest.mark.parametrize("left", ["", "{}", "[]", '{"device": "d", "commit": 3, "since": 1.0, "fence": 1, "record": null}', "\0"])
+def test_what_was_noted_and_cannot_be_read_is_forgotten(two: tuple[Machine, Machine], left: str) -> None:
+    one, _ = two
+    (one.vault.folder / "lease.json").write_text(left)
+    assert remembered(one.vault) == Seen()
+
+
+def test_what_another_machine_noted_does_not_count(two: tuple[Machine, Machine]) -> None:
+    one, _ = two
+    (one.vault.folder / "lease.json").write_text(json.dumps(asdict(Seen("another", "c", 1.0, 4, None))))
+    assert remembered(one.vault) == Seen()
+
+
+def test_a_remote_that_takes_no_such_refs(two: tuple[Machine, Machine]) -> None:
+    one, other = two
+    remote = Path(one.vault.repo.config("remote.origin.url"))
+    git(remote, "config", "receive.hideRefs", "refs/oneiro")
+    with pytest.raises(GitProblem, match="hidden ref"):
+        one.take()
+    assert fenced_by_another(other.post) is None
+    git(remote, "config", "--unset", "receive.hideRefs")
+    with one.take() as tenure:
+        git(one.vault.root, "remote", "set-url", "origin", str(remote / "gone"))
+        with pytest.raises(GitProblem):
+            tenure.beat()
+        assert tenure.held(), "for a while"
+        assert fenced_by_another(one.post) is None
+        git(one.vault.root, "remote", "set-url", "origin", "https://127.0.0.1:9/x.git")
+        with pytest.raises(Unreachable):
+            fenced_by_another(one.post)
+        one.pass_by(HELD + 1)
+        assert not tenure.held()

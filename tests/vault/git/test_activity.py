@@ -1,0 +1,209 @@
+"""While git, or a moment ago git, changes the folder, nothing in it is anybody's edit."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from oneiro_vault.errors import LockTimeout
+from oneiro_vault.vault.change import Write
+from oneiro_vault.vault.vault import Vault
+from oneiro_vault.vault.worktree.files import digest
+from tests.box import eventually
+from tests.vault.support import REMEMBER, git, half_way, long_ago, make, note, path_of, put, reopen, slow_git, sound
+
+COUNT = 40
+
+
+@pytest.fixture
+def branches(vault: Vault, root: Path, tmp_path: Path) -> Vault:
+    """`main` has forty notes, `old` four of them with other words and one that only it has, which git takes its time to write."""
+    slow_git(root, tmp_path)
+    vault.apply([Write(path_of(i), note(i)) for i in range(4)], REMEMBER)
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "the slow one")
+    git(root, "switch", "-qc", "old")
+    (tmp_path / "go-on").touch()
+    (root / "slow.md").write_text("written slowly")
+    for number in range(4):
+        (root / path_of(number)).write_bytes(note(number, "as it was"))
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "old")
+    git(root, "switch", "-q", "main")
+    (tmp_path / "go-on").unlink()
+    (tmp_path / "at-work").unlink(missing_ok=True)
+    vault = reopen(root)
+    vault.apply([Write(path_of(i), note(i)) for i in range(4, COUNT)], REMEMBER)
+    return vault
+
+
+def test_a_checkout_half_way_is_nobodys_edit(branches: Vault, root: Path, tmp_path: Path) -> None:
+    before, count = branches.head(), len(branches.log())
+    with half_way(root, tmp_path, "checkout", "-q", "old"):
+        assert len(list((root / "semantic").rglob("*.md"))) < COUNT
+        assert branches.commit_edits() == []
+        look = branches.look()
+        assert (look.ready, look.asked, look.lock) == ({}, False, root / ".git/index.lock")
+        assert look.waiting
+        assert branches.head() == before
+    assert branches.commit_edits() == []
+    git(root, "checkout", "-q", "main")
+    assert branches.commit_edits() == []
+    assert (branches.head(), len(branches.log())) == (before, count)
+    sound(root)
+
+
+def edits_of(root: Path) -> str:
+    """Every commit that was made for the person, on whatever branch."""
+    return git(root, "log", "--all", "--format=%s", "--grep=^Oneiro-Op: edit$")
+
+
+@pytest.mark.parametrize("command", ["reset --hard old", "merge -q --no-edit old", "rebase -q old", "stash apply -q", "cherry-pick old"])
+def test_nothing_git_does_to_the_folder_is_an_edit(branches: Vault, root: Path, tmp_path: Path, command: str) -> None:
+    if command.startswith("stash"):
+        (root / "slow.md").write_text("put away")
+        git(root, "stash", "-q", "-u")
+        assert git(root, "stash", "list")
+    with half_way(root, tmp_path, *command.split()):
+        assert branches.commit_edits() == []
+        assert branches.look().ready == {}
+    assert edits_of(root) == ""
+    branches.commit_edits()
+    assert edits_of(root) == ("edit: slow\n" if command.startswith("stash") else "")
+
+
+def during(monkeypatch: pytest.MonkeyPatch, vault: Vault, happens: Callable[[], object]) -> None:
+    """Something happens in the folder while git's status is taken, after it was looked at."""
+    real = vault.repo.staging.status
+
+    def status() -> dict[str, int]:
+        happens()
+        return real()
+
+    monkeypatch.setattr(vault.repo.staging, "status", status)
+
+
+def test_what_vanishes_while_the_status_is_taken_has_not_rested(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(make(root), 1)
+    long_ago(root)
+    vault = reopen(root, quiet=3600)
+    os.utime((root / path_of(1)).parent, (time.time() - 7200,) * 2)
+    during(monkeypatch, vault, lambda: (root / path_of(1)).unlink(missing_ok=True))
+    assert vault.commit_edits() == []
+    assert vault.look().waiting == [path_of(1)]
+
+
+@pytest.mark.parametrize("command", ["switch -q old", "reset -q --hard HEAD", "commit -q --allow-empty -m x"])
+def test_when_git_was_there_during_the_look_everything_waits(
+    branches: Vault, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    (tmp_path / "go-on").touch()
+    (root / "mine.md").write_text("mine")
+    during(monkeypatch, branches, lambda: git(root, *command.split()))
+    assert branches.look(quiet=0.0).ready == {}
+    monkeypatch.undo()
+    assert "mine.md" in branches.look(quiet=0.0).ready
+
+
+def test_the_branch_may_change_between_taking_its_tip_and_the_look(
+    branches: Vault, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "go-on").touch()
+    main = branches.head()
+    (root / "mine.md").write_text("mine")
+    real, switched = branches.gate.tampering.check, list[str]()
+
+    def check(ref: str, tip: str) -> None:
+        real(ref, tip)
+        switched.append(ref)
+        git(root, "switch", "-q", "old")
+        long_ago(root)
+
+    monkeypatch.setattr(branches.gate.tampering, "check", check)
+    branches.commit_edits(quiet=0.0)
+    assert len(switched) > 1
+    assert git(root, "rev-parse", "main").strip() == main
+    assert git(root, "show", "--name-only", "--format=", "old").split() == ["mine.md"]
+
+
+def test_edits_wait_a_while_after_git_but_not_after_us(root: Path) -> None:
+    put(make(root), 1)
+    (root / "mine.md").write_text("mine")
+    os.utime(root / "mine.md", (time.time() - 7200,) * 2)
+    git(root, "commit", "-q", "--allow-empty", "-m", "by hand")
+    vault = reopen(root, quiet=3600)
+    assert vault.commit_edits() == []
+    assert vault.look().waiting == ["mine.md"]
+    long_ago(root)
+    put(vault, 2)  # brings git's index up to date as well
+    assert list(reopen(root, quiet=3600).commit_edits()[0].written) == ["mine.md"]
+
+
+def test_our_own_index_does_not_hide_that_git_was_there(root: Path) -> None:
+    vault = make(root)
+    put(vault, 1)
+    long_ago(root)
+    (root / path_of(1)).write_bytes(note(1, "by hand"))
+    git(root, "commit", "-qam", "by hand")
+    there = vault.repo.activity.since()
+    put(vault, 2)
+    assert vault.repo.activity.since() == there
+    (root / ".git/oneiro/index.json").write_text("torn")
+    assert vault.repo.activity.since() > there
+
+
+def test_what_git_leaves_out_of_the_folder_is_not_deleted(vault: Vault, root: Path) -> None:
+    vault.apply([Write(f"{folder}/{i}.md", note(i)) for folder, i in (("here", 1), ("there", 2), ("there", 3))], REMEMBER)
+    git(root, "sparse-checkout", "set", "here")
+    assert not (root / "there").exists()
+    assert (vault.commit_edits(), vault.look().gone) == ([], [])
+    (root / "here/1.md").unlink()
+    assert vault.commit_edits()[0].removed == ("here/1.md",)
+
+
+def test_a_machines_change_takes_no_half_way_file_along(branches: Vault, root: Path, tmp_path: Path) -> None:
+    """A model read what git had just written, and changes it: the text before is no edit of the person."""
+    before = branches.head()
+    vault = reopen(root, wait=0.3)
+    with half_way(root, tmp_path, "checkout", "-q", "old"):
+        other = note(0, "as it was")
+        assert (root / path_of(0)).read_bytes() == other
+        with pytest.raises(LockTimeout, match="git/index"):
+            vault.apply([Write(path_of(0), note(0, "revised"), digest(other))], REMEMBER)
+        put(vault, 99)  # what touches nothing of it is written as ever
+    assert git(root, "rev-parse", "main~1").strip() == before
+    assert edits_of(root) == ""
+
+
+def test_a_dead_gits_lock_holds_nothing_back(vault: Vault, root: Path) -> None:
+    put(vault)
+    (root / "mine.md").write_text("mine")
+    lock = root / ".git/index.lock"
+    lock.touch()
+    assert vault.look().lock == lock
+    os.utime(lock, (time.time() - 5,) * 2)
+    assert len(vault.commit_edits()) == 1
+    assert not lock.exists()
+
+
+def test_a_checkout_that_was_killed_is_asked_about(branches: Vault, root: Path, tmp_path: Path) -> None:
+    process = subprocess.Popen(["git", "-C", str(root), "checkout", "-q", "old"])
+    eventually(lambda: (tmp_path / "at-work").exists(), 30)
+    process.send_signal(signal.SIGTERM)
+    process.wait(30)
+    (tmp_path / "go-on").touch()
+    branches.commit_edits()
+    look = branches.look()
+    assert look.asked
+    assert len(look.gone) == COUNT - 4
+    assert branches.listing().keys() >= {path_of(number) for number in range(COUNT)}
+    git(root, "restore", ".")
+    branches.commit_edits()
+    assert not branches.look().asked
+    assert not branches.problems()

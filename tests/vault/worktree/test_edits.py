@@ -1,0 +1,389 @@
+"""A person's edits: found, judged, committed under their name; nothing swept up, nothing invented."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from oneiro_vault.errors import RepositoryBusy, StaleMemory
+from oneiro_vault.vault.change import Write
+from oneiro_vault.vault.vault import Vault
+from oneiro_vault.vault.worktree import edits
+from oneiro_vault.vault.worktree.files import LARGEST, Files, digest
+from tests.box import patient
+from tests.vault.support import REMEMBER, git, long_ago, make, note, path_of, put, reopen, sound
+
+MARKED = b"---\ntitle: x\n---\n<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> other\n"
+
+
+def test_new_changed_deleted_and_moved_files_are_one_commit_of_the_person(vault: Vault, root: Path) -> None:
+    for number in range(4):
+        put(vault, number)
+    (root / path_of(0)).write_bytes(note(0, "mine"))
+    (root / path_of(1)).unlink()
+    (root / "projects").mkdir()
+    (root / path_of(2)).rename(root / "projects/Two words.md")
+    (root / "new.md").write_text("no frontmatter")
+    (root / "attachments/ab").mkdir(parents=True)
+    (root / "attachments/ab/x.png").write_bytes(b"\0png")
+    (root / "oneiro.toml").write_text("")
+    (root / "script.py").write_text("not a note")
+    (root / ".obsidian").mkdir()
+    (root / ".obsidian/x.md").write_text("not ours")
+    (receipt,) = vault.commit_edits()
+    assert set(receipt.written) == {path_of(0), "projects/Two words.md", "new.md", "attachments/ab/x.png", "oneiro.toml"}
+    assert set(receipt.removed) == {path_of(1), path_of(2)}
+    entry = vault.log(1)[0]
+    assert (entry.op, entry.author, entry.actor, entry.title) == ("edit", "Ada", "user", "7 files")
+    assert set(entry.memories) == {f"{n:012d}" for n in (0, 1, 2)}
+    assert git(root, "status", "--porcelain").splitlines() == ["?? .obsidian/", "?? script.py"]
+    assert vault.commit_edits() == []
+
+
+def test_one_file_gives_the_subject_its_title(vault: Vault, root: Path) -> None:
+    put(vault, 1)
+    (root / path_of(1)).write_bytes(note(1, "mine"))
+    vault.commit_edits()
+    (root / "oneiro.toml").write_text("x")
+    vault.commit_edits()
+    assert git(root, "log", "--format=%s", "-2").splitlines() == ["edit: oneiro.toml", "edit: Note 1"]
+
+
+def test_the_readme_of_the_vault_can_be_edited_though_it_is_no_note(vault: Vault, root: Path) -> None:
+    (root / "README.md").write_text("<!-- oneiro-vault: what this folder is -->\n")
+    vault.commit_edits()
+    assert git(root, "ls-files") == "README.md\n"
+    assert [stat.path for stat in vault.files.scan()] == []
+    (root / "README.md").unlink()
+    vault.commit_edits()
+    assert git(root, "ls-files") == ""
+
+
+def test_a_file_in_use_waits_and_a_time_in_the_future_does_not_block_for_ever(root: Path) -> None:
+    vault = make(root)
+    put(vault)
+    slow = reopen(root, quiet=3600)
+    for name in ("a.md", "b.md", "c.md"):
+        (root / name).write_text(name)
+    os.utime(root / "b.md", (time.time() - 7200,) * 2)
+    long_ago(root)
+    assert slow.look().waiting == ["a.md", "c.md"]
+    (receipt,) = slow.commit_edits()
+    assert list(receipt.written) == ["b.md"]
+    os.utime(root / "a.md", (time.time() + 86400,) * 2)
+    assert slow.look().waiting == ["a.md", "c.md"]
+    later = Vault.open(root, clock=lambda: time.time() + 7200, quiet=3600, reserve=0)
+    (receipt,) = later.commit_edits()
+    assert list(receipt.written) == ["a.md", "c.md"]
+    back = Vault.open(root, clock=lambda: time.time() - 10**6, quiet=3600, reserve=0)
+    (root / "d.md").write_text("written while the clock was ahead")
+    assert len(back.commit_edits()) == 1
+
+
+def test_a_deletion_waits_until_its_folder_rests(root: Path) -> None:
+    vault = make(root)
+    put(vault, 1)
+    put(vault, 2)
+    slow = reopen(root, quiet=3600)
+    (root / path_of(1)).unlink()
+    assert slow.look().waiting == [path_of(1)]
+    os.utime((root / path_of(1)).parent, (time.time() - 7200,) * 2)
+    long_ago(root)
+    (receipt,) = slow.commit_edits()
+    assert receipt.removed == (path_of(1),)
+
+
+def test_only_the_named_paths_are_committed(vault: Vault, root: Path) -> None:
+    put(vault)
+    (root / "a.md").write_text("a")
+    (root / "b.md").write_text("b")
+    (receipt,) = vault.commit_edits(["a.md", "a.md", "not-there.md"])
+    assert list(receipt.written) == ["a.md"]
+    assert git(root, "status", "--porcelain").strip() == "?? b.md"
+
+
+def test_conflict_markers_are_never_committed(vault: Vault, root: Path) -> None:
+    data = put(vault)
+    (root / path_of()).write_bytes(MARKED)
+    (root / "ok.md").write_text("text about <<<<<<< markers\n=======\n")
+    (receipt,) = vault.commit_edits()
+    assert list(receipt.written) == ["ok.md"]
+    assert vault.look().conflicted == [path_of()]
+    assert [(p.kind, p.path) for p in vault.problems()] == [("conflict", path_of())]
+    assert vault.repo.data(vault.listing()[path_of()]) == data
+    with pytest.raises(StaleMemory, match="conflict markers"):
+        vault.apply([Write(path_of(), b"machine", digest(MARKED))], REMEMBER)
+
+
+def test_staged_and_unmerged_paths_are_the_persons(vault: Vault, root: Path) -> None:
+    put(vault, 1)
+    put(vault, 2)
+    (root / path_of(1)).write_bytes(note(1, "staged"))
+    git(root, "add", path_of(1))
+    (root / path_of(1)).write_bytes(note(1, "staged and more"))
+    (root / path_of(2)).write_bytes(note(2, "mine"))
+    (receipt,) = vault.commit_edits()
+    assert list(receipt.written) == [path_of(2)]
+    assert git(root, "status", "--porcelain").strip() == f"MM {path_of(1)}"
+    assert git(root, "show", f":{path_of(1)}").encode() == note(1, "staged")
+    assert [p.kind for p in vault.problems()] == ["staged"]
+    git(root, "commit", "-qm", "by hand")
+    git(root, "stash", "-q")
+    (root / path_of(1)).write_bytes(note(1, "other"))
+    git(root, "commit", "-qam", "other")
+    git(root, "stash", "pop", check=False)
+    assert vault.look().conflicted == [path_of(1)]
+    with pytest.raises(RepositoryBusy, match="unmerged"):
+        put(vault, 3)
+    assert "busy" in [p.kind for p in vault.problems()]
+
+
+def test_links_and_other_strangers_are_not_read(vault: Vault, root: Path, tmp_path: Path) -> None:
+    put(vault)
+    (tmp_path / "secret.md").write_text("secret")
+    (root / "link.md").symlink_to(tmp_path / "secret.md")
+    (root / path_of()).unlink()
+    (root / path_of()).symlink_to(tmp_path / "secret.md")
+    nested = root / "nested"
+    nested.mkdir()
+    git(nested, "init", "-q")
+    (nested / "x.md").write_text("theirs")
+    assert vault.commit_edits() == []
+    assert {refused.path for refused in vault.look().refused} == {"link.md", path_of()}
+    assert {p.path for p in vault.problems()} == {"link.md", path_of(), "nested"}
+
+
+def test_a_huge_file_is_left_alone(vault: Vault, root: Path) -> None:
+    put(vault)
+    with (root / "huge.md").open("wb") as file:
+        file.truncate(100_000_001)
+    assert vault.commit_edits() == []
+    assert "100 MB" in vault.look().refused[0].reason
+
+
+def test_a_handful_of_deletions_is_believed_and_more_are_asked_about(vault: Vault, root: Path) -> None:
+    vault.apply([Write(path_of(i), note(i)) for i in range(15)], REMEMBER)
+    vault.apply([Write(f"other/{i}.md", b"x%d" % i) for i in range(5)], REMEMBER)
+    shutil.rmtree(root / "other")
+    (receipt,) = vault.commit_edits()
+    assert len(receipt.removed) == 5
+    (root / "mine.md").write_text("mine")
+    shutil.rmtree(root / "semantic")
+    assert [list(receipt.written) for receipt in vault.commit_edits()] == [["mine.md"]]
+    assert vault.commit_edits([path_of(3)]) == []  # nor by a look at one of them
+    (problem,) = vault.problems()
+    assert (problem.kind, problem.message) == ("brake", "15 notes are gone from the disk, and that is not committed")
+    assert "git add -A" in problem.hint
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "they are meant to be gone")
+    assert (vault.look().asked, vault.problems()) == (False, [])
+    sound(root)
+
+
+def test_deletions_that_trickle_in_add_up_until_they_are_old(root: Path) -> None:
+    now = [time.time()]
+    make(root)
+    vault = Vault.open(root, clock=lambda: now[0], quiet=0.0, reserve=0)
+    vault.apply([Write(f"{i}.md", b"x%d" % i) for i in range(12)], REMEMBER)
+    for number in range(5):
+        (root / f"{number}.md").unlink()
+        assert len(vault.commit_edits()) == 1
+    (root / "5.md").unlink()
+    (root / "6.md").rename(root / "six.md")
+    assert list(vault.commit_edits()[0].written) == ["six.md"]
+    assert vault.look().question() == "1 more note is gone from the disk, and that is not committed"
+    now[0] += edits.LATELY + 1
+    assert vault.commit_edits()[0].removed == ("5.md",)
+
+
+def test_moving_everything_is_not_vanishing(vault: Vault, root: Path) -> None:
+    vault.apply([Write(path_of(i), note(i)) for i in range(15)], REMEMBER)
+    (root / "semantic").rename(root / "knowledge")
+    (receipt,) = vault.commit_edits()
+    assert len(receipt.removed) == len(receipt.written) == 15
+    sound(root)
+
+
+def test_ignored_files_stay_out(vault: Vault, root: Path) -> None:
+    put(vault)
+    (root / ".git/info/exclude").write_text("private/\n")
+    (root / "private").mkdir()
+    (root / "private/x.md").write_text("x")
+    assert vault.commit_edits() == []
+
+
+def test_the_executable_bit_of_a_new_file_is_kept(vault: Vault, root: Path) -> None:
+    (root / "a.md").write_text("x")
+    (root / "a.md").chmod(0o755)
+    vault.commit_edits()
+    assert git(root, "ls-files", "--stage").startswith("100755")
+    sound(root)
+
+
+def test_a_note_that_cannot_be_parsed_is_still_known_by_its_id() -> None:
+    assert edits.identify("a/b.md", b"---\ntitle: [\nid: 7k2m9x4q8w3n\n---\n") == ("7k2m9x4q8w3n", "b.md")
+    assert edits.identify("a/b.md", b"\0\1") == ("", "b.md")
+
+
+class SavedMeanwhile(Files):
+    """A work tree in which an editor empties a file and writes it anew just as it is being read."""
+
+    def read(self, path: str, limit: int = LARGEST) -> bytes:
+        with open(self.absolute(path), "r+b") as file:
+            text = file.read()
+            file.truncate(0)
+            half = super().read(path, limit)
+            file.seek(0)
+            file.write(text)
+        return half
+
+
+def test_bytes_that_change_while_they_are_read_are_not_believed(vault: Vault, root: Path) -> None:
+    put(vault)
+    (root / path_of()).write_bytes(note(0, "mine"))
+    os.utime(root / path_of(), (1e9, 1e9))
+    look = edits.Edits(vault.repo, SavedMeanwhile(root)).look(vault.head(), edits.fresher(time.time, 600.0), None, ())
+    assert (look.ready, look.waiting) == ({}, [path_of()])
+
+
+WRITER = """
+import sys, time
+path, rounds = sys.argv[1], int(sys.argv[2])
+for number in range(rounds):
+    text = b"whole %d\\n" % number * 1000
+    with open(path, "r+b", buffering=0) as file:
+        emptied = time.monotonic()
+        file.truncate(0)
+        time.sleep(0.05)
+        file.write(text)
+        print(number, time.monotonic() - emptied, flush=True)
+    time.sleep(0.4)
+"""
+
+
+def test_an_editor_that_empties_a_file_before_it_writes_is_never_caught_half_way(vault: Vault, root: Path) -> None:
+    """No rest at all is asked for here; only an editor that is stopped by the machine for longer than a moment could be caught."""
+    put(vault)
+    rounds = 6
+    with subprocess.Popen([sys.executable, "-c", WRITER, str(root / path_of()), str(rounds)], stdout=subprocess.PIPE, text=True) as process:
+        while process.poll() is None:
+            vault.commit_edits()
+        assert process.stdout is not None
+        gaps = [float(line.split()[1]) for line in process.stdout]
+    vault.commit_edits()
+    whole = {b"whole %d\n" % number * 1000 for number in range(rounds)} | {note()}
+    versions = {vault.repo.data(blob) for blobs in vault.past.versions([path_of()]).values() for blob in blobs}
+    caught = versions - whole
+    assert len(gaps) == rounds
+    assert len(versions) > 2
+    assert len(caught) <= sum(gap > edits.MOMENT for gap in gaps)
+
+
+def test_a_machine_waits_for_a_text_that_is_a_moment_old(vault: Vault, root: Path) -> None:
+    """Replacing a file that an editor has emptied and not yet filled would send the person's words nowhere."""
+    put(vault)
+    path = root / path_of()
+    with subprocess.Popen([sys.executable, "-c", WRITER, str(path), "1"], stdout=subprocess.PIPE, text=True) as process:
+        while path.stat().st_size:
+            time.sleep(0.002)
+        caught = False
+        try:
+            vault.apply([Write(path_of(), b"of the machine", digest(b""))], REMEMBER)
+        except StaleMemory:
+            caught = True
+        assert process.stdout is not None
+        (gap,) = [float(line.split()[1]) for line in process.stdout]
+    texts = [path.read_bytes(), *(vault.repo.data(blob) for blobs in vault.past.versions([path_of()]).values() for blob in blobs)]
+    # only an editor that the machine stopped for longer than a moment, twice in its own pause, could lose the file to the other
+    assert caught or gap > edits.MOMENT or b"whole 0\n" * 1000 in texts
+
+
+def test_a_file_that_only_looks_changed_makes_no_commit(vault: Vault, root: Path) -> None:
+    data = put(vault)
+    os.utime(root / path_of(), (1, 1))
+    assert vault.commit_edits() == []
+    (root / path_of()).write_bytes(b"x")
+    (root / path_of()).write_bytes(data)
+    assert vault.commit_edits() == []
+
+
+def test_a_folder_that_cannot_be_listed_deletes_nothing(vault: Vault, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(vault, 1)
+    put(vault, 2)
+    (root / path_of(1)).unlink()
+
+    def refuse(self: Path) -> object:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "iterdir", refuse)  # root may list anything, so the system's answer is set here
+    assert vault.commit_edits() == []
+    assert vault.look().refused[0].reason == "its folder cannot be listed: Permission denied"
+
+
+def test_index_formats_libgit2_does_not_know_work_too(vault: Vault, root: Path) -> None:
+    put(vault, 1)
+    put(vault, 2)
+    git(root, "update-index", "--split-index")
+    (root / path_of(1)).write_bytes(note(1, "mine"))
+    (root / path_of(2)).unlink()
+    (root / "new.md").write_text("x")
+    fresh = reopen(root)
+    (receipt,) = fresh.commit_edits()
+    assert set(receipt.written) == {path_of(1), "new.md"}
+    assert receipt.removed == (path_of(2),)
+    put(fresh, 3)
+    (root / path_of(3)).write_bytes(note(3, "staged"))
+    git(root, "add", "-A")
+    assert reopen(root).look().staged == [path_of(3)]
+    git(root, "commit", "-qm", "x")
+    git(root, "switch", "-qc", "other", "HEAD~1")
+    (root / path_of(3)).write_bytes(note(3, "theirs"))
+    git(root, "commit", "-qam", "theirs")
+    git(root, "merge", "main", check=False)
+    git(root, "update-index", "--split-index", check=False)
+    busy = reopen(root)
+    assert busy.look().conflicted == [path_of(3)]
+    (root / ".git/MERGE_HEAD").unlink()
+    with pytest.raises(RepositoryBusy):
+        put(busy, 9)
+    git(root, "reset", "-q", "--hard")
+    git(root, "update-index", "--no-split-index")
+    sound(root)
+
+
+@pytest.mark.slow
+def test_a_check_without_changes_is_quick(vault: Vault, root: Path) -> None:
+    vault.apply([Write(f"semantic/2026/{i % 12 + 1:02d}/n{i}-{i:012d}.md", note(i)) for i in range(3000)], REMEMBER)
+    git(root, "update-index", "-q", "--refresh")
+    vault.commit_edits()
+    started = time.process_time()
+    assert vault.commit_edits() == []
+    assert time.process_time() - started < patient(0.25)
+
+
+def test_a_file_that_cannot_be_read_or_vanishes_is_told_or_forgotten(vault: Vault, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(vault, 1)
+    (root / "a.md").write_text("x")
+
+    def refuse(path: str, limit: int = 0) -> bytes:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(vault.files, "read", refuse)
+    assert vault.commit_edits() == []
+    assert "cannot be read" in vault.look().refused[0].reason
+    monkeypatch.undo()
+    real = vault.repo.staging.status
+
+    def gone() -> dict[str, int]:
+        found = real()
+        (root / "a.md").unlink(missing_ok=True)
+        return found
+
+    monkeypatch.setattr(vault.repo.staging, "status", gone)  # new when listed, gone when looked at
+    assert vault.commit_edits() == []
