@@ -1,4 +1,5 @@
-"""The coverage floor: 95% of lines and branches overall, all of them where a miss could cost somebody's words.
+"""The coverage floor: 95% of lines and branches overall, all of them where a miss could cost
+somebody's words.
 
 Reads the data that `coverage combine` left; exits 1 with the places that are not covered.
 """
@@ -28,7 +29,9 @@ def main() -> int:
     """Report and judge."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "coverage.json"
-        subprocess.run([sys.executable, "-m", "coverage", "json", "-q", "-o", str(file)], check=True)
+        subprocess.run(
+            [sys.executable, "-m", "coverage", "json", "-q", "-o", str(file)], check=True
+        )
         report = json.loads(file.read_text(encoding="utf-8"))
     subprocess.run([sys.executable, "-m", "coverage", "report", "--sort=cover"], check=False)
     total = report["totals"]["percent_covered"]
@@ -41,7 +44,8 @@ def main() -> int:
 
 
 def missed(name: str, file: dict[str, Any] | None) -> list[str]:
-    """Lines and branches of one file that no test reached; the file itself when it is not in the report at all."""
+    """Lines and branches of one file that no test reached; the file itself when it is not in the
+    report at all."""
     if file is None:
         return [f"{name}: no longer measured"]
     lines = [f"{name}:{line}" for line in file["missing_lines"]]

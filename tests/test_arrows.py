@@ -1,4 +1,5 @@
-"""The house has floors, and arrows only point down: who may import whom, and which heavy packages live in one room."""
+"""The house has floors, and arrows only point down: who may import whom, and which heavy packages
+live in one room."""
 
 from __future__ import annotations
 
@@ -21,14 +22,21 @@ FLOOR = {
     "mcp": 5, "cli": 5, "daemon": 5, "http": 5, "hook": 5, "memory_tool": 5,
 }  # fmt: skip
 SAME_FLOOR = {
-    ("classify", "index"), ("judges", "classify"), ("app", "operations"), ("cli", "daemon"), ("daemon", "cli"), ("daemon", "mcp"), ("daemon", "http"), ("http", "daemon"),
+    ("classify", "index"), ("judges", "classify"), ("app", "operations"), ("cli", "daemon"),
+    ("daemon", "cli"), ("daemon", "mcp"), ("daemon", "http"), ("http", "daemon"),
     ("cli", "http"), ("http", "auth"),
     ("cli", "hook"), ("hook", "cli"), ("hook", "daemon"), ("memory_tool", "cli"),
 }  # fmt: skip
 LIGHT = {("hook", "capture"), ("cli", "capture")}
-"""Faces that reach past the app into a room of plain functions: the hook program could not import the app in its time."""
+"""Faces that reach past the app into a room of plain functions: the hook program could not import
+the app in its time."""
 ONLY_IN = {
-    "pygit2": {"vault/git/repository.py", "vault/git/objects.py", "vault/git/new_repository.py", "vault/git/staging_area.py"},
+    "pygit2": {
+        "vault/git/repository.py",
+        "vault/git/objects.py",
+        "vault/git/new_repository.py",
+        "vault/git/staging_area.py",
+    },
     "git": {"vault/git/commands.py"},
     "chromadb": {"index/vectors/backends.py"},
     "sentence_transformers": {"index/embed/worker.py"},
@@ -87,7 +95,8 @@ def imports(path: Path) -> Iterator[str]:
 
 
 def room(dotted: str) -> str | None:
-    """`oneiro_vault.index.keyword.fts` -> `index`; None for the package itself or somebody else's."""
+    """`oneiro_vault.index.keyword.fts` -> `index`; None for the package itself or somebody
+    else's."""
     parts = dotted.split(".")
     if parts[1:3] == ["http", "auth"]:
         return "auth"
@@ -144,7 +153,8 @@ def test_every_room_is_on_a_floor() -> None:
 
 
 MOST = 12
-"""Entries of a folder that a reader takes in at a glance; the rooms themselves are the exception."""
+"""Entries of a folder that a reader takes in at a glance; the rooms themselves are the
+exception."""
 
 
 def test_folders_are_small() -> None:
@@ -156,5 +166,9 @@ def test_folders_are_small() -> None:
 def test_a_name_occurs_once() -> None:
     """But for protocols, and for commands and tools, which are named for what they run."""
     faces = (PACKAGE / "cli" / "commands", PACKAGE / "mcp" / "tools")
-    names = [p.stem for p in modules() if p.stem not in {"__init__", "base"} and not any(face in p.parents for face in faces)]
+    names = [
+        p.stem
+        for p in modules()
+        if p.stem not in {"__init__", "base"} and not any(face in p.parents for face in faces)
+    ]
     assert {name for name in names if names.count(name) > 1} == set()

@@ -36,22 +36,32 @@ def settings_table() -> str:
     lines = ["| setting | default | where | what |", "|---|---|---|---|"]
     for s in SETTINGS:
         where = "vault" if s.scope == "vault" else "machine"
-        lines.append(f"| `{s.name}` | `{s.default!r}` | {where} | {s.help}{f' ({s.allowed})' if s.allowed else ''} |")
+        lines.append(
+            f"| `{s.name}` | `{s.default!r}` | {where} | "
+            f"{s.help}{f' ({s.allowed})' if s.allowed else ''} |"
+        )
     return "\n".join(lines)
 
 
 def settings_guide() -> str:
     """The guide with the table as it has to be."""
     before, rest = (HELP / "settings.md").read_text("utf-8").split("<!-- settings -->\n")
-    return f"{before}<!-- settings -->\n{settings_table()}\n<!-- /settings -->{rest.split('<!-- /settings -->')[1]}"
+    return (
+        f"{before}<!-- settings -->\n{settings_table()}\n<!-- /settings "
+        f"-->{rest.split('<!-- /settings -->')[1]}"
+    )
 
 
 def commands_guide() -> str:
     """Every command with its help and options, as the program says them."""
     lines = [
-        "# Commands", "", "`oneiro [--vault PATH] [--no-daemon] [--json] [-v] COMMAND`. The vault is `--vault`, else `ONEIRO_VAULT`,",
-        "else the nearest folder upwards with an `oneiro.toml`, else the machine's default. `--json` prints one",
-        "versioned object (`watch` and `--ack`: one a line); text output is for people and may change.", "",
+        "# Commands", "",
+        "`oneiro [--vault PATH] [--no-daemon] [--json] [-v] COMMAND`. The vault is `--vault`, "
+        "else `ONEIRO_VAULT`,",
+        "else the nearest folder upwards with an `oneiro.toml`, else the machine's default. "
+        "`--json` prints one",
+        "versioned object (`watch` and `--ack`: one a line); text output is for people and may "
+        "change.", "",
     ]  # fmt: skip
     for heading, group in GROUPS.items():
         lines += [f"## {heading}", ""]
@@ -75,7 +85,10 @@ def _command(found: click.Command, name: str) -> Iterator[str]:
             yield f"- `{name} {sub.name}` {' '.join(str(sub.help).split())}"
 
 
-@pytest.mark.parametrize(("path", "text"), [(HELP / "settings.md", settings_guide), (HELP / "commands.md", commands_guide)])
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [(HELP / "settings.md", settings_guide), (HELP / "commands.md", commands_guide)],
+)
 def test_generated_guides_are_current(path: Path, text: object) -> None:
     wanted = text()  # type: ignore[operator]  # one of the functions above
     if os.environ.get("GOLDEN") == "write":
@@ -104,17 +117,28 @@ def test_readme_is_short_and_its_links_lead_somewhere() -> None:
     text = README.read_text("utf-8")
     assert len(text.encode()) <= LONGEST
     assert all((ROOT / target).exists() for target in re.findall(r"\]\(([^):]+)\)", text))
-    assert {f"oneiro_vault/help/{one.name}" for one in HELP.glob("*.md")} <= set(re.findall(r"\]\(([^):]+)\)", text))
+    assert {f"oneiro_vault/help/{one.name}" for one in HELP.glob("*.md")} <= set(
+        re.findall(r"\]\(([^):]+)\)", text)
+    )
 
 
 @pytest.mark.slow
 def test_readme_commands_run(tmp_path: Path, sealed_env: dict[str, str]) -> None:
     """Every `console` block, in order, in one shell: what a reader would type works."""
-    text = README.read_text("utf-8") + "".join(one.read_text("utf-8") for one in sorted(HELP.glob("*.md")))
+    text = README.read_text("utf-8") + "".join(
+        one.read_text("utf-8") for one in sorted(HELP.glob("*.md"))
+    )
     blocks = re.findall(r"```console\n(.*?)```", text, re.S)
-    lines = [line.removeprefix("$ ") for block in blocks for line in block.splitlines() if line.startswith("$ ")]
+    lines = [
+        line.removeprefix("$ ")
+        for block in blocks
+        for line in block.splitlines()
+        if line.startswith("$ ")
+    ]
     assert len(lines) > 10
     env = sealed_env | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
     script = "set -e\n" + "\n".join(lines) + "\noneiro stop\n"
-    done = subprocess.run(["bash", "-c", script], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        ["bash", "-c", script], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120
+    )
     assert done.returncode == 0, done.stdout + done.stderr

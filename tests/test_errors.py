@@ -7,11 +7,21 @@ import re
 import pytest
 
 from oneiro_vault import errors
-from oneiro_vault.errors import InvalidInput, OneiroError, UnreadableNote, all_errors, from_dict, shown
+from oneiro_vault.errors import (
+    InvalidInput,
+    OneiroError,
+    UnreadableNote,
+    all_errors,
+    from_dict,
+    shown,
+)
 
 
 def test_the_picture_in_the_docstring_is_the_tree() -> None:
-    drawn = {m[1]: (int(m[2]), int(m[3])) for m in re.finditer(r"(\w+)\s+exit (\d+)\s+HTTP (\d+)", errors.__doc__ or "")}
+    drawn = {
+        m[1]: (int(m[2]), int(m[3]))
+        for m in re.finditer(r"(\w+)\s+exit (\d+)\s+HTTP (\d+)", errors.__doc__ or "")
+    }
     assert drawn == {name: (cls.exit_code, cls.http_status) for name, cls in all_errors().items()}
 
 
@@ -53,7 +63,9 @@ def test_what_somebody_gave_us_is_repeated_in_short() -> None:
 
 
 def test_no_message_is_longer_than_a_screen() -> None:
-    error = InvalidInput(f"{'x' * 100_000} is not an id", kept="y" * 100_000, hint=f"{'word ' * 100_000}; do this")
+    error = InvalidInput(
+        f"{'x' * 100_000} is not an id", kept="y" * 100_000, hint=f"{'word ' * 100_000}; do this"
+    )
     assert str(error).endswith("xxx is not an id")
     assert max(len(str(error)), len(error.kept), len(error.hint)) < 2100
     assert error.hint.endswith("do this")

@@ -33,7 +33,11 @@ def names(requirements: list[str]) -> set[str]:
 
 def constant(name: str) -> object:
     """The value of a name in the build hook, which cannot be imported without its builder."""
-    (found,) = (node.value for node in HOOK.body if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == name)
+    (found,) = (
+        node.value
+        for node in HOOK.body
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == name
+    )
     return ast.literal_eval(found)
 
 
@@ -56,36 +60,63 @@ def test_the_wheel_in_a_fresh_environment(tmp_path: Path) -> None:
     venv.create(tmp_path / "venv", with_pip=True)
     python = str(tmp_path / "venv/bin/python")
     (wheel,) = tmp_path.glob("*.whl")
-    run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(wheel)], tmp_path)
+    run(
+        [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(wheel)],
+        tmp_path,
+    )
     (packages,) = (tmp_path / "venv/lib").glob("*/site-packages")
     assert sum(path.lstat().st_blocks * 512 for path in packages.rglob("*")) < LARGEST << 20
-    assert not [path.name for path in packages.iterdir() if path.name in ("torch", "nvidia", "transformers", "sentence_transformers")]
+    assert not [
+        path.name
+        for path in packages.iterdir()
+        if path.name in ("torch", "nvidia", "transformers", "sentence_transformers")
+    ]
 
     oneiro = [str(tmp_path / "venv/bin/oneiro")]
     run([*oneiro, "init", "vault"], tmp_path)
     vault = tmp_path / "vault"
     try:
-        for text in ("Kasper's boat lies in the harbour of Vlissingen.", "The staging database is restored every night at two."):
+        for text in (
+            "Kasper's boat lies in the harbour of Vlissingen.",
+            "The staging database is restored every night at two.",
+        ):
             run([*oneiro, "remember", text], vault)
         ask = [*oneiro, "--json", "recall", "where does he keep his yacht?"]
         for command in (ask, [oneiro[0], "--no-daemon", *ask[1:]]):
             found = json.loads(run(command, vault))
             assert found["results"][0]["title"].startswith("Kasper's boat")
             assert not found.get("degraded")
-        with Stdio([*oneiro, "mcp"], environment(tmp_path) | {"ONEIRO_VAULT": str(vault)}, LEGACY) as client:
-            assert "Vlissingen" in json.dumps(client.tool("recall_check", topic="where is the yacht"))
+        with Stdio(
+            [*oneiro, "mcp"], environment(tmp_path) | {"ONEIRO_VAULT": str(vault)}, LEGACY
+        ) as client:
+            assert "Vlissingen" in json.dumps(
+                client.tool("recall_check", topic="where is the yacht")
+            )
     finally:
         run([*oneiro, "stop"], vault)
 
 
 def environment(home: Path) -> dict[str, str]:
     """Of a person who has nothing of ours: no path of this checkout leads anywhere."""
-    kept: Callable[[str], bool] = lambda name: not name.startswith(("ONEIRO_", "PYTHON", "VIRTUAL_ENV"))  # noqa: E731  # short
-    names = {"GIT_AUTHOR_NAME": "A", "GIT_AUTHOR_EMAIL": "a@b.c", "GIT_COMMITTER_NAME": "A", "GIT_COMMITTER_EMAIL": "a@b.c"}
-    return {name: value for name, value in os.environ.items() if kept(name)} | names | {"HOME": str(home)}
+    kept: Callable[[str], bool] = lambda name: (  # noqa: E731
+        not name.startswith(("ONEIRO_", "PYTHON", "VIRTUAL_ENV"))
+    )  # short
+    names = {
+        "GIT_AUTHOR_NAME": "A",
+        "GIT_AUTHOR_EMAIL": "a@b.c",
+        "GIT_COMMITTER_NAME": "A",
+        "GIT_COMMITTER_EMAIL": "a@b.c",
+    }
+    return (
+        {name: value for name, value in os.environ.items() if kept(name)}
+        | names
+        | {"HOME": str(home)}
+    )
 
 
 def run(command: list[str], where: Path) -> str:
-    done = subprocess.run(command, cwd=where, env=environment(where), capture_output=True, text=True)
+    done = subprocess.run(
+        command, cwd=where, env=environment(where), capture_output=True, text=True
+    )
     assert done.returncode == 0, f"{command}: {done.stderr[-2000:]}"
     return done.stdout

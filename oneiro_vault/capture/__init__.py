@@ -1,4 +1,6 @@
-"""Floor 3: what happened in a conversation, on its way into the vault: markers, transcripts, privacy, spool, drafts.
+"""Floor 3: what happened in a conversation, on its way into the vault: markers, transcripts,
+privacy, spool, drafts.
 
-All of it but `episodes` is loaded by the hook program, which has milliseconds: only light parts of the standard library here.
+All of it but `episodes` is loaded by the hook program, which has milliseconds: only light parts of
+the standard library here.
 """

@@ -1,4 +1,5 @@
-"""What the hooks remember of one conversation: how far it was captured, and what was put into it. Nothing of what was said.
+"""What the hooks remember of one conversation: how far it was captured, and what was put into it.
+Nothing of what was said.
 
 One small file each in `<git dir>/oneiro/sessions`; losing one costs a repetition, never words.
 """
@@ -21,15 +22,17 @@ if TYPE_CHECKING:
 
 KEPT_DAYS = 90
 ABANDONED = 6 * 3600.0
-"""Seconds without a word after which a conversation that never ended (a crash, a closed terminal) is captured all the same."""
+"""Seconds without a word after which a conversation that never ended (a crash, a closed terminal)
+is captured all the same."""
 _MOST_IDS = 200
 _TALK = ("session", "client", "cwd", "transcript")
 
 
 class Session:
-    """State of one conversation. `offset`: bytes of `transcript` that were captured; `messages`: how many came since then;
-    `given`: ids of memories that are in its context; `oriented`: id, path, title and stamp of the blocks it has seen (None: none yet);
-    `talk`: session, client, cwd and transcript, when a marker allowed its capture."""
+    """State of one conversation. `offset`: bytes of `transcript` that were captured; `messages`:
+    how many came since then; `given`: ids of memories that are in its context; `oriented`: id,
+    path, title and stamp of the blocks it has seen (None: none yet); `talk`: session, client, cwd
+    and transcript, when a marker allowed its capture."""
 
     __slots__ = ("_path", "given", "key", "messages", "offset", "oriented", "talk", "transcript")
 
@@ -42,8 +45,14 @@ class Session:
         self.messages = _number(found.get("messages"))
         self.given = [one for one in _list(found.get("given")) if isinstance(one, str)]
         talk = found.get("talk")
-        self.talk = {name: _text(talk.get(name)) for name in _TALK} if isinstance(talk, dict) else {}
-        self.oriented = [one for one in _list(found["oriented"]) if isinstance(one, dict)] if "oriented" in found else None
+        self.talk = (
+            {name: _text(talk.get(name)) for name in _TALK} if isinstance(talk, dict) else {}
+        )
+        self.oriented = (
+            [one for one in _list(found["oriented"]) if isinstance(one, dict)]
+            if "oriented" in found
+            else None
+        )
 
     def save(self) -> None:
         """Write it in one step, if the disk takes it."""
@@ -54,14 +63,24 @@ class Session:
 
     def _save(self) -> None:
         os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
-        said: dict[str, Any] = {"transcript": self.transcript, "offset": self.offset, "messages": self.messages}
+        said: dict[str, Any] = {
+            "transcript": self.transcript,
+            "offset": self.offset,
+            "messages": self.messages,
+        }
         said |= {"given": self.given[-_MOST_IDS:], "talk": self.talk}
         if self.oriented is not None:
             said["oriented"] = self.oriented
-        spool.write(self._path, json.dumps(said).encode(), f"{self._path}.{os.urandom(4).hex()}", durable=False)
+        spool.write(
+            self._path,
+            json.dumps(said).encode(),
+            f"{self._path}.{os.urandom(4).hex()}",
+            durable=False,
+        )
 
     def captured_to(self, folder: str, transcript: str) -> int:
-        """Up to which byte a transcript is in the vault, or in an entry of the spool `folder` that a crash kept us from noting here."""
+        """Up to which byte a transcript is in the vault, or in an entry of the spool `folder` that
+        a crash kept us from noting here."""
         offset = self.offset if self.transcript == transcript else 0
         for path in spool.entries(folder, self.key):
             try:
@@ -80,13 +99,17 @@ class Session:
 
 
 def key_of(session: str) -> str:
-    """A file name part for a conversation's id, whatever the client put there: letters and digits, different for different ids."""
-    plain = "".join(letter for letter in session[:200] if letter.isascii() and letter.isalnum())[:40]
+    """A file name part for a conversation's id, whatever the client put there: letters and digits,
+    different for different ids."""
+    plain = "".join(letter for letter in session[:200] if letter.isascii() and letter.isalnum())[
+        :40
+    ]
     return f"{plain}{crc32(session.encode('utf-8', 'replace')):08x}"
 
 
 def abandoned(state: str, now: float) -> Iterator[dict[str, Any]]:
-    """A spool entry for each conversation that was left without an end, if its folder still allows it."""
+    """A spool entry for each conversation that was left without an end, if its folder still allows
+    it."""
     for path in _files(state):
         talk = _read(path).get("talk")
         session = Session(state, _text(talk.get("session"))) if isinstance(talk, dict) else None
@@ -99,13 +122,23 @@ def abandoned(state: str, now: float) -> Iterator[dict[str, Any]]:
         start = session.offset if session.transcript == session.talk["transcript"] else 0
         marker = markers.find(session.talk["cwd"])
         if start < found.st_size and now - found.st_mtime > ABANDONED and marker.allows:
-            yield {**session.talk, "kind": "session", "from": start, "to": found.st_size, "project": marker.place()}
+            yield {
+                **session.talk,
+                "kind": "session",
+                "from": start,
+                "to": found.st_size,
+                "project": marker.place(),
+            }
 
 
 def _files(state: str) -> list[str]:
     folder = os.path.join(state, "sessions")
     try:
-        return [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith(".json")]
+        return [
+            os.path.join(folder, name)
+            for name in sorted(os.listdir(folder))
+            if name.endswith(".json")
+        ]
     except OSError:
         return []
 

@@ -1,7 +1,9 @@
-"""May conversations in this folder be captured? Only where a marker says so, and never below one that forbids it.
+"""May conversations in this folder be captured? Only where a marker says so, and never below one
+that forbids it.
 
-`.oneiro-capture` in a folder allows it there and in everything below, and may name (TOML) the `vault` and the `project`.
-`.oneiro-nocapture` forbids it there and in everything below, whatever else is there.
+`.oneiro-capture` in a folder allows it there and in everything below, and may name (TOML) the
+`vault` and the `project`. `.oneiro-nocapture` forbids it there and in everything below, whatever
+else is there.
 """
 
 # pathlib imports re and urllib: 8 ms on a path that has 20.
@@ -22,11 +24,19 @@ _LONGEST = 65_536
 
 
 class Marker:
-    """What was found for a folder: `path` is the marker that decided ("" without one), `problem` why an allowing one does not count."""
+    """What was found for a folder: `path` is the marker that decided ("" without one), `problem`
+    why an allowing one does not count."""
 
     __slots__ = ("allows", "path", "problem", "project", "vault")
 
-    def __init__(self, path: str = "", allows: bool = False, vault: str = "", project: str = "", problem: str = "") -> None:
+    def __init__(
+        self,
+        path: str = "",
+        allows: bool = False,
+        vault: str = "",
+        project: str = "",
+        problem: str = "",
+    ) -> None:
         self.path = path
         self.allows = allows
         self.vault = vault
@@ -34,7 +44,8 @@ class Marker:
         self.problem = problem
 
     def place(self) -> str:
-        """What this place is called: the `project` it names, else the folder it stands in unless that is somebody's home."""
+        """What this place is called: the `project` it names, else the folder it stands in unless
+        that is somebody's home."""
         if self.project or not self.allows:
             return self.project
         folder = os.path.dirname(self.path)
@@ -42,11 +53,14 @@ class Marker:
 
 
 def find(folder: str) -> Marker:
-    """The marker in force for a folder, by its own path and by where links lead: a forbidding one on either way wins."""
+    """The marker in force for a folder, by its own path and by where links lead: a forbidding one
+    on either way wins."""
     ways = list(dict.fromkeys((os.path.abspath(folder), os.path.realpath(folder))))
     for way in ways:
         for place in _upwards(way):
-            if os.path.lexists(os.path.join(place, DENY)):  # also one that cannot be read: in doubt nothing is captured
+            if os.path.lexists(
+                os.path.join(place, DENY)
+            ):  # also one that cannot be read: in doubt nothing is captured
                 return Marker(os.path.join(place, DENY))
     for way in ways:
         for place in _upwards(way):
@@ -79,10 +93,14 @@ def _read(place: str) -> Marker:
 
 
 def read_toml(path: str) -> dict[str, Any]:
-    """A TOML file; one that sets nothing is not worth loading a parser (3 ms). Raises OSError, and ValueError for what is no TOML."""
+    """A TOML file; one that sets nothing is not worth loading a parser (3 ms). Raises OSError, and
+    ValueError for what is no TOML."""
     with open(path, encoding="utf-8") as file:
         text = file.read(_LONGEST)
-    if all(not line or line[0] == "#" or (line[0] == "[" and line[1:-1].isalpha()) for line in map(str.strip, text.splitlines())):
+    if all(
+        not line or line[0] == "#" or (line[0] == "[" and line[1:-1].isalpha())
+        for line in map(str.strip, text.splitlines())
+    ):
         return {}
     import tomllib
 

@@ -1,4 +1,5 @@
-"""What people marked as private, and what their client adds for itself: taken out before anything is written anywhere."""
+"""What people marked as private, and what their client adds for itself: taken out before anything
+is written anywhere."""
 
 from __future__ import annotations
 
@@ -9,7 +10,8 @@ _TAG = re.compile(r"<\s{0,8}(/?)\s{0,8}private(?=[\s/>]|\Z)[^<>]{0,200}>?", re.I
 
 
 def redact(text: str) -> str:
-    """`text` without `<private>…</private>`: in any case, nested, with attributes; one that is not closed hides everything after it."""
+    """`text` without `<private>…</private>`: in any case, nested, with attributes; one that is not
+    closed hides everything after it."""
     kept: list[str] = []
     depth = position = 0
     for tag in _TAG.finditer(text):
@@ -26,7 +28,8 @@ def redact(text: str) -> str:
 
 
 def summary(text: str) -> str:
-    """What a client's summary says: without the `<analysis>` it thought aloud in, and out of its `<summary>` tags.
+    """What a client's summary says: without the `<analysis>` it thought aloud in, and out of its
+    `<summary>` tags.
 
     Only the first of each counts: a summary may well talk about such tags.
     """
@@ -34,7 +37,13 @@ def summary(text: str) -> str:
     begin, body = lower.find("<analysis>"), lower.find("<summary>")
     if begin >= 0 and (body < 0 or begin < body):
         end = lower.find("</analysis>", begin)
-        after = end + len("</analysis>") if end >= 0 else body if body >= 0 else begin + len("<analysis>")
+        after = (
+            end + len("</analysis>")
+            if end >= 0
+            else body
+            if body >= 0
+            else begin + len("<analysis>")
+        )
         text = text[:begin] + text[after:]
         lower = text.lower()
         body = lower.find("<summary>")

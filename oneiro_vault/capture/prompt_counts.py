@@ -1,7 +1,8 @@
-"""What the prompt hook did, counted by the day: one letter an event, in a file of that day in `<git dir>/oneiro/prompts`.
+"""What the prompt hook did, counted by the day: one letter an event, in a file of that day in `<git
+dir>/oneiro/prompts`.
 
-A missed deadline is known to the hook's own process alone, which has no time left: one append, never flushed, never locked, not a word
-of what was asked.
+A missed deadline is known to the hook's own process alone, which has no time left: one append,
+never flushed, never locked, not a word of what was asked.
 """
 
 # pathlib imports re and urllib: 8 ms on a path that has 20.
@@ -13,8 +14,15 @@ import os
 import time
 
 INJECTED, NOTHING, MISSED, UNREACHED, OFF = "inmuo"
-"""Memories were given; none fitted; the deadline came first; there was no owner to ask; `inject.tokens` is 0."""
-NAMES = {"injected": INJECTED, "nothing": NOTHING, "missed": MISSED, "unreached": UNREACHED, "off": OFF}
+"""Memories were given; none fitted; the deadline came first; there was no owner to ask;
+`inject.tokens` is 0."""
+NAMES = {
+    "injected": INJECTED,
+    "nothing": NOTHING,
+    "missed": MISSED,
+    "unreached": UNREACHED,
+    "off": OFF,
+}
 _KEPT = 7
 """Days."""
 

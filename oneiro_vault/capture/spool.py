@@ -1,6 +1,8 @@
-"""Captures on their way: each a small file that is whole or not there, kept until the vault has committed it.
+"""Captures on their way: each a small file that is whole or not there, kept until the vault has
+committed it.
 
-The folder is `<git dir>/oneiro/spool`, which survives the deletion of the indexes. Entries are named by time, so they are stored in order.
+The folder is `<git dir>/oneiro/spool`, which survives the deletion of the indexes. Entries are
+named by time, so they are stored in order.
 """
 
 # pathlib imports re and urllib: 8 ms on a path that has 20.
@@ -19,8 +21,8 @@ if TYPE_CHECKING:
 
 MOST_ENTRIES = 2_000
 MOST_BYTES = 256_000_000
-"""What the folder may hold. Beyond it nothing more is taken: transcripts stay with their client, and the next capture begins where the
-last one ended."""
+"""What the folder may hold. Beyond it nothing more is taken: transcripts stay with their client,
+and the next capture begins where the last one ended."""
 STALE = 3600.0
 """Seconds after which a half-written file belongs to nobody."""
 _TEMPORARY = ".new-"
@@ -37,7 +39,8 @@ def folder_of(state: str) -> str:
 
 
 def put(folder: str, entry: dict[str, Any], key: str = "") -> str:
-    """Write an entry durably and return its path; `key` (letters and digits) goes into its name. Raises OSError; FullError: no room."""
+    """Write an entry durably and return its path; `key` (letters and digits) goes into its name.
+    Raises OSError; FullError: no room."""
     _private(folder)
     data = json.dumps(entry, ensure_ascii=False).encode("utf-8", "replace")
     names = entries(folder)
@@ -70,16 +73,22 @@ def write(path: str, data: bytes, temporary: str, durable: bool = True) -> None:
 
 
 def entries(folder: str, key: str = "") -> list[str]:
-    """Paths of all entries, or of those put under `key`, oldest first; none when there is no folder."""
+    """Paths of all entries, or of those put under `key`, oldest first; none when there is no
+    folder."""
     try:
         names = os.listdir(folder)
     except OSError:
         return []
-    return [os.path.join(folder, name) for name in sorted(names) if name.endswith(".json") and f"-{key}" in name and name[0] != "."]
+    return [
+        os.path.join(folder, name)
+        for name in sorted(names)
+        if name.endswith(".json") and f"-{key}" in name and name[0] != "."
+    ]
 
 
 def load(path: str) -> dict[str, Any] | None:
-    """What an entry says; None when somebody else has taken it. Raises ValueError when it is no entry."""
+    """What an entry says; None when somebody else has taken it. Raises ValueError when it is no
+    entry."""
     try:
         with open(path, encoding="utf-8") as file:
             found = json.load(file)

@@ -1,7 +1,7 @@
 """What was said, out of a client's own record of it: Claude Code's JSONL and Codex's rollouts.
 
-Both formats are internal to their clients and change without notice, so nothing is relied on: a line that is not understood is passed
-over, and what is understood is only who said what.
+Both formats are internal to their clients and change without notice, so nothing is relied on: a
+line that is not understood is passed over, and what is understood is only who said what.
 """
 
 # pathlib imports re and urllib: 8 ms on a path that has 20.
@@ -20,26 +20,31 @@ if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
 LONGEST_LINE = 4_000_000
-"""Bytes of one line beyond which it is passed over: that is a pasted file or a picture, not something said."""
+"""Bytes of one line beyond which it is passed over: that is a pasted file or a picture, not
+something said."""
 _TOOL = 200
 _NAMES = {"user": "User", "assistant": "Assistant"}
 TURN = "User:"
 """How what a person said begins."""
 _SPEAKERS = tuple(_NAMES)  # not the dict: a type may be anything, also what cannot be hashed
 _UNSAID = ("isSidechain", "isMeta", "isCompactSummary", "isApiErrorMessage", "forkedFrom")
-"""Marks of what nobody said in this conversation; a fork begins with a copy of another one, which is captured there."""
+"""Marks of what nobody said in this conversation; a fork begins with a copy of another one, which
+is captured there."""
 _ADDED = re.compile(
-    r"<(environment_context|user_instructions|system-reminder|command-(?:name|message|args)|local-command-(?:stdout|stderr|caveat)"
-    r"|bash-(?:stdout|stderr)|task-notification|turn_aborted|subagent_notification)>"
+    r"<(environment_context|user_instructions|system-reminder|command-(?:name|message|args)|"
+    r"local-command-(?:stdout|stderr|caveat)|bash-(?:stdout|stderr)|task-notification|"
+    r"turn_aborted|subagent_notification)>"
 )
 """What clients write into the mouth of the user, up to the same tag closed."""
 _SPEAKS = re.compile(r"^(?=(?:User|Assistant):)", re.MULTILINE)
-"""What would begin a turn of its own inside somebody else's: a conversation that was pasted is a quotation."""
+"""What would begin a turn of its own inside somebody else's: a conversation that was pasted is a
+quotation."""
 _INSTRUCTIONS = "# AGENTS.md instructions"
 
 
 class Turn:
-    """Something said: `role` is `user`, `assistant` or `tool` (one line about a tool that was used); `when` is RFC 3339 or empty."""
+    """Something said: `role` is `user`, `assistant` or `tool` (one line about a tool that was
+    used); `when` is RFC 3339 or empty."""
 
     __slots__ = ("role", "text", "when")
 
@@ -50,9 +55,11 @@ class Turn:
 
 
 def read(path: str, start: int = 0, most: int = 1 << 62) -> tuple[list[Turn], int]:
-    """What was said from byte `start` on, private parts left out, and the byte up to which it was read (about `most` after `start`).
+    """What was said from byte `start` on, private parts left out, and the byte up to which it was
+    read (about `most` after `start`).
 
-    A last line that is still being written waits for the next time. A file that became shorter is read from its beginning. Raises OSError.
+    A last line that is still being written waits for the next time. A file that became shorter is
+    read from its beginning. Raises OSError.
     """
     turns: list[Turn] = []
     seen: set[str] = set()
@@ -76,7 +83,8 @@ def read(path: str, start: int = 0, most: int = 1 << 62) -> tuple[list[Turn], in
 
 
 def render(turns: list[Turn]) -> str:
-    """The conversation as Markdown paragraphs, each speaker named where they begin; "" when nobody said anything."""
+    """The conversation as Markdown paragraphs, each speaker named where they begin; "" when nobody
+    said anything."""
     if not any(turn.role in _NAMES for turn in turns):
         return ""
     parts: list[str] = []
@@ -109,7 +117,9 @@ def _lines(file: BinaryIO, position: int) -> Iterator[tuple[bytes, int]]:
 
 def _parsed(line: bytes) -> dict[str, Any] | None:
     """The record in a line, {} for one that cannot be something said, None for what is no JSON."""
-    if line.endswith(b"\n") and not (b'"user"' in line or b'"assistant"' in line or b'"response_item"' in line):
+    if line.endswith(b"\n") and not (
+        b'"user"' in line or b'"assistant"' in line or b'"response_item"' in line
+    ):
         return {}
     try:
         found = json.loads(line)
@@ -158,7 +168,13 @@ def _codex(payload: object) -> Iterator[tuple[str, str]]:
             if isinstance(block, dict):
                 yield str(role), _text(block.get("text"))
     elif kind in ("function_call", "custom_tool_call", "local_shell_call"):
-        yield "tool", _tool(payload.get("name") or kind, payload.get("arguments") or payload.get("input") or payload.get("action"))
+        yield (
+            "tool",
+            _tool(
+                payload.get("name") or kind,
+                payload.get("arguments") or payload.get("input") or payload.get("action"),
+            ),
+        )
 
 
 def _text(value: object) -> str:

@@ -1,10 +1,11 @@
-"""Two questions about a sentence, answered by small trained weights: does it prescribe, and will it be wanted later?
+"""Two questions about a sentence, answered by small trained weights: does it prescribe, and will it
+be wanted later?
 
 Two opinions are added: of its hashed words and letters (`features`), and of what the packaged
 embedding model makes of it after four of its six layers, where who does what is clearer than at the
 end. That model runs in a process of its own, whatever model a vault is searched with; it begins
-when a sentence is first judged and ends when none is for a while. The weights are data: `make train`
-makes them anew from the lines in `tests/corpora`.
+when a sentence is first judged and ends when none is for a while. The weights are data: `make
+train` makes them anew from the lines in `tests/corpora`.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ WEIGHTS: Final = Path(__file__).with_name("weights.npz")
 GRAPH: Final = Path(__file__).with_name("minilm4.onnx")
 """Four layers of the packaged model, made by `python -m tests.index.graph`."""
 THRESHOLD: Final = 0.5
-"""Probability from which the answer is yes. They are calibrated on lines that the training had not seen, both answers equally common."""
+"""Probability from which the answer is yes. They are calibrated on lines that the training had not
+seen, both answers equally common."""
 SPEAKERS: Final = ("user", "assistant", "tool")
 """Whose sentence it is; anybody else counts as a user."""
 _TOKENS: Final = 96
@@ -38,24 +40,36 @@ _TOKENS: Final = 96
 
 
 def worth_keeping(sentences: Sequence[str], speakers: Sequence[str] = ()) -> list[float]:
-    """How likely each sentence is one that will be wanted later, 0-1; from `THRESHOLD` on it is worth keeping.
+    """How likely each sentence is one that will be wanted later, 0-1; from `THRESHOLD` on it is
+    worth keeping.
 
-    Decisions, preferences, dates, people, places, numbers, corrections, standing instructions and outcomes are; greetings, questions,
-    requests of the moment, talk and what a model explains are not. `speakers`: `user`, `assistant` or `tool` for each sentence.
+    Decisions, preferences, dates, people, places, numbers, corrections, standing instructions and
+    outcomes are; greetings, questions, requests of the moment, talk and what a model explains are
+    not. `speakers`: `user`, `assistant` or `tool` for each sentence.
     """
     return probabilities("keep", sentences, speakers)
 
 
-def probabilities(head: Head, sentences: Sequence[str], speakers: Sequence[str] = ()) -> list[float]:
-    """How likely the answer of a head is yes for each sentence, 0-1. Raises EmbedderProblem where the packaged model is missing."""
+def probabilities(
+    head: Head, sentences: Sequence[str], speakers: Sequence[str] = ()
+) -> list[float]:
+    """How likely the answer of a head is yes for each sentence, 0-1. Raises EmbedderProblem where
+    the packaged model is missing."""
     if not sentences:
         return []
     learned = weights()
     words, scale = learned[f"{head}/words"], learned[f"{head}/scale"]
-    scores = np.array([features.score(features.features(one), words) for one in sentences]) * scale + learned[f"{head}/bias"]
-    scores += network(vectors(sentences), *(learned[f"{head}/{name}"] for name in ("in", "shift", "out")))
+    scores = (
+        np.array([features.score(features.features(one), words) for one in sentences]) * scale
+        + learned[f"{head}/bias"]
+    )
+    scores += network(
+        vectors(sentences), *(learned[f"{head}/{name}"] for name in ("in", "shift", "out"))
+    )
     if speakers:
-        scores += learned[f"{head}/speakers"][[SPEAKERS.index(one) if one in SPEAKERS else 0 for one in speakers]]
+        scores += learned[f"{head}/speakers"][
+            [SPEAKERS.index(one) if one in SPEAKERS else 0 for one in speakers]
+        ]
     return [float(one) for one in 1 / (1 + np.exp(-np.clip(scores, -30, 30)))]
 
 
@@ -72,17 +86,24 @@ def vectors(sentences: Sequence[str]) -> Vectors:
 
 @cache
 def weights(path: Path = WEIGHTS) -> Mapping[str, Any]:
-    """The weights by `head/name`, read once: `words` one a bucket (as bytes, times `scale`), `in`, `shift` and `out` of the narrow layer,
-    `speakers`, `bias`. Raises ValueError for weights that were trained with other features or another model."""
+    """The weights by `head/name`, read once: `words` one a bucket (as bytes, times `scale`), `in`,
+    `shift` and `out` of the narrow layer, `speakers`, `bias`. Raises ValueError for weights that
+    were trained with other features or another model."""
     with np.load(path) as found:
         learned = {name: found[name] for name in found.files}
     if str(learned.pop("trained with")) != trained_with():
-        raise ValueError(f"{path} was trained with other features or another model; `make train` makes it anew")
-    return {name: array if array.dtype == np.int8 else array.astype(np.float32) for name, array in learned.items()}
+        raise ValueError(
+            f"{path} was trained with other features or another model; `make train` makes it anew"
+        )
+    return {
+        name: array if array.dtype == np.int8 else array.astype(np.float32)
+        for name, array in learned.items()
+    }
 
 
 def trained_with() -> str:
-    """What weights depend on besides the lines they learned: the version of the features, and the model."""
+    """What weights depend on besides the lines they learned: the version of the features, and the
+    model."""
     return f"features {features.VERSION}, model {DEFAULT_SHA256[:16]}"
 
 
@@ -90,5 +111,7 @@ def trained_with() -> str:
 def _model() -> WorkerEmbedder:
     from oneiro_vault.index.embed.embedders import WorkerEmbedder
 
-    layers = Model("minilm4", "default", str(model_folder()), dimension=384, tokens=_TOKENS, graph=str(GRAPH))
+    layers = Model(
+        "minilm4", "default", str(model_folder()), dimension=384, tokens=_TOKENS, graph=str(GRAPH)
+    )
     return WorkerEmbedder(layers, threads=1)

@@ -1,6 +1,7 @@
 """The words and letters of a sentence as hashed features.
 
-Names count as one word, so that nothing is learned about anybody; words in quotation marks are other words than the same ones without.
+Names count as one word, so that nothing is learned about anybody; words in quotation marks are
+other words than the same ones without.
 """
 
 from __future__ import annotations
@@ -32,10 +33,14 @@ Sparse = tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]
 
 
 def features(sentence: str) -> Sparse:
-    """The hashed features of one sentence. Runs of words and runs of letters weigh the same, however long it is."""
+    """The hashed features of one sentence. Runs of words and runs of letters weigh the same,
+    however long it is."""
     words = list(_words(unicodedata.normalize("NFKC", sentence)[:_LONGEST]))
     runs = set(_word_runs(words)), set(_letter_runs(words))
-    codes = [np.array([crc32(run.encode("utf-8", "replace")) for run in sorted(kind)], dtype=np.int64) for kind in runs]
+    codes = [
+        np.array([crc32(run.encode("utf-8", "replace")) for run in sorted(kind)], dtype=np.int64)
+        for kind in runs
+    ]
     values = [np.where(kind & 0x80000000, 1, -1) / np.sqrt(max(len(kind), 1)) for kind in codes]
     return np.concatenate(codes) % BUCKETS, np.concatenate(values).astype(np.float32)
 
@@ -46,7 +51,8 @@ def score(found: Sparse, weights: npt.NDArray[Any]) -> float:
 
 
 def _words(text: str) -> Iterator[tuple[str, str]]:
-    """(the word in small letters, the word or what stands for it: a name, a beginning, something quoted)."""
+    """(the word in small letters, the word or what stands for it: a name, a beginning, something
+    quoted)."""
     closing = ""
     first = True
     for word in _WORD.findall(text):

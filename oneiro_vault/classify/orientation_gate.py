@@ -1,9 +1,12 @@
-"""Does a text describe the world, or tell a model who it is and what to do? The gate before everything that is always loaded.
+"""Does a text describe the world, or tell a model who it is and what to do? The gate before
+everything that is always loaded.
 
-Orientation is context, never a persona: no line that a machine wrote there speaks to its reader, gives it a name, a character or a feeling,
-or commands it. What a person wants is said of the person ("Maya prefers short answers"). Every sentence is judged by itself, by a trained
-classifier; what could hide words from it is stopped first. It rather stops a harmless line than let such a one pass: what is stopped was
-only not written, and can be said otherwise. Nothing here decides what a person writes.
+Orientation is context, never a persona: no line that a machine wrote there speaks to its reader,
+gives it a name, a character or a feeling, or commands it. What a person wants is said of the person
+("Maya prefers short answers"). Every sentence is judged by itself, by a trained classifier; what
+could hide words from it is stopped first. It rather stops a harmless line than let such a one pass:
+what is stopped was only not written, and can be said otherwise. Nothing here decides what a person
+writes.
 """
 
 from __future__ import annotations
@@ -23,23 +26,29 @@ LONGEST_TITLE: Final = 120
 """Characters of a block's title."""
 SURE: Final = 0.6
 """Probability from which a sentence is stopped. On 1,400 lines by two other hands, before they were
-learned: recall .93 and .91, false refusals .19 and .27 at .5; .89 and .86, .15 and .20 at .6; .82 and
-.81, .11 and .15 at .7. On 320 lines that were never learned: .93 and .11 at .6, .89 and .08 at .7."""
+learned: recall .93 and .91, false refusals .19 and .27 at .5; .89 and .86, .15 and .20 at .6; .82
+and .81, .11 and .15 at .7. On 320 lines that were never learned: .93 and .11 at .6, .89 and .08 at
+.7."""
 SHORTENED: Final = 60
 """Characters of the words that a reason quotes."""
 WINDOW: Final = 400
-"""Characters of one piece that is judged: a sentence that never ends is judged in several, which overlap."""
+"""Characters of one piece that is judged: a sentence that never ends is judged in several, which
+overlap."""
 
 _CLAUSES: Final = re.compile(r";\s+|\s[–—-]+\s")
 _MARKS: Final = re.compile(r"^[\s>#*+•|-]+(?=\S)|^\s*\d{1,3}[.)]\s+")
 _SPELLED: Final = re.compile(r"(?:(?<![^\W\d_])[^\W\d_][-_.\s]+){4,}[^\W\d_](?![^\W\d_])")
-_ENCODED: Final = re.compile(r"[A-Za-z0-9+]{24,}={0,2}|(?:%[0-9a-fA-F]{2}){3,}|(?:\\[xu][0-9a-fA-F]{2,4}){3,}|%3[cCeE]|\\[xu]0*3[cCeE]")
+_ENCODED: Final = re.compile(
+    r"[A-Za-z0-9+]{24,}={0,2}|(?:%[0-9a-fA-F]{2}){3,}|(?:\\[xu][0-9a-fA-F]{2,4}){3,}|%3[cCeE]|"
+    r"\\[xu]0*3[cCeE]"
+)
 _TWO_SCRIPTS: Final = re.compile(
-    "[A-Za-z\u00c0-\u024f][\u0370-\u03a8\u03aa-\u03bb\u03bd-\u03ff\u0400-\u052f]|[\u0370-\u03a8\u03aa-\u03bb\u03bd-\u03ff\u0400-\u052f][A-Za-z\u00c0-\u024f]"
+    "[A-Za-z\u00c0-\u024f][\u0370-\u03a8\u03aa-\u03bb\u03bd-\u03ff\u0400-\u052f]|"
+    "[\u0370-\u03a8\u03aa-\u03bb\u03bd-\u03ff\u0400-\u052f][A-Za-z\u00c0-\u024f]"
 )
 _FRAMES: Final = re.compile(
-    r"<\|?/?\s*(?:system|im[_ ]\w+|user|assistant|human|instructions?)\b|\[/?inst\]|<</?sys>>|<!--|\b(?:memory|orientation|dream)://|\bjavascript:"
-    r"|!\[[^\]]*\]\(\s*\w+:",
+    r"<\|?/?\s*(?:system|im[_ ]\w+|user|assistant|human|instructions?)\b|\[/?inst\]|<</?sys>>|"
+    r"<!--|\b(?:memory|orientation|dream)://|\bjavascript:|!\[[^\]]*\]\(\s*\w+:",
     re.IGNORECASE,
 )
 _DIGITS_IN_WORDS: Final = re.compile(r"(?<![\w@$])(?=[\w@$]*[a-zA-Z])(?=[\w@$]*[013457@$])[\w@$]+")
@@ -48,7 +57,8 @@ _HARMLESS: Final = "\u200c\u200d\ufe0e\ufe0f\n\t"
 
 
 def objection(title: str, description: str, body: str, limit: int) -> str:
-    """Why these words may not become an orientation block of at most `limit` characters; "" when they may."""
+    """Why these words may not become an orientation block of at most `limit` characters; "" when
+    they may."""
     if not title.strip() or not body.strip():
         return "a block has a title and a text"
     if len(title) > LONGEST_TITLE or "\n" in title.strip():
@@ -60,7 +70,8 @@ def objection(title: str, description: str, body: str, limit: int) -> str:
 
 @lru_cache(maxsize=1024)
 def prescribes(text: str) -> str:
-    """Why this text does more than describe; "" when it does not. Not an error to call with anything."""
+    """Why this text does more than describe; "" when it does not. Not an error to call with
+    anything."""
     if why := hidden(text):
         return why
     plain = _plain(text)
@@ -69,12 +80,19 @@ def prescribes(text: str) -> str:
     worst = max(zip(probabilities("gate", pieces), pieces, strict=True), default=(0.0, ""))
     if worst[0] < SURE:
         return ""
-    return f"it reads like words to or about a model ({worst[0]:.0%}): {' '.join(worst[1].split())[:SHORTENED]!r}"
+    return (
+        f"it reads like words to or about a model ({worst[0]:.0%}): "
+        f"{' '.join(worst[1].split())[:SHORTENED]!r}"
+    )
 
 
 def hidden(text: str) -> str:
-    """What could hide words, or pass for what frames a model's input; "" for a text in plain letters."""
-    if any(unicodedata.category(one) in ("Cc", "Cf", "Cs", "Co") and one not in _HARMLESS for one in text):
+    """What could hide words, or pass for what frames a model's input; "" for a text in plain
+    letters."""
+    if any(
+        unicodedata.category(one) in ("Cc", "Cf", "Cs", "Co") and one not in _HARMLESS
+        for one in text
+    ):
         return "it holds invisible characters"
     plain = unicodedata.normalize("NFKC", text)
     if _TWO_SCRIPTS.search(plain):
@@ -92,7 +110,9 @@ def hidden(text: str) -> str:
 def _coded(run: str) -> bool:
     """Base64 and escapes; the hash of a commit or a file is none."""
     return run[0] in "%\\" or (
-        any(c.isupper() for c in run) and any(c.islower() for c in run) and any(c.isdigit() or c in "=+" for c in run)
+        any(c.isupper() for c in run)
+        and any(c.islower() for c in run)
+        and any(c.isdigit() or c in "=+" for c in run)
     )
 
 
@@ -103,8 +123,8 @@ def _plain(text: str) -> str:
 
 
 def _pieces(plain: str) -> Iterator[str]:
-    """The sentences of a text, cut at semicolons and dashes, without the marks of lists; long ones in overlapping pieces, so that a text
-    takes time by its length."""
+    """The sentences of a text, cut at semicolons and dashes, without the marks of lists; long ones
+    in overlapping pieces, so that a text takes time by its length."""
     for clause in (clause for sentence in split(plain) for clause in _CLAUSES.split(sentence)):
         bare = _MARKS.sub("", clause).strip()
         if any(letter.isalnum() for letter in bare):

@@ -1,4 +1,5 @@
-"""What every command has at hand: the command line's surroundings, the vault it means, and a way to call its operations."""
+"""What every command has at hand: the command line's surroundings, the vault it means, and a way to
+call its operations."""
 
 from __future__ import annotations
 
@@ -22,7 +23,9 @@ Progress = Callable[[str, int, int], None]
 class Session(Protocol):
     """A way to the operations of one vault."""
 
-    def call(self, op: str, params: Mapping[str, Any], progress: Progress | None = None) -> dict[str, Any]:
+    def call(
+        self, op: str, params: Mapping[str, Any], progress: Progress | None = None
+    ) -> dict[str, Any]:
         """Run one operation. Raises OneiroError."""
         ...
 
@@ -48,7 +51,8 @@ SessionMaker = Callable[[Path, Settings, bool, bool], Session]
 
 @dataclass
 class Face:
-    """One command line under way. `home` is set inside the owner: the only vault it can answer for, and the way to it."""
+    """One command line under way. `home` is set inside the owner: the only vault it can answer for,
+    and the way to it."""
 
     request: Request
     make: SessionMaker
@@ -69,17 +73,31 @@ class Face:
     @property
     def root(self) -> Path:
         """The vault this command means. Raises VaultNotFound."""
-        found = vault_path.find(self.vault, self.request.cwd, self.request.env) or load(None, self.request.env, strict=False)["vault"]
+        found = (
+            vault_path.find(self.vault, self.request.cwd, self.request.env)
+            or load(None, self.request.env, strict=False)["vault"]
+        )
         if not found:
-            raise VaultNotFound("no vault was named and none is here", hint="`oneiro init PATH` makes one; --vault PATH names one.")
+            raise VaultNotFound(
+                "no vault was named and none is here",
+                hint="`oneiro init PATH` makes one; --vault PATH names one.",
+            )
         path = Path(found).expanduser()
         if not path.is_dir():
-            raise VaultNotFound(f"there is no vault at {path}", hint=f"`oneiro init {path}` makes one.")
+            raise VaultNotFound(
+                f"there is no vault at {path}", hint=f"`oneiro init {path}` makes one."
+            )
         return path
 
-    def call(self, op: str, progress: Progress | None = None, *, start: bool = True, **params: Any) -> dict[str, Any]:
+    def call(
+        self, op: str, progress: Progress | None = None, *, start: bool = True, **params: Any
+    ) -> dict[str, Any]:
         """One operation; parameters that are None or empty are left out."""
-        given = {name: value for name, value in params.items() if value is not None and value != () and value != []}
+        given = {
+            name: value
+            for name, value in params.items()
+            if value is not None and value != () and value != []
+        }
         _check_text(given)
         return self.session(start).call(op, given, progress)
 
@@ -92,7 +110,12 @@ class Face:
         if start not in self._sessions:
             root = self.root
             settings = load(root, self.request.env, strict=False)
-            self._sessions[start] = self.make(root, settings, start and not self.no_daemon and settings["owner.start"], not self.json)
+            self._sessions[start] = self.make(
+                root,
+                settings,
+                start and not self.no_daemon and settings["owner.start"],
+                not self.json,
+            )
         return self._sessions[start]
 
     def at_home(self) -> None:
@@ -101,10 +124,15 @@ class Face:
             raise ElsewhereError
 
     def person(self, what: str, hint: str) -> None:
-        """This command (`what`: "can purge") is a person's: it wants a terminal. Raises InvalidInput."""
+        """This command (`what`: "can purge") is a person's: it wants a terminal. Raises
+        InvalidInput."""
         self.at_home()
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
-            raise InvalidInput(f"only a person at a terminal {what}", kept="Nothing was changed.", hint=f"Run it in a terminal. {hint}")
+            raise InvalidInput(
+                f"only a person at a terminal {what}",
+                kept="Nothing was changed.",
+                hint=f"Run it in a terminal. {hint}",
+            )
 
     def close(self) -> None:
         """Let go of the vault."""
@@ -120,10 +148,15 @@ def _same(one: Path, other: Path) -> bool:
 
 
 def _check_text(params: Mapping[str, Any]) -> None:
-    """Arguments that are not valid text stop here, with a name, instead of somewhere in the middle."""
+    """Arguments that are not valid text stop here, with a name, instead of somewhere in the
+    middle."""
     for name, value in params.items():
         for part in value if isinstance(value, list | tuple) else [value]:
             if isinstance(part, Mapping):
                 _check_text(part)
             elif isinstance(part, str) and _NOT_TEXT.search(part):
-                raise InvalidInput(f"{name} is not valid text (UTF-8 without NUL)", kept="Nothing was changed.", hint="Save it as UTF-8.")
+                raise InvalidInput(
+                    f"{name} is not valid text (UTF-8 without NUL)",
+                    kept="Nothing was changed.",
+                    hint="Save it as UTF-8.",
+                )

@@ -1,4 +1,5 @@
-"""The command `oneiro`: global options (accepted before and after the command) and commands that are imported when they are used."""
+"""The command `oneiro`: global options (accepted before and after the command) and commands that
+are imported when they are used."""
 
 from __future__ import annotations
 
@@ -14,28 +15,36 @@ from oneiro_vault.cli.context import Face
 
 GROUPS: Final[dict[str, dict[str, str]]] = {
     "Every day": {
-        "init": "daily.init", "demo": "daily.demo", "remember": "daily.remember", "recall": "daily.memories",
-        "show": "daily.memories", "list": "daily.memories", "reframe": "daily.memories", "forget": "daily.memories",
-        "restore": "daily.memories", "orient": "daily.orient", "flags": "daily.orient", "ratify": "daily.orient",
+        "init": "daily.init", "demo": "daily.demo", "remember": "daily.remember",
+        "recall": "daily.memories",
+        "show": "daily.memories", "list": "daily.memories", "reframe": "daily.memories",
+        "forget": "daily.memories",
+        "restore": "daily.memories", "orient": "daily.orient", "flags": "daily.orient",
+        "ratify": "daily.orient",
         "capture": "plumbing.capture", "status": "machines.serve", "help": "daily.guides",
     },
     "History": {
-        "log": "history.story", "why": "history.story", "blame": "history.diffs", "diff": "history.diffs", "undo": "history.story",
+        "log": "history.story", "why": "history.story", "blame": "history.diffs",
+        "diff": "history.diffs", "undo": "history.story",
         "strength": "history.story", "pr-summary": "care.maintenance",
     },
     "Dreams and review": {
-        "dream": "dreams.dream", "runs": "dreams.dream", "review": "dreams.review", "schedule": "dreams.dream",
+        "dream": "dreams.dream", "runs": "dreams.dream", "review": "dreams.review",
+        "schedule": "dreams.dream",
     },
     "Machines": {
-        "setup": "machines.setup", "sync": "machines.sync", "clone": "machines.sync", "serve": "machines.serve", "stop": "machines.serve",
+        "setup": "machines.setup", "sync": "machines.sync", "clone": "machines.sync",
+        "serve": "machines.serve", "stop": "machines.serve",
         "keys": "machines.keys", "trust": "machines.trust",
     },
     "Care": {
-        "doctor": "care.maintenance", "check": "care.maintenance", "stats": "history.story", "settings": "daily.guides",
+        "doctor": "care.maintenance", "check": "care.maintenance", "stats": "history.story",
+        "settings": "daily.guides",
         "reindex": "care.maintenance", "adopt": "care.maintenance", "purge": "care.purge",
     },
     "Programs call these": {
-        "mcp": "plumbing.mcp", "hook": "plumbing.capture", "merge-driver": "plumbing.merge_driver_command", "watch": "machines.serve",
+        "mcp": "plumbing.mcp", "hook": "plumbing.capture",
+        "merge-driver": "plumbing.merge_driver_command", "watch": "machines.serve",
         "completion": "daily.init",
     },
 }  # fmt: skip
@@ -47,7 +56,7 @@ The vault is --vault, else $ONEIRO_VAULT, else the nearest folder upwards with a
 \b
 Exit codes: 0 done · 1 something is wrong · 2 bad input or settings · 3 no such memory · 4 ambiguous id · 5 no vault ·
 6 the note changed meanwhile · 7 repository busy · 8 too much would vanish · 9 a lock is held · 10 disk · 11 git ·
-12 index or model · 13 owner process · 70 a fault of ours (see the log it names) · 130 interrupted"""
+12 index or model · 13 owner process · 70 a fault of ours (see the log it names) · 130 interrupted"""  # noqa: E501  # shown to people, or a pattern, as it is
 
 
 def _setter(name: str) -> Callable[[click.Context, click.Parameter, Any], Any]:
@@ -63,11 +72,22 @@ def global_options(hidden: bool) -> list[click.Option]:
     """Options every command takes; they end up in the Face, not in the command's parameters."""
 
     def make(names: list[str], attribute: str, **extra: Any) -> click.Option:
-        return click.Option([*names, f"_{attribute}"], callback=_setter(attribute), expose_value=False, hidden=hidden, **extra)
+        return click.Option(
+            [*names, f"_{attribute}"],
+            callback=_setter(attribute),
+            expose_value=False,
+            hidden=hidden,
+            **extra,
+        )
 
     return [
         make(["--vault", "-C"], "vault", metavar="PATH", help="The vault to use."),
-        make(["--no-daemon"], "no_daemon", is_flag=True, help="Start no owner process; without one, open the vault here."),
+        make(
+            ["--no-daemon"],
+            "no_daemon",
+            is_flag=True,
+            help="Start no owner process; without one, open the vault here.",
+        ),
         make(["--json"], "json", is_flag=True, help="Print JSON (its schema is versioned)."),
         make(["--verbose", "-v"], "verbose", is_flag=True, help="Say which vault was used."),
     ]
@@ -105,7 +125,9 @@ class Group(click.Group):
             with formatter.section(heading):
                 formatter.write_dl(rows, col_max=max(map(len, COMMANDS)) + 2)
 
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
         """As click does, with a guess at what was meant."""
         try:
             return super().resolve_command(ctx, args)
@@ -144,11 +166,20 @@ def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
         version = oneiro_vault.__version__
         face = ctx.find_object(Face)
         wants_json = face is not None and "--json" in face.request.argv
-        click.echo(json.dumps({"schema": 1, "version": version}) if wants_json else f"oneiro {version}")
+        click.echo(
+            json.dumps({"schema": 1, "version": version}) if wants_json else f"oneiro {version}"
+        )
         ctx.exit()
 
 
-_VERSION = click.Option(["--version"], is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Print the version.")
+_VERSION = click.Option(
+    ["--version"],
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_version,
+    help="Print the version.",
+)
 oneiro.params = [*global_options(hidden=False), _VERSION, *oneiro.params]
 
 

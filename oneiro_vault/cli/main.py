@@ -1,4 +1,5 @@
-"""The entry point. With a living owner a short command is its command line sent over a socket; everything else takes the ordinary way."""
+"""The entry point. With a living owner a short command is its command line sent over a socket;
+everything else takes the ordinary way."""
 
 from __future__ import annotations
 
@@ -31,7 +32,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             from oneiro_vault.cli.run import run
 
             code = run(args)
-            gc.freeze()  # all that was imported would be looked through once more for garbage before the process goes
+            # all that was imported would be looked through once more for garbage before the process
+            # goes
+            gc.freeze()
     except BrokenPipeError:
         return terminal.leave_quietly()
     except KeyboardInterrupt:
@@ -58,11 +61,14 @@ def _hook(args: list[str]) -> int:
 
 
 def _bridge(args: list[str]) -> int | None:
-    """Serve a model's program over standard input and output, by the short way; None for a line that needs more than a vault."""
+    """Serve a model's program over standard input and output, by the short way; None for a line
+    that needs more than a vault."""
     words = [word for word in args if not word.startswith("--vault=")]
     plain = words in (["mcp"], ["--vault", *words[1:2], "mcp"], ["mcp", "--vault", *words[2:]])
     try:
-        root = vault_path.find(vault_path.option(args), os.getcwd(), os.environ) or vault_path.plain_default(os.environ)  # noqa: PTH109  # os.path: no pathlib on the way of a short command
+        here = os.getcwd()  # noqa: PTH109  # no pathlib on the way of a short command
+        root = vault_path.find(vault_path.option(args), here, os.environ)
+        root = root or vault_path.plain_default(os.environ)
     except OSError:
         return None
     if not plain or not os.path.isdir(root):  # noqa: PTH112  # the same
@@ -81,7 +87,9 @@ def _thin(args: list[str]) -> int | None:
         cwd = os.getcwd()  # noqa: PTH109  # os.path: no pathlib on the way of a short command
     except OSError:
         return None
-    root = vault_path.find(vault_path.option(args), cwd, os.environ) or vault_path.plain_default(os.environ)
+    root = vault_path.find(vault_path.option(args), cwd, os.environ) or vault_path.plain_default(
+        os.environ
+    )
     owner = client.owner_of(root) if root else {}
     if owner.get("version") != protocol.version():
         return None
@@ -89,7 +97,9 @@ def _thin(args: list[str]) -> int | None:
     recalls = command == "recall"
     waiting = terminal.Waiting(terminal.MODEL if recalls else "working", aloud="--json" not in args)
     try:
-        code, out, err = client.run_cli(owner, protocol.Request(args, cwd, env, terminal.here()), waiting)
+        code, out, err = client.run_cli(
+            owner, protocol.Request(args, cwd, env, terminal.here()), waiting
+        )
     except client.UnreachedError:
         return None
     except client.BrokenError:
@@ -108,7 +118,8 @@ def _thin(args: list[str]) -> int | None:
 
 
 def shippable(args: Sequence[str]) -> str:
-    """The command when the owner can run this line for us, else an empty string. A guess from the words; the owner parses."""
+    """The command when the owner can run this line for us, else an empty string. A guess from the
+    words; the owner parses."""
     if not _AT_HOME.isdisjoint(args) or any(word.startswith("--from-jsonl=") for word in args):
         return ""
     command = _command(args)

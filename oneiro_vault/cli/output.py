@@ -1,4 +1,5 @@
-"""What a command returns. Commands never print: the same code runs in the client and in the owner's threads."""
+"""What a command returns. Commands never print: the same code runs in the client and in the owner's
+threads."""
 
 from __future__ import annotations
 
@@ -14,11 +15,14 @@ from oneiro_vault.errors import OneiroError
 
 _JOINED = "\u0590-\u1fff\u2600-\u27bf\ufe0f\U0001f000-\U0001faff"
 """Emoji and the scripts in which joiners have a meaning."""
-_UNSEEN = re.compile(rf"[\u00ad\u200b\u2060\ufeff]|(?<![{_JOINED}])[\u200c\u200d]|[\u200c\u200d](?![{_JOINED}])")
+_UNSEEN = re.compile(
+    rf"[\u00ad\u200b\u2060\ufeff]|(?<![{_JOINED}])[\u200c\u200d]|[\u200c\u200d](?![{_JOINED}])"
+)
 """What a text may hold and nobody sees."""
 _CONTROL = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufff0-\ufffb"
-    r"\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # turns the direction of writing round, and so what a line seems to say
+    # turns the direction of writing round, and so what a line seems to say
+    r"\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
     r"\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2061-\u2065\u206a-\u206f\u3164\uffa0"  # hides
     r"\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
@@ -28,7 +32,8 @@ _STYLES = {"dim": "2", "bold": "1", "red": "31", "green": "32", "yellow": "33", 
 
 @dataclass(frozen=True)
 class Output:
-    """`text` for people and `data` for --json; `note` goes to standard error in both; `code` is the exit code."""
+    """`text` for people and `data` for --json; `note` goes to standard error in both; `code` is the
+    exit code."""
 
     text: str = ""
     data: Mapping[str, Any] = field(default_factory=dict)
@@ -37,7 +42,8 @@ class Output:
 
 
 class ElsewhereError(Exception):
-    """The owner cannot run this command for a client: it needs the client's terminal, or means another vault."""
+    """The owner cannot run this command for a client: it needs the client's terminal, or means
+    another vault."""
 
 
 def as_json(data: Mapping[str, Any]) -> str:
@@ -46,13 +52,17 @@ def as_json(data: Mapping[str, Any]) -> str:
 
 
 def safe(text: str) -> str:
-    """Text of a memory without characters that steer the reader's terminal, turn the direction of writing or hide. Newlines, tabs stay."""
+    """Text of a memory without characters that steer the reader's terminal, turn the direction of
+    writing or hide. Newlines, tabs stay."""
     return _CONTROL.sub("�", _UNSEEN.sub("", text.replace("\r\n", "\n")))
 
 
 def settled(text: str) -> str:
-    """A whole output with nothing in it that steers a terminal but the colours of `Style`: the last net under every command."""
-    return "".join(part if number % 2 else safe(part) for number, part in enumerate(_OURS.split(text)))
+    """A whole output with nothing in it that steers a terminal but the colours of `Style`: the last
+    net under every command."""
+    return "".join(
+        part if number % 2 else safe(part) for number, part in enumerate(_OURS.split(text))
+    )
 
 
 def line(text: str) -> str:
@@ -61,7 +71,8 @@ def line(text: str) -> str:
 
 
 def cells(text: str) -> int:
-    """Columns that the text takes on a terminal: Chinese, Japanese, Korean and emoji take two a character, accents of their own none."""
+    """Columns that the text takes on a terminal: Chinese, Japanese, Korean and emoji take two a
+    character, accents of their own none."""
     return len(text) if text.isascii() else sum(map(_cells, text))
 
 

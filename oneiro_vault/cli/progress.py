@@ -1,4 +1,5 @@
-"""Progress: on a terminal nothing for the first second, then a bar or a spinner on standard error; elsewhere a line when it takes long."""
+"""Progress: on a terminal nothing for the first second, then a bar or a spinner on standard error;
+elsewhere a line when it takes long."""
 
 from __future__ import annotations
 
@@ -21,12 +22,16 @@ _AFTER = 1.0
 
 
 class Bar:
-    """Fed by (stage, done, total); a context manager. Imports rich only when there is something to show.
+    """Fed by (stage, done, total); a context manager. Imports rich only when there is something to
+    show.
 
-    `waiting` (None when nothing may be shown) is for steps without a count; off a terminal it says all of it in a line now and then.
+    `waiting` (None when nothing may be shown) is for steps without a count; off a terminal it says
+    all of it in a line now and then.
     """
 
-    def __init__(self, shows: bool, after: float = _AFTER, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, shows: bool, after: float = _AFTER, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._after = after
         self._shows = shows and os.isatty(terminal.ERR)
         self._clock = clock
@@ -40,9 +45,12 @@ class Bar:
         return self
 
     def ticks(self) -> Bar:
-        """From now on a sign is shown in time whatever this thread is at; for work that is not in the owner."""
+        """From now on a sign is shown in time whatever this thread is at; for work that is not in
+        the owner."""
         if self.waiting is not None:
-            threading.Thread(target=self._tick, args=(self.waiting,), name="ticks", daemon=True).start()
+            threading.Thread(
+                target=self._tick, args=(self.waiting,), name="ticks", daemon=True
+            ).start()
         return self
 
     def _tick(self, waiting: terminal.Waiting) -> None:

@@ -17,8 +17,11 @@ _ROOM = 20
 """Columns that a description gets at least."""
 
 
-def rows(found: Sequence[Mapping[str, Any]], style: Style, explain: bool = False, query: str = "") -> str:
-    """Memories, one a line: date · title · id · description; with a `query`, the line that answers it below, and weaker rows apart."""
+def rows(
+    found: Sequence[Mapping[str, Any]], style: Style, explain: bool = False, query: str = ""
+) -> str:
+    """Memories, one a line: date · title · id · description; with a `query`, the line that answers
+    it below, and weaker rows apart."""
     finder = Finder(analyse(query).words)
     titles = Counter(str(row["title"]).casefold() for row in found)
     found = [{**row, "alike": titles[str(row["title"]).casefold()] > 1} for row in found]
@@ -35,28 +38,49 @@ def _row(row: Mapping[str, Any], style: Style, explain: bool, finder: Finder) ->
     date = str(row.get("created") or "")[:10] or "no date   "
     title, ident, marks = line(row["title"]), short(line(row["id"])), _marks(row)
     place = line(row["path"]) if row.get("alike") else ""
-    parts = [style(date, "dim"), style(title, "bold"), *([style(place, "dim")] if place else []), style(ident, "cyan")]
+    parts = [
+        style(date, "dim"),
+        style(title, "bold"),
+        *([style(place, "dim")] if place else []),
+        style(ident, "cyan"),
+    ]
     parts += [style(marks, "yellow")] if marks else []
     description, snippet = line(row.get("description") or ""), line(row.get("snippet") or "")
     left = style.width - sum(cells(part) + 3 for part in (date, title, place, ident, marks) if part)
     fits = not style.width or cells(description) <= left
     below = snippet and snippet not in title and not (fits and snippet in description)
-    if description and description != title and (fits or not below or (left >= _ROOM and snippet != description)):
-        parts.append(_marked(cut(description, max(left, _ROOM) if style.width else 0), style, finder))
+    if (
+        description
+        and description != title
+        and (fits or not below or (left >= _ROOM and snippet != description))
+    ):
+        parts.append(
+            _marked(cut(description, max(left, _ROOM) if style.width else 0), style, finder)
+        )
     text = [" · ".join(parts)]
     if below:
-        text.append("    " + _marked(_window(snippet, style.width - 4 if style.width else 0, finder), style, finder))
+        text.append(
+            "    "
+            + _marked(
+                _window(snippet, style.width - 4 if style.width else 0, finder), style, finder
+            )
+        )
     if explain:
         text.append(style(f"    {row['score']:.3f}  {_facts(row.get('why') or {})}", "dim"))
     return "\n".join(text)
 
 
 def _marks(row: Mapping[str, Any]) -> str:
-    """What a reader must know of a row: `[pending]`, `[superseded, faded]`; nothing for a memory in full force."""
+    """What a reader must know of a row: `[pending]`, `[superseded, faded]`; nothing for a memory in
+    full force."""
     status = line(str(row.get("status") or "active"))
     found = [status] if status != "active" else []
     found += [f"replaced by {short(line(row['replaced_by']))}"] if row.get("replaced_by") else []
-    found += [name for name, key in (("faded", "faded"), ("file gone", "gone"), ("broken", "broken")) if row.get(key)]
+    found += [
+        name
+        for name, key in (("faded", "faded"), ("file gone", "gone"), ("broken", "broken"))
+        if row.get(key)
+    ]
     found += past_answers.since(row)
     return f"[{', '.join(found)}]" if found else ""
 
@@ -82,7 +106,9 @@ def short(ident: str) -> str:
 
 
 def _facts(why: Mapping[str, Any]) -> str:
-    return "  ".join(f"{name}={_value(value)}" for name, value in why.items() if value not in (None, "", [], {}))
+    return "  ".join(
+        f"{name}={_value(value)}" for name, value in why.items() if value not in (None, "", [], {})
+    )
 
 
 def _value(value: object) -> str:
@@ -108,7 +134,9 @@ def _field(name: str, value: object, style: Style) -> list[str]:
         below = [f"{line(str(key))}: {_value(inner)}" for key, inner in value.items()]
     elif isinstance(value, list | tuple) and any(isinstance(one, Mapping) for one in value):
         below = [
-            "; ".join(f"{line(str(key))}: {_value(inner)}" for key, inner in one.items()) if isinstance(one, Mapping) else _value(one)
+            "; ".join(f"{line(str(key))}: {_value(inner)}" for key, inner in one.items())
+            if isinstance(one, Mapping)
+            else _value(one)
             for one in value
         ]
     return [head, *(f"  {part}" for part in below)] if below else [f"{head} {_value(value)}"]
@@ -121,27 +149,49 @@ def _linked(entry: Mapping[str, Any], style: Style) -> str:
     status = str(entry.get("status") or "active")
     title = line(str(entry.get("title") or "")) or "not in the vault"
     mark = style(f"[{line(status)}]", "yellow") if status != "active" else ""
-    return "  ".join(part for part in (" ".join(filter(None, (relation, style(ident, "cyan")))), title, mark) if part)
+    return "  ".join(
+        part
+        for part in (" ".join(filter(None, (relation, style(ident, "cyan")))), title, mark)
+        if part
+    )
 
 
 def memory(found: Mapping[str, Any], style: Style) -> str:
     """One memory in full."""
     meta = found["meta"]
-    head = [style(line(str(meta.get("title", found["path"]))), "bold"), style(f"{line(found['id'])}  {line(found['path'])}", "dim")]
-    head += [part for name, value in meta.items() if name not in {"title", "id"} for part in _field(name, value, style)]
+    head = [
+        style(line(str(meta.get("title", found["path"]))), "bold"),
+        style(f"{line(found['id'])}  {line(found['path'])}", "dim"),
+    ]
+    head += [
+        part
+        for name, value in meta.items()
+        if name not in {"title", "id"}
+        for part in _field(name, value, style)
+    ]
     head.append(f"{style('strength:', 'dim')} {found['strength']:.2f}")
     head += [f"{style('image:', 'dim')} {_image(one)}" for one in found.get("images", ())]
     for name in ("links", "backlinks"):
         head += [f"{style(name + ':', 'dim')} {_linked(entry, style)}" for entry in found[name]]
     head += [style(f"problem: {line(text)}", "yellow") for text in found["problems"]]
-    head += [style(f"today: {line(found['now'])}", "yellow")] if found.get("now", "same") != "same" else []
-    text = "\n".join(past_answers.heading(found, style) + notice(found, style) + head) + "\n\n" + safe(found["body"]).strip("\n")
+    head += (
+        [style(f"today: {line(found['now'])}", "yellow")]
+        if found.get("now", "same") != "same"
+        else []
+    )
+    text = (
+        "\n".join(past_answers.heading(found, style) + notice(found, style) + head)
+        + "\n\n"
+        + safe(found["body"]).strip("\n")
+    )
     return text + (f"\n\n{facts(found['why'], style)}" if found.get("why") else "")
 
 
 def _image(one: Mapping[str, Any]) -> str:
     """`attachments/ab/….jpg  1200 × 800`."""
-    return f"{line(one['path'])}  " + (f"{one['width']} × {one['height']}" if one["present"] else "not here yet")
+    return f"{line(one['path'])}  " + (
+        f"{one['width']} × {one['height']}" if one["present"] else "not here yet"
+    )
 
 
 def notice(found: Mapping[str, Any], style: Style) -> list[str]:
@@ -149,7 +199,11 @@ def notice(found: Mapping[str, Any], style: Style) -> list[str]:
     why = found.get("notice")
     if not why:
         return []
-    text = [f"{line(why['path'])}: {line(why['reason'])}.", f"Below is {line(why['shown'])}.", line(why["hint"])]
+    text = [
+        f"{line(why['path'])}: {line(why['reason'])}.",
+        f"Below is {line(why['shown'])}.",
+        line(why["hint"]),
+    ]
     return [style(part, "yellow") for part in text]
 
 
@@ -175,23 +229,49 @@ def entries(found: Iterable[Mapping[str, Any]], style: Style) -> str:
 def _entry(entry: Mapping[str, Any], style: Style) -> str:
     who = line(entry.get("actor") or entry.get("author") or "")
     when = str(entry["when"])[:16].replace("T", " ")
-    op, title, reason = line(entry["op"]), line(entry["title"]) or "(no message)", line(entry.get("reason") or "")
+    op, title, reason = (
+        line(entry["op"]),
+        line(entry["title"]) or "(no message)",
+        line(entry.get("reason") or ""),
+    )
     if entry.get("undoes"):
         op, reason = "redo" if title.startswith("redo ") else "undo", ""
         title = title.removeprefix(f"{op} ")
     gone = [line(path) for path in entry.get("removed") or ()]
     if gone and op != "forget":
-        reason = "; ".join(filter(None, (reason, f"took out {gone[0] if len(gone) == 1 else f'{len(gone)} files'}")))
+        reason = "; ".join(
+            filter(
+                None, (reason, f"took out {gone[0] if len(gone) == 1 else f'{len(gone)} files'}")
+            )
+        )
     what = (f"{style(op, 'bold')}: " if op else "") + title + (f"  ({reason})" if reason else "")
-    by = [who, *(f"{word} {line(entry[key])}" for word, key in (("run", "run"), ("judged by", "judge")) if entry.get(key))]
-    return "  ".join([style(entry["commit"][:10], "cyan"), style(when, "dim"), what, style(" · ".join(by), "dim")])
+    by = [
+        who,
+        *(
+            f"{word} {line(entry[key])}"
+            for word, key in (("run", "run"), ("judged by", "judge"))
+            if entry.get(key)
+        ),
+    ]
+    return "  ".join(
+        [
+            style(entry["commit"][:10], "cyan"),
+            style(when, "dim"),
+            what,
+            style(" · ".join(by), "dim"),
+        ]
+    )
 
 
 def story(found: Mapping[str, Any], style: Style) -> str:
     """What happened to one memory, oldest first, and how it is used."""
     uses = found["uses"]
     days = uses.get("days", 0)
-    used = f"used on {days} {'day' if days == 1 else 'days'}, last on {str(uses['last'])[:10]}" if days else "not used yet"
+    used = (
+        f"used on {days} {'day' if days == 1 else 'days'}, last on {str(uses['last'])[:10]}"
+        if days
+        else "not used yet"
+    )
     parts = [
         *notice(found, style),
         style(line(found["title"]), "bold"),
@@ -209,7 +289,9 @@ def problems(found: Sequence[Mapping[str, Any]], style: Style) -> str:
     for problem in found:
         level = "mended" if problem.get("fixed") else problem["level"]
         where = f"{line(problem['path'])}: " if problem.get("path") else ""
-        text.append(f"{style(level, colors.get(level, 'green'))}  {where}{line(problem['message'])}")
+        text.append(
+            f"{style(level, colors.get(level, 'green'))}  {where}{line(problem['message'])}"
+        )
         if problem.get("hint") and not problem.get("fixed"):
             text.append(f"    {line(problem['hint'])}")
         elif problem.get("fixable") and not problem.get("fixed"):
@@ -221,16 +303,27 @@ _LEVELS = {"error": "error", "warning": "warning", "info": "notice"}
 
 
 def workflow_commands(found: Iterable[Mapping[str, Any]]) -> str:
-    """Problems as workflow commands of GitHub Actions, worst first, since only the first ten of a kind are shown."""
+    """Problems as workflow commands of GitHub Actions, worst first, since only the first ten of a
+    kind are shown."""
     ordered = sorted(found, key=lambda problem: list(_LEVELS).index(problem["level"]))
     return "\n".join(_annotation(problem) for problem in ordered)
 
 
 def _annotation(problem: Mapping[str, Any]) -> str:
     """Nothing in a note can end the command or begin another: what separates is escaped."""
-    place = [("file", problem["path"]), ("line", str(problem.get("line") or 1))] if problem["path"] else []
-    facts = ",".join(f"{name}={_escaped(value, ',:')}" for name, value in [*place, ("title", f"oneiro {problem['code']}")])
-    return f"::{_LEVELS[problem['level']]} {facts}::{_escaped(' '.join(filter(None, (problem['message'], problem['hint']))))}"
+    place = (
+        [("file", problem["path"]), ("line", str(problem.get("line") or 1))]
+        if problem["path"]
+        else []
+    )
+    facts = ",".join(
+        f"{name}={_escaped(value, ',:')}"
+        for name, value in [*place, ("title", f"oneiro {problem['code']}")]
+    )
+    return (
+        f"::{_LEVELS[problem['level']]} "
+        f"{facts}::{_escaped(' '.join(filter(None, (problem['message'], problem['hint']))))}"
+    )
 
 
 def _escaped(text: str, more: str = "") -> str:

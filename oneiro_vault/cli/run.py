@@ -1,4 +1,5 @@
-"""Run a command line, here or inside the owner, and turn whatever happens into output, errors and an exit code."""
+"""Run a command line, here or inside the owner, and turn whatever happens into output, errors and
+an exit code."""
 
 from __future__ import annotations
 
@@ -31,27 +32,40 @@ def run(args: Sequence[str]) -> int:
         cwd = str(Path.cwd())
     except OSError:
         cwd = "/"
-    face = Face(protocol.Request(list(args), cwd, dict(os.environ), terminal.here()), session.VaultSession)
+    face = Face(
+        protocol.Request(list(args), cwd, dict(os.environ), terminal.here()), session.VaultSession
+    )
     code, out, err = execute(face)
     terminal.emit(terminal.ERR, err)
     terminal.emit(terminal.OUT, out)
     return code
 
 
-def inside(root: Path, call: Callable[..., dict[str, Any]], record: Mapping[str, Any]) -> Callable[[protocol.Request], Answer]:
+def inside(
+    root: Path, call: Callable[..., dict[str, Any]], record: Mapping[str, Any]
+) -> Callable[[protocol.Request], Answer]:
     """The owner's way to run command lines for clients, for the one vault it owns."""
 
     def runner(request: protocol.Request) -> Answer:
-        return execute(Face(request, session.VaultSession, home=(root, session.HomeSession(call, record, request.env))))
+        return execute(
+            Face(
+                request,
+                session.VaultSession,
+                home=(root, session.HomeSession(call, record, request.env)),
+            )
+        )
 
     return runner
 
 
 def execute(face: Face) -> Answer:
-    """Exit code, standard output, standard error of one command line. Raises only KeyboardInterrupt and BrokenPipeError."""
+    """Exit code, standard output, standard error of one command line. Raises only KeyboardInterrupt
+    and BrokenPipeError."""
     wants_json = "--json" in face.request.argv
     try:
-        found = oneiro.main(list(face.request.argv), prog_name="oneiro", standalone_mode=False, obj=face)
+        found = oneiro.main(
+            list(face.request.argv), prog_name="oneiro", standalone_mode=False, obj=face
+        )
         _done_with_draft(face)
         return _rendered(face, found)
     except ElsewhereError:
@@ -85,7 +99,11 @@ def _rendered(face: Face, found: object) -> Answer:
     note = f"vault: {face.root}\n" if face.verbose else ""
     note += f"{found.note}\n" if found.note else ""
     note += "".join(f"{output.line(text)}\n" for text in found.data.get("notices", ()))
-    text = output.as_json(found.data) if face.json else found.text and output.settled(found.text.rstrip("\n")) + "\n"
+    text = (
+        output.as_json(found.data)
+        if face.json
+        else found.text and output.settled(found.text.rstrip("\n")) + "\n"
+    )
     return found.code, terminal.encode(text), terminal.encode(output.settled(note))
 
 
@@ -123,7 +141,10 @@ def _fault(error: Exception, face: Face) -> str:
 
 
 def _write_fault(error: Exception, face: Face) -> str:
-    text = f"\n{time.strftime('%Y-%m-%dT%H:%M:%S%z')} pid {os.getpid()}\n{''.join(traceback.format_exception(error))}"
+    text = (
+        f"\n{time.strftime('%Y-%m-%dT%H:%M:%S%z')} pid {os.getpid()}\n"
+        f"{''.join(traceback.format_exception(error))}"
+    )
     for folder in _log_folders(face):
         with suppress(OSError):
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -1,4 +1,5 @@
-"""The way from a command to a vault: through the owner, started when it is not there, or in this process under the owner's lock."""
+"""The way from a command to a vault: through the owner, started when it is not there, or in this
+process under the owner's lock."""
 
 from __future__ import annotations
 
@@ -26,15 +27,24 @@ ROOM = 1 << 20
 
 
 class VaultSession:
-    """Operations of one vault, wherever they run. `start`: an owner may be started. `shows`: what is waited for, on standard error."""
+    """Operations of one vault, wherever they run. `start`: an owner may be started. `shows`: what
+    is waited for, on standard error."""
 
     def __init__(self, root: Path, settings: Settings, start: bool, shows: bool) -> None:
-        self.root, self.settings, self.start, self.shows, self.limit = root, settings, start, shows, spawn.LIMIT
+        self.root, self.settings, self.start, self.shows, self.limit = (
+            root,
+            settings,
+            start,
+            shows,
+            spawn.LIMIT,
+        )
         self.index = Path(owner_paths.index_dir(str(root), settings["index.dir"]))
         self._local: tuple[OwnerLock, App] | None = None
         self._reader: tuple[tempfile.TemporaryDirectory[str], App] | None = None
 
-    def call(self, op: str, params: Mapping[str, Any], progress: Progress | None = None) -> dict[str, Any]:
+    def call(
+        self, op: str, params: Mapping[str, Any], progress: Progress | None = None
+    ) -> dict[str, Any]:
         """Run one operation: in the owner if there is one or may be one, else here."""
         end = 0.0
         with Bar(self.shows and progress is None) as bar:
@@ -59,7 +69,9 @@ class VaultSession:
                 except client.UnreachedError as error:
                     if time.monotonic() > end:
                         text = f"the owner cannot be reached: {error}"
-                        raise OwnerProblem(text, kept="Nothing was changed.", hint="Try again.") from error
+                        raise OwnerProblem(
+                            text, kept="Nothing was changed.", hint="Try again."
+                        ) from error
                 except client.BrokenError as error:
                     if op not in protocol.READS or time.monotonic() > end:
                         raise lost(op, owner) from error
@@ -68,11 +80,14 @@ class VaultSession:
         if self._local is not None:
             return {}
         if self.start:
-            return spawn.ensure(self.root, self.index, self.settings["git.wait"], waiting, self.limit)
+            return spawn.ensure(
+                self.root, self.index, self.settings["git.wait"], waiting, self.limit
+            )
         return spawn.usable(self.root, waiting, self.limit)
 
     def _open_here(self, end: float) -> App | None:
-        """The vault opened in this process; others wait for us as for an owner. None when the lock was not free for a moment."""
+        """The vault opened in this process; others wait for us as for an owner. None when the lock
+        was not free for a moment."""
         if self._local is None:
             from oneiro_vault.app import App
 
@@ -91,7 +106,8 @@ class VaultSession:
         return self._local[1]
 
     def _reading(self) -> App:
-        """The vault on a disk that cannot be written: opened here, with its indexes in a folder that goes away again."""
+        """The vault on a disk that cannot be written: opened here, with its indexes in a folder
+        that goes away again."""
         if self._reader is None:
             from oneiro_vault.app import App
 
@@ -132,7 +148,8 @@ _OWED = (
 
 
 def at(path: str | os.PathLike[str]) -> VaultSession:
-    """The way to the vault at `path` for a program that stays: through its owner, which is started when the settings allow it.
+    """The way to the vault at `path` for a program that stays: through its owner, which is started
+    when the settings allow it.
 
     Raises VaultNotFound.
     """
@@ -144,22 +161,28 @@ def at(path: str | os.PathLike[str]) -> VaultSession:
 
 
 def _has_room(folder: str) -> bool:
-    """Can something be written there? Then it is the index folder that cannot be used, and a person should hear of it."""
+    """Can something be written there? Then it is the index folder that cannot be used, and a person
+    should hear of it."""
     found = os.statvfs(folder)
     return os.access(folder, os.W_OK) and found.f_bavail * found.f_frsize > ROOM
 
 
 class HomeSession:
-    """Inside the owner: its own App, asked for a caller with the environment `env`. `record` is what the owner published about itself."""
+    """Inside the owner: its own App, asked for a caller with the environment `env`. `record` is
+    what the owner published about itself."""
 
-    def __init__(self, call: Callable[..., dict[str, Any]], record: Mapping[str, Any], env: Mapping[str, str]) -> None:
+    def __init__(
+        self, call: Callable[..., dict[str, Any]], record: Mapping[str, Any], env: Mapping[str, str]
+    ) -> None:
         self._call, self._record, self._env = call, record, env
         self.limit = 0.0
 
     def begin(self) -> None:
         """It runs."""
 
-    def call(self, op: str, params: Mapping[str, Any], progress: Progress | None = None) -> dict[str, Any]:
+    def call(
+        self, op: str, params: Mapping[str, Any], progress: Progress | None = None
+    ) -> dict[str, Any]:
         """Run one operation."""
         return self._call(op, dict(params), progress, self._env)
 
@@ -182,5 +205,6 @@ def lost(op: str, owner: Mapping[str, str]) -> OwnerProblem:
     return OwnerProblem(
         f"the owner ended while it carried out `{op}`",
         kept="Nothing that was there before is lost. Whether this change was made is not known.",
-        hint=f"`oneiro log` shows it if it was; otherwise run the command again. What the owner said is in {owner.get('log', 'its log')}.",
+        hint=f"`oneiro log` shows it if it was; otherwise run the command again. What the owner "
+        f"said is in {owner.get('log', 'its log')}.",
     )

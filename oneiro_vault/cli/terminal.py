@@ -24,11 +24,15 @@ def here() -> Terminal:
         width = os.get_terminal_size(OUT).columns if os.isatty(OUT) else 0
     except OSError:
         width = 0
-    return Terminal(width, bool(width) and "NO_COLOR" not in os.environ and os.environ.get("TERM", "dumb") != "dumb")
+    return Terminal(
+        width,
+        bool(width) and "NO_COLOR" not in os.environ and os.environ.get("TERM", "dumb") != "dumb",
+    )
 
 
 def emit(file: int, data: bytes) -> None:
-    """Write all of it, unbuffered. Raises BrokenPipeError when nobody can read it: a closed pipe, no output at all, a full disk."""
+    """Write all of it, unbuffered. Raises BrokenPipeError when nobody can read it: a closed pipe,
+    no output at all, a full disk."""
     view = memoryview(data)
     try:
         while view:
@@ -43,12 +47,15 @@ def encode(text: str) -> bytes:
 
 
 class Waiting:
-    """A sign that we wait for an answer. On a terminal it appears after a second and cleans up after itself; elsewhere, if `aloud`, it is a
-    line after two seconds and another every half minute."""
+    """A sign that we wait for an answer. On a terminal it appears after a second and cleans up
+    after itself; elsewhere, if `aloud`, it is a line after two seconds and another every half
+    minute."""
 
     frames = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
-    def __init__(self, text: str, aloud: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, text: str, aloud: bool = False, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._text = text
         self._doing = ""
         self._ticks = 0
@@ -62,7 +69,8 @@ class Waiting:
         self._text, self._doing = text, ""
 
     def __call__(self, doing: str | None = None) -> None:
-        """A tenth of a second or so has passed; `doing`: what keeps the answer back, "" for nothing any more."""
+        """A tenth of a second or so has passed; `doing`: what keeps the answer back, "" for nothing
+        any more."""
         self._doing = self._doing if doing is None else doing
         text, waited = self._doing or self._text, self._clock() - self._began
         if self._shows and waited > 1:
@@ -80,6 +88,7 @@ class Waiting:
 
 
 def leave_quietly() -> int:
-    """Nobody reads our output any more: end without a word, also from the interpreter's last flush."""
+    """Nobody reads our output any more: end without a word, also from the interpreter's last
+    flush."""
     sys.stdout = sys.stderr = None
     return PIPE_CLOSED

@@ -1,4 +1,5 @@
-"""Which vault a command means. Plain strings and `os` only: this is on the fast path of every command."""
+"""Which vault a command means. Plain strings and `os` only: this is on the fast path of every
+command."""
 
 # pathlib imports re and urllib: 8 ms on a path that has 20.
 # ruff: noqa: PTH111, PTH113, PTH118, PTH120, PTH123
@@ -27,7 +28,8 @@ def option(argv: Sequence[str]) -> str:
 
 
 def find(given: str, cwd: str, env: Mapping[str, str]) -> str:
-    """The vault's folder: `--vault`, else `ONEIRO_VAULT`, else the nearest folder upwards with an `oneiro.toml`; else an empty string."""
+    """The vault's folder: `--vault`, else `ONEIRO_VAULT`, else the nearest folder upwards with an
+    `oneiro.toml`; else an empty string."""
     named = given or env.get("ONEIRO_VAULT", "")
     if named:
         return os.path.normpath(os.path.join(cwd, os.path.expanduser(named)))
@@ -46,7 +48,8 @@ def nearest(folder: str) -> str:
 
 
 def plain_default(env: Mapping[str, str]) -> str:
-    """The machine's default vault when it is written so plainly that no TOML parser is needed; the careful way is `config.load`."""
+    """The machine's default vault when it is written so plainly that no TOML parser is needed; the
+    careful way is `config.load`."""
     base = env.get("XDG_CONFIG_HOME") or os.path.join(env.get("HOME", ""), ".config")
     try:
         with open(os.path.join(base, "oneiro", "config.toml"), encoding="utf-8") as file:
@@ -58,6 +61,12 @@ def plain_default(env: Mapping[str, str]) -> str:
         quote = value.strip()[:1]
         if name.lstrip().startswith("["):
             return ""
-        if name.strip() == "vault" and quote in ("'", '"') and value.count(quote) == 2 and "\\" not in value and "#" not in value:
+        if (
+            name.strip() == "vault"
+            and quote in ("'", '"')
+            and value.count(quote) == 2
+            and "\\" not in value
+            and "#" not in value
+        ):
             return os.path.expanduser(value.strip().strip(quote))
     return ""

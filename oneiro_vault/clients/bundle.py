@@ -1,7 +1,9 @@
-"""The installable forms: a Claude Code plug-in with its marketplace file, and an `.mcpb` bundle for Claude Desktop.
+"""The installable forms: a Claude Code plug-in with its marketplace file, and an `.mcpb` bundle for
+Claude Desktop.
 
-The plug-in in the repository (`skills/`, listed by `.claude-plugin/marketplace.json`) is what `plugin_files` makes for the command `oneiro`
-on the PATH; `write` makes one for this machine's own command and vault.
+The plug-in in the repository (`skills/`, listed by `.claude-plugin/marketplace.json`) is what
+`plugin_files` makes for the command `oneiro` on the PATH; `write` makes one for this machine's own
+command and vault.
 """
 
 from __future__ import annotations
@@ -22,10 +24,15 @@ from oneiro_vault.errors import DiskProblem, InvalidInput
 
 MARKET: Final = "oneiro-vault"
 ON_PATH: Final = Ours(("oneiro",), "${user_config.vault}")
-"""For a plug-in that does not know the machine: the command from the PATH, the vault a person chooses (none: the machine's default)."""
+"""For a plug-in that does not know the machine: the command from the PATH, the vault a person
+chooses (none: the machine's default)."""
 _ABOUT: Final = "A memory for AI models that is a folder of Markdown in a git repository"
 _AUTHOR: Final = {"name": "the oneiro-vault founders"}
-_VAULT: Final = {"type": "directory", "title": "Vault", "description": "The folder of the vault (made by: oneiro init FOLDER)"}
+_VAULT: Final = {
+    "type": "directory",
+    "title": "Vault",
+    "description": "The folder of the vault (made by: oneiro init FOLDER)",
+}
 _STAMP: Final = (2020, 1, 1, 0, 0, 0)
 """Of every file in an archive, so that the same input makes the same bytes."""
 
@@ -40,7 +47,12 @@ def skills_dir() -> Path:
 def skills() -> dict[str, bytes]:
     """`NAME/SKILL.md`, `NAME/references/…` -> bytes, of every skill."""
     folder = skills_dir()
-    found = sorted(path for mark in folder.glob("*/SKILL.md") for path in mark.parent.rglob("*") if path.is_file())
+    found = sorted(
+        path
+        for mark in folder.glob("*/SKILL.md")
+        for path in mark.parent.rglob("*")
+        if path.is_file()
+    )
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
 
 
@@ -62,24 +74,33 @@ def plugin_files(ours: Ours) -> dict[str, bytes]:
     return {
         ".claude-plugin/plugin.json": _json(about),
         ".mcp.json": _json({"mcpServers": {NAME: server(ours.mcp)}}),
-        "hooks/hooks.json": _json({"description": "Orientation, relevant memories, capture", "hooks": listed}),
+        "hooks/hooks.json": _json(
+            {"description": "Orientation, relevant memories, capture", "hooks": listed}
+        ),
     }
 
 
 def _for_a_shell(line: Sequence[str]) -> dict[str, Any]:
-    """With the chosen vault from the environment: Claude Code runs no hook whose arguments name an option that nobody has set."""
-    words = ['"$CLAUDE_PLUGIN_OPTION_VAULT"' if word == ON_PATH.vault else shlex.quote(word) for word in line]
+    """With the chosen vault from the environment: Claude Code runs no hook whose arguments name an
+    option that nobody has set."""
+    words = [
+        '"$CLAUDE_PLUGIN_OPTION_VAULT"' if word == ON_PATH.vault else shlex.quote(word)
+        for word in line
+    ]
     return {"command": " ".join(words)}
 
 
 def marketplace(source: str) -> bytes:
     """The file that lists the plug-in, which lies at `source` (from the marketplace's root)."""
     plugin = {"name": NAME, "source": source, "description": _ABOUT}
-    return _json({"name": MARKET, "owner": _AUTHOR, "metadata": {"description": _ABOUT}, "plugins": [plugin]})
+    return _json(
+        {"name": MARKET, "owner": _AUTHOR, "metadata": {"description": _ABOUT}, "plugins": [plugin]}
+    )
 
 
 def mcpb(ours: Ours, platform: str) -> bytes:
-    """A bundle for Claude Desktop on this machine: it starts the installed program and asks which vault to use."""
+    """A bundle for Claude Desktop on this machine: it starts the installed program and asks which
+    vault to use."""
     launcher = f'#!/bin/sh\nexec {shlex.join(ours.program)} mcp "$@"\n'
     manifest = {
         "manifest_version": "0.4",
@@ -96,18 +117,28 @@ def mcpb(ours: Ours, platform: str) -> bytes:
             "mcp_config": server(Ours(ours.program, "${user_config.vault}").mcp),
         },
         "tools_generated": True,
-        "user_config": {"vault": _VAULT | {"required": True} | ({"default": ours.vault} if ours.vault != ON_PATH.vault else {})},
+        "user_config": {
+            "vault": _VAULT
+            | {"required": True}
+            | ({"default": ours.vault} if ours.vault != ON_PATH.vault else {})
+        },
         "compatibility": {"platforms": [platform if platform in ("darwin", "win32") else "linux"]},
     }
-    return _zip({"manifest.json": _json(manifest), "server/oneiro": launcher.encode()}, executable={"server/oneiro"})
+    return _zip(
+        {"manifest.json": _json(manifest), "server/oneiro": launcher.encode()},
+        executable={"server/oneiro"},
+    )
 
 
 def write(folder: Path, ours: Ours, platform: str) -> dict[str, Any]:
-    """Both forms into a folder that is new, empty or holds earlier ones. Raises InvalidInput, DiskProblem."""
+    """Both forms into a folder that is new, empty or holds earlier ones. Raises InvalidInput,
+    DiskProblem."""
     market = folder / ".claude-plugin" / "marketplace.json"
     try:
         if folder.exists() and not _is_earlier(market) and next(folder.iterdir(), None) is not None:
-            raise InvalidInput(f"{folder} is not empty", kept="Nothing was written.", hint="Name a new folder.")
+            raise InvalidInput(
+                f"{folder} is not empty", kept="Nothing was written.", hint="Name a new folder."
+            )
         shutil.rmtree(folder / NAME, ignore_errors=True)
         for path, data in (skills() | plugin_files(ours)).items():
             _put(folder / NAME / path, data)
@@ -116,8 +147,15 @@ def write(folder: Path, ours: Ours, platform: str) -> dict[str, Any]:
         _put(market, marketplace(f"./{NAME}"))
     except OSError as error:
         what = f"the bundle cannot be written to {folder}: {error.strerror}"
-        raise DiskProblem(what, kept="The vault is untouched.", hint="Name a folder that can be written.") from error
-    return {"schema": 1, "marketplace": str(folder), "plugin": str(folder / NAME), "mcpb": str(folder / f"{NAME}.mcpb")}
+        raise DiskProblem(
+            what, kept="The vault is untouched.", hint="Name a folder that can be written."
+        ) from error
+    return {
+        "schema": 1,
+        "marketplace": str(folder),
+        "plugin": str(folder / NAME),
+        "mcpb": str(folder / f"{NAME}.mcpb"),
+    }
 
 
 def _is_earlier(market: Path) -> bool:

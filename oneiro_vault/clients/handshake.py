@@ -1,4 +1,5 @@
-"""Does a configured server answer? A client of a few lines that starts it, says hello and asks for its tools (standard library only)."""
+"""Does a configured server answer? A client of a few lines that starts it, says hello and asks for
+its tools (standard library only)."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ _TAIL: Final = 300
 
 @dataclass
 class Answer:
-    """What came back: `ok`, the server's name and version, its tools, seconds it took, and the reason when it did not work."""
+    """What came back: `ok`, the server's name and version, its tools, seconds it took, and the
+    reason when it did not work."""
 
     ok: bool = False
     server: str = ""
@@ -34,12 +36,15 @@ class _SilentError(Exception):
 
 
 def greet(command: Sequence[str], env: Mapping[str, str], seconds: float = 60.0) -> Answer:
-    """Start `command`, initialize, list its tools, end it. Never raises: `reason` says what was wrong."""
+    """Start `command`, initialize, list its tools, end it. Never raises: `reason` says what was
+    wrong."""
     began = time.monotonic()
     answer = Answer()
     with tempfile.TemporaryFile() as errors:
         try:
-            process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, env=dict(env))
+            process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, env=dict(env)
+            )
         except OSError as error:
             answer.reason = f"{command[0]} cannot be started: {error.strerror}"
             return answer
@@ -53,12 +58,20 @@ def greet(command: Sequence[str], env: Mapping[str, str], seconds: float = 60.0)
             answer.seconds = round(time.monotonic() - began, 2)
         if not answer.ok:
             errors.seek(0)
-            answer.reason = ": ".join(filter(None, [answer.reason, errors.read()[-_TAIL:].decode(errors="replace").strip()]))
+            answer.reason = ": ".join(
+                filter(
+                    None, [answer.reason, errors.read()[-_TAIL:].decode(errors="replace").strip()]
+                )
+            )
     return answer
 
 
 def _talk(line: _Line, answer: Answer) -> None:
-    hello = {"protocolVersion": _PROTOCOL, "capabilities": {}, "clientInfo": {"name": "oneiro-setup", "version": "1"}}
+    hello = {
+        "protocolVersion": _PROTOCOL,
+        "capabilities": {},
+        "clientInfo": {"name": "oneiro-setup", "version": "1"},
+    }
     found = line.ask("initialize", hello)
     about = found.get("serverInfo", {})
     answer.server, answer.version = str(about.get("name", "")), str(about.get("version", ""))
@@ -126,5 +139,7 @@ class _Line:
             process.kill()
             process.wait(5)
         self._ear.join(1)
-        if process.stdout is not None and not self._ear.is_alive():  # a process it left behind may hold the other end
+        if (
+            process.stdout is not None and not self._ear.is_alive()
+        ):  # a process it left behind may hold the other end
             process.stdout.close()

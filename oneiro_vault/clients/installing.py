@@ -1,4 +1,5 @@
-"""Set a client up, or take that back: plan every file first, then write, then see whether the client would really be answered."""
+"""Set a client up, or take that back: plan every file first, then write, then see whether the
+client would really be answered."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ _TRIES = 5
 
 @dataclass
 class Edit:
-    """A change to one file: what it says now, what it is to say (None: no file), and what a removal must know."""
+    """A change to one file: what it says now, what it is to say (None: no file), and what a removal
+    must know."""
 
     target: Target
     before: str | None
@@ -53,15 +55,22 @@ class Edit:
 
     def diff(self) -> str:
         """The change as a unified diff."""
-        before, after = (io.StringIO(text or "", newline="\n").readlines() for text in (self.before, self.after))
+        before, after = (
+            io.StringIO(text or "", newline="\n").readlines() for text in (self.before, self.after)
+        )
         lines = difflib.unified_diff(before, after, str(self.path), str(self.path), n=2)
-        return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+        return "".join(
+            line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+            for line in lines
+        )
 
 
 def find(name: str) -> Client:
     """The client of that name. Raises InvalidInput."""
     if name not in CLIENTS:
-        raise InvalidInput(f"there is no client {shown(name)}", hint=f"One of: {', '.join(CLIENTS)}.")
+        raise InvalidInput(
+            f"there is no client {shown(name)}", hint=f"One of: {', '.join(CLIENTS)}."
+        )
     return CLIENTS[name]
 
 
@@ -75,8 +84,9 @@ def install(
     marker: Path | None = None,
     dry_run: bool = False,
 ) -> dict[str, Any]:
-    """Put our entries into the client's files, with our skills, `values` into the machine's own settings and the file `marker` that
-    allows captures, and start what they name. Raises ForeignFile (nothing was written), DiskProblem."""
+    """Put our entries into the client's files, with our skills, `values` into the machine's own
+    settings and the file `marker` that allows captures, and start what they name. Raises
+    ForeignFile (nothing was written), DiskProblem."""
     client = find(name)
     targets = client.targets(machine, ours)
     beside = _skills(client, machine)
@@ -84,7 +94,9 @@ def install(
         beside.append(Target(receipts.with_name(SETTINGS), "block", content=name, values=values))
     if marker is not None:
         beside.append(Target(marker, "whole", content=f"vault = {literal(ours.vault)}\n"))
-    edits = _carried_out([(target, False) for target in (*targets, *beside)], Receipts(receipts), dry_run)
+    edits = _carried_out(
+        [(target, False) for target in (*targets, *beside)], Receipts(receipts), dry_run
+    )
     found = _report(name, edits, dry_run, removed=False)
     if dry_run:
         return found
@@ -94,17 +106,36 @@ def install(
     return found
 
 
-def remove(name: str, machine: Machine, receipts: Path, *, marker: str = "", dry_run: bool = False) -> dict[str, Any]:
-    """Take our entries out of the client's files again; everything else stays as it is. Raises ForeignFile, DiskProblem."""
+def remove(
+    name: str, machine: Machine, receipts: Path, *, marker: str = "", dry_run: bool = False
+) -> dict[str, Any]:
+    """Take our entries out of the client's files again; everything else stays as it is. Raises
+    ForeignFile, DiskProblem."""
     client = find(name)
     known = Receipts(receipts).names()
     markers = [Target(Path(path), "whole") for path in known if Path(path).name == marker]
     folder = str(client.skills(machine)) if client.skills is not None else ""
-    skills = [Target(Path(path), "whole") for path in known if folder and path.startswith(folder + os.sep)]
+    skills = [
+        Target(Path(path), "whole") for path in known if folder and path.startswith(folder + os.sep)
+    ]
     path = receipts.with_name(SETTINGS)
-    settings = [Target(path, "block", content=name)] if texts.has_block(settings_files.read(path), name) else []
-    targets = [*settings, *markers, *skills[::-1], *client.targets(machine, Ours(("oneiro",), ""))[::-1]]  # what made a folder goes last
-    return _report(name, _carried_out([(target, True) for target in targets], Receipts(receipts), dry_run), dry_run, removed=True)
+    settings = (
+        [Target(path, "block", content=name)]
+        if texts.has_block(settings_files.read(path), name)
+        else []
+    )
+    targets = [
+        *settings,
+        *markers,
+        *skills[::-1],
+        *client.targets(machine, Ours(("oneiro",), ""))[::-1],
+    ]  # what made a folder goes last
+    return _report(
+        name,
+        _carried_out([(target, True) for target in targets], Receipts(receipts), dry_run),
+        dry_run,
+        removed=True,
+    )
 
 
 def _report(name: str, edits: Sequence[Edit], dry_run: bool, removed: bool) -> dict[str, Any]:
@@ -113,21 +144,29 @@ def _report(name: str, edits: Sequence[Edit], dry_run: bool, removed: bool) -> d
         "client": name,
         "removed": removed,
         "dry_run": dry_run,
-        "files": [{"path": str(edit.path), "change": edit.change, "diff": edit.diff() if dry_run else ""} for edit in edits],
+        "files": [
+            {"path": str(edit.path), "change": edit.change, "diff": edit.diff() if dry_run else ""}
+            for edit in edits
+        ],
         "checks": [],
         "notes": [],
         "next": [],
     }
 
 
-# -- files ------------------------------------------------------------------------------------------------------------------------------
+# -- files
+# --------------------------------------------------------------------------------------------------
 
 
-def _carried_out(wanted: Sequence[tuple[Target, bool]], receipts: Receipts, dry_run: bool) -> list[Edit]:
+def _carried_out(
+    wanted: Sequence[tuple[Target, bool]], receipts: Receipts, dry_run: bool
+) -> list[Edit]:
     edits = [_planned(target, leaves, receipts) for target, leaves in wanted]
     if dry_run:
         return edits
-    return [_written(edit, leaves, receipts) for edit, (_, leaves) in zip(edits, wanted, strict=True)]
+    return [
+        _written(edit, leaves, receipts) for edit, (_, leaves) in zip(edits, wanted, strict=True)
+    ]
 
 
 def _planned(target: Target, leaves: bool, receipts: Receipts) -> Edit:
@@ -137,10 +176,14 @@ def _planned(target: Target, leaves: bool, receipts: Receipts) -> Edit:
     try:
         if target.style in ("whole", "block"):
             return _beside(target, leaves, before, known)
-        there = before is not None and any(insert.current(before, want, target.style) for want in target.wants)
+        there = before is not None and any(
+            insert.current(before, want, target.style) for want in target.wants
+        )
         trace = known if known is not None and there else Trace(existed=before is not None)
         if leaves:
-            after = None if before is None else insert.drop(before, target.wants, target.style, trace)
+            after = (
+                None if before is None else insert.drop(before, target.wants, target.style, trace)
+            )
         else:
             after = insert.add(before, target.wants, target.style, trace := deepcopy(trace))
     except Trouble as error:
@@ -156,22 +199,32 @@ def _beside(target: Target, leaves: bool, before: str | None, known: Trace | Non
     """A file of ours, or our block in the machine's own settings. Raises Trouble."""
     trace = deepcopy(known) if known is not None else Trace(existed=before is not None)
     if target.style == "block":
-        change = texts.without_block(before, target.content) if leaves else texts.with_block(before, target.content, target.values)
+        change = (
+            texts.without_block(before, target.content)
+            if leaves
+            else texts.with_block(before, target.content, target.values)
+        )
         return Edit(target, before, change, trace)
     if leaves:
         return Edit(target, before, texts.without(before, trace), trace)
-    return Edit(target, before, texts.whole(before, target.content, trace, known is not None), trace)
+    return Edit(
+        target, before, texts.whole(before, target.content, trace, known is not None), trace
+    )
 
 
 def _skills(client: Client, machine: Machine) -> list[Target]:
     if client.skills is None:
         return []
     folder = client.skills(machine)
-    return [Target(folder / path, "whole", content=data.decode()) for path, data in bundle.skills().items()]
+    return [
+        Target(folder / path, "whole", content=data.decode())
+        for path, data in bundle.skills().items()
+    ]
 
 
 def _written(edit: Edit, leaves: bool, receipts: Receipts) -> Edit:
-    """Write one file; planned anew when somebody (the client itself, most likely) wrote to it meanwhile."""
+    """Write one file; planned anew when somebody (the client itself, most likely) wrote to it
+    meanwhile."""
     for _ in range(_TRIES):
         try:
             with settings_files.held(edit.path) if edit.target.locked else nullcontext():
@@ -184,7 +237,11 @@ def _written(edit: Edit, leaves: bool, receipts: Receipts) -> Edit:
             return edit
         except settings_files.ChangedError:
             edit = _planned(edit.target, leaves, receipts)
-    raise LockTimeout(f"{edit.path} keeps changing", kept="It is as its program left it.", hint="Close the client and run setup again.")
+    raise LockTimeout(
+        f"{edit.path} keeps changing",
+        kept="It is as its program left it.",
+        hint="Close the client and run setup again.",
+    )
 
 
 def _write(edit: Edit, leaves: bool, receipts: Receipts) -> None:
@@ -193,50 +250,95 @@ def _write(edit: Edit, leaves: bool, receipts: Receipts) -> None:
         settings_files.write(edit.path, edit.before, edit.after)
         receipts.put(name, None)
         return
-    receipts.put(name, edit.trace)  # first: a note about nothing does no harm, a change without its note would leave a trace behind
+    receipts.put(
+        name,
+        edit.trace,
+        # first: a note about nothing does no harm, a change without its note would leave a trace
+        # behind
+    )
     folders = settings_files.write(edit.path, edit.before, edit.after)
     if folders:
         edit.trace.folders = folders
         receipts.put(name, edit.trace)
 
 
-# -- does it work? ----------------------------------------------------------------------------------------------------------------------
+# -- does it work?
+# --------------------------------------------------------------------------------------------------
 
 
 def _checks(name: str, targets: Sequence[Target], env: Mapping[str, str]) -> list[dict[str, Any]]:
     """The server is started as the client's own file now says, not as we meant it."""
     target = targets[0]
-    entry = insert.current(settings_files.read(Path(target.path)) or "", target.wants[0], target.style)
+    entry = insert.current(
+        settings_files.read(Path(target.path)) or "", target.wants[0], target.style
+    )
     if entry is None:
-        return [{"what": "server", "ok": False, "reason": f"{target.path} has lost the entry again: another program wrote it"}]
+        return [
+            {
+                "what": "server",
+                "ok": False,
+                "reason": f"{target.path} has lost the entry again: another program wrote it",
+            }
+        ]
     answer = handshake.greet(entries.words(entry), env)
     found = [{"what": "server"} | asdict(answer)]
-    program = shutil.which("claude", path=env.get("PATH")) if name == "claude-code" and answer.ok else None
+    program = (
+        shutil.which("claude", path=env.get("PATH"))
+        if name == "claude-code" and answer.ok
+        else None
+    )
     return found + ([_asked_claude(program, dict(entry), env)] if program else [])
 
 
 def _asked_claude(program: str, entry: dict[str, Any], env: Mapping[str, str]) -> dict[str, Any]:
-    """Claude Code itself connects, from a settings folder that holds our entry alone: it would rewrite the person's own."""
+    """Claude Code itself connects, from a settings folder that holds our entry alone: it would
+    rewrite the person's own."""
     with tempfile.TemporaryDirectory(prefix="oneiro-setup-", ignore_cleanup_errors=True) as folder:
-        (Path(folder) / ".claude.json").write_text(json.dumps({"mcpServers": {entries.NAME: entry}}), encoding="utf-8")
+        (Path(folder) / ".claude.json").write_text(
+            json.dumps({"mcpServers": {entries.NAME: entry}}), encoding="utf-8"
+        )
         quiet = {"DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
         around = dict(env) | quiet | {"CLAUDE_CONFIG_DIR": folder, "XDG_CACHE_HOME": folder}
         try:
             done = subprocess.run(
-                [program, "mcp", "get", entries.NAME], env=around, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=60
+                [program, "mcp", "get", entries.NAME],
+                env=around,
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=60,
             )
         except (OSError, subprocess.TimeoutExpired) as error:
-            return {"what": "claude", "ok": False, "reason": f"`claude mcp get {entries.NAME}`: {error}"}
+            return {
+                "what": "claude",
+                "ok": False,
+                "reason": f"`claude mcp get {entries.NAME}`: {error}",
+            }
     said = done.stdout.decode(errors="replace")
     ok = "Connected" in said and "Failed" not in said
-    return {"what": "claude", "ok": ok, "reason": "" if ok else " ".join((said + done.stderr.decode(errors="replace")).split())[:300]}
+    return {
+        "what": "claude",
+        "ok": ok,
+        "reason": ""
+        if ok
+        else " ".join((said + done.stderr.decode(errors="replace")).split())[:300],
+    }
 
 
 def _notes(name: str, targets: Sequence[Target]) -> list[str]:
     """What a person should hear about the state the client is in."""
     if name != "claude-code":
         return []
-    settings = json.loads((settings_files.read(Path(targets[1].path)) or "{}").removeprefix("\ufeff"))
+    settings = json.loads(
+        (settings_files.read(Path(targets[1].path)) or "{}").removeprefix("\ufeff")
+    )
     plugins = settings.get("enabledPlugins")
-    enabled = [plugin for plugin, on in plugins.items() if on and plugin.split("@")[0] == entries.NAME] if isinstance(plugins, dict) else []
-    return [f"The plug-in {plugin} is enabled too: everything is now there twice. Keep one of the two." for plugin in enabled]
+    enabled = (
+        [plugin for plugin, on in plugins.items() if on and plugin.split("@")[0] == entries.NAME]
+        if isinstance(plugins, dict)
+        else []
+    )
+    return [
+        f"The plug-in {plugin} is enabled too: everything is now there twice. Keep one of the two."
+        for plugin in enabled
+    ]

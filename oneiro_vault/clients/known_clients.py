@@ -28,8 +28,8 @@ class Ours:
 
 @dataclass(frozen=True)
 class Target:
-    """One settings file: how it is written (json, jsonc, toml, whole, block), what of ours belongs in it, and whether its
-    program locks it to write."""
+    """One settings file: how it is written (json, jsonc, toml, whole, block), what of ours belongs
+    in it, and whether its program locks it to write."""
 
     path: PurePath
     style: str
@@ -43,7 +43,8 @@ class Target:
 
 @dataclass(frozen=True)
 class Client:
-    """A program models run in: its name for people, its files, what a person has to do afterwards."""
+    """A program models run in: its name for people, its files, what a person has to do
+    afterwards."""
 
     title: str
     targets: Callable[[Machine, Ours], list[Target]]
@@ -58,8 +59,17 @@ def _claude_code(machine: Machine, ours: Ours) -> list[Target]:
     folder = machine.named("CLAUDE_CONFIG_DIR")
     entry = {"type": "stdio"} | server(ours.mcp)
     return [
-        Target((folder or machine.home) / ".claude.json", "json", (Want(("mcpServers",), entry),), locked=True),
-        Target((folder or machine.home / ".claude") / "settings.json", "json", tuple(hooks(ours.program, ours.vault))),
+        Target(
+            (folder or machine.home) / ".claude.json",
+            "json",
+            (Want(("mcpServers",), entry),),
+            locked=True,
+        ),
+        Target(
+            (folder or machine.home / ".claude") / "settings.json",
+            "json",
+            tuple(hooks(ours.program, ours.vault)),
+        ),
     ]
 
 
@@ -71,8 +81,13 @@ def _codex(machine: Machine, ours: Ours) -> list[Target]:
         return {"command": joined(list(words))}
 
     return [
-        # A vault whose owner has to load its model first can take longer than the ten seconds Codex would wait.
-        Target(folder / "config.toml", "toml", (Want(("mcp_servers",), server(ours.mcp, startup_timeout_sec=30)),)),
+        # A vault whose owner has to load its model first can take longer than the ten seconds Codex
+        # would wait.
+        Target(
+            folder / "config.toml",
+            "toml",
+            (Want(("mcp_servers",), server(ours.mcp, startup_timeout_sec=30)),),
+        ),
         Target(folder / "hooks.json", "json", tuple(hooks(ours.program, ours.vault, for_a_shell))),
     ]
 
@@ -91,11 +106,23 @@ def _opencode(machine: Machine, ours: Ours) -> list[Target]:
     folder = machine.config / "opencode"
     commented = folder / "opencode.jsonc"
     path = commented if Path(commented).exists() else folder / "opencode.json"
-    return [Target(path, "jsonc", (Want(("mcp",), {"type": "local", "command": ours.mcp, "enabled": True}),))]
+    return [
+        Target(
+            path,
+            "jsonc",
+            (Want(("mcp",), {"type": "local", "command": ours.mcp, "enabled": True}),),
+        )
+    ]
 
 
 def _cursor(machine: Machine, ours: Ours) -> list[Target]:
-    return [Target(machine.home / ".cursor" / "mcp.json", "jsonc", (Want(("mcpServers",), server(ours.mcp)),))]
+    return [
+        Target(
+            machine.home / ".cursor" / "mcp.json",
+            "jsonc",
+            (Want(("mcpServers",), server(ours.mcp)),),
+        )
+    ]
 
 
 def _vscode(machine: Machine, ours: Ours) -> list[Target]:
@@ -108,37 +135,62 @@ CLIENTS: Final[dict[str, Client]] = {
         "Claude Code",
         _claude_code,
         (
-            "Start a new session: hooks and servers are read at its start. `/mcp` and `/hooks` show them.",
-            "The first use of each tool asks for permission; `mcp__oneiro` under permissions.allow in settings.json answers for all.",
-            'Claude Code also keeps a memory of its own; two drift apart. "autoMemoryEnabled": false in settings.json turns it off.',
+            "Start a new session: hooks and servers are read at its start. `/mcp` and `/hooks` "
+            "show them.",
+            "The first use of each tool asks for permission; `mcp__oneiro` under "
+            "permissions.allow in settings.json answers for all.",
+            'Claude Code also keeps a memory of its own; two drift apart. "autoMemoryEnabled": '
+            "false in settings.json turns it off.",
         ),
-        skills=lambda machine: (machine.named("CLAUDE_CONFIG_DIR") or machine.home / ".claude") / "skills",
+        skills=lambda machine: (
+            (machine.named("CLAUDE_CONFIG_DIR") or machine.home / ".claude") / "skills"
+        ),
         judge="claude",
     ),
     "codex": Client(
         "Codex",
         _codex,
-        ("Start a new session. Codex runs new hooks only once you trust them: `/hooks` lists and trusts them.",),
+        (
+            "Start a new session. Codex runs new hooks only once you trust them: `/hooks` lists "
+            "and trusts them.",
+        ),
         skills=lambda machine: machine.home / ".agents" / "skills",
         judge="codex",
     ),
     "claude-desktop": Client(
         "Claude Desktop",
         _claude_desktop,
-        ("Quit Claude Desktop completely and open it again; the tools are under the connectors of a chat and ask before their first use.",),
+        (
+            "Quit Claude Desktop completely and open it again; the tools are under the connectors "
+            "of a chat and ask before their first use.",
+        ),
     ),
     "gemini": Client(
         "Gemini CLI",
         _gemini,
-        ("Start a new session in a folder you trust (`/permissions` or the question at the start): Gemini starts no server elsewhere.",),
-        skills=lambda machine: (machine.named("GEMINI_CLI_HOME") or machine.home) / ".gemini" / "skills",
+        (
+            "Start a new session in a folder you trust (`/permissions` or the question at the "
+            "start): Gemini starts no server elsewhere.",
+        ),
+        skills=lambda machine: (
+            (machine.named("GEMINI_CLI_HOME") or machine.home) / ".gemini" / "skills"
+        ),
         judge="gemini",
     ),
-    "opencode": Client("OpenCode", _opencode, ("Start a new session; `opencode mcp list` shows the server.",)),
-    "cursor": Client("Cursor", _cursor, ("Restart Cursor, then switch the server on under Settings, MCP if it is off.",)),
+    "opencode": Client(
+        "OpenCode", _opencode, ("Start a new session; `opencode mcp list` shows the server.",)
+    ),
+    "cursor": Client(
+        "Cursor",
+        _cursor,
+        ("Restart Cursor, then switch the server on under Settings, MCP if it is off.",),
+    ),
     "vscode": Client(
         "VS Code",
         _vscode,
-        ("In VS Code, `MCP: List Servers` starts it and asks whether you trust it; its tools are there in agent mode.",),
+        (
+            "In VS Code, `MCP: List Servers` starts it and asks whether you trust it; its tools "
+            "are there in agent mode.",
+        ),
     ),
 }

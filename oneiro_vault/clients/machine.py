@@ -1,4 +1,5 @@
-"""Where programs keep their settings on Linux, macOS and Windows: from arguments alone, so that each can be asked from anywhere."""
+"""Where programs keep their settings on Linux, macOS and Windows: from arguments alone, so that
+each can be asked from anywhere."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ from pathlib import Path, PurePath
 
 @dataclass(frozen=True)
 class Machine:
-    """`platform` is `sys.platform`'s word (linux, darwin, win32); `home` and `env` are the person's."""
+    """`platform` is `sys.platform`'s word (linux, darwin, win32); `home` and `env` are the
+    person's."""
 
     platform: str
     home: PurePath
@@ -24,7 +26,8 @@ class Machine:
         return cls(sys.platform, Path(home) if home and os.path.isabs(home) else Path.home(), env)  # noqa: PTH117  # a text that may be empty
 
     def named(self, variable: str) -> PurePath | None:
-        """The folder a variable names; one that is not absolute is ignored, as the XDG rules say."""
+        """The folder a variable names; one that is not absolute is ignored, as the XDG rules
+        say."""
         found = type(self.home)(self.env.get(variable, "") or ".")
         return found if found.is_absolute() else None
 

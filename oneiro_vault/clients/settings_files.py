@@ -1,4 +1,5 @@
-"""A client's files on the disk: read whole, written by rename, links kept as links, modes kept, never over somebody's newer text."""
+"""A client's files on the disk: read whole, written by rename, links kept as links, modes kept,
+never over somebody's newer text."""
 
 from __future__ import annotations
 
@@ -27,11 +28,14 @@ class ChangedError(Exception):
 
 
 def read(path: Path) -> str | None:
-    """The text, with its line ends and BOM; None when there is no file. Raises ForeignFile, DiskProblem."""
+    """The text, with its line ends and BOM; None when there is no file. Raises ForeignFile,
+    DiskProblem."""
     try:
         data = _bytes(path)
     except OSError as error:
-        raise DiskProblem(f"{path} cannot be read: {error.strerror}", kept=_KEPT, hint="Make it readable.") from error
+        raise DiskProblem(
+            f"{path} cannot be read: {error.strerror}", kept=_KEPT, hint="Make it readable."
+        ) from error
     if data is None:
         return None
     try:
@@ -49,12 +53,15 @@ def _bytes(path: Path) -> bytes | None:
     except FileNotFoundError:
         return None
     if not stat.S_ISREG(found.st_mode) or found.st_size > _LARGEST:
-        raise ForeignFile(f"{path} is not a settings file", kept=_KEPT, hint="Look at what stands there.")
+        raise ForeignFile(
+            f"{path} is not a settings file", kept=_KEPT, hint="Look at what stands there."
+        )
     return path.read_bytes()
 
 
 def write(path: Path, before: str | None, after: str | None) -> list[str]:
-    """Make the file say `after` (None: gone) if it still says `before`; returns folders that had to be made, outermost first.
+    """Make the file say `after` (None: gone) if it still says `before`; returns folders that had to
+    be made, outermost first.
 
     Raises ChangedError when somebody else wrote meanwhile, DiskProblem.
     """
@@ -68,13 +75,16 @@ def write(path: Path, before: str | None, after: str | None) -> list[str]:
             _renamed(target, before, after.encode())
     except OSError as error:
         what = f"{target} cannot be written: {error.strerror}"
-        raise DiskProblem(what, kept=_KEPT, hint="Make the file and its folder writable, and run setup again.") from error
+        raise DiskProblem(
+            what, kept=_KEPT, hint="Make the file and its folder writable, and run setup again."
+        ) from error
     return folders
 
 
 @contextmanager
 def held(path: Path) -> Iterator[None]:
-    """The client's own lock on its file (a folder `FILE.lock`), when it is to be had; a write is never over a newer text either way."""
+    """The client's own lock on its file (a folder `FILE.lock`), when it is to be had; a write is
+    never over a newer text either way."""
     lock = Path(f"{os.path.realpath(path)}.lock")
     mine = path.exists() and _locked(lock)
     try:
@@ -130,7 +140,9 @@ def _check(target: Path, before: str | None) -> None:
 def _renamed(target: Path, before: str | None, data: bytes) -> None:
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.oneiro-tmp")
     try:
-        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
+        fd = os.open(
+            temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600
+        )
         with os.fdopen(fd, "wb") as file:
             file.write(data)
             file.flush()

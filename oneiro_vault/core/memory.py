@@ -1,4 +1,5 @@
-"""A note as a value: what its frontmatter says, what its body adds, and what is filled in when neither does."""
+"""A note as a value: what its frontmatter says, what its body adds, and what is filled in when
+neither does."""
 
 from __future__ import annotations
 
@@ -33,7 +34,8 @@ _ID: Final = re.compile(rf"[{_ALPHABET}]{{12}}")
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """One note. "" / () / None = unknown; dates are RFC 3339 with offset; `problems` names keys whose value had the wrong shape."""
+    """One note. "" / () / None = unknown; dates are RFC 3339 with offset; `problems` names keys
+    whose value had the wrong shape."""
 
     path: str
     id: str = ""
@@ -78,14 +80,18 @@ class Memory:
 
 
 def parse(path: str, data: bytes) -> Memory:
-    """The note in `data` (the whole file). Raises UnreadableNote; a key of the wrong shape only ends up in `problems`."""
+    """The note in `data` (the whole file). Raises UnreadableNote; a key of the wrong shape only
+    ends up in `problems`."""
     text = yaml_block.decode(data)
     meta, body = yaml_block.read(text)
     return of(path, meta, body, lambda: yaml_block.texts(text))
 
 
-def of(path: str, meta: Mapping[str, object], body: str, as_spelled: Callable[[], Mapping[str, object]]) -> Memory:
-    """The note with this frontmatter and body. `as_spelled`: every scalar as it is written, asked for when one looks like a number."""
+def of(
+    path: str, meta: Mapping[str, object], body: str, as_spelled: Callable[[], Mapping[str, object]]
+) -> Memory:
+    """The note with this frontmatter and body. `as_spelled`: every scalar as it is written, asked
+    for when one looks like a number."""
     values: dict[str, Any] = {}
     wrong: list[str] = []
     extra: dict[str, Any] = {}
@@ -106,14 +112,18 @@ def of(path: str, meta: Mapping[str, object], body: str, as_spelled: Callable[[]
     return _completed(path, body, values, wrong, extra)
 
 
-def _completed(path: str, body: str, values: dict[str, Any], wrong: list[str], extra: dict[str, Any]) -> Memory:
+def _completed(
+    path: str, body: str, values: dict[str, Any], wrong: list[str], extra: dict[str, Any]
+) -> Memory:
     if not values.get("title"):
         values["title"] = inferred.top_heading(body) or _stem(path)
     if not values.get("description"):
         values["description"] = inferred.first_sentence(body)
     changed = "" if "timestamp" in values else note_dates.stated(extra, note_dates.CHANGED)
     if not values.get("created"):
-        named = "" if "timestamp" in values else note_dates.named(path) or changed  # it was there by then
+        named = (
+            "" if "timestamp" in values else note_dates.named(path) or changed
+        )  # it was there by then
         values["created"] = note_dates.stated(extra, note_dates.CREATED) or named
     if changed:
         values["timestamp"] = changed
@@ -129,7 +139,11 @@ def _completed(path: str, body: str, values: dict[str, Any], wrong: list[str], e
 
 
 def _has_number(value: object) -> bool:
-    return any(_has_number(item) for item in value) if isinstance(value, list) else isinstance(value, bool | int | float)
+    return (
+        any(_has_number(item) for item in value)
+        if isinstance(value, list)
+        else isinstance(value, bool | int | float)
+    )
 
 
 def _text(value: object) -> str:
@@ -160,7 +174,8 @@ def _identity(value: object) -> str:
 
 
 def _names(split: str) -> Callable[[object], tuple[str, ...]]:
-    """A list of names, or one string of them separated by any character of `split`; `[[links]]` lose their brackets."""
+    """A list of names, or one string of them separated by any character of `split`; `[[links]]`
+    lose their brackets."""
     cut = re.compile(rf"[{split}]+")
 
     def read(value: object) -> tuple[str, ...]:
@@ -172,7 +187,8 @@ def _names(split: str) -> Callable[[object], tuple[str, ...]]:
 
 
 def _flat(value: object) -> Iterable[str]:
-    """`[[Peter]]` without quotes is a list in a list to YAML and a link to the person who wrote it."""
+    """`[[Peter]]` without quotes is a list in a list to YAML and a link to the person who wrote
+    it."""
     if isinstance(value, list):
         return [text for item in value if item is not None for text in _flat(item)]
     return [_text(value)]
@@ -180,11 +196,18 @@ def _flat(value: object) -> Iterable[str]:
 
 def _unlinked(text: str) -> str:
     text = text.strip()
-    return text[2:-2].partition("|")[0].partition("#")[0].strip() if text.startswith("[[") and text.endswith("]]") else text
+    return (
+        text[2:-2].partition("|")[0].partition("#")[0].strip()
+        if text.startswith("[[") and text.endswith("]]")
+        else text
+    )
 
 
 def _tags(value: object) -> tuple[str, ...]:
-    return _unique(tag.lstrip("#").strip("/ ") for tag in _names(", \n\t" if isinstance(value, str) else ",")(value))
+    return _unique(
+        tag.lstrip("#").strip("/ ")
+        for tag in _names(", \n\t" if isinstance(value, str) else ",")(value)
+    )
 
 
 def _unique(names: Iterable[str]) -> tuple[str, ...]:
@@ -230,7 +253,8 @@ def _flag(value: object) -> bool:
 
 
 def moment(text: str) -> str:
-    """A date as people write it (`2024-03-05`, `2024-03-05 10:00`, `2024-03`) in RFC 3339, without offset as UTC; "" if it is none."""
+    """A date as people write it (`2024-03-05`, `2024-03-05 10:00`, `2024-03`) in RFC 3339, without
+    offset as UTC; "" if it is none."""
     try:
         return note_dates.rfc3339(_text(text))
     except (ValueError, OverflowError):
@@ -255,7 +279,20 @@ def epoch(text: str) -> float | None:
 
 
 _READERS: Final[dict[str, Callable[[object], Any]]] = {
-    **dict.fromkeys(("title", "description", "source", "kind", "project", "session", "outcome", "trigger", "keep"), _text),
+    **dict.fromkeys(
+        (
+            "title",
+            "description",
+            "source",
+            "kind",
+            "project",
+            "session",
+            "outcome",
+            "trigger",
+            "keep",
+        ),
+        _text,
+    ),
     **dict.fromkeys(("aliases", "about", "topics", "flags"), _names(",\n")),
     **dict.fromkeys(("derived_from", "supersedes"), _names(", \n\t")),
     **dict.fromkeys(("created", "timestamp"), _written),
@@ -271,7 +308,15 @@ _READERS: Final[dict[str, Callable[[object], Any]]] = {
     "status": _choice(*STATUSES),
     "core": _flag,
 }
-_SPELLED: Final = frozenset(_READERS) - {"importance", "confidence", "turn", "priority", "level", "budget", "core"}
+_SPELLED: Final = frozenset(_READERS) - {
+    "importance",
+    "confidence",
+    "turn",
+    "priority",
+    "level",
+    "budget",
+    "core",
+}
 
 
 def _stem(path: str) -> str:
@@ -296,31 +341,39 @@ def slug(title: str) -> str:
 
 
 def path_for(type_: str, title: str, id_: str, created: str) -> str:
-    """Where a machine files a new note: `semantic/2026/11/<slug>-<id>.md`; only episodic and semantic by month of `created`."""
+    """Where a machine files a new note: `semantic/2026/11/<slug>-<id>.md`; only episodic and
+    semantic by month of `created`."""
     if not is_id(id_):
-        raise InvalidInput(f"{id_[:40]!r} is not an id", hint="An id is 12 lower-case letters and digits (no i, l, o, u).")
+        raise InvalidInput(
+            f"{id_[:40]!r} is not an id",
+            hint="An id is 12 lower-case letters and digits (no i, l, o, u).",
+        )
     folder, name = FOLDERS.get(type_, "notes"), f"{slug(title)}-{id_}.md"
     if folder not in ("episodic", "semantic"):
         return f"{folder}/{name}"
     if not (day := moment(created)):
-        raise InvalidInput(f"{created[:40]!r} is not a date", hint="Write it like 2026-11-21T10:00:00+00:00.")
+        raise InvalidInput(
+            f"{created[:40]!r} is not a date", hint="Write it like 2026-11-21T10:00:00+00:00."
+        )
     return f"{folder}/{day[:4]}/{day[5:7]}/{name}"
 
 
 def trust_of(source: str) -> str:
-    """How far words from `source` are trusted: a person's own (also a note that names no source) `user`, the model's and the
-    loops' `model`, everything captured or imported `external`."""
+    """How far words from `source` are trusted: a person's own (also a note that names no source)
+    `user`, the model's and the loops' `model`, everything captured or imported `external`."""
     if source in ("", "user"):
         return "user"
     return "model" if source in ("model", "dream") else "external"
 
 
 def weakest(trusts: Iterable[str]) -> str:
-    """The lowest trust of a lineage; unknown words count as `external`, an empty lineage as `user`."""
+    """The lowest trust of a lineage; unknown words count as `external`, an empty lineage as
+    `user`."""
     ranks = [TRUSTS.index(trust) if trust in TRUSTS else len(TRUSTS) - 1 for trust in trusts]
     return TRUSTS[max(ranks, default=0)]
 
 
 def no_weaker(trust: str, than: str) -> bool:
-    """Is a trust at least another? Words that are trusted less never stand for others that are trusted more."""
+    """Is a trust at least another? Words that are trusted less never stand for others that are
+    trusted more."""
     return weakest([trust, than]) == weakest([than])

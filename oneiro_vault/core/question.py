@@ -1,7 +1,8 @@
 """What a dream asks and what comes back: the only thing a loop and a judge ever exchange.
 
-A question quotes memories as data and names the form of its answer. Its id is a hash of all it shows, so the same question is never
-asked twice. An answer is checked here before any loop sees it: whatever is wrong with it, the verdict is "no change", with the reason.
+A question quotes memories as data and names the form of its answer. Its id is a hash of all it
+shows, so the same question is never asked twice. An answer is checked here before any loop sees it:
+whatever is wrong with it, the verdict is "no change", with the reason.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ ShownId = Annotated[str, ShownIdMark()]
 
 
 class Answer(BaseModel):
-    """The form of an answer: no field may be missing, wrong or invented; `reason` says why in a sentence."""
+    """The form of an answer: no field may be missing, wrong or invented; `reason` says why in a
+    sentence."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -63,13 +65,19 @@ class Shown:
     def quoted(self) -> str:
         """The memory as quoted data."""
         facts = "".join(f"{name}: {value}\n" for name, value in self.notes)
-        return quote(f"{self.title}\n{facts}\n{self.text}".strip(), id=self.id, created=self.created, trust=self.trust, source=self.source)
+        return quote(
+            f"{self.title}\n{facts}\n{self.text}".strip(),
+            id=self.id,
+            created=self.created,
+            trust=self.trust,
+            source=self.source,
+        )
 
     def brief(self) -> str:
-        """The same in few characters, not yet quoted: `id day trust (facts): text`, without what the text
-        says anyway and without the trust of a person's own words, and with the title of a long one or
-        one that has a role in the question. Further lines are set in, so that what begins a line is
-        never a note's own."""
+        """The same in few characters, not yet quoted: `id day trust (facts): text`, without what
+        the text says anyway and without the trust of a person's own words, and with the title of a
+        long one or one that has a role in the question. Further lines are set in, so that what
+        begins a line is never a note's own."""
         plain, day, facts = " ".join(self.text.split()), self.created[:10], dict(self.notes)
         said = " ".join(self.title.partition(": ")[2].split() or self.title.split()).rstrip("…. ")
         if ROLE in facts or (len(plain) > SHORT and said not in plain):
@@ -77,7 +85,8 @@ class Shown:
         told = "; ".join(
             f"{name}: {value}"
             for name, value in facts.items()
-            if name in (ROLE, "title") or (value != day and not all(one in plain for one in value.split(", ")))
+            if name in (ROLE, "title")
+            or (value != day and not all(one in plain for one in value.split(", ")))
         )
         trust = "" if self.trust in OWN_WORDS else attribute(self.trust)
         head = " ".join(filter(None, (self.id, attribute(day), trust, f"({told})" if told else "")))
@@ -88,9 +97,11 @@ class Shown:
 
 @dataclass(frozen=True)
 class Question:
-    """One thing to judge. `kind` names it for judges, `stage` for settings; `policy` grows when the wording or the rules change.
+    """One thing to judge. `kind` names it for judges, `stage` for settings; `policy` grows when the
+    wording or the rules change.
 
-    `given` is the text in question when it is no memory yet (a capture's unit, a draft); it is quoted like a memory.
+    `given` is the text in question when it is no memory yet (a capture's unit, a draft); it is
+    quoted like a memory.
     """
 
     kind: str
@@ -104,7 +115,13 @@ class Question:
     @cached_property
     def id(self) -> str:
         """20 hex digits that are the same whenever everything shown is the same."""
-        parts = [self.kind, str(self.policy), self.instruction, self.given, json.dumps(self.schema, sort_keys=True)]
+        parts = [
+            self.kind,
+            str(self.policy),
+            self.instruction,
+            self.given,
+            json.dumps(self.schema, sort_keys=True),
+        ]
         parts += [f"{one.id}\0{one.title}\0{one.text}\0{one.notes!r}" for one in self.shown]
         return sha256("\1".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:20]
 
@@ -140,14 +157,16 @@ def _schema(form: type[Answer]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Raw:
-    """What a judge said, unchecked: `answer` (text or the parsed object), or `problem` if it said nothing that could be one."""
+    """What a judge said, unchecked: `answer` (text or the parsed object), or `problem` if it said
+    nothing that could be one."""
 
     answer: str | Mapping[str, Any] | None = None
     problem: str = ""
     tokens_in: int = 0
     tokens_out: int = 0
     waits: bool = False
-    """Nobody has answered yet, or only in part, and somebody may: the question stays open and is not a failure."""
+    """Nobody has answered yet, or only in part, and somebody may: the question stays open and is
+    not a failure."""
     by: str = ""
     """Who answered, where that is not the judge that was asked."""
     unasked: bool = False
@@ -157,7 +176,8 @@ class Raw:
     estimated: bool = False
     """The tokens are a guess from the length of what was sent and received."""
     cut: bool = False
-    """It was asked, and the run ended before an answer came: that says nothing about the question."""
+    """It was asked, and the run ended before an answer came: that says nothing about the
+    question."""
     began: float = field(default=float("inf"), compare=False)
     """When it was asked (monotonic seconds), where others were asked at the same time."""
 
@@ -179,14 +199,19 @@ class Verdict:
 
 
 def check(question: Question, raw: Raw, judge: str = "") -> Verdict:
-    """The verdict in an answer. Never raises: garbage, strange ids, wrong types and half answers are verdicts that change nothing."""
+    """The verdict in an answer. Never raises: garbage, strange ids, wrong types and half answers
+    are verdicts that change nothing."""
     found, problem = (None, raw.problem) if raw.problem else _parsed(raw.answer)
     answer: Answer | None = None
     if not problem:
         try:
             answer = question.form.model_validate_json(json.dumps(found))
             strangers = sorted(set(_named(answer)) - set(question.ids))
-            problem = f"it names memories that were not shown: {', '.join(strangers)[:120]}" if strangers else ""
+            problem = (
+                f"it names memories that were not shown: {', '.join(strangers)[:120]}"
+                if strangers
+                else ""
+            )
         except ValidationError as error:
             problem = _misfit(error)
         except RecursionError:
@@ -195,7 +220,17 @@ def check(question: Question, raw: Raw, judge: str = "") -> Verdict:
             problem = f"it cannot be read: {str(error)[:160]}"
     ok = answer is not None and not problem
     stored = found if ok and isinstance(found, Mapping) else {}
-    return Verdict(question.id, ok, answer if ok else None, problem, raw.by or judge, raw.tokens_in, raw.tokens_out, raw.waits, stored)
+    return Verdict(
+        question.id,
+        ok,
+        answer if ok else None,
+        problem,
+        raw.by or judge,
+        raw.tokens_in,
+        raw.tokens_out,
+        raw.waits,
+        stored,
+    )
 
 
 def _misfit(error: ValidationError) -> str:
@@ -242,7 +277,10 @@ def _parsed(answer: str | Mapping[str, Any] | None) -> tuple[Any, str]:
         return None, f"it cannot be read: {str(error)[:120]}"
     if len(text) > LONGEST_ANSWER:
         return None, f"the answer has {len(text):,} characters"
-    return None if "\\u0000" in text else answer, "it holds a NUL character" if "\\u0000" in text else ""
+    return (
+        None if "\\u0000" in text else answer,
+        "it holds a NUL character" if "\\u0000" in text else "",
+    )
 
 
 def names_memories(form: type[Answer]) -> set[str]:
@@ -251,7 +289,9 @@ def names_memories(form: type[Answer]) -> set[str]:
 
 
 def _holds_ids(info: FieldInfo) -> bool:
-    return any(isinstance(mark, ShownIdMark) for mark in info.metadata) or "ShownIdMark" in repr(info.annotation)
+    return any(isinstance(mark, ShownIdMark) for mark in info.metadata) or "ShownIdMark" in repr(
+        info.annotation
+    )
 
 
 def _named(value: Any) -> Iterator[str]:

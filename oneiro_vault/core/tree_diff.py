@@ -10,7 +10,8 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class Stat:
-    """One regular file as the file system describes it (times in ns). Equal stats mean: not touched."""
+    """One regular file as the file system describes it (times in ns). Equal stats mean: not
+    touched."""
 
     path: str
     size: int
@@ -21,10 +22,11 @@ class Stat:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A path that was seen and will not be read (symlink, FIFO, no permission …), with the reason for a person.
+    """A path that was seen and will not be read (symlink, FIFO, no permission …), with the reason
+    for a person.
 
-    `folder` is True when everything below the path is unknown: nothing there may be taken for deleted.
-    `waits`: it can be read, and only waits for a person before it is committed.
+    `folder` is True when everything below the path is unknown: nothing there may be taken for
+    deleted. `waits`: it can be read, and only waits for a person before it is committed.
     """
 
     path: str
@@ -37,15 +39,18 @@ class Source(Protocol):
     """Where notes come from; the vault implements it, the index only knows this."""
 
     def scan(self) -> Iterator[Stat | Refused]:
-        """Every note candidate (`*.md`, any case), in no order. Never follows links, never raises for one entry."""
+        """Every note candidate (`*.md`, any case), in no order. Never follows links, never raises
+        for one entry."""
         ...
 
     def stat(self, path: str) -> Stat | Refused | None:
-        """One path now: a Stat, why it is refused, or None when it is truly absent (never for lack of permission)."""
+        """One path now: a Stat, why it is refused, or None when it is truly absent (never for lack
+        of permission)."""
         ...
 
     def read(self, path: str, limit: int) -> bytes:
-        """At most `limit` + 1 bytes of a regular file (longer than `limit` = larger). Raises OSError."""
+        """At most `limit` + 1 bytes of a regular file (longer than `limit` = larger). Raises
+        OSError."""
         ...
 
 
@@ -66,10 +71,12 @@ class Screen(Protocol):
 
 
 class Past(Protocol):
-    """What was committed at a path; the vault implements it, for files that cannot be read as they are on disk."""
+    """What was committed at a path; the vault implements it, for files that cannot be read as they
+    are on disk."""
 
     def heads(self, paths: Iterable[str]) -> dict[str, str]:
-        """path -> blob id of the regular file HEAD has there; paths HEAD does not have are left out."""
+        """path -> blob id of the regular file HEAD has there; paths HEAD does not have are left
+        out."""
         ...
 
     def versions(self, paths: Iterable[str]) -> dict[str, list[str]]:
@@ -81,7 +88,8 @@ class Past(Protocol):
         ...
 
     def born(self, paths: Iterable[str]) -> dict[str, str]:
-        """path -> when its file was first committed, under whatever name (RFC 3339); paths no commit has are left out."""
+        """path -> when its file was first committed, under whatever name (RFC 3339); paths no
+        commit has are left out."""
         ...
 
 
@@ -91,7 +99,8 @@ def blob_id(data: bytes) -> str:
 
 
 def committed(path: str, size: int, blob: str) -> Stat:
-    """A file of a commit as a Stat: equal ones have equal bytes, whenever and wherever they were written."""
+    """A file of a commit as a Stat: equal ones have equal bytes, whenever and wherever they were
+    written."""
     return Stat(path, size, 0, 0, int(blob[:15], 16))
 
 
@@ -104,10 +113,13 @@ class Difference:
     removed: list[str]
 
 
-def compare(seen: Mapping[str, Stat], known: Mapping[str, Stat], gone: Callable[[str], bool]) -> Difference:
+def compare(
+    seen: Mapping[str, Stat], known: Mapping[str, Stat], gone: Callable[[str], bool]
+) -> Difference:
     """Difference of what is on disk (`seen`) and what an index holds (`known`), both path -> Stat.
 
-    `gone(path)` is asked before a path counts as removed, so that an unreadable folder never empties an index.
+    `gone(path)` is asked before a path counts as removed, so that an unreadable folder never
+    empties an index.
     """
     added = [path for path in seen if path not in known]
     modified = [path for path, stat in seen.items() if path in known and known[path] != stat]

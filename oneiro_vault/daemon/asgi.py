@@ -1,4 +1,5 @@
-"""The owner's ASGI app: the JSON API, the thin client's command line, status and stop. Other faces are mounted here as well."""
+"""The owner's ASGI app: the JSON API, the thin client's command line, status and stop. Other faces
+are mounted here as well."""
 
 from __future__ import annotations
 
@@ -40,7 +41,11 @@ class Operations(Protocol):
     """What the faces need of an App."""
 
     def call(
-        self, op: str, params: dict[str, Any], progress: Progress | None = None, env: Mapping[str, str] | None = None
+        self,
+        op: str,
+        params: dict[str, Any],
+        progress: Progress | None = None,
+        env: Mapping[str, str] | None = None,
     ) -> dict[str, Any]:
         """Run one operation for a caller with this environment."""
         ...
@@ -62,11 +67,13 @@ class Operations(Protocol):
         ...
 
     def sample_with(self, sample: Callable[[str, str, int], str | None]) -> None:
-        """The way to the models of connected clients: (system, question, tokens at most) -> what one said, None without one."""
+        """The way to the models of connected clients: (system, question, tokens at most) -> what
+        one said, None without one."""
         ...
 
     def doing(self) -> tuple[str, int, int]:
-        """What background work is at that calls may have to wait for: stage, done, total; an empty stage for nothing."""
+        """What background work is at that calls may have to wait for: stage, done, total; an empty
+        stage for nothing."""
         ...
 
     def busy(self) -> bool:
@@ -90,11 +97,16 @@ class Pools:
     """Threads for App calls: reads, writes and endless streams cannot take each other's."""
 
     def __init__(self) -> None:
-        self._pools = {name: ThreadPoolExecutor(size, f"oneiro-{name}") for name, size in (("read", 16), ("write", 8), ("watch", 32))}
+        self._pools = {
+            name: ThreadPoolExecutor(size, f"oneiro-{name}")
+            for name, size in (("read", 16), ("write", 8), ("watch", 32))
+        }
 
     def of(self, op: str) -> ThreadPoolExecutor:
         """The pool for an operation or command."""
-        return self._pools["watch" if op == "watch" else "read" if op in protocol.READS else "write"]
+        return self._pools[
+            "watch" if op == "watch" else "read" if op in protocol.READS else "write"
+        ]
 
     def close(self) -> None:
         """Wait for running calls; those in the queue never start."""
@@ -149,9 +161,13 @@ class Desk:
             return JSONResponse(error.to_dict(), error.http_status)
         return await self.plain("capture", params | {"actor": "capture"}, _surroundings(request))
 
-    async def plain(self, op: str, params: dict[str, Any], env: Mapping[str, str] | None = None) -> Response:
+    async def plain(
+        self, op: str, params: dict[str, Any], env: Mapping[str, str] | None = None
+    ) -> Response:
         """One operation as one JSON object: its answer, or the error with its status."""
-        answer = await asyncio.get_running_loop().run_in_executor(self.pools.of(op), self._answer, op, params, None, env)
+        answer = await asyncio.get_running_loop().run_in_executor(
+            self.pools.of(op), self._answer, op, params, None, env
+        )
         if "error" in answer:
             return JSONResponse(answer["error"], answer["status"])
         return JSONResponse(answer["result"])
@@ -168,7 +184,9 @@ class Desk:
 
     async def _command(self, command: protocol.Request) -> AsyncIterator[bytes]:
         name = next((word for word in command.argv if word in protocol.HOT), "")
-        running = asyncio.get_running_loop().run_in_executor(self.pools.of(name), self.run_cli, command)
+        running = asyncio.get_running_loop().run_in_executor(
+            self.pools.of(name), self.run_cli, command
+        )
         yield self._beat()
         while not (await asyncio.wait({running}, timeout=BEAT_SECONDS))[0]:
             yield self._beat()
@@ -177,7 +195,13 @@ class Desk:
     def _beat(self) -> bytes:
         return b"%b%b\n" % (protocol.BEAT, protocol.doing(*self.app.doing()).encode())
 
-    def _answer(self, op: str, params: dict[str, Any], progress: Progress | None, env: Mapping[str, str] | None) -> dict[str, Any]:
+    def _answer(
+        self,
+        op: str,
+        params: dict[str, Any],
+        progress: Progress | None,
+        env: Mapping[str, str] | None,
+    ) -> dict[str, Any]:
         started = time.monotonic()
         try:
             return {"result": self.app.call(op, params, progress, env)}
@@ -187,11 +211,21 @@ class Desk:
             return {"error": OneiroError("nobody waited for the answer").to_dict(), "status": 499}
         except Exception as error:
             log.exception("%s failed", op)
-            return {"error": {"error": "Unexpected", "message": f"{type(error).__name__} in {op}", "kept": "", "hint": ""}, "status": 500}
+            return {
+                "error": {
+                    "error": "Unexpected",
+                    "message": f"{type(error).__name__} in {op}",
+                    "kept": "",
+                    "hint": "",
+                },
+                "status": 500,
+            }
         finally:
             log.debug("%s took %.1f ms", op, 1000 * (time.monotonic() - started))
 
-    async def _stream(self, op: str, params: dict[str, Any], env: Mapping[str, str] | None) -> AsyncIterator[bytes]:
+    async def _stream(
+        self, op: str, params: dict[str, Any], env: Mapping[str, str] | None
+    ) -> AsyncIterator[bytes]:
         loop = asyncio.get_running_loop()
         lines: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
         left = threading.Event()
@@ -227,7 +261,9 @@ class Desk:
 class _Reporter:
     """A progress callback that thins out counted steps and passes events (total 0) as they are."""
 
-    def __init__(self, post: Callable[[dict[str, Any]], None], cancelled: Callable[[], bool]) -> None:
+    def __init__(
+        self, post: Callable[[dict[str, Any]], None], cancelled: Callable[[], bool]
+    ) -> None:
         self._post, self._cancelled = post, cancelled
         self._next = 0.0
 
@@ -252,7 +288,8 @@ def params_of(body: bytes) -> dict[str, Any]:
 
 
 def _surroundings(request: HttpRequest) -> dict[str, str] | None:
-    """The environment of a caller that the socket or the token has proved to be of our user: programs are looked for on its PATH."""
+    """The environment of a caller that the socket or the token has proved to be of our user:
+    programs are looked for on its PATH."""
     packed = request.headers.get(protocol.SURROUNDINGS_HEADER) if request.scope.get(OURS) else None
     try:
         return None if packed is None else protocol.unpack_surroundings(packed)
@@ -261,7 +298,8 @@ def _surroundings(request: HttpRequest) -> dict[str, str] | None:
 
 
 class Gate:
-    """In front of everything: counts requests, turns strangers and other versions away, and ends an owner whose files are gone.
+    """In front of everything: counts requests, turns strangers and other versions away, and ends an
+    owner whose files are gone.
 
     A Unix socket proves the user by itself; on a loopback port every request must carry `token`.
     """
@@ -275,11 +313,15 @@ class Gate:
             await self.inner(scope, receive, send)
             return
         headers = dict(scope["headers"])
-        if self.token and not secrets.compare_digest(headers.get(b"authorization", b""), b"Bearer " + self.token.encode()):
+        if self.token and not secrets.compare_digest(
+            headers.get(b"authorization", b""), b"Bearer " + self.token.encode()
+        ):
             await JSONResponse({"error": "not allowed"}, protocol.STRANGER)(scope, receive, send)
             return
         scope[OURS] = bool(self.token) or scope.get("client") is None
-        with nullcontext() if scope["path"] == protocol.BRIDGE else self.life.request():  # a bridge counts while it has work for us
+        with (
+            nullcontext() if scope["path"] == protocol.BRIDGE else self.life.request()
+        ):  # a bridge counts while it has work for us
             refusal = None if scope["path"] in ("/status", "/stop") else self._refusal(headers)
             await (refusal or self.inner)(scope, receive, send)
 
@@ -293,9 +335,15 @@ class Gate:
 
 
 def build(
-    app: Operations, life: Life, run_cli: CliRunner, pools: Pools | None = None, routes: Sequence[BaseRoute] = (), token: str = ""
+    app: Operations,
+    life: Life,
+    run_cli: CliRunner,
+    pools: Pools | None = None,
+    routes: Sequence[BaseRoute] = (),
+    token: str = "",
 ) -> Starlette:
-    """The whole ASGI app of an owner; `routes` are further faces (MCP, web); `token` is needed where the listener proves nothing."""
+    """The whole ASGI app of an owner; `routes` are further faces (MCP, web); `token` is needed
+    where the listener proves nothing."""
     desk = Desk(app, life, run_cli, pools or Pools())
     own = [
         Route("/status", desk.status),
@@ -325,7 +373,8 @@ def endpoint(path: str, asgi: ASGIApp) -> BaseRoute:
 
 
 class QuietServer(uvicorn.Server):
-    """uvicorn without its signal handling, which raises the signal again before we could clean up."""
+    """uvicorn without its signal handling, which raises the signal again before we could clean
+    up."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -334,7 +383,8 @@ class QuietServer(uvicorn.Server):
 
 
 def http_server(asgi: ASGIApp, grace: int, **more: Any) -> QuietServer:
-    """A server that lets requests under way finish for `grace` seconds when it ends; `serve(sockets=[…])` runs it.
+    """A server that lets requests under way finish for `grace` seconds when it ends;
+    `serve(sockets=[…])` runs it.
 
     `more`: what a face wants different, as `uvicorn.Config` takes it.
     """

@@ -1,4 +1,5 @@
-"""The thin client: HTTP over the owner's socket with nothing but the C socket, because imports are what a short command costs."""
+"""The thin client: HTTP over the owner's socket with nothing but the C socket, because imports are
+what a short command costs."""
 
 # pathlib imports re and urllib: 8 ms on a path that has 20.
 # ruff: noqa: PTH123
@@ -23,9 +24,11 @@ if TYPE_CHECKING:
 
 
 FIRST = 2.0
-"""Seconds a client waits for the first sign of an owner that is stopped (one that is only slow gets SILENCE)."""
+"""Seconds a client waits for the first sign of an owner that is stopped (one that is only slow gets
+SILENCE)."""
 SILENCE = 20.0
-"""Seconds without a sign of life, which a living owner sends every second, before a client gives up."""
+"""Seconds without a sign of life, which a living owner sends every second, before a client gives
+up."""
 _STEP = 0.1
 
 
@@ -55,9 +58,12 @@ class FaultError(Exception):
 
 
 def owner_of(root: str) -> dict[str, str]:
-    """What the owner of the vault last said about itself (socket, pid, version, log, tools); {} when there is no record."""
+    """What the owner of the vault last said about itself (socket, pid, version, log, tools); {}
+    when there is no record."""
     try:
-        with open(owner_paths.record_file(root), encoding="utf-8", errors="surrogateescape") as file:
+        with open(
+            owner_paths.record_file(root), encoding="utf-8", errors="surrogateescape"
+        ) as file:
             text = file.read()
     except OSError:
         return {}
@@ -69,18 +75,26 @@ def owner_of(root: str) -> dict[str, str]:
         except (ValueError, AttributeError):
             return {}
     else:
-        found = {name: _field(text, name) for name in ("socket", "pid", "version", "log", "token", "http", "tools")}
+        found = {
+            name: _field(text, name)
+            for name in ("socket", "pid", "version", "log", "token", "http", "tools")
+        }
     return {} if found.get("token") and not held(owner_paths.lock_file(root)) else found
 
 
 def _field(text: str, name: str) -> str:
     """One value of our own flat JSON, without importing json (7 ms)."""
     rest = text.partition(f'"{name}": ')[2]
-    return rest[1:].partition('"')[0] if rest.startswith('"') else rest.partition(",")[0].partition("}")[0]
+    return (
+        rest[1:].partition('"')[0]
+        if rest.startswith('"')
+        else rest.partition(",")[0].partition("}")[0]
+    )
 
 
 def held(path: str) -> bool:
-    """Does an owner live? Nobody can take over a socket of ours, but a port that a dead owner left may be anybody's by now."""
+    """Does an owner live? Nobody can take over a socket of ours, but a port that a dead owner left
+    may be anybody's by now."""
     try:
         import fcntl
     except ImportError:  # Windows
@@ -108,9 +122,12 @@ def stopped(pid: int) -> bool:
 
 
 class Line:
-    """One connection for one request. `waiting` is called about ten times a second while there is nothing to read."""
+    """One connection for one request. `waiting` is called about ten times a second while there is
+    nothing to read."""
 
-    def __init__(self, owner: dict[str, str], first: float = FIRST, waiting: Waiting | None = None) -> None:
+    def __init__(
+        self, owner: dict[str, str], first: float = FIRST, waiting: Waiting | None = None
+    ) -> None:
         self._pid = int(owner.get("pid") or 0)
         self._first = first
         self._waiting = waiting
@@ -146,11 +163,22 @@ class Line:
                 self.close()
                 raise UnreachedError(f"{address}: {error.strerror}") from None
 
-    def send(self, method: str, target: str, body: bytes = b"", accept: str = "*/*", more: str = "") -> int:
-        """Send a request (`more`: whole header lines) and read the head of the answer; returns the HTTP status."""
-        head = f"{method} {target} HTTP/1.1\r\nHost: oneiro\r\nConnection: close\r\nAccept: {accept}\r\n{self._head_start}"
-        head += f"{protocol.VERSION_HEADER}: {protocol.version()}\r\nContent-Length: {len(body)}\r\n{more}"
-        self._write((head + ("Expect: 100-continue\r\n" if body else "") + "\r\n").encode("latin-1"))
+    def send(
+        self, method: str, target: str, body: bytes = b"", accept: str = "*/*", more: str = ""
+    ) -> int:
+        """Send a request (`more`: whole header lines) and read the head of the answer; returns the
+        HTTP status."""
+        head = (
+            f"{method} {target} HTTP/1.1\r\nHost: oneiro\r\nConnection: close\r\nAccept: "
+            f"{accept}\r\n{self._head_start}"
+        )
+        head += (
+            f"{protocol.VERSION_HEADER}: {protocol.version()}\r\nContent-Length: {len(body)}\r\n"
+            f"{more}"
+        )
+        self._write(
+            (head + ("Expect: 100-continue\r\n" if body else "") + "\r\n").encode("latin-1")
+        )
         status = self._head()
         if body and status == 100:
             self._taken = True
@@ -163,7 +191,10 @@ class Line:
     def tell(self, target: str, body: bytes) -> None:
         """Post a request whose answer nobody waits for, and hang up."""
         head = f"POST {target} HTTP/1.1\r\nHost: oneiro\r\nConnection: close\r\n{self._head_start}"
-        head += f"{protocol.VERSION_HEADER}: {protocol.version()}\r\nContent-Length: {len(body)}\r\n\r\n"
+        head += (
+            f"{protocol.VERSION_HEADER}: {protocol.version()}\r\nContent-Length: {len(body)}\r\n"
+            f"\r\n"
+        )
         self._write(head.encode("latin-1") + body)
         self.close()
 
@@ -238,7 +269,9 @@ class Line:
         raise BrokenError(text) if self._taken else kind(text)
 
 
-def run_cli(owner: dict[str, str], request: protocol.Request, waiting: Waiting | None = None) -> tuple[int, bytes, bytes]:
+def run_cli(
+    owner: dict[str, str], request: protocol.Request, waiting: Waiting | None = None
+) -> tuple[int, bytes, bytes]:
     """Have the owner run a command: (exit code, output, errors)."""
     line = Line(owner, waiting=waiting)
     line.send("POST", "/cli", request.pack())
@@ -262,7 +295,8 @@ def call(
     progress: Callable[[str, int, int], None] | None = None,
     waiting: Waiting | None = None,
 ) -> dict[str, Any]:
-    """One operation in the owner. Raises OneiroError as the operation did, UnreachedError or BrokenError for the way there."""
+    """One operation in the owner. Raises OneiroError as the operation did, UnreachedError or
+    BrokenError for the way there."""
     import json
     import os
 
@@ -270,14 +304,24 @@ def call(
 
     line = Line(owner, waiting=waiting)
     env = protocol.pack_surroundings(protocol.surroundings(os.environ))
-    line.send("POST", f"/api/{op}", json.dumps(params).encode(), protocol.NDJSON, f"{protocol.SURROUNDINGS_HEADER}: {env}\r\n")
+    line.send(
+        "POST",
+        f"/api/{op}",
+        json.dumps(params).encode(),
+        protocol.NDJSON,
+        f"{protocol.SURROUNDINGS_HEADER}: {env}\r\n",
+    )
     for text in _lines(line.chunks()):
         message = json.loads(text)
         if "doing" in message:
             if waiting is not None:
                 waiting(message["doing"])
         elif "progress" not in message:
-            if "error" in message and message["status"] == 500 and message["error"]["error"] == "Unexpected":
+            if (
+                "error" in message
+                and message["status"] == 500
+                and message["error"]["error"] == "Unexpected"
+            ):
                 raise FaultError(message["error"]["message"])
             if "error" in message:
                 raise from_dict(message["error"])
@@ -296,8 +340,11 @@ def _lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
         yield from (line for line in whole if line)
 
 
-def status(owner: dict[str, str], first: float = FIRST, waiting: Waiting | None = None) -> dict[str, Any]:
-    """The handshake: pid, version, folder; `opening` says what an owner does that cannot answer more yet. Raises UnreachedError."""
+def status(
+    owner: dict[str, str], first: float = FIRST, waiting: Waiting | None = None
+) -> dict[str, Any]:
+    """The handshake: pid, version, folder; `opening` says what an owner does that cannot answer
+    more yet. Raises UnreachedError."""
     import json
 
     line = Line(owner, first, waiting)

@@ -1,4 +1,5 @@
-"""When an owner has to end: nobody asks any more, what it owns is gone, its settings changed, or it was told to."""
+"""When an owner has to end: nobody asks any more, what it owns is gone, its settings changed, or it
+was told to."""
 
 from __future__ import annotations
 
@@ -19,14 +20,17 @@ SETTINGS_CHANGED = "the settings changed"
 
 
 class Guard:
-    """Files that must stay the very same ones. The marker is held open so that its inode number cannot be given to another file."""
+    """Files that must stay the very same ones. The marker is held open so that its inode number
+    cannot be given to another file."""
 
     def __init__(self, *paths: Path) -> None:
         self._stats = {path: path.lstat() for path in paths}
 
     def lost(self) -> str:
         """The first path that is gone or was replaced, or an empty string."""
-        return next((str(path) for path, known in self._stats.items() if not _same(path, known)), "")
+        return next(
+            (str(path) for path, known in self._stats.items() if not _same(path, known)), ""
+        )
 
 
 def _same(path: Path, known: os.stat_result) -> bool:
@@ -37,8 +41,8 @@ def _same(path: Path, known: os.stat_result) -> bool:
 
 
 class SettingsWatch:
-    """Notices that the settings in force are no longer those on disk. `tell` hears what the files say wrongly, each time that changes;
-    `read` reads them."""
+    """Notices that the settings in force are no longer those on disk. `tell` hears what the files
+    say wrongly, each time that changes; `read` reads them."""
 
     def __init__(
         self,
@@ -54,10 +58,14 @@ class SettingsWatch:
         self._stamp = self._look()
 
     def _look(self) -> tuple[object, ...]:
-        return tuple(_stamp(path) for path in (self._root / "oneiro.toml", machine_file(), guard.place(self._root)))
+        return tuple(
+            _stamp(path)
+            for path in (self._root / "oneiro.toml", machine_file(), guard.place(self._root))
+        )
 
     def changed(self) -> bool:
-        """Has a value changed? A touched file with the same values does not count, nor one that became wrong: what is in force stays."""
+        """Has a value changed? A touched file with the same values does not count, nor one that
+        became wrong: what is in force stays."""
         stamp = self._look()
         if stamp == self._stamp:
             return False
@@ -76,7 +84,8 @@ def _stamp(path: Path) -> tuple[int, int, int] | None:
 
 
 def identity(root: Path) -> list[int]:
-    """What stays the same of a folder when it is moved or reached by another path; [] when it is not there."""
+    """What stays the same of a folder when it is moved or reached by another path; [] when it is
+    not there."""
     try:
         found = root.stat()
     except OSError:

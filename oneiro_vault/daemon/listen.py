@@ -1,4 +1,5 @@
-"""Where an owner listens: a Unix socket that only its user can reach, else a port of the loopback device and a token."""
+"""Where an owner listens: a Unix socket that only its user can reach, else a port of the loopback
+device and a token."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ LOOPBACK = "127.0.0.1"
 
 @dataclass(frozen=True)
 class Listener:
-    """A bound socket, not listening yet. `place` is what clients connect to: a path, or host:port, which also takes the `token`."""
+    """A bound socket, not listening yet. `place` is what clients connect to: a path, or host:port,
+    which also takes the `token`."""
 
     socket: socket.socket
     place: str
@@ -35,16 +37,25 @@ class Listener:
 
 @contextmanager
 def listening(paths: Sequence[str]) -> Iterator[Listener]:
-    """Listen at the first of the paths whose file system takes a socket, else on a loopback port (no AF_UNIX, no path that can).
+    """Listen at the first of the paths whose file system takes a socket, else on a loopback port
+    (no AF_UNIX, no path that can).
 
-    Whoever holds the owner lock may remove a stale socket. Raises OwnerProblem for a folder that is not ours alone.
+    Whoever holds the owner lock may remove a stale socket. Raises OwnerProblem for a folder that is
+    not ours alone.
     """
-    bound = next(filter(None, map(_bound, map(Path, paths))), None) if hasattr(socket, "AF_UNIX") else None
+    bound = (
+        next(filter(None, map(_bound, map(Path, paths))), None)
+        if hasattr(socket, "AF_UNIX")
+        else None
+    )
     if bound is None:
-        # with the protocol named, asyncio sends small answers at once (TCP_NODELAY); without, each may wait 40 ms for an acknowledgement
+        # with the protocol named, asyncio sends small answers at once (TCP_NODELAY); without, each
+        # may wait 40 ms for an acknowledgement
         with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listener:
             listener.bind((LOOPBACK, 0))
-            yield Listener(listener, f"{LOOPBACK}:{listener.getsockname()[1]}", secrets.token_hex(32))
+            yield Listener(
+                listener, f"{LOOPBACK}:{listener.getsockname()[1]}", secrets.token_hex(32)
+            )
         return
     listener, path = bound
     mine = path.lstat()
@@ -58,7 +69,8 @@ def listening(paths: Sequence[str]) -> Iterator[Listener]:
 
 
 def _bound(path: Path) -> tuple[socket.socket, Path] | None:
-    """A socket at the path; None where there cannot be one: too long a path, a file system without sockets."""
+    """A socket at the path; None where there cannot be one: too long a path, a file system without
+    sockets."""
     private_folder(path.parent)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     before = os.umask(0o177)
@@ -75,12 +87,15 @@ def _bound(path: Path) -> tuple[socket.socket, Path] | None:
 
 
 def private_folder(folder: Path) -> None:
-    """Make sure that nobody else can put a socket here. Raises OwnerProblem for a folder that is not ours alone."""
+    """Make sure that nobody else can put a socket here. Raises OwnerProblem for a folder that is
+    not ours alone."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
         raise OwnerProblem(
-            f"{folder} belongs to somebody else", kept="Nothing was changed.", hint="Set XDG_RUNTIME_DIR to a folder of your own."
+            f"{folder} belongs to somebody else",
+            kept="Nothing was changed.",
+            hint="Set XDG_RUNTIME_DIR to a folder of your own.",
         )
     if folder == Path(owner_paths.runtime_dir()):
         folder.chmod(0o700)

@@ -1,4 +1,5 @@
-"""The door for models: the MCP server, made at the first request (it costs a second and 25 MB), run in the owner's loop and threads."""
+"""The door for models: the MCP server, made at the first request (it costs a second and 25 MB), run
+in the owner's loop and threads."""
 
 from __future__ import annotations
 
@@ -19,11 +20,13 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("oneiro.mcp")
 FAREWELL = 2.0
-"""Seconds that calls under way get when the owner ends, before the streams of their clients are closed."""
+"""Seconds that calls under way get when the owner ends, before the streams of their clients are
+closed."""
 
 
 class McpDoor:
-    """`http` and `lines` are ASGI apps; `sets` are further tools. Everything but the constructor runs on the owner's loop."""
+    """`http` and `lines` are ASGI apps; `sets` are further tools. Everything but the constructor
+    runs on the owner's loop."""
 
     def __init__(self, app: Operations, life: Life, pools: Pools, sets: Sequence[str] = ()) -> None:
         self.app, self.life, self.pools, self.sets = app, life, pools, sets
@@ -37,17 +40,20 @@ class McpDoor:
         return [endpoint(protocol.BRIDGE, self.lines), endpoint("/mcp", self.http)]
 
     async def http(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
-        """Streamable HTTP. Who asks is in the scope (`core.principal.SCOPE`), set by the door that let the request in."""
+        """Streamable HTTP. Who asks is in the scope (`core.principal.SCOPE`), set by the door that
+        let the request in."""
         await (await self._served()).http(scope, receive, send)
 
     async def lines(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
-        """What `oneiro mcp` speaks. Once it is open only the requests that come over it keep the owner."""
+        """What `oneiro mcp` speaks. Once it is open only the requests that come over it keep the
+        owner."""
         with self.life.request():
             served = await self._served()
         await served.lines(scope, receive, send)
 
     async def call(self, op: str, params: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
-        """One operation on a thread. When nobody waits for it any more a read is cut short and a write runs to its end."""
+        """One operation on a thread. When nobody waits for it any more a read is cut short and a
+        write runs to its end."""
         left = threading.Event()
 
         def report(stage: str, done: int, total: int) -> None:
@@ -57,10 +63,16 @@ class McpDoor:
 
         self._under_way += 1
         try:
-            return await asyncio.get_running_loop().run_in_executor(self.pools.of(op), self.app.call, op, dict(params), report)
+            return await asyncio.get_running_loop().run_in_executor(
+                self.pools.of(op), self.app.call, op, dict(params), report
+            )
         except (CancelledError, RuntimeError) as error:
             if self.life.stopping.is_set() or isinstance(error, CancelledError):
-                raise OwnerProblem("the owner of the vault is ending", kept="Nothing was changed.", hint="Call it again.") from None
+                raise OwnerProblem(
+                    "the owner of the vault is ending",
+                    kept="Nothing was changed.",
+                    hint="Call it again.",
+                ) from None
             raise
         finally:
             self._under_way -= 1
@@ -80,7 +92,9 @@ class McpDoor:
                 await self._running
 
     async def _served(self) -> Served:
-        if self._opening is None or (self._opening.done() and self._opening.exception() is not None):
+        if self._opening is None or (
+            self._opening.done() and self._opening.exception() is not None
+        ):
             self._opening = asyncio.create_task(self._open())
         return await asyncio.shield(self._opening)
 
@@ -99,7 +113,15 @@ class McpDoor:
         logging.getLogger("mcp").setLevel(logging.WARNING)  # session ids stay out of the log
         samplers = Samplers()
         self.app.sample_with(samplers.ask)
-        return Served(build(self.call, listen=self.app.listen, hold=self.life.request, sets=self.sets, samplers=samplers))
+        return Served(
+            build(
+                self.call,
+                listen=self.app.listen,
+                hold=self.life.request,
+                sets=self.sets,
+                samplers=samplers,
+            )
+        )
 
     async def _run(self, served: Served, end: asyncio.Event, ready: asyncio.Event) -> None:
         """Sessions begin and end in one task, as their scopes must."""

@@ -1,4 +1,5 @@
-"""An owner that has not opened its vault yet says so at its socket, to whoever asks; and it can be stopped."""
+"""An owner that has not opened its vault yet says so at its socket, to whoever asks; and it can be
+stopped."""
 
 from __future__ import annotations
 
@@ -18,14 +19,19 @@ _POLL = 0.05
 
 
 @contextmanager
-def opening(listener: Listener, about: Mapping[str, Any], stop: Callable[[], None]) -> Iterator[None]:
-    """Answer at a bound socket until the block ends; what comes after that waits for whoever serves it next.
+def opening(
+    listener: Listener, about: Mapping[str, Any], stop: Callable[[], None]
+) -> Iterator[None]:
+    """Answer at a bound socket until the block ends; what comes after that waits for whoever serves
+    it next.
 
     `about` is what `/status` says besides; `stop` is called after the answer to `/stop`.
     """
     listener.socket.listen(protocol.BACKLOG)
     server = _Server(listener, about, stop)
-    thread = threading.Thread(target=server.serve_forever, args=(_POLL,), name="opening", daemon=True)
+    thread = threading.Thread(
+        target=server.serve_forever, args=(_POLL,), name="opening", daemon=True
+    )
     thread.start()
     try:
         yield
@@ -40,7 +46,9 @@ class _Server(socketserver.ThreadingMixIn, socketserver.TCPServer):
     daemon_threads = True
     block_on_close = False
 
-    def __init__(self, listener: Listener, about: Mapping[str, Any], stop: Callable[[], None]) -> None:
+    def __init__(
+        self, listener: Listener, about: Mapping[str, Any], stop: Callable[[], None]
+    ) -> None:
         super().__init__(("", 0), _Handler, bind_and_activate=False)
         self.socket.close()
         self.socket = listener.socket
@@ -75,7 +83,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _ours(self) -> bool:
         token = self.server.token
-        return not token or secrets.compare_digest(self.headers.get("authorization", "").encode(), b"Bearer " + token.encode())
+        return not token or secrets.compare_digest(
+            self.headers.get("authorization", "").encode(), b"Bearer " + token.encode()
+        )
 
     def _say(self, status: int, data: Mapping[str, Any]) -> None:
         body = json.dumps(data).encode()

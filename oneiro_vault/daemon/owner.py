@@ -20,7 +20,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oneiro_vault.daemon import owner_paths, protocol, spawn
-from oneiro_vault.daemon.asgi import CliRunner, Desk, Operations, Pools, QuietServer, build, http_server
+from oneiro_vault.daemon.asgi import (
+    CliRunner,
+    Desk,
+    Operations,
+    Pools,
+    QuietServer,
+    build,
+    http_server,
+)
 from oneiro_vault.daemon.lifetime import Guard, Life, SettingsWatch, identity
 from oneiro_vault.daemon.listen import Listener, listening
 from oneiro_vault.daemon.mcp_mount import McpDoor
@@ -47,7 +55,8 @@ _ARENA_MAX = -8
 
 @dataclass
 class Owner:
-    """What an owner is made of. `tell` gets messages for whoever started it: {"opening": …}, then {"ready": pid} or {"error": …}.
+    """What an owner is made of. `tell` gets messages for whoever started it: {"opening": …}, then
+    {"ready": pid} or {"error": …}.
 
     With a `network` it listens on TCP as well, and does not end because nobody asks.
     """
@@ -63,7 +72,8 @@ class Owner:
     network: Network | None = None
 
     def serve(self) -> str:
-        """Own the vault until there is a reason to end, and return the reason. Raises OneiroError when it cannot begin."""
+        """Own the vault until there is a reason to end, and return the reason. Raises OneiroError
+        when it cannot begin."""
         _share_heaps()
         lock = OwnerLock(Path(owner_paths.state_dir(str(self.root))))
         self._acquire(lock)
@@ -74,12 +84,15 @@ class Owner:
             lock.release()
 
     def _acquire(self, lock: OwnerLock) -> None:
-        """Raises LockTimeout after `wait` seconds, and as soon as another owner serves: nobody needs one that would follow it."""
+        """Raises LockTimeout after `wait` seconds, and as soon as another owner serves: nobody
+        needs one that would follow it."""
         began = time.monotonic()
         while True:
             left = max(began + self.wait - time.monotonic(), 0.0)
             try:
-                return lock.acquire(min(left, TICK), PURPOSE if self.network is None else "oneiro serve --http")
+                return lock.acquire(
+                    min(left, TICK), PURPOSE if self.network is None else "oneiro serve --http"
+                )
             except LockTimeout:
                 if left <= TICK or (self.network is None and spawn.serves(self.root)):
                     raise lock.held(time.monotonic() - began) from None
@@ -87,9 +100,17 @@ class Owner:
     def _with_lock(self, lock: OwnerLock) -> str:
         network = self.network
         beyond = network.listening() if network else nullcontext(None)
-        with marker(self.index) as mark, listening(owner_paths.socket_paths(str(self.index))) as listener, beyond as door:
-            record = self._record(listener) | ({"http": network.url(door)} if network and door else {})
-            about = {name: record[name] for name in ("schema", "pid", "version", "vault")} | {"folder": identity(self.root)}
+        with (
+            marker(self.index) as mark,
+            listening(owner_paths.socket_paths(str(self.index))) as listener,
+            beyond as door,
+        ):
+            record = self._record(listener) | (
+                {"http": network.url(door)} if network and door else {}
+            )
+            about = {name: record[name] for name in ("schema", "pid", "version", "vault")} | {
+                "folder": identity(self.root)
+            }
             try:
                 with opening(listener, about, lambda: self._leave_unopened(lock)):
                     _heed_signals(_raise)
@@ -108,9 +129,15 @@ class Owner:
                 run_cli = self.run_cli(app, record)
                 models = McpDoor(app, life, pools, self.settings["mcp.tools"].split())
                 routes = [*models.routes(), *self.routes]
-                servers = {listener.socket: http_server(build(app, life, run_cli, pools, routes, listener.token), GRACE)}
+                servers = {
+                    listener.socket: http_server(
+                        build(app, life, run_cli, pools, routes, listener.token), GRACE
+                    )
+                }
                 if network and door:
-                    servers[door] = network.server(network.app(Desk(app, life, run_cli, pools), life, routes), GRACE)
+                    servers[door] = network.server(
+                        network.app(Desk(app, life, run_cli, pools), life, routes), GRACE
+                    )
                 asyncio.run(self._live(servers, life, record, models))
             finally:
                 last_word()
@@ -121,8 +148,13 @@ class Owner:
         return life.reason
 
     def _leave_unopened(self, lock: OwnerLock) -> None:
-        """End at once, however long opening takes: until now there is nothing that a kill could harm."""
-        stopped = OwnerProblem("the owner was stopped before it had opened the vault", kept="Nothing was changed.", hint="Try again.")
+        """End at once, however long opening takes: until now there is nothing that a kill could
+        harm."""
+        stopped = OwnerProblem(
+            "the owner was stopped before it had opened the vault",
+            kept="Nothing was changed.",
+            hint="Try again.",
+        )
         self.tell({"error": stopped.to_dict()})
         log.info("ended: it was asked to stop")
         with suppress(OSError):
@@ -141,10 +173,24 @@ class Owner:
             "tools": self.settings["mcp.tools"],
         }
 
-    async def _live(self, servers: Mapping[socket.socket, QuietServer], life: Life, record: Mapping[str, Any], models: McpDoor) -> None:
-        serving = [asyncio.create_task(server.serve(sockets=[place])) for place, server in servers.items()]
+    async def _live(
+        self,
+        servers: Mapping[socket.socket, QuietServer],
+        life: Life,
+        record: Mapping[str, Any],
+        models: McpDoor,
+    ) -> None:
+        serving = [
+            asyncio.create_task(server.serve(sockets=[place])) for place, server in servers.items()
+        ]
         self.tell({"ready": os.getpid()} | ({"http": record["http"]} if "http" in record else {}))
-        log.info("owner %s of %s listens, version %s, at %s", os.getpid(), self.root, protocol.version(), record["socket"])
+        log.info(
+            "owner %s of %s listens, version %s, at %s",
+            os.getpid(),
+            self.root,
+            protocol.version(),
+            record["socket"],
+        )
         await self._until_the_end(life, serving)
         log.info("ends: %s", life.reason)  # closing may take longer than the last word waits
         last_word()
@@ -185,7 +231,8 @@ def _close(app: Operations) -> None:
 
 
 def _share_heaps() -> None:
-    """Two heaps for all threads. Each would get one of its own and keep what it freed there: 20 MB of an owner that embedded much."""
+    """Two heaps for all threads. Each would get one of its own and keep what it freed there: 20 MB
+    of an owner that embedded much."""
     if sys.platform == "linux":
         with suppress(OSError, AttributeError):
             ctypes.CDLL(None).mallopt(_ARENA_MAX, 2)
@@ -193,7 +240,8 @@ def _share_heaps() -> None:
 
 @contextmanager
 def marker(index: Path) -> Iterator[Path]:
-    """A file in the index folder whose disappearance means that the folder was deleted; held open, so its inode stays its own."""
+    """A file in the index folder whose disappearance means that the folder was deleted; held open,
+    so its inode stays its own."""
     path = index / "owner"
     try:
         if not index.is_dir():
@@ -209,7 +257,8 @@ def marker(index: Path) -> Iterator[Path]:
         raise DiskProblem(
             f"the index folder {index} cannot be used: {error.strerror}",
             kept="The notes are untouched.",
-            hint="Make room on its disk or make it writable, or choose another with the setting index.dir.",
+            hint="Make room on its disk or make it writable, or choose another with the setting "
+            "index.dir.",
         ) from error
     with file:
         try:
@@ -222,7 +271,9 @@ def marker(index: Path) -> Iterator[Path]:
 
 def last_word() -> None:
     """From now on the process has LAST_WORD seconds to live."""
-    if threading.current_thread() is not threading.main_thread() or any(t.name == "last word" for t in threading.enumerate()):
+    if threading.current_thread() is not threading.main_thread() or any(
+        t.name == "last word" for t in threading.enumerate()
+    ):
         return
     timer = threading.Timer(LAST_WORD, _leave)
     timer.name, timer.daemon = "last word", True
@@ -235,7 +286,8 @@ def _leave() -> None:
 
 
 def rotate(path: Path, limit: int) -> None:
-    """Keep the log, to which our standard output and error lead, below `limit` bytes; three old ones are kept."""
+    """Keep the log, to which our standard output and error lead, below `limit` bytes; three old
+    ones are kept."""
     try:
         if path.stat().st_size < limit or not os.path.samestat(path.stat(), os.fstat(2)):
             return
@@ -252,8 +304,11 @@ def rotate(path: Path, limit: int) -> None:
 
 
 def write_log() -> None:
-    """Send what the owner and its parts report to standard error, which is the log of a detached owner."""
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    """Send what the owner and its parts report to standard error, which is the log of a detached
+    owner."""
+    logging.basicConfig(
+        level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
+    )
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
     with suppress(ValueError, OSError):
         faulthandler.enable()

@@ -1,6 +1,8 @@
-"""One owner per vault: an OS lock that the kernel releases on death, so a stale file or a reused process number never matters.
+"""One owner per vault: an OS lock that the kernel releases on death, so a stale file or a reused
+process number never matters.
 
-The file can be deleted under its holder, so the git directory itself is locked as well: whoever finds a fresh file waits for that.
+The file can be deleted under its holder, so the git directory itself is locked as well: whoever
+finds a fresh file waits for that.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ from oneiro_vault.errors import DiskProblem, GitProblem, LockTimeout
 
 
 class OwnerLock:
-    """The right to open a vault's indexes. Held for the life of an owner, or for one command without an owner."""
+    """The right to open a vault's indexes. Held for the life of an owner, or for one command
+    without an owner."""
 
     def __init__(self, state: Path) -> None:
         self.path = state / "owner.lock"
@@ -29,16 +32,29 @@ class OwnerLock:
         self._folder = -1
 
     def acquire(self, wait: float, purpose: str) -> None:
-        """Take the lock within `wait` seconds. Raises LockTimeout naming the holder, DiskProblem, GitProblem (no repository)."""
+        """Take the lock within `wait` seconds. Raises LockTimeout naming the holder, DiskProblem,
+        GitProblem (no repository)."""
         if not self.path.parent.parent.is_dir():
-            raise GitProblem(f"{self.path.parent.parent} is not a git directory", hint="`oneiro init --here` makes one.")
+            raise GitProblem(
+                f"{self.path.parent.parent} is not a git directory",
+                hint="`oneiro init --here` makes one.",
+            )
         end = time.monotonic() + wait
         try:
             self.path.parent.mkdir(exist_ok=True)
             self._lock.acquire(timeout=wait, poll_interval=0.02)
             self._hold_folder(end)
             self.record.unlink(missing_ok=True)  # a dead owner's: its port may be anybody's by now
-            self.path.write_text(json.dumps({"pid": os.getpid(), "version": protocol.version(), "for": purpose, "since": time.time()}))
+            self.path.write_text(
+                json.dumps(
+                    {
+                        "pid": os.getpid(),
+                        "version": protocol.version(),
+                        "for": purpose,
+                        "since": time.time(),
+                    }
+                )
+            )
             self._mine = self.path.stat()
         except Timeout as error:
             self._lock.release()
@@ -46,7 +62,9 @@ class OwnerLock:
         except OSError as error:
             self._let_go()
             text = f"{self.path} cannot be locked: {error.strerror}"
-            raise DiskProblem(text, kept="Nothing was changed.", hint="Is the disk full or read-only?") from error
+            raise DiskProblem(
+                text, kept="Nothing was changed.", hint="Is the disk full or read-only?"
+            ) from error
 
     def _hold_folder(self, end: float) -> None:
         """Raises Timeout while an owner lives whose lock file was deleted."""
@@ -67,7 +85,11 @@ class OwnerLock:
     def held(self, wait: float) -> LockTimeout:
         """The error for a lock that somebody else kept for `wait` seconds."""
         holder = holder_of(self.path)
-        who = f"process {holder['pid']} ({holder.get('for', 'unknown')})" if holder.get("pid") else "another process"
+        who = (
+            f"process {holder['pid']} ({holder.get('for', 'unknown')})"
+            if holder.get("pid")
+            else "another process"
+        )
         return LockTimeout(
             f"{who} has the vault open and did not finish within {wait:.0f} seconds",
             kept="Nothing was changed.",
@@ -76,7 +98,8 @@ class OwnerLock:
 
     @property
     def intact(self) -> bool:
-        """Is the locked file still the one at its path? If it was deleted, somebody else could lock a new one."""
+        """Is the locked file still the one at its path? If it was deleted, somebody else could lock
+        a new one."""
         try:
             return self._mine is not None and os.path.samestat(self.path.stat(), self._mine)
         except OSError:
@@ -86,7 +109,9 @@ class OwnerLock:
         """Tell clients how to reach this owner, in one atomic step."""
         draft = self.record.with_suffix(".new")
         draft.unlink(missing_ok=True)
-        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:  # it may hold a token
+        with os.fdopen(
+            os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb"
+        ) as file:  # it may hold a token
             file.write(json.dumps(record, ensure_ascii=False).encode("utf-8", "surrogateescape"))
         draft.replace(self.record)
 
@@ -100,7 +125,8 @@ class OwnerLock:
 
 
 def holder_of(path: Path) -> dict[str, Any]:
-    """What the last holder wrote into a lock file (pid, version, for, since); {} when that cannot be read."""
+    """What the last holder wrote into a lock file (pid, version, for, since); {} when that cannot
+    be read."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -128,7 +154,8 @@ TAKEN = -2
 
 
 def lock_folder(folder: Path) -> int:
-    """A descriptor that holds the folder itself locked, TAKEN when another one does, -1 where folders cannot be locked."""
+    """A descriptor that holds the folder itself locked, TAKEN when another one does, -1 where
+    folders cannot be locked."""
     try:
         import fcntl
     except ImportError:  # Windows

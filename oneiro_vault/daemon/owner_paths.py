@@ -1,4 +1,5 @@
-"""Where the owner of a vault keeps its things. Plain strings and `os` only: this is on the fast path of every command."""
+"""Where the owner of a vault keeps its things. Plain strings and `os` only: this is on the fast
+path of every command."""
 
 # pathlib imports re and urllib: 8 ms on a path that has 20.
 # ruff: noqa: PTH111, PTH112, PTH117, PTH118, PTH123
@@ -12,7 +13,8 @@ LONGEST_SOCKET = 100
 
 
 def git_dir(root: str) -> str:
-    """The git directory of the vault at `root`, also when `.git` is a file that points elsewhere."""
+    """The git directory of the vault at `root`, also when `.git` is a file that points
+    elsewhere."""
     path = os.path.join(root, ".git")
     try:
         with open(path, encoding="utf-8", errors="surrogateescape") as file:
@@ -20,7 +22,11 @@ def git_dir(root: str) -> str:
     except OSError:
         return path
     target = text.removeprefix("gitdir:").strip()
-    return os.path.normpath(os.path.join(root, target)) if text.startswith("gitdir:") and target else path
+    return (
+        os.path.normpath(os.path.join(root, target))
+        if text.startswith("gitdir:") and target
+        else path
+    )
 
 
 def state_dir(root: str) -> str:
@@ -39,7 +45,8 @@ def lock_file(root: str) -> str:
 
 
 def index_dir(root: str, configured: str = "") -> str:
-    """The folder for what can be rebuilt. `configured` is the machine's setting `index.dir`: each vault has a folder of its own in it."""
+    """The folder for what can be rebuilt. `configured` is the machine's setting `index.dir`: each
+    vault has a folder of its own in it."""
     if not configured:
         return os.path.join(root, ".oneiro")
     import hashlib
@@ -54,17 +61,25 @@ def log_file(index: str) -> str:
 
 
 def socket_paths(index: str) -> list[str]:
-    """Where the owner's socket may be: in the index folder, unless that path is too long for one, else in a private runtime folder."""
+    """Where the owner's socket may be: in the index folder, unless that path is too long for one,
+    else in a private runtime folder."""
     import hashlib
 
     path = os.path.join(index, "socket")
-    other = os.path.join(runtime_dir(), hashlib.sha256(os.fsencode(os.path.realpath(index))).hexdigest()[:32])
+    other = os.path.join(
+        runtime_dir(), hashlib.sha256(os.fsencode(os.path.realpath(index))).hexdigest()[:32]
+    )
     return [path, other] if len(os.fsencode(path)) <= LONGEST_SOCKET else [other]
 
 
 def runtime_dir() -> str:
-    """A folder of this user for sockets, under `$XDG_RUNTIME_DIR` or `/tmp`; short whatever the vault's path is."""
+    """A folder of this user for sockets, under `$XDG_RUNTIME_DIR` or `/tmp`; short whatever the
+    vault's path is."""
     base = os.environ.get("XDG_RUNTIME_DIR", "")
-    if os.path.isabs(base) and len(os.fsencode(base)) <= LONGEST_SOCKET - 40 and os.path.isdir(base):
+    if (
+        os.path.isabs(base)
+        and len(os.fsencode(base)) <= LONGEST_SOCKET - 40
+        and os.path.isdir(base)
+    ):
         return os.path.join(base, "oneiro")
     return f"/tmp/oneiro-{os.getuid()}"

@@ -1,7 +1,8 @@
 """What a client and the owner agree on. Light: it is imported by every `oneiro recall`.
 
-A request carries the client's version. The client sends `Expect: 100-continue` and keeps the body back until the owner answers, so that
-whatever goes wrong before that moment has certainly changed nothing and may be tried again.
+A request carries the client's version. The client sends `Expect: 100-continue` and keeps the body
+back until the owner answers, so that whatever goes wrong before that moment has certainly changed
+nothing and may be tried again.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ VERSION_HEADER = "x-oneiro-version"
 SURROUNDINGS_HEADER = "x-oneiro-surroundings"
 NDJSON = "application/x-ndjson"
 BRIDGE = "/mcp/stdio"
-"""Where `oneiro mcp` connects: one request as long as its client lives, JSON-RPC messages a line in both directions."""
+"""Where `oneiro mcp` connects: one request as long as its client lives, JSON-RPC messages a line in
+both directions."""
 OTHER_VERSION = 426
 """HTTP status: the owner is of another version than the client and should be replaced."""
 STRANGER = 401
@@ -31,16 +33,21 @@ LEAVING = 410
 """HTTP status: the owner is ending itself; wait for its lock and start another."""
 
 READS = frozenset(
-    "recall show list log why blame diff stats settings status check watch orient get flagged image "
-    "stamps complete reports captures inject browse runs review pr_summary dream_next strength".split()
+    "recall show list log why blame diff stats settings status check watch orient get flagged "
+    "image stamps complete reports captures inject browse runs review pr_summary "
+    "dream_next strength".split()
 )
 """Operations that change nothing: safe to repeat, and run beside a long write."""
-HOT = frozenset("recall show list log why blame diff stats status orient remember reframe forget restore undo runs".split())
+HOT = frozenset(
+    "recall show list log why blame diff stats status orient remember reframe forget restore undo "
+    "runs".split()
+)
 """Commands the owner can run for a client, given nothing but the command line."""
 
 BEAT = b"."
-"""Begins the owner's sign of life while a command runs, a line that says what it does meanwhile (empty: nothing that would hold the command
-up); the answer follows as `=<code> <bytes of output>\\n<output><errors>`."""
+"""Begins the owner's sign of life while a command runs, a line that says what it does meanwhile
+(empty: nothing that would hold the command up); the answer follows as `=<code> <bytes of
+output>\\n<output><errors>`."""
 
 _NAMES = frozenset({"HOME", "XDG_CONFIG_HOME", "PATH"})
 
@@ -56,8 +63,13 @@ def doing(stage: str, done: int, total: int) -> str:
 
 
 def surroundings(environ: Mapping[str, str]) -> dict[str, str]:
-    """The part of an environment that may matter to whoever works for this caller: its settings, and where its programs are."""
-    return {name: value for name, value in environ.items() if name in _NAMES or name.startswith("ONEIRO_")}
+    """The part of an environment that may matter to whoever works for this caller: its settings,
+    and where its programs are."""
+    return {
+        name: value
+        for name, value in environ.items()
+        if name in _NAMES or name.startswith("ONEIRO_")
+    }
 
 
 def pack_surroundings(env: Mapping[str, str]) -> str:
@@ -77,7 +89,8 @@ def unpack_surroundings(value: str) -> dict[str, str]:
 
 
 class Terminal:
-    """How the caller's output looks: `width` in columns (0: not a terminal, nothing is cut) and whether `color` is wanted."""
+    """How the caller's output looks: `width` in columns (0: not a terminal, nothing is cut) and
+    whether `color` is wanted."""
 
     __slots__ = ("color", "width")
 
@@ -87,7 +100,8 @@ class Terminal:
 
 
 class Request:
-    """A command line with the surroundings it was typed in; `env` is what `surroundings` takes of the environment, or all of it."""
+    """A command line with the surroundings it was typed in; `env` is what `surroundings` takes of
+    the environment, or all of it."""
 
     __slots__ = ("argv", "cwd", "env", "terminal")
 
@@ -98,7 +112,8 @@ class Request:
         self.terminal = terminal
 
     def pack(self) -> bytes:
-        """As NUL-separated fields: neither arguments nor variables can hold a NUL, and any other byte survives."""
+        """As NUL-separated fields: neither arguments nor variables can hold a NUL, and any other
+        byte survives."""
         fields = [self.cwd, str(self.terminal.width), "color" if self.terminal.color else "plain"]
         fields += [f"{name}={value}" for name, value in self.env.items()]
         return "\0".join([*fields, "", *self.argv]).encode("utf-8", "surrogateescape")
@@ -118,7 +133,8 @@ def pack_answer(code: int, out: bytes, err: bytes) -> bytes:
 
 
 def unpack_answer(data: bytes) -> tuple[int, bytes, bytes]:
-    """(exit code, output, errors) out of signs of life and a frame; raises ValueError when the frame is missing or cut."""
+    """(exit code, output, errors) out of signs of life and a frame; raises ValueError when the
+    frame is missing or cut."""
     while data.startswith(BEAT):
         data = data.partition(b"\n")[2]
     head, newline, rest = data.partition(b"\n")
@@ -129,4 +145,5 @@ def unpack_answer(data: bytes) -> tuple[int, bytes, bytes]:
 
 
 ELSEWHERE = -1
-"""Exit code in a frame: the owner did nothing; the client must run this command itself (it needs the terminal, or another vault)."""
+"""Exit code in a frame: the owner did nothing; the client must run this command itself (it needs
+the terminal, or another vault)."""

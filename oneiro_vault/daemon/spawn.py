@@ -1,4 +1,5 @@
-"""Start the owner when it is not there. However many clients ask at once, one of them starts one owner and the others use it."""
+"""Start the owner when it is not there. However many clients ask at once, one of them starts one
+owner and the others use it."""
 
 from __future__ import annotations
 
@@ -38,7 +39,13 @@ Waiting = Callable[[str], None]
 """Called about ten times a second with what is waited for."""
 
 
-def ensure(root: Path, index: Path, wait: float = LOCK, waiting: Waiting | None = None, limit: float = LIMIT) -> dict[str, str]:
+def ensure(
+    root: Path,
+    index: Path,
+    wait: float = LOCK,
+    waiting: Waiting | None = None,
+    limit: float = LIMIT,
+) -> dict[str, str]:
     """The record of a living owner of our version that has opened the vault, started if need be.
 
     `wait`: seconds for the lock; `limit`: seconds for everything. Raises OwnerProblem, LockTimeout,
@@ -50,20 +57,37 @@ def ensure(root: Path, index: Path, wait: float = LOCK, waiting: Waiting | None 
     if found:
         return found
     if not state.parent.is_dir():
-        raise GitProblem(f"{root} is not a git repository", kept=_KEPT, hint=f"`oneiro init --here` in {root} makes it one.")
+        raise GitProblem(
+            f"{root} is not a git repository",
+            kept=_KEPT,
+            hint=f"`oneiro init --here` in {root} makes it one.",
+        )
     try:
         state.mkdir(exist_ok=True)
-        with _turn(FileLock(state / "start.lock", mode=0o600, poll_interval=0.02), root, end, waiting):
-            return usable(root, waiting, end - time.monotonic()) or _start(root, index, wait, waiting, end)
+        with _turn(
+            FileLock(state / "start.lock", mode=0o600, poll_interval=0.02), root, end, waiting
+        ):
+            return usable(root, waiting, end - time.monotonic()) or _start(
+                root, index, wait, waiting, end
+            )
     except Timeout as error:
-        raise LockTimeout("another command has been starting the owner for too long", kept=_KEPT, hint="Try again.") from error
+        raise LockTimeout(
+            "another command has been starting the owner for too long",
+            kept=_KEPT,
+            hint="Try again.",
+        ) from error
     except OSError as error:
         where = error.filename or state
-        raise DiskProblem(f"{where} cannot be used: {error.strerror}", kept=_KEPT, hint="Is the disk full or read-only?") from error
+        raise DiskProblem(
+            f"{where} cannot be used: {error.strerror}",
+            kept=_KEPT,
+            hint="Is the disk full or read-only?",
+        ) from error
 
 
 def begin(root: Path, index: Path, wait: float = LOCK) -> None:
-    """Start an owner and do not wait for it: the next command does. Where that cannot be, that command says why."""
+    """Start an owner and do not wait for it: the next command does. Where that cannot be, that
+    command says why."""
     with suppress(OSError), _log(index).open("ab") as output:
         _children.append(_launch(root, None, output.fileno(), wait))
 
@@ -77,7 +101,9 @@ def _log(index: Path) -> Path:
     return log
 
 
-def _turn(lock: BaseFileLock, root: Path, end: float, waiting: Waiting | None) -> AbstractContextManager[object]:
+def _turn(
+    lock: BaseFileLock, root: Path, end: float, waiting: Waiting | None
+) -> AbstractContextManager[object]:
     """The lock, once nobody else is starting an owner. Raises Timeout."""
     while True:
         try:
@@ -90,10 +116,11 @@ def _turn(lock: BaseFileLock, root: Path, end: float, waiting: Waiting | None) -
 
 
 def usable(root: Path, waiting: Waiting | None = None, limit: float = LIMIT) -> dict[str, str]:
-    """The record of an owner that answers and has our version, once it has opened the vault; {} when there is none.
+    """The record of an owner that answers and has our version, once it has opened the vault; {}
+    when there is none.
 
-    One of another version is told to stop. Raises OwnerProblem when the holder of the lock is alive but does not answer, or is not ready
-    within `limit` seconds.
+    One of another version is told to stop. Raises OwnerProblem when the holder of the lock is alive
+    but does not answer, or is not ready within `limit` seconds.
     """
     end = time.monotonic() + limit
     while True:
@@ -116,13 +143,18 @@ def serves(root: Path) -> bool:
 
 
 def _look(root: Path, waiting: Waiting | None = None) -> tuple[dict[str, str], str]:
-    """An owner that can be used or will be, and what it does before that (empty: it is ready). Raises OwnerProblem."""
+    """An owner that can be used or will be, and what it does before that (empty: it is ready).
+    Raises OwnerProblem."""
     owner = client.owner_of(str(root))
     if not owner:
         return {}, ""
     first = 0.3 if client.stopped(int(owner.get("pid") or 0)) else client.FIRST
     try:
-        answer = client.status(owner, first, None if waiting is None else lambda _=None: waiting("the owner is slow to answer"))
+        answer = client.status(
+            owner,
+            first,
+            None if waiting is None else lambda _=None: waiting("the owner is slow to answer"),
+        )
         if answer.get("folder", identity(root)) != identity(root):
             return {}, ""  # the vault was moved, and what answers where it was serves another one
         if answer.get("version") == protocol.version() and not answer.get("leaving"):
@@ -138,7 +170,10 @@ def _look(root: Path, waiting: Waiting | None = None) -> tuple[dict[str, str], s
 def _slow(root: Path, doing: str, limit: float) -> OwnerProblem:
     """The error for an owner that lives and is not ready."""
     log = client.owner_of(str(root)).get("log", "its log")
-    hint = f"It goes on with that; try again in a minute. {log} says what it does, `oneiro stop` ends it."
+    hint = (
+        f"It goes on with that; try again in a minute. {log} says what it does, `oneiro stop` "
+        f"ends it."
+    )
     return OwnerProblem(f"after {limit:.0f} seconds {doing} still", kept=_KEPT, hint=hint)
 
 
@@ -149,11 +184,14 @@ def silent(owner: dict[str, str], cause: object) -> OwnerProblem:
     return OwnerProblem(
         f"the owner of this vault (process {pid}) {how}: {cause}",
         kept=_KEPT,
-        hint=f"`kill -CONT {pid}` lets it go on; `kill -9 {pid}` ends it (nothing acknowledged is lost); the next command starts another.",
+        hint=f"`kill -CONT {pid}` lets it go on; `kill -9 {pid}` ends it (nothing acknowledged is "
+        f"lost); the next command starts another.",
     )
 
 
-def _start(root: Path, index: Path, wait: float, waiting: Waiting | None, end: float) -> dict[str, str]:
+def _start(
+    root: Path, index: Path, wait: float, waiting: Waiting | None, end: float
+) -> dict[str, str]:
     log = _log(index)
     reader, writer = os.pipe()
     before = _record(root)
@@ -172,10 +210,14 @@ def _start(root: Path, index: Path, wait: float, waiting: Waiting | None, end: f
 
 
 def _launch(root: Path, ready: int | None, log: int, wait: float) -> subprocess.Popen[bytes]:
-    """A process of its own session, with nothing of ours open but the pipe, if any, on which it says that it is ready."""
+    """A process of its own session, with nothing of ours open but the pipe, if any, on which it
+    says that it is ready."""
     told = [] if ready is None else ["--ready-fd", str(ready)]
     parent = str(Path(__file__).resolve().parents[2])
-    code = f"import sys; {parent!r} in sys.path or sys.path.append({parent!r}); from oneiro_vault.cli.main import main; sys.exit(main())"
+    code = (
+        f"import sys; {parent!r} in sys.path or sys.path.append({parent!r}); from "
+        f"oneiro_vault.cli.main import main; sys.exit(main())"
+    )
     return subprocess.Popen(
         [sys.executable, "-c", code, "serve", "--vault", str(root), *told, "--wait", str(wait)],
         stdin=subprocess.DEVNULL,
@@ -195,12 +237,18 @@ def _record(root: Path) -> bytes:
 
 
 def _await(
-    reader: int, root: Path, log: Path, waiting: Waiting | None = None, end: float = math.inf, before: bytes = b""
+    reader: int,
+    root: Path,
+    log: Path,
+    waiting: Waiting | None = None,
+    end: float = math.inf,
+    before: bytes = b"",
 ) -> dict[str, str]:
-    """Read the new owner's messages until it, or another that was quicker, is ready, or (monotonic) `end`.
+    """Read the new owner's messages until it, or another that was quicker, is ready, or (monotonic)
+    `end`.
 
-    `before`: the record of an owner that could not be used; nobody asks at its place again, which may be somebody else's by now.
-    Raises what it raised, or OwnerProblem.
+    `before`: the record of an owner that could not be used; nobody asks at its place again, which
+    may be somebody else's by now. Raises what it raised, or OwnerProblem.
     """
     began, buffer, doing = time.monotonic(), b"", STARTING
     while time.monotonic() < end:
@@ -214,7 +262,11 @@ def _await(
             continue
         data = os.read(reader, 65536)
         if not data:
-            raise OwnerProblem("the owner ended before it was ready", kept=_KEPT, hint=f"Its last words are in {log}.")
+            raise OwnerProblem(
+                "the owner ended before it was ready",
+                kept=_KEPT,
+                hint=f"Its last words are in {log}.",
+            )
         *lines, buffer = (buffer + data).split(b"\n")
         for message in map(json.loads, lines):
             if "error" in message:
@@ -225,13 +277,16 @@ def _await(
 
 
 def end(root: Path, wait: float, waiting: Waiting | None = None) -> dict[str, Any]:
-    """Stop the owner and wait until it has let go: {"stopped": pid or None}. Raises OwnerProblem when it does not end."""
+    """Stop the owner and wait until it has let go: {"stopped": pid or None}. Raises OwnerProblem
+    when it does not end."""
     owner = client.owner_of(str(root))
     state = Path(owner_paths.state_dir(str(root)))
     if not owner:
         return {"stopped": None}
     try:
-        answer = client.status(owner)  # first: what is asked of a suspended process is done when it wakes
+        answer = client.status(
+            owner
+        )  # first: what is asked of a suspended process is done when it wakes
         if answer.get("folder", identity(root)) != identity(root):
             return {"stopped": None}
         client.stop(owner)
@@ -243,7 +298,9 @@ def end(root: Path, wait: float, waiting: Waiting | None = None) -> dict[str, An
                 Path(owner_paths.record_file(str(root))).unlink()
             return {"stopped": None}
     limit = time.monotonic() + wait
-    while not is_free(state) and str(holder_of(state / "owner.lock").get("pid")) == owner.get("pid"):
+    while not is_free(state) and str(holder_of(state / "owner.lock").get("pid")) == owner.get(
+        "pid"
+    ):
         if time.monotonic() > limit:
             raise silent(owner, "it was asked to stop and has not")
         if waiting is not None:

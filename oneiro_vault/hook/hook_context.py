@@ -1,4 +1,5 @@
-"""Where a conversation takes place: the folder, the marker in force, the vault it belongs to, and the settings a hook needs."""
+"""Where a conversation takes place: the folder, the marker in force, the vault it belongs to, and
+the settings a hook needs."""
 
 # pathlib imports re and urllib: 8 ms on a path that has 20.
 # ruff: noqa: PTH109, PTH111, PTH112, PTH113, PTH118
@@ -17,17 +18,29 @@ if TYPE_CHECKING:
     from typing import Any
 
 DEFAULTS: dict[str, bool | int] = {"inject.tokens": 500, "capture.every": 20, "owner.start": True}
-"""Settings a hook reads by itself, with the defaults of the table in `config` (a test compares them)."""
+"""Settings a hook reads by itself, with the defaults of the table in `config` (a test compares
+them)."""
 _MACHINE = frozenset(("owner.start",))
-_WORDS = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+_WORDS = {
+    "1": True,
+    "true": True,
+    "yes": True,
+    "on": True,
+    "0": False,
+    "false": False,
+    "no": False,
+    "off": False,
+}
 
 
 class Place:
-    """`cwd` of the conversation, its `marker`, `session` id, and the `root` of the vault ("" when there is none); `outcome`: what became of
-    a prompt (`capture.prompts`), as far as is known."""
+    """`cwd` of the conversation, its `marker`, `session` id, and the `root` of the vault ("" when
+    there is none); `outcome`: what became of a prompt (`capture.prompts`), as far as is known."""
 
     def __init__(self, event: dict[str, Any], argv: Sequence[str]) -> None:
-        self.cwd = _text(event.get("cwd")) or os.environ.get("CLAUDE_PROJECT_DIR", "") or os.getcwd()
+        self.cwd = (
+            _text(event.get("cwd")) or os.environ.get("CLAUDE_PROJECT_DIR", "") or os.getcwd()
+        )
         self.session = _text(event.get("session_id"))
         self.marker = markers.find(self.cwd)
         self.root = self._vault(vault_path.option(argv))
@@ -36,10 +49,22 @@ class Place:
         self._files: list[tuple[dict[str, Any], bool]] | None = None
 
     def _vault(self, named: str) -> str:
-        """The marker's vault, else the one every command would use here; "" for a folder that is no vault."""
-        root = self.marker.vault or vault_path.find(named, self.cwd, os.environ) or vault_path.plain_default(os.environ) or self._default()
+        """The marker's vault, else the one every command would use here; "" for a folder that is no
+        vault."""
+        root = (
+            self.marker.vault
+            or vault_path.find(named, self.cwd, os.environ)
+            or vault_path.plain_default(os.environ)
+            or self._default()
+        )
         root = os.path.expanduser(root)
-        return root if root and os.path.isdir(owner_paths.git_dir(root)) and os.path.isfile(os.path.join(root, vault_path.MARK)) else ""
+        return (
+            root
+            if root
+            and os.path.isdir(owner_paths.git_dir(root))
+            and os.path.isfile(os.path.join(root, vault_path.MARK))
+            else ""
+        )
 
     def _default(self) -> str:
         return _text(of_machine().get("vault"))
@@ -50,21 +75,35 @@ class Place:
         return self.marker.place()
 
     def setting(self, name: str) -> bool | int:
-        """A setting as the vault would have it: the environment, the machine's file, the vault's; the default when none makes sense."""
+        """A setting as the vault would have it: the environment, the machine's file, the vault's;
+        the default when none makes sense."""
         default = DEFAULTS[name]
         told = os.environ.get("ONEIRO_" + name.upper().replace(".", "_"))
         if told:
-            value = _WORDS.get(told.lower()) if isinstance(default, bool) else int(told) if told.isdigit() else None
+            value = (
+                _WORDS.get(told.lower())
+                if isinstance(default, bool)
+                else int(told)
+                if told.isdigit()
+                else None
+            )
             return default if value is None else value
         for file, mine in self._settings():
             value = dotted(file, name)
-            if type(value) is type(default) and (mine or name not in _MACHINE) and (isinstance(value, bool) or value >= 0):
+            if (
+                type(value) is type(default)
+                and (mine or name not in _MACHINE)
+                and (isinstance(value, bool) or value >= 0)
+            ):
                 return value
         return default
 
     def _settings(self) -> list[tuple[dict[str, Any], bool]]:
         if self._files is None:
-            self._files = [(of_machine(), True), (_toml(os.path.join(self.root, vault_path.MARK)), False)]
+            self._files = [
+                (of_machine(), True),
+                (_toml(os.path.join(self.root, vault_path.MARK)), False),
+            ]
         return self._files
 
 
@@ -82,7 +121,8 @@ def _toml(path: str) -> dict[str, Any]:
 
 
 def dotted(data: dict[str, Any], name: str) -> Any:
-    """A setting in a settings file, written in a table or as a quoted dotted name; None when it is not there."""
+    """A setting in a settings file, written in a table or as a quoted dotted name; None when it is
+    not there."""
     first, _, rest = name.partition(".")
     found = data.get(first)
     if isinstance(found, dict) and rest:

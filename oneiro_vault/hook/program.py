@@ -1,7 +1,9 @@
-"""One event: read it, do its part within the deadline, print what the client takes, and in any trouble say nothing.
+"""One event: read it, do its part within the deadline, print what the client takes, and in any
+trouble say nothing.
 
-Exit code 2 would block a person's prompt and erase it, so there is only 0. A client's hook may not outlive the deadline either: what is
-not done by then is left, and a capture that was not spooled is made up for by the next one.
+Exit code 2 would block a person's prompt and erase it, so there is only 0. A client's hook may not
+outlive the deadline either: what is not done by then is left, and a capture that was not spooled is
+made up for by the next one.
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 JUDGE = "ONEIRO_JUDGE"
-"""Variable that marks a process of ours that asks a model: nothing is put into its conversation and nothing of it is captured."""
+"""Variable that marks a process of ours that asks a model: nothing is put into its conversation and
+nothing of it is captured."""
 DEADLINES = {"SessionStart": 1.8, "UserPromptSubmit": 0.8}
 """Seconds; a person waits for these two."""
 DEADLINE = 1.2
@@ -92,7 +95,8 @@ def _read() -> dict[str, Any]:
 
 
 def _answer(event: dict[str, Any], name: str, argv: Sequence[str], places: list[Place]) -> str:
-    """What is to be put into the conversation, as the client wants it; "" for nothing. `places` gets where it takes place."""
+    """What is to be put into the conversation, as the client wants it; "" for nothing. `places`
+    gets where it takes place."""
     if event.get("agent_id") or event.get("hook_event_name", name) != name:
         return ""  # inside a subagent, whose conversation is no conversation with a person
     place = Place(event, argv)
@@ -121,7 +125,10 @@ def _context(event: str, text: str) -> str:
         return ""
     import json
 
-    return json.dumps({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}, ensure_ascii=False)
+    return json.dumps(
+        {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}},
+        ensure_ascii=False,
+    )
 
 
 def _write(text: str) -> None:

@@ -1,4 +1,5 @@
-"""UserPromptSubmit: memories that bear on what a person just wrote, from a warm owner or not at all."""
+"""UserPromptSubmit: memories that bear on what a person just wrote, from a warm owner or not at
+all."""
 
 from __future__ import annotations
 
@@ -18,14 +19,19 @@ if TYPE_CHECKING:
 
 _LONGEST = 8_000
 _PERSONS = frozenset(("", "user", "sdk"))
-"""Where a prompt comes from when a person wrote it; others are the client's own (timers, events)."""
+"""Where a prompt comes from when a person wrote it; others are the client's own (timers,
+events)."""
 
 
 def memories(place: Place, event: dict[str, Any]) -> str:
     """Quoted memories, or "" when none is strictly relevant or there is nobody to ask."""
     prompt = event.get("prompt")
     tokens = place.setting("inject.tokens")
-    if not isinstance(prompt, str) or event.get("source", "") not in _PERSONS or prompt.lstrip().startswith("/"):
+    if (
+        not isinstance(prompt, str)
+        or event.get("source", "") not in _PERSONS
+        or prompt.lstrip().startswith("/")
+    ):
         return ""
     place.outcome = prompt_counts.MISSED if tokens else prompt_counts.OFF
     if not tokens:
@@ -33,7 +39,13 @@ def memories(place: Place, event: dict[str, Any]) -> str:
     asked = redact(prompt)[:_LONGEST]
     session = Session(place.state, place.session) if place.session else None
     known = session.given if session else []
-    params = {"prompt": asked, "tokens": tokens, "session": place.session or None, "known": known, "project": place.project or None}
+    params = {
+        "prompt": asked,
+        "tokens": tokens,
+        "session": place.session or None,
+        "known": known,
+        "project": place.project or None,
+    }
     found = _ask(place, params) if asked.strip() else {}
     text, ids = found.get("text"), found.get("ids")
     place.outcome = prompt_counts.NOTHING if found or not asked.strip() else prompt_counts.UNREACHED
@@ -47,7 +59,8 @@ def memories(place: Place, event: dict[str, Any]) -> str:
 
 
 def _ask(place: Place, params: dict[str, Any]) -> dict[str, Any]:
-    """What the owner answers; {} when there is none, and then one is on its way for the next prompt."""
+    """What the owner answers; {} when there is none, and then one is on its way for the next
+    prompt."""
     owner = client.owner_of(place.root)
     try:
         if not owner or client.stopped(int(owner.get("pid") or 0)):

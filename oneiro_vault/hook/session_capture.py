@@ -1,4 +1,5 @@
-"""PostCompact, SessionEnd, Stop: what was said since last time goes into the spool, where a marker allows it."""
+"""PostCompact, SessionEnd, Stop: what was said since last time goes into the spool, where a marker
+allows it."""
 
 # pathlib imports re and urllib: 8 ms on a path that has 20.
 # ruff: noqa: PTH116
@@ -18,12 +19,14 @@ if TYPE_CHECKING:
     from oneiro_vault.hook.hook_context import Place
 
 AT_ONCE = 12_000_000
-"""Bytes of a transcript that a hook reads itself (.1 s); of more it leaves only where they stand, and the owner reads them."""
+"""Bytes of a transcript that a hook reads itself (.1 s); of more it leaves only where they stand,
+and the owner reads them."""
 _CODEX = "rollout-"
 
 
 def count(place: Place, event: dict[str, Any]) -> None:
-    """A person said something. When Stop did not come for a while (it was interrupted, or is not installed), capture here."""
+    """A person said something. When Stop did not come for a while (it was interrupted, or is not
+    installed), capture here."""
     session = _counted(place, event)
     every = place.setting("capture.every")
     if session is not None and every and session.messages > every:
@@ -43,11 +46,17 @@ def keep(place: Place, event: dict[str, Any], name: str) -> None:
     elif name == "PostCompact" and isinstance(event.get("compact_summary"), str):
         _summary(place, event)
     else:
-        _transcript(place, event, Session(place.state, place.session), "compaction" if name == "PostCompact" else "session")
+        _transcript(
+            place,
+            event,
+            Session(place.state, place.session),
+            "compaction" if name == "PostCompact" else "session",
+        )
 
 
 def _counted(place: Place, event: dict[str, Any]) -> Session | None:
-    """One more message, and where to find it should nobody hear of the end; None when this conversation is not to be captured."""
+    """One more message, and where to find it should nobody hear of the end; None when this
+    conversation is not to be captured."""
     if not place.marker.allows or not place.session or not place.setting("capture.every"):
         return None
     session = Session(place.state, place.session)
@@ -63,7 +72,8 @@ def _counted(place: Place, event: dict[str, Any]) -> Session | None:
 
 
 def _summary(place: Place, event: dict[str, Any]) -> None:
-    """A client's summary of what is about to leave its context. (Not every client has one: then the transcript is taken.)"""
+    """A client's summary of what is about to leave its context. (Not every client has one: then the
+    transcript is taken.)"""
     from oneiro_vault.capture.privacy import redact, summary
 
     text = redact(summary(event["compact_summary"])).strip()
@@ -97,7 +107,13 @@ def _transcript(place: Place, event: dict[str, Any], session: Session, kind: str
 def _put(place: Place, event: dict[str, Any], entry: dict[str, Any]) -> None:
     from oneiro_vault.hook.session_start import wake
 
-    entry |= {"schema": 1, "session": place.session, "client": _client(event), "project": place.project, "when": _now()}
+    entry |= {
+        "schema": 1,
+        "session": place.session,
+        "client": _client(event),
+        "project": place.project,
+        "when": _now(),
+    }
     spool.put(spool.folder_of(place.state), entry, Session(place.state, place.session).key)
     wake(place)
 

@@ -1,4 +1,5 @@
-"""SessionStart: what a model wakes into, from the rendering the owner left or from the notes themselves; and an owner for what follows."""
+"""SessionStart: what a model wakes into, from the rendering the owner left or from the notes
+themselves; and an owner for what follows."""
 
 # pathlib imports re and urllib: 8 ms on a path that has 20.
 # ruff: noqa: PTH116, PTH118, PTH123, PTH208
@@ -11,7 +12,16 @@ import sys
 import time
 
 from oneiro_vault.capture.conversation_state import Session
-from oneiro_vault.core.markdown.orientation import LIMIT, Block, belongs, block, delta, render, stamp, units
+from oneiro_vault.core.markdown.orientation import (
+    LIMIT,
+    Block,
+    belongs,
+    block,
+    delta,
+    render,
+    stamp,
+    units,
+)
 from oneiro_vault.hook.hook_context import dotted, of_machine
 
 TYPE_CHECKING = False
@@ -21,16 +31,21 @@ if TYPE_CHECKING:
     from oneiro_vault.hook.hook_context import Place
 
 FOLDER = "orientation"
-EMPTY = "A memory vault is connected (oneiro-vault). Its orientation is still empty; what it holds is found with `recall_check`.\n"
+EMPTY = (
+    "A memory vault is connected (oneiro-vault). Its orientation is still empty; what it holds is "
+    "found with `recall_check`.\n"
+)
 _LARGEST = 1_000_000
 _BRIEF = 0.1
 """Seconds an owner gets to take a call nobody waits for."""
 _AGAIN = 30.0
-"""Seconds until the next attempt to start an owner: one that cannot start must not be tried at every prompt."""
+"""Seconds until the next attempt to start an owner: one that cannot start must not be tried at
+every prompt."""
 
 
 def orientation(place: Place, event: dict[str, Any]) -> str:
-    """All of it at a beginning and after the context was cleared or compacted; on resume only what changed since this session saw it."""
+    """All of it at a beginning and after the context was cleared or compacted; on resume only what
+    changed since this session saw it."""
     text, blocks = published(place.root) or rendered(place.root)
     resumed = event.get("source") == "resume"
     if place.session:
@@ -39,28 +54,53 @@ def orientation(place: Place, event: dict[str, Any]) -> str:
             text = delta(blocks, session.oriented)
         elif not resumed:
             session.given = []
-        session.oriented = [{"id": one.id, "path": one.path, "title": one.title[:200], "stamp": one.stamp} for one in blocks]
+        session.oriented = [
+            {"id": one.id, "path": one.path, "title": one.title[:200], "stamp": one.stamp}
+            for one in blocks
+        ]
         session.save()
     wake(place, begins=True)
-    if not blocks and not resumed and isinstance(event.get("source"), str):  # without one it is no client's beginning
+    if (
+        not blocks and not resumed and isinstance(event.get("source"), str)
+    ):  # without one it is no client's beginning
         text = EMPTY
     line = "" if resumed or event.get("source") == "compact" else questions(place)
-    return next((said for said in ("\n\n".join(filter(None, (text, line))), text) if units(said) <= LIMIT), "")
+    return next(
+        (said for said in ("\n\n".join(filter(None, (text, line))), text) if units(said) <= LIMIT),
+        "",
+    )
 
 
 def questions(place: Place) -> str:
-    """One line that says how many questions wait for the connected model, where it has the tools to answer them."""
+    """One line that says how many questions wait for the connected model, where it has the tools to
+    answer them."""
     told = os.environ.get("ONEIRO_MCP_TOOLS") or dotted(of_machine(), "mcp.tools")
     try:
         names = os.listdir(os.path.join(place.state, "questions"))
     except OSError:
         return ""
-    answered = {name.removesuffix(".answer.json") for name in names if name.endswith(".answer.json")}
-    number = len({name.removesuffix(".json") for name in names if name.endswith(".json") and not name.endswith(".answer.json")} - answered)
+    answered = {
+        name.removesuffix(".answer.json") for name in names if name.endswith(".answer.json")
+    }
+    number = len(
+        {
+            name.removesuffix(".json")
+            for name in names
+            if name.endswith(".json") and not name.endswith(".answer.json")
+        }
+        - answered
+    )
     if not number or not isinstance(told, str) or "dreams" not in told.split():
         return ""
-    one = "1 question about stored notes waits" if number == 1 else f"{number} questions about stored notes wait"
-    return f"{one} for a judgement (the skill dream describes how they are answered, with dream_next and dream_decide)."
+    one = (
+        "1 question about stored notes waits"
+        if number == 1
+        else f"{number} questions about stored notes wait"
+    )
+    return (
+        f"{one} for a judgement (the skill dream describes how they are answered, with dream_next "
+        f"and dream_decide)."
+    )
 
 
 def published(root: str) -> tuple[str, list[Block]] | None:
@@ -72,10 +112,17 @@ def published(root: str) -> tuple[str, list[Block]] | None:
         with open(os.path.join(folder, "orientation.md"), encoding="utf-8", newline="") as file:
             text = file.read()
         here = os.stat(root)
-        fits = record["root"] == [here.st_dev, here.st_ino] and record["limit"] == LIMIT and record["stamp"] == stamp(text)
+        fits = (
+            record["root"] == [here.st_dev, here.st_ino]
+            and record["limit"] == LIMIT
+            and record["stamp"] == stamp(text)
+        )
         if not fits or record["folder"] != _mtime(os.path.join(root, FOLDER)):
             return None
-        if any([one["size"], one["mtime_ns"]] != _size_and_time(os.path.join(root, one["path"])) for one in record["notes"]):
+        if any(
+            [one["size"], one["mtime_ns"]] != _size_and_time(os.path.join(root, one["path"]))
+            for one in record["notes"]
+        ):
             return None
         return text, [_known(one) for one in record["blocks"]]
     except (OSError, ValueError, KeyError, TypeError):
@@ -83,7 +130,16 @@ def published(root: str) -> tuple[str, list[Block]] | None:
 
 
 def _known(one: dict[str, Any]) -> Block:
-    return Block(one["id"], one["path"], one["title"], one["text"], one["priority"], one["core"], one["timestamp"], one["when"])
+    return Block(
+        one["id"],
+        one["path"],
+        one["title"],
+        one["text"],
+        one["priority"],
+        one["core"],
+        one["timestamp"],
+        one["when"],
+    )
 
 
 def _mtime(path: str) -> int | None:
@@ -115,13 +171,16 @@ def rendered(root: str) -> tuple[str, list[Block]]:
             continue
         if belongs(note):
             changed = memories.epoch(note.timestamp) if note.timestamp else None
-            blocks.append(block(note, note.body, note.id, note.when() if changed is None else changed))
+            blocks.append(
+                block(note, note.body, note.id, note.when() if changed is None else changed)
+            )
     found = render(blocks)
     return found.text, found.blocks
 
 
 def _notes(root: str) -> list[str]:
-    """Vault paths of regular files in the orientation folder, and of notes elsewhere that the last rendering rested on."""
+    """Vault paths of regular files in the orientation folder, and of notes elsewhere that the last
+    rendering rested on."""
     paths: dict[str, None] = {}
     try:
         names = sorted(os.listdir(os.path.join(root, FOLDER)))
@@ -143,9 +202,11 @@ def _notes(root: str) -> list[str]:
 
 
 def wake(place: Place, begins: bool = False) -> None:
-    """See to it that an owner runs soon, without waiting for it: it answers prompts and stores what is in the spool.
+    """See to it that an owner runs soon, without waiting for it: it answers prompts and stores what
+    is in the spool.
 
-    One that runs is told that a conversation `begins`: then it loads the model before the first prompt.
+    One that runs is told that a conversation `begins`: then it loads the model before the first
+    prompt.
     """
     if _alive(place.root):
         if begins and place.setting("inject.tokens"):
@@ -154,21 +215,31 @@ def wake(place: Place, begins: bool = False) -> None:
     if not place.setting("owner.start") or _tried(place.state):
         return
     parent = os.path.abspath(os.path.join(__file__, "..", "..", ".."))  # noqa: PTH100  # no pathlib in a hook
-    code = f"import sys; {parent!r} in sys.path or sys.path.append({parent!r}); from oneiro_vault.cli.main import main; sys.exit(main())"
+    code = (
+        f"import sys; {parent!r} in sys.path or sys.path.append({parent!r}); from "
+        f"oneiro_vault.cli.main import main; sys.exit(main())"
+    )
     # -P: the folder of the conversation is somebody's project and must not be imported from
     argv = [sys.executable, "-P", "-c", code, "--vault", place.root, "capture", "--pending"]
     try:
         nothing = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in range(3)]
         os.posix_spawn(sys.executable, argv, os.environ, file_actions=nothing, setsid=True)
-    except (OSError, AttributeError, RuntimeError):  # a system without it, or without sessions in it: the next command starts one
+    except (
+        OSError,
+        AttributeError,
+        RuntimeError,
+    ):  # a system without it, or without sessions in it: the next command starts one
         return
 
 
 def _alive(root: str) -> bool:
-    """Is there an owner of our version? The kernel lets go of its lock when it dies, whatever it left behind."""
+    """Is there an owner of our version? The kernel lets go of its lock when it dies, whatever it
+    left behind."""
     from oneiro_vault.daemon import client, owner_paths, protocol
 
-    return client.owner_of(root).get("version") == protocol.version() and client.held(owner_paths.lock_file(root))
+    return client.owner_of(root).get("version") == protocol.version() and client.held(
+        owner_paths.lock_file(root)
+    )
 
 
 def _announce(root: str) -> None:

@@ -1,4 +1,5 @@
-"""Listen on TCP beside the socket: where, under which name, and what is refused because it would send tokens in the clear."""
+"""Listen on TCP beside the socket: where, under which name, and what is refused because it would
+send tokens in the clear."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ _KEPT: Final = "Nothing was started."
 
 @dataclass(frozen=True)
 class Network:
-    """A place to listen at and what is known about it. `public`: the address other machines use, empty for this one alone."""
+    """A place to listen at and what is known about it. `public`: the address other machines use,
+    empty for this one alone."""
 
     host: str
     port: int
@@ -48,7 +50,9 @@ class Network:
             made = self._bound()
         except OSError as error:
             raise OwnerProblem(
-                f"cannot listen at {self.host}:{self.port}: {error.strerror}", kept=_KEPT, hint="Is the port taken, or below 1024?"
+                f"cannot listen at {self.host}:{self.port}: {error.strerror}",
+                kept=_KEPT,
+                hint="Is the port taken, or below 1024?",
             ) from error
         try:
             with made:
@@ -58,8 +62,13 @@ class Network:
                 self.access.flush()
 
     def _bound(self) -> socket.socket:
-        """Its protocol is named, because asyncio turns off the wait for more bytes (40 ms an answer) only for a socket known to be TCP."""
-        made = socket.socket(socket.AF_INET6 if ":" in self.host else socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        """Its protocol is named, because asyncio turns off the wait for more bytes (40 ms an
+        answer) only for a socket known to be TCP."""
+        made = socket.socket(
+            socket.AF_INET6 if ":" in self.host else socket.AF_INET,
+            socket.SOCK_STREAM,
+            socket.IPPROTO_TCP,
+        )
         try:
             made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             made.bind((self.host, self.port))
@@ -77,9 +86,13 @@ class Network:
         return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
     def app(self, desk: Desk, life: Life, routes: Sequence[BaseRoute]) -> ASGIApp:
-        """Every route behind the gate; of `routes` only the paths that the gate knows can be reached."""
+        """Every route behind the gate; of `routes` only the paths that the gate knows can be
+        reached."""
         handlers = {RefusedError: answer_refusal, OneiroError: answer_refusal}
-        inner = Starlette(routes=[*OAuthFace(self.access).routes(), *Faces(desk).routes(), *routes], exception_handlers=handlers)
+        inner = Starlette(
+            routes=[*OAuthFace(self.access).routes(), *Faces(desk).routes(), *routes],
+            exception_handlers=handlers,
+        )
         return Gate(inner, self.access, Names(self.public, self.origins), life, self.body_bytes)
 
     def server(self, asgi: ASGIApp, grace: int) -> QuietServer:
@@ -105,7 +118,9 @@ def place(text: str) -> tuple[str, int]:
         return str(ipaddress.ip_address(host)), _port(port)
     except ValueError as error:
         raise InvalidInput(
-            f"{shown(text)} is not a place to listen at", kept=_KEPT, hint="HOST:PORT with an IP address, such as 127.0.0.1:8787."
+            f"{shown(text)} is not a place to listen at",
+            kept=_KEPT,
+            hint="HOST:PORT with an IP address, such as 127.0.0.1:8787.",
         ) from error
 
 
@@ -116,22 +131,39 @@ def _port(text: str) -> int:
 
 
 def check_public(public: str, host: str, insecure: bool) -> str:
-    """The public address as everything uses it. Raises InvalidInput where tokens would travel in the clear."""
+    """The public address as everything uses it. Raises InvalidInput where tokens would travel in
+    the clear."""
     try:
         parts = urlsplit(public)
         whole = f"{parts.scheme}://{parts.netloc}".lower()
         _ = parts.port
     except ValueError as error:
-        raise InvalidInput(f"{shown(public)} is not an address", kept=_KEPT, hint="Such as https://vault.example.org.") from error
-    if public and (public.rstrip("/").lower() != whole or parts.scheme not in ("http", "https") or not parts.hostname or "@" in public):
         raise InvalidInput(
-            f"{shown(public)} is not a plain address", kept=_KEPT, hint="A scheme and a host, no path: https://vault.example.org."
+            f"{shown(public)} is not an address",
+            kept=_KEPT,
+            hint="Such as https://vault.example.org.",
+        ) from error
+    if public and (
+        public.rstrip("/").lower() != whole
+        or parts.scheme not in ("http", "https")
+        or not parts.hostname
+        or "@" in public
+    ):
+        raise InvalidInput(
+            f"{shown(public)} is not a plain address",
+            kept=_KEPT,
+            hint="A scheme and a host, no path: https://vault.example.org.",
         )
     alone = ipaddress.ip_address(host).is_loopback
-    if insecure or parts.scheme == "https" or (alone and (not public or parts.hostname in ("127.0.0.1", "localhost", "::1"))):
+    if (
+        insecure
+        or parts.scheme == "https"
+        or (alone and (not public or parts.hostname in ("127.0.0.1", "localhost", "::1")))
+    ):
         return whole if public else ""
     raise InvalidInput(
         "tokens and memories would travel in the clear",
         kept=_KEPT,
-        hint="Put a proxy with TLS in front and name it by --public-url https://…; --insecure if the network itself is private.",
+        hint="Put a proxy with TLS in front and name it by --public-url https://…; --insecure if "
+        "the network itself is private.",
     )

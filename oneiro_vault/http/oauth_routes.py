@@ -1,4 +1,5 @@
-"""The routes of the authorization server: what it says of itself, registration, the login and consent page, tokens, revocation."""
+"""The routes of the authorization server: what it says of itself, registration, the login and
+consent page, tokens, revocation."""
 
 from __future__ import annotations
 
@@ -61,7 +62,9 @@ class OAuthFace:
             if not isinstance(asked, dict):
                 raise ValueError
         except (ValueError, RecursionError):
-            return _oauth_error(OAuthRefusal("the body is not a JSON object", code="invalid_client_metadata"))
+            return _oauth_error(
+                OAuthRefusal("the body is not a JSON object", code="invalid_client_metadata")
+            )
         try:
             made = await asyncio.to_thread(self.server.clients.register, asked)
         except OAuthRefusal as refusal:
@@ -78,21 +81,40 @@ class OAuthFace:
             return _turned_away(refusal)
         if not self.access.login.exists:
             text = "Nobody can log in to this vault yet."
-            return page(message("No password is set", text, "On the machine of the vault, run: oneiro keys login"), 403)
+            return page(
+                message(
+                    "No password is set",
+                    text,
+                    "On the machine of the vault, run: oneiro keys login",
+                ),
+                403,
+            )
         name = _cookie_name(request)
         cookie = request.cookies.get(name, "")
         cookie = cookie if len(cookie) == 43 else secrets.token_urlsafe(32)
         shown = self._page(ask, self.access.seal({"browser": _mark(cookie), "fields": fields}))
-        shown.set_cookie(name, cookie, httponly=True, samesite="strict", secure=_secure(request), path="/")
+        shown.set_cookie(
+            name, cookie, httponly=True, samesite="strict", secure=_secure(request), path="/"
+        )
         return shown
 
     async def decide(self, request: Request) -> Response:
-        """The person's answer; the password comes with it, so nothing but this very form can give one."""
+        """The person's answer; the password comes with it, so nothing but this very form can give
+        one."""
         try:
             given = _fields(await request.body())
             sealed = self.access.unseal(given.get("sealed", ""))
-            if sealed is None or sealed["browser"] != _mark(request.cookies.get(_cookie_name(request), "")):
-                return page(message("Start again", _STALE, "Go back to the program and ask for access once more."), 400)
+            if sealed is None or sealed["browser"] != _mark(
+                request.cookies.get(_cookie_name(request), "")
+            ):
+                return page(
+                    message(
+                        "Start again",
+                        _STALE,
+                        "Go back to the program and ask for access once more.",
+                    ),
+                    400,
+                )
             ask = await self.server.ask(sealed["fields"], request.scope[BASE])
         except OAuthRefusal as refusal:
             return _turned_away(refusal)
@@ -102,7 +124,9 @@ class OAuthFace:
         wait = self.access.login.wait(address)
         if wait:
             text = f"Too many attempts. Try again in {round(wait) + 1} seconds."
-            return self._page(ask, given["sealed"], text, 429, {"Retry-After": str(round(wait) + 1)})
+            return self._page(
+                ask, given["sealed"], text, 429, {"Retry-After": str(round(wait) + 1)}
+            )
         if not await asyncio.to_thread(self.access.login.check, given.get("password", ""), address):
             self.access.audit.write("nobody", "login", "failed", **{"from": address})
             return self._page(ask, given["sealed"], "That is not the password.", 403)
@@ -111,7 +135,14 @@ class OAuthFace:
         self.access.audit.write("local", "approve", "ok", **{"from": address, "role": role})
         return _redirect(location)
 
-    def _page(self, ask: Any, sealed: str, problem: str = "", status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    def _page(
+        self,
+        ask: Any,
+        sealed: str,
+        problem: str = "",
+        status: int = 200,
+        headers: Mapping[str, str] | None = None,
+    ) -> Response:
         shown = consent(ask.client.name, ask.host, ask.client.id, ask.role, sealed, problem)
         return page(shown, status, ask.leads, headers)
 
@@ -142,9 +173,15 @@ class OAuthFace:
 
 
 def _fields(data: bytes) -> dict[str, str]:
-    """A form or query. Raises OAuthRefusal; a field that stands twice would mean one thing to us and perhaps another to somebody else."""
+    """A form or query. Raises OAuthRefusal; a field that stands twice would mean one thing to us
+    and perhaps another to somebody else."""
     try:
-        pairs = parse_qsl(data.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS)
+        pairs = parse_qsl(
+            data.decode("ascii"),
+            keep_blank_values=True,
+            errors="strict",
+            max_num_fields=MOST_FIELDS,
+        )
     except ValueError as error:
         raise OAuthRefusal("the request is not a plain form") from error
     fields = dict(pairs)
@@ -154,7 +191,8 @@ def _fields(data: bytes) -> dict[str, str]:
 
 
 def _proof(request: Request, fields: Mapping[str, str]) -> tuple[str, str, str]:
-    """How a program says who it is: (id, method, secret). Raises OAuthRefusal when it says it in two ways."""
+    """How a program says who it is: (id, method, secret). Raises OAuthRefusal when it says it in
+    two ways."""
     header = request.headers.get("authorization", "")
     if not header:
         secret = fields.get("client_secret", "")
@@ -163,7 +201,9 @@ def _proof(request: Request, fields: Mapping[str, str]) -> tuple[str, str, str]:
     try:
         if scheme.lower() != "basic" or "client_secret" in fields:
             raise ValueError
-        ident, colon, secret = base64.b64decode(encoded.strip(), validate=True).decode("ascii").partition(":")
+        ident, colon, secret = (
+            base64.b64decode(encoded.strip(), validate=True).decode("ascii").partition(":")
+        )
         ident = unquote_plus(ident)
         if not colon or fields.get("client_id", ident) != ident:
             raise ValueError
@@ -173,12 +213,17 @@ def _proof(request: Request, fields: Mapping[str, str]) -> tuple[str, str, str]:
 
 
 def _oauth_error(refusal: OAuthRefusal) -> Response:
-    headers = private() | ({"WWW-Authenticate": 'Basic realm="oneiro"'} if refusal.http_status == 401 else {})
-    return JSONResponse({"error": refusal.code, "error_description": f"{refusal}"}, refusal.http_status, headers)
+    headers = private() | (
+        {"WWW-Authenticate": 'Basic realm="oneiro"'} if refusal.http_status == 401 else {}
+    )
+    return JSONResponse(
+        {"error": refusal.code, "error_description": f"{refusal}"}, refusal.http_status, headers
+    )
 
 
 def _turned_away(refusal: OAuthRefusal) -> Response:
-    """Back to the program with OAuth's name for it; to nobody when the address itself is not to be trusted."""
+    """Back to the program with OAuth's name for it; to nobody when the address itself is not to be
+    trusted."""
     if refusal.location:
         return _redirect(refusal.location)
     return page(message("This program cannot be let in", f"{refusal}", refusal.hint), 400)

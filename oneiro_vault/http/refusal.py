@@ -1,4 +1,5 @@
-"""How a request is turned away: a status, words for a program, and headers; raised where the reason is found, answered in one place."""
+"""How a request is turned away: a status, words for a program, and headers; raised where the reason
+is found, answered in one place."""
 
 from __future__ import annotations
 
@@ -14,9 +15,12 @@ log = logging.getLogger("oneiro.owner")
 
 
 class RefusedError(Exception):
-    """`error` is a word for programs, `text` says what to do; neither repeats anything the caller sent."""
+    """`error` is a word for programs, `text` says what to do; neither repeats anything the caller
+    sent."""
 
-    def __init__(self, status: int, error: str, text: str, headers: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, status: int, error: str, text: str, headers: Mapping[str, str] | None = None
+    ) -> None:
         super().__init__(text)
         self.status, self.error, self.headers = status, error, dict(headers or {})
 
@@ -28,7 +32,9 @@ class RefusedError(Exception):
 
 def too_often(seconds: float) -> RefusedError:
     """The caller must wait."""
-    return RefusedError(429, "too_many_requests", "Slow down.", {"Retry-After": str(max(1, round(seconds + 0.5)))})
+    return RefusedError(
+        429, "too_many_requests", "Slow down.", {"Retry-After": str(max(1, round(seconds + 0.5)))}
+    )
 
 
 def trouble(error: OneiroError) -> Response:
@@ -39,7 +45,9 @@ def trouble(error: OneiroError) -> Response:
 def unavailable(error: OneiroError) -> RefusedError:
     """For strangers: the reason names files of this machine, so it stays in the log."""
     log.error("nobody can be let in: %s", error)
-    return RefusedError(503, "unavailable", "Who may come in cannot be told right now.", {"Retry-After": "10"})
+    return RefusedError(
+        503, "unavailable", "Who may come in cannot be told right now.", {"Retry-After": "10"}
+    )
 
 
 async def answer_refusal(_request: Request, error: Exception) -> Response:

@@ -1,4 +1,5 @@
-"""What is behind the gate besides MCP: the orientation, captures, and for an admin's key the operations themselves."""
+"""What is behind the gate besides MCP: the orientation, captures, and for an admin's key the
+operations themselves."""
 
 from __future__ import annotations
 
@@ -39,7 +40,8 @@ class Faces:
         ]
 
     async def orientation(self, request: Request) -> Response:
-        """`orient` with the query as its parameters: JSON, or just the text for who accepts Markdown."""
+        """`orient` with the query as its parameters: JSON, or just the text for who accepts
+        Markdown."""
         try:
             asked = _from_query(request.query_params)
         except InvalidInput as error:
@@ -74,7 +76,9 @@ def _from_query(query: Mapping[str, str]) -> dict[str, Any]:
     try:
         return {name: int(value) if name in _NUMBERS else value for name, value in query.items()}
     except ValueError as error:
-        raise InvalidInput("n and limit are whole numbers", hint="/orientation?n=5&limit=4000") from error
+        raise InvalidInput(
+            "n and limit are whole numbers", hint="/orientation?n=5&limit=4000"
+        ) from error
 
 
 def _check_words(params: Mapping[str, Any]) -> None:
@@ -82,4 +86,8 @@ def _check_words(params: Mapping[str, Any]) -> None:
     items = params.get("items")
     for part in (params, *(items if isinstance(items, list) else ())):
         if isinstance(part, Mapping) and not _OURS.isdisjoint(part):
-            raise InvalidInput("actor, source and trust are set by the server", kept="Nothing was changed.", hint="Leave them out.")
+            raise InvalidInput(
+                "actor, source and trust are set by the server",
+                kept="Nothing was changed.",
+                hint="Leave them out.",
+            )

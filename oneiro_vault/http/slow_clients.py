@@ -1,4 +1,5 @@
-"""A connection that is slow on purpose loses its place: the head of a request must come in time, and what is not wanted must end."""
+"""A connection that is slow on purpose loses its place: the head of a request must come in time,
+and what is not wanted must end."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ LINGER: Final = 5.0
 
 
 def most_connections() -> int:
-    """Connections at once: at most half of the files this process may have open, so that the Unix socket is never without one."""
+    """Connections at once: at most half of the files this process may have open, so that the Unix
+    socket is never without one."""
     try:
         import resource
     except ImportError:  # Windows
@@ -30,7 +32,8 @@ MOST: Final = most_connections()
 
 
 class PatientProtocol(H11Protocol):
-    """uvicorn's, which waits for ever, and has a line in the log for everybody who speaks no HTTP."""
+    """uvicorn's, which waits for ever, and has a line in the log for everybody who speaks no
+    HTTP."""
 
     _limit: asyncio.TimerHandle | None = None
 
@@ -57,7 +60,11 @@ class PatientProtocol(H11Protocol):
     def on_response_complete(self) -> None:
         """Answered; what is left of a body that nobody read is thrown away for a while."""
         super().on_response_complete()
-        if not self._handling() and self.conn.their_state is h11.SEND_BODY and not self.transport.is_closing():
+        if (
+            not self._handling()
+            and self.conn.their_state is h11.SEND_BODY
+            and not self.transport.is_closing()
+        ):
             self._within(LINGER)
 
     def connection_lost(self, exc: Exception | None) -> None:

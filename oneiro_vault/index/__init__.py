@@ -1,1 +1,2 @@
-"""Floor 2, derived: keyword, vector and link indexes that may be deleted at any time. May import core."""
+"""Floor 2, derived: keyword, vector and link indexes that may be deleted at any time. May import
+core."""

@@ -1,4 +1,5 @@
-"""What the index is asked for and what it answers with: values and two seams (Embedder, VectorStore)."""
+"""What the index is asked for and what it answers with: values and two seams (Embedder,
+VectorStore)."""
 
 from __future__ import annotations
 
@@ -34,7 +35,8 @@ class Embedder(Protocol):
 
     @property
     def dimension(self) -> int:
-        """Numbers per vector. Raises EmbedderProblem if only the model itself could tell and it cannot be loaded."""
+        """Numbers per vector. Raises EmbedderProblem if only the model itself could tell and it
+        cannot be loaded."""
         ...
 
     def encode(self, texts: Sequence[str], kind: Kind = "passage") -> Vectors:
@@ -59,7 +61,8 @@ class Embedder(Protocol):
         ...
 
     def load(self, waiting: Callable[[str], None]) -> None:
-        """Wait until `query` would answer, telling `waiting` again and again what for. Raises EmbedderProblem, and what that raises."""
+        """Wait until `query` would answer, telling `waiting` again and again what for. Raises
+        EmbedderProblem, and what that raises."""
         ...
 
     def close(self) -> None:
@@ -96,7 +99,8 @@ class VectorStore(Protocol):
         ...
 
     def vectors(self, ids: Sequence[str]) -> tuple[list[str], Vectors]:
-        """Those of these ids that are stored, in any order, and the vector of each (n x dimension, float32)."""
+        """Those of these ids that are stored, in any order, and the vector of each (n x dimension,
+        float32)."""
         ...
 
     def close(self) -> None:
@@ -105,11 +109,13 @@ class VectorStore(Protocol):
 
 
 class Row(NamedTuple):
-    """What the index knows of one note. `key` is local to this index file; everything else comes from the note's bytes.
+    """What the index knows of one note. `key` is local to this index file; everything else comes
+    from the note's bytes.
 
-    `handle` is the id, or for a note without one 12 characters made from its path. `when`: `created` (else `timestamp`) in epoch seconds.
-    `problems`: frontmatter keys of a wrong shape, plus `truncated` if only the beginning is indexed. `language`: as `core.text.language`
-    tells it, "" for English.
+    `handle` is the id, or for a note without one 12 characters made from its path. `when`:
+    `created` (else `timestamp`) in epoch seconds. `problems`: frontmatter keys of a wrong shape,
+    plus `truncated` if only the beginning is indexed. `language`: as `core.text.language` tells it,
+    "" for English.
     """
 
     key: int
@@ -156,7 +162,8 @@ class Row(NamedTuple):
 
 
 class Hit(NamedTuple):
-    """The nearest chunk of one note; `kind` is `own` (the note's words) or `context` (with its neighbours in the session)."""
+    """The nearest chunk of one note; `kind` is `own` (the note's words) or `context` (with its
+    neighbours in the session)."""
 
     key: int
     cosine: float
@@ -185,7 +192,8 @@ class Edge(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Refreshed:
-    """What a refresh did. `complete`: disk and index agree (apart from what is `unreadable` or `held`).
+    """What a refresh did. `complete`: disk and index agree (apart from what is `unreadable` or
+    `held`).
 
     `braked`: why nothing was removed, and `held`: what would have been.
     """
@@ -206,7 +214,8 @@ class Refreshed:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something wrong with the index or among the notes. What has a code that begins with `index` is mended by a rebuild.
+    """Something wrong with the index or among the notes. What has a code that begins with `index`
+    is mended by a rebuild.
 
     `level`: error or warning.
     """
@@ -225,8 +234,9 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Which notes: every given field must fit; several types, statuses, sessions, projects or sources mean any of them, several tags or
-    entities all of them; `without`: types that are left out. Times are epoch seconds [since, until)."""
+    """Which notes: every given field must fit; several types, statuses, sessions, projects or
+    sources mean any of them, several tags or entities all of them; `without`: types that are left
+    out. Times are epoch seconds [since, until)."""
 
     type: str | Collection[str] | None = None
     without: str | Collection[str] | None = None

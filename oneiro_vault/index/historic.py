@@ -1,7 +1,9 @@
-"""Keyword indexes of earlier states of the vault, one for each tree that was asked for; vectors come from today's cache by text.
+"""Keyword indexes of earlier states of the vault, one for each tree that was asked for; vectors
+come from today's cache by text.
 
-Most notes of an earlier tree are also in today's index, so one begins as a copy of that and takes in the difference; when little is shared
-it is made afresh. The last few are kept in a folder beside the index and may be deleted at any time.
+Most notes of an earlier tree are also in today's index, so one begins as a copy of that and takes
+in the difference; when little is shared it is made afresh. The last few are kept in a folder beside
+the index and may be deleted at any time.
 """
 
 from __future__ import annotations
@@ -33,11 +35,18 @@ _UNFINISHED: Final = ".new"
 
 
 class Earlier(Answers):
-    """What the vault said then. Every vector there is gets compared: no store was built for these texts."""
+    """What the vault said then. Every vector there is gets compared: no store was built for these
+    texts."""
 
-    def search_vectors(self, vector: Vectors, limit: int, allowed: Collection[int] | None = None) -> Hits:
+    def search_vectors(
+        self, vector: Vectors, limit: int, allowed: Collection[int] | None = None
+    ) -> Hits:
         """See Answers; exact here."""
-        keys = [key for (key,) in self._database.read("SELECT key FROM notes")] if allowed is None else allowed
+        keys = (
+            [key for (key,) in self._database.read("SELECT key FROM notes")]
+            if allowed is None
+            else allowed
+        )
         return self._first(self._exact(vector, keys), limit)
 
     def without_vector(self) -> tuple[int, int]:
@@ -46,7 +55,8 @@ class Earlier(Answers):
         return len(texts - self._known(texts)), len(texts)
 
     def embed(self, most: int) -> None:
-        """Compute the vectors that are missing, if they are at most `most`. Raises EmbedderProblem."""
+        """Compute the vectors that are missing, if they are at most `most`. Raises
+        EmbedderProblem."""
         texts = {name for (name,) in self._database.read("SELECT DISTINCT hash FROM chunks")}
         missing = texts - self._known(texts)
         if 0 < len(missing) <= most:
@@ -65,7 +75,9 @@ class Earlier(Answers):
 class Shelf:
     """The earlier indexes in a folder, beside the one in use."""
 
-    def __init__(self, folder: Path, living: Database, semantic: Semantic, options: Mapping[str, Any]) -> None:
+    def __init__(
+        self, folder: Path, living: Database, semantic: Semantic, options: Mapping[str, Any]
+    ) -> None:
         self._folder = folder
         self._living = living
         self._semantic = semantic
@@ -73,8 +85,11 @@ class Shelf:
         self._lock = threading.Lock()
 
     @contextmanager
-    def opened(self, tree: str, source: Source, blobs: Mapping[str, str], progress: Progress | None = None) -> Iterator[Earlier]:
-        """The index of a tree (`blobs`: path -> blob id of its notes), made if it is not there. Raises IndexProblem."""
+    def opened(
+        self, tree: str, source: Source, blobs: Mapping[str, str], progress: Progress | None = None
+    ) -> Iterator[Earlier]:
+        """The index of a tree (`blobs`: path -> blob id of its notes), made if it is not there.
+        Raises IndexProblem."""
         place = self._folder / tree[:20]
         with self._lock:
             if not self._whole(place):
@@ -82,7 +97,9 @@ class Shelf:
                     self._make(place, source, blobs, progress)
                 except (sqlite3.Error, OSError) as error:
                     said = f"what was known then cannot be indexed: {error}"
-                    raise IndexProblem(said, kept="The notes are untouched.", hint="Is the disk full?") from error
+                    raise IndexProblem(
+                        said, kept="The notes are untouched.", hint="Is the disk full?"
+                    ) from error
             os.utime(place)
             self._clean()
             database = Database(place)
@@ -105,7 +122,9 @@ class Shelf:
         with closing(db):
             return bool(schema.meta(db, "complete")) and not chunk_rows.waiting(db)
 
-    def _make(self, place: Path, source: Source, blobs: Mapping[str, str], progress: Progress | None) -> None:
+    def _make(
+        self, place: Path, source: Source, blobs: Mapping[str, str], progress: Progress | None
+    ) -> None:
         shutil.rmtree(place, ignore_errors=True)
         fresh = place.with_name(f"{place.name}.{secrets.token_hex(4)}{_UNFINISHED}")
         fresh.mkdir(parents=True)
@@ -121,7 +140,8 @@ class Shelf:
             shutil.rmtree(fresh, ignore_errors=True)
 
     def _worth(self, blobs: Mapping[str, str]) -> bool:
-        """Is less to be changed in a copy of today's index than there is to be put into a new one?"""
+        """Is less to be changed in a copy of today's index than there is to be put into a new
+        one?"""
         if self._living.damage:
             return False
         held: dict[str, str] = dict(self._living.read("SELECT path, blob FROM notes"))
@@ -129,7 +149,8 @@ class Shelf:
         return (len(held) - shared) + (len(blobs) - shared) < len(blobs)
 
     def _copy(self, path: Path) -> sqlite3.Connection:
-        """Today's index, its notes known by what they say instead of by when their files were touched."""
+        """Today's index, its notes known by what they say instead of by when their files were
+        touched."""
         with closing(sqlite3.connect(path, isolation_level=None)) as target:
             self._living.reading().backup(target)
         db = schema.open_writer(path)
@@ -139,7 +160,10 @@ class Shelf:
             known = [committed(*row) for row in db.execute("SELECT path, size, blob FROM notes")]
             for table in ("stats", "unreadable", "stored"):
                 db.execute(f"DELETE FROM {table}")
-            db.executemany("INSERT INTO stats VALUES (?, ?, ?, ?, ?)", ((s.path, s.size, s.mtime_ns, s.ctime_ns, s.inode) for s in known))
+            db.executemany(
+                "INSERT INTO stats VALUES (?, ?, ?, ?, ?)",
+                ((s.path, s.size, s.mtime_ns, s.ctime_ns, s.inode) for s in known),
+            )
             db.execute("DELETE FROM meta WHERE name = 'braked'")
             schema.set_meta(db, "complete", 0)
         return db

@@ -13,10 +13,14 @@ from oneiro_vault.index.keyword import note_rows
 _Read = TypeVar("_Read")
 
 
-def last_good(past: Past, heads: Mapping[str, str], limit: int, largest: int) -> list[tuple[note_rows.Note, str]]:
-    """(note, blob) for every path of `heads` (path -> HEAD's blob) that has a readable version: HEAD's own, else the newest before it.
+def last_good(
+    past: Past, heads: Mapping[str, str], limit: int, largest: int
+) -> list[tuple[note_rows.Note, str]]:
+    """(note, blob) for every path of `heads` (path -> HEAD's blob) that has a readable version:
+    HEAD's own, else the newest before it.
 
-    `limit`: bytes of a note that are indexed; versions of more than `largest` bytes are passed over.
+    `limit`: bytes of a note that are indexed; versions of more than `largest` bytes are passed
+    over.
     """
 
     def whole(path: str, data: bytes) -> note_rows.Note:
@@ -30,13 +34,20 @@ def last_good(past: Past, heads: Mapping[str, str], limit: int, largest: int) ->
 
 def known(past: Past, paths: Iterable[str], largest: int) -> dict[str, Memory]:
     """path -> what the newest readable version of it in HEAD's history says."""
-    return {path: memory for path, (memory, _) in _newest(past, past.heads(paths), largest, parse).items()}
+    return {
+        path: memory
+        for path, (memory, _) in _newest(past, past.heads(paths), largest, parse).items()
+    }
 
 
 def completed(
-    past: Past, read: list[note_rows.Note], again: Callable[[str, Memory], note_rows.Note], largest: int
+    past: Past,
+    read: list[note_rows.Note],
+    again: Callable[[str, Memory], note_rows.Note],
+    largest: int,
 ) -> tuple[list[note_rows.Note], list[tuple[str, str]]]:
-    """Notes with what only the history knows of a broken one: who it was. `again(path, former)` reads one anew.
+    """Notes with what only the history knows of a broken one: who it was. `again(path, former)`
+    reads one anew.
 
     Also (path, reason) of those that may not be read then.
     """
@@ -52,8 +63,12 @@ def completed(
     return done, refused
 
 
-def _newest(past: Past, heads: Mapping[str, str], largest: int, read: Callable[[str, bytes], _Read]) -> dict[str, tuple[_Read, str]]:
-    found = {path: _first(past, path, [head], largest, read) for path, head in heads.items() if head}
+def _newest(
+    past: Past, heads: Mapping[str, str], largest: int, read: Callable[[str, bytes], _Read]
+) -> dict[str, tuple[_Read, str]]:
+    found = {
+        path: _first(past, path, [head], largest, read) for path, head in heads.items() if head
+    }
     older = [path for path, version in found.items() if version is None]
     try:
         history = past.versions(older) if older else {}
@@ -63,7 +78,9 @@ def _newest(past: Past, heads: Mapping[str, str], largest: int, read: Callable[[
     return {path: version for path, version in found.items() if version is not None}
 
 
-def _first(past: Past, path: str, blobs: Iterable[str], largest: int, read: Callable[[str, bytes], _Read]) -> tuple[_Read, str] | None:
+def _first(
+    past: Past, path: str, blobs: Iterable[str], largest: int, read: Callable[[str, bytes], _Read]
+) -> tuple[_Read, str] | None:
     for blob in blobs:
         try:
             data = past.data(blob)

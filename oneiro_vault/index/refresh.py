@@ -1,8 +1,10 @@
-"""Bring the index in line with the disk: two lists of files, their difference, and the difference applied in batches.
+"""Bring the index in line with the disk: two lists of files, their difference, and the difference
+applied in batches.
 
-A batch is one transaction, so a process that is killed half-way continues where it was. A file is read only if its stat differs from the
-one it was indexed with. Nothing counts as deleted unless the source says so, and when most notes vanish at once nothing is removed until
-the caller insists: time proves nothing, for a slow checkout or a disk that is not there looks the same an hour later.
+A batch is one transaction, so a process that is killed half-way continues where it was. A file is
+read only if its stat differs from the one it was indexed with. Nothing counts as deleted unless the
+source says so, and when most notes vanish at once nothing is removed until the caller insists: time
+proves nothing, for a slow checkout or a disk that is not there looks the same an hour later.
 """
 
 from __future__ import annotations
@@ -30,12 +32,14 @@ LARGEST: Final = 64_000_000
 _FEW: Final = 10
 """So many notes may always vanish."""
 _RACY: Final = 2_000_000_000
-"""A file changed within so many ns of being read may change again without a new stat (FAT counts in 2 s)."""
+"""A file changed within so many ns of being read may change again without a new stat (FAT counts in
+2 s)."""
 _BATCH: Final = 500
 _BATCH_BYTES: Final = 8_000_000
 _BULK: Final = 2_000
 _AT_ONCE: Final = 400
-"""So many changed notes are also taken apart (chunks, links, contexts) before a refresh returns; more wait for `shape.settle`."""
+"""So many changed notes are also taken apart (chunks, links, contexts) before a refresh returns;
+more wait for `shape.settle`."""
 
 
 @dataclass
@@ -47,10 +51,12 @@ class _Look:
 
 
 class Refresher:
-    """Keeps one index file in line with one source. Not thread-safe: the caller holds the writing lock.
+    """Keeps one index file in line with one source. Not thread-safe: the caller holds the writing
+    lock.
 
-    `limit`: bytes of a note that are indexed; `brake`: share of the notes that may vanish at once. `past`: where the last good version
-    of a note that cannot be read now comes from. `screen`: which notes may not be read.
+    `limit`: bytes of a note that are indexed; `brake`: share of the notes that may vanish at once.
+    `past`: where the last good version of a note that cannot be read now comes from. `screen`:
+    which notes may not be read.
     """
 
     def __init__(
@@ -73,8 +79,15 @@ class Refresher:
         self._done: dict[str, list[str]] = {}
         self._generation: object = None
 
-    def run(self, paths: Iterable[str] | None = None, *, force: bool = False, progress: Progress | None = None) -> Refreshed:
-        """Reconcile everything (None) or what lies at `paths`: files, or folders (anything that is not `*.md`)."""
+    def run(
+        self,
+        paths: Iterable[str] | None = None,
+        *,
+        force: bool = False,
+        progress: Progress | None = None,
+    ) -> Refreshed:
+        """Reconcile everything (None) or what lies at `paths`: files, or folders (anything that is
+        not `*.md`)."""
         self._load()
         self._done = {"added": [], "modified": [], "removed": []}
         again = self._hide()
@@ -98,7 +111,8 @@ class Refresher:
         return self._result(braked, gone)
 
     def _hide(self) -> list[str]:
-        """Take out what may not be read since more is refused; returns where it was, to be looked at again."""
+        """Take out what may not be read since more is refused; returns where it was, to be looked
+        at again."""
         if not self.screening.stale():
             return []
         paths = self.screening.paths()
@@ -141,9 +155,19 @@ class Refresher:
         """Known paths that are truly absent now."""
         closed = [refused.path for refused in look.refused if refused.folder]
         refused = {refused.path for refused in look.refused}
-        candidates = self._known.keys() - look.seen.keys() if wanted is None else self._named(wanted) - look.seen.keys()
-        missing = [path for path in candidates if path not in refused and not (closed and below(path, closed))]
-        return sorted(path for path in missing if "" not in closed and self._source.stat(path) is None)
+        candidates = (
+            self._known.keys() - look.seen.keys()
+            if wanted is None
+            else self._named(wanted) - look.seen.keys()
+        )
+        missing = [
+            path
+            for path in candidates
+            if path not in refused and not (closed and below(path, closed))
+        ]
+        return sorted(
+            path for path in missing if "" not in closed and self._source.stat(path) is None
+        )
 
     def _named(self, wanted: Collection[str]) -> set[str]:
         """Known paths among `wanted` or in folders among them."""
@@ -152,20 +176,27 @@ class Refresher:
         return inside | {path for path in wanted if path in self._known}
 
     def _moved(self, found: list[str]) -> list[str]:
-        """Old places of notes that were found elsewhere just now (the same id, or without one the same file), if they are gone.
+        """Old places of notes that were found elsewhere just now (the same id, or without one the
+        same file), if they are gone.
 
-        A move is told in two events, which may come one by one; a memory is never served twice in between.
+        A move is told in two events, which may come one by one; a memory is never served twice in
+        between.
         """
-        query = """SELECT new.path, new.id, old.path FROM notes new LEFT JOIN notes old ON old.id = new.id AND old.handle = new.handle
+        query = """SELECT new.path, new.id, old.path FROM notes new LEFT JOIN notes old ON old.id =
+            new.id AND old.handle = new.handle
                    AND old.key != new.key WHERE new.path IN (SELECT value FROM json_each(?))"""
         new = self.db.execute(query, (json.dumps(found),)).fetchall()
         paths = {old for _, ident, old in new if ident and old is not None}
-        files = {_file(self._known[path]) for path, ident, _ in new if not ident and path in self._known}
+        files = {
+            _file(self._known[path]) for path, ident, _ in new if not ident and path in self._known
+        }
         if files:
             paths |= {path for path, stat in self._known.items() if _file(stat) in files}
         return sorted(path for path in paths if self._source.stat(path) is None)
 
-    def _braking(self, gone: Collection[str], total: int, *, everything: bool, force: bool) -> str | None:
+    def _braking(
+        self, gone: Collection[str], total: int, *, everything: bool, force: bool
+    ) -> str | None:
         """Why nothing may be removed now, or None; `total`: notes there were."""
         braked = schema.meta(self.db, "braked") is not None
         few = len(gone) <= max(_FEW, self._brake * total)
@@ -175,10 +206,14 @@ class Refresher:
             return None
         if not braked:
             schema.set_meta(self.db, "braked", 1)
-        return f"{len(gone)} of {total} files vanished at once; their notes stay until it is certain that they are meant to be gone"
+        return (
+            f"{len(gone)} of {total} files vanished at once; their notes stay until it is certain "
+            f"that they are meant to be gone"
+        )
 
     def _apply(self, changed: list[Stat], progress: Progress | None, *, seek: bool) -> list[str]:
-        """Write what changed; what came from elsewhere leaves its old place in the same transaction. Returns those places."""
+        """Write what changed; what came from elsewhere leaves its old place in the same
+        transaction. Returns those places."""
         done, moved = 0, []
         for batch in _batches(changed):
             loaded = self._read(batch)
@@ -227,32 +262,47 @@ class Refresher:
                     failed.append((stat.path, str(error)))
                     if stat.path in self._unmerged(held):
                         parsed += self._as_it_stands(stat.path, data)
-        parsed, refused = self._completed(parsed, {stat.path: data for stat, data in loaded if isinstance(data, bytes)})
+        parsed, refused = self._completed(
+            parsed, {stat.path: data for stat, data in loaded if isinstance(data, bytes)}
+        )
         self._store(parsed, held)
         self._know(known)
         self._mark({stat.path for stat in known}, failed + refused)
         self._advance()
 
     def _as_it_stands(self, path: str, data: bytes) -> list[note_rows.Note]:
-        """A file with conflict markers when no better version of it is known: its words are found all the same."""
+        """A file with conflict markers when no better version of it is known: its words are found
+        all the same."""
         try:
-            return [self.screening.read(path, data, self._limit, unmerged=True, born=self._births([path]))]
+            return [
+                self.screening.read(
+                    path, data, self._limit, unmerged=True, born=self._births([path])
+                )
+            ]
         except UnreadableNote:
             return []
 
     def _unmerged(self, paths: Collection[str]) -> set[str]:
-        query = """SELECT path FROM notes WHERE path IN (SELECT value FROM json_each(?)) AND instr(problems, '"unmerged"')"""
+        query = """SELECT path FROM notes WHERE path IN (SELECT value FROM json_each(?)) AND
+            instr(problems, '"unmerged"')"""
         return {path for (path,) in self.db.execute(query, (json.dumps(list(paths)),))}
 
-    def _completed(self, parsed: list[note_rows.Note], data: Mapping[str, bytes]) -> tuple[list[note_rows.Note], list[tuple[str, str]]]:
-        """With what only the history knows; (path, reason) of those that may not be read because of it."""
+    def _completed(
+        self, parsed: list[note_rows.Note], data: Mapping[str, bytes]
+    ) -> tuple[list[note_rows.Note], list[tuple[str, str]]]:
+        """With what only the history knows; (path, reason) of those that may not be read because of
+        it."""
 
         born = self._births(data)
 
         def again(path: str, known: Memory) -> note_rows.Note:
             return self.screening.read(path, data[path], self._limit, former=known, born=born)
 
-        return (parsed, []) if self._past is None else last_good.completed(self._past, parsed, again, LARGEST)
+        return (
+            (parsed, [])
+            if self._past is None
+            else last_good.completed(self._past, parsed, again, LARGEST)
+        )
 
     def _births(self, paths: Iterable[str]) -> note_rows.Born:
         """When these files were first committed; git is asked once one of them wants to know."""
@@ -261,38 +311,69 @@ class Refresher:
         return lambda path: born().get(path, "")
 
     def _fall_back(self, within: Collection[str] | None) -> None:
-        """Let the last good version in HEAD's history speak for each file that cannot be read; asked again whenever HEAD has another."""
+        """Let the last good version in HEAD's history speak for each file that cannot be read;
+        asked again whenever HEAD has another."""
         if self._past is None:
             return
         listed = self.db.execute("SELECT path, head FROM unreadable WHERE NOT refused")
         asked = {path: head for path, head in listed if within is None or path in within}
         heads = self._past.heads(asked)
-        moved = {path: heads.get(path, "") for path, head in asked.items() if head != heads.get(path, "")}
+        moved = {
+            path: heads.get(path, "") for path, head in asked.items() if head != heads.get(path, "")
+        }
         if not moved:
             return
         held = self._held(moved)
-        found = [one for one in last_good.last_good(self._past, moved, self._limit, LARGEST) if not self.screening.why(one[0])]
+        found = [
+            one
+            for one in last_good.last_good(self._past, moved, self._limit, LARGEST)
+            if not self.screening.why(one[0])
+        ]
         with schema.transaction(self.db):
-            self._store([note for note, blob in found if note.path not in held or held[note.path][1] != blob], held)
+            self._store(
+                [
+                    note
+                    for note, blob in found
+                    if note.path not in held or held[note.path][1] != blob
+                ],
+                held,
+            )
             for path in moved.keys() - held.keys() - {note.path for note, _ in found}:
                 data = self._bytes(self._known[path]) if path in self._known else None
                 self._store(self._as_it_stands(path, data) if isinstance(data, bytes) else [], {})
-            self.db.executemany("UPDATE unreadable SET head = ? WHERE path = ?", ((head, path) for path, head in moved.items()))
+            self.db.executemany(
+                "UPDATE unreadable SET head = ? WHERE path = ?",
+                ((head, path) for path, head in moved.items()),
+            )
             self._advance()
 
     def _date(self, within: Collection[str] | None) -> None:
         """Date notes that named no date, and were not committed yet when they were read."""
         if self._past is None:
             return
-        undated = {path for (path,) in self.db.execute('SELECT path FROM notes WHERE "when" IS NULL')}
-        born = self._past.born(undated if within is None else undated.intersection(within)) if undated else {}
+        undated = {
+            path for (path,) in self.db.execute('SELECT path FROM notes WHERE "when" IS NULL')
+        }
+        born = (
+            self._past.born(undated if within is None else undated.intersection(within))
+            if undated
+            else {}
+        )
         for batch in _batches([self._known[path] for path in born if path in self._known]):
-            data = {stat.path: found for stat in batch if isinstance(found := self._bytes(stat), bytes)}
-            held = {path: known for path, known in self._held(data).items() if known[1] == blob_id(data[path])}
+            data = {
+                stat.path: found for stat in batch if isinstance(found := self._bytes(stat), bytes)
+            }
+            held = {
+                path: known
+                for path, known in self._held(data).items()
+                if known[1] == blob_id(data[path])
+            }
             dated: list[note_rows.Note] = []
             for path in held:
                 with suppress(UnreadableNote):
-                    dated.append(self.screening.read(path, data[path], self._limit, born=born.__getitem__))
+                    dated.append(
+                        self.screening.read(path, data[path], self._limit, born=born.__getitem__)
+                    )
             with schema.transaction(self.db):
                 self._store(self._completed(dated, data)[0], held)
                 self._advance()
@@ -300,7 +381,10 @@ class Refresher:
     def _held(self, paths: Iterable[str]) -> dict[str, tuple[int, str]]:
         """path -> (key, blob) of the notes that are in the index."""
         query = "SELECT path, key, blob FROM notes WHERE path IN (SELECT value FROM json_each(?))"
-        return {path: (key, blob) for path, key, blob in self.db.execute(query, (json.dumps(list(paths)),))}
+        return {
+            path: (key, blob)
+            for path, key, blob in self.db.execute(query, (json.dumps(list(paths)),))
+        }
 
     def _store(self, parsed: list[note_rows.Note], held: dict[str, tuple[int, str]]) -> None:
         if not parsed:
@@ -329,9 +413,12 @@ class Refresher:
 
     def _mark(self, looked_at: Collection[str], failed: list[tuple[str, str]]) -> None:
         listed = json.dumps(list(set(looked_at) - {path for path, _ in failed}))
-        self.db.execute("DELETE FROM unreadable WHERE path IN (SELECT value FROM json_each(?))", (listed,))
+        self.db.execute(
+            "DELETE FROM unreadable WHERE path IN (SELECT value FROM json_each(?))", (listed,)
+        )
+        # `head` stays: nothing new in HEAD
         query = """INSERT INTO unreadable (path, reason, refused) VALUES (?, ?, 0)
-                   ON CONFLICT (path) DO UPDATE SET reason = excluded.reason, refused = 0"""  # `head` stays: nothing new in HEAD
+                   ON CONFLICT (path) DO UPDATE SET reason = excluded.reason, refused = 0"""
         self.db.executemany(query, failed)
 
     def _remove(self, gone: list[str]) -> None:
@@ -349,26 +436,34 @@ class Refresher:
             note_rows.clear(self.db, [key for key, _ in held.values()])
         listed = json.dumps(batch)
         for table in ("stats", "unreadable"):
-            self.db.execute(f"DELETE FROM {table} WHERE path IN (SELECT value FROM json_each(?))", (listed,))
+            self.db.execute(
+                f"DELETE FROM {table} WHERE path IN (SELECT value FROM json_each(?))", (listed,)
+            )
         self._advance()
         for path in batch:
             self._known.pop(path, None)
         self._done["removed"] += [path for path in batch if path in held]
 
     def _note_refused(self, look: _Look, *, everything: bool) -> None:
-        """List what will not be read; what was indexed before keeps serving, and is read again once it can be."""
+        """List what will not be read; what was indexed before keeps serving, and is read again once
+        it can be."""
         wanted = {refused.path: refused.reason for refused in look.refused}
         held = dict(self.db.execute("SELECT path, reason FROM unreadable WHERE refused"))
         over = held.keys() - wanted.keys() if everything else set()
         if everything:
-            over |= {path for (path,) in self.db.execute("SELECT path FROM unreadable WHERE NOT refused")} - self._known.keys()
+            over |= {
+                path for (path,) in self.db.execute("SELECT path FROM unreadable WHERE NOT refused")
+            } - self._known.keys()
         new = {path: reason for path, reason in wanted.items() if held.get(path) != reason}
         if not over and not new:
             return
         again = [replace(self._known[path], ctime_ns=-1) for path in new if path in self._known]
         with schema.transaction(self.db):
             self.db.executemany("DELETE FROM unreadable WHERE path = ?", ((path,) for path in over))
-            self.db.executemany("INSERT OR REPLACE INTO unreadable (path, reason, refused) VALUES (?, ?, 1)", new.items())
+            self.db.executemany(
+                "INSERT OR REPLACE INTO unreadable (path, reason, refused) VALUES (?, ?, 1)",
+                new.items(),
+            )
             self._know(again)
             self._advance()
 
@@ -377,14 +472,21 @@ class Refresher:
 
     def _result(self, braked: str | None, gone: list[str]) -> Refreshed:
         self._generation = schema.meta(self.db, "generation")
-        unreadable = tuple(path for (path,) in self.db.execute("SELECT path FROM unreadable ORDER BY path"))
-        added, modified, removed = (tuple(self._done[name]) for name in ("added", "modified", "removed"))
+        unreadable = tuple(
+            path for (path,) in self.db.execute("SELECT path FROM unreadable ORDER BY path")
+        )
+        added, modified, removed = (
+            tuple(self._done[name]) for name in ("added", "modified", "removed")
+        )
         complete = bool(schema.meta(self.db, "complete")) and schema.meta(self.db, "braked") is None
-        return Refreshed(added, modified, removed, unreadable, complete, braked, tuple(gone) if braked else ())
+        return Refreshed(
+            added, modified, removed, unreadable, complete, braked, tuple(gone) if braked else ()
+        )
 
 
 def _file(stat: Stat) -> tuple[int, int, int]:
-    """What a file keeps when it is moved; an inode alone is given to the next file as soon as this one is gone."""
+    """What a file keeps when it is moved; an inode alone is given to the next file as soon as this
+    one is gone."""
     return stat.inode, stat.size, stat.mtime_ns
 
 
@@ -400,12 +502,16 @@ def _folders(wanted: Iterable[str]) -> list[str]:
 
 
 def _speakable(look: _Look) -> _Look:
-    """File names that are not UTF-8 cannot be shown or committed by name: they are listed, never indexed."""
+    """File names that are not UTF-8 cannot be shown or committed by name: they are listed, never
+    indexed."""
     for path in [path for path in look.seen if not path.isascii() and not _is_utf8(path)]:
         del look.seen[path]
         look.refused.append(Refused(path, "the file name is not valid UTF-8"))
     look.refused = [
-        entry if entry.path.isascii() or _is_utf8(entry.path) else replace(entry, path=_shown(entry.path)) for entry in look.refused
+        entry
+        if entry.path.isascii() or _is_utf8(entry.path)
+        else replace(entry, path=_shown(entry.path))
+        for entry in look.refused
     ]
     return look
 
@@ -423,7 +529,8 @@ def _shown(path: str) -> str:
 
 
 def _settled(stat: Stat, now: int) -> Stat:
-    """The stat to remember; one that equals nothing if the file is so fresh that it may change again without a trace."""
+    """The stat to remember; one that equals nothing if the file is so fresh that it may change
+    again without a trace."""
     return replace(stat, ctime_ns=-1) if now - max(stat.mtime_ns, stat.ctime_ns) < _RACY else stat
 
 

@@ -1,7 +1,9 @@
-"""The index as the app sees it: one folder with a keyword index, vectors and their cache, all of which may be deleted at any time.
+"""The index as the app sees it: one folder with a keyword index, vectors and their cache, all of
+which may be deleted at any time.
 
-Reading works from any thread; writing is serialised. A database that is damaged or of another version never stops the caller: it is put
-aside and built again, and until then what still works answers and `degraded()` says what does not.
+Reading works from any thread; writing is serialised. A database that is damaged or of another
+version never stops the caller: it is put aside and built again, and until then what still works
+answers and `degraded()` says what does not.
 """
 
 from __future__ import annotations
@@ -41,7 +43,12 @@ class Index(Answers):
     """See the module. Make one with `Index.open`."""
 
     def __init__(
-        self, folder: Path, source: Source, embedder: Embedder, semantic: Callable[[Database], Semantic], options: dict[str, Any]
+        self,
+        folder: Path,
+        source: Source,
+        embedder: Embedder,
+        semantic: Callable[[Database], Semantic],
+        options: dict[str, Any],
     ) -> None:
         database = Database(folder)
         super().__init__(database, semantic(database))
@@ -67,26 +74,45 @@ class Index(Answers):
         past: Past | None = None,
         screen: Screen | None = None,
     ) -> Index:
-        """Open the index in `folder`, or begin an empty one. Cheap: vectors are opened by `open_vectors` or the first `embed`.
+        """Open the index in `folder`, or begin an empty one. Cheap: vectors are opened by
+        `open_vectors` or the first `embed`.
 
-        `vectors`: `chroma`, or `ram` (nothing on disk). `former(name)` may make the embedder of the model used before, so that its
-        vectors answer until new ones are computed. `past` gives the last good version of a note that cannot be read; what `screen` refuses
-        is listed with the reason, and not indexed.
+        `vectors`: `chroma`, or `ram` (nothing on disk). `former(name)` may make the embedder of the
+        model used before, so that its vectors answer until new ones are computed. `past` gives the
+        last good version of a note that cannot be read; what `screen` refuses is listed with the
+        reason, and not indexed.
         """
         folder.mkdir(parents=True, exist_ok=True)
-        os.environ["SQLITE_TMPDIR"] = str(folder)  # what SQLite sorts on disk are people's words: not in /tmp
+        os.environ["SQLITE_TMPDIR"] = str(
+            folder
+        )  # what SQLite sorts on disk are people's words: not in /tmp
         for left in folder.glob(f"{FILE}*{_UNFINISHED}*"):
             left.unlink(missing_ok=True)
         options = {"limit": indexed_bytes, "brake": brake, "past": past, "screen": screen}
-        return cls(folder, source, embedder, lambda database: Semantic(folder, embedder, vectors, database, former), options)
+        return cls(
+            folder,
+            source,
+            embedder,
+            lambda database: Semantic(folder, embedder, vectors, database, former),
+            options,
+        )
 
-    # -- keeping up -----------------------------------------------------------------------------------------------------------------
+    # -- keeping up
+    # ----------------------------------------------------------------------------------------------
 
-    def refresh(self, paths: Iterable[str] | None = None, progress: Progress | None = None, *, force: bool = False) -> Refreshed:
-        """Bring the keyword index in line with the disk: everything (None), or files and folders (anything that is not `*.md`).
+    def refresh(
+        self,
+        paths: Iterable[str] | None = None,
+        progress: Progress | None = None,
+        *,
+        force: bool = False,
+    ) -> Refreshed:
+        """Bring the keyword index in line with the disk: everything (None), or files and folders
+        (anything that is not `*.md`).
 
-        When more than `brake` of the notes vanished at once nothing is removed and `braked` says why, until they are back or with `force`.
-        Raises IndexProblem only if the disk refuses the index.
+        When more than `brake` of the notes vanished at once nothing is removed and `braked` says
+        why, until they are back or with `force`. Raises IndexProblem only if the disk refuses the
+        index.
         """
         with self._database.writing():
             if not self._database.trusted():
@@ -106,10 +132,14 @@ class Index(Answers):
             _give_back_memory()
         return found
 
-    def embed(self, progress: Progress | None = None, stop: Callable[[], bool] | None = None) -> int:
-        """Compute the vectors that are missing and drop those no note has; returns how many came in. May run beside searches.
+    def embed(
+        self, progress: Progress | None = None, stop: Callable[[], bool] | None = None
+    ) -> int:
+        """Compute the vectors that are missing and drop those no note has; returns how many came
+        in. May run beside searches.
 
-        A vector store that failed its canaries is replaced first. Raises EmbedderProblem or IndexProblem; what was done is kept.
+        A vector store that failed its canaries is replaced first. Raises EmbedderProblem or
+        IndexProblem; what was done is kept.
         """
         try:
             done = self._semantic.fill(progress, stop)
@@ -120,16 +150,19 @@ class Index(Answers):
         return done
 
     def settle(self, progress: Progress | None = None) -> None:
-        """After a large refresh: cut notes into chunks and passages, follow links, make contexts. `embed` does it too."""
+        """After a large refresh: cut notes into chunks and passages, follow links, make contexts.
+        `embed` does it too."""
         try:
             chunk_rows.settle(self._database.writing, progress)
         except sqlite3.DatabaseError as error:
             raise self._database.hurt(error) from error
 
     def rebuild(self, progress: Progress | None = None) -> None:
-        """Derive everything afresh in a new file and put it in place of the old one; vectors are kept.
+        """Derive everything afresh in a new file and put it in place of the old one; vectors are
+        kept.
 
-        Until then the old one answers and takes in what changes; what it took in is looked at once more before the new one takes over.
+        Until then the old one answers and takes in what changes; what it took in is looked at once
+        more before the new one takes over.
         """
         fresh = self.folder / f"{FILE}.{secrets.token_hex(4)}{_UNFINISHED}"
         try:
@@ -146,7 +179,11 @@ class Index(Answers):
             finally:
                 schema.close(db)
         except (sqlite3.Error, OSError) as error:
-            raise IndexProblem(f"the index cannot be built: {error}", kept="The notes are untouched.", hint="Is the disk full?") from error
+            raise IndexProblem(
+                f"the index cannot be built: {error}",
+                kept="The notes are untouched.",
+                hint="Is the disk full?",
+            ) from error
         finally:
             for file in schema.files(fresh):
                 file.unlink(missing_ok=True)
@@ -157,7 +194,8 @@ class Index(Answers):
         self._semantic.replace(progress)
 
     def open_vectors(self) -> bool:
-        """Open the vector store, which takes a second or two and proves that it is sound; False: `degraded()` says why not."""
+        """Open the vector store, which takes a second or two and proves that it is sound; False:
+        `degraded()` says why not."""
         try:
             return self._semantic.open()
         except sqlite3.DatabaseError as error:
@@ -173,10 +211,12 @@ class Index(Answers):
         self._semantic.close()
         self._database.close()
 
-    # -- state ----------------------------------------------------------------------------------------------------------------------
+    # -- state
+    # ----------------------------------------------------------------------------------------------
 
     def status(self) -> dict[str, Any]:
-        """notes, chunks, pending (texts that wait for a vector), unreadable, degraded (a reason or None), model, schema, complete."""
+        """notes, chunks, pending (texts that wait for a vector), unreadable, degraded (a reason or
+        None), model, schema, complete."""
         pending, chunks = self.pending()
         return {
             "notes": self.count(),
@@ -186,7 +226,9 @@ class Index(Answers):
             "degraded": self.degraded() if self._semantic.tried else self._database.damage,
             "model": self.embedder.name,
             "schema": schema.VERSION,
-            "complete": bool(self._database.read("SELECT value FROM meta WHERE name = 'complete'")[0][0]),
+            "complete": bool(
+                self._database.read("SELECT value FROM meta WHERE name = 'complete'")[0][0]
+            ),
         }
 
     def degraded(self) -> str | None:
@@ -194,7 +236,11 @@ class Index(Answers):
         if self._database.damage or self._semantic.problem:
             return self._database.damage or self._semantic.problem
         pending, chunks = self.pending()
-        return f"{pending} passages wait for a vector" if pending > max(_WAITING * chunks, _FEW) else None
+        return (
+            f"{pending} passages wait for a vector"
+            if pending > max(_WAITING * chunks, _FEW)
+            else None
+        )
 
     def pending(self) -> tuple[int, int]:
         """(texts that wait for a vector plus notes that were not cut into texts yet, all texts)."""
@@ -202,23 +248,42 @@ class Index(Answers):
         return missing + uncut, chunks
 
     def embedding(self) -> dict[str, float | None] | None:
-        """How far the vectors are: done and total (texts), rate (texts per second over the last seconds of work, 0 while none is done)
-        and seconds_left (None while the rate is 0). None when no text waits for a vector."""
+        """How far the vectors are: done and total (texts), rate (texts per second over the last
+        seconds of work, 0 while none is done) and seconds_left (None while the rate is 0). None
+        when no text waits for a vector."""
         missing, uncut, chunks = self._left()
         if not missing + uncut:
             return None
         rate = self._semantic.pace.rate()
         left = round((missing + uncut) / rate, 1) if rate else None
-        return {"done": chunks - missing, "total": chunks + uncut, "rate": round(rate, 1), "seconds_left": left}
+        return {
+            "done": chunks - missing,
+            "total": chunks + uncut,
+            "rate": round(rate, 1),
+            "seconds_left": left,
+        }
 
     def _left(self) -> tuple[int, int, int]:
         """(texts that wait for a vector, notes that were not cut into texts yet, all texts)."""
         label, read = self._semantic.label, self._database.read
-        version = (self._database.life, label, read("PRAGMA data_version")[0][0], threading.get_ident())
+        version = (
+            self._database.life,
+            label,
+            read("PRAGMA data_version")[0][0],
+            threading.get_ident(),
+        )
         if self._pending[0] != version:
-            missing = "SELECT count(DISTINCT hash) FROM chunks WHERE hash NOT IN (SELECT hash FROM stored WHERE store = ?)"
+            missing = (
+                "SELECT count(DISTINCT hash) FROM chunks WHERE hash NOT IN (SELECT hash FROM "
+                "stored WHERE store = ?)"
+            )
             every = read("SELECT count(DISTINCT hash) FROM chunks")[0][0]
-            self._pending = (version, read(missing, (label,))[0][0], self._ask(chunk_rows.waiting), every)
+            self._pending = (
+                version,
+                read(missing, (label,))[0][0],
+                self._ask(chunk_rows.waiting),
+                every,
+            )
         _, missing_, uncut, chunks = self._pending
         return missing_ + self._semantic.lost, uncut, chunks
 
@@ -227,25 +292,33 @@ class Index(Answers):
         return self._semantic.waiting()
 
     def unreadable(self) -> list[tuple[str, str]]:
-        """(path, reason) of every file that cannot be indexed as it is; one that was indexed before is still served.
+        """(path, reason) of every file that cannot be indexed as it is; one that was indexed before
+        is still served.
 
         What lies in a folder that cannot be read is not listed again by itself.
         """
         found = dict(self._database.read("SELECT path, reason FROM unreadable ORDER BY path"))
-        return [(path, reason) for path, reason in found.items() if not any(str(parent) in found for parent in PurePosixPath(path).parents)]
+        return [
+            (path, reason)
+            for path, reason in found.items()
+            if not any(str(parent) in found for parent in PurePosixPath(path).parents)
+        ]
 
     def partial(self) -> list[str]:
         """Paths of the notes of which only the beginning is indexed."""
         return self._ask(dump.partial)
 
     def broken(self) -> list[str]:
-        """Paths of the notes whose frontmatter or encoding cannot be read, and whose words are found all the same."""
+        """Paths of the notes whose frontmatter or encoding cannot be read, and whose words are
+        found all the same."""
         return self._ask(dump.broken)
 
-    # -- proof ----------------------------------------------------------------------------------------------------------------------
+    # -- proof
+    # ----------------------------------------------------------------------------------------------
 
     def explain(self, path: str) -> dict[str, Any]:
-        """Is this file indexed, as it is now, in which chunks, with which vectors, and if not, why."""
+        """Is this file indexed, as it is now, in which chunks, with which vectors, and if not,
+        why."""
         row, entry = self.by_path(path), self._source.stat(path)
         why_not = dict(self.unreadable()).get(path)
         if why_not is None and row is None:
@@ -260,16 +333,20 @@ class Index(Answers):
             "disk": on_disk,
             "why_not": why_not,
             "inert": row is not None and row.status in note_rows.INERT,
-            "chunks": self._ask(lambda db: dump.chunks(db, row.key, self._semantic.label)) if row else [],
+            "chunks": self._ask(lambda db: dump.chunks(db, row.key, self._semantic.label))
+            if row
+            else [],
         }
 
     def dump(self) -> dict[str, list[Any]]:
-        """Everything the index says, sorted and without keys: two indexes of the same files have equal dumps."""
+        """Everything the index says, sorted and without keys: two indexes of the same files have
+        equal dumps."""
         self.settle()
         return self._ask(dump.content)
 
     def check(self, tree: Mapping[str, str] | None = None) -> list[Problem]:
-        """What is wrong: damage, vectors that cannot be found, and how the index differs from `tree` (path -> blob id), if given."""
+        """What is wrong: damage, vectors that cannot be found, and how the index differs from
+        `tree` (path -> blob id), if given."""
         if self._database.prove():
             return [Problem("index-damaged", str(self._database.damage))]
         found = self._ask(lambda db: dump.problems(db, tree))
@@ -280,16 +357,19 @@ class Index(Answers):
         return found
 
     def canaries(self) -> bool:
-        """Does the vector store find what it holds, and are all files still there? If not, the next `refresh` and `embed` replace them."""
+        """Does the vector store find what it holds, and are all files still there? If not, the next
+        `refresh` and `embed` replace them."""
         return self._database.trusted() and self._semantic.canaries()
 
     def rest(self) -> None:
-        """Give back the memory that only questions by meaning need, while the model that they need is not loaded."""
+        """Give back the memory that only questions by meaning need, while the model that they need
+        is not loaded."""
         if self._semantic.rest():
             _give_back_memory()
 
     def scrub(self) -> None:
-        """Remove every trace of texts that are in no note any more: cached vectors, words in free pages, what was put aside."""
+        """Remove every trace of texts that are in no note any more: cached vectors, words in free
+        pages, what was put aside."""
         self.earlier.clear()
         held = [name for (name,) in self._database.read("SELECT DISTINCT hash FROM chunks")]
         self._semantic.cache.scrub(held)
@@ -298,7 +378,8 @@ class Index(Answers):
         for file in self.folder.glob("*.bad*"):
             file.unlink(missing_ok=True)
 
-    # -- inside ---------------------------------------------------------------------------------------------------------------------
+    # -- inside
+    # ----------------------------------------------------------------------------------------------
 
     def _refresher(self) -> Refresher:
         """The refresher of the file in use; it remembers what it knows of the disk."""

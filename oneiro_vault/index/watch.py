@@ -1,7 +1,9 @@
-"""What the file system says has changed: a hint that makes the index quick, never what makes it right (`refresh` does that).
+"""What the file system says has changed: a hint that makes the index quick, never what makes it
+right (`refresh` does that).
 
-Each folder at the top of the vault gets a recursive watch and the root a flat one, so that `.git` and `.oneiro` cost nothing. When watching
-is impossible (network disk, no inotify watches left) or not wanted, everything is compared every few seconds instead.
+Each folder at the top of the vault gets a recursive watch and the root a flat one, so that `.git`
+and `.oneiro` cost nothing. When watching is impossible (network disk, no inotify watches left) or
+not wanted, everything is compared every few seconds instead.
 """
 
 from __future__ import annotations
@@ -34,12 +36,28 @@ from watchdog.events import (
 from watchdog.observers import Observer
 
 _EVENTS: Final[list[type[FileSystemEvent]]] = [
-    FileCreatedEvent, FileModifiedEvent, FileMovedEvent, FileDeletedEvent, FileClosedEvent, DirCreatedEvent, DirMovedEvent, DirDeletedEvent,
+    FileCreatedEvent, FileModifiedEvent, FileMovedEvent, FileDeletedEvent, FileClosedEvent,
+    DirCreatedEvent, DirMovedEvent, DirDeletedEvent,
 ]  # fmt: skip
-"""Never `opened` or `closed without writing`: reading a note would raise them, and the index would feed itself."""
+"""Never `opened` or `closed without writing`: reading a note would raise them, and the index would
+feed itself."""
 _LOGGER: Final = "watchdog.observers.inotify_c"
 _OVERFLOW: Final = "queue overflowed"
-_NETWORK: Final = ("nfs", "cifs", "smb", "9p", "fuse.", "vboxsf", "drvfs", "afs", "ceph", "glusterfs", "lustre", "ncpfs", "davfs")
+_NETWORK: Final = (
+    "nfs",
+    "cifs",
+    "smb",
+    "9p",
+    "fuse.",
+    "vboxsf",
+    "drvfs",
+    "afs",
+    "ceph",
+    "glusterfs",
+    "lustre",
+    "ncpfs",
+    "davfs",
+)
 _POLL: Final = 2.0
 _PATIENCE: Final = 2.0
 """Seconds after which a file that never rests is indexed all the same."""
@@ -49,8 +67,9 @@ log = logging.getLogger(__name__)
 
 
 class Watcher:
-    """Calls `on_dirty` with paths that changed (files, and folders with an ending slash) once they rested for `debounce` seconds,
-    and `on_overflow` when anything may have changed. Both are called from the watcher's threads.
+    """Calls `on_dirty` with paths that changed (files, and folders with an ending slash) once they
+    rested for `debounce` seconds, and `on_overflow` when anything may have changed. Both are called
+    from the watcher's threads.
 
     `mode` is `events` or `polling`, and `reason` says why it is the latter.
     """
@@ -104,7 +123,8 @@ class Watcher:
             if thread is not threading.current_thread():
                 thread.join(5)
 
-    # -- called by the handler --------------------------------------------------------------------------------------------------------
+    # -- called by the handler
+    # ----------------------------------------------------------------------------------------------
 
     def seen(self, event: FileSystemEvent) -> None:
         """Take in one event."""
@@ -122,22 +142,28 @@ class Watcher:
         if not self._stopped.is_set():
             self._on_overflow()
 
-    # -- inside -----------------------------------------------------------------------------------------------------------------------
+    # -- inside
+    # ----------------------------------------------------------------------------------------------
 
     def _watch(self) -> None:
-        # A folder that comes while its parent is walked is met twice; watchdog warns and goes on, in a thread where a warning helps nobody.
+        # A folder that comes while its parent is walked is met twice; watchdog warns and goes on,
+        # in a thread where a warning helps nobody.
         warnings.filterwarnings("ignore", "Callback with id", RuntimeWarning)
         self._observer = Observer()
         logging.getLogger(_LOGGER).addHandler(self._ear)
         self._observer.start()
-        self._observer.schedule(self._handler, str(self._root), recursive=False, event_filter=_EVENTS)
+        self._observer.schedule(
+            self._handler, str(self._root), recursive=False, event_filter=_EVENTS
+        )
         for entry in sorted(os.scandir(self._root), key=lambda entry: entry.name):
             if entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."):
                 self._schedule(entry.name)
         _require_room(self._root)
 
     def _schedule(self, name: str) -> None:
-        watch = self._observer.schedule(self._handler, str(self._root / name), recursive=True, event_filter=_EVENTS)
+        watch = self._observer.schedule(
+            self._handler, str(self._root / name), recursive=True, event_filter=_EVENTS
+        )
         self._watches[name] = watch
 
     def _rewatch(self, name: str) -> None:
@@ -164,7 +190,11 @@ class Watcher:
     def _inside(self, raw: str) -> str | None:
         """The vault-relative path, or None for what lies outside or in a dot-folder."""
         path = os.path.relpath(raw, self._root)
-        if path == "." or path.startswith("..") or any(part.startswith(".") for part in Path(path).parts):
+        if (
+            path == "."
+            or path.startswith("..")
+            or any(part.startswith(".") for part in Path(path).parts)
+        ):
             return None
         return path.replace(os.sep, "/")
 
@@ -193,7 +223,10 @@ class Watcher:
     def _rested(self) -> tuple[set[str], float | None]:
         """(paths to hand over now, seconds until the next one is due)."""
         now = time.monotonic()
-        due = {path: min(last + self._debounce, first + _PATIENCE) - now for path, (first, last) in self._dirty.items()}
+        due = {
+            path: min(last + self._debounce, first + _PATIENCE) - now
+            for path, (first, last) in self._dirty.items()
+        }
         rested = {path for path, wait in due.items() if wait <= 0}
         for path in rested:
             del self._dirty[path]
@@ -264,7 +297,8 @@ class _Ear(logging.Handler):
 
 
 def _require_room(root: Path) -> None:
-    """Raise OSError if no inotify watch is left: watchdog does not say so for folders inside a watched one."""
+    """Raise OSError if no inotify watch is left: watchdog does not say so for folders inside a
+    watched one."""
     if sys.platform != "linux":
         return
     libc = ctypes.CDLL(None, use_errno=True)
@@ -279,13 +313,22 @@ def _require_room(root: Path) -> None:
 
 
 def _why(error: OSError) -> str:
-    return "the system's limit of inotify watches is reached" if error.errno in _NO_ROOM else f"it cannot be watched ({error})"
+    return (
+        "the system's limit of inotify watches is reached"
+        if error.errno in _NO_ROOM
+        else f"it cannot be watched ({error})"
+    )
 
 
 def network(root: Path, mounts: str) -> str:
-    """The kind of file system if it is one that other machines write to, else ""; `mounts` is the text of /proc/mounts."""
+    """The kind of file system if it is one that other machines write to, else ""; `mounts` is the
+    text of /proc/mounts."""
     lines = [line.split() for line in mounts.splitlines()]
-    inside = [(len(place), kind) for _, place, kind, *_ in lines if root.is_relative_to(place.replace("\\040", " "))]
+    inside = [
+        (len(place), kind)
+        for _, place, kind, *_ in lines
+        if root.is_relative_to(place.replace("\\040", " "))
+    ]
     kind = max(inside, default=(0, ""))[1]
     return kind if kind.startswith(_NETWORK) else ""
 

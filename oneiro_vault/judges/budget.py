@@ -1,5 +1,5 @@
-"""Ceilings for one run: calls, tokens, what they cost, and time. Whoever is asked stops being asked when one is reached, and for a whole
-night when nothing reaches them."""
+"""Ceilings for one run: calls, tokens, what they cost, and time. Whoever is asked stops being asked
+when one is reached, and for a whole night when nothing reaches them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from oneiro_vault.judges.base import Judge, used
 from oneiro_vault.judges.concurrency import Patience
 
 AWAY: Final = 3
-"""Times in a row that nobody is reached, after which nobody is asked any more. Questions that were under way at once fail once."""
+"""Times in a row that nobody is reached, after which nobody is asked any more. Questions that were
+under way at once fail once."""
 CHUNK: Final = 8
 
 
@@ -36,7 +37,8 @@ class Spent:
 
 @dataclass(frozen=True)
 class Ceilings:
-    """Limits of one run; 0 means none. `together`: calls of all runs of this judge. `price_in`, `price_out`: cost of a million tokens."""
+    """Limits of one run; 0 means none. `together`: calls of all runs of this judge. `price_in`,
+    `price_out`: cost of a million tokens."""
 
     calls: int = 0
     together: int = 0
@@ -48,14 +50,16 @@ class Ceilings:
 
 @dataclass
 class Budgeted:
-    """A judge within ceilings. Questions that no longer fit are answered by saying so; they are asked again in another run."""
+    """A judge within ceilings. Questions that no longer fit are answered by saying so; they are
+    asked again in another run."""
 
     judge: Judge
     ceilings: Ceilings
     patience: Patience = field(default_factory=Patience)
     spent: Spent = field(default_factory=Spent)
     chunk: int = 0
-    """Questions handed on at once: a ceiling can be passed by their answers at most. 0: as many as the judge wants `at_once`."""
+    """Questions handed on at once: a ceiling can be passed by their answers at most. 0: as many as
+    the judge wants `at_once`."""
     fallback: Judge | None = None
     """Answers for now what nobody was reached for: such a question stays open for the next run."""
     unreached: str = ""
@@ -72,7 +76,8 @@ class Budgeted:
         return self.judge.name
 
     def begin(self) -> None:
-        """A run begins: nothing is spent. Who could not be reached by the run before is not asked again."""
+        """A run begins: nothing is spent. Who could not be reached by the run before is not asked
+        again."""
         self._before += self.spent.calls
         self.spent, self.unreached = Spent(), ""
         self.patience.begin()
@@ -86,9 +91,13 @@ class Budgeted:
             else:
                 yield ident, raw
         if lost:
-            yield from self._instead([question for question in questions if question.id in lost], lost)
+            yield from self._instead(
+                [question for question in questions if question.id in lost], lost
+            )
 
-    def _instead(self, questions: Sequence[Question], lost: dict[str, Raw]) -> Iterator[tuple[str, Raw]]:
+    def _instead(
+        self, questions: Sequence[Question], lost: dict[str, Raw]
+    ) -> Iterator[tuple[str, Raw]]:
         assert self.fallback is not None
         for ident, raw in self.fallback.ask(questions):
             if raw.answer is not None:
@@ -143,7 +152,8 @@ class Budgeted:
             self.fallback.close()
 
     def _add(self, raw: Raw) -> None:
-        """What waits has cost nobody anything. Nothing that a judge claims gives a run anything back."""
+        """What waits has cost nobody anything. Nothing that a judge claims gives a run anything
+        back."""
         self._met(raw)
         if raw.waits or raw.unasked:
             return
@@ -152,10 +162,13 @@ class Budgeted:
         self.spent.tokens_in += tokens_in
         self.spent.tokens_out += tokens_out
         self.spent.estimated += raw.estimated
-        self.spent.cost += (tokens_in * self.ceilings.price_in + tokens_out * self.ceilings.price_out) / 1e6
+        self.spent.cost += (
+            tokens_in * self.ceilings.price_in + tokens_out * self.ceilings.price_out
+        ) / 1e6
 
     def _met(self, raw: Raw) -> None:
-        """Was somebody there? What was asked before the last failure was known is no failure more."""
+        """Was somebody there? What was asked before the last failure was known is no failure
+        more."""
         if raw.cut:
             return
         if not raw.away:
@@ -173,5 +186,9 @@ class Budgeted:
             "tokens": (self.spent.tokens, self.ceilings.tokens),
             "spend": (self.spent.cost, self.ceilings.cost),
         }
-        full = (f"the ceiling of {name} is reached ({limit:g})" for name, (used, limit) in limits.items() if limit and used >= limit)
+        full = (
+            f"the ceiling of {name} is reached ({limit:g})"
+            for name, (used, limit) in limits.items()
+            if limit and used >= limit
+        )
         return self.patience.over() or next(full, "")

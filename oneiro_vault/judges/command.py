@@ -1,7 +1,9 @@
-"""A program of the person's own as a judge: one run a question, the prompt on standard input, the answer on standard output.
+"""A program of the person's own as a judge: one run a question, the prompt on standard input, the
+answer on standard output.
 
-It runs in an empty folder and a process group of its own, which is killed with whatever it started when its time is over or it has ended.
-`ONEIRO_JUDGE` in its environment tells our hooks and our MCP server, should it start them, that there is no memory here.
+It runs in an empty folder and a process group of its own, which is killed with whatever it started
+when its time is over or it has ended. `ONEIRO_JUDGE` in its environment tells our hooks and our MCP
+server, should it start them, that there is no memory here.
 """
 
 from __future__ import annotations
@@ -21,7 +23,15 @@ from typing import IO, Final
 from oneiro_vault.core.question import LONGEST_ANSWER, Question, Raw
 from oneiro_vault.judges.base import ANSWER_FORM, SYSTEM, TIMEOUT, closed, json_in, used
 from oneiro_vault.judges.concurrency import LONGEST, Patience, in_parallel
-from oneiro_vault.judges.programs import PLAIN, PROGRAMS, SYSTEM_FILE, Output, RefusedError, known, split
+from oneiro_vault.judges.programs import (
+    PLAIN,
+    PROGRAMS,
+    SYSTEM_FILE,
+    Output,
+    RefusedError,
+    known,
+    split,
+)
 
 MARK: Final = "ONEIRO_JUDGE"
 _MOST: Final = 10 * LONGEST_ANSWER
@@ -29,9 +39,11 @@ _MOST: Final = 10 * LONGEST_ANSWER
 _TICK: Final = 0.05
 _TAIL: Final = 300
 _SESSION: Final = frozenset(
-    "CLAUDECODE CLAUDE_CODE_ENTRYPOINT CLAUDE_CODE_SESSION_ID CLAUDE_CODE_SSE_PORT CLAUDE_PROJECT_DIR CLAUDE_ENV_FILE".split()
+    "CLAUDECODE CLAUDE_CODE_ENTRYPOINT CLAUDE_CODE_SESSION_ID CLAUDE_CODE_SSE_PORT "
+    "CLAUDE_PROJECT_DIR CLAUDE_ENV_FILE".split()
 )
-"""Variables of a conversation the owner may have been started from: a program that sees them believes that it runs inside of it."""
+"""Variables of a conversation the owner may have been started from: a program that sees them
+believes that it runs inside of it."""
 
 
 class _StoppedError(Exception):
@@ -39,8 +51,9 @@ class _StoppedError(Exception):
 
 
 class CommandJudge:
-    """Asks a program. `command` is a command line; one that starts with a known program (`judges.programs`) gets that program's arguments
-    for a run without tools, followed by its own."""
+    """Asks a program. `command` is a command line; one that starts with a known program
+    (`judges.programs`) gets that program's arguments for a run without tools, followed by its
+    own."""
 
     at_once = 4
 
@@ -65,16 +78,21 @@ class CommandJudge:
         self._running: set[subprocess.Popen[bytes]] = set()
 
     def _found(self, word: str) -> str:
-        """The program's full path; its folder joins the PATH, for what it needs often lies beside it. Raises FileNotFoundError."""
+        """The program's full path; its folder joins the PATH, for what it needs often lies beside
+        it. Raises FileNotFoundError."""
         place = shutil.which(os.path.expanduser(word), path=self._env.get("PATH"))  # noqa: PTH111  # a word, not yet a path
         if place is None:
             raise FileNotFoundError(f"there is no program {word}")
-        self._env["PATH"] = os.pathsep.join(filter(None, [self._env.get("PATH"), str(Path(place).parent)]))
+        self._env["PATH"] = os.pathsep.join(
+            filter(None, [self._env.get("PATH"), str(Path(place).parent)])
+        )
         return str(Path(place).absolute())
 
     def ask(self, questions: Sequence[Question]) -> Iterator[tuple[str, Raw]]:
         """A few at a time."""
-        yield from in_parallel(questions, self._one, self._parallel, self._waiting, max(LONGEST, 2 * self._timeout))
+        yield from in_parallel(
+            questions, self._one, self._parallel, self._waiting, max(LONGEST, 2 * self._timeout)
+        )
 
     def close(self) -> None:
         """Nothing goes on behind a run that has ended."""
@@ -82,8 +100,13 @@ class CommandJudge:
             _kill(process)
 
     def _one(self, question: Question) -> Raw:
-        sent = f"{SYSTEM}\n\n{question.prompt()}\n\n{ANSWER_FORM}\n{json.dumps(closed(question.schema), ensure_ascii=False)}\n"
-        with tempfile.TemporaryDirectory(prefix="oneiro-judge-", ignore_cleanup_errors=True) as folder:
+        sent = (
+            f"{SYSTEM}\n\n{question.prompt()}\n\n{ANSWER_FORM}\n"
+            f"{json.dumps(closed(question.schema), ensure_ascii=False)}\n"
+        )
+        with tempfile.TemporaryDirectory(
+            prefix="oneiro-judge-", ignore_cleanup_errors=True
+        ) as folder:
             try:
                 code, text, errors = self._run(sent, Path(folder))
             except _StoppedError as error:
@@ -96,20 +119,40 @@ class CommandJudge:
             said, tokens_in, tokens_out = self._read(text)
         except RefusedError as error:
             ended = f"ended with code {code}" if code else "gave no answer"
-            return Raw(problem=f"the program {ended}: {' '.join(str(error).split())[:_TAIL]}", away=True, **used(sent, ""))
+            return Raw(
+                problem=f"the program {ended}: {' '.join(str(error).split())[:_TAIL]}",
+                away=True,
+                **used(sent, ""),
+            )
         return Raw(json_in(said), **used(sent, said, tokens_in, tokens_out))
 
     def _run(self, sent: str, folder: Path) -> tuple[int, str, str]:
-        """(exit code, standard output, the end of standard error). Raises OSError, and _StoppedError when it was stopped."""
+        """(exit code, standard output, the end of standard error). Raises OSError, and
+        _StoppedError when it was stopped."""
         empty, system = folder / "empty", folder / "system.md"
         empty.mkdir()
         system.write_text(SYSTEM, encoding="utf-8")
         argv = [word.replace(SYSTEM_FILE, str(system)) for word in self._argv]
-        around = {name: value for name, value in self._env.items() if name not in _SESSION} | {MARK: "1", "PWD": str(empty)}
-        with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+        around = {name: value for name, value in self._env.items() if name not in _SESSION} | {
+            MARK: "1",
+            "PWD": str(empty),
+        }
+        with (
+            tempfile.TemporaryFile() as given,
+            tempfile.TemporaryFile() as output,
+            tempfile.TemporaryFile() as errors,
+        ):
             given.write(sent.encode("utf-8", "replace"))
             given.seek(0)
-            process = subprocess.Popen(argv, stdin=given, stdout=output, stderr=errors, env=around, cwd=empty, start_new_session=True)
+            process = subprocess.Popen(
+                argv,
+                stdin=given,
+                stdout=output,
+                stderr=errors,
+                env=around,
+                cwd=empty,
+                start_new_session=True,
+            )
             self._running.add(process)
             try:
                 self._await(process, (output, errors))

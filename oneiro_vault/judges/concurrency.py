@@ -1,4 +1,5 @@
-"""How a judge is waited for: several questions at once, nobody held by an endpoint that hangs, and no answer lost that came in time."""
+"""How a judge is waited for: several questions at once, nobody held by an endpoint that hangs, and
+no answer lost that came in time."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ from oneiro_vault.core.question import STOPPED, Question, Raw
 from oneiro_vault.judges.base import used
 
 LONGEST: Final = 300.0
-"""Seconds after which a question is given up, however often it was tried and however slowly an answer drips."""
+"""Seconds after which a question is given up, however often it was tried and however slowly an
+answer drips."""
 LATE: Final = 3
 """Questions of a run that have no answer after that time, after which it asks nothing more."""
 _TICK: Final = 0.1
@@ -24,8 +26,8 @@ _CLEARING: Final = 5.0
 
 @dataclass
 class Patience:
-    """How long a run waits for its judge: until its time is over (`dreams.minutes`; 0: no end), until `stop` says that it ends, or until
-    the judge is `gone`."""
+    """How long a run waits for its judge: until its time is over (`dreams.minutes`; 0: no end),
+    until `stop` says that it ends, or until the judge is `gone`."""
 
     stop: Callable[[], bool] = lambda: False
     minutes: float = 0.0
@@ -48,11 +50,20 @@ class Patience:
         if self.stop():
             return STOPPED
         if self.gone or self.late >= LATE:
-            return self.gone or f"the judge left {self.late} questions of this run without an answer for too long"
-        return f"the run's time is over ({self.minutes:g} minutes)" if time.monotonic() >= self._end else ""
+            return (
+                self.gone
+                or f"the judge left {self.late} questions of this run without an answer for too "
+                f"long"
+            )
+        return (
+            f"the run's time is over ({self.minutes:g} minutes)"
+            if time.monotonic() >= self._end
+            else ""
+        )
 
     def leave(self, thread: threading.Thread, began: float) -> None:
-        """Nobody listens to what this thread asked any more; it cannot be ended, and takes a worker's place while it lives."""
+        """Nobody listens to what this thread asked any more; it cannot be ended, and takes a
+        worker's place while it lives."""
         self._left[thread] = began
 
     def left(self) -> list[float]:
@@ -72,11 +83,16 @@ class _Running:
 
 
 def in_parallel(
-    questions: Sequence[Question], one: Callable[[Question], Raw], workers: int, patience: Patience, longest: float
+    questions: Sequence[Question],
+    one: Callable[[Question], Raw],
+    workers: int,
+    patience: Patience,
+    longest: float,
 ) -> Iterator[tuple[str, Raw]]:
-    """Ask several at once. An endpoint that hangs holds nobody: after `longest` seconds a question counts as not answered, when patience
-    is over all of them do, and when the caller stops listening they are left to themselves (the threads keep no process alive). Such a
-    thread still counts as one of the `workers`. What was not begun is left out."""
+    """Ask several at once. An endpoint that hangs holds nobody: after `longest` seconds a question
+    counts as not answered, when patience is over all of them do, and when the caller stops
+    listening they are left to themselves (the threads keep no process alive). Such a thread still
+    counts as one of the `workers`. What was not begun is left out."""
     todo, said = deque(questions), SimpleQueue[tuple[str, Raw]]()
     running: dict[str, _Running] = {}
     try:
@@ -99,8 +115,15 @@ def in_parallel(
             patience.leave(each.thread, each.began)
 
 
-def _begun(question: Question, one: Callable[[Question], Raw], said: SimpleQueue[tuple[str, Raw]], patience: Patience) -> _Running:
-    thread = threading.Thread(target=_asked, args=(question, one, said), daemon=True, name="oneiro-judge")
+def _begun(
+    question: Question,
+    one: Callable[[Question], Raw],
+    said: SimpleQueue[tuple[str, Raw]],
+    patience: Patience,
+) -> _Running:
+    thread = threading.Thread(
+        target=_asked, args=(question, one, said), daemon=True, name="oneiro-judge"
+    )
     patience.open.add(question.id)
     found = _Running(question, thread, time.monotonic())
     thread.start()
@@ -108,9 +131,14 @@ def _begun(question: Question, one: Callable[[Question], Raw], said: SimpleQueue
 
 
 def _ended(
-    running: dict[str, _Running], said: SimpleQueue[tuple[str, Raw]], why: str, patience: Patience, longest: float
+    running: dict[str, _Running],
+    said: SimpleQueue[tuple[str, Raw]],
+    why: str,
+    patience: Patience,
+    longest: float,
 ) -> list[tuple[str, Raw]]:
-    """Those that are answered, and then those that are not waited for any more: an answer that lies there already is late for nothing."""
+    """Those that are answered, and then those that are not waited for any more: an answer that lies
+    there already is late for nothing."""
     found = []
     with suppress(Empty):
         wait = 0.0 if why else _TICK
@@ -131,10 +159,12 @@ def _ended(
 
 
 def aside(
-    questions: Sequence[Question], answers: Callable[[Callable[[], str]], Iterator[tuple[str, Raw]]], patience: Patience
+    questions: Sequence[Question],
+    answers: Callable[[Callable[[], str]], Iterator[tuple[str, Raw]]],
+    patience: Patience,
 ) -> Iterator[tuple[str, Raw]]:
-    """What a judge says that takes its time by itself: nobody hangs with it. It is told why nobody listens any more when it looks, and is
-    given a moment to clear up."""
+    """What a judge says that takes its time by itself: nobody hangs with it. It is told why nobody
+    listens any more when it looks, and is given a moment to clear up."""
     said = SimpleQueue[tuple[str, Raw] | None]()
     left, abandoned = {question.id: question for question in questions}, threading.Event()
 
@@ -156,7 +186,10 @@ def aside(
         if why := patience.over():
             for ident, question in list(left.items()):
                 patience.open.discard(ident)
-                yield ident, Raw(problem=f"no answer: {why}", cut=True, **used(question.prompt(), ""))
+                yield (
+                    ident,
+                    Raw(problem=f"no answer: {why}", cut=True, **used(question.prompt(), "")),
+                )
     finally:
         abandoned.set()
         patience.open.difference_update(left)
@@ -164,9 +197,13 @@ def aside(
 
 
 def _heard(
-    said: SimpleQueue[tuple[str, Raw] | None], worker: threading.Thread, left: dict[str, Question], patience: Patience
+    said: SimpleQueue[tuple[str, Raw] | None],
+    worker: threading.Thread,
+    left: dict[str, Question],
+    patience: Patience,
 ) -> Iterator[tuple[str, Raw]]:
-    """What the worker says, until it has said all; what it says in its last moment when patience is over."""
+    """What the worker says, until it has said all; what it says in its last moment when patience is
+    over."""
     last = False
     while True:
         if patience.over() and not last:
@@ -185,8 +222,18 @@ def _heard(
         yield pair
 
 
-def _asked(question: Question, one: Callable[[Question], Raw], said: SimpleQueue[tuple[str, Raw]]) -> None:
+def _asked(
+    question: Question, one: Callable[[Question], Raw], said: SimpleQueue[tuple[str, Raw]]
+) -> None:
     try:
         said.put((question.id, one(question)))
     except Exception as error:
-        said.put((question.id, Raw(problem=f"the question could not be asked: {type(error).__name__}: {str(error)[:200]}")))
+        said.put(
+            (
+                question.id,
+                Raw(
+                    problem=f"the question could not be asked: {type(error).__name__}: "
+                    f"{str(error)[:200]}"
+                ),
+            )
+        )

@@ -1,4 +1,5 @@
-"""Questions that wait for the connected model or a person: one file each, answered at any time, found again by the next run."""
+"""Questions that wait for the connected model or a person: one file each, answered at any time,
+found again by the next run."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ from oneiro_vault.core.question import Question, Raw
 
 
 class DeferredJudge:
-    """Parks what it is asked in `folder` as `<id>.json`; an answer somebody put beside it (`<id>.answer.json`) is taken up by `ask`."""
+    """Parks what it is asked in `folder` as `<id>.json`; an answer somebody put beside it
+    (`<id>.answer.json`) is taken up by `ask`."""
 
     name = "deferred"
 
@@ -55,10 +57,13 @@ class DeferredJudge:
 
 
 def waiting(folder: Path) -> list[dict[str, Any]]:
-    """Parked questions without an answer, oldest first; one that another version parked is parked anew by the next run of its loop."""
+    """Parked questions without an answer, oldest first; one that another version parked is parked
+    anew by the next run of its loop."""
     found = [path for path in folder.glob("*.json") if not path.name.endswith(".answer.json")]
     open_ = [path for path in found if not path.with_suffix(".answer.json").exists()]
-    entries = [_read(path) for path in sorted(open_, key=lambda path: (path.stat().st_mtime_ns, path.name))]
+    entries = [
+        _read(path) for path in sorted(open_, key=lambda path: (path.stat().st_mtime_ns, path.name))
+    ]
     return [entry for entry in entries if entry is not None and "memories" in entry]
 
 

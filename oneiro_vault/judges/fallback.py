@@ -1,4 +1,5 @@
-"""Without a judge of its own a vault does what rules can do now, and lets the rest wait for whoever is connected later."""
+"""Without a judge of its own a vault does what rules can do now, and lets the rest wait for whoever
+is connected later."""
 
 from __future__ import annotations
 
@@ -14,8 +15,9 @@ NAME: Final = "auto"
 
 
 class ChainJudge:
-    """What was answered meanwhile (`later`) counts first; then `now` are asked one after the other, each what the one before left open;
-    what none could answer, or answered in part (`complete` false), is parked with `later`."""
+    """What was answered meanwhile (`later`) counts first; then `now` are asked one after the other,
+    each what the one before left open; what none could answer, or answered in part (`complete`
+    false), is parked with `later`."""
 
     name = NAME
 

@@ -1,8 +1,10 @@
-"""A judge without a model: it says what can be seen by rules, and leaves everything else open for somebody who understands it.
+"""A judge without a model: it says what can be seen by rules, and leaves everything else open for
+somebody who understands it.
 
-It merges what is the same but for how it is written, keeps what the person said in a capture word for word, files a fact unless that is
-there already, lets it replace what it says is over, and lets a lasting trait of somebody named stand in the orientation in its own words.
-It never says "distinct", "no" or "nothing here": not seeing is not knowing.
+It merges what is the same but for how it is written, keeps what the person said in a capture word
+for word, files a fact unless that is there already, lets it replace what it says is over, and lets
+a lasting trait of somebody named stand in the orientation in its own words. It never says
+"distinct", "no" or "nothing here": not seeing is not knowing.
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ LONGEST: Final = 400
 FEWEST: Final = 4
 """Words of one."""
 WORTH: Final = 0.75
-"""How likely a sentence is to be wanted later before it is kept: what is left out can still be found in its capture."""
+"""How likely a sentence is to be wanted later before it is kept: what is left out can still be
+found in its capture."""
 DETAIL: Final = 0.5
 """How likely one is that only goes on with the kept one before it, in the same note."""
 SHORT: Final = 7
@@ -35,11 +38,13 @@ SHORT: Final = 7
 BESIDE: Final = 0.25
 """How likely such a one is that goes on with a kept one."""
 _BEGINS: Final = re.compile(r"(?:^|[.!?…,;:–—-]\W*|\n\s*)$")
-"""Before what may stand by itself; the rest of a clause, cut off where doubt begins, says nothing."""
+"""Before what may stand by itself; the rest of a clause, cut off where doubt begins, says
+nothing."""
 _DAY: Final = re.compile(r"\b\d{4}-\d\d-\d\d\b")
 _VERBS: Final = re.compile(
-    r"(?:\b(?:is|isn't|are|aren't|was|were|has|have|had|does|did|will|won't|can|ist|sind|war|waren|hat|haben|hatte|wird|werden|kann|muss"
-    r"|est|sont|était|ont|era|está|tiene|sono|hanno|heeft|zijn|jest|są|är)|'s|'re|'ll|'ve)\b",
+    r"(?:\b(?:is|isn't|are|aren't|was|were|has|have|had|does|did|will|won't|can|ist|sind|war|"
+    r"waren|hat|haben|hatte|wird|werden|kann|muss|est|sont|était|ont|era|está|tiene|sono|hanno|"
+    r"heeft|zijn|jest|są|är)|'s|'re|'ll|'ve)\b",
     re.I,
 )
 _CAPITAL: Final = re.compile(r"[A-ZÀ-Þ][\w'’.-]*[\w]|[A-Z]")
@@ -62,11 +67,14 @@ class OfflineJudge:
 
 
 def same(keeper: Shown, other: Shown) -> bool:
-    """May the first stand for the second: the same words, said of the same, by nobody who is trusted less?"""
+    """May the first stand for the second: the same words, said of the same, by nobody who is
+    trusted less?"""
     if other.trust and not no_weaker(keeper.trust or other.trust, other.trust):
         return False
     mine, theirs = _whole(keeper), _whole(other)
-    if not equality.same(mine, theirs) or not _same_circumstances(keeper, other, f"{mine}\n{theirs}"):
+    if not equality.same(mine, theirs) or not _same_circumstances(
+        keeper, other, f"{mine}\n{theirs}"
+    ):
         return False
     if not equality.alone(mine):
         return _occasion(keeper) == _occasion(other)
@@ -74,40 +82,61 @@ def same(keeper: Shown, other: Shown) -> bool:
 
 
 def _same_circumstances(one: Shown, other: Shown, said: str) -> bool:
-    """Do they belong to the same project and time, and are they about the same, apart from what both name anyway?"""
+    """Do they belong to the same project and time, and are they about the same, apart from what
+    both name anyway?"""
     mine, theirs = dict(one.notes), dict(other.notes)
-    if any(mine.get(name, "") != theirs.get(name, "") for name in ("project", "valid from", "valid until", "outcome")):
+    if any(
+        mine.get(name, "") != theirs.get(name, "")
+        for name in ("project", "valid from", "valid until", "outcome")
+    ):
         return False
     words = f" {' '.join(claims.tokens(said))} "
     subjects = [
-        {name for name in notes.get("about", "").split(", ") if name and f" {' '.join(claims.tokens(name))} " not in words}
+        {
+            name
+            for name in notes.get("about", "").split(", ")
+            if name and f" {' '.join(claims.tokens(name))} " not in words
+        }
         for notes in (mine, theirs)
     ]
     return subjects[0] == subjects[1]
 
 
 def _occasion(shown: Shown) -> tuple[str, ...]:
-    """Who said it, and when: "she" and "this" are somebody and something else on another occasion."""
+    """Who said it, and when: "she" and "this" are somebody and something else on another
+    occasion."""
     return shown.source, shown.created[:10], dict(shown.notes).get("session", "")
 
 
 def merge(question: Question) -> Mapping[str, Any] | None:
-    """The note that covers most of the others, with those it covers; open when none covers another."""
+    """The note that covers most of the others, with those it covers; open when none covers
+    another."""
     best: tuple[Shown, list[str]] | None = None
     for keeper in question.shown:
-        members = [other.id for other in question.shown if other.id != keeper.id and same(keeper, other)]
+        members = [
+            other.id for other in question.shown if other.id != keeper.id and same(keeper, other)
+        ]
         if members and (best is None or len(members) > len(best[1])):
             best = keeper, members
     if best is None:
         return None
-    return {"reason": "the same words, whatever way they are written", "action": "merge", "keep": best[0].id, "members": best[1]}
+    return {
+        "reason": "the same words, whatever way they are written",
+        "action": "merge",
+        "keep": best[0].id,
+        "members": best[1],
+    }
 
 
 def units(question: Question) -> Mapping[str, Any] | None:
-    """What the person said that will be wanted later, in their own words, with the days they meant. Never complete: the rest waits for a
-    model."""
+    """What the person said that will be wanted later, in their own words, with the days they meant.
+    Never complete: the rest waits for a model."""
     found = [unit for shown in question.shown for unit in _kept(shown)]
-    return {"reason": "what was said, word for word", "units": found[:40], "complete": False} if found else None
+    return (
+        {"reason": "what was said, word for word", "units": found[:40], "complete": False}
+        if found
+        else None
+    )
 
 
 def _kept(shown: Shown) -> list[dict[str, Any]]:
@@ -128,17 +157,25 @@ def _kept(shown: Shown) -> list[dict[str, Any]]:
             if keeps and goes_on:
                 found[-1].append(sentence)
             elif keeps:
-                found.append([before, sentence] if before and len(before) <= LONGEST and claims.points(sentence) else [sentence])
+                found.append(
+                    [before, sentence]
+                    if before and len(before) <= LONGEST and claims.points(sentence)
+                    else [sentence]
+                )
             before, taken = sentence, keeps
     return [_unit(list(one), day) for one in dict.fromkeys(map(tuple, found))]
 
 
 def own(text: str, speaker: str = "", source: str = "") -> list[list[str]]:
-    """Sentences that a person typed themselves, or may have, by stretches of such words; without speakers in it, a text that was not
-    captured from elsewhere is one person's."""
+    """Sentences that a person typed themselves, or may have, by stretches of such words; without
+    speakers in it, a text that was not captured from elsewhere is one person's."""
     speakers = (turns.USER,) if source == SOURCE else (turns.USER, turns.NOBODY)
     spans = (one for one in turns.spans(text, speaker) if one.speaker in speakers)
-    runs = (text[one.start : one.end] for one in spans if one.own or (one.doubted and _BEGINS.search(text[: one.start])))
+    runs = (
+        text[one.start : one.end]
+        for one in spans
+        if one.own or (one.doubted and _BEGINS.search(text[: one.start]))
+    )
     return [found for run in runs if (found := claims.split_sentences(turns.without_speaker(run)))]
 
 
@@ -160,17 +197,34 @@ def names(sentence: str) -> list[str]:
 
 
 def place(question: Question) -> Mapping[str, Any] | None:
-    """Skip what stands there word for word and means the same on any day; replace the one note that the fact says is over; everything else
-    is new. Without the fact itself nothing can be said."""
+    """Skip what stands there word for word and means the same on any day; replace the one note that
+    the fact says is over; everything else is new. Without the fact itself nothing can be said."""
     *facts, text = question.given.strip().splitlines() or [""]
     if not text:
         return None
-    given = Shown("", "", text, notes=tuple((name, value) for name, _, value in (line.partition(": ") for line in facts)))
+    given = Shown(
+        "",
+        "",
+        text,
+        notes=tuple((name, value) for name, _, value in (line.partition(": ") for line in facts)),
+    )
     for shown in question.shown:
         if equality.alone(text) and equality.timeless(text) and same(shown, given):
-            return {"reason": "it says the very same", "action": "skip", "existing": shown.id, "text": None, "flavour": None}
+            return {
+                "reason": "it says the very same",
+                "action": "skip",
+                "existing": shown.id,
+                "text": None,
+                "flavour": None,
+            }
         if shown.trust == "said" and equality.same(text, shown.text):
-            return {"reason": "it was said before", "action": "link", "existing": shown.id, "text": None, "flavour": None}
+            return {
+                "reason": "it was said before",
+                "action": "link",
+                "existing": shown.id,
+                "text": None,
+                "flavour": None,
+            }
     over = [shown.id for shown in question.shown if corrections.corrects(text, shown.text)]
     if len(over) == 1:
         return {
@@ -180,7 +234,13 @@ def place(question: Question) -> Mapping[str, Any] | None:
             "text": None,
             "flavour": "progression",
         }
-    return {"reason": "nothing says the very same", "action": "create", "existing": None, "text": None, "flavour": None}
+    return {
+        "reason": "nothing says the very same",
+        "action": "create",
+        "existing": None,
+        "text": None,
+        "flavour": None,
+    }
 
 
 def grade(question: Question) -> Mapping[str, Any] | None:
@@ -198,7 +258,8 @@ def distil(question: Question) -> Mapping[str, Any] | None:
     text = note.text.strip()
     return {
         "reason": "its own words", "action": "create", "target": None, "sources": [], "text": text,
-        "title": allowlist.title(note.title, text), "unregenerable": True, "describes_not_prescribes": True,
+        "title": allowlist.title(note.title, text), "unregenerable": True,
+        "describes_not_prescribes": True,
     }  # fmt: skip
 
 
@@ -228,7 +289,11 @@ def _date(text: str) -> date | None:
 def _whole(shown: Shown) -> str:
     """The text of a note, with its title when that is more than words out of the text."""
     title = shown.title.rstrip("….").strip()
-    return shown.text if title.casefold() in " ".join(shown.text.split()).casefold() else f"{title}.\n{shown.text}"
+    return (
+        shown.text
+        if title.casefold() in " ".join(shown.text.split()).casefold()
+        else f"{title}.\n{shown.text}"
+    )
 
 
 RULES: Final[Mapping[str, Callable[[Question], Mapping[str, Any] | None]]] = {

@@ -1,4 +1,5 @@
-"""Any endpoint that speaks chat completions (OpenAI, Ollama, llama.cpp, vLLM) as a judge, through OpenAI's own SDK."""
+"""Any endpoint that speaks chat completions (OpenAI, Ollama, llama.cpp, vLLM) as a judge, through
+OpenAI's own SDK."""
 
 from __future__ import annotations
 
@@ -28,9 +29,16 @@ class OpenAIJudge:
         waiting: Patience | None = None,
     ) -> None:
         self.name = f"openai:{model('')}"
-        self._model, self._parallel, self._longest, self._waiting = model, parallel, longest, waiting or Patience()
+        self._model, self._parallel, self._longest, self._waiting = (
+            model,
+            parallel,
+            longest,
+            waiting or Patience(),
+        )
         key = api_key or ("none" if base_url else None)
-        self._client = openai.OpenAI(api_key=key, base_url=base_url, timeout=timeout, max_retries=retries)
+        self._client = openai.OpenAI(
+            api_key=key, base_url=base_url, timeout=timeout, max_retries=retries
+        )
 
     def ask(self, questions: Sequence[Question]) -> Iterator[tuple[str, Raw]]:
         """A few at a time."""
@@ -42,16 +50,27 @@ class OpenAIJudge:
 
     def _one(self, question: Question) -> Raw:
         sent = f"{SYSTEM}\n{question.prompt()}"
-        return exchange(openai, sent, lambda: _said(self._client.chat.completions.create(**self._request(question)), sent))
+        return exchange(
+            openai,
+            sent,
+            lambda: _said(self._client.chat.completions.create(**self._request(question)), sent),
+        )
 
     def _request(self, question: Question) -> dict[str, Any]:
         return {
             "model": self._model(question.stage),
             "max_tokens": ANSWER_TOKENS,
-            "messages": [{"role": "system", "content": SYSTEM}, {"role": "user", "content": question.prompt()}],
+            "messages": [
+                {"role": "system", "content": SYSTEM},
+                {"role": "user", "content": question.prompt()},
+            ],
             "response_format": {
                 "type": "json_schema",
-                "json_schema": {"name": "answer", "strict": True, "schema": closed(question.schema)},
+                "json_schema": {
+                    "name": "answer",
+                    "strict": True,
+                    "schema": closed(question.schema),
+                },
             },
         }
 
@@ -60,7 +79,9 @@ def _said(done: Any, sent: str) -> Raw:
     choice = done.choices[0] if done.choices else None
     text = (choice.message.content or choice.message.refusal or "") if choice else ""
     usage = getattr(done, "usage", None)
-    spent = used(sent, text, getattr(usage, "prompt_tokens", None), getattr(usage, "completion_tokens", None))
+    spent = used(
+        sent, text, getattr(usage, "prompt_tokens", None), getattr(usage, "completion_tokens", None)
+    )
     if choice is None:
         return Raw(problem="the model gave no choice", **spent)
     if choice.message.refusal:

@@ -1,4 +1,5 @@
-"""The model programs people have installed: how each is run once, headless and without tools, and how its answer is read."""
+"""The model programs people have installed: how each is run once, headless and without tools, and
+how its answer is read."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ from oneiro_vault.judges.base import SYSTEM
 SYSTEM_FILE: Final = "{system}"
 """In an argument: the path of a file that holds `SYSTEM`."""
 Output = tuple[str, Any, Any]
-"""What the model said, and the tokens read and written as the program counts them (None: it does not)."""
+"""What the model said, and the tokens read and written as the program counts them (None: it does
+not)."""
 
 
 class RefusedError(ValueError):
@@ -25,7 +27,8 @@ class RefusedError(ValueError):
 
 @dataclass(frozen=True)
 class Program:
-    """`title` for people; `arguments` of one run with the prompt on standard input; `read` takes its output apart."""
+    """`title` for people; `arguments` of one run with the prompt on standard input; `read` takes
+    its output apart."""
 
     title: str
     arguments: tuple[str, ...]
@@ -49,10 +52,14 @@ def _without_servers(env: Mapping[str, str]) -> list[str]:
     """Codex starts no MCP server that its settings name, ours included: a judge has no tools."""
     folder = Path(env.get("CODEX_HOME") or Path(env.get("HOME", ""), ".codex"))
     try:
-        servers = tomllib.loads((folder / "config.toml").read_text(encoding="utf-8")).get("mcp_servers")
+        servers = tomllib.loads((folder / "config.toml").read_text(encoding="utf-8")).get(
+            "mcp_servers"
+        )
     except (OSError, ValueError):
         servers = None
-    return [word for name in _mapping(servers) for word in ("-c", f"mcp_servers.{name}.enabled=false")]
+    return [
+        word for name in _mapping(servers) for word in ("-c", f"mcp_servers.{name}.enabled=false")
+    ]
 
 
 def _claude(text: str) -> Output:
@@ -73,7 +80,9 @@ def _codex(text: str) -> Output:
         if event.get("type") == "item.completed" and item.get("type") == "agent_message":
             said = str(item.get("text") or "")
         if event.get("type") in ("turn.failed", "error"):
-            problem = str(_mapping(event.get("error")).get("message") or event.get("message") or "it failed")
+            problem = str(
+                _mapping(event.get("error")).get("message") or event.get("message") or "it failed"
+            )
         usage = _mapping(event.get("usage")) or usage
     if not said:
         raise RefusedError(problem or "no message")
@@ -86,7 +95,10 @@ def _gemini(text: str) -> Output:
         raise RefusedError(str(_mapping(found.get("error")).get("message") or "no response"))
     models = _mapping(_mapping(found.get("stats")).get("models")).values()
     tokens = [_mapping(_mapping(model).get("tokens")) for model in models]
-    counts = [sum(one[name] for one in tokens if isinstance(one.get(name), int)) or None for name in ("prompt", "candidates")]
+    counts = [
+        sum(one[name] for one in tokens if isinstance(one.get(name), int)) or None
+        for name in ("prompt", "candidates")
+    ]
     return found["response"], counts[0], counts[1]
 
 
@@ -117,8 +129,10 @@ PROGRAMS: Final[Mapping[str, Program]] = {
     "claude": Program(
         "Claude Code",
         (
-            "-p", "--output-format", "json", "--tools", "", "--strict-mcp-config", "--disable-slash-commands", "--no-session-persistence",
-            "--settings", '{"disableAllHooks": true, "autoMemoryEnabled": false}', "--system-prompt", SYSTEM,
+            "-p", "--output-format", "json", "--tools", "", "--strict-mcp-config",
+            "--disable-slash-commands", "--no-session-persistence",
+            "--settings", '{"disableAllHooks": true, "autoMemoryEnabled": false}',
+            "--system-prompt", SYSTEM,
         ),
         _claude,
         "Anthropic",
@@ -127,10 +141,17 @@ PROGRAMS: Final[Mapping[str, Program]] = {
     "codex": Program(
         "Codex",
         (
-            "exec", "--json", "--ephemeral", "--skip-git-repo-check", "--ignore-rules", "--sandbox", "read-only",
-            *(word for name in ("shell_tool", "view_image", "multi_agent", "goals", "hooks", "apps") for word in ("--disable", name)),
-            "-c", 'web_search="disabled"', "-c", "project_doc_max_bytes=0", "-c", "include_environment_context=false",
-            "-c", "include_permissions_instructions=false", "-c", f"model_instructions_file={SYSTEM_FILE}", "-",
+            "exec", "--json", "--ephemeral", "--skip-git-repo-check", "--ignore-rules", "--sandbox",
+            "read-only",
+            *(
+                word
+                for name in ("shell_tool", "view_image", "multi_agent", "goals", "hooks", "apps")
+                for word in ("--disable", name)
+            ),
+            "-c", 'web_search="disabled"', "-c", "project_doc_max_bytes=0", "-c",
+            "include_environment_context=false",
+            "-c", "include_permissions_instructions=false", "-c",
+            f"model_instructions_file={SYSTEM_FILE}", "-",
         ),
         _codex,
         "OpenAI",
@@ -138,7 +159,10 @@ PROGRAMS: Final[Mapping[str, Program]] = {
     ),
     "gemini": Program(
         "Gemini CLI",
-        ("--output-format", "json", "--approval-mode", "plan", "--extensions", "none", "--allowed-mcp-server-names", "none"),
+        (
+            "--output-format", "json", "--approval-mode", "plan", "--extensions", "none",
+            "--allowed-mcp-server-names", "none",
+        ),
         _gemini,
         "Google",
     ),
@@ -148,7 +172,8 @@ PROVIDERS: Final[Mapping[str, str]] = {"anthropic": "Anthropic's API", "openai":
 
 
 def known(command: str) -> str:
-    """The name in `PROGRAMS` of the program a command line starts, "" for one of a person's own making."""
+    """The name in `PROGRAMS` of the program a command line starts, "" for one of a person's own
+    making."""
     words = split(command)
     name = Path(words[0]).name.removesuffix(".exe").removesuffix(".cmd") if words else ""
     return name if name in PROGRAMS else ""

@@ -1,4 +1,5 @@
-"""The model of a connected client, asked through that client (MCP sampling). While there is none that lets us ask, questions wait."""
+"""The model of a connected client, asked through that client (MCP sampling). While there is none
+that lets us ask, questions wait."""
 
 from __future__ import annotations
 
@@ -11,8 +12,9 @@ from oneiro_vault.judges.base import ANSWER_FORM, ANSWER_TOKENS, SYSTEM, closed,
 from oneiro_vault.judges.concurrency import LONGEST, Patience, in_parallel
 
 Sample: TypeAlias = Callable[[str, str, int], str | None]
-"""(system prompt, question, tokens at most) -> what the client's model said; None when there is nobody to ask. Raises RuntimeError with
-what the client said instead, from a TimeoutError when it said nothing."""
+"""(system prompt, question, tokens at most) -> what the client's model said; None when there is
+nobody to ask. Raises RuntimeError with what the client said instead, from a TimeoutError when it
+said nothing."""
 
 
 class SamplingJudge:
@@ -31,12 +33,17 @@ class SamplingJudge:
         """The connection is the client's."""
 
     def _one(self, question: Question) -> Raw:
-        prompt = f"{question.prompt()}\n\n{ANSWER_FORM}\n{json.dumps(closed(question.schema), ensure_ascii=False)}"
+        prompt = (
+            f"{question.prompt()}\n\n{ANSWER_FORM}\n"
+            f"{json.dumps(closed(question.schema), ensure_ascii=False)}"
+        )
         try:
             said = self._sample(SYSTEM, prompt, ANSWER_TOKENS) if self._sample else None
         except RuntimeError as error:
             silent = isinstance(error.__cause__, TimeoutError)
-            return Raw(problem=f"the client's model could not be asked: {str(error)[:200]}", away=silent)
+            return Raw(
+                problem=f"the client's model could not be asked: {str(error)[:200]}", away=silent
+            )
         if said is None:
             return Raw(problem="no client is connected whose model may be asked", waits=True)
         return Raw(json_in(said), **used(prompt, said))

@@ -1,4 +1,5 @@
-"""Judges for tests and drills: answers given by a function, and temperaments from always yes to plain garbage."""
+"""Judges for tests and drills: answers given by a function, and temperaments from always yes to
+plain garbage."""
 
 from __future__ import annotations
 
@@ -24,7 +25,12 @@ class ScriptedJudge:
         for question in questions:
             self.asked.append(question)
             said = self._script(question)
-            yield question.id, said if isinstance(said, Raw) else Raw(said, tokens_in=len(question.prompt()) // 4, tokens_out=50)
+            yield (
+                question.id,
+                said
+                if isinstance(said, Raw)
+                else Raw(said, tokens_in=len(question.prompt()) // 4, tokens_out=50),
+            )
 
     def close(self) -> None:
         """Nothing to let go of."""
@@ -39,7 +45,8 @@ def random_answer(question: Question, rng: random.Random) -> dict[str, Any]:
 
 
 def leaning(question: Question, yes: bool) -> dict[str, Any]:
-    """The first (`yes`) or the last of every choice, true or false, all memories or none: who always agrees, and who never does."""
+    """The first (`yes`) or the last of every choice, true or false, all memories or none: who
+    always agrees, and who never does."""
     schema = question.schema
     found = _value(schema, schema.get("$defs", {}), _Leaning(yes), question)
     assert isinstance(found, dict)
@@ -63,7 +70,13 @@ class _Leaning(random.Random):
         return b if self.yes else a
 
 
-def _value(schema: Mapping[str, Any], known: Mapping[str, Any], rng: random.Random, question: Question, key: str = "") -> Any:
+def _value(
+    schema: Mapping[str, Any],
+    known: Mapping[str, Any],
+    rng: random.Random,
+    question: Question,
+    key: str = "",
+) -> Any:
     if "$ref" in schema:
         return _value(known[schema["$ref"].rsplit("/", 1)[-1]], known, rng, question, key)
     if "const" in schema:
@@ -74,7 +87,10 @@ def _value(schema: Mapping[str, Any], known: Mapping[str, Any], rng: random.Rand
         return _value(rng.choice(schema["anyOf"]), known, rng, question, key)
     kind = schema.get("type")
     if kind == "object":
-        return {name: _value(part, known, rng, question, name) for name, part in schema.get("properties", {}).items()}
+        return {
+            name: _value(part, known, rng, question, name)
+            for name, part in schema.get("properties", {}).items()
+        }
     if kind == "array":
         count = min(rng.randint(schema.get("minItems", 0), 3), schema.get("maxItems", 3))
         return [_value(schema.get("items", {}), known, rng, question, key) for _ in range(count)]
@@ -105,7 +121,9 @@ def temperament(name: str, seed: int = 0) -> ScriptedJudge:
     return ScriptedJudge(lambda question: TEMPERAMENTS[name](question, rng), f"scripted:{name}")
 
 
-TEMPERAMENTS: Final[dict[str, Callable[[Question, random.Random], Raw | Mapping[str, Any] | str | None]]] = {
+TEMPERAMENTS: Final[
+    dict[str, Callable[[Question, random.Random], Raw | Mapping[str, Any] | str | None]]
+] = {
     "yes": lambda question, _: leaning(question, True),
     "no": lambda question, _: leaning(question, False),
     "random": random_answer,
@@ -126,7 +144,10 @@ TEMPERAMENTS: Final[dict[str, Callable[[Question, random.Random], Raw | Mapping[
 def _strange(answer: Any) -> Any:
     """The same answer with every short word replaced by an id nobody showed."""
     if isinstance(answer, dict):
-        return {key: _strange(value) if key not in ("action", "verdict") else value for key, value in answer.items()}
+        return {
+            key: _strange(value) if key not in ("action", "verdict") else value
+            for key, value in answer.items()
+        }
     if isinstance(answer, list):
         return [_strange(value) for value in answer]
     return "zzzzzzzzzzzz" if isinstance(answer, str) and len(answer) == 12 else answer

@@ -1,4 +1,5 @@
-"""Answers as a model reads them: dated rows, and notes quoted as data. Text that comes from notes is escaped or quoted."""
+"""Answers as a model reads them: dated rows, and notes quoted as data. Text that comes from notes
+is escaped or quoted."""
 
 from __future__ import annotations
 
@@ -27,10 +28,15 @@ def rows(found: Iterable[Found]) -> str:
 
 
 def _row(found: Found) -> str:
-    title, said = one_line(found.get("title")), one_line(found.get("snippet") or found.get("description"))
+    title, said = (
+        one_line(found.get("title")),
+        one_line(found.get("snippet") or found.get("description")),
+    )
     trust = found.get("trust") or (found.get("why") or {}).get("trust")
     kind, status = one_line(found.get("type")), one_line(found.get("status"))
-    marks = [mark for mark, usual in ((kind, "semantic"), (status, "active")) if mark not in ("", usual)]
+    marks = [
+        mark for mark, usual in ((kind, "semantic"), (status, "active")) if mark not in ("", usual)
+    ]
     marks += [] if trust in (None, "", "user", "said", "model") else [f"trust: {one_line(trust)}"]
     marks += [f"replaced by {one_line(found['replaced_by'])}"] if found.get("replaced_by") else []
     marks += _valid(found.get("valid") or {})
@@ -43,11 +49,17 @@ def _row(found: Found) -> str:
 def _valid(valid: Mapping[str, Any]) -> list[str]:
     """Since when, or until when, what does not hold now."""
     now = valid.get("now")
-    return [f"from {day(valid['from'])}" if now == "ahead" else f"until {day(valid['until'])}"] if now else []
+    return (
+        [f"from {day(valid['from'])}" if now == "ahead" else f"until {day(valid['until'])}"]
+        if now
+        else []
+    )
 
 
 def _facts(found: Found, *more: str) -> str:
-    return " · ".join([str(found["id"]), day(found.get("created")), one_line(found.get("type")), *more])
+    return " · ".join(
+        [str(found["id"]), day(found.get("created")), one_line(found.get("type")), *more]
+    )
 
 
 def one_line(text: object) -> str:
@@ -61,18 +73,33 @@ def day(moment: object) -> str:
 
 
 def whole(found: Found, room: int = _ROOM) -> str:
-    """A memory in full: its facts, and its body quoted below them; what goes beyond `room` characters is left out and counted."""
+    """A memory in full: its facts, and its body quoted below them; what goes beyond `room`
+    characters is left out and counted."""
     body = str(found["body"])
     kept = body[:room]
-    text = quote(kept.strip("\n"), id=found["id"], created=found["created"], trust=found["trust"], source=found["source"])
+    text = quote(
+        kept.strip("\n"),
+        id=found["id"],
+        created=found["created"],
+        trust=found["trust"],
+        source=found["source"],
+    )
     more = len(body) - len(kept)
-    cut = f"\n(cut: {more} more characters are in the resource memory://{found['id']})" if more else ""
+    cut = (
+        f"\n(cut: {more} more characters are in the resource memory://{found['id']})"
+        if more
+        else ""
+    )
     return f"{_facts(found, one_line(found['title']), *_marks(found))}\n{text}{cut}"
 
 
 def _marks(found: Found) -> list[str]:
     """What a reader must know of a memory besides its words."""
-    changed, notice, pictures = found["timestamp"], found.get("notice") or {}, found.get("images") or ()
+    changed, notice, pictures = (
+        found["timestamp"],
+        found.get("notice") or {},
+        found.get("images") or (),
+    )
     marks = [f"changed {day(changed)}"] if changed and changed != found["created"] else []
     marks += [str(found["status"])] if (found["status"] or "active") != "active" else []
     marks += [f"replaced by {one_line(found['superseded_by'])}"] if found["superseded_by"] else []
@@ -97,7 +124,9 @@ def orientation(now: str, found: Found) -> str:
     if found["recent"]:
         parts.append(f"{PREFACE}\n{rows(found['recent'])}")
     if found["flagged"]:
-        parts.append(f"{found['flagged']} memories have a question for the person: flagged lists them.")
+        parts.append(
+            f"{found['flagged']} memories have a question for the person: flagged lists them."
+        )
     return "\n\n".join([*parts, *less(found["degraded"])])
 
 
@@ -108,7 +137,10 @@ def questions(found: Iterable[Found]) -> str:
 
 def _question(found: Found) -> str:
     flags = ", ".join(map(one_line, found["flags"]))
-    return f"- {found['id']} · {day(found['created'])} · {flags} · {one_line(found['title'])}\n  {one_line(found['question'])}"
+    return (
+        f"- {found['id']} · {day(found['created'])} · {flags} · {one_line(found['title'])}\n  "
+        f"{one_line(found['question'])}"
+    )
 
 
 def less(degraded: str | None) -> list[str]:

@@ -1,4 +1,5 @@
-"""What every tool, resource and prompt has at hand: a way to the App, a clock, who is asking, and progress back to them."""
+"""What every tool, resource and prompt has at hand: a way to the App, a clock, who is asking, and
+progress back to them."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ from oneiro_vault.core.principal import LOCAL, SCOPE, Caller
 Ctx: TypeAlias = Context[Any, Any]
 Progress: TypeAlias = Callable[[str, int, int], None]
 Call: TypeAlias = Callable[[str, Mapping[str, Any], Progress], Awaitable[dict[str, Any]]]
-"""Runs one operation of the App on another thread; the progress callback may be called from there. Raises OneiroError."""
+"""Runs one operation of the App on another thread; the progress callback may be called from there.
+Raises OneiroError."""
 
 _EVERY = 0.1
 """Seconds between two progress messages of one call."""
@@ -31,8 +33,13 @@ class Desk:
     clock: Callable[[], float] = time.time
 
     async def ask(self, ctx: Ctx, op: str, **params: Any) -> dict[str, Any]:
-        """One operation, its progress sent on; parameters that are None or empty are left out. Raises OneiroError."""
-        given = {name: value for name, value in params.items() if value is not None and value not in ("", [])}
+        """One operation, its progress sent on; parameters that are None or empty are left out.
+        Raises OneiroError."""
+        given = {
+            name: value
+            for name, value in params.items()
+            if value is not None and value not in ("", [])
+        }
         return await self.call(op, given, Reporter(ctx, asyncio.get_running_loop()))
 
     def now(self) -> str:
@@ -41,7 +48,8 @@ class Desk:
 
 
 def caller_of(request: object) -> Caller:
-    """Who asks: left in the request's scope by the door it came through; without a request (stdio, in memory) the user's own program."""
+    """Who asks: left in the request's scope by the door it came through; without a request (stdio,
+    in memory) the user's own program."""
     scope = getattr(request, "scope", None)
     found = scope.get(SCOPE, LOCAL) if isinstance(scope, Mapping) else LOCAL
     if not isinstance(found, Caller):
@@ -55,8 +63,9 @@ def actor_of(ctx: Ctx) -> str:
 
 
 class Reporter:
-    """Sends progress to the client, thinned out; a no-op for a client that did not ask. Its number only ever grows, as the protocol wants:
-    each stage adds one, after the first 1 that the bridge has for itself (`cli/bridge/stdio`)."""
+    """Sends progress to the client, thinned out; a no-op for a client that did not ask. Its number
+    only ever grows, as the protocol wants: each stage adds one, after the first 1 that the bridge
+    has for itself (`cli/bridge/stdio`)."""
 
     def __init__(self, ctx: Ctx, loop: asyncio.AbstractEventLoop) -> None:
         self._ctx, self._loop = ctx, loop
@@ -67,11 +76,17 @@ class Reporter:
         """Called on the thread that works."""
         if stage and stage not in self._stages:
             self._stages.append(stage)
-        reached = 1 + self._stages.index(stage) + (min(done / total, 1.0) if total else 0.0) if stage else self._sent
+        reached = (
+            1 + self._stages.index(stage) + (min(done / total, 1.0) if total else 0.0)
+            if stage
+            else self._sent
+        )
         now = time.monotonic()
         if reached > self._sent and (now >= self._next or (total and done >= total)):
             self._sent, self._next = reached, now + _EVERY
-            work = self._ctx.report_progress(reached, None, f"{stage} {done}/{total}" if total else stage)
+            work = self._ctx.report_progress(
+                reached, None, f"{stage} {done}/{total}" if total else stage
+            )
             try:
                 asyncio.run_coroutine_threadsafe(work, self._loop)
             except RuntimeError:  # the loop has ended

@@ -1,4 +1,5 @@
-"""Addresses a client can read, complete and follow: memory://{id}, orientation://current, dream://{date}."""
+"""Addresses a client can read, complete and follow: memory://{id}, orientation://current,
+dream://{date}."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ _KINDS: Final = {f"{MEMORY}{{id}}": "memory", f"{DREAM}{{date}}": "dream"}
 
 
 def add(server: MCPServer[Any], desk: Desk) -> None:
-    """Register the resources and their completions. Reading a memory is a use of it; the others are passive."""
+    """Register the resources and their completions. Reading a memory is a use of it; the others are
+    passive."""
 
     async def ask(op: str, **params: Any) -> dict[str, Any]:
         try:
@@ -33,12 +35,22 @@ def add(server: MCPServer[Any], desk: Desk) -> None:
         except OneiroError as error:
             raise ResourceError(f"{error}. {advice(error.hint)}") from error
 
-    @server.resource(ORIENTATION, title="Orientation", description="What is always loaded, as quoted Markdown", mime_type=_MARKDOWN)
+    @server.resource(
+        ORIENTATION,
+        title="Orientation",
+        description="What is always loaded, as quoted Markdown",
+        mime_type=_MARKDOWN,
+    )
     async def orientation() -> str:
         found = await ask("orient", n=0)
         return f"Now: {desk.now()}\n\n{found['text'].strip() or 'No orientation yet.'}\n"
 
-    @server.resource(f"{MEMORY}{{id}}", title="A memory", description="One memory in full, quoted", mime_type=_MARKDOWN)
+    @server.resource(
+        f"{MEMORY}{{id}}",
+        title="A memory",
+        description="One memory in full, quoted",
+        mime_type=_MARKDOWN,
+    )
     async def memory(id: str) -> str:
         found = await ask("get", ids=[id])
         if not found["memories"]:
@@ -46,18 +58,42 @@ def add(server: MCPServer[Any], desk: Desk) -> None:
         one = formatting.whole(found["memories"][0], len(found["memories"][0]["body"]))
         return f"Now: {desk.now()}\n\n{PREFACE}\n\n{one}\n"
 
-    @server.resource(f"{DREAM}{{date}}", title="A night's reports", description="What the loops did on a date", mime_type=_MARKDOWN)
+    @server.resource(
+        f"{DREAM}{{date}}",
+        title="A night's reports",
+        description="What the loops did on a date",
+        mime_type=_MARKDOWN,
+    )
     async def dream(date: str) -> str:
         found = await ask("reports", date=date)
-        parts = [quote(one["body"], id=one["path"], created=one["created"] or date, trust="", source="dream") for one in found["reports"]]
+        parts = [
+            quote(
+                one["body"],
+                id=one["path"],
+                created=one["created"] or date,
+                trust="",
+                source="dream",
+            )
+            for one in found["reports"]
+        ]
         return "\n\n".join([f"Now: {desk.now()}", PREFACE, *parts]) + "\n"
 
-    async def complete(_ctx: ServerRequestContext[Any, Any], params: CompleteRequestParams) -> CompleteResult:
-        kind = _KINDS.get(params.ref.uri) if isinstance(params.ref, ResourceTemplateReference) else None
+    async def complete(
+        _ctx: ServerRequestContext[Any, Any], params: CompleteRequestParams
+    ) -> CompleteResult:
+        kind = (
+            _KINDS.get(params.ref.uri)
+            if isinstance(params.ref, ResourceTemplateReference)
+            else None
+        )
         if kind is None:
             return CompleteResult(completion=Completion(values=[], total=0, has_more=False))
         found = await ask("complete", kind=kind, prefix=params.argument.value.strip().lower())
         values, total = found["values"], found["total"]
-        return CompleteResult(completion=Completion(values=values, total=total, has_more=total > len(values)))
+        return CompleteResult(
+            completion=Completion(values=values, total=total, has_more=total > len(values))
+        )
 
-    sdk_internals.lowlevel(server).add_request_handler("completion/complete", CompleteRequestParams, complete)
+    sdk_internals.lowlevel(server).add_request_handler(
+        "completion/complete", CompleteRequestParams, complete
+    )

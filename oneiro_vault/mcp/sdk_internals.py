@@ -1,4 +1,5 @@
-"""The few things we need that the SDK keeps private, in one place: a new release is looked at here."""
+"""The few things we need that the SDK keeps private, in one place: a new release is looked at
+here."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ from mcp.server.subscriptions import ListenHandler
 
 
 def lowlevel(server: MCPServer[Any]) -> Server[Any]:
-    """The protocol engine under an MCPServer: it serves streams, and takes handlers that have no decorator."""
+    """The protocol engine under an MCPServer: it serves streams, and takes handlers that have no
+    decorator."""
     return server._lowlevel_server
 
 

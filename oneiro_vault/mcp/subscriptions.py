@@ -1,7 +1,8 @@
 """Tells clients that follow an address that what is behind it changed, in the way of their era.
 
-Clients of 2026-07-28 hold a `subscriptions/listen` stream and are reached through the server's bus; earlier ones asked with
-`resources/subscribe` and are reached over their connection. Whatever happened to the notes, stamps before and after are compared.
+Clients of 2026-07-28 hold a `subscriptions/listen` stream and are reached through the server's bus;
+earlier ones asked with `resources/subscribe` and are reached over their connection. Whatever
+happened to the notes, stamps before and after are compared.
 """
 
 from __future__ import annotations
@@ -38,7 +39,13 @@ _PATIENCE: Final = 5.0
 class Updates:
     """Who follows what. Lives on the event loop; only `_heard` is called from elsewhere."""
 
-    def __init__(self, desk: Desk, bus: SubscriptionBus, listen: Listen, hold: Callable[[], AbstractContextManager[Any]]) -> None:
+    def __init__(
+        self,
+        desk: Desk,
+        bus: SubscriptionBus,
+        listen: Listen,
+        hold: Callable[[], AbstractContextManager[Any]],
+    ) -> None:
         self.desk, self.bus = desk, bus
         self._listen, self._hold = listen, hold
         self._followed: Counter[str] = Counter()
@@ -51,7 +58,9 @@ class Updates:
         """Register what earlier eras ask with."""
         engine = sdk_internals.lowlevel(server)
         engine.add_request_handler("resources/subscribe", SubscribeRequestParams, self._subscribe)
-        engine.add_request_handler("resources/unsubscribe", UnsubscribeRequestParams, self._unsubscribe)
+        engine.add_request_handler(
+            "resources/unsubscribe", UnsubscribeRequestParams, self._unsubscribe
+        )
 
     @asynccontextmanager
     async def following(self, uris: Iterable[str]) -> AsyncIterator[None]:
@@ -70,7 +79,11 @@ class Updates:
             self._work = asyncio.create_task(self._watch(self._changed), name="mcp updates")
         try:
             fresh = [uri for uri in uris if uri not in self._stamps]
-            self._stamps |= {uri: stamp for uri, stamp in (await self._look(fresh)).items() if uri not in self._stamps}
+            self._stamps |= {
+                uri: stamp
+                for uri, stamp in (await self._look(fresh)).items()
+                if uri not in self._stamps
+            }
         except BaseException:
             self._leave(uris)
             raise
@@ -84,7 +97,9 @@ class Updates:
             self._work.cancel()
             self._work = None
 
-    async def _subscribe(self, ctx: ServerRequestContext[Any, Any], params: SubscribeRequestParams) -> EmptyResult:
+    async def _subscribe(
+        self, ctx: ServerRequestContext[Any, Any], params: SubscribeRequestParams
+    ) -> EmptyResult:
         connection = sdk_internals.connection(ctx.session)
         if connection not in self._legacy:
             self._legacy[connection] = set()
@@ -95,7 +110,9 @@ class Updates:
             await self._follow([str(params.uri)])
         return EmptyResult()
 
-    async def _unsubscribe(self, ctx: ServerRequestContext[Any, Any], params: UnsubscribeRequestParams) -> EmptyResult:
+    async def _unsubscribe(
+        self, ctx: ServerRequestContext[Any, Any], params: UnsubscribeRequestParams
+    ) -> EmptyResult:
         mine = self._legacy.get(sdk_internals.connection(ctx.session), set())
         if str(params.uri) in mine:
             mine.remove(str(params.uri))
@@ -145,8 +162,12 @@ class Updates:
         ids = [uri.removeprefix(MEMORY) for uri in uris if uri.startswith(MEMORY)]
         dates = [uri.removeprefix(DREAM) for uri in uris if uri.startswith(DREAM)]
         found = await self.desk.call("stamps", {"ids": ids, "dates": dates}, nowhere)
-        known: dict[str, object] = {f"{MEMORY}{name}": stamp for name, stamp in found["memories"].items()}
-        known |= {f"{DREAM}{name}": stamp for name, stamp in found["dreams"].items()} | {ORIENTATION: found["orientation"]}
+        known: dict[str, object] = {
+            f"{MEMORY}{name}": stamp for name, stamp in found["memories"].items()
+        }
+        known |= {f"{DREAM}{name}": stamp for name, stamp in found["dreams"].items()} | {
+            ORIENTATION: found["orientation"]
+        }
         return {uri: known.get(uri) for uri in uris}
 
     async def _tell(self, uri: str) -> None:

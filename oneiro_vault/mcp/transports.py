@@ -1,4 +1,5 @@
-"""One built server on two transports: streamable HTTP, and a duplex stream of lines for the stdio bridge. Both are plain ASGI."""
+"""One built server on two transports: streamable HTTP, and a duplex stream of lines for the stdio
+bridge. Both are plain ASGI."""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 LARGEST: Final = 32 << 20
-"""Bytes of one message: a picture of 24 MB as base64. What is longer is refused before it is held."""
+"""Bytes of one message: a picture of 24 MB as base64. What is longer is refused before it is
+held."""
 LONGEST_HEAD: Final = 16 << 10
 """Bytes of all headers of a request."""
 _DRAIN: Final = 10.0
@@ -45,14 +47,17 @@ class Served:
 
     def __init__(self, server: MCPServer[Any]) -> None:
         self._engine = sdk_internals.lowlevel(server)
-        security = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # the door that faces a network does it, for all routes
+        security = TransportSecuritySettings(
+            enable_dns_rebinding_protection=False
+        )  # the door that faces a network does it, for all routes
         server.streamable_http_app(max_request_body_size=LARGEST, transport_security=security)
         self._manager = server.session_manager
         self._open: set[anyio.CancelScope] = set()
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Sessions live as long as this. Streams of bridges are cut: they go on with another owner; those over HTTP are ended."""
+        """Sessions live as long as this. Streams of bridges are cut: they go on with another owner;
+        those over HTTP are ended."""
         async with self._manager.run():
             try:
                 yield
@@ -63,18 +68,29 @@ class Served:
 
     async def http(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Streamable HTTP."""
-        headers = [(name, value.strip(b" \t")) for name, value in scope["headers"]]  # not every HTTP parser takes the blanks away
+        headers = [
+            (name, value.strip(b" \t")) for name, value in scope["headers"]
+        ]  # not every HTTP parser takes the blanks away
         if sum(len(name) + len(value) for name, value in headers) > LONGEST_HEAD:
             await _refuse(send, 431, b"headers are too large")
             return
-        await self._manager.handle_request({**scope, "headers": headers}, receive, _hanging_up(send))
+        await self._manager.handle_request(
+            {**scope, "headers": headers}, receive, _hanging_up(send)
+        )
 
     async def lines(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One connection of the stdio form: each line of the request's body, and of the answer's, is one JSON-RPC message."""
+        """One connection of the stdio form: each line of the request's body, and of the answer's,
+        is one JSON-RPC message."""
         if scope["method"] != "POST":
             await _refuse(send, 405, b"POST only")
             return
-        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"application/x-ndjson")]})
+        await send(
+            {
+                "type": "http.response.start",
+                "status": 200,
+                "headers": [(b"content-type", b"application/x-ndjson")],
+            }
+        )
         await send({"type": "http.response.body", "body": b"\n", "more_body": True})
         with anyio.CancelScope() as ending:
             self._open.add(ending)
@@ -90,7 +106,10 @@ def _hanging_up(send: Send) -> Send:
 
     async def sending(message: MutableMapping[str, Any]) -> None:
         if message["type"] == "http.response.start" and message["status"] == 413:
-            message = {**message, "headers": [*message.get("headers", ()), (b"connection", b"close")]}
+            message = {
+                **message,
+                "headers": [*message.get("headers", ()), (b"connection", b"close")],
+            }
         await send(message)
 
     return sending
@@ -103,11 +122,14 @@ async def _refuse(send: Send, status: int, text: bytes) -> None:
 
 
 class _Lines:
-    """Bytes to messages and back, for one connection. What is no message is answered here, so that the sender is not left waiting."""
+    """Bytes to messages and back, for one connection. What is no message is answered here, so that
+    the sender is not left waiting."""
 
     def __init__(self, receive: Receive, send: Send) -> None:
         self._receive, self._send = receive, send
-        self._to_engine, self._from_client = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+        self._to_engine, self._from_client = anyio.create_memory_object_stream[
+            SessionMessage | Exception
+        ](0)
         self._to_client, self._from_engine = anyio.create_memory_object_stream[SessionMessage](0)
         self._pending: set[str | int] = set()
 
@@ -117,15 +139,22 @@ class _Lines:
         async with anyio.create_task_group() as group, replies:
             group.start_soon(self._outgoing)
             group.start_soon(self._incoming, replies, group.cancel_scope)
-            await engine.run(self._from_client, self._to_client, engine.create_initialization_options())
+            await engine.run(
+                self._from_client, self._to_client, engine.create_initialization_options()
+            )
             await replies.aclose()
 
     async def _outgoing(self) -> None:
         async with self._from_engine:
             async for item in self._from_engine:
                 text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
-                await self._send({"type": "http.response.body", "body": text.encode() + b"\n", "more_body": True})
-                if isinstance(item.message, JSONRPCResponse | JSONRPCError) and item.message.id is not None:
+                await self._send(
+                    {"type": "http.response.body", "body": text.encode() + b"\n", "more_body": True}
+                )
+                if (
+                    isinstance(item.message, JSONRPCResponse | JSONRPCError)
+                    and item.message.id is not None
+                ):
                     self._pending.discard(item.message.id)
 
     async def _incoming(self, replies: Any, scope: anyio.CancelScope) -> None:
@@ -141,7 +170,8 @@ class _Lines:
                     await anyio.sleep(0.01)
 
     async def _lines(self) -> AsyncIterator[bytes | None]:
-        """Whole lines; None for one that is too long, of which nothing is kept. Raises ConnectionError when the client is gone."""
+        """Whole lines; None for one that is too long, of which nothing is kept. Raises
+        ConnectionError when the client is gone."""
         buffer, skipping = bytearray(), False
         while True:
             message = await self._receive()
@@ -164,10 +194,18 @@ class _Lines:
     async def _take(self, line: bytes | None, replies: Any) -> None:
         if line is not None and not line.strip():
             return
-        read = (INVALID_REQUEST, f"the message is longer than {LARGEST} bytes", None) if line is None else parsed(line)
+        read = (
+            (INVALID_REQUEST, f"the message is longer than {LARGEST} bytes", None)
+            if line is None
+            else parsed(line)
+        )
         if isinstance(read, tuple):
             code, text, ident = read
-            await replies.send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=ident, error=ErrorData(code=code, message=text))))
+            await replies.send(
+                SessionMessage(
+                    JSONRPCError(jsonrpc="2.0", id=ident, error=ErrorData(code=code, message=text))
+                )
+            )
             return
         if isinstance(read.message, JSONRPCRequest) and read.message.method not in _ENDLESS:
             self._pending.add(read.message.id)
@@ -175,7 +213,8 @@ class _Lines:
 
 
 def parsed(line: bytes) -> SessionMessage | tuple[int, str, str | int | None]:
-    """A message, or what to answer: code, text, and the id of the request if it has a usable one."""
+    """A message, or what to answer: code, text, and the id of the request if it has a usable
+    one."""
     try:
         raw = from_json(line)
     except ValueError:
@@ -186,6 +225,8 @@ def parsed(line: bytes) -> SessionMessage | tuple[int, str, str | int | None]:
         message = jsonrpc_message_adapter.validate_python(raw, by_name=False)
     except ValidationError:
         return INVALID_REQUEST, "Not a JSON-RPC 2.0 request, notification or response", usable
-    if isinstance(message, JSONRPCNotification) and "id" in raw:  # a request with a broken id would go unanswered
+    if (
+        isinstance(message, JSONRPCNotification) and "id" in raw
+    ):  # a request with a broken id would go unanswered
         return INVALID_REQUEST, "The id of a request is a string or a number", None
     return SessionMessage(message)

@@ -1,4 +1,5 @@
-"""The six commands of the memory tool over a vault: notes as files below `/memories`. What they answer is what a model reads."""
+"""The six commands of the memory tool over a vault: notes as files below `/memories`. What they
+answer is what a model reads."""
 
 from __future__ import annotations
 
@@ -48,29 +49,46 @@ class Memories:
     def run(self, command: str, given: Mapping[str, Any]) -> str:
         """One command by its name, with what the model gave for it."""
         if command not in COMMANDS:
-            raise InvalidInput(f"there is no command {shown(command)}", hint=f"One of: {', '.join(COMMANDS)}.")
+            raise InvalidInput(
+                f"there is no command {shown(command)}", hint=f"One of: {', '.join(COMMANDS)}."
+            )
         for name, kind in COMMANDS[command].items():
             if not isinstance(given.get(name), kind) or isinstance(given[name], bool):
                 raise InvalidInput(
-                    f"{command} needs `{name}` ({'text' if kind is str else 'a whole number'})", hint="Give it and try again."
+                    f"{command} needs `{name}` ({'text' if kind is str else 'a whole number'})",
+                    hint="Give it and try again.",
                 )
         found: Callable[..., str] = getattr(self, command)
-        optional = ["view_range"] if command == "view" and given.get("view_range") is not None else []
+        optional = (
+            ["view_range"] if command == "view" and given.get("view_range") is not None else []
+        )
         return found(**{name: given[name] for name in [*COMMANDS[command], *optional]})
 
     def view(self, path: str, view_range: list[int] | None = None) -> str:
         """A folder two levels deep, or a note with its lines numbered."""
         found = self._look(path)
-        return self._text(path, found["note"], view_range) if found["note"] else self._folder(path, found)
+        return (
+            self._text(path, found["note"], view_range)
+            if found["note"]
+            else self._folder(path, found)
+        )
 
     def create(self, path: str, file_text: str) -> str:
         """A new note; a folder of the vault says which type it is."""
         inside = _inside(path)
         if not inside:
-            raise InvalidInput(f"{ROOT} is the folder itself", hint=f"Name a file in it, such as {ROOT}/notes.md.")
+            raise InvalidInput(
+                f"{ROOT} is the folder itself", hint=f"Name a file in it, such as {ROOT}/notes.md."
+            )
         self._free(path)
         folder = _open_folder(inside)
-        self._call("remember", items=[{"text": file_text, "path": _named(inside), "type": _TYPES.get(folder, "semantic")}], dedupe=False)
+        self._call(
+            "remember",
+            items=[
+                {"text": file_text, "path": _named(inside), "type": _TYPES.get(folder, "semantic")}
+            ],
+            dedupe=False,
+        )
         return f"File created successfully at: {path}"
 
     def str_replace(self, path: str, old_str: str, new_str: str) -> str:
@@ -79,19 +97,25 @@ class Memories:
         spans = texts.spans(note["body"], old_str)
         if not spans:
             raise InvalidInput(
-                f"No replacement was performed, old_str `{texts.brief(old_str)}` did not appear verbatim in {path}.",
-                hint="View the file and copy the text as it stands there, without the line numbers.",
+                f"No replacement was performed, old_str `{texts.brief(old_str)}` did not appear "
+                f"verbatim in {path}.",
+                hint="View the file and copy the text as it stands there, without the line "
+                "numbers.",
             )
         if len(spans) > 1:
             lines = ", ".join(str(note["body"].count("\n", 0, start) + 1) for start, _ in spans)
             raise InvalidInput(
-                f"No replacement was performed. Multiple occurrences of old_str `{texts.brief(old_str)}` in lines: {lines}. "
+                f"No replacement was performed. Multiple occurrences of old_str "
+                f"`{texts.brief(old_str)}` in lines: {lines}. "
                 "Please ensure it is unique"
             )
         (start, end) = spans[0]
         text = note["body"][:start] + new_str + note["body"][end:]
         said = self._edited(path, note, text)
-        edited = "The memory file has been edited. Here is the snippet showing the change (with line numbers):"
+        edited = (
+            "The memory file has been edited. Here is the snippet showing the change (with line "
+            "numbers):"
+        )
         return said or f"{edited}\n{texts.around(text, start)}"
 
     def insert(self, path: str, insert_line: int, insert_text: str) -> str:
@@ -100,20 +124,29 @@ class Memories:
         lines = note["body"].removesuffix("\n").split("\n")
         if not 0 <= insert_line <= len(lines):
             raise InvalidInput(
-                f"Invalid `insert_line` parameter: {insert_line}. It should be within the range of lines of the file: [0, {len(lines)}]"
+                f"Invalid `insert_line` parameter: {insert_line}. It should be within the range "
+                f"of lines of the file: [0, {len(lines)}]"
             )
         lines.insert(insert_line, insert_text.removesuffix("\n"))
-        return self._edited(path, note, "\n".join(lines) + "\n") or f"The file {path} has been edited."
+        return (
+            self._edited(path, note, "\n".join(lines) + "\n") or f"The file {path} has been edited."
+        )
 
     def delete(self, path: str) -> str:
         """A note, or a folder of a few, forgotten: the history keeps every word."""
         if not _inside(path):
-            raise InvalidInput(f"Cannot delete the {ROOT} directory itself", hint="Delete the files that are not wanted, one by one.")
+            raise InvalidInput(
+                f"Cannot delete the {ROOT} directory itself",
+                hint="Delete the files that are not wanted, one by one.",
+            )
         found = self._look(path)
         notes = [found["note"]["id"]] if found["note"] else self._few(path, found["entries"])
         for ident in notes:
             self._call("forget", id=ident, reason=f"deleted as {path}")
-        return f"Successfully deleted {path}. Its words stay in the history, and a person can bring it back."
+        return (
+            f"Successfully deleted {path}. Its words stay in the history, and a person can bring "
+            f"it back."
+        )
 
     def rename(self, old_path: str, new_path: str) -> str:
         """Another place for a note; its id and its words stay."""
@@ -129,7 +162,8 @@ class Memories:
         self._call("move", id=found["note"]["id"], path=_named(inside))
         return f"Successfully renamed {old_path} to {new_path}"
 
-    # -- inside -------------------------------------------------------------------------------------------------------------------------
+    # -- inside
+    # ----------------------------------------------------------------------------------------------
 
     def _call(self, op: str, **params: Any) -> dict[str, Any]:
         return self._vault.call(op, params if op == "browse" else {**params, "actor": ACTOR})
@@ -142,12 +176,17 @@ class Memories:
                 return self._call("browse", path=name)
             except NotFound:
                 continue
-        raise NotFound(f"The path {path} does not exist. Please provide a valid path.", hint=f"View {ROOT} to see what there is.")
+        raise NotFound(
+            f"The path {path} does not exist. Please provide a valid path.",
+            hint=f"View {ROOT} to see what there is.",
+        )
 
     def _note(self, path: str) -> dict[str, Any]:
         note = self._look(path)["note"]
         if not note:
-            raise InvalidInput(f"The path {path} is not a file.", hint="View it to see the files in it.")
+            raise InvalidInput(
+                f"The path {path} is not a file.", hint="View it to see the files in it."
+            )
         found: dict[str, Any] = note
         return found
 
@@ -156,56 +195,96 @@ class Memories:
             self._look(path)
         except NotFound:
             return
-        raise InvalidInput(f"File {path} already exists", hint="Edit it with str_replace or insert, or choose another name.")
+        raise InvalidInput(
+            f"File {path} already exists",
+            hint="Edit it with str_replace or insert, or choose another name.",
+        )
 
     def _edited(self, path: str, note: Mapping[str, Any], text: str) -> str:
         """Make the note say `text`; "" when it does, else what a person has to decide."""
         if not text.strip():
             raise InvalidInput(
-                f"{path} would be empty", kept="The file is as it was.", hint="Delete it if nothing of it is wanted any more."
+                f"{path} would be empty",
+                kept="The file is as it was.",
+                hint="Delete it if nothing of it is wanted any more.",
             )
         if text == note["body"]:
-            raise InvalidInput("the new text is the same as the old", hint="Nothing has to be done.")
-        done = self._call("reframe", id=note["id"], text=text, base=note["sha256"], reason=f"edited as {path}")
+            raise InvalidInput(
+                "the new text is the same as the old", hint="Nothing has to be done."
+            )
+        done = self._call(
+            "reframe", id=note["id"], text=text, base=note["sha256"], reason=f"edited as {path}"
+        )
         if not done["proposal"]:
             return ""
         why = "a person has ratified it" if note["core"] else "it changed meanwhile"
-        return f"{path} is as it was: {why}. The new text waits as {ROOT}/{done['proposal']['path']} until a person decides."
+        return (
+            f"{path} is as it was: {why}. The new text waits as {ROOT}/{done['proposal']['path']} "
+            f"until a person decides."
+        )
 
     def _few(self, path: str, entries: list[dict[str, Any]]) -> list[str]:
         """Ids of the notes of a folder that is small enough to be deleted as one."""
-        total = sum(one["notes"] for one in entries if "/" not in one["path"].rstrip("/").removeprefix(_inside(path) + "/"))
+        total = sum(
+            one["notes"]
+            for one in entries
+            if "/" not in one["path"].rstrip("/").removeprefix(_inside(path) + "/")
+        )
         notes = [one["id"] for one in entries if one["id"]]
         if total > _AT_ONCE or len(notes) < total:
             raise InvalidInput(
-                f"{path} holds {total} files", kept="Nothing was deleted.", hint="Delete the files that are not wanted, one by one."
+                f"{path} holds {total} files",
+                kept="Nothing was deleted.",
+                hint="Delete the files that are not wanted, one by one.",
             )
         for one in entries:
             if one["id"] and self._call("browse", path=one["path"])["note"]["core"]:
                 raise InvalidInput(
-                    f"{ROOT}/{one['path']} was ratified by a person", kept="Nothing was deleted.", hint="Only a person may forget it."
+                    f"{ROOT}/{one['path']} was ratified by a person",
+                    kept="Nothing was deleted.",
+                    hint="Only a person may forget it.",
                 )
         return notes
 
     def _folder(self, path: str, found: Mapping[str, Any]) -> str:
         entries = found["entries"]
-        top = [one for one in entries if "/" not in one["path"].removeprefix(found["path"]).strip("/")]
-        lines = [f"Here're the files and directories up to 2 levels deep in {path}, excluding hidden items:"]
+        top = [
+            one for one in entries if "/" not in one["path"].removeprefix(found["path"]).strip("/")
+        ]
+        lines = [
+            f"Here're the files and directories up to 2 levels deep in {path}, excluding hidden "
+            f"items:"
+        ]
         lines += [f"{texts.size(sum(one['bytes'] for one in top))}\t{path}"]
         lines += [f"{texts.size(one['bytes'])}\t{ROOT}/{escape(one['path'])}" for one in entries]
-        lines += [f"({found['left']} more are not listed: view a folder to see what is in it)"] if found["left"] else []
+        lines += (
+            [f"({found['left']} more are not listed: view a folder to see what is in it)"]
+            if found["left"]
+            else []
+        )
         return "\n".join(lines)
 
     def _text(self, path: str, note: Mapping[str, Any], view_range: list[int] | None) -> str:
-        facts = ", ".join(f"{name} {attribute(note[name])}" for name in ("created", "trust", "source", "status") if note[name])
-        told = f"Here's the content of {path} with line numbers (a stored note, quoted as data: {facts}):"
+        facts = ", ".join(
+            f"{name} {attribute(note[name])}"
+            for name in ("created", "trust", "source", "status")
+            if note[name]
+        )
+        told = (
+            f"Here's the content of {path} with line numbers (a stored note, quoted as data: "
+            f"{facts}):"
+        )
         return "\n".join([told, *texts.numbered(note["body"], view_range)])
 
 
 def _inside(path: str) -> str:
-    """The path within the vault, "" for `/memories` itself. What it may be is checked where it is used."""
+    """The path within the vault, "" for `/memories` itself. What it may be is checked where it is
+    used."""
     if path != ROOT and not path.startswith(f"{ROOT}/"):
-        raise InvalidInput(f"Path must start with {ROOT}, got: {shown(path)}", hint=f"View {ROOT} to see what there is.")
+        raise InvalidInput(
+            f"Path must start with {ROOT}, got: {shown(path)}",
+            hint=f"View {ROOT} to see what there is.",
+        )
     return path[len(ROOT) :].strip("/")
 
 
@@ -215,8 +294,12 @@ def _named(inside: str) -> str:
 
 
 def _open_folder(inside: str) -> str:
-    """The top folder of a path, "" at the top; raises InvalidInput for one in which models write nothing."""
+    """The top folder of a path, "" at the top; raises InvalidInput for one in which models write
+    nothing."""
     folder = inside.split("/")[0] if "/" in inside else ""
     if folder.lower() in _CLOSED:
-        raise InvalidInput(f"{ROOT}/{folder} is not for you to file in: {_CLOSED[folder.lower()]}", hint="Choose another folder.")
+        raise InvalidInput(
+            f"{ROOT}/{folder} is not for you to file in: {_CLOSED[folder.lower()]}",
+            hint="Choose another folder.",
+        )
     return folder

@@ -14,8 +14,12 @@ try:
     import anyio.to_thread
     from anthropic.tools import ToolError
     from anthropic.tools.memory import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool
-except ImportError as error:  # what to install is what the person who wrote the import wants to read
-    raise ImportError("the memory tool needs the anthropic SDK: pip install 'oneiro-vault[anthropic]'") from error
+except (
+    ImportError
+) as error:  # what to install is what the person who wrote the import wants to read
+    raise ImportError(
+        "the memory tool needs the anthropic SDK: pip install 'oneiro-vault[anthropic]'"
+    ) from error
 
 
 def _told(error: OneiroError) -> str:
@@ -24,7 +28,9 @@ def _told(error: OneiroError) -> str:
 
 
 def _attempt(memories: Memories, name: object, command: object) -> str:
-    given = {one: getattr(command, one, None) for one in (*COMMANDS.get(str(name), ()), "view_range")}
+    given = {
+        one: getattr(command, one, None) for one in (*COMMANDS.get(str(name), ()), "view_range")
+    }
     try:
         return memories.run(str(name or ""), given)
     except OneiroError as error:
@@ -32,7 +38,8 @@ def _attempt(memories: Memories, name: object, command: object) -> str:
 
 
 class VaultMemoryTool(BetaAbstractMemoryTool):
-    """For `client.beta.messages.tool_runner(tools=[…])`. `vault`: anything with `App.call`; `at` opens one by its folder."""
+    """For `client.beta.messages.tool_runner(tools=[…])`. `vault`: anything with `App.call`; `at`
+    opens one by its folder."""
 
     def __init__(self, vault: Vault, **options: Any) -> None:
         super().__init__(**options)
@@ -50,7 +57,8 @@ class VaultMemoryTool(BetaAbstractMemoryTool):
         return made
 
     def execute(self, command: Any) -> str:
-        """Whatever the model gave, well formed or not. Raises ToolError, which the SDK hands back to the model."""
+        """Whatever the model gave, well formed or not. Raises ToolError, which the SDK hands back
+        to the model."""
         return _attempt(self._memories, getattr(command, "command", None), command)
 
     view = create = str_replace = insert = delete = rename = execute
@@ -62,19 +70,28 @@ class VaultMemoryTool(BetaAbstractMemoryTool):
     def __enter__(self) -> VaultMemoryTool:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self.close()
 
 
 class AsyncVaultMemoryTool(BetaAsyncAbstractMemoryTool):
-    """The same for `AsyncAnthropic`; each command runs in a thread, so the event loop never waits for the disk."""
+    """The same for `AsyncAnthropic`; each command runs in a thread, so the event loop never waits
+    for the disk."""
 
     def __init__(self, vault: Vault, **options: Any) -> None:
         super().__init__(**options)
         self._memories = Memories(vault)
 
     async def execute(self, command: Any) -> str:
-        """Whatever the model gave, well formed or not. Raises ToolError, which the SDK hands back to the model."""
-        return await anyio.to_thread.run_sync(_attempt, self._memories, getattr(command, "command", None), command)
+        """Whatever the model gave, well formed or not. Raises ToolError, which the SDK hands back
+        to the model."""
+        return await anyio.to_thread.run_sync(
+            _attempt, self._memories, getattr(command, "command", None), command
+        )
 
     view = create = str_replace = insert = delete = rename = execute

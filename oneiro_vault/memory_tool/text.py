@@ -1,4 +1,5 @@
-"""Texts as a model reads and edits them: numbered lines, in which no delimiter is left, and sizes."""
+"""Texts as a model reads and edits them: numbered lines, in which no delimiter is left, and
+sizes."""
 
 from __future__ import annotations
 
@@ -14,12 +15,17 @@ _AROUND: Final = 2
 
 
 def spans(body: str, text: str) -> list[tuple[int, int]]:
-    """Where in `body` the text stands, as it is stored or else as it is shown (with delimiters escaped)."""
+    """Where in `body` the text stands, as it is stored or else as it is shown (with delimiters
+    escaped)."""
     found, seen = _all(body, text), escape(body)
     if found or seen == body:
         return found
     places = _places(body, seen)
-    return [(places[start], places[end]) for start, end in _all(seen, text) if start in places and end in places]
+    return [
+        (places[start], places[end])
+        for start, end in _all(seen, text)
+        if start in places and end in places
+    ]
 
 
 def _all(text: str, part: str) -> list[tuple[int, int]]:
@@ -33,7 +39,8 @@ def _all(text: str, part: str) -> list[tuple[int, int]]:
 
 
 def _places(body: str, seen: str) -> dict[int, int]:
-    """Offset in what is shown -> offset in the body. Escaping only puts `&lt;` for a bracket, or one `amp;` more behind an `&`."""
+    """Offset in what is shown -> offset in the body. Escaping only puts `&lt;` for a bracket, or
+    one `amp;` more behind an `&`."""
     places, at = {}, 0
     for here, character in enumerate(body):
         places[at] = here
@@ -54,7 +61,8 @@ def _amps(text: str, at: int) -> int:
 
 
 def numbered(body: str, view_range: list[int] | None) -> list[str]:
-    """The lines of a body behind their numbers, those that are asked for and fit. Raises InvalidInput for a range that is none."""
+    """The lines of a body behind their numbers, those that are asked for and fit. Raises
+    InvalidInput for a range that is none."""
     lines = escape(body).split("\n")
     first, last = _range(view_range, len(lines))
     told: list[str] = []
@@ -62,8 +70,14 @@ def numbered(body: str, view_range: list[int] | None) -> list[str]:
     for number in range(first, last + 1):
         line = lines[number - 1]
         if len(line) > room and told:
-            return [*told, f"(cut: lines {number} to {len(lines)} are seen with view_range [{number}, -1])"]
-        told.append(_line(number, line[:_ROOM]) + (f" (cut: {len(line) - _ROOM} more characters)" if len(line) > _ROOM else ""))
+            return [
+                *told,
+                f"(cut: lines {number} to {len(lines)} are seen with view_range [{number}, -1])",
+            ]
+        told.append(
+            _line(number, line[:_ROOM])
+            + (f" (cut: {len(line) - _ROOM} more characters)" if len(line) > _ROOM else "")
+        )
         room -= len(line)
     return told
 
@@ -85,10 +99,16 @@ def _range(view_range: list[int] | None, lines: int) -> tuple[int, int]:
         return 1, lines
     whole = isinstance(view_range, list) and len(view_range) == 2
     if whole and all(isinstance(one, int) and not isinstance(one, bool) for one in view_range):
-        first, last = max(1, view_range[0]), lines if view_range[1] == -1 else min(view_range[1], lines)
+        first, last = (
+            max(1, view_range[0]),
+            lines if view_range[1] == -1 else min(view_range[1], lines),
+        )
         if first <= last:
             return first, last
-    raise InvalidInput(f"Invalid `view_range`: {shown(view_range)}", hint=f"Give two line numbers within [1, {lines}], or -1 for the end.")
+    raise InvalidInput(
+        f"Invalid `view_range`: {shown(view_range)}",
+        hint=f"Give two line numbers within [1, {lines}], or -1 for the end.",
+    )
 
 
 def size(count: int) -> str:

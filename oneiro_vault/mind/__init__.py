@@ -1,1 +1,2 @@
-"""The loops that work while nobody looks. Each is a pure generator: it yields questions, is sent verdicts, and returns decisions."""
+"""The loops that work while nobody looks. Each is a pure generator: it yields questions, is sent
+verdicts, and returns decisions."""

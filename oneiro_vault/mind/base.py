@@ -1,7 +1,8 @@
 """What every loop works with: a frozen picture of the vault going in, decisions coming out.
 
-A loop has no clock, no files, no judge and no chance in it. The same snapshot and the same verdicts give the same decisions, which is why
-a run that was killed, or that waits for an answer, is simply run again.
+A loop has no clock, no files, no judge and no chance in it. The same snapshot and the same verdicts
+give the same decisions, which is why a run that was killed, or that waits for an answer, is simply
+run again.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ Asking = Generator[list[Question], Mapping[str, Verdict], "list[Decision]"]
 
 @dataclass(frozen=True)
 class Note:
-    """One memory in a snapshot: `sha256` of its file, how much of it is left (0-1), on how many days it was used, what was made of it."""
+    """One memory in a snapshot: `sha256` of its file, how much of it is left (0-1), on how many
+    days it was used, what was made of it."""
 
     memory: Memory
     sha256: str
@@ -52,10 +54,12 @@ class Note:
         return Shown(m.id, m.title, m.body.strip(), m.created, m.trust, m.source, notes)
 
     def circumstances(self) -> tuple[tuple[str, str], ...]:
-        """Of whom and when it holds, as its frontmatter says beside its words: (name, value) of what is given."""
+        """Of whom and when it holds, as its frontmatter says beside its words: (name, value) of
+        what is given."""
         m = self.memory
         found = (
-            ("about", ", ".join(sorted(m.about))), ("project", m.project), ("valid from", m.valid_from), ("valid until", m.valid_until),
+            ("about", ", ".join(sorted(m.about))), ("project", m.project),
+            ("valid from", m.valid_from), ("valid until", m.valid_until),
             ("outcome", m.outcome), ("session", m.session),
         )  # fmt: skip
         return tuple((name, value) for name, value in found if value)
@@ -72,13 +76,15 @@ def _no_vectors(ids: Sequence[str]) -> tuple[list[str], Vectors]:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The vault as one run sees it. `notes` has every note with an id; `settings` every setting by its full name."""
+    """The vault as one run sees it. `notes` has every note with an id; `settings` every setting by
+    its full name."""
 
     now: float
     notes: Mapping[str, Note]
     settings: Mapping[str, Any] = field(default_factory=dict)
     candidates: Callable[[str, int], list[str]] = _nobody
-    """(text, k) -> ids of active knowledge most like the text, best first: keywords and meaning, filtered before it is cut to k."""
+    """(text, k) -> ids of active knowledge most like the text, best first: keywords and meaning,
+    filtered before it is cut to k."""
     vectors: Callable[[Sequence[str]], tuple[list[str], Vectors]] = _no_vectors
     """ids -> (those that have a vector, their vectors n x d of length 1)."""
     settled: frozenset[str] = frozenset()
@@ -86,17 +92,20 @@ class Snapshot:
     declined: frozenset[str] = frozenset()
     """Those that a person rejected."""
     known: Callable[[str], bool] = lambda _: False
-    """Question id -> has this run's judge answered it before? A loop with a ceiling spends it on what is new."""
+    """Question id -> has this run's judge answered it before? A loop with a ceiling spends it on
+    what is new."""
     waited: Callable[[str], bool] = lambda _: False
     """Question id -> did this run's judge leave it open before?"""
     free: bool = True
-    """Does it cost nobody anything to ask this judge again what it left open? Rules do not mind; what somebody is to answer piles up."""
+    """Does it cost nobody anything to ask this judge again what it left open? Rules do not mind;
+    what somebody is to answer piles up."""
     failed: Callable[[str], bool] = lambda _: False
     """Question id -> did it get no answer that could be used before? Others come first."""
     forgotten: Container[str] = frozenset()
     """Ids of memories that were taken away."""
     history: Sequence[Mapping[str, Any]] = ()
-    """Earlier decisions of loops, newest first: loop, op, memories, when (epoch seconds), reason."""
+    """Earlier decisions of loops, newest first: loop, op, memories, when (epoch seconds),
+    reason."""
     memo: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
     """What follows from all notes and is worked out once a run."""
 
@@ -107,13 +116,15 @@ class Snapshot:
 
 
 NOW = "@now"
-"""Stands in an edit for the moment it is applied: a decision must not become another one by waiting."""
+"""Stands in an edit for the moment it is applied: a decision must not become another one by
+waiting."""
 
 
 @dataclass(frozen=True)
 class New:
-    """Make a memory. `meta` as in frontmatter, without `id` and `source`, which the runner gives, as it gives `created` unless the loop
-    knows better; `key` lets other edits of the same decision name it before it has an id, as `new:<key>`."""
+    """Make a memory. `meta` as in frontmatter, without `id` and `source`, which the runner gives,
+    as it gives `created` unless the loop knows better; `key` lets other edits of the same decision
+    name it before it has an id, as `new:<key>`."""
 
     meta: Mapping[str, Any]
     body: str
@@ -122,7 +133,8 @@ class New:
 
 @dataclass(frozen=True)
 class Set:
-    """Change a memory as it was in the snapshot: frontmatter keys (None removes one), and the body unless it is None."""
+    """Change a memory as it was in the snapshot: frontmatter keys (None removes one), and the body
+    unless it is None."""
 
     id: str
     changes: Mapping[str, Any] = field(default_factory=dict)
@@ -134,7 +146,8 @@ Edit = New | Set
 
 @dataclass(frozen=True)
 class Decision:
-    """One thing a loop wants done: becomes one commit, at most once ever. Nothing in it can remove a note.
+    """One thing a loop wants done: becomes one commit, at most once ever. Nothing in it can remove
+    a note.
 
     Without edits it is only said in the report: what was looked at and left as it is.
     """
@@ -149,11 +162,14 @@ class Decision:
     questions: tuple[str, ...] = ()
     judge: str = ""
     transcript: str = ""
-    """What was said on the way, for the report: Markdown that no model is shown as its own context."""
+    """What was said on the way, for the report: Markdown that no model is shown as its own
+    context."""
     key: str = ""
-    """Names what is settled by it, whatever the words turn out to be; without it the decision is its edits on exactly these notes."""
+    """Names what is settled by it, whatever the words turn out to be; without it the decision is
+    its edits on exactly these notes."""
     after: tuple[str, ...] = ()
-    """Ids of decisions without which it must not happen. Without edits: ask again in this run when they have happened."""
+    """Ids of decisions without which it must not happen. Without edits: ask again in this run when
+    they have happened."""
     instead: Decision | None = None
     """What happens when this one would cost recall."""
 
@@ -163,15 +179,22 @@ class Decision:
         return bool(self.after) and not self.edits
 
     def id(self, snapshot: Snapshot) -> str:
-        """16 hex digits over its key, or over what is done and the exact notes it was decided on."""
+        """16 hex digits over its key, or over what is done and the exact notes it was decided
+        on."""
         if self.key:
             return keyed(self.loop, self.key)
-        based = [f"{m}:{snapshot.notes[m].sha256 if m in snapshot.notes else ''}" for m in self.memories]
+        based = [
+            f"{m}:{snapshot.notes[m].sha256 if m in snapshot.notes else ''}" for m in self.memories
+        ]
         done = [
-            ["new", dict(edit.meta), edit.body] if isinstance(edit, New) else ["set", edit.id, dict(edit.changes), edit.body]
+            ["new", dict(edit.meta), edit.body]
+            if isinstance(edit, New)
+            else ["set", edit.id, dict(edit.changes), edit.body]
             for edit in self.edits
         ]
-        return sha256(json.dumps([self.loop, self.op, based, done], sort_keys=True, default=str).encode()).hexdigest()[:16]
+        return sha256(
+            json.dumps([self.loop, self.op, based, done], sort_keys=True, default=str).encode()
+        ).hexdigest()[:16]
 
 
 def keyed(loop: str, key: str) -> str:
@@ -203,31 +226,45 @@ class Telling(Protocol):
 
 def left_open(question: Question, snapshot: Snapshot) -> bool:
     """Does it wait for this judge's answer since an earlier run?"""
-    return not snapshot.known(question.id) and snapshot.waited(question.id) and (snapshot.free or not snapshot.failed(question.id))
+    return (
+        not snapshot.known(question.id)
+        and snapshot.waited(question.id)
+        and (snapshot.free or not snapshot.failed(question.id))
+    )
 
 
 def put(question: Question, snapshot: Snapshot) -> bool:
-    """Was this judge asked it before, whether it is answered or still open? Then it is asked again whatever the ceiling."""
+    """Was this judge asked it before, whether it is answered or still open? Then it is asked again
+    whatever the ceiling."""
     return snapshot.known(question.id) or left_open(question, snapshot)
 
 
 def room(questions: Iterable[Question], most: int, snapshot: Snapshot) -> int:
-    """How many questions of a night's `most` may be new: all, but for those that somebody still has to answer."""
-    return most if snapshot.free else max(0, most - sum(left_open(question, snapshot) for question in questions))
+    """How many questions of a night's `most` may be new: all, but for those that somebody still has
+    to answer."""
+    return (
+        most
+        if snapshot.free
+        else max(0, most - sum(left_open(question, snapshot) for question in questions))
+    )
 
 
 def within(questions: Sequence[Question], most: int, snapshot: Snapshot) -> list[Question]:
-    """The questions that were put before, and as many of the others as there is `room` for, in their order; what failed before is the last
-    of them."""
+    """The questions that were put before, and as many of the others as there is `room` for, in
+    their order; what failed before is the last of them."""
     new = [question.id for question in questions if not put(question, snapshot)]
     beyond = set(sorted(new, key=snapshot.failed)[room(questions, most, snapshot) :])
     return [question for question in questions if question.id not in beyond]
 
 
 def asked_each(
-    questions: Sequence[Question], most: int, snapshot: Snapshot, decide: Callable[[Question, Verdict], Decision | None]
+    questions: Sequence[Question],
+    most: int,
+    snapshot: Snapshot,
+    decide: Callable[[Question, Verdict], Decision | None],
 ) -> Asking:
-    """The decisions of a loop that asks everything in one round: `decide` sees each good verdict beside its question."""
+    """The decisions of a loop that asks everything in one round: `decide` sees each good verdict
+    beside its question."""
     wanted = within(questions, most, snapshot)
     if not wanted:
         return []
@@ -238,4 +275,7 @@ def asked_each(
 
 def superseding(old: Note, by: str) -> Set:
     """The edit that replaces a memory by another: its words stay, its status changes."""
-    return Set(old.id, {"status": "superseded", "superseded_by": by, "valid_until": old.memory.valid_until or NOW})
+    return Set(
+        old.id,
+        {"status": "superseded", "superseded_by": by, "valid_until": old.memory.valid_until or NOW},
+    )

@@ -1,4 +1,5 @@
-"""Orientation blocks: what may be written into one, what it rests on, and who may change it. Shared by the loops that look after them."""
+"""Orientation blocks: what may be written into one, what it rests on, and who may change it. Shared
+by the loops that look after them."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ from oneiro_vault.mind.base import NOW, New, Note, Set, Snapshot
 
 DAY: Final = 86_400.0
 MACHINES: Final = frozenset(("dream", "model"))
-"""Sources whose words a loop may say anew; a person's own, and what came from outside, it only asks about."""
+"""Sources whose words a loop may say anew; a person's own, and what came from outside, it only asks
+about."""
 GOLDEN: Final = 0.6180339887498949
 """Steps of this size along a circle come near every place on it."""
 LONGEST_TITLE: Final = 60
@@ -24,9 +26,11 @@ LONGEST_TITLE: Final = 60
 SAME: Final = 0.6
 """Share of common words at which a new block says what another one says."""
 DESCRIBE: Final = (
-    "Orientation blocks are read at the beginning of every conversation. They describe the world: people, projects, decisions, how things "
-    "stand. They never prescribe: no words to a reader, no commands, no name, character or feeling for a model, nothing a model must do. "
-    "What a person wants is said of that person, in the third person. Texts and titles say only what the notes shown say."
+    "Orientation blocks are read at the beginning of every conversation. They describe the world: "
+    "people, projects, decisions, how things stand. They never prescribe: no words to a reader, "
+    "no commands, no name, character or feeling for a model, nothing a model must do. What a "
+    "person wants is said of that person, in the third person. Texts and titles say only what the "
+    "notes shown say."
 )
 
 
@@ -59,7 +63,9 @@ def trust_of(notes: Iterable[Note]) -> str:
 
 def refused(title: str, text: str, snapshot: Snapshot) -> str:
     """Why these words may not stand in the orientation; "" when they may."""
-    return orientation_gate.objection(title, described(text), text, snapshot.settings["distil.characters"])
+    return orientation_gate.objection(
+        title, described(text), text, snapshot.settings["distil.characters"]
+    )
 
 
 def described(text: str) -> str:
@@ -68,20 +74,36 @@ def described(text: str) -> str:
 
 
 def fair_title(title: str, text: str) -> str:
-    """The title, or how the text begins where the gate stops a title that speaks to nobody: a heading is no sentence."""
-    return shorten(described(text), LONGEST_TITLE) if text and not claims.speaks(title) and orientation_gate.prescribes(title) else title
+    """The title, or how the text begins where the gate stops a title that speaks to nobody: a
+    heading is no sentence."""
+    return (
+        shorten(described(text), LONGEST_TITLE)
+        if text and not claims.speaks(title) and orientation_gate.prescribes(title)
+        else title
+    )
 
 
 def made(title: str, text: str, sources: Sequence[Note], lineage: Sequence[str]) -> New:
     """A new block that says what these notes say and is derived from `lineage` (ids)."""
-    meta = {"type": "orientation", "title": title.strip(), "description": described(text), "trust": trust_of(sources)}
+    meta = {
+        "type": "orientation",
+        "title": title.strip(),
+        "description": described(text),
+        "trust": trust_of(sources),
+    }
     return New(meta | {"derived_from": list(lineage)}, text.strip() + "\n")
 
 
-def said_anew(block: Note, title: str, text: str, sources: Sequence[Note] = (), more: Sequence[str] = ()) -> Set:
+def said_anew(
+    block: Note, title: str, text: str, sources: Sequence[Note] = (), more: Sequence[str] = ()
+) -> Set:
     """Other words for a block, resting on these sources besides its own, and on `more` (ids)."""
     m = block.memory
-    changes: dict[str, Any] = {"title": title.strip(), "description": described(text), "timestamp": NOW}
+    changes: dict[str, Any] = {
+        "title": title.strip(),
+        "description": described(text),
+        "timestamp": NOW,
+    }
     lineage = list(dict.fromkeys([*m.derived_from, *(source.id for source in sources), *more]))
     if lineage != list(m.derived_from):
         changes["derived_from"] = lineage
@@ -91,8 +113,8 @@ def said_anew(block: Note, title: str, text: str, sources: Sequence[Note] = (), 
 
 
 def rotated(notes: Iterable[Note], now: float) -> list[Note]:
-    """In an order that begins somewhere else every day, so that none is passed over for ever by a limit. A note's place in the row is
-    its own: others coming and going do not move it."""
+    """In an order that begins somewhere else every day, so that none is passed over for ever by a
+    limit. A note's place in the row is its own: others coming and going do not move it."""
     start = now // DAY * GOLDEN % 1.0
     return sorted(notes, key=lambda note: ((_place(note.id) - start) % 1.0, note.id))
 

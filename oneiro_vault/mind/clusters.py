@@ -1,7 +1,9 @@
-"""Groups of memories that may be one: nearest pairs first, every member near every other, at most eight.
+"""Groups of memories that may be one: nearest pairs first, every member near every other, at most
+eight.
 
-Union-find over pairs alone chains: a is like b, b like c, and at 0.85 a transitive blob of 26 unlike notes came out of the seed's store.
-Here two groups join only if all their members are near each other, so a chain falls into its tight parts.
+Union-find over pairs alone chains: a is like b, b like c, and at 0.85 a transitive blob of 26
+unlike notes came out of the seed's store. Here two groups join only if all their members are near
+each other, so a chain falls into its tight parts.
 """
 
 from __future__ import annotations
@@ -16,18 +18,24 @@ Vectors = npt.NDArray[np.float32]
 BLOCK: Final = 1024
 """Rows compared at once: a block of 10,000 columns is 40 MB."""
 ENOUGH: Final = 2
-"""Neighbours of one memory that are looked at, as a multiple of the largest group: a store that says the same all over has millions."""
+"""Neighbours of one memory that are looked at, as a multiple of the largest group: a store that
+says the same all over has millions."""
 
 
-def pairs(vectors: Vectors, threshold: float, most: int = 0, block: int = BLOCK) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
-    """Pairs (i < j) with cosine >= `threshold`, nearest first: (n x 2 positions, n cosines). Rows of `vectors` have length 1.
+def pairs(
+    vectors: Vectors, threshold: float, most: int = 0, block: int = BLOCK
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
+    """Pairs (i < j) with cosine >= `threshold`, nearest first: (n x 2 positions, n cosines). Rows
+    of `vectors` have length 1.
 
     All of them, or (`most` > 0) for each i its `most` nearest j.
     """
     found: list[npt.NDArray[np.int64]] = [np.zeros((0, 2), np.int64)]
     near: list[npt.NDArray[np.float32]] = [np.zeros(0, np.float32)]
     for start in range(0, len(vectors), block):
-        scores = vectors[start : start + block] @ vectors[start:].T  # the triangle above the diagonal is enough
+        scores = (
+            vectors[start : start + block] @ vectors[start:].T
+        )  # the triangle above the diagonal is enough
         scores[:, : len(scores)][np.tri(len(scores), dtype=bool)] = -2.0
         if most:
             _thin(scores, threshold, most)
@@ -49,8 +57,11 @@ def _thin(scores: Vectors, threshold: float, most: int) -> None:
         scores[crowded] = rows
 
 
-def clusters(vectors: Vectors, threshold: float, largest: int = 8, slack: float = 0.0) -> list[list[int]]:
-    """Disjoint groups of 2 to `largest` positions, largest first. Any two members have a cosine of at least `threshold - slack`."""
+def clusters(
+    vectors: Vectors, threshold: float, largest: int = 8, slack: float = 0.0
+) -> list[list[int]]:
+    """Disjoint groups of 2 to `largest` positions, largest first. Any two members have a cosine of
+    at least `threshold - slack`."""
     positions, _ = pairs(vectors, threshold, ENOUGH * largest)
     group: dict[int, list[int]] = {}
     apart: set[tuple[int, int, int, int]] = set()
@@ -59,7 +70,8 @@ def clusters(vectors: Vectors, threshold: float, largest: int = 8, slack: float 
         if mine is other or len(mine) + len(other) > largest:
             continue
         if len(mine) + len(other) > 2:
-            # two groups that were found apart stay so until one of them grows: most pairs of a crowded store lie between such
+            # two groups that were found apart stay so until one of them grows: most pairs of a
+            # crowded store lie between such
             known = (mine[0], len(mine), other[0], len(other))
             if known in apart:
                 continue

@@ -1,7 +1,8 @@
-"""Driving a loop: hand its questions to a judge, check what comes back, and send verdicts in until it has decided.
+"""Driving a loop: hand its questions to a judge, check what comes back, and send verdicts in until
+it has decided.
 
-Answers are remembered by the question's id. A run that was killed, or that waits for somebody, is simply run again and asks only what is
-new; a night on which nothing changed asks nothing.
+Answers are remembered by the question's id. A run that was killed, or that waits for somebody, is
+simply run again and asks only what is new; a night on which nothing changed asks nothing.
 """
 
 from __future__ import annotations
@@ -47,8 +48,8 @@ class Asked(Protocol):
 
 @dataclass
 class Tally:
-    """What a loop asked: questions by kind that a judge dealt with, well or badly; how many were known already, and what became of the
-    others."""
+    """What a loop asked: questions by kind that a judge dealt with, well or badly; how many were
+    known already, and what became of the others."""
 
     asked: Counter[str] = field(default_factory=Counter)
     known: int = 0
@@ -75,7 +76,8 @@ class Driver:
     tally: Tally = field(default_factory=Tally)
 
     def drive(self, loop: Asking) -> list[Decision]:
-        """Run a loop to its end. When `stop` says so, what is still open counts as not answered and the loop decides with what it has."""
+        """Run a loop to its end. When `stop` says so, what is still open counts as not answered and
+        the loop decides with what it has."""
         try:
             questions = next(loop)
             for _ in range(MOST_ROUNDS):
@@ -89,7 +91,11 @@ class Driver:
     def _verdicts(self, questions: Sequence[Question]) -> dict[str, Verdict]:
         """A verdict for every question, whatever the judge does."""
         by_id = {question.id: question for question in questions}
-        found = {ident: known for ident, question in by_id.items() if (known := self._known(question)) is not None}
+        found = {
+            ident: known
+            for ident, question in by_id.items()
+            if (known := self._known(question)) is not None
+        }
         self.tally.known += len(found.keys() - self.tally.answered)
         todo = [question for ident, question in by_id.items() if ident not in found]
         for number, (ident, raw) in enumerate(self._said(todo), 1):
@@ -99,15 +105,20 @@ class Driver:
         stopped = self.stop()
         for ident, question in by_id.items():
             if ident not in found:
-                found[ident] = self._taken(question, Raw(problem=STOPPED if stopped else "not answered", unasked=stopped))
+                found[ident] = self._taken(
+                    question, Raw(problem=STOPPED if stopped else "not answered", unasked=stopped)
+                )
         return found
 
     def _said(self, todo: Sequence[Question]) -> Iterator[tuple[str, Raw]]:
         if not todo or self.stop():
             return
         try:
-            yield from self.judge.ask(todo)  # it ends by itself when `stop` says so: what it has heard until then is not lost
-        except Exception as error:  # a judge is somebody else's program; its failure is an answer that changes nothing
+            yield from self.judge.ask(
+                todo
+            )  # it ends by itself when `stop` says so: what it has heard until then is not lost
+        # a judge is somebody else's program; its failure is an answer that changes nothing
+        except Exception as error:
             self.tally.failed.append(("judge", f"{type(error).__name__}: {str(error)[:200]}"))
 
     def _known(self, question: Question) -> Verdict | None:
@@ -127,7 +138,9 @@ class Driver:
             self.tally.asked[question.kind] += 1
         if verdict.ok:
             self.tally.answered.add(question.id)
-            if not verdict.waits:  # what was answered in part is asked again until it is answered whole
+            if (
+                not verdict.waits
+            ):  # what was answered in part is asked again until it is answered whole
                 self.answers.put(question.id, self.judge.name, verdict.kept)
         elif not (raw.unasked or verdict.waits):
             self.tally.failed.append((question.kind, verdict.problem))

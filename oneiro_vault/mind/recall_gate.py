@@ -1,8 +1,10 @@
-"""The recall gate: what could be found before a decision can be found after it, or the decision does not happen.
+"""The recall gate: what could be found before a decision can be found after it, or the decision
+does not happen.
 
-For every memory that a decision changes, probes are asked: its title, its description (unless it is replaced because it no longer holds),
-and what people really asked when they found it. (A capture is no memory yet: it stands behind everything else in any answer.)
-Afterwards the memory, or what took its place, must still be among the first ten rows. Only what was found before can be lost.
+For every memory that a decision changes, probes are asked: its title, its description (unless it is
+replaced because it no longer holds), and what people really asked when they found it. (A capture is
+no memory yet: it stands behind everything else in any answer.) Afterwards the memory, or what took
+its place, must still be among the first ten rows. Only what was found before can be lost.
 """
 
 from __future__ import annotations
@@ -19,19 +21,33 @@ TOP: Final = 10
 """Rows among which the knowledge must be."""
 ANSWERING: Final = frozenset(("active", "dormant"))
 """Statuses that answer a question."""
-UNSEEN: Final = frozenset(("flags", "derived_from", "supersedes", "importance", "confidence", "encoded", "timestamp", "priority", "budget"))
+UNSEEN: Final = frozenset(
+    (
+        "flags",
+        "derived_from",
+        "supersedes",
+        "importance",
+        "confidence",
+        "encoded",
+        "timestamp",
+        "priority",
+        "budget",
+    )
+)
 """Keys that no question finds a memory by."""
 
 
 @dataclass(frozen=True)
 class View:
-    """The vault as it would be: memories that no longer answer, and the words (title, text) of new and changed ones."""
+    """The vault as it would be: memories that no longer answer, and the words (title, text) of new
+    and changed ones."""
 
     gone: frozenset[str] = frozenset()
     changed: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
     def after(self, decision: Decision, notes: Mapping[str, Note]) -> View:
-        """The same with a decision carried out. A new memory is named `new:<decision's position>` of its edit."""
+        """The same with a decision carried out. A new memory is named `new:<decision's position>`
+        of its edit."""
         gone, changed = set(self.gone), dict(self.changed)
         for name, edit in named(decision):
             if isinstance(edit, New):
@@ -41,10 +57,18 @@ class View:
             if str(edit.changes.get("status") or notes[edit.id].memory.status) not in ANSWERING:
                 gone.add(edit.id)
                 changed.pop(edit.id, None)
-            elif edit.body is not None or set(edit.changes) - UNSEEN - {"status", "tags", "about", "aliases"}:
+            elif edit.body is not None or set(edit.changes) - UNSEEN - {
+                "status",
+                "tags",
+                "about",
+                "aliases",
+            }:
                 memory = notes[edit.id].memory
                 title, body = changed.get(edit.id, (memory.title, memory.body))
-                changed[edit.id] = str(edit.changes.get("title") or title), body if edit.body is None else edit.body
+                changed[edit.id] = (
+                    str(edit.changes.get("title") or title),
+                    body if edit.body is None else edit.body,
+                )
         return View(frozenset(gone), changed)
 
 
@@ -54,7 +78,8 @@ Find = Callable[[str, View], Sequence[str]]
 
 @dataclass
 class Gate:
-    """Asks probes of one run. `asked` are real questions by memory; the numbers are for the report."""
+    """Asks probes of one run. `asked` are real questions by memory; the numbers are for the
+    report."""
 
     snapshot: Snapshot
     find: Find
@@ -68,13 +93,16 @@ class Gate:
     _before: dict[tuple[str, str], bool] = field(default_factory=dict)
 
     def judge(self, decisions: Sequence[Decision]) -> tuple[list[Decision], list[Turned]]:
-        """(those that cost nothing, those that are dropped with the question that would find nothing any more)."""
+        """(those that cost nothing, those that are dropped with the question that would find
+        nothing any more)."""
         kept: list[Decision] = []
         turned: list[Turned] = []
         for wanted in decisions:
             decision: Decision | None = wanted
             while decision is not None and (lost := self._lost(decision)):
-                turned.append(Turned(decision, f"the recall gate: “{lost[:80]}” would no longer find it"))
+                turned.append(
+                    Turned(decision, f"the recall gate: “{lost[:80]}” would no longer find it")
+                )
                 self.dropped += 1
                 decision = decision.instead
             if decision is not None:
@@ -82,34 +110,62 @@ class Gate:
         return kept, turned
 
     def _lost(self, decision: Decision) -> str:
-        """The first probe that found its memory before and would not any more, "" when there is none (then the view moves on)."""
+        """The first probe that found its memory before and would not any more, "" when there is
+        none (then the view moves on)."""
         notes = self.snapshot.notes
         view, heirs = self.view.after(decision, notes), inherited(decision, self.heirs)
-        touched = [edit.id for edit in decision.edits if isinstance(edit, Set) and notes[edit.id].memory.status in ANSWERING]
-        touched += [ident for ident, others in self.heirs.items() if ident in notes and others & set(touched)]  # this run gave it an heir
-        memories = [notes[ident] for ident in dict.fromkeys(touched) if not captured(notes[ident].memory)]
+        touched = [
+            edit.id
+            for edit in decision.edits
+            if isinstance(edit, Set) and notes[edit.id].memory.status in ANSWERING
+        ]
+        touched += [
+            ident
+            for ident, others in self.heirs.items()
+            if ident in notes and others & set(touched)
+        ]  # this run gave it an heir
+        memories = [
+            notes[ident] for ident in dict.fromkeys(touched) if not captured(notes[ident].memory)
+        ]
         counted = [(note.id, query) for note in memories for query in self._queries(note, decision)]
         found = before = 0
         for ident, query in counted:
             if not self._found_before(ident, query):
                 continue
             before += 1
-            if self._neutral(decision, ident) or {ident, *heirs.get(ident, ())} & set(self.find(query, view)):
+            if self._neutral(decision, ident) or {ident, *heirs.get(ident, ())} & set(
+                self.find(query, view)
+            ):
                 found += 1
             else:
                 before = sum(self._found_before(*probe) for probe in counted)
-                self.probes, self.before, self.after = self.probes + len(counted), self.before + before, self.after + before
+                self.probes, self.before, self.after = (
+                    self.probes + len(counted),
+                    self.before + before,
+                    self.after + before,
+                )
                 return query  # it does not happen, so nothing is lost
-        self.probes, self.before, self.after = self.probes + len(counted), self.before + before, self.after + found
+        self.probes, self.before, self.after = (
+            self.probes + len(counted),
+            self.before + before,
+            self.after + found,
+        )
         self.view, self.heirs = view, heirs
         return ""
 
     def _queries(self, note: Note, decision: Decision) -> list[str]:
-        """A memory that is no longer true is not asked for in its own words: what replaces it says something else on the same subject."""
+        """A memory that is no longer true is not asked for in its own words: what replaces it says
+        something else on the same subject."""
         memory = note.memory
-        own = (memory.title,) if decision.op == "supersede" and memory.title else (memory.title, memory.description)
+        own = (
+            (memory.title,)
+            if decision.op == "supersede" and memory.title
+            else (memory.title, memory.description)
+        )
         wanted = (*own, *self.asked.get(note.id, ()))
-        return list(dict.fromkeys(text for text in (" ".join(one.split()) for one in wanted) if text))
+        return list(
+            dict.fromkeys(text for text in (" ".join(one.split()) for one in wanted) if text)
+        )
 
     def _found_before(self, ident: str, query: str) -> bool:
         if (ident, query) not in self._before:
@@ -117,23 +173,37 @@ class Gate:
         return self._before[ident, query]
 
     def _neutral(self, decision: Decision, ident: str) -> bool:
-        """Does the decision leave alone all that this memory is found by (and is nothing else of this run in the way)?"""
+        """Does the decision leave alone all that this memory is found by (and is nothing else of
+        this run in the way)?"""
         edits = [edit for edit in decision.edits if isinstance(edit, Set) and edit.id == ident]
-        return not self.view.changed and all(edit.body is None and not set(edit.changes) - UNSEEN for edit in edits)
+        return not self.view.changed and all(
+            edit.body is None and not set(edit.changes) - UNSEEN for edit in edits
+        )
 
     def numbers(self) -> dict[str, int]:
-        """For the report: probes asked, how many found their memory before, how many after, decisions dropped."""
-        return {"probes": self.probes, "before": self.before, "after": self.after, "dropped": self.dropped}
+        """For the report: probes asked, how many found their memory before, how many after,
+        decisions dropped."""
+        return {
+            "probes": self.probes,
+            "before": self.before,
+            "after": self.after,
+            "dropped": self.dropped,
+        }
 
 
 def named(decision: Decision) -> list[tuple[str, New | Set]]:
-    """Edits with the id of their memory, or a name that no other decision of the run has for one to be made."""
+    """Edits with the id of their memory, or a name that no other decision of the run has for one to
+    be made."""
     mark = id(decision)
-    return [(edit.id if isinstance(edit, Set) else f"new:{mark}:{position}", edit) for position, edit in enumerate(decision.edits)]
+    return [
+        (edit.id if isinstance(edit, Set) else f"new:{mark}:{position}", edit)
+        for position, edit in enumerate(decision.edits)
+    ]
 
 
 def inherited(decision: Decision, known: Mapping[str, set[str]]) -> dict[str, set[str]]:
-    """memory -> what holds its knowledge after the decision, besides itself; `known` says so of earlier decisions."""
+    """memory -> what holds its knowledge after the decision, besides itself; `known` says so of
+    earlier decisions."""
     heirs = {ident: set(names) for ident, names in known.items()}
     edits = named(decision)
     keys = {f"new:{edit.key}": name for name, edit in edits if isinstance(edit, New) and edit.key}
@@ -153,4 +223,10 @@ def inherited(decision: Decision, known: Mapping[str, set[str]]) -> dict[str, se
 
 
 def _ids(value: Any) -> list[str]:
-    return [str(one) for one in value] if isinstance(value, list | tuple) else [str(value)] if value else []
+    return (
+        [str(one) for one in value]
+        if isinstance(value, list | tuple)
+        else [str(value)]
+        if value
+        else []
+    )

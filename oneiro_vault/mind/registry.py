@@ -1,4 +1,5 @@
-"""The loops there are, in the order of a night. A new one is one line here and one table in `parameters`."""
+"""The loops there are, in the order of a night. A new one is one line here and one table in
+`parameters`."""
 
 from __future__ import annotations
 
@@ -6,7 +7,16 @@ from collections.abc import Mapping
 from typing import Final
 
 from oneiro_vault.mind.base import Loop
-from oneiro_vault.mind.loops import consolidate, decay, dialectic, distil, encode, split, synthesize, whittle
+from oneiro_vault.mind.loops import (
+    consolidate,
+    decay,
+    dialectic,
+    distil,
+    encode,
+    split,
+    synthesize,
+    whittle,
+)
 
 LOOPS: Final[Mapping[str, Loop]] = {
     found.name: found

@@ -1,6 +1,8 @@
-"""What a run tells a person: what happened and why, what was turned down, what recall made of it, what it cost, what failed.
+"""What a run tells a person: what happened and why, what was turned down, what recall made of it,
+what it cost, what failed.
 
-Notes' titles and reasons are quoted into Markdown on one line, so that no memory can write a section of the report.
+Notes' titles and reasons are quoted into Markdown on one line, so that no memory can write a
+section of the report.
 """
 
 from __future__ import annotations
@@ -19,8 +21,10 @@ SHORT: Final = 8
 MOST: Final = 60
 """Entries of one section; the rest is counted."""
 DOES: Final = {
-    "remember": "Remembered", "merge": "Merged", "split": "Split", "revise": "Revised", "supersede": "Superseded", "link": "Linked",
-    "synthesize": "Synthesized", "distil": "Distilled", "whittle": "Whittled", "flag": "Flagged", "reframe": "Reframed",
+    "remember": "Remembered", "merge": "Merged", "split": "Split", "revise": "Revised",
+    "supersede": "Superseded", "link": "Linked",
+    "synthesize": "Synthesized", "distil": "Distilled", "whittle": "Whittled", "flag": "Flagged",
+    "reframe": "Reframed",
 }  # fmt: skip
 ANSWERING: Final = ("deferred", "sampling", "auto")
 """Judges for whom an answer may come later."""
@@ -31,7 +35,8 @@ _MARKS: Final = re.compile(r"([\\`*_\[\]<>#|])")
 
 @dataclass(frozen=True)
 class Done:
-    """A decision that was carried out: its commit ("" in a dry run) and the ids of the memories it made."""
+    """A decision that was carried out: its commit ("" in a dry run) and the ids of the memories it
+    made."""
 
     decision: Decision
     commit: str = ""
@@ -40,7 +45,8 @@ class Done:
 
 @dataclass
 class Run:
-    """One run of one loop. Times are RFC 3339; `asked` counts questions by kind, `known` those answered before."""
+    """One run of one loop. Times are RFC 3339; `asked` counts questions by kind, `known` those
+    answered before."""
 
     run: str
     loop: str
@@ -52,12 +58,15 @@ class Run:
     seen: list[Decision] = field(default_factory=list)
     """Decisions without a change: what was looked at and left as it is."""
     turned: list[Turned] = field(default_factory=list)
-    probes: dict[str, int] = field(default_factory=lambda: {"probes": 0, "before": 0, "after": 0, "dropped": 0})
+    probes: dict[str, int] = field(
+        default_factory=lambda: {"probes": 0, "before": 0, "after": 0, "dropped": 0}
+    )
     asked: Counter[str] = field(default_factory=Counter)
     known: int = 0
     waiting: list[str] = field(default_factory=list)
     unasked: list[tuple[str, str]] = field(default_factory=list)
-    """(question id, why) of those that nobody was asked: a ceiling, the run's time, a judge out of reach."""
+    """(question id, why) of those that nobody was asked: a ceiling, the run's time, a judge out of
+    reach."""
     news: int = 0
     """How many of `seen`, `turned` and the lines of `told` no earlier report has said."""
     failed: list[tuple[str, str]] = field(default_factory=list)
@@ -87,7 +96,8 @@ class Run:
 
     @property
     def decided(self) -> bool:
-        """Is there something for a report: a decision, carried out or not, a fault, or what no report has told?"""
+        """Is there something for a report: a decision, carried out or not, a fault, or what no
+        report has told?"""
         return bool(self.done or self.failed or self.news or self.notes)
 
     @property
@@ -108,7 +118,10 @@ def name_of(run: Run) -> str:
 
 def title_of(run: Run) -> str:
     """`consolidate: 3 merged, 1 turned down`."""
-    said = [f"{number} {what.lower()}{' (proposed)' if run.branch else ''}" for what, number in run.counts().items()]
+    said = [
+        f"{number} {what.lower()}{' (proposed)' if run.branch else ''}"
+        for what, number in run.counts().items()
+    ]
     said += [f"{len(run.seen)} left as it is"] if run.seen else []
     said += [f"{len(run.turned)} turned down"] if run.turned else []
     said += ["a fault"] if len(run.failed) > run.bad else []
@@ -123,23 +136,33 @@ def _questions(number: int) -> str:
 
 
 def opened(runs: Sequence[Run]) -> str:
-    """`2 waiting for an answer`, where somebody may give one; rules, for instance, leave open what they cannot decide."""
+    """`2 waiting for an answer`, where somebody may give one; rules, for instance, leave open what
+    they cannot decide."""
     asked = any(run.judge in ANSWERING for run in runs)
-    return f"{sum(len(run.waiting) for run in runs)} {'waiting for an answer' if asked else 'left open'}"
+    return (
+        f"{sum(len(run.waiting) for run in runs)} "
+        f"{'waiting for an answer' if asked else 'left open'}"
+    )
 
 
 def _does(decision: Decision) -> str:
     """What a decision did, in a word or two."""
     edits = [edit for edit in decision.edits if isinstance(edit, Set)]
-    if edits and len(edits) == len(decision.edits) and all("encoded" in edit.changes for edit in edits):
+    if (
+        edits
+        and len(edits) == len(decision.edits)
+        and all("encoded" in edit.changes for edit in edits)
+    ):
         return "Taken apart"
     return DOES.get(decision.op, decision.op)
 
 
 def meta_of(run: Run, title: str = "") -> dict[str, object]:
-    """Frontmatter of the report. It is archived from the start: it answers no question and is found when asked for."""
+    """Frontmatter of the report. It is archived from the start: it answers no question and is found
+    when asked for."""
     return {
-        "type": "dream", "title": title or title_of(run), "created": run.started, "source": "dream", "status": "archived",
+        "type": "dream", "title": title or title_of(run), "created": run.started, "source": "dream",
+        "status": "archived",
         "run": run.run, "loop": run.loop, "judge": run.judge,
     }  # fmt: skip
 
@@ -150,16 +173,33 @@ def body_of(run: Run, snapshot: Snapshot) -> str:
     parts = [f"# {title_of(run)}\n", _opening(run, len(notes))]
     parts += [_section("What changed", [_done(one, notes) for one in run.done])]
     parts += [_section("Looked at and left as it is", [_told(one, notes) for one in run.seen])]
-    parts += [_section("Turned down", [f"- {plain(one.decision.op)} {plain(one.decision.title)}: {plain(one.why)}" for one in run.turned])]
+    parts += [
+        _section(
+            "Turned down",
+            [
+                f"- {plain(one.decision.op)} {plain(one.decision.title)}: {plain(one.why)}"
+                for one in run.turned
+            ],
+        )
+    ]
     parts += [_section("What fades", run.told.splitlines())]
-    parts += [_section("What failed", [f"- {plain(kind)}: {plain(problem)}" for kind, problem in run.failed])]
+    parts += [
+        _section(
+            "What failed", [f"- {plain(kind)}: {plain(problem)}" for kind, problem in run.failed]
+        )
+    ]
     parts += [_recall(run), _cost(run)]
     return "\n".join(part for part in parts if part)
 
 
 def gathered(runs: Sequence[Run], whole: bool) -> str:
-    """What is said of the runs of one night that decided nothing; `whole`: was nothing else done in it?"""
-    still = [title_of(run) + (f" ({_questions(run.calls)} asked)" if run.calls else "") for run in runs if not run.quiet]
+    """What is said of the runs of one night that decided nothing; `whole`: was nothing else done in
+    it?"""
+    still = [
+        title_of(run) + (f" ({_questions(run.calls)} asked)" if run.calls else "")
+        for run in runs
+        if not run.quiet
+    ]
     idle = ", ".join(run.loop for run in runs if run.quiet)
     if whole and not still:
         return f"a quiet night ({idle}): nothing to do"
@@ -168,12 +208,21 @@ def gathered(runs: Sequence[Run], whole: bool) -> str:
 
 def _opening(run: Run, total: int) -> str:
     """A first paragraph that says it all."""
-    said = [f"{'This was only tried: ' if run.dry else ''}Over {total} {'note' if total == 1 else 'notes'}, judged by {plain(run.judge)}."]
+    said = [
+        f"{'This was only tried: ' if run.dry else ''}Over {total} "
+        f"{'note' if total == 1 else 'notes'}, judged by {plain(run.judge)}."
+    ]
     said += [f"{plain(note)}." for note in run.notes]
     if run.done and run.branch:
-        said.append(f"Nothing below is in force: it waits on the branch {run.branch} for your review (`oneiro review`).")
+        said.append(
+            f"Nothing below is in force: it waits on the branch {run.branch} for your review "
+            f"(`oneiro review`)."
+        )
     elif run.done and not run.dry:
-        said.append(f"Every change below is a commit of its own; `oneiro undo --run {run.run}` takes all of them back.")
+        said.append(
+            f"Every change below is a commit of its own; `oneiro undo --run {run.run}` takes all "
+            f"of them back."
+        )
     return " ".join(said) + "\n"
 
 
@@ -194,21 +243,32 @@ def _told(decision: Decision, notes: Mapping[str, Note], mark: str = "") -> str:
     lines += [f"  - why: {plain(decision.reason)}"] if decision.reason else []
     lines += [f"  - {text}" for text in _edits(decision, notes)]
     if decision.transcript:
-        lines += ["", *(f"    > {plain(line, 1000)}" for line in decision.transcript.splitlines()), ""]
+        lines += [
+            "",
+            *(f"    > {plain(line, 1000)}" for line in decision.transcript.splitlines()),
+            "",
+        ]
     return "\n".join(lines)
 
 
 def _what(decision: Decision, notes: Mapping[str, Note]) -> str:
-    title = decision.title or next((notes[one].memory.title for one in decision.memories if one in notes), "untitled")
+    title = decision.title or next(
+        (notes[one].memory.title for one in decision.memories if one in notes), "untitled"
+    )
     return f"**{_does(decision)}** {plain(title)}"
 
 
 def _edits(decision: Decision, notes: Mapping[str, Note]) -> Iterator[str]:
     for edit in decision.edits:
         if isinstance(edit, New):
-            yield f"new {plain(str(edit.meta.get('type', 'memory')))}: {plain(str(edit.meta.get('title') or edit.body))}"
+            yield (
+                f"new {plain(str(edit.meta.get('type', 'memory')))}: "
+                f"{plain(str(edit.meta.get('title') or edit.body))}"
+            )
         elif edit.id in notes:
-            yield f"{plain(notes[edit.id].memory.title)} `{edit.id[:SHORT]}`: {plain(_changed(edit))}"
+            yield (
+                f"{plain(notes[edit.id].memory.title)} `{edit.id[:SHORT]}`: {plain(_changed(edit))}"
+            )
 
 
 _KEYS: Final = {
@@ -227,22 +287,38 @@ def _changed(edit: Set) -> str:
         return f"{status}, still readable" if status != "active" else "active again"
     if edit.body is not None:
         return "new words"
-    return "kept; brought up to date: " + ", ".join(_KEYS.get(key, key.replace("_", " ")) for key in sorted(edit.changes))
+    return "kept; brought up to date: " + ", ".join(
+        _KEYS.get(key, key.replace("_", " ")) for key in sorted(edit.changes)
+    )
 
 
 def _recall(run: Run) -> str:
     found = run.probes
-    text = f"{found['probes']} probes; {found['before']} found their memory before, {found['after']} after"
+    text = (
+        f"{found['probes']} probes; {found['before']} found their memory before, {found['after']} "
+        f"after"
+    )
     dropped = f"{found['dropped']} {'decision' if found['dropped'] == 1 else 'decisions'}"
     return f"## Recall\n\n{text}; {dropped} dropped because recall would have suffered.\n"
 
 
 def _cost(run: Run) -> str:
     """Questions add up: asked = answered + failed; nothing that was not asked is among them."""
-    kinds = f" ({', '.join(f'{number} {plain(kind)}' for kind, number in sorted(run.asked.items()))})" if run.asked else ""
-    said = [f"{_questions(run.calls)} asked{kinds}" + (f": {run.calls - run.bad} answered, {run.bad} failed" if run.bad else "")]
+    kinds = (
+        f" ({', '.join(f'{number} {plain(kind)}' for kind, number in sorted(run.asked.items()))})"
+        if run.asked
+        else ""
+    )
+    said = [
+        f"{_questions(run.calls)} asked{kinds}"
+        + (f": {run.calls - run.bad} answered, {run.bad} failed" if run.bad else "")
+    ]
     said += [f"{run.known} answered before"]
-    guess = f" ({run.estimated} of the answers came without a count: estimated)" if run.estimated else ""
+    guess = (
+        f" ({run.estimated} of the answers came without a count: estimated)"
+        if run.estimated
+        else ""
+    )
     said += [f"{run.tokens_in:,} tokens in, {run.tokens_out:,} out{guess}"]
     said += [f"about {max(run.cost, 0.0001):.4f} spent"] if run.cost else []
     said += [f"{number} not asked: {plain(why)}" for why, number in why_unasked(run).items()]
@@ -266,19 +342,30 @@ def plain(text: str, limit: int = 300) -> str:
 def row(run: Run) -> dict[str, object]:
     """The run as data."""
     return {
-        "run": run.run, "loop": run.loop, "judge": run.judge, "started": run.started, "ended": run.ended, "dry_run": run.dry,
+        "run": run.run, "loop": run.loop, "judge": run.judge, "started": run.started,
+        "ended": run.ended, "dry_run": run.dry,
         "title": title_of(run), "report": run.path or None, "branch": run.branch or None,
         "probes": dict(run.probes),
         "decisions": [
-            {"op": one.decision.op, "title": one.decision.title, "reason": one.decision.reason, "memories": list(one.decision.memories),
+            {"op": one.decision.op, "title": one.decision.title, "reason": one.decision.reason,
+             "memories": list(one.decision.memories),
              "made": list(one.made), "commit": one.commit or None, "judge": one.decision.judge}
             for one in run.done
         ],
-        "left": [{"title": one.title, "reason": one.reason, "memories": list(one.memories)} for one in run.seen],
-        "turned_down": [{"op": one.decision.op, "title": one.decision.title, "why": one.why} for one in run.turned],
+        "left": [
+            {"title": one.title, "reason": one.reason, "memories": list(one.memories)}
+            for one in run.seen
+        ],
+        "turned_down": [
+            {"op": one.decision.op, "title": one.decision.title, "why": one.why}
+            for one in run.turned
+        ],
         "failed": [{"kind": kind, "problem": problem} for kind, problem in run.failed],
-        "unasked": [{"problem": why, "questions": number} for why, number in why_unasked(run).items()],
-        "estimated": run.estimated, "calls": run.calls, "known": run.known, "waiting": len(run.waiting),
+        "unasked": [
+            {"problem": why, "questions": number} for why, number in why_unasked(run).items()
+        ],
+        "estimated": run.estimated, "calls": run.calls, "known": run.known,
+        "waiting": len(run.waiting),
         "tokens_in": run.tokens_in, "tokens_out": run.tokens_out,
         "cost": round(run.cost, 6), "notes": list(run.notes),
     }  # fmt: skip

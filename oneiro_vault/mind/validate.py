@@ -1,6 +1,8 @@
-"""Which decisions of a run may happen: each at most once, none on changed ground, not too many, and orientation stays what it must be.
+"""Which decisions of a run may happen: each at most once, none on changed ground, not too many, and
+orientation stays what it must be.
 
-Nothing here judges a memory's text but the rules every loop shares; what is turned down is kept with its reason for the report.
+Nothing here judges a memory's text but the rules every loop shares; what is turned down is kept
+with its reason for the report.
 """
 
 from __future__ import annotations
@@ -40,9 +42,18 @@ def settle(
     made: set[str] = set()
     kept: list[Decision] = []
     turned: list[Turned] = []
-    everything = [*rules, _may_edit(snapshot), _only_describes(snapshot), _keeps_orientation(snapshot)]
+    everything = [
+        *rules,
+        _may_edit(snapshot),
+        _only_describes(snapshot),
+        _keeps_orientation(snapshot),
+    ]
     for decision in decisions:
-        sets = {edit.id for edit in decision.edits if isinstance(edit, Set) and (edit.body is not None or set(edit.changes) - UNCOUNTED)}
+        sets = {
+            edit.id
+            for edit in decision.edits
+            if isinstance(edit, Set) and (edit.body is not None or set(edit.changes) - UNCOUNTED)
+        }
         why = ""
         if decision.id(snapshot) in snapshot.settled:
             why = "it was decided before"
@@ -75,7 +86,9 @@ def _may_edit(snapshot: Snapshot) -> Rule:
                 return f"{edit.id} is not in the vault"
             if note.memory.status == "pending":
                 return f"{edit.id} waits for a person's review"
-            if note.memory.core and (edit.body is not None or set(edit.changes) - {"flags", "derived_from"}):
+            if note.memory.core and (
+                edit.body is not None or set(edit.changes) - {"flags", "derived_from"}
+            ):
                 return f"{edit.id} was ratified by a person; a loop may only flag it"
             if "core" in edit.changes:
                 return "only a person ratifies"
@@ -87,16 +100,23 @@ def _may_edit(snapshot: Snapshot) -> Rule:
 
 
 def _only_describes(snapshot: Snapshot) -> Rule:
-    """No loop, whatever it is called, writes words into the orientation that do more than describe."""
+    """No loop, whatever it is called, writes words into the orientation that do more than
+    describe."""
     limit = snapshot.settings.get("distil.characters", 800)
 
     def rule(decision: Decision) -> str:
         for edit in decision.edits:
-            meta, body = (edit.meta, edit.body) if isinstance(edit, New) else (edit.changes, edit.body)
+            meta, body = (
+                (edit.meta, edit.body) if isinstance(edit, New) else (edit.changes, edit.body)
+            )
             old = snapshot.notes[edit.id].memory if isinstance(edit, Set) else None
             type_ = meta.get("type") or (old.type if old else "")
-            if type_ == "orientation" and (body is not None or not {"type", "title", "description"}.isdisjoint(meta)):
-                title, told = (str(meta.get(key) or getattr(old, key, "")) for key in ("title", "description"))
+            if type_ == "orientation" and (
+                body is not None or not {"type", "title", "description"}.isdisjoint(meta)
+            ):
+                title, told = (
+                    str(meta.get(key) or getattr(old, key, "")) for key in ("title", "description")
+                )
                 words = body if body is not None else old.body if old else ""
                 if why := objection(title, told, words, limit):
                     return f"it would stand in the orientation, and {why}"
@@ -110,9 +130,20 @@ def _keeps_orientation(snapshot: Snapshot) -> Rule:
     left = {note.id for note in snapshot.of("orientation")}
 
     def rule(decision: Decision) -> str:
-        leaving = {e.id for e in decision.edits if isinstance(e, Set) and e.id in left and e.changes.get("status") in REMOVING}
-        coming = any(isinstance(e, New) and e.meta.get("type") == "orientation" for e in decision.edits)
-        if leaving and not left - leaving and not coming and any(_stands(snapshot.notes[ident], snapshot) for ident in leaving):
+        leaving = {
+            e.id
+            for e in decision.edits
+            if isinstance(e, Set) and e.id in left and e.changes.get("status") in REMOVING
+        }
+        coming = any(
+            isinstance(e, New) and e.meta.get("type") == "orientation" for e in decision.edits
+        )
+        if (
+            leaving
+            and not left - leaving
+            and not coming
+            and any(_stands(snapshot.notes[ident], snapshot) for ident in leaving)
+        ):
             return "the orientation would be empty"
         left.difference_update(leaving)
         if coming:
@@ -125,4 +156,7 @@ def _keeps_orientation(snapshot: Snapshot) -> Rule:
 def _stands(block: Note, snapshot: Snapshot) -> bool:
     """Is some of what it was made of still there, if it was made of anything?"""
     ground = block.memory.derived_from
-    return not ground or any(ident in snapshot.notes and snapshot.notes[ident].memory.status not in REMOVING for ident in ground)
+    return not ground or any(
+        ident in snapshot.notes and snapshot.notes[ident].memory.status not in REMOVING
+        for ident in ground
+    )

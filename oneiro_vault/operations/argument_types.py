@@ -1,4 +1,5 @@
-"""Are a caller's values what an operation says it takes? Asked once for all operations, by their annotations."""
+"""Are a caller's values what an operation says it takes? Asked once for all operations, by their
+annotations."""
 
 from __future__ import annotations
 
@@ -10,16 +11,19 @@ from typing import Any, Final, Union, get_args, get_origin, get_type_hints
 from oneiro_vault.errors import InvalidInput, shown
 
 _WORDS: Final[Mapping[Any, str]] = {
-    str: "text", int: "a whole number", float: "a number", bool: "true or false", NoneType: "null", list: "a list", Sequence: "a list",
+    str: "text", int: "a whole number", float: "a number", bool: "true or false", NoneType: "null",
+    list: "a list", Sequence: "a list",
     dict: "an object", Mapping: "an object",
 }  # fmt: skip
 """How a person says it; a type that is not here is not checked."""
 
 
 def check(op: str, run: Callable[..., Any], given: Mapping[str, Any]) -> None:
-    """Raise InvalidInput for the first value that is not of its parameter's type. A number without fraction is a number too.
+    """Raise InvalidInput for the first value that is not of its parameter's type. A number without
+    fraction is a number too.
 
-    Of lists only those of texts are looked into: an operation that takes objects refuses a bad one and goes on with the others.
+    Of lists only those of texts are looked into: an operation that takes objects refuses a bad one
+    and goes on with the others.
     """
     hints = _hints(run)
     for name, value in given.items():
@@ -41,7 +45,9 @@ def _fits(value: Any, hint: Any) -> bool:
     if origin is float:
         return isinstance(value, int | float)
     if origin in (list, Sequence):
-        return isinstance(value, list | tuple) and (inner != (str,) or all(isinstance(one, str) for one in value))
+        return isinstance(value, list | tuple) and (
+            inner != (str,) or all(isinstance(one, str) for one in value)
+        )
     if origin in (dict, Mapping):
         return isinstance(value, Mapping)
     return origin not in _WORDS or isinstance(value, origin)

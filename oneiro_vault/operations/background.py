@@ -1,4 +1,5 @@
-"""What an owner does between requests: follow the disk, embed, commit resting edits, fold the ledger, pick captures up, dream."""
+"""What an owner does between requests: follow the disk, embed, commit resting edits, fold the
+ledger, pick captures up, dream."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger("oneiro.background")
 LEDGER_AFTER = 86_400.0
-"""Seconds after which pending ledger events get a commit of their own when nothing else took them along: at most one a day."""
+"""Seconds after which pending ledger events get a commit of their own when nothing else took them
+along: at most one a day."""
 LEDGER_LOOK = 60.0
 """Seconds between two looks at that."""
 DREAM_EVERY = 20.0
@@ -30,22 +32,26 @@ SYNC_EVERY = 1.0
 ASK_AGAIN = 900.0
 """Seconds after which a remote that could not say whose it is to dream is asked again."""
 AGAIN = 3.0
-"""Seconds after which edits that could not be committed (a rebase was under way) are tried again."""
+"""Seconds after which edits that could not be committed (a rebase was under way) are tried
+again."""
 REST = 0.5
 """Seconds without a commit after which nobody is in the middle of writing."""
 LATEST = 10.0
 """Seconds after its start in which an owner opens its vectors all the same."""
 ATTENDED = 600.0
-"""Seconds after the beginning of a conversation, or a prompt in it, in which the model stays loaded."""
+"""Seconds after the beginning of a conversation, or a prompt in it, in which the model stays
+loaded."""
 STIR = 60.0
 """Seconds at most between two signs to the embedding process that it is still wanted."""
 RETRY = 30.0
-"""Seconds to rest after a background step failed: a full disk is not helped by asking it again at once."""
+"""Seconds to rest after a background step failed: a full disk is not helped by asking it again at
+once."""
 
 
 class Background:
-    """Four threads: one keeps the index at the disk and commits what rests, one computes vectors, one runs loops when they are due, one
-    syncs (so that no remote, however slow, is ever waited for)."""
+    """Four threads: one keeps the index at the disk and commits what rests, one computes vectors,
+    one runs loops when they are due, one syncs (so that no remote, however slow, is ever waited
+    for)."""
 
     def __init__(self, house: House) -> None:
         self.house = house
@@ -63,22 +69,36 @@ class Background:
 
     def start(self) -> None:
         """Start watching first, then compare: nothing that happens in between is missed."""
-        from oneiro_vault.index.watch import Watcher  # only an owner watches; one command alone need not load watchdog
+        from oneiro_vault.index.watch import (
+            Watcher,
+        )  # only an owner watches; one command alone need not load watchdog
 
         settings = self.house.settings
         self._watcher = Watcher(
-            self.house.root, self.house.mark, self.house.owe, debounce=settings["watch.debounce"], poll=settings["watch.poll"]
+            self.house.root,
+            self.house.mark,
+            self.house.owe,
+            debounce=settings["watch.debounce"],
+            poll=settings["watch.poll"],
         )
         self._watcher.start()
         self.house.seen = self._watcher.take
-        self.house.watching = self._watcher.mode + (f" ({self._watcher.reason})" if self._watcher.reason else "")
-        for name, work in (("follow", self._follow), ("embed", self._embed_loop), ("dream", self._dream_loop), ("sync", self._sync_loop)):
+        self.house.watching = self._watcher.mode + (
+            f" ({self._watcher.reason})" if self._watcher.reason else ""
+        )
+        for name, work in (
+            ("follow", self._follow),
+            ("embed", self._embed_loop),
+            ("dream", self._dream_loop),
+            ("sync", self._sync_loop),
+        ):
             thread = threading.Thread(target=work, name=f"oneiro-{name}", daemon=True)
             thread.start()
             self._threads.append(thread)
 
     def stop(self) -> None:
-        """End the threads; a batch in flight is finished, a run of a loop ends with what it has committed."""
+        """End the threads; a batch in flight is finished, a run of a loop ends with what it has
+        committed."""
         self._stop.set()
         self.house.cancel.set()
         self.house.wake.set()
@@ -92,7 +112,11 @@ class Background:
     def busy(self) -> bool:
         """Is something under way that an idle exit would cut short?"""
         return (
-            self._following.is_set() or self._embedding.is_set() or self._dreaming.is_set() or self._syncing.is_set() or self.house.backlog
+            self._following.is_set()
+            or self._embedding.is_set()
+            or self._dreaming.is_set()
+            or self._syncing.is_set()
+            or self.house.backlog
         )
 
     def _follow(self) -> None:
@@ -113,14 +137,19 @@ class Background:
             if now >= nights_at:
                 nights_at = now + (AGAIN if self._guarded("nights", self._settle) else RETRY)
             if now >= captures_at and store_captures.left(house):
-                captures_at = now + (0.0 if self._guarded("captures", lambda: store_captures.collect(house)) else AGAIN)
+                captures_at = now + (
+                    0.0
+                    if self._guarded("captures", lambda: store_captures.collect(house))
+                    else AGAIN
+                )
             self._following.clear()
             self._embed.set()
             house.wake.wait(min(1.0, pause))
             house.wake.clear()
 
     def _commit_edits(self) -> None:
-        """Commit what rests; look again only while something is still too fresh or a watcher saw more."""
+        """Commit what rests; look again only while something is still too fresh or a watcher saw
+        more."""
         self.house.edited = False
         try:
             self.house.commit_edits()
@@ -131,7 +160,8 @@ class Background:
         self.house.edited = self.house.edited or bool(look.ready or look.waiting)
 
     def _settle(self) -> None:
-        """Look at what came in. What comes in meanwhile is seen the next time; what failed has its turn later, when nothing comes."""
+        """Look at what came in. What comes in meanwhile is seen the next time; what failed has its
+        turn later, when nothing comes."""
         now = self.house.vault.head(), time.monotonic() // reconcile_devices.AGAIN
         if now != self._met:
             reconcile_devices.settle(self.house)
@@ -145,9 +175,14 @@ class Background:
                 self.house.vault.fold()
 
     def _let_writers_go_first(self) -> None:
-        """Opening the vectors takes a second of processor, half of what a burst of writers has. Who needs them opens them at once."""
+        """Opening the vectors takes a second of processor, half of what a burst of writers has. Who
+        needs them opens them at once."""
         end, tip = time.monotonic() + LATEST, None
-        while not self._stop.is_set() and time.monotonic() < end and not self.house.index.vectors_ready():
+        while (
+            not self._stop.is_set()
+            and time.monotonic() < end
+            and not self.house.index.vectors_ready()
+        ):
             if (now := self.house.vault.head()) == tip:
                 return
             tip = now
@@ -171,9 +206,12 @@ class Background:
                 self._stop.wait(RETRY)
 
     def _keep_warm(self) -> None:
-        """The embedding process stops after `embed.idle` seconds without work, which is less than a person may think about a prompt."""
+        """The embedding process stops after `embed.idle` seconds without work, which is less than a
+        person may think about a prompt."""
         house, now = self.house, time.monotonic()
-        if now - house.attended < ATTENDED and now - self._stirred >= min(STIR, house.settings["embed.idle"] / 3):
+        if now - house.attended < ATTENDED and now - self._stirred >= min(
+            STIR, house.settings["embed.idle"] / 3
+        ):
             self._stirred = now
             house.embedder.encode(["."]) if house.embedder.warm() else house.embedder.wake()
 
@@ -185,11 +223,20 @@ class Background:
 
     def dream(self) -> None:
         """Run the loops that are due, or encode what has rested, if there is anything of either."""
-        from oneiro_vault.operations.schedule import scheduler, soon  # what loops need is not loaded before there is time for it
+        from oneiro_vault.operations.schedule import (
+            scheduler,
+            soon,
+        )  # what loops need is not loaded before there is time for it
 
         if time.monotonic() < self._dream_after:
             return
-        work = scheduler.scheduled if scheduler.due(self.house) else soon.run if soon.due(self.house) else None
+        work = (
+            scheduler.scheduled
+            if scheduler.due(self.house)
+            else soon.run
+            if soon.due(self.house)
+            else None
+        )
         if work is None:
             return
         self._dreaming.set()
@@ -212,15 +259,20 @@ class Background:
         return not self._guarded("vectors", lambda: self.house.index.pending()[0], wanted=0)
 
     def _sick(self) -> bool:
-        """Once in a while: does the vector store still find what it holds? (One that does not is replaced by the next `embed`.)"""
+        """Once in a while: does the vector store still find what it holds? (One that does not is
+        replaced by the next `embed`.)"""
         house = self.house
-        if time.monotonic() - self._proved_at < house.settings["watch.reconcile"] or not house.index.vectors_ready():
+        if (
+            time.monotonic() - self._proved_at < house.settings["watch.reconcile"]
+            or not house.index.vectors_ready()
+        ):
             return False
         self._proved_at = time.monotonic()
         return not self._guarded("canaries", house.index.canaries, wanted=True)
 
     def _guarded(self, step: str, work: Callable[[], object], *, wanted: object = None) -> bool:
-        """One failing step must not end the owner; it is logged and tried again later. `wanted`: the only answer that is no failure."""
+        """One failing step must not end the owner; it is logged and tried again later. `wanted`:
+        the only answer that is no failure."""
         try:
             found = work()
             return wanted is None or found == wanted

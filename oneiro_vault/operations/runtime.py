@@ -15,7 +15,16 @@ from oneiro_vault.core import memory as memories
 from oneiro_vault.core.memory import Memory
 from oneiro_vault.core.ranking import Weights
 from oneiro_vault.core.time import strength as curve
-from oneiro_vault.errors import AmbiguousId, EmbedderProblem, IndexProblem, InvalidInput, NotFound, OneiroError, SettingsError, shown
+from oneiro_vault.errors import (
+    AmbiguousId,
+    EmbedderProblem,
+    IndexProblem,
+    InvalidInput,
+    NotFound,
+    OneiroError,
+    SettingsError,
+    shown,
+)
 from oneiro_vault.index.base import LOADING, Embedder, Refreshed, Row
 from oneiro_vault.index.store import Index
 from oneiro_vault.settings.definitions import Settings
@@ -51,12 +60,13 @@ def quiet(_stage: str, _done: int, _total: int) -> None:
 
 @dataclass
 class House:
-    """An open vault with its indexes. `dirty` collects paths a watcher has seen change; `wake` starts background work;
-    `stalled`: the last attempt to embed failed, so nobody should wait for vectors; `braked`: why the notes at the paths in `held` are
-    still served although their files are gone; `wrong`: what the settings files say that is not in force; `judges` makes a judge of a name
-    where the settings shall not; `sample` asks the model of a connected client; `cancel` asks the run of a loop that is under way to end;
-    `questions`: by memory, what was asked last when it was found, and when; `doing`: how far a
-    comparison of everything is (stage, done, total).
+    """An open vault with its indexes. `dirty` collects paths a watcher has seen change; `wake`
+    starts background work; `stalled`: the last attempt to embed failed, so nobody should wait for
+    vectors; `braked`: why the notes at the paths in `held` are still served although their files
+    are gone; `wrong`: what the settings files say that is not in force; `judges` makes a judge of a
+    name where the settings shall not; `sample` asks the model of a connected client; `cancel` asks
+    the run of a loop that is under way to end; `questions`: by memory, what was asked last when it
+    was found, and when; `doing`: how far a comparison of everything is (stage, done, total).
     """
 
     root: Path
@@ -92,13 +102,16 @@ class House:
     _forgotten: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
-    # -- the index follows the disk ------------------------------------------------------------------------------
+    # -- the index follows the disk
+    # ------------------------------------------------------------------------------
 
     def converge(self) -> int:
-        """Bring the index to the disk and to HEAD before an answer; returns how many commits it is still behind.
+        """Bring the index to the disk and to HEAD before an answer; returns how many commits it is
+        still behind.
 
-        Without an owner nobody watches, so everything is compared. An owner indexes what its watcher and HEAD say, large differences
-        (a first start, a big pull) beside the answers, and waits for its own indexing only a bounded time.
+        Without an owner nobody watches, so everything is compared. An owner indexes what its
+        watcher and HEAD say, large differences (a first start, a big pull) beside the answers, and
+        waits for its own indexing only a bounded time.
         """
         if not self.owner:
             self.reconcile()
@@ -119,9 +132,15 @@ class House:
         """Index what changed since last time, if that is little enough to wait for."""
         paths = self._take_dirty()
         if head != self._indexed_head:
-            self.edited = True  # a person's commit may have left out what is on disk: no file says so
-            changed = self.vault.changed_between(self._indexed_head, head) if self._indexed_head else []
-            paths |= {path for path in changed if path.lower().endswith(".md")}  # what is none would be taken for a folder of them
+            self.edited = (
+                True  # a person's commit may have left out what is on disk: no file says so
+            )
+            changed = (
+                self.vault.changed_between(self._indexed_head, head) if self._indexed_head else []
+            )
+            paths |= {
+                path for path in changed if path.lower().endswith(".md")
+            }  # what is none would be taken for a folder of them
         if not self._indexed_head or len(paths) > INLINE:
             return False
         if paths or (head != self._indexed_head and self.index.unscreened()):
@@ -140,7 +159,9 @@ class House:
             self.dirty.clear()
             done = self.index.refresh(None, report)
             if done.braked and not set(done.held) & self.vault.listing().keys():
-                done = self.index.refresh(None, report, force=True)  # the history, which a person decides on, says the same
+                done = self.index.refresh(
+                    None, report, force=True
+                )  # the history, which a person decides on, says the same
             self.braked, self.held = done.braked, frozenset(done.held)
             self._announce(done)
             self._indexed_head, self._backlog = head, False
@@ -166,7 +187,9 @@ class House:
             done = self.index.refresh(set(paths), None)
             self._announce(done)
             if done.braked:
-                self.reconcile()  # only a look at everything, and at the history, can tell a disaster from a clear-out
+                # only a look at everything, and at the history, can tell a disaster from a
+                # clear-out
+                self.reconcile()
             elif self.braked:
                 self.owe()  # they may be coming back
         self.wake.set()
@@ -200,7 +223,8 @@ class House:
         self.reconcile()
 
     def commit_edits(self) -> None:
-        """Commit a person's resting edits for them, when the vault's settings say so; settings that are wrong may have said no."""
+        """Commit a person's resting edits for them, when the vault's settings say so; settings that
+        are wrong may have said no."""
         if self.settings["edits.commit"] and not self.wrong:
             self.vault.commit_edits()
 
@@ -214,10 +238,14 @@ class House:
         """Is a full comparison owed?"""
         return self._backlog
 
-    # -- vectors -------------------------------------------------------------------------------------------------
+    # -- vectors
+    # ----------------------------------------------------------------------------------------------
 
-    def query_vector(self, query: str, *, wait: bool, progress: Progress = quiet) -> tuple[Any, str | None]:
-        """The question as a vector and why the answer is less than it could be: (None, reason) means keywords only."""
+    def query_vector(
+        self, query: str, *, wait: bool, progress: Progress = quiet
+    ) -> tuple[Any, str | None]:
+        """The question as a vector and why the answer is less than it could be: (None, reason)
+        means keywords only."""
         try:
             if not wait and not (self.index.warm() and self.index.vectors_ready()):
                 threading.Thread(target=self._warm, name="oneiro-warm", daemon=True).start()
@@ -227,17 +255,21 @@ class House:
                 self._settle_vectors(progress)
             vector = self.index.query(query)
         except OneiroError as error:
-            return None, f"{error}. {error.hint}" if isinstance(error, EmbedderProblem) else str(error)
+            return None, f"{error}. {error.hint}" if isinstance(error, EmbedderProblem) else str(
+                error
+            )
         return vector, self.index.degraded()
 
     def attend(self) -> None:
-        """Somebody is in a conversation: an owner loads the model now and keeps it for a while, so that no prompt has to wait for it."""
+        """Somebody is in a conversation: an owner loads the model now and keeps it for a while, so
+        that no prompt has to wait for it."""
         self.attended = time.monotonic()
         if self.owner:
             self.query_vector("anything", wait=False)
 
     def await_model(self, progress: Progress) -> None:
-        """Wait for the model with whoever asks; for a download only where no owner goes on with it. Raises IndexProblem."""
+        """Wait for the model with whoever asks; for a download only where no owner goes on with it.
+        Raises IndexProblem."""
 
         def waiting(doing: str) -> None:
             progress(doing, 0, 0)
@@ -247,7 +279,8 @@ class House:
         self.embedder.load(waiting)
 
     def _settle_vectors(self, progress: Progress) -> None:
-        """Let what was just remembered be found by meaning: without an owner embed it now, with one wait a little."""
+        """Let what was just remembered be found by meaning: without an owner embed it now, with one
+        wait a little."""
         ready = self.index.open_vectors()
         if not self.owner:
             self.index.embed(progress)
@@ -259,10 +292,18 @@ class House:
         """Until none is missing, or it is plain that they will not all be there in time."""
         first = began = time.monotonic()
         most = 0
-        while (left := self.index.pending()[0]) and not self.stalled and (now := time.monotonic()) < first + PATIENCE:
+        while (
+            (left := self.index.pending()[0])
+            and not self.stalled
+            and (now := time.monotonic()) < first + PATIENCE
+        ):
             if left >= most:  # notes that are cut into passages become more
                 most, began = left, now
-            if most > SOON and now > max(began, first + TRIAL) and (most - left) * (first + PATIENCE - now) < left * (now - began):
+            if (
+                most > SOON
+                and now > max(began, first + TRIAL)
+                and (most - left) * (first + PATIENCE - now) < left * (now - began)
+            ):
                 return
             progress("embedding", most - left, most)
             time.sleep(0.02)
@@ -275,74 +316,120 @@ class House:
         """Why recall by meaning is not at full strength, or None."""
         return str(self.embedder.problem) if self.embedder.problem else None
 
-    # -- finding a memory ----------------------------------------------------------------------------------------
+    # -- finding a memory
+    # ----------------------------------------------------------------------------------------
 
     def resolve(self, text: str) -> Row:
-        """The one note an id or a unique prefix of at least 4 characters means. Errors say what to do instead."""
+        """The one note an id or a unique prefix of at least 4 characters means. Errors say what to
+        do instead."""
         wanted = text.strip().lower() if isinstance(text, str) else ""
         if not wanted:
             raise InvalidInput("no id was given", hint="`oneiro list` shows ids.")
-        if "/" in wanted or "\\" in wanted or wanted.endswith(".md") or not wanted.isalnum() or len(wanted) > _LONGEST_ID:
+        if (
+            "/" in wanted
+            or "\\" in wanted
+            or wanted.endswith(".md")
+            or not wanted.isalnum()
+            or len(wanted) > _LONGEST_ID
+        ):
             raise self._not_an_id(text)
         if len(wanted) < 4:
-            raise InvalidInput(f"{shown(text)} is too short for an id", hint="Give at least 4 characters of it.")
+            raise InvalidInput(
+                f"{shown(text)} is too short for an id", hint="Give at least 4 characters of it."
+            )
         self.converge()
         rows = self.index.get(wanted)
         if not rows:
             raise self._unknown(wanted)
         if len(rows) > 1:
             which = "; ".join(f"{row.handle} ({row.path})" for row in rows[:8])
-            raise AmbiguousId(f"{shown(text)} fits {len(rows)} memories: {which}", hint="Give more characters, or mend the copied id.")
+            raise AmbiguousId(
+                f"{shown(text)} fits {len(rows)} memories: {which}",
+                hint="Give more characters, or mend the copied id.",
+            )
         return rows[0]
 
     def _not_an_id(self, text: str) -> OneiroError:
         with suppress(OneiroError, ValueError):
             row = self.index.by_path(text.strip())
             if row is not None:
-                return InvalidInput(f"{shown(text, 120)} is a path, not an id", hint=f"That note's id is {row.handle}.")
-        return InvalidInput(f"{shown(text)} is not an id", hint="An id is 12 letters and digits; `oneiro list` shows them.")
+                return InvalidInput(
+                    f"{shown(text, 120)} is a path, not an id",
+                    hint=f"That note's id is {row.handle}.",
+                )
+        return InvalidInput(
+            f"{shown(text)} is not an id",
+            hint="An id is 12 letters and digits; `oneiro list` shows them.",
+        )
 
     def _unknown(self, wanted: str) -> OneiroError:
-        gone = [event for event in self.vault.events() if event.get("e") == "tombstone" and str(event.get("id", "")).startswith(wanted)]
-        purged = [event for event in self.vault.events() if event.get("e") == "purge" and str(event.get("id", "")).startswith(wanted)]
+        gone = [
+            event
+            for event in self.vault.events()
+            if event.get("e") == "tombstone" and str(event.get("id", "")).startswith(wanted)
+        ]
+        purged = [
+            event
+            for event in self.vault.events()
+            if event.get("e") == "purge" and str(event.get("id", "")).startswith(wanted)
+        ]
         if purged:
-            return NotFound(f"{purged[-1]['id']} was purged on {str(purged[-1].get('t', ''))[:10]}", hint="Its words are nowhere any more.")
+            return NotFound(
+                f"{purged[-1]['id']} was purged on {str(purged[-1].get('t', ''))[:10]}",
+                hint="Its words are nowhere any more.",
+            )
         if gone:
             return NotFound(
                 f"{gone[-1]['id']} was forgotten on {str(gone[-1].get('t', ''))[:10]}",
                 kept="Its words are still in the history.",
                 hint=f"`oneiro restore {gone[-1]['id']}` brings it back.",
             )
-        return NotFound(f"no memory has the id {shown(wanted)}", hint="`oneiro list` or `oneiro recall` shows ids.")
+        return NotFound(
+            f"no memory has the id {shown(wanted)}",
+            hint="`oneiro list` or `oneiro recall` shows ids.",
+        )
 
     def load(self, row: Row) -> tuple[bytes, Memory]:
         """The bytes on disk now and what they say."""
         data = self.vault.read(row.path)
         return data, memories.parse(row.path, data)
 
-    # -- what was asked ------------------------------------------------------------------------------------------
+    # -- what was asked
+    # ------------------------------------------------------------------------------------------
 
     def answered(self, query: str, rows: Iterable[Row]) -> None:
-        """Remember which question found these, for as long as somebody may look at one because of it."""
+        """Remember which question found these, for as long as somebody may look at one because of
+        it."""
         now = self.clock()
         if len(self.questions) > MOST_QUESTIONS:
-            self.questions = {ident: (text, when) for ident, (text, when) in self.questions.items() if now - when < SITTING}
-        self.questions |= {row.id: (" ".join(query.split())[:LONGEST_QUESTION], now) for row in rows if row.id}
+            self.questions = {
+                ident: (text, when)
+                for ident, (text, when) in self.questions.items()
+                if now - when < SITTING
+            }
+        self.questions |= {
+            row.id: (" ".join(query.split())[:LONGEST_QUESTION], now) for row in rows if row.id
+        }
 
     def used(self, ident: str, why: str) -> None:
-        """A deliberate look at a memory, with the question that had found it: dreams must not cost what people really ask.
+        """A deliberate look at a memory, with the question that had found it: dreams must not cost
+        what people really ask.
 
         Raises DiskProblem.
         """
         query, when = self.questions.pop(ident, ("", 0.0))
-        asked = query and 0 <= self.clock() - when < SITTING and not self.vault.secrets.find(query)  # the ledger is history too
+        asked = (
+            query and 0 <= self.clock() - when < SITTING and not self.vault.secrets.find(query)
+        )  # the ledger is history too
         fields = {"q": query} if asked else {}
         self.vault.use(ident, "use", why=why, **fields)
 
-    # -- use and strength ----------------------------------------------------------------------------------------
+    # -- use and strength
+    # ----------------------------------------------------------------------------------------
 
     def uses(self) -> dict[str, Use]:
-        """id -> how often and when last a memory was used on purpose, folded from every device's ledger."""
+        """id -> how often and when last a memory was used on purpose, folded from every device's
+        ledger."""
         stamp = self.vault.ledger_stamp()
         if stamp != self._uses_stamp:
             found: dict[str, Use] = {}
@@ -354,22 +441,32 @@ class House:
                 elif kind == "tombstone":
                     gone |= dict.fromkeys(filter(None, (ident, str(event.get("words", "")))), event)
                 elif kind == "purge":
-                    gone |= dict.fromkeys(filter(None, (ident, *map(str, event.get("words", ())))), event)
+                    gone |= dict.fromkeys(
+                        filter(None, (ident, *map(str, event.get("words", ())))), event
+                    )
                 elif kind == "restore" and ident in gone and gone[ident].get("e") != "purge":
                     gone = {mark: other for mark, other in gone.items() if other.get("id") != ident}
             self._uses, self._forgotten, self._uses_stamp = found, gone, stamp
         return self._uses
 
     def forgotten(self) -> Mapping[str, Mapping[str, Any]]:
-        """Id, and fingerprint of the words (`core.text.duplicates`), of everything that was forgotten -> its tombstone."""
+        """Id, and fingerprint of the words (`core.text.duplicates`), of everything that was
+        forgotten -> its tombstone."""
         self.uses()
         return self._forgotten
 
     def remembered(self) -> Remembered:
-        """What the ledger knows right now, for one answer: asking it again for every note would cost more than the search."""
+        """What the ledger knows right now, for one answer: asking it again for every note would
+        cost more than the search."""
         s = self.settings
-        base = {"episodic": s["decay.episodic"], "semantic": s["decay.semantic"], "procedure": s["decay.procedure"]}
-        return Remembered(self.uses(), self.clock(), base, s["decay.growth"], s["decay.cap"], s["decay.faded"])
+        base = {
+            "episodic": s["decay.episodic"],
+            "semantic": s["decay.semantic"],
+            "procedure": s["decay.procedure"],
+        }
+        return Remembered(
+            self.uses(), self.clock(), base, s["decay.growth"], s["decay.cap"], s["decay.faded"]
+        )
 
     def strength(self, row: Row) -> float:
         """Ebbinghaus strength of one note now, 0 to 1."""
@@ -402,15 +499,29 @@ class Remembered:
         return len(use.days) if use is not None else 0
 
     def strength(self, row: Row) -> float:
-        """Ebbinghaus strength, 0 to 1, from the last use or from when it was learned (`timestamp`), which may be long after it happened."""
-        known = [moment for moment in (self.last(row), memories.epoch(row.timestamp)) if moment is not None]
+        """Ebbinghaus strength, 0 to 1, from the last use or from when it was learned (`timestamp`),
+        which may be long after it happened."""
+        known = [
+            moment
+            for moment in (self.last(row), memories.epoch(row.timestamp))
+            if moment is not None
+        ]
         last = max(known, default=None)
-        return curve.strength(row.type, last, self.now, self.days(row), base=self.base, growth=self.growth, cap=self.cap)
+        return curve.strength(
+            row.type,
+            last,
+            self.now,
+            self.days(row),
+            base=self.base,
+            growth=self.growth,
+            cap=self.cap,
+        )
 
 
 @dataclass
 class Use:
-    """Deliberate uses of one memory: on which days (each counts once) and when last (epoch seconds)."""
+    """Deliberate uses of one memory: on which days (each counts once) and when last (epoch
+    seconds)."""
 
     days: set[str] = field(default_factory=set)
     last: float | None = None

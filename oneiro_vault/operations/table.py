@@ -7,7 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from oneiro_vault.operations.care import adopt, broken_frontmatter, check, doctor, ratify, synchronize
+from oneiro_vault.operations.care import (
+    adopt,
+    broken_frontmatter,
+    check,
+    doctor,
+    ratify,
+    synchronize,
+)
 from oneiro_vault.operations.dream import entry, run_log
 from oneiro_vault.operations.history import blame, diff, pr_summary, strength_curve
 from oneiro_vault.operations.read import browse, inject, orient, recall_show, resource_addresses
@@ -17,8 +24,9 @@ from oneiro_vault.operations.review import decisions
 
 @dataclass(frozen=True)
 class Op:
-    """One operation: its function; whether it only reads; whether it looks after what is derived (`upkeep`) and so may always run; whether
-    it `brings` the vault's settings from elsewhere, and so runs while those are wrong: it may bring their repair.
+    """One operation: its function; whether it only reads; whether it looks after what is derived
+    (`upkeep`) and so may always run; whether it `brings` the vault's settings from elsewhere, and
+    so runs while those are wrong: it may bring their repair.
     """
 
     run: Callable[..., dict[str, Any]]

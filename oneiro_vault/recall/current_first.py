@@ -1,4 +1,5 @@
-"""What is true now comes first: of memories that answer the same with different dates the newest leads, and what was replaced says so.
+"""What is true now comes first: of memories that answer the same with different dates the newest
+leads, and what was replaced says so.
 
 Of two notes that somebody filed, how near they are says whether they are two values of one thing.
 Of facts in the words of a conversation it does not by itself: of 55 that changed in six made-up
@@ -27,17 +28,21 @@ from oneiro_vault.index.keyword.queries import Answers
 LASTS: Final = ("semantic", "procedure", "principle", "entity")
 """Types that say how things are. Of what happened on different days nothing replaces anything."""
 BLOCK: Final = "orientation"
-"""The type of what is made of facts for every session; until the next night it says what they said."""
+"""The type of what is made of facts for every session; until the next night it says what they
+said."""
 APART: Final = 3600.0
-"""Seconds between what replaces and what is replaced at least: a folder that was brought in at once has one date."""
+"""Seconds between what replaces and what is replaced at least: a folder that was brought in at once
+has one date."""
 FACT: Final = 600
-"""Characters of a note that says one thing. Longer ones say many, and are alike where they have one subject."""
+"""Characters of a note that says one thing. Longer ones say many, and are alike where they have one
+subject."""
 MOST: Final = 24
 """Rows that are compared with each other."""
 _ENOUGH: Final = 1.42
-"""Two rows answer the same when the second reaches so much: the share of the first one's meaning and words for this question that it has
-(0-1), and how near the two are, from what unrelated texts have (0) to the same text (1), less `_BEHIND`. Between 1.3 and 1.56 no answer
-about what never changed was lost; the lower, the more changed facts lead."""
+"""Two rows answer the same when the second reaches so much: the share of the first one's meaning
+and words for this question that it has (0-1), and how near the two are, from what unrelated texts
+have (0) to the same text (1), less `_BEHIND`. Between 1.3 and 1.56 no answer about what never
+changed was lost; the lower, the more changed facts lead."""
 _ENOUGH_TOLD: Final = 0.25
 """The same of two facts in the words of a conversation, which no judge has compared: how near they
 are, from what any two memories of this vault have (0) to the same text (1), and `_ANOTHER` for
@@ -53,7 +58,8 @@ _BEHIND: Final = 0.35
 costs no changed fact its lead, and where many say nearly the same (turns of conversations kept as
 notes) 2.5 answers more of 100 are among the first ten."""
 _IN_WORDS: Final = 1.4
-"""The same without vectors, nearness being the share of the shorter one's words that the other has."""
+"""The same without vectors, nearness being the share of the shorter one's words that the other
+has."""
 _LONGEST: Final = 2_000
 """Characters of a body that are compared."""
 _BEGINS: Final = 60
@@ -67,10 +73,18 @@ question as the first does: from 0 on it does."""
 def holds(row: Row, now: float) -> str:
     """Nothing for what holds now, `ahead` for what begins later, `over` for what has ended."""
     begins, ends = epoch(row.valid_from), epoch(row.valid_until)
-    return "over" if ends is not None and ends <= now else "ahead" if begins is not None and begins > now else ""
+    return (
+        "over"
+        if ends is not None and ends <= now
+        else "ahead"
+        if begins is not None and begins > now
+        else ""
+    )
 
 
-def leading(order: Sequence[str], rows: Mapping[str, Row], same: Same, now: float) -> tuple[list[str], dict[str, str]]:
+def leading(
+    order: Sequence[str], rows: Mapping[str, Row], same: Same, now: float
+) -> tuple[list[str], dict[str, str]]:
     """(the order in which what holds now, and of that the newer, stands just before what answers
     the same and the blocks made of that; handle -> what came to stand before it)."""
     found = list(order)
@@ -114,7 +128,13 @@ class Likeness:
     a `Same`, which gives for two rows a number without a unit, 0 or more for yes, -inf for no."""
 
     def __init__(
-        self, index: Answers, terms: QueryTerms, rows: Collection[Row], words: Mapping[str, float], near: Mapping[str, float], floor: float
+        self,
+        index: Answers,
+        terms: QueryTerms,
+        rows: Collection[Row],
+        words: Mapping[str, float],
+        near: Mapping[str, float],
+        floor: float,
     ) -> None:
         """`words`: handle -> BM25 of a row's own text (0 and more); `near`: handle -> its cosine to
         the question (-1..1), NaN without vectors; `floor`: see `ranking.Evidence`, NaN too."""
@@ -123,14 +143,23 @@ class Likeness:
         keys = [row.key for row in rows]
         self._vectors: dict[int, Vectors] = index.vectors(keys) if not math.isnan(floor) else {}
         self._bodies = index.bodies(keys)
-        self._words = {key: frozenset(content_words(body[:_LONGEST])) for key, body in self._bodies.items()}
+        self._words = {
+            key: frozenset(content_words(body[:_LONGEST])) for key, body in self._bodies.items()
+        }
         about = index.names_of(keys)
-        known = {key: words | {word for name in about[key] for word in name.split()} for key, words in self._words.items()}
+        known = {
+            key: words | {word for name in about[key] for word in name.split()}
+            for key, words in self._words.items()
+        }
         self._told = self._in_passing(index, rows)
-        self._named = {key: {name for name in terms.names if set(name.split()) <= words} for key, words in known.items()}
+        self._named = {
+            key: {name for name in terms.names if set(name.split()) <= words}
+            for key, words in known.items()
+        }
 
     def __call__(self, first: Row, second: Row, gap: int) -> float:
-        """How far beyond enough it is that the second, `gap` places behind, answers as the first."""
+        """How far beyond enough it is that the second, `gap` places behind, answers as the
+        first."""
         if max(len(self._bodies.get(row.key, "")) for row in (first, second)) > FACT:
             return -math.inf
         sure = self._sure(first, second, gap)
@@ -138,7 +167,10 @@ class Likeness:
 
     def _sure(self, first: Row, second: Row, gap: int) -> float:
         if first.key not in self._vectors or second.key not in self._vectors:
-            mine, theirs = self._words.get(first.key, frozenset()), self._words.get(second.key, frozenset())
+            mine, theirs = (
+                self._words.get(first.key, frozenset()),
+                self._words.get(second.key, frozenset()),
+            )
             fewer = min(len(mine), len(theirs))
             shared = len(mine & theirs) / fewer if fewer else -math.inf
             return _share(self._bm25, first, second) + shared - _IN_WORDS
@@ -148,21 +180,36 @@ class Likeness:
             return shares / 2 + _above(cosine, self._floor) - _BEHIND * math.log(gap) - _ENOUGH
         near = max(0.0, _above(cosine, self._usual))
         sure = near - _BEHIND * math.log(gap) - _ENOUGH_TOLD
-        another = sure >= -_ANOTHER and corrections.another_value(self._bodies[second.key], self._bodies[first.key])
+        another = sure >= -_ANOTHER and corrections.another_value(
+            self._bodies[second.key], self._bodies[first.key]
+        )
         return sure + _ANOTHER * another
 
     def _in_passing(self, index: Answers, rows: Collection[Row]) -> frozenset[int]:
-        """Facts in the words of a conversation, which no judge has filed beside what else is known."""
+        """Facts in the words of a conversation, which no judge has filed beside what else is
+        known."""
         facts = [row for row in rows if row.derived_from and not row.level]
-        sources = {one: row for one in {row.derived_from[0] for row in facts} for row in index.get(one)}
+        sources = {
+            one: row for one in {row.derived_from[0] for row in facts} for row in index.get(one)
+        }
         bodies = index.bodies([row.key for row in sources.values() if captured(row)])
         said = {one: " ".join(bodies.get(row.key, "").split()) for one, row in sources.items()}
-        begins = {row.key: " ".join(self._bodies.get(row.key, "").split()).partition(" [")[0][:_BEGINS] for row in facts}
-        return frozenset(row.key for row in facts if begins[row.key] and begins[row.key] in said.get(row.derived_from[0], ""))
+        begins = {
+            row.key: " ".join(self._bodies.get(row.key, "").split()).partition(" [")[0][:_BEGINS]
+            for row in facts
+        }
+        return frozenset(
+            row.key
+            for row in facts
+            if begins[row.key] and begins[row.key] in said.get(row.derived_from[0], "")
+        )
 
     def _of_the_same(self, first: Row, second: Row) -> bool:
-        """Whom or what the question names and the first is about, the second must be about, too, unless it speaks of its speaker."""
-        return self._named.get(first.key, set()) <= self._named.get(second.key, set()) or claims.speaks(self._bodies.get(second.key, ""))
+        """Whom or what the question names and the first is about, the second must be about, too,
+        unless it speaks of its speaker."""
+        return self._named.get(first.key, set()) <= self._named.get(
+            second.key, set()
+        ) or claims.speaks(self._bodies.get(second.key, ""))
 
 
 def _above(cosine: float, nothing: float) -> float:
@@ -171,6 +218,7 @@ def _above(cosine: float, nothing: float) -> float:
 
 
 def _share(sign: Mapping[str, float], first: Row, second: Row) -> float:
-    """How much of what speaks for the first speaks for the second, at most all of it; nothing where it is not known."""
+    """How much of what speaks for the first speaks for the second, at most all of it; nothing where
+    it is not known."""
     whole, part = sign.get(first.handle, math.nan), sign.get(second.handle, math.nan)
     return min(part / whole, 1.0) if whole > 0 and part > 0 else float(whole <= 0 < part)

@@ -1,8 +1,8 @@
 """Captured conversations in an answer: that something was asked before is no memory of its answer.
 
-A capture of which nothing was filed (it waits for encoding, or was judged to hold nothing) stands behind
-everything else, and is shown where the rest barely fits. One whose facts may answer lends the best of them
-its score and follows it where it fits: not all that was said was filed.
+A capture of which nothing was filed (it waits for encoding, or was judged to hold nothing) stands
+behind everything else, and is shown where the rest barely fits. One whose facts may answer lends
+the best of them its score and follows it where it fits: not all that was said was filed.
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ from oneiro_vault.core.ranking import Features, Scored, Weights, fuse
 from oneiro_vault.index.base import Row
 
 BARELY: Final = 0.5
-"""A row that fits less than this share as well as a capture leaves its place in the answer to it."""
+"""A row that fits less than this share as well as a capture leaves its place in the answer to
+it."""
 
 
 @dataclass(frozen=True)
 class Captures:
-    """Captures among the candidates, by handle: `empty` ones have no facts, `facts` names those of the others that may answer."""
+    """Captures among the candidates, by handle: `empty` ones have no facts, `facts` names those of
+    the others that may answer."""
 
     empty: frozenset[str]
     facts: Mapping[str, frozenset[str]]
@@ -29,19 +31,27 @@ class Captures:
     def __contains__(self, handle: str) -> bool:
         return handle in self.empty or handle in self.facts
 
-    def ranked(self, features: Features, weights: Weights, rows: Sequence[Row]) -> tuple[list[Scored], dict[str, float]]:
-        """(the others, best first and scored as if there were no captures, then the captures; handle -> how well it fits beside all)."""
+    def ranked(
+        self, features: Features, weights: Weights, rows: Sequence[Row]
+    ) -> tuple[list[Scored], dict[str, float]]:
+        """(the others, best first and scored as if there were no captures, then the captures;
+        handle -> how well it fits beside all)."""
         together = fuse(features, weights)
         fit = {rows[one.index].handle: one.score for one in together}
         if not self.empty and not self.facts:
             return together, fit
         plain = [number for number, row in enumerate(rows) if row.handle not in self]
-        alone = {rows[plain[one.index]].handle: replace(one, index=plain[one.index]) for one in fuse(features.of(plain), weights)}
+        alone = {
+            rows[plain[one.index]].handle: replace(one, index=plain[one.index])
+            for one in fuse(features.of(plain), weights)
+        }
         for capture, facts in self.facts.items():
             best = max(facts, key=lambda fact: (alone[fact].score, fact))
             gain = fit[capture] - alone[best].score
             if gain > 0:
-                alone[best] = replace(alone[best], score=fit[capture], parts=alone[best].parts | {"its capture": gain})
+                alone[best] = replace(
+                    alone[best], score=fit[capture], parts=alone[best].parts | {"its capture": gain}
+                )
             fit[best] = max(fit[best], fit[capture])
         captures = [one for one in together if rows[one.index].handle in self]
         return sorted(alone.values(), key=lambda one: -one.score) + captures, fit
@@ -49,12 +59,17 @@ class Captures:
     def cut(self, scored: Sequence[Scored], rows: Sequence[Row], most: int) -> list[Scored]:
         """The first `most` of the captures behind the first `most` of the others."""
         captures = [one for one in scored if rows[one.index].handle in self]
-        return [one for one in scored if rows[one.index].handle not in self][:most] + captures[:most]
+        return [one for one in scored if rows[one.index].handle not in self][:most] + captures[
+            :most
+        ]
 
     def behind(self, order: Sequence[str], fit: Mapping[str, float], k: int) -> list[str]:
-        """The first `k` of an answer, empty captures last; rows that barely fit beside a capture make room for it."""
+        """The first `k` of an answer, empty captures last; rows that barely fit beside a capture
+        make room for it."""
         shown = self._following(order, fit, k // 2)[:k]
-        captures = sorted((one for one in order if one in self and one not in shown), key=lambda one: -fit[one])
+        captures = sorted(
+            (one for one in order if one in self and one not in shown), key=lambda one: -fit[one]
+        )
         room = k - len(shown)
         clear = [one for one in captures if fit[one] >= BARELY * max(fit.values())]
         while room < len(clear) and shown and fit[shown[-1]] < BARELY * fit[clear[room]]:
@@ -63,8 +78,8 @@ class Captures:
         return shown + captures[:room]
 
     def _following(self, order: Sequence[str], fit: Mapping[str, float], most: int) -> list[str]:
-        """What is no capture, and between it at most so many captures that fit better than what comes next,
-        each behind a fact of its own."""
+        """What is no capture, and between it at most so many captures that fit better than what
+        comes next, each behind a fact of its own."""
         notes = [one for one in order if one not in self]
         told = sorted((one for one in order if one in self.facts), key=lambda one: -fit[one])
         found: list[str] = []
@@ -83,8 +98,14 @@ class Captures:
 
 
 def among(rows: Sequence[Row], made: Mapping[str, Collection[int]]) -> Captures:
-    """The captures among candidates. `made`: handle of a capture -> keys of what was filed of it."""
+    """The captures among candidates. `made`: handle of a capture -> keys of what was filed of
+    it."""
     handles = {row.key: row.handle for row in rows}
     captures = [row.handle for row in rows if captured(row)]
-    facts = {one: frozenset(handles[key] for key in made.get(one, ()) if key in handles) for one in captures}
-    return Captures(frozenset(captures) - made.keys(), {one: known for one, known in facts.items() if known})
+    facts = {
+        one: frozenset(handles[key] for key in made.get(one, ()) if key in handles)
+        for one in captures
+    }
+    return Captures(
+        frozenset(captures) - made.keys(), {one: known for one, known in facts.items() if known}
+    )

@@ -1,14 +1,18 @@
-"""Which rows bear so clearly on what a person just wrote that a model should see them unasked; most of the time none.
+"""Which rows bear so clearly on what a person just wrote that a model should see them unasked; most
+of the time none.
 
-A search ranks and would rather show a weak row than none; what is put before a model without being asked for costs attention every
-time it is wrong. So here every row has to stand on its own, by signs that do not depend on the other rows: how far its meaning is
-above what unrelated texts reach with this model, and the share of the question's words that it has.
+A search ranks and would rather show a weak row than none; what is put before a model without being
+asked for costs attention every time it is wrong. So here every row has to stand on its own, by
+signs that do not depend on the other rows: how far its meaning is above what unrelated texts reach
+with this model, and the share of the question's words that it has.
 
-Measured with the default model: of 760 questions about five long conversations (turns / whole sessions) 84 / 89 % get at least one row;
-of 760 questions about somebody else's conversation .9 / .5 %, of 350 everyday requests ("fix the failing test", "write a haiku") none.
-In a made-up project's vault 82 % of 40 requests that a note bears on get it, 94 % of what they get is right, and of 70 everyday ones
-a single one gets a row ("there is a memory leak in the worker": the note about the worker that leaks). With keywords alone 50 / 64 %
-of the questions get a row, .1 / .3 % of the foreign ones, and none of the everyday requests.
+Measured with the default model: of 760 questions about five long conversations (turns / whole
+sessions) 84 / 89 % get at least one row; of 760 questions about somebody else's conversation .9 /
+.5 %, of 350 everyday requests ("fix the failing test", "write a haiku") none. In a made-up
+project's vault 82 % of 40 requests that a note bears on get it, 94 % of what they get is right, and
+of 70 everyday ones a single one gets a row ("there is a memory leak in the worker": the note about
+the worker that leaks). With keywords alone 50 / 64 % of the questions get a row, .1 / .3 % of the
+foreign ones, and none of the everyday requests.
 """
 
 from __future__ import annotations
@@ -25,9 +29,11 @@ from oneiro_vault.index.store import Index
 ENOUGH: Final = 0.42
 """How much has to speak for a row: from .40 to .44 everything above moves by at most 4 points."""
 _WORDS: Final = 0.20
-"""What having all words of the question adds to the meaning; one shared word is chance and adds nothing."""
+"""What having all words of the question adds to the meaning; one shared word is chance and adds
+nothing."""
 _BESIDE: Final = 0.12
-"""A row that is this much weaker than the best one is left out: precision 30 -> 32 % on turns, 42 -> 47 % on sessions."""
+"""A row that is this much weaker than the best one is left out: precision 30 -> 32 % on turns, 42
+-> 47 % on sessions."""
 _COVERED: Final = 0.60
 """Without vectors: the share of the question's words, each weighted by its rarity …"""
 _SEVERAL: Final = 3
@@ -36,8 +42,9 @@ _SEVERAL: Final = 3
 
 @dataclass(frozen=True)
 class Sign:
-    """What speaks for one row: its `share` (0..1) of the question's words, how `many` that are, and how far its meaning reaches from
-    what unrelated texts have (0) to the same text (1); NaN without a vector."""
+    """What speaks for one row: its `share` (0..1) of the question's words, how `many` that are, and
+    how far its meaning reaches from what unrelated texts have (0) to the same text (1); NaN without
+    a vector."""
 
     share: float
     many: int
@@ -47,7 +54,11 @@ class Sign:
     def weight(self) -> float:
         """To be compared with ENOUGH."""
         if math.isnan(self.reach):
-            return ENOUGH + self.share - _COVERED if self.many >= _SEVERAL and self.share >= _COVERED else 0.0
+            return (
+                ENOUGH + self.share - _COVERED
+                if self.many >= _SEVERAL and self.share >= _COVERED
+                else 0.0
+            )
         return self.reach + (_WORDS * self.share if self.many > 1 else 0.0)
 
 
@@ -55,7 +66,11 @@ def strict(index: Index, query: str, vector: Vectors | None, rows: Sequence[Row]
     """The rows that bear on the query beyond doubt, the clearest first."""
     signs = _signs(index, query, vector, rows)
     best = max((sign.weight for sign in signs), default=0.0)
-    kept = [(sign.weight, row) for sign, row in zip(signs, rows, strict=True) if sign.weight >= max(ENOUGH, best - _BESIDE)]
+    kept = [
+        (sign.weight, row)
+        for sign, row in zip(signs, rows, strict=True)
+        if sign.weight >= max(ENOUGH, best - _BESIDE)
+    ]
     return [row for _, row in sorted(kept, key=lambda one: -one[0])]
 
 
@@ -66,7 +81,9 @@ def _signs(index: Index, query: str, vector: Vectors | None, rows: Sequence[Row]
     matches, frequency, total = index.word_matches(index.terms(query), keys)
     shares = coverage(matches, frequency, total)
     reaches = _reaches(index, vector, keys)
-    return [Sign(float(shares[at]), int(matches[:, at].sum()), reaches[at]) for at in range(len(keys))]
+    return [
+        Sign(float(shares[at]), int(matches[:, at].sum()), reaches[at]) for at in range(len(keys))
+    ]
 
 
 def _reaches(index: Index, vector: Vectors | None, keys: Sequence[int]) -> list[float]:

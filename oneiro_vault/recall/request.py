@@ -8,7 +8,8 @@ from typing import Any, Final, Protocol
 from oneiro_vault.index.base import Filters, Row
 
 LIVE: Final = ("active", "dormant")
-"""Statuses that answer a question. `pending` is inert until reviewed; superseded and archived notes answer only when asked for."""
+"""Statuses that answer a question. `pending` is inert until reviewed; superseded and archived notes
+answer only when asked for."""
 EVER: Final = (*LIVE, "superseded")
 """Statuses that answer a question about what was."""
 
@@ -41,12 +42,15 @@ class Ledger(Protocol):
 
 @dataclass(frozen=True)
 class Asked:
-    """One question: its text, how many rows, which notes may answer, and whether it is an automatic load (`passive`).
+    """One question: its text, how many rows, which notes may answer, and whether it is an automatic
+    load (`passive`).
 
-    An automatic load brings nothing that has faded, and no orientation: that is loaded anyway. `without`: handles of notes that are to be
-    left out as if they were not there; `only`: the keys of those that may answer, whatever their status. `captures`: may captured
-    conversations answer, too? `history`: what was replaced answers as well, and stands in order before what replaced it. `alike`: what is
-    most like the text, in that order: neither the newest first nor what was made of others behind them.
+    An automatic load brings nothing that has faded, and no orientation: that is loaded anyway.
+    `without`: handles of notes that are to be left out as if they were not there; `only`: the keys
+    of those that may answer, whatever their status. `captures`: may captured conversations answer,
+    too? `history`: what was replaced answers as well, and stands in order before what replaced it.
+    `alike`: what is most like the text, in that order: neither the newest first nor what was made
+    of others behind them.
     """
 
     query: str
@@ -64,8 +68,9 @@ class Asked:
 class Found:
     """A row of the answer: the note, its score 0-1, and the parts that add up to it.
 
-    `heir`: the handle of what replaced it, or replaced what was made of it and stands in this answer; `newer`: of a row before it that says
-    the same of a later day. `dated`: its day is one that the question names.
+    `heir`: the handle of what replaced it, or replaced what was made of it and stands in this
+    answer; `newer`: of a row before it that says the same of a later day. `dated`: its day is one
+    that the question names.
     """
 
     row: Row

@@ -1,4 +1,5 @@
-"""What a row shows of its note: the line that answers best, and whether it barely fits beside the rows above it."""
+"""What a row shows of its note: the line that answers best, and whether it barely fits beside the
+rows above it."""
 
 from __future__ import annotations
 
@@ -15,32 +16,36 @@ from oneiro_vault.index.keyword.queries import Answers
 from oneiro_vault.recall.signals import heard_of, names_somebody
 
 _LONG: Final = 20_000
-"""Characters of a body that are looked through; of a longer one only the passage that the index finds best."""
+"""Characters of a body that are looked through; of a longer one only the passage that the index
+finds best."""
 _SCORE: Final = 0.5
 """A row barely fits below this share of the best score (no answer of the development set does) …"""
 _WORDS: Final = 0.5
 """… when it has at most this share of the words that the best row has of the question …"""
 _NEAR: Final = 0.75
-"""… and is less near to it in meaning than this share of the nearest row: scores alone exaggerate between few candidates."""
+"""… and is less near to it in meaning than this share of the nearest row: scores alone exaggerate
+between few candidates."""
 _SPEAKS: Final = 0.35
 """What must speak for the best row (`_evidence`), else all of them are weak: of 220 questions that
 have nothing to do with one of eleven vaults of 5 to 385 notes 4 % reach it, of 133 that a note
 answers 93 %; .33 makes 5 and 93 %, .40 4 and 89 %; whichever vault is left out, the others choose
 .34 or .35. Of 395 and 250 questions of others .33 makes 3 and 95 %, .40 1 and 92 %."""
 _OF_A_STRANGER: Final = 0.4
-"""The same for a question that names somebody whom the vault never heard of: it may be the person whose
-words it keeps, who seldom names themselves, and is more often somebody else."""
+"""The same for a question that names somebody whom the vault never heard of: it may be the person
+whose words it keeps, who seldom names themselves, and is more often somebody else."""
 _BESIDE: Final = 3
 """Rows after the best one that it is compared with."""
 _BY_WORDS: Final = 0.2
 """What having all words of the question adds to how near the meaning is."""
 _COVERED: Final = 0.6
-"""The share of the question's words that speaks for a row by itself; without vectors nothing else does."""
+"""The share of the question's words that speaks for a row by itself; without vectors nothing else
+does."""
 
 
 @dataclass(frozen=True)
 class Shown:
-    """`snippet`: one line of plain text, raw as the note has it. `weak`: the row barely fits beside better ones."""
+    """`snippet`: one line of plain text, raw as the note has it. `weak`: the row barely fits beside
+    better ones."""
 
     snippet: str
     weak: bool
@@ -63,8 +68,13 @@ def show(
     spots = {key: finder.spots(body) for key, body in bodies.items()}
     lines = {key: finder.best(body, spots[key]) for key, body in bodies.items()}
     elsewhere = _by_meaning(index, vector, [key for key in keys if not lines.get(key)])
-    snippets = [lines.get(row.key) or elsewhere.get(row.key) or row.description or row.title for row in rows]
-    shares = [finder.share(spots.get(row.key, ()), row.title, row.description, *row.tags, *row.about) for row in rows]
+    snippets = [
+        lines.get(row.key) or elsewhere.get(row.key) or row.description or row.title for row in rows
+    ]
+    shares = [
+        finder.share(spots.get(row.key, ()), row.title, row.description, *row.tags, *row.about)
+        for row in rows
+    ]
     near = _near(index, vector, keys)
     weak = _weak([score for _, score in found], shares, near)
     floor = index.floor() if vector is not None else math.nan
@@ -86,7 +96,11 @@ def _by_meaning(index: Answers, vector: Vectors | None, keys: Collection[int]) -
     """The first sentence of the nearest passage of each note that has several."""
     spans = index.nearest_passages(vector, keys) if vector is not None and keys else {}
     bodies = index.bodies(spans)
-    return {key: inferred.first_sentence(bodies[key][start:end]) for key, (start, end) in spans.items() if key in bodies}
+    return {
+        key: inferred.first_sentence(bodies[key][start:end])
+        for key, (start, end) in spans.items()
+        if key in bodies
+    }
 
 
 def _near(index: Answers, vector: Vectors | None, keys: Collection[int]) -> list[float]:
@@ -94,14 +108,19 @@ def _near(index: Answers, vector: Vectors | None, keys: Collection[int]) -> list
     if vector is None:
         return [math.nan] * len(keys)
     found = index.cosines(vector, keys)
-    return [max((cosine for cosine in found[key] if not math.isnan(cosine)), default=math.nan) for key in keys]
+    return [
+        max((cosine for cosine in found[key] if not math.isnan(cosine)), default=math.nan)
+        for key in keys
+    ]
 
 
 def _weak(scores: Sequence[float], shares: Sequence[float], near: Sequence[float]) -> list[bool]:
     best_score, best_share = max(scores, default=0.0), max(shares, default=0.0)
     nearest = max((cosine for cosine in near if not math.isnan(cosine)), default=math.nan)
     return [
-        score < _SCORE * best_score and share <= _WORDS * best_share and not cosine >= _NEAR * nearest
+        score < _SCORE * best_score
+        and share <= _WORDS * best_share
+        and not cosine >= _NEAR * nearest
         for score, share, cosine in zip(scores, shares, near, strict=True)
     ]
 

@@ -1,6 +1,8 @@
-"""From a question to rows: gather candidates from every list, give each every score, fuse, and say why.
+"""From a question to rows: gather candidates from every list, give each every score, fuse, and say
+why.
 
-The recipe and its constants are `core.ranking`'s; what is asked of the index here is only what that recipe needs.
+The recipe and its constants are `core.ranking`'s; what is asked of the index here is only what that
+recipe needs.
 """
 
 from __future__ import annotations
@@ -13,7 +15,17 @@ from typing import Any, Final
 import numpy as np
 
 from oneiro_vault.core.conversation.captures import captured
-from oneiro_vault.core.ranking import Evidence, Features, Scored, Weights, coverage, diversify, rationed, relevant, voices
+from oneiro_vault.core.ranking import (
+    Evidence,
+    Features,
+    Scored,
+    Weights,
+    coverage,
+    diversify,
+    rationed,
+    relevant,
+    voices,
+)
 from oneiro_vault.core.text.query import QueryTerms, content_words, fts_expression
 from oneiro_vault.index.base import Filters, Row, Vectors
 from oneiro_vault.index.keyword.queries import Answers
@@ -26,15 +38,17 @@ from oneiro_vault.recall.supersession import heirs, unfolded
 TOP: Final = 100
 """Candidates from each list; from 50 to 200 nothing changes on the development set."""
 LEAST: Final = 0.001
-"""A score below which nothing speaks for a memory: the noise of vectors that have nothing in common."""
+"""A score below which nothing speaks for a memory: the noise of vectors that have nothing in
+common."""
 HALF: Final = 0.5
 """How near a memory's date must be to one in the question to count as asked for: within a week."""
 OUTSIDER: Final = "external"
 """The trust of what came from outside."""
 OUTSIDE: Final = 0.2
-"""Share of an answer that what came from outside gets at least, while other memories fit about as well; more where more of what may
-answer came from there. On a development set with a tenth, a fifth, half, four fifths and all of its sessions from outside this costs 0,
-0.4, 0.4, 0.8 and 0 points of Recall@10 (a share for every single conversation cost 0, 0.8, 3.2, 5.3 and 7.1)."""
+"""Share of an answer that what came from outside gets at least, while other memories fit about as
+well; more where more of what may answer came from there. On a development set with a tenth, a
+fifth, half, four fifths and all of its sessions from outside this costs 0, 0.4, 0.4, 0.8 and 0
+points of Recall@10 (a share for every single conversation cost 0, 0.8, 3.2, 5.3 and 7.1)."""
 _HEARD: Final = 30
 """Rows from outside that are compared with each other, and characters of each."""
 _WORDS: Final = 2_000
@@ -66,7 +80,10 @@ class _Answer:
     def column(self, name: str) -> dict[str, float]:
         """Handle -> that sign, NaN where there is none."""
         values = getattr(self.features, name)
-        return {row.handle: math.nan if values is None else float(values[at]) for at, row in enumerate(self.rows)}
+        return {
+            row.handle: math.nan if values is None else float(values[at])
+            for at, row in enumerate(self.rows)
+        }
 
 
 class Search:
@@ -78,7 +95,8 @@ class Search:
         self.weights = weights or Weights()
 
     def run(self, asked: Asked, vector: Vectors | None) -> list[Found]:
-        """The best `k` rows; nothing when no memory is relevant. Without a vector: by keywords alone."""
+        """The best `k` rows; nothing when no memory is relevant. Without a vector: by keywords
+        alone."""
         terms = self.index.terms(asked.query)
         expression = fts_expression(terms)
         allowed = _both(self.index.matching(asked.filters), asked.only)
@@ -87,19 +105,28 @@ class Search:
         facts = {key for keys in made.values() for key in keys if allowed is None or key in allowed}
         known |= self.index.rows(facts - known.keys()) if facts else {}
         fitting = (row for row in known.values() if self._answers(row, asked))
-        rows = sorted(fitting, key=lambda row: row.path)  # equals stay in this order, and keys differ from index to index
+        rows = sorted(
+            fitting, key=lambda row: row.path
+        )  # equals stay in this order, and keys differ from index to index
         if not rows:
             return []
         features = Signs(self.index, self.ledger).of(asked.query, terms, expression, vector, rows)
         captures = among(rows, made)
         scored, fit = captures.ranked(features, self.weights, rows)
         others = [number for number, row in enumerate(rows) if row.handle not in captures.empty]
-        if not others or not relevant(scored, self._evidence(asked, terms, features.of(others), [rows[number] for number in others])):
-            scored = [one for one in scored if rows[one.index].handle in captures.empty]  # they speak for none but themselves
+        if not others or not relevant(
+            scored,
+            self._evidence(asked, terms, features.of(others), [rows[number] for number in others]),
+        ):
+            scored = [
+                one for one in scored if rows[one.index].handle in captures.empty
+            ]  # they speak for none but themselves
             scored = scored and relevant(scored, self._evidence(asked, terms, features, rows))
         return self._top(_Answer(asked, terms, rows, features, captures, fit), scored)
 
-    def _candidates(self, expression: str, vector: Vectors | None, allowed: set[int] | None) -> set[int]:
+    def _candidates(
+        self, expression: str, vector: Vectors | None, allowed: set[int] | None
+    ) -> set[int]:
         """The union of the best of every list."""
         found = [key for key, _ in self.index.search_text(expression, TOP, allowed)]
         found += [key for key, _ in self.index.search_context(expression, TOP, allowed)]
@@ -109,18 +136,29 @@ class Search:
         return set(found)
 
     def _answers(self, row: Row, asked: Asked) -> bool:
-        live = asked.filters.status is not None or asked.only is not None or row.status in (EVER if asked.history else LIVE)
+        live = (
+            asked.filters.status is not None
+            or asked.only is not None
+            or row.status in (EVER if asked.history else LIVE)
+        )
         if row.handle in asked.without or not live or (captured(row) and not asked.captures):
             return False
         return not asked.passive or row.type != "orientation"
 
-    def _evidence(self, asked: Asked, terms: QueryTerms, features: Features, rows: Sequence[Row]) -> Evidence:
-        """What speaks for an answer; the words are only counted when nothing else does, because that is the dearest question."""
+    def _evidence(
+        self, asked: Asked, terms: QueryTerms, features: Features, rows: Sequence[Row]
+    ) -> Evidence:
+        """What speaks for an answer; the words are only counted when nothing else does, because
+        that is the dearest question."""
         named = names_somebody(terms)
         known = named and heard_of(self.index, terms)
-        named = named and (known or not any(row.trust == SAID for row in rows))  # people seldom name themselves
+        named = named and (
+            known or not any(row.trust == SAID for row in rows)
+        )  # people seldom name themselves
         seen = features.cosine is not None and not np.isnan(features.cosine).all()
-        cosine = float(np.nanmax(features.cosine)) if seen and features.cosine is not None else math.nan
+        cosine = (
+            float(np.nanmax(features.cosine)) if seen and features.cosine is not None else math.nan
+        )
         background, spread = self.index.background() if seen else (math.nan, math.nan)
         dated = features.dates is not None and bool((features.dates > HALF).any())
         floor = self.index.floor() if seen else math.nan
@@ -133,20 +171,29 @@ class Search:
         return replace(evidence, coverage=float(shares.max()) if shares.size else 0.0)
 
     def _top(self, answer: _Answer, scored: Sequence[Scored]) -> list[Found]:
-        """The first `k`: the episodes that a better row came from behind all others, and much from one outside origin behind what else
-        fits; of what answers the same, what holds now first."""
+        """The first `k`: the episodes that a better row came from behind all others, and much from
+        one outside origin behind what else fits; of what answers the same, what holds now first."""
         rows, k, captures = answer.rows, answer.asked.k, answer.captures
-        best = [(rows[one.index], one) for one in captures.cut([one for one in scored if one.score > LEAST], rows, max(4 * k, 40))]
+        best = [
+            (rows[one.index], one)
+            for one in captures.cut(
+                [one for one in scored if one.score > LEAST], rows, max(4 * k, 40)
+            )
+        ]
         by_handle = {row.handle: (row, one) for row, one in best}
         notes = {handle: row for handle, (row, _) in by_handle.items()}
         order = list(by_handle)
         moved: dict[str, str] = {}
         if not answer.asked.alike:
-            order = diversify(order, {handle: _ancestors(row, notes) for handle, row in notes.items()})
+            order = diversify(
+                order, {handle: _ancestors(row, notes) for handle, row in notes.items()}
+            )
         shown = {handle: one.score for handle, (_, one) in by_handle.items()}
         if answer.of_now:
             scores = [shown[one] for one in order]
-            order, moved = current_first.leading(order, notes, self._likeness(answer, order, notes), self.ledger.now)
+            order, moved = current_first.leading(
+                order, notes, self._likeness(answer, order, notes), self.ledger.now
+            )
             shown = dict(zip(order, scores, strict=True)) if moved else shown
         if not answer.asked.alike:
             order = self._rationed(order, by_handle, rows, k)
@@ -170,30 +217,48 @@ class Search:
         ]
         return unfolded(self.index, found)[:k] if answer.asked.history else found
 
-    def _unfaded(self, order: Sequence[str], notes: Mapping[str, Row], moved: Mapping[str, str]) -> list[str]:
+    def _unfaded(
+        self, order: Sequence[str], notes: Mapping[str, Row], moved: Mapping[str, str]
+    ) -> list[str]:
         """Without what has faded, unless it is the newer answer of what has not."""
         fresh = {one for one in order if self.ledger.strength(notes[one]) >= self.ledger.faded}
         fresh |= {newer for older, newer in moved.items() if older in fresh}
         return [one for one in order if one in fresh]
 
-    def _likeness(self, answer: _Answer, order: Sequence[str], notes: Mapping[str, Row]) -> current_first.Same:
+    def _likeness(
+        self, answer: _Answer, order: Sequence[str], notes: Mapping[str, Row]
+    ) -> current_first.Same:
         near = answer.column("cosine")
-        floor = self.index.floor() if any(not math.isnan(one) for one in near.values()) else math.nan
-        rows = [notes[one] for one in order if notes[one].type in current_first.LASTS][: current_first.MOST]
-        return current_first.Likeness(self.index, answer.terms, rows, answer.column("bm25"), near, floor)
+        floor = (
+            self.index.floor() if any(not math.isnan(one) for one in near.values()) else math.nan
+        )
+        rows = [notes[one] for one in order if notes[one].type in current_first.LASTS][
+            : current_first.MOST
+        ]
+        return current_first.Likeness(
+            self.index, answer.terms, rows, answer.column("bm25"), near, floor
+        )
 
-    def _rationed(self, order: list[str], found: Mapping[str, tuple[Row, Scored]], rows: Sequence[Row], k: int) -> list[str]:
-        """What came from outside says one thing so often, and all of it together gets no more of the answer than its share."""
+    def _rationed(
+        self, order: list[str], found: Mapping[str, tuple[Row, Scored]], rows: Sequence[Row], k: int
+    ) -> list[str]:
+        """What came from outside says one thing so often, and all of it together gets no more of
+        the answer than its share."""
         outside = [handle for handle in order if found[handle][0].trust == OUTSIDER]
         least = max(1, round(OUTSIDE * k))
         if len(outside) <= least:
             return order
         scores = {handle: one.score for handle, (_, one) in found.items()}
         bodies = self.index.bodies([found[handle][0].key for handle in outside[:_HEARD]])
-        said = {handle: content_words(bodies.get(found[handle][0].key, "")[:_WORDS]) for handle in outside[:_HEARD]}
+        said = {
+            handle: content_words(bodies.get(found[handle][0].key, "")[:_WORDS])
+            for handle in outside[:_HEARD]
+        }
         share = sum(row.trust == OUTSIDER for row in rows) / len(rows)
         order = rationed(order, voices(said), scores, least)
-        return rationed(order, dict.fromkeys(outside, OUTSIDER), scores, max(least, round(share * k)))
+        return rationed(
+            order, dict.fromkeys(outside, OUTSIDER), scores, max(least, round(share * k))
+        )
 
 
 def _both(one: set[int] | None, other: frozenset[int] | None) -> set[int] | None:
@@ -201,8 +266,8 @@ def _both(one: set[int] | None, other: frozenset[int] | None) -> set[int] | None
 
 
 def _ancestors(row: Row, known: Mapping[str, Row]) -> set[str]:
-    """The episodes a note came from, also by way of others in the answer, as far as they are in it. The facts that an insight or a block
-    draws together are no less an answer than it is."""
+    """The episodes a note came from, also by way of others in the answer, as far as they are in it.
+    The facts that an insight or a block draws together are no less an answer than it is."""
     found: set[str] = set()
     todo = [row]
     while todo:
@@ -214,6 +279,8 @@ def _ancestors(row: Row, known: Mapping[str, Row]) -> set[str]:
 
 def _why(row: Row, one: Scored, score: float, capture: bool) -> dict[str, Any]:
     """The date, and the parts that add up to the score."""
-    moved = {"a capture" if capture else "its date": score - one.score} if score != one.score else {}
+    moved = (
+        {"a capture" if capture else "its date": score - one.score} if score != one.score else {}
+    )
     parts = {name: round(part, 4) for name, part in (one.parts | moved).items()}
     return {"date": row.created[:10] or None, "parts": parts}

@@ -1,4 +1,5 @@
-"""What the index and the ledger say of each candidate for a question: its features, from which its score is made."""
+"""What the index and the ledger say of each candidate for a question: its features, from which its
+score is made."""
 
 from __future__ import annotations
 
@@ -11,7 +12,14 @@ import numpy as np
 
 from oneiro_vault.core.ranking import Features
 from oneiro_vault.core.text.language import CAPITALISING
-from oneiro_vault.core.text.query import QueryTerms, asks, date_shares, name_shares, of_speaker, quoted
+from oneiro_vault.core.text.query import (
+    QueryTerms,
+    asks,
+    date_shares,
+    name_shares,
+    of_speaker,
+    quoted,
+)
 from oneiro_vault.errors import EmbedderProblem
 from oneiro_vault.index.base import Row, Vectors
 from oneiro_vault.index.keyword.queries import Answers
@@ -41,7 +49,8 @@ class Signs:
         vector: Vectors | None,
         rows: Sequence[Row],
     ) -> Features:
-        """The features of `rows`, in their order; `expression` and `vector` are the question for keywords and for meaning."""
+        """The features of `rows`, in their order; `expression` and `vector` are the question for
+        keywords and for meaning."""
         keys = [row.key for row in rows]
         before = self.index.previous(keys)
         bodies = self.index.bodies(set(before.values())) if before else {}
@@ -62,22 +71,46 @@ class Signs:
         self._beliefs(features, rows)
         return features
 
-    def _keywords(self, features: Features, expression: str, rows: Sequence[Row], everyone: list[int], asking: dict[int, int]) -> None:
+    def _keywords(
+        self,
+        features: Features,
+        expression: str,
+        rows: Sequence[Row],
+        everyone: list[int],
+        asking: dict[int, int],
+    ) -> None:
         keys = [row.key for row in rows]
-        own, context = self.index.text_scores(expression, everyone), self.index.context_scores(expression, keys)
-        session, passage = self.index.session_scores(expression, keys), self.index.passage_scores(expression, keys)
+        own, context = (
+            self.index.text_scores(expression, everyone),
+            self.index.context_scores(expression, keys),
+        )
+        session, passage = (
+            self.index.session_scores(expression, keys),
+            self.index.passage_scores(expression, keys),
+        )
         features.bm25 = _array(keys, lambda key: own.get(key, 0.0))
-        features.question_bm25 = _array(keys, lambda key: own.get(asking[key], 0.0) if key in asking else math.nan)
+        features.question_bm25 = _array(
+            keys, lambda key: own.get(asking[key], 0.0) if key in asking else math.nan
+        )
         features.context_bm25 = _array(keys, lambda key: context.get(key, math.nan))
         features.session_bm25 = _array(keys, lambda key: session.get(key, math.nan))
         features.passage_bm25 = _array(keys, lambda key: passage.get(key, math.nan))
 
-    def _meaning(self, features: Features, vector: Vectors, keys: list[int], everyone: list[int], asking: dict[int, int]) -> None:
+    def _meaning(
+        self,
+        features: Features,
+        vector: Vectors,
+        keys: list[int],
+        everyone: list[int],
+        asking: dict[int, int],
+    ) -> None:
         found = self.index.cosines(vector, everyone)
         features.cosine = _array(keys, lambda key: found[key].own)
         features.context_cosine = _array(keys, lambda key: found[key].context)
         features.whole_cosine = _array(keys, lambda key: found[key].whole)
-        features.question_cosine = _array(keys, lambda key: found[asking[key]].own if key in asking else math.nan)
+        features.question_cosine = _array(
+            keys, lambda key: found[asking[key]].own if key in asking else math.nan
+        )
 
     def _of_speaker(self, query: str, terms: QueryTerms, rows: Sequence[Row]) -> Any:
         """How near a person's own words are to the question as they would put it: people seldom
@@ -96,18 +129,27 @@ class Signs:
 
     def _beliefs(self, features: Features, rows: Sequence[Row]) -> None:
         """What the vault believes of each memory; missing values are neutral."""
-        features.importance = np.array([math.nan if row.importance is None else row.importance for row in rows])
+        features.importance = np.array(
+            [math.nan if row.importance is None else row.importance for row in rows]
+        )
         features.strength = np.array([self.ledger.strength(row) for row in rows])
         features.recency = np.array([self._recency(row) for row in rows])
-        features.frequency = np.array([min(1.0, math.log1p(self.ledger.days(row)) / math.log1p(BUSY)) for row in rows])
+        features.frequency = np.array(
+            [min(1.0, math.log1p(self.ledger.days(row)) / math.log1p(BUSY)) for row in rows]
+        )
 
     def _recency(self, row: Row) -> float:
         last = self.ledger.last(row)
-        return math.nan if last is None else math.exp(-math.log(2) * max(0.0, self.ledger.now - last) / DAY / HALF_LIFE)
+        return (
+            math.nan
+            if last is None
+            else math.exp(-math.log(2) * max(0.0, self.ledger.now - last) / DAY / HALF_LIFE)
+        )
 
 
 def names_somebody(terms: QueryTerms) -> bool:
-    """Does a question name somebody or something? In languages that capitalise all nouns that cannot be seen."""
+    """Does a question name somebody or something? In languages that capitalise all nouns that
+    cannot be seen."""
     return bool(terms.names) and terms.language not in CAPITALISING
 
 

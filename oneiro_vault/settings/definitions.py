@@ -1,9 +1,11 @@
 """The one table of settings: it feeds the code, `oneiro.toml`, the README and the tests.
 
-Two scopes. `vault` settings are behaviour every machine shares and live in the vault's `oneiro.toml`. `machine` settings (paths, models,
-processes) live in `$XDG_CONFIG_HOME/oneiro/config.toml` or in the environment and are never taken from a vault, because a vault that was
-pulled is untrusted input. The environment (`ONEIRO_DECAY_EPISODIC=3`) overrides both; an owner answers each caller by the caller's own
-environment as far as a setting can differ from call to call (`each`).
+Two scopes. `vault` settings are behaviour every machine shares and live in the vault's
+`oneiro.toml`. `machine` settings (paths, models, processes) live in
+`$XDG_CONFIG_HOME/oneiro/config.toml` or in the environment and are never taken from a vault,
+because a vault that was pulled is untrusted input. The environment (`ONEIRO_DECAY_EPISODIC=3`)
+overrides both; an owner answers each caller by the caller's own environment as far as a setting can
+differ from call to call (`each`).
 """
 
 from __future__ import annotations
@@ -30,9 +32,11 @@ _KEPT: Final = "No note was touched."
 
 @dataclass(frozen=True)
 class Setting:
-    """One setting: dotted `name`, `default` (its type is the setting's type), `scope`, `help`, and what values are allowed.
+    """One setting: dotted `name`, `default` (its type is the setting's type), `scope`, `help`, and
+    what values are allowed.
 
-    `each`: it may differ from call to call, so a caller's variable counts even when another process answers.
+    `each`: it may differ from call to call, so a caller's variable counts even when another process
+    answers.
     """
 
     name: str
@@ -82,7 +86,11 @@ def _words(value: str) -> bool:
 
 
 def _times(value: str) -> bool:
-    return all(re.fullmatch(r"\s*([01]?\d|2[0-3]):[0-5]\d(\s+[a-z]+)*\s*", part) for part in value.split(",") if part.strip())
+    return all(
+        re.fullmatch(r"\s*([01]?\d|2[0-3]):[0-5]\d(\s+[a-z]+)*\s*", part)
+        for part in value.split(",")
+        if part.strip()
+    )
 
 
 def _mode(value: str) -> bool:
@@ -93,7 +101,16 @@ def _hashes(value: str) -> bool:
     return all(re.fullmatch(r"[0-9a-fA-F]{64}", mark) for mark in value.split())
 
 
-JUDGES: Final = ("auto", "offline", "deferred", "sampling", "command", "anthropic", "openai", "none")
+JUDGES: Final = (
+    "auto",
+    "offline",
+    "deferred",
+    "sampling",
+    "command",
+    "anthropic",
+    "openai",
+    "none",
+)
 """Who may answer the loops' questions."""
 
 
@@ -109,21 +126,102 @@ def _of_loops(table: Table) -> Iterator[Setting]:
 
 
 SETTINGS: Final[tuple[Setting, ...]] = (
-    Setting("recall.k", 10, "vault", "rows a recall returns", _positive, "a number above 0", each=True),
-    Setting("decay.episodic", 7.0, "vault", "stability of an episode in days", _positive, "a number above 0", each=True),
-    Setting("decay.semantic", 30.0, "vault", "stability of knowledge in days", _positive, "a number above 0", each=True),
-    Setting("decay.procedure", 90.0, "vault", "stability of a procedure in days", _positive, "a number above 0", each=True),
-    Setting("decay.growth", 1.4, "vault", "how much one reinforcement stretches stability", lambda v: v >= 1, "1 or more", each=True),
-    Setting("decay.cap", 365.0, "vault", "longest stability in days", _positive, "a number above 0", each=True),
-    Setting("decay.faded", 0.05, "vault", "below this strength a memory leaves passive recall", _share, "0 to 1", each=True),
-    Setting("edits.commit", True, "vault", "commit a person's edits for them (as `edit:`, under their own name)"),
-    Setting("edits.quiet", 30.0, "vault", "seconds a file must rest before a person's edit is committed", _not_negative, "0 or more"),
-    Setting("remember.duplicate", 0.85, "vault", "word overlap at which a new memory is the same one again", _share, "0 to 1", each=True),
     Setting(
-        "remember.longest", 20_000, "vault", "characters that a model may store as one memory", _positive, "a number above 0", each=True
+        "recall.k", 10, "vault", "rows a recall returns", _positive, "a number above 0", each=True
     ),
     Setting(
-        "inject.tokens", 500, "vault", "tokens of memories put before a prompt that they clearly fit; 0: none", _not_negative, "0 or more"
+        "decay.episodic",
+        7.0,
+        "vault",
+        "stability of an episode in days",
+        _positive,
+        "a number above 0",
+        each=True,
+    ),
+    Setting(
+        "decay.semantic",
+        30.0,
+        "vault",
+        "stability of knowledge in days",
+        _positive,
+        "a number above 0",
+        each=True,
+    ),
+    Setting(
+        "decay.procedure",
+        90.0,
+        "vault",
+        "stability of a procedure in days",
+        _positive,
+        "a number above 0",
+        each=True,
+    ),
+    Setting(
+        "decay.growth",
+        1.4,
+        "vault",
+        "how much one reinforcement stretches stability",
+        lambda v: v >= 1,
+        "1 or more",
+        each=True,
+    ),
+    Setting(
+        "decay.cap",
+        365.0,
+        "vault",
+        "longest stability in days",
+        _positive,
+        "a number above 0",
+        each=True,
+    ),
+    Setting(
+        "decay.faded",
+        0.05,
+        "vault",
+        "below this strength a memory leaves passive recall",
+        _share,
+        "0 to 1",
+        each=True,
+    ),
+    Setting(
+        "edits.commit",
+        True,
+        "vault",
+        "commit a person's edits for them (as `edit:`, under their own name)",
+    ),
+    Setting(
+        "edits.quiet",
+        30.0,
+        "vault",
+        "seconds a file must rest before a person's edit is committed",
+        _not_negative,
+        "0 or more",
+    ),
+    Setting(
+        "remember.duplicate",
+        0.85,
+        "vault",
+        "word overlap at which a new memory is the same one again",
+        _share,
+        "0 to 1",
+        each=True,
+    ),
+    Setting(
+        "remember.longest",
+        20_000,
+        "vault",
+        "characters that a model may store as one memory",
+        _positive,
+        "a number above 0",
+        each=True,
+    ),
+    Setting(
+        "inject.tokens",
+        500,
+        "vault",
+        "tokens of memories put before a prompt that they clearly fit; 0: none",
+        _not_negative,
+        "0 or more",
     ),
     Setting(
         "capture.every",
@@ -134,48 +232,220 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "0 or more",
     ),
     Setting(
-        "secrets.mode", "block", "vault", "what happens to a secret in a text that is to be written", _mode, "`block`, `redact`, `off`"
+        "secrets.mode",
+        "block",
+        "vault",
+        "what happens to a secret in a text that is to be written",
+        _mode,
+        "`block`, `redact`, `off`",
     ),
     Setting(
-        "secrets.allowed", "", "vault", "sha256 of what looks like a secret and is none, separated by spaces", _hashes, "sha256 in hex"
+        "secrets.allowed",
+        "",
+        "vault",
+        "sha256 of what looks like a secret and is none, separated by spaces",
+        _hashes,
+        "sha256 in hex",
     ),
-    Setting("notes.indexed_bytes", 1_000_000, "vault", "bytes of one note that are indexed", _positive, "a number above 0"),
-    Setting("notes.brake", 0.5, "vault", "share of the notes that may vanish at once before indexing stops and asks", _share, "0 to 1"),
+    Setting(
+        "notes.indexed_bytes",
+        1_000_000,
+        "vault",
+        "bytes of one note that are indexed",
+        _positive,
+        "a number above 0",
+    ),
+    Setting(
+        "notes.brake",
+        0.5,
+        "vault",
+        "share of the notes that may vanish at once before indexing stops and asks",
+        _share,
+        "0 to 1",
+    ),
     Setting(
         "dreams.schedule",
         "00:00, 18:00 dialectic",
         "vault",
-        "local times at which an owner runs loops: a time for those it names, or for all that no time names; empty: never",
+        "local times at which an owner runs loops: a time for those it names, or for all that no "
+        "time names; empty: never",
         _times,
         "times such as `00:00, 18:00 dialectic`",
     ),
-    Setting("dreams.review", False, "vault", "let what loops decide wait on a branch until a person has reviewed it"),
-    Setting("dreams.brake", 0.1, "vault", "share of the notes that one run of a loop may change", _share, "0 to 1"),
-    Setting("dreams.runner", "", "vault", "device that alone runs loops (`oneiro schedule` names this one); empty: whoever has the lease"),
+    Setting(
+        "dreams.review",
+        False,
+        "vault",
+        "let what loops decide wait on a branch until a person has reviewed it",
+    ),
+    Setting(
+        "dreams.brake",
+        0.1,
+        "vault",
+        "share of the notes that one run of a loop may change",
+        _share,
+        "0 to 1",
+    ),
+    Setting(
+        "dreams.runner",
+        "",
+        "vault",
+        "device that alone runs loops (`oneiro schedule` names this one); empty: whoever has the "
+        "lease",
+    ),
     *_of_loops(LOOPS),
     Setting("vault", "", "machine", "vault to use when none is named and none is near"),
-    Setting("index.dir", "", "machine", "folder for the indexes instead of `.oneiro/` in the vault"),
-    Setting("embed.model", "default", "machine", "`default` (packaged all-MiniLM-L6-v2), `hash` (no model), a folder, or a hub name"),
-    Setting("embed.idle", 300.0, "machine", "seconds without work after which the embedding process stops", _positive, "a number above 0"),
-    Setting("embed.threads", 0, "machine", "threads of the embedding process; 0 lets it choose", _not_negative, "0 or more"),
-    Setting("mcp.tools", "", "machine", "further sets of tools for models, separated by spaces", _sets, "`history`, `dreams`"),
+    Setting(
+        "index.dir", "", "machine", "folder for the indexes instead of `.oneiro/` in the vault"
+    ),
+    Setting(
+        "embed.model",
+        "default",
+        "machine",
+        "`default` (packaged all-MiniLM-L6-v2), `hash` (no model), a folder, or a hub name",
+    ),
+    Setting(
+        "embed.idle",
+        300.0,
+        "machine",
+        "seconds without work after which the embedding process stops",
+        _positive,
+        "a number above 0",
+    ),
+    Setting(
+        "embed.threads",
+        0,
+        "machine",
+        "threads of the embedding process; 0 lets it choose",
+        _not_negative,
+        "0 or more",
+    ),
+    Setting(
+        "mcp.tools",
+        "",
+        "machine",
+        "further sets of tools for models, separated by spaces",
+        _sets,
+        "`history`, `dreams`",
+    ),
     Setting("owner.start", True, "machine", "start the owner process when it is not there"),
-    Setting("owner.idle", 900.0, "machine", "seconds without a request after which the owner stops", _positive, "a number above 0"),
-    Setting("owner.log_bytes", 1_000_000, "machine", "size at which the owner's log is rotated", _positive, "a number above 0"),
-    Setting("access.reads", 600, "machine", "requests a minute from one key or program over HTTP; 0: no limit", _not_negative, "0 or more"),
-    Setting("access.writes", 120, "machine", "changes a minute from one key or program over HTTP; 0: no limit", _not_negative, "0 or more"),
-    Setting("access.token_seconds", 3600.0, "machine", "seconds an access token is good", _positive, "a number above 0"),
-    Setting("access.refresh_days", 30.0, "machine", "days without use after which a program must ask again", _positive, "a number above 0"),
-    Setting("access.redirects", "", "machine", "redirects programs may have besides loopback, separated by spaces; empty: any https"),
-    Setting("access.origins", "", "machine", "web origins besides our own that may call us, separated by spaces"),
-    Setting("access.documents", True, "machine", "let programs name themselves by the address of a public document, which is fetched"),
-    Setting("access.body_bytes", 33_554_432, "machine", "largest request over HTTP", _positive, "a number above 0"),
-    Setting("access.audit_bytes", 1_000_000, "machine", "size at which the audit log is rotated", _positive, "a number above 0"),
-    Setting("watch.debounce", 0.15, "machine", "seconds a file must rest before it is indexed again", _not_negative, "0 or more"),
-    Setting("watch.reconcile", 60.0, "machine", "seconds between full comparisons of disk and index", _positive, "a number above 0"),
+    Setting(
+        "owner.idle",
+        900.0,
+        "machine",
+        "seconds without a request after which the owner stops",
+        _positive,
+        "a number above 0",
+    ),
+    Setting(
+        "owner.log_bytes",
+        1_000_000,
+        "machine",
+        "size at which the owner's log is rotated",
+        _positive,
+        "a number above 0",
+    ),
+    Setting(
+        "access.reads",
+        600,
+        "machine",
+        "requests a minute from one key or program over HTTP; 0: no limit",
+        _not_negative,
+        "0 or more",
+    ),
+    Setting(
+        "access.writes",
+        120,
+        "machine",
+        "changes a minute from one key or program over HTTP; 0: no limit",
+        _not_negative,
+        "0 or more",
+    ),
+    Setting(
+        "access.token_seconds",
+        3600.0,
+        "machine",
+        "seconds an access token is good",
+        _positive,
+        "a number above 0",
+    ),
+    Setting(
+        "access.refresh_days",
+        30.0,
+        "machine",
+        "days without use after which a program must ask again",
+        _positive,
+        "a number above 0",
+    ),
+    Setting(
+        "access.redirects",
+        "",
+        "machine",
+        "redirects programs may have besides loopback, separated by spaces; empty: any https",
+    ),
+    Setting(
+        "access.origins",
+        "",
+        "machine",
+        "web origins besides our own that may call us, separated by spaces",
+    ),
+    Setting(
+        "access.documents",
+        True,
+        "machine",
+        "let programs name themselves by the address of a public document, which is fetched",
+    ),
+    Setting(
+        "access.body_bytes",
+        33_554_432,
+        "machine",
+        "largest request over HTTP",
+        _positive,
+        "a number above 0",
+    ),
+    Setting(
+        "access.audit_bytes",
+        1_000_000,
+        "machine",
+        "size at which the audit log is rotated",
+        _positive,
+        "a number above 0",
+    ),
+    Setting(
+        "watch.debounce",
+        0.15,
+        "machine",
+        "seconds a file must rest before it is indexed again",
+        _not_negative,
+        "0 or more",
+    ),
+    Setting(
+        "watch.reconcile",
+        60.0,
+        "machine",
+        "seconds between full comparisons of disk and index",
+        _positive,
+        "a number above 0",
+    ),
     Setting("watch.poll", False, "machine", "poll instead of using file system events"),
-    Setting("images.bytes", 10_000_000, "machine", "bytes of a picture that is stored", _positive, "a number above 0", each=True),
-    Setting("images.pixels", 50_000_000, "machine", "pixels of a picture that are decoded", _positive, "a number above 0", each=True),
+    Setting(
+        "images.bytes",
+        10_000_000,
+        "machine",
+        "bytes of a picture that is stored",
+        _positive,
+        "a number above 0",
+        each=True,
+    ),
+    Setting(
+        "images.pixels",
+        50_000_000,
+        "machine",
+        "pixels of a picture that are decoded",
+        _positive,
+        "a number above 0",
+        each=True,
+    ),
     Setting(
         "images.location",
         False,
@@ -187,12 +457,17 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "dreams.judge",
         "auto",
         "machine",
-        "who answers what loops ask: the first there is (`auto`), rules, the connected model or a person, a connected client "
-        "(MCP sampling), a program, a model's API, nobody",
+        "who answers what loops ask: the first there is (`auto`), rules, the connected model or a "
+        "person, a connected client (MCP sampling), a program, a model's API, nobody",
         _judge,
         ", ".join(f"`{name}`" for name in JUDGES),
     ),
-    Setting("dreams.model", "", "machine", "model that an API judge asks; needed for `anthropic` and `openai`"),
+    Setting(
+        "dreams.model",
+        "",
+        "machine",
+        "model that an API judge asks; needed for `anthropic` and `openai`",
+    ),
     Setting(
         "dreams.command",
         "",
@@ -201,25 +476,95 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         _words,
         "a command line",
     ),
-    Setting("dreams.models", "", "machine", "other models for single stages: `encode=small-one dialectic=large-one`"),
-    Setting("dreams.url", "", "machine", "address of an API other than the provider's own (Ollama, llama.cpp, vLLM)"),
-    Setting("dreams.key_file", "", "machine", "file that holds the API key; empty: the provider's own variable"),
-    Setting("dreams.batch", False, "machine", "ask in batches where the provider has them: cheaper and slower"),
-    Setting("dreams.calls", 400, "machine", "questions one run asks at most; 0: no limit", _not_negative, "0 or more"),
-    Setting("dreams.tokens", 2_000_000, "machine", "tokens one run uses at most; 0: no limit", _not_negative, "0 or more"),
-    Setting("dreams.spend", 0.0, "machine", "what one run may cost by the prices below; 0: no limit", _not_negative, "0 or more"),
+    Setting(
+        "dreams.models",
+        "",
+        "machine",
+        "other models for single stages: `encode=small-one dialectic=large-one`",
+    ),
+    Setting(
+        "dreams.url",
+        "",
+        "machine",
+        "address of an API other than the provider's own (Ollama, llama.cpp, vLLM)",
+    ),
+    Setting(
+        "dreams.key_file",
+        "",
+        "machine",
+        "file that holds the API key; empty: the provider's own variable",
+    ),
+    Setting(
+        "dreams.batch",
+        False,
+        "machine",
+        "ask in batches where the provider has them: cheaper and slower",
+    ),
+    Setting(
+        "dreams.calls",
+        400,
+        "machine",
+        "questions one run asks at most; 0: no limit",
+        _not_negative,
+        "0 or more",
+    ),
+    Setting(
+        "dreams.tokens",
+        2_000_000,
+        "machine",
+        "tokens one run uses at most; 0: no limit",
+        _not_negative,
+        "0 or more",
+    ),
+    Setting(
+        "dreams.spend",
+        0.0,
+        "machine",
+        "what one run may cost by the prices below; 0: no limit",
+        _not_negative,
+        "0 or more",
+    ),
     Setting(
         "dreams.rest",
         5.0,
         "machine",
-        "minutes without a new capture after which captures are encoded and the orientation follows; 0: at night",
+        "minutes without a new capture after which captures are encoded and the orientation "
+        "follows; 0: at night",
         _not_negative,
         "0 or more",
     ),
-    Setting("dreams.soon", 100, "machine", "questions a day that are asked for that; 0: none", _not_negative, "0 or more"),
-    Setting("dreams.minutes", 180.0, "machine", "minutes for which one run asks at most; 0: no limit", _not_negative, "0 or more"),
-    Setting("dreams.price_in", 0.0, "machine", "price of a million tokens that are read", _not_negative, "0 or more"),
-    Setting("dreams.price_out", 0.0, "machine", "price of a million tokens that are written", _not_negative, "0 or more"),
+    Setting(
+        "dreams.soon",
+        100,
+        "machine",
+        "questions a day that are asked for that; 0: none",
+        _not_negative,
+        "0 or more",
+    ),
+    Setting(
+        "dreams.minutes",
+        180.0,
+        "machine",
+        "minutes for which one run asks at most; 0: no limit",
+        _not_negative,
+        "0 or more",
+    ),
+    Setting(
+        "dreams.price_in",
+        0.0,
+        "machine",
+        "price of a million tokens that are read",
+        _not_negative,
+        "0 or more",
+    ),
+    Setting(
+        "dreams.price_out",
+        0.0,
+        "machine",
+        "price of a million tokens that are written",
+        _not_negative,
+        "0 or more",
+    ),
     Setting(
         "dreams.lease",
         120.0,
@@ -228,17 +573,58 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         _positive,
         "a number above 0",
     ),
-    Setting("sync.remote", "", "machine", "name of the git remote to sync with; empty: the one the branch follows, else `origin`"),
-    Setting("sync.every", 0.0, "machine", "seconds between two syncs by an owner; 0: none by itself", _not_negative, "0 or more"),
-    Setting("sync.quiet", 0.0, "machine", "seconds after a change here at which an owner syncs; 0: never", _not_negative, "0 or more"),
-    Setting("sync.wait", 8.0, "machine", "seconds without a word after which a remote is out of reach", _positive, "a number above 0"),
-    Setting("git.wait", 10.0, "machine", "seconds to wait for a lock another program holds", _positive, "a number above 0"),
-    Setting("disk.reserve", 50_000_000, "machine", "writes are refused when fewer bytes than this are free", _not_negative, "0 or more"),
+    Setting(
+        "sync.remote",
+        "",
+        "machine",
+        "name of the git remote to sync with; empty: the one the branch follows, else `origin`",
+    ),
+    Setting(
+        "sync.every",
+        0.0,
+        "machine",
+        "seconds between two syncs by an owner; 0: none by itself",
+        _not_negative,
+        "0 or more",
+    ),
+    Setting(
+        "sync.quiet",
+        0.0,
+        "machine",
+        "seconds after a change here at which an owner syncs; 0: never",
+        _not_negative,
+        "0 or more",
+    ),
+    Setting(
+        "sync.wait",
+        8.0,
+        "machine",
+        "seconds without a word after which a remote is out of reach",
+        _positive,
+        "a number above 0",
+    ),
+    Setting(
+        "git.wait",
+        10.0,
+        "machine",
+        "seconds to wait for a lock another program holds",
+        _positive,
+        "a number above 0",
+    ),
+    Setting(
+        "disk.reserve",
+        50_000_000,
+        "machine",
+        "writes are refused when fewer bytes than this are free",
+        _not_negative,
+        "0 or more",
+    ),
 )
 
 BY_NAME: Final[dict[str, Setting]] = {setting.name: setting for setting in SETTINGS}
 GUARDED: Final[dict[str, Value]] = {name: BY_NAME[name].default for name in guard.GUARDED}
-"""Settings that protect, with their defaults: what a vault loosens of them takes a person of this machine."""
+"""Settings that protect, with their defaults: what a vault loosens of them takes a person of this
+machine."""
 
 MINE: Final = frozenset({"vault", "owner.start"})
 """Settings a client acts upon by itself, whoever answers."""
@@ -248,8 +634,9 @@ _CALLER: ContextVar[Mapping[str, Value] | None] = ContextVar("caller", default=N
 class Settings:
     """Checked settings, read as `settings["decay.episodic"]`; unset ones have their default.
 
-    `values` come from files, `variables` from the environment, which wins. `wrong` is what the files say that had to be left out;
-    `loosened` what the vault says that nobody here has agreed to, and `agreed` what they have.
+    `values` come from files, `variables` from the environment, which wins. `wrong` is what the
+    files say that had to be left out; `loosened` what the vault says that nobody here has agreed
+    to, and `agreed` what they have.
     """
 
     def __init__(
@@ -277,15 +664,21 @@ class Settings:
     def but(self, **values: Value) -> Settings:
         """The same with some values replaced; names with `_` for `.`."""
         named = {name.replace("_", ".", 1): value for name, value in values.items()}
-        return Settings(self._values, self._variables | named, self.wrong, self.loosened, self.agreed)
+        return Settings(
+            self._values, self._variables | named, self.wrong, self.loosened, self.agreed
+        )
 
     def accepting(self, agreed: Sequence[guard.Loosened]) -> Settings:
         """The same once somebody here has agreed to some of what is looser."""
         if not agreed:
             return self
-        values = self._values | {one.name: guard.accepted({one.name: one.ours}, [one])[one.name] for one in agreed}
+        values = self._values | {
+            one.name: guard.accepted({one.name: one.ours}, [one])[one.name] for one in agreed
+        }
         left = [one for one in self.loosened if one not in agreed]
-        return Settings(values, self._variables, self.wrong, left, guard.accepted(self.agreed, agreed))
+        return Settings(
+            values, self._variables, self.wrong, left, guard.accepted(self.agreed, agreed)
+        )
 
     def origin(self, name: str) -> str:
         """`set` or `default`."""
@@ -293,15 +686,21 @@ class Settings:
 
     @contextmanager
     def on_behalf(self, env: Mapping[str, str]) -> Iterator[list[str]]:
-        """In this thread, see the settings that may differ from call to call as the caller's environment has them.
+        """In this thread, see the settings that may differ from call to call as the caller's
+        environment has them.
 
-        Yields the variables that differ from ours and cannot be followed. Raises SettingsError for a wrong one.
+        Yields the variables that differ from ours and cannot be followed. Raises SettingsError for
+        a wrong one.
         """
         theirs = _from_env(env)
         differing = [name for name in BY_NAME if theirs.get(name) != self._variables.get(name)]
         token = _CALLER.set(theirs)
         try:
-            yield [BY_NAME[name].variable for name in differing if not BY_NAME[name].each and name not in MINE]
+            yield [
+                BY_NAME[name].variable
+                for name in differing
+                if not BY_NAME[name].each and name not in MINE
+            ]
         finally:
             _CALLER.reset(token)
 
@@ -313,11 +712,14 @@ def machine_file(env: Mapping[str, str] | None = None) -> Path:
     return Path(base) / "oneiro" / "config.toml"
 
 
-def load(vault: Path | None, env: Mapping[str, str] | None = None, *, strict: bool = True) -> Settings:
+def load(
+    vault: Path | None, env: Mapping[str, str] | None = None, *, strict: bool = True
+) -> Settings:
     """Defaults, then the vault's `oneiro.toml`, then the machine's file, then the environment.
 
-    Raises SettingsError naming the file, the line, the key and what is allowed. Unless `strict`, what a file says wrongly is left out
-    and listed in `Settings.wrong`: a vault that was pulled from a newer version stays readable. A wrong variable is always an error.
+    Raises SettingsError naming the file, the line, the key and what is allowed. Unless `strict`,
+    what a file says wrongly is left out and listed in `Settings.wrong`: a vault that was pulled
+    from a newer version stays readable. A wrong variable is always an error.
     """
     env = os.environ if env is None else env
     wrong: list[SettingsError] = []
@@ -331,7 +733,13 @@ def load(vault: Path | None, env: Mapping[str, str] | None = None, *, strict: bo
     if wrong and strict:
         raise wrong[0]
     variables = _from_env(env)
-    return Settings(values, variables, wrong, [one for one in held if one.name not in {**mine, **variables}], agreed)
+    return Settings(
+        values,
+        variables,
+        wrong,
+        [one for one in held if one.name not in {**mine, **variables}],
+        agreed,
+    )
 
 
 def _from_file(path: Path, scopes: tuple[str, ...], wrong: list[SettingsError]) -> dict[str, Value]:
@@ -342,10 +750,22 @@ def _from_file(path: Path, scopes: tuple[str, ...], wrong: list[SettingsError]) 
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        wrong.append(SettingsError(f"{path} is not valid TOML: {error}", kept=_KEPT, hint="Correct the file and try again."))
+        wrong.append(
+            SettingsError(
+                f"{path} is not valid TOML: {error}",
+                kept=_KEPT,
+                hint="Correct the file and try again.",
+            )
+        )
         return {}
     except OSError as error:
-        wrong.append(SettingsError(f"{path} cannot be read: {error.strerror}", kept=_KEPT, hint="Make the file readable."))
+        wrong.append(
+            SettingsError(
+                f"{path} cannot be read: {error.strerror}",
+                kept=_KEPT,
+                hint="Make the file readable.",
+            )
+        )
         return {}
     found: dict[str, Value] = {}
     for name, value in _flatten(data):
@@ -357,11 +777,18 @@ def _from_file(path: Path, scopes: tuple[str, ...], wrong: list[SettingsError]) 
 
 
 def _line(text: str, name: str) -> str:
-    """`, line 3` for the line of a TOML text that sets `name`; empty when it is written in some unusual way."""
+    """`, line 3` for the line of a TOML text that sets `name`; empty when it is written in some
+    unusual way."""
     table = ""
     for number, line in enumerate(text.splitlines(), 1):
         header = re.match(r"\s*\[+([^\[\]]+)\]", line)
-        key = (header[1] if header else line.partition("=")[0]).replace(" ", "").replace('"', "").replace("'", "").strip()
+        key = (
+            (header[1] if header else line.partition("=")[0])
+            .replace(" ", "")
+            .replace('"', "")
+            .replace("'", "")
+            .strip()
+        )
         table = f"{key}." if header else table
         full = key if header else table + key
         if full == name or (not header and "=" in line and name.startswith(f"{full}.")):
@@ -379,23 +806,35 @@ def _flatten(data: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, A
 
 def _from_env(env: Mapping[str, str]) -> dict[str, Value]:
     return {
-        s.name: _checked(s.name, _typed(s, env[s.variable]), f"environment variable {s.variable}") for s in SETTINGS if env.get(s.variable)
+        s.name: _checked(s.name, _typed(s, env[s.variable]), f"environment variable {s.variable}")
+        for s in SETTINGS
+        if env.get(s.variable)
     }
 
 
 def _typed(setting: Setting, text: str) -> Any:
-    """The text of a variable as the setting's type, or the text itself when it does not fit (the check then says so)."""
+    """The text of a variable as the setting's type, or the text itself when it does not fit (the
+    check then says so)."""
     if setting.type is bool:
-        return {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}.get(
-            text.lower(), text
-        )
+        return {
+            "1": True,
+            "true": True,
+            "yes": True,
+            "on": True,
+            "0": False,
+            "false": False,
+            "no": False,
+            "off": False,
+        }.get(text.lower(), text)
     try:
         return setting.type(text)
     except ValueError:
         return text
 
 
-def _checked(name: str, value: Any, where: str, scopes: tuple[str, ...] = ("machine", "vault")) -> Value:
+def _checked(
+    name: str, value: Any, where: str, scopes: tuple[str, ...] = ("machine", "vault")
+) -> Value:
     setting = BY_NAME.get(name)
     if setting is None:
         near = difflib.get_close_matches(name, BY_NAME, n=1)
@@ -414,5 +853,9 @@ def _checked(name: str, value: Any, where: str, scopes: tuple[str, ...] = ("mach
         value = float(value)
     if type(value) is not setting.type or (setting.check is not None and not setting.check(value)):
         wanted = setting.allowed or setting.type.__name__
-        raise SettingsError(f"{where}: {name} is {value!r}, but must be {wanted}", kept=_KEPT, hint=f"The default is {setting.default!r}.")
+        raise SettingsError(
+            f"{where}: {name} is {value!r}, but must be {wanted}",
+            kept=_KEPT,
+            hint=f"The default is {setting.default!r}.",
+        )
     return cast("Value", value)

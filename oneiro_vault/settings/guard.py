@@ -1,8 +1,9 @@
 """Which settings of a vault protect, and what this machine has agreed to of them.
 
-A vault's `oneiro.toml` comes by pull as well, so by itself it only makes these stricter. What is looser than what was in force here before
-takes effect when a person of this machine has said so: by changing the file here, which is seen before the change is committed, or by
-`oneiro trust`. The record lies in the git directory, which no pull reaches.
+A vault's `oneiro.toml` comes by pull as well, so by itself it only makes these stricter. What is
+looser than what was in force here before takes effect when a person of this machine has said so: by
+changing the file here, which is seen before the change is committed, or by `oneiro trust`. The
+record lies in the git directory, which no pull reaches.
 """
 
 from __future__ import annotations
@@ -48,7 +49,9 @@ def _mode(theirs: str, agreed: str) -> str:
 def _allowed(theirs: str, agreed: str) -> str:
     known = {mark.lower() for mark in agreed.split()}
     kept = [mark for mark in theirs.split() if mark.lower() in known]
-    return " ".join(kept) if len(kept) < len(theirs.split()) else theirs  # as it is written: blanks loosen nothing
+    return (
+        " ".join(kept) if len(kept) < len(theirs.split()) else theirs
+    )  # as it is written: blanks loosen nothing
 
 
 GUARDED: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
@@ -60,7 +63,8 @@ GUARDED: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
     "distil.sources": max,
     "distil.uses": max,
 }
-"""Setting -> what is in force, of what a vault says and what was agreed to: the stricter of both."""
+"""Setting -> what is in force, of what a vault says and what was agreed to: the stricter of
+both."""
 
 
 def place(vault: Path) -> Path:
@@ -72,10 +76,13 @@ def place(vault: Path) -> Path:
     return git / FILE
 
 
-def guard(vault: Path, values: dict[str, Any], defaults: Mapping[str, Any]) -> tuple[dict[str, Any], list[Loosened]]:
+def guard(
+    vault: Path, values: dict[str, Any], defaults: Mapping[str, Any]
+) -> tuple[dict[str, Any], list[Loosened]]:
     """Put what is in force of the guarded settings into `values`, which an `oneiro.toml` has set.
 
-    Returns what this machine agrees to from now on (what became stricter counts at once), and what is looser and not in force.
+    Returns what this machine agrees to from now on (what became stricter counts at once), and what
+    is looser and not in force.
     """
     agreed = dict(defaults) | _read(vault, defaults)
     held = []
@@ -120,7 +127,11 @@ def _read(vault: Path, defaults: Mapping[str, Any]) -> dict[str, Any]:
     except (OSError, ValueError):
         return {}
     known = found if isinstance(found, dict) else {}
-    return {name: known[name] for name, default in defaults.items() if type(known.get(name)) is type(default)}
+    return {
+        name: known[name]
+        for name, default in defaults.items()
+        if type(known.get(name)) is type(default)
+    }
 
 
 def write(vault: Path, agreed: Mapping[str, Any], defaults: Mapping[str, Any]) -> None:
@@ -135,4 +146,10 @@ def write(vault: Path, agreed: Mapping[str, Any], defaults: Mapping[str, Any]) -
 
 
 def _toml(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else f'"{value}"' if isinstance(value, str) else str(value)
+    return (
+        str(value).lower()
+        if isinstance(value, bool)
+        else f'"{value}"'
+        if isinstance(value, str)
+        else str(value)
+    )

@@ -1,7 +1,9 @@
-"""The numbers of the loops, one table a loop: (setting, default, what it is). Nothing is imported here: every client reads them.
+"""The numbers of the loops, one table a loop: (setting, default, what it is). Nothing is imported
+here: every client reads them.
 
-`config.SETTINGS` takes them in as settings of the vault, a loop's module has its own table as `SETTINGS`, and `vault_template/oneiro.toml`
-and the README show them. What a value may be follows from its default: a whole number is not negative, a fraction lies between 0 and 1.
+`config.SETTINGS` takes them in as settings of the vault, a loop's module has its own table as
+`SETTINGS`, and `vault_template/oneiro.toml` and the README show them. What a value may be follows
+from its default: a whole number is not negative, a fraction lies between 0 and 1.
 """
 
 from __future__ import annotations
@@ -14,7 +16,11 @@ ENCODE: Final[Table] = (
     ("encode.captures", 200, "captures that one run takes at most"),
     ("encode.piece", 6000, "characters of a capture that are taken apart in one question"),
     ("encode.candidates", 8, "memories among which a fact finds its place"),
-    ("encode.guard", 4000, "characters above which a capture of which nothing was filed is flagged"),
+    (
+        "encode.guard",
+        4000,
+        "characters above which a capture of which nothing was filed is flagged",
+    ),
 )
 CONSOLIDATE: Final[Table] = (
     ("consolidate.similarity", 0.85, "cosine above which two pieces of knowledge may be one"),
@@ -35,23 +41,54 @@ SYNTHESIZE: Final[Table] = (
 
 DISTIL: Final[Table] = (
     ("distil.strength", 0.3, "strength from which on knowledge may enter the orientation"),
-    ("distil.age", 3.0, "days after which knowledge may enter the orientation; what the person said may at once"),
+    (
+        "distil.age",
+        3.0,
+        "days after which knowledge may enter the orientation; what the person said may at once",
+    ),
     ("distil.uses", 2, "days of use with which one source is enough"),
-    ("distil.sources", 2, "sources with which no use is needed; what came from outside always needs as many"),
+    (
+        "distil.sources",
+        2,
+        "sources with which no use is needed; what came from outside always needs as many",
+    ),
     ("distil.notes", 40, "pieces of knowledge judged in one run at most"),
     ("distil.new", 5, "blocks made in one run at most"),
     ("distil.characters", 800, "characters of an orientation block at most"),
 )
 WHITTLE: Final[Table] = (
-    ("whittle.cap", 20, "orientation blocks that stay active at most; what a person ratified always stays"),
-    ("whittle.rubric", True, "a judge's rubric decides who stays; false: recency x frequency x magnitude"),
+    (
+        "whittle.cap",
+        20,
+        "orientation blocks that stay active at most; what a person ratified always stays",
+    ),
+    (
+        "whittle.rubric",
+        True,
+        "a judge's rubric decides who stays; false: recency x frequency x magnitude",
+    ),
 )
 DIALECTIC: Final[Table] = (
     ("dialectic.blocks", 3, "orientation blocks debated in one run at most"),
     ("dialectic.rounds", 2, "rounds of a debate at most"),
-    ("dialectic.cooldown", 7.0, "days for which a block that was changed or decided on is left alone"),
+    (
+        "dialectic.cooldown",
+        7.0,
+        "days for which a block that was changed or decided on is left alone",
+    ),
 )
-DECAY: Final[Table] = (("decay.forecast", 30.0, "days ahead for which the report says what will fade"),)
+DECAY: Final[Table] = (
+    ("decay.forecast", 30.0, "days ahead for which the report says what will fade"),
+)
 
-LOOPS: Final[Table] = (*ENCODE, *CONSOLIDATE, *SPLIT, *SYNTHESIZE, *DISTIL, *WHITTLE, *DIALECTIC, *DECAY)
+LOOPS: Final[Table] = (
+    *ENCODE,
+    *CONSOLIDATE,
+    *SPLIT,
+    *SYNTHESIZE,
+    *DISTIL,
+    *WHITTLE,
+    *DIALECTIC,
+    *DECAY,
+)
 """Every loop's table, in the order of a night: add yours here."""

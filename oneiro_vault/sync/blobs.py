@@ -1,4 +1,5 @@
-"""What the plan asks about contents, answered from the repository; merged bytes wait here until they are committed."""
+"""What the plan asks about contents, answered from the repository; merged bytes wait here until
+they are committed."""
 
 from __future__ import annotations
 
@@ -41,21 +42,31 @@ class Contents:
             return ""  # a submodule is no file
 
     def by_person(self, path: str, base: str, blob: str) -> bool:
-        """Did a person change this note? A machine that changes words moves `timestamp`; what nobody can read only a person writes.
-        A person who lets this program change it moves the date as well: who that was, the commits of its side say."""
+        """Did a person change this note? A machine that changes words moves `timestamp`; what
+        nobody can read only a person writes. A person who lets this program change it moves the
+        date as well: who that was, the commits of its side say."""
         try:
             old, new = (memory.parse(path, self.data(each)) for each in (base, blob))
         except UnreadableNote:
             return True
-        told = old.timestamp == new.timestamp and (old.body, old.title, old.description) != (new.body, new.title, new.description)
-        return told or any(self._persons(path, new.id, *tips) for tips in (self.tips, self.tips[::-1]) if self._has(tips[0], path, blob))
+        told = old.timestamp == new.timestamp and (old.body, old.title, old.description) != (
+            new.body,
+            new.title,
+            new.description,
+        )
+        return told or any(
+            self._persons(path, new.id, *tips)
+            for tips in (self.tips, self.tips[::-1])
+            if self._has(tips[0], path, blob)
+        )
 
     def _has(self, tip: str, path: str, blob: str) -> bool:
         found = self._repo.entry(tip, path)
         return found is not None and found.blob == blob
 
     def _persons(self, path: str, ident: str, tip: str, other: str) -> bool:
-        """Is one of the commits that changed the note up to `tip`, and not up to `other`, a person's?"""
+        """Is one of the commits that changed the note up to `tip`, and not up to `other`, a
+        person's?"""
         if not other:
             return False
         made = History(self._repo.commands).of(ident, path, start=f"{other}..{tip}")
@@ -63,7 +74,9 @@ class Contents:
 
     def merge(self, path: str, base: str, ours: str, theirs: str) -> tuple[str, int]:
         """The blob that holds the words of both, and how many clashes it shows."""
-        found = three_way.merge_file(path, self.data(base) if base else None, self.data(ours), self.data(theirs))
+        found = three_way.merge_file(
+            path, self.data(base) if base else None, self.data(ours), self.data(theirs)
+        )
         return self.keep(found.data), found.clashes
 
     def superseded_by(self, path: str, blob: str) -> tuple[str, str]:
@@ -82,7 +95,10 @@ class Contents:
         text = self.data(blob).decode("utf-8", "surrogateescape")
         ended = b"valid_until" in self.data(base)
         try:
-            text = edit(text, {"status": None, "superseded_by": None} | ({} if ended else {"valid_until": None}))
+            text = edit(
+                text,
+                {"status": None, "superseded_by": None} | ({} if ended else {"valid_until": None}),
+            )
         except InvalidInput:
             return blob
         return self.keep(text.encode("utf-8", "surrogateescape"))

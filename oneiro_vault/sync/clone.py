@@ -1,4 +1,5 @@
-"""A vault's first copy on this machine. It is untrusted: its files are written as a sync writes them, and nothing in it is run."""
+"""A vault's first copy on this machine. It is untrusted: its files are written as a sync writes
+them, and nothing in it is run."""
 
 from __future__ import annotations
 
@@ -17,8 +18,9 @@ from oneiro_vault.vault.git.merge_driver import register_driver
 from oneiro_vault.vault.vault import Vault
 
 PATIENCE: Final = 4
-"""A first copy may wait this many times longer for the next byte than a sync: nothing here waits for it but the person who asked, and a
-server that has to pack a whole history, or a disk that has to wake up, takes its time."""
+"""A first copy may wait this many times longer for the next byte than a sync: nothing here waits
+for it but the person who asked, and a server that has to pack a whole history, or a disk that has
+to wake up, takes its time."""
 _LIMIT: Final = 86_400.0
 """Seconds that a whole history may take to come, on a line that is slow and goes on."""
 _NAME: Final = "origin"
@@ -36,12 +38,18 @@ class Cloned:
 
 
 def clone(url: str, path: Path, wait: float, progress: Progress) -> Cloned:
-    """Copy the repository at `url` into a folder that is empty or not there yet; on failure nothing is left of it.
+    """Copy the repository at `url` into a folder that is empty or not there yet; on failure nothing
+    is left of it.
 
-    Raises InvalidInput, NotFound for an empty repository, Unreachable, GitProblem, UnsafePath or DiskProblem.
+    Raises InvalidInput, NotFound for an empty repository, Unreachable, GitProblem, UnsafePath or
+    DiskProblem.
     """
     if not url or url.startswith("-"):
-        raise InvalidInput("that is no address of a repository", kept="Nothing was changed.", hint="oneiro clone URL PATH")
+        raise InvalidInput(
+            "that is no address of a repository",
+            kept="Nothing was changed.",
+            hint="oneiro clone URL PATH",
+        )
     there = path.exists()
     root = layout.blank(path)
     try:
@@ -51,14 +59,20 @@ def clone(url: str, path: Path, wait: float, progress: Progress) -> Cloned:
         if isinstance(error, GitProblem):  # it speaks as to a vault that is there
             error.kept = "Nothing of it was left here."
             if isinstance(error, Unreachable):
-                error.hint = "Check the address, and run `oneiro clone` again when it answers." + _slow(error, wait)
+                error.hint = (
+                    "Check the address, and run `oneiro clone` again when it answers."
+                    + _slow(error, wait)
+                )
         raise
 
 
 def _slow(error: Unreachable, wait: float) -> str:
     if not str(error).endswith(network.SILENT):
         return ""
-    return f" Nothing came for {wait * PATIENCE:g} s; with ONEIRO_SYNC_WAIT={2 * wait:g} it may be silent for twice as long."
+    return (
+        f" Nothing came for {wait * PATIENCE:g} s; with ONEIRO_SYNC_WAIT={2 * wait:g} it may be "
+        f"silent for twice as long."
+    )
 
 
 def _filled(url: str, root: Path, wait: float, progress: Progress) -> Cloned:
@@ -66,19 +80,37 @@ def _filled(url: str, root: Path, wait: float, progress: Progress) -> Cloned:
     try:
         local = os.path.expanduser(url)  # noqa: PTH111  # leaves a user it does not know as he is
         address = str(Path(local).resolve()) if os.path.exists(local) else url  # noqa: PTH110  # of any length
-        vault.repo.configure({f"remote.{_NAME}.url": address, f"remote.{_NAME}.fetch": f"+refs/heads/*:refs/remotes/{_NAME}/*"})
+        vault.repo.configure(
+            {
+                f"remote.{_NAME}.url": address,
+                f"remote.{_NAME}.fetch": f"+refs/heads/*:refs/remotes/{_NAME}/*",
+            }
+        )
         remote = network.choose(vault.repo, vault.recovery, _NAME, wait, _LIMIT)
         branch = remote.default_branch()
         if not branch:
             raise NotFound(
                 f"the repository at {network.clean(url)} is empty",
                 kept="Nothing was changed.",
-                hint="Make a vault and send it there: oneiro init PATH, git remote add origin URL, oneiro sync.",
+                hint="Make a vault and send it there: oneiro init PATH, git remote add origin "
+                "URL, oneiro sync.",
             )
         vault.repo.commands.run("symbolic-ref", "HEAD", f"refs/heads/{branch}")
-        vault.repo.configure({f"branch.{branch}.remote": _NAME, f"branch.{branch}.merge": f"refs/heads/{branch}"})
-        Sync(vault, network.choose(vault.repo, vault.recovery, _NAME, wait, _LIMIT), progress=progress).run()
+        vault.repo.configure(
+            {f"branch.{branch}.remote": _NAME, f"branch.{branch}.merge": f"refs/heads/{branch}"}
+        )
+        Sync(
+            vault,
+            network.choose(vault.repo, vault.recovery, _NAME, wait, _LIMIT),
+            progress=progress,
+        ).run()
         register_driver(vault.repo)
-        return Cloned(root, remote.url, branch, sum(isinstance(found, Stat) for found in vault.files.scan()), layout.is_vault(root))
+        return Cloned(
+            root,
+            remote.url,
+            branch,
+            sum(isinstance(found, Stat) for found in vault.files.scan()),
+            layout.is_vault(root),
+        )
     finally:
         vault.close()

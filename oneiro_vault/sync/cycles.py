@@ -1,4 +1,5 @@
-"""Two nights can each replace a memory by the other's keeper; together nothing would be in force. One of each circle stays."""
+"""Two nights can each replace a memory by the other's keeper; together nothing would be in force.
+One of each circle stays."""
 
 from __future__ import annotations
 
@@ -6,7 +7,8 @@ from collections.abc import Iterator, Mapping
 
 
 def broken(replaced: Mapping[str, str]) -> Iterator[str]:
-    """Ids that stay in force, one for each circle in `replaced` (id -> id of what took its place): the least."""
+    """Ids that stay in force, one for each circle in `replaced` (id -> id of what took its place):
+    the least."""
     seen: set[str] = set()
     for start in sorted(replaced):
         walk: list[str] = []

@@ -1,6 +1,8 @@
-"""The order of a sync: fetch, gates, plan, one commit with two parents, push; again when somebody else was faster.
+"""The order of a sync: fetch, gates, plan, one commit with two parents, push; again when somebody
+else was faster.
 
-Nothing is ever rebased, stashed or forced. Fetching and pushing happen beside everything else; only the joining holds the write lock.
+Nothing is ever rebased, stashed or forced. Fetching and pushing happen beside everything else; only
+the joining holds the write lock.
 """
 
 from __future__ import annotations
@@ -35,7 +37,8 @@ _NAMED: Final = 50
 
 @dataclass
 class Meeting:
-    """What joining `theirs` to `ours` means; `late`: runs of ours that would be taken back before."""
+    """What joining `theirs` to `ours` means; `late`: runs of ours that would be taken back
+    before."""
 
     ours: str
     theirs: str
@@ -47,8 +50,9 @@ class Meeting:
 
 @dataclass
 class Done:
-    """How a sync ended: the tip here and there, what happened to which files, the commit that joined ("": none was needed), how often it
-    was tried, where a history that was rewritten is kept, the runs of ours that gave way to another machine's."""
+    """How a sync ended: the tip here and there, what happened to which files, the commit that
+    joined ("": none was needed), how often it was tried, where a history that was rewritten is
+    kept, the runs of ours that gave way to another machine's."""
 
     tip: str
     actions: list[Action]
@@ -60,8 +64,8 @@ class Done:
 
 
 class Sync:
-    """One sync of a vault with a remote. `confirmed`: a person has looked at what a gate said; `joined` is called when something came in,
-    before what is here is sent."""
+    """One sync of a vault with a remote. `confirmed`: a person has looked at what a gate said;
+    `joined` is called when something came in, before what is here is sent."""
 
     def __init__(
         self,
@@ -83,7 +87,8 @@ class Sync:
         self._rescued = ""
         self.done = Done("", [])
 
-    # -- the order ----------------------------------------------------------------------------------------------------------------
+    # -- the order
+    # ----------------------------------------------------------------------------------------------
 
     def look(self) -> Meeting:
         """Fetch, and what a sync would do now; changes nothing. Raises Brake where one would."""
@@ -100,7 +105,9 @@ class Sync:
         for done.tries in range(1, TRIES + 1):
             theirs = self._fetch()
             reach("sync-fetched")
-            self._meet(self._vault.head(), theirs)  # every gate first: what they stop has changed nothing
+            self._meet(
+                self._vault.head(), theirs
+            )  # every gate first: what they stop has changed nothing
             done.late += stale_runs.give_way(self._vault, self._remote, self._vault.head(), theirs)
             met = self._join(theirs, done)
             reach("sync-joined")
@@ -112,12 +119,15 @@ class Sync:
             if self._remote.push(done.tip):
                 done.pushed = True
                 self._remote.follow()
-                done.actions += [action for action in met.plan.actions if action not in done.actions]
+                done.actions += [
+                    action for action in met.plan.actions if action not in done.actions
+                ]
                 break
             time.sleep(random.uniform(0, min(1.0, _PAUSE * 2**done.tries)))
         else:
             raise LockTimeout(
-                f"somebody else sent something to {self._remote.name} first, {TRIES} times in a row",
+                f"somebody else sent something to {self._remote.name} first, {TRIES} times in a "
+                f"row",
                 kept="Everything of theirs is here; ours is committed.",
                 hint="Run `oneiro sync` again.",
             )
@@ -134,7 +144,10 @@ class Sync:
         self._tell("fetching")
         theirs = self._remote.fetch()
         safety_checks.erased(self._vault, self._remote, self._vault.head(), theirs)
-        self._rescued = safety_checks.rewritten(self._vault.repo, self._remote, old, theirs, self._confirmed) or self._rescued
+        self._rescued = (
+            safety_checks.rewritten(self._vault.repo, self._remote, old, theirs, self._confirmed)
+            or self._rescued
+        )
         if self._rescued and theirs:
             self._remote.settle(theirs)
         return theirs
@@ -144,7 +157,9 @@ class Sync:
         if not met.brings:
             return met
         self._tell("joining")
-        receipt = self._vault.merge(self._decide(theirs), Operation("sync", f"with {self._remote.name}"), self._progress)
+        receipt = self._vault.merge(
+            self._decide(theirs), Operation("sync", f"with {self._remote.name}"), self._progress
+        )
         done.commit = receipt.commit or done.commit
         assert self._known is not None
         done.actions += self._known.plan.actions
@@ -159,19 +174,36 @@ class Sync:
             met = self._meet(tip, theirs)
             if not met.brings:
                 return None
-            gone = [action.memory for action in met.plan.actions if action.doing == "forget"]  # `restore` looks for them by name
-            both = [action.memory for action in met.plan.actions if action.doing == "merge" and action.memory]
+            gone = [
+                action.memory for action in met.plan.actions if action.doing == "forget"
+            ]  # `restore` looks for them by name
+            both = [
+                action.memory
+                for action in met.plan.actions
+                if action.doing == "merge" and action.memory
+            ]
             events = tuple(self._restored(memory) for memory in met.plan.revived)
-            return Joined(theirs, met.plan.changes, self._contents.made, events, (*gone, *both[:_NAMED]), met.forward)
+            return Joined(
+                theirs,
+                met.plan.changes,
+                self._contents.made,
+                events,
+                (*gone, *both[:_NAMED]),
+                met.forward,
+            )
 
         return decide
 
     def _restored(self, memory: str) -> ledger.Event:
-        """The event that a memory stays after all: later than its tombstone, whatever the clocks say."""
+        """The event that a memory stays after all: later than its tombstone, whatever the clocks
+        say."""
         forgotten = epoch(self._tombstones.get(memory, "")) or 0.0
-        return ledger.make("restore", memory, max(self._vault.clock(), forgotten + 1.0), actor="user")
+        return ledger.make(
+            "restore", memory, max(self._vault.clock(), forgotten + 1.0), actor="user"
+        )
 
-    # -- what it means ------------------------------------------------------------------------------------------------------------
+    # -- what it means
+    # ----------------------------------------------------------------------------------------------
 
     def _meet(self, ours: str, theirs: str) -> Meeting:
         if self._known is None or (self._known.ours, self._known.theirs) != (ours, theirs):
@@ -220,7 +252,9 @@ class Sync:
             before = next(iter(self._remote.bases(bases[0], other)), "")
             start, there = repo.listing(before), repo.listing(other)
             changes = make(_between(start, found), _between(start, there), self._contents).changes
-            found = {path: entry for path, entry in {**found, **changes}.items() if entry is not None}
+            found = {
+                path: entry for path, entry in {**found, **changes}.items() if entry is not None
+            }
         return found
 
     def _planned(self, sides: tuple[Differences, Differences], ours: str, theirs: str) -> Plan:
@@ -241,17 +275,23 @@ class Sync:
         for path, (before, after) in side.items():
             if path.startswith(f"{ledger.FOLDER}/") and after is not None:
                 old = set(self._contents.data(before.blob if before else "").split(b"\n"))
-                new = b"\n".join(line for line in self._contents.data(after.blob).split(b"\n") if line not in old)
+                new = b"\n".join(
+                    line for line in self._contents.data(after.blob).split(b"\n") if line not in old
+                )
                 for event in ledger.decode(new):
                     if event["e"] in ("tombstone", "restore"):
                         ident = str(event.get("id", ""))
                         gone[ident] = event["e"] == "tombstone"
-                        self._tombstones[ident] = max(self._tombstones.get(ident, ""), str(event.get("t", "")))
+                        self._tombstones[ident] = max(
+                            self._tombstones.get(ident, ""), str(event.get("t", ""))
+                        )
         return frozenset(ident for ident, out in gone.items() if ident and out)
 
     def _later(self, ours: str, theirs: str) -> Which:
         """Whose last commit is the later one; of two in one second the greater id."""
-        times = self._vault.repo.commands.text("show", "--no-patch", "--no-walk=unsorted", "--format=%ct", ours, theirs).split()
+        times = self._vault.repo.commands.text(
+            "show", "--no-patch", "--no-walk=unsorted", "--format=%ct", ours, theirs
+        ).split()
         return "ours" if (int(times[0]), ours) > (int(times[-1]), theirs) else "theirs"
 
     def _reinstate(self, plan: Plan, sides: tuple[Differences, Differences]) -> None:
@@ -265,8 +305,17 @@ class Sync:
                     places[ident], replaced[ident] = (path, entry), by
         for ident in cycles.broken(replaced):
             path, entry = places[ident]
-            base = next((before.blob for side in sides if (before := side.get(path, (None, None))[0]) is not None), "")
-            plan.changes[path] = plan.sends[path] = Entry(self._contents.reinstated(entry.blob, base), entry.mode)
+            base = next(
+                (
+                    before.blob
+                    for side in sides
+                    if (before := side.get(path, (None, None))[0]) is not None
+                ),
+                "",
+            )
+            plan.changes[path] = plan.sends[path] = Entry(
+                self._contents.reinstated(entry.blob, base), entry.mode
+            )
 
     def _check_loss(self, met: Meeting) -> None:
         gone_here, gone_there = met.plan.gone_here, met.plan.gone_there
@@ -275,16 +324,24 @@ class Sync:
             (met.theirs, gone_there, f"from {self._remote.name}", "they are gone here"),
         ):
             if len(gone) > safety_checks.FEW:
-                safety_checks.loss(gone, len(self._vault.listing(tip)), where, whose, self._confirmed)
+                safety_checks.loss(
+                    gone, len(self._vault.listing(tip)), where, whose, self._confirmed
+                )
 
     def _tell(self, what: str) -> None:
         if self._progress is not None:
             self._progress(what, 0, 0)
 
 
-def _between(old: Mapping[str, Entry], new: Mapping[str, Entry]) -> dict[str, tuple[Entry | None, Entry | None]]:
+def _between(
+    old: Mapping[str, Entry], new: Mapping[str, Entry]
+) -> dict[str, tuple[Entry | None, Entry | None]]:
     """Files that differ between two listings."""
-    return {path: (old.get(path), new.get(path)) for path in old.keys() | new.keys() if old.get(path) != new.get(path)}
+    return {
+        path: (old.get(path), new.get(path))
+        for path in old.keys() | new.keys()
+        if old.get(path) != new.get(path)
+    }
 
 
 def data(action: Action) -> dict[str, Any]:

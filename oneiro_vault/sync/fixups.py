@@ -1,7 +1,9 @@
-"""What a merge by plain git can leave, which knows names and not memories: two names that differ only in case, and one memory in two files.
+"""What a merge by plain git can leave, which knows names and not memories: two names that differ
+only in case, and one memory in two files.
 
-Only what such a merge (or rebase) brought together is put right: what one side had already is that side's own. It is done by what is in the
-tree alone, so two machines that tidy up the same tree get the same one.
+Only what such a merge (or rebase) brought together is put right: what one side had already is that
+side's own. It is done by what is in the tree alone, so two machines that tidy up the same tree get
+the same one.
 """
 
 from __future__ import annotations
@@ -28,12 +30,15 @@ Met = Callable[[str, str], bool]
 TITLE: Final = "put right what a plain merge left"
 _LEFT: Final = "untidy"
 """File with the tip from which on a tidying is still to be done."""
-_FORMAT: Final = "%H%x1f%P%x1f%at%x1f%ct%x1f%(trailers:key=Oneiro-Op,valueonly,unfold,separator=%x2C)"
+_FORMAT: Final = (
+    "%H%x1f%P%x1f%at%x1f%ct%x1f%(trailers:key=Oneiro-Op,valueonly,unfold,separator=%x2C)"
+)
 
 
 def tidy(vault: Vault, contents: Contents, since: str) -> list[Action]:
-    """One commit that gives twins two names and makes one note of a memory that is in two; nothing when there are none. `since`: the tip
-    from which on by whom each commit was made is looked at ("": all).
+    """One commit that gives twins two names and makes one note of a memory that is in two; nothing
+    when there are none. `since`: the tip from which on by whom each commit was made is looked at
+    ("": all).
 
     Raises what `Vault.apply` raises, except StaleMemory.
     """
@@ -44,7 +49,11 @@ def tidy(vault: Vault, contents: Contents, since: str) -> list[Action]:
     if not origins:
         return []
     before = [vault.repo.listing(commit) for commit in origins]
-    listing = {path: entry for path, entry in vault.repo.listing(tip).items() if entry.mode == FILE and is_ours(path)}
+    listing = {
+        path: entry
+        for path, entry in vault.repo.listing(tip).items()
+        if entry.mode == FILE and is_ours(path)
+    }
 
     def met(one: str, other: str) -> bool:
         return not any(one in there and other in there for there in before)
@@ -52,9 +61,17 @@ def tidy(vault: Vault, contents: Contents, since: str) -> list[Action]:
     actions: list[Action] = []
     changes: dict[str, str] = {}
     _join(contents, listing, met, changes, actions)
-    _name(contents, {path: entry for path, entry in listing.items() if changes.get(path) != ""}, met, changes, actions)
+    _name(
+        contents,
+        {path: entry for path, entry in listing.items() if changes.get(path) != ""},
+        met,
+        changes,
+        actions,
+    )
     if actions:
-        operation = Operation("sync", TITLE, memories=tuple(action.memory for action in actions if action.memory))
+        operation = Operation(
+            "sync", TITLE, memories=tuple(action.memory for action in actions if action.memory)
+        )
         try:
             vault.apply(_ordered(contents, listing, changes), operation)
         except StaleMemory:  # somebody is just changing one of them: the next time
@@ -65,9 +82,12 @@ def tidy(vault: Vault, contents: Contents, since: str) -> list[Action]:
 
 
 def _origins(vault: Vault, since: str, tip: str) -> list[str]:
-    """The commits from which merges and rebases that were made without us set out; none when there were none."""
+    """The commits from which merges and rebases that were made without us set out; none when there
+    were none."""
     span = f"{since}..{tip}" if since else tip
-    text = vault.repo.commands.text("log", "-z", "--topo-order", "--reverse", f"--format={_FORMAT}", span)
+    text = vault.repo.commands.text(
+        "log", "-z", "--topo-order", "--reverse", f"--format={_FORMAT}", span
+    )
     mixed: set[str] = set()
     found: dict[str, None] = {}
     for row in text.split("\0"):
@@ -84,8 +104,15 @@ def _origins(vault: Vault, since: str, tip: str) -> list[str]:
     return [commit for commit in (*found, since, old if old not in mixed else "") if commit]
 
 
-def _join(contents: Contents, listing: Mapping[str, Entry], met: Met, changes: dict[str, str], actions: list[Action]) -> None:
-    """Of the files of one memory the one whose name tells it stands, else the first, and takes in the others."""
+def _join(
+    contents: Contents,
+    listing: Mapping[str, Entry],
+    met: Met,
+    changes: dict[str, str],
+    actions: list[Action],
+) -> None:
+    """Of the files of one memory the one whose name tells it stands, else the first, and takes in
+    the others."""
     files: dict[str, list[str]] = defaultdict(list)
     for path, entry in listing.items():
         if is_note(path) and (ident := contents.ident(entry.blob)):
@@ -93,20 +120,32 @@ def _join(contents: Contents, listing: Mapping[str, Entry], met: Met, changes: d
     for ident, paths in files.items():
         stands, *others = sorted(paths, key=lambda path: (ident not in path, path))
         for other in (other for other in others if met(stands, other)):
-            blob, clashes = contents.merge(stands, "", changes.get(stands) or listing[stands].blob, listing[other].blob)
+            blob, clashes = contents.merge(
+                stands, "", changes.get(stands) or listing[stands].blob, listing[other].blob
+            )
             changes |= {stands: blob, other: ""}
             actions.append(Action("merge", stands, other, ident, clashes))
 
 
-def _name(contents: Contents, listing: Mapping[str, Entry], met: Met, changes: dict[str, str], actions: list[Action]) -> None:
+def _name(
+    contents: Contents,
+    listing: Mapping[str, Entry],
+    met: Met,
+    changes: dict[str, str],
+    actions: list[Action],
+) -> None:
     """What another file's name would hide on a disk that takes no note of case gets another one."""
     twins: dict[str, list[str]] = defaultdict(list)
     for path in listing:
         twins[twin_key(path)].append(path)
     taken = set(twins)
     for paths in (paths for paths in twins.values() if len(paths) > 1):
-        marks = {path: contents.ident(listing[path].blob) if is_note(path) else "" for path in paths}
-        stands, *others = sorted(paths, key=lambda one: (bool(marks[one]), marks[one], listing[one].blob, one))
+        marks = {
+            path: contents.ident(listing[path].blob) if is_note(path) else "" for path in paths
+        }
+        stands, *others = sorted(
+            paths, key=lambda one: (bool(marks[one]), marks[one], listing[one].blob, one)
+        )
         for path in (path for path in others if met(stands, path)):
             to = apart(path, marks[path] or listing[path].blob, taken)
             taken.add(twin_key(to))
@@ -114,7 +153,9 @@ def _name(contents: Contents, listing: Mapping[str, Entry], met: Met, changes: d
             actions.append(Action("rename", to, path, marks[path]))
 
 
-def _ordered(contents: Contents, listing: Mapping[str, Entry], changes: Mapping[str, str]) -> list[Change]:
+def _ordered(
+    contents: Contents, listing: Mapping[str, Entry], changes: Mapping[str, str]
+) -> list[Change]:
     found: list[Change] = []
     for path, blob in changes.items():
         base = digest(contents.data(listing[path].blob)) if path in listing else None

@@ -1,4 +1,5 @@
-"""When this clone was last at one with its remote, and why not since: what `status` says about it, and what a back-off goes by."""
+"""When this clone was last at one with its remote, and why not since: what `status` says about it,
+and what a back-off goes by."""
 
 from __future__ import annotations
 
@@ -11,8 +12,9 @@ from oneiro_vault.vault.write import disk
 
 @dataclass(frozen=True)
 class State:
-    """`at`: when we were last at one (epoch seconds, 0: never); `tried`: the last attempt; `problem`: why that failed, "" when it did not;
-    `offline`: because the remote was out of reach; `failures` in a row.
+    """`at`: when we were last at one (epoch seconds, 0: never); `tried`: the last attempt;
+    `problem`: why that failed, "" when it did not; `offline`: because the remote was out of reach;
+    `failures` in a row.
     """
 
     remote: str = ""
@@ -28,7 +30,14 @@ class State:
 
     def failed(self, remote: str, now: float, problem: str, offline: bool) -> State:
         """After one that did not."""
-        return replace(self, remote=remote or self.remote, tried=now, problem=problem, offline=offline, failures=self.failures + 1)
+        return replace(
+            self,
+            remote=remote or self.remote,
+            tried=now,
+            problem=problem,
+            offline=offline,
+            failures=self.failures + 1,
+        )
 
 
 def read(folder: Path) -> State:
@@ -36,7 +45,9 @@ def read(folder: Path) -> State:
     try:
         found = json.loads((folder / "sync.json").read_bytes())
         known = asdict(State())
-        return State(**{name: type(known[name])(value) for name, value in found.items() if name in known})
+        return State(
+            **{name: type(known[name])(value) for name, value in found.items() if name in known}
+        )
     except (OSError, ValueError, TypeError, AttributeError):
         return State()
 

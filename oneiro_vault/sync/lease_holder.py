@@ -1,6 +1,8 @@
-"""Holding the lease among machines: taken by compare-and-swap, kept by signs of life, given back at the end.
+"""Holding the lease among machines: taken by compare-and-swap, kept by signs of life, given back at
+the end.
 
-The holder stops a good while before anybody else takes over, and the numbers (fences), which only grow, tell a late one's commits.
+The holder stops a good while before anybody else takes over, and the numbers (fences), which only
+grow, tell a late one's commits.
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ _BEATS: Final = 4
 
 
 class Tenure:
-    """The right to dream among machines. Raises Elsewhere while another machine has it, Unreachable or GitProblem when nobody can say.
+    """The right to dream among machines. Raises Elsewhere while another machine has it, Unreachable
+    or GitProblem when nobody can say.
 
     `seconds`: after so long without a sign of life it is lost.
     """
@@ -30,7 +33,9 @@ class Tenure:
     def __init__(self, post: Post, loops: Sequence[str], seconds: float) -> None:
         self._post = post
         self._seconds = seconds
-        self._record = Record(post.device, secrets.token_hex(4), tuple(loops), since=moment(post.vault.clock()))
+        self._record = Record(
+            post.device, secrets.token_hex(4), tuple(loops), since=moment(post.vault.clock())
+        )
         self._commit = ""
         self._lost = False
         self._alive = 0.0
@@ -52,12 +57,23 @@ class Tenure:
             self._record = replace(self._record, fence=self._post.highest(seen) + 1)
             if self._say(seen.commit):
                 return
-        raise Elsewhere("several machines want to dream now", kept="Nothing was changed.", hint="Try again in a moment.", later=True)
+        raise Elsewhere(
+            "several machines want to dream now",
+            kept="Nothing was changed.",
+            hint="Try again in a moment.",
+            later=True,
+        )
 
     def _say(self, old: str, over: bool = False) -> bool:
         """One sign of life, or the last one; the time counts from before it is sent."""
         began, now = self._post.now(), self._post.vault.clock()
-        said = replace(self._record, at=moment(now), until=moment(now + self._seconds), beat=self._record.beat + 1, over=over)
+        said = replace(
+            self._record,
+            at=moment(now),
+            until=moment(now + self._seconds),
+            beat=self._record.beat + 1,
+            over=over,
+        )
         commit = self._post.put(old, said)
         if commit:
             self._record, self._commit, self._alive = said, commit, began
@@ -71,7 +87,8 @@ class Tenure:
                 return
 
     def beat(self) -> None:
-        """Give a sign of life; find out when it is another's by now. Raises Unreachable, GitProblem or DiskProblem."""
+        """Give a sign of life; find out when it is another's by now. Raises Unreachable, GitProblem
+        or DiskProblem."""
         if self._say(self._commit):
             return
         seen = self._post.look()
@@ -95,7 +112,12 @@ class Tenure:
     def __enter__(self) -> Tenure:
         return self
 
-    def __exit__(self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        _kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _trace: TracebackType | None,
+    ) -> None:
         self.release()
 
 
@@ -106,5 +128,6 @@ def _elsewhere(post: Post, seen: Seen) -> Elsewhere:
     return Elsewhere(
         f"{record.device} dreams: {', '.join(record.loops)}, since {record.since} by its clock",
         kept="Nothing was changed.",
-        hint=f"Wait for it. Without another sign of life it is taken over in {left:.0f} s: run this again then.",
+        hint=f"Wait for it. Without another sign of life it is taken over in {left:.0f} s: run "
+        f"this again then.",
     )

@@ -1,13 +1,16 @@
-"""What becomes of every file when two histories meet. Pure: the differences of both sides to their common base go in, actions come out.
+"""What becomes of every file when two histories meet. Pure: the differences of both sides to their
+common base go in, actions come out.
 
-A memory is followed by its id, not by its name or likeness; a file without one by its path. Nothing depends on which side is called ours,
-so two machines that plan the same meeting get the same tree. The rules:
+A memory is followed by its id, not by its name or likeness; a file without one by its path. Nothing
+depends on which side is called ours, so two machines that plan the same meeting get the same tree.
+The rules:
 
-- one side changed it: that; both: their words are merged; both moved it: the name of the side whose history is later
-- one side took it away, the other left it: away. The other changed it: it stays, unless it was forgotten (a tombstone) and the change is a
-  machine's
-- both made a file of one name: one memory, merged; two memories: both stay, one of them gets another name (names that differ only in
-  case count as one)
+- one side changed it: that; both: their words are merged; both moved it: the name of the side whose
+  history is later
+- one side took it away, the other left it: away. The other changed it: it stays, unless it was
+  forgotten (a tombstone) and the change is a machine's
+- both made a file of one name: one memory, merged; two memories: both stay, one of them gets
+  another name (names that differ only in case count as one)
 """
 
 from __future__ import annotations
@@ -50,8 +53,9 @@ class At(NamedTuple):
 
 @dataclass
 class Action:
-    """What happens to one file: `take` (their change comes here), `send` (ours goes there), `merge` (both changed it), `forget`,
-    `revive` (taken away by one, changed by the other) or `rename`. `to` is "" for a file that goes away, `was` where it was before.
+    """What happens to one file: `take` (their change comes here), `send` (ours goes there), `merge`
+    (both changed it), `forget`, `revive` (taken away by one, changed by the other) or `rename`.
+    `to` is "" for a file that goes away, `was` where it was before.
     """
 
     doing: str
@@ -76,7 +80,8 @@ class _File:
 
 @dataclass
 class Plan:
-    """`changes` lead from our files to the joint ones, `sends` from theirs; `gone_here` and `gone_there`: notes that each side loses.
+    """`changes` lead from our files to the joint ones, `sends` from theirs; `gone_here` and
+    `gone_there`: notes that each side loses.
 
     `revived`: memories that were forgotten by one side and are kept.
     """
@@ -108,8 +113,9 @@ def make(
 ) -> Plan:
     """The plan for two sides given by their differences to one base.
 
-    `later`: whose history is the later one; `forgotten`: ids that each side forgot; `names`: all paths of our side (asked when names may
-    clash). Raises UnsafePath when one name is a file here and a folder there.
+    `later`: whose history is the later one; `forgotten`: ids that each side forgot; `names`: all
+    paths of our side (asked when names may clash). Raises UnsafePath when one name is a file here
+    and a folder there.
     """
     meeting = _Meeting(words, later, forgotten or {})
     files = meeting.files(_side(ours, words), _side(theirs, words), ours, theirs)
@@ -125,14 +131,21 @@ def _side(differences: Differences, words: Words) -> _Side:
     side, gone = _Side(), {}
     went = _went(differences, words)
     for path, (before, after) in differences.items():
-        if before is not None and after is not None and not _replaced(path, before, after, words, went):
+        if (
+            before is not None
+            and after is not None
+            and not _replaced(path, before, after, words, went)
+        ):
             side.now[path] = At(path, after)
             continue
         if before is not None:
             gone[path] = before
         if after is not None:
             side.new[path] = after
-    for mark in (lambda path, entry: words.ident(entry.blob) if is_note(path) else "", lambda _path, entry: entry.blob):
+    for mark in (
+        lambda path, entry: words.ident(entry.blob) if is_note(path) else "",
+        lambda _path, entry: entry.blob,
+    ):
         _pair(side, gone, mark)
     side.now |= dict.fromkeys(gone)
     return side
@@ -151,7 +164,8 @@ def _pair(side: _Side, gone: dict[str, Entry], mark: Callable[[str, Entry], str]
 
 
 def _replaced(path: str, before: Entry, after: Entry, words: Words, went: frozenset[str]) -> bool:
-    """Is another memory at this path now? One that got or lost an id is the same, unless that id `went` from one path to another."""
+    """Is another memory at this path now? One that got or lost an id is the same, unless that id
+    `went` from one path to another."""
     if not is_note(path) or before.blob == after.blob:
         return False
     old, new = words.ident(before.blob), words.ident(after.blob)
@@ -166,35 +180,52 @@ def _went(differences: Differences, words: Words) -> frozenset[str]:
         for entry, found in zip(sides, (left, came), strict=True):
             if entry is not None and is_note(path):
                 found.add((words.ident(entry.blob), path))
-    return frozenset(ident for ident, _ in left - came) & frozenset(ident for ident, _ in came - left)
+    return frozenset(ident for ident, _ in left - came) & frozenset(
+        ident for ident, _ in came - left
+    )
 
 
 class _Meeting:
     """The rules."""
 
-    def __init__(self, words: Words, later: Which, forgotten: Mapping[Which, frozenset[str]]) -> None:
+    def __init__(
+        self, words: Words, later: Which, forgotten: Mapping[Which, frozenset[str]]
+    ) -> None:
         self._words = words
         self._later = later
         self._forgotten = forgotten
         self.copies: list[_File] = []
         self.revived: list[str] = []
 
-    def files(self, mine: _Side, yours: _Side, ours: Differences, theirs: Differences) -> list[_File]:
+    def files(
+        self, mine: _Side, yours: _Side, ours: Differences, theirs: Differences
+    ) -> list[_File]:
         """Every file either side touched, once."""
         found = []
         for path in sorted(mine.now.keys() | yours.now.keys()):
             base = At(path, _before(path, ours, theirs))
-            found.append(_File(base, mine.now.get(path, base), yours.now.get(path, base), self._ident(base)))
+            found.append(
+                _File(base, mine.now.get(path, base), yours.now.get(path, base), self._ident(base))
+            )
         found += self._added(mine.new, yours.new)
         return found
 
     def _added(self, mine: Mapping[str, Entry], yours: Mapping[str, Entry]) -> list[_File]:
-        left = {path: _File(None, At(path, entry), None, self._ident(At(path, entry))) for path, entry in mine.items()}
+        left = {
+            path: _File(None, At(path, entry), None, self._ident(At(path, entry)))
+            for path, entry in mine.items()
+        }
         by_id = {file.memory: file for file in left.values() if file.memory}
         found = [*left.values()]
         for path, entry in sorted(yours.items()):
             ident, same = self._ident(At(path, entry)), left.get(path)
-            pair = by_id.get(ident) if ident else same if same is not None and not same.memory else None
+            pair = (
+                by_id.get(ident)
+                if ident
+                else same
+                if same is not None and not same.memory
+                else None
+            )
             if pair is not None and pair.theirs is None:
                 pair.theirs = At(path, entry)
             else:
@@ -217,13 +248,27 @@ class _Meeting:
         who: Which = "ours" if file.ours is not None else "theirs"
         doing = "send" if who == "ours" else "take"
         if file.base is None:
-            file.to, file.entry, file.action = there.path, there.entry, Action(doing, there.path, memory=file.memory)
+            file.to, file.entry, file.action = (
+                there.path,
+                there.entry,
+                Action(doing, there.path, memory=file.memory),
+            )
             return
-        forgot = file.memory in self._forgotten.get("theirs" if who == "ours" else "ours", frozenset())
+        forgot = file.memory in self._forgotten.get(
+            "theirs" if who == "ours" else "ours", frozenset()
+        )
         changed = there.entry.blob != file.base.entry.blob
-        person = changed and is_note(there.path) and self._words.by_person(there.path, file.base.entry.blob, there.entry.blob)
+        person = (
+            changed
+            and is_note(there.path)
+            and self._words.by_person(there.path, file.base.entry.blob, there.entry.blob)
+        )
         if changed and (person or not forgot):
-            file.to, file.entry, file.action = there.path, there.entry, Action("revive", there.path, file.base.path, file.memory)
+            file.to, file.entry, file.action = (
+                there.path,
+                there.entry,
+                Action("revive", there.path, file.base.path, file.memory),
+            )
             if forgot:
                 self.revived.append(file.memory)
         elif changed:
@@ -237,7 +282,10 @@ class _Meeting:
         mode = _mode(base.entry.mode if base else 0, ours.entry.mode, theirs.entry.mode)
         blob, clashes = self._content(file, ours, theirs, mode)
         file.entry = Entry(blob, mode)
-        mine, yours = (ours.path, ours.entry) == (file.to, file.entry), (theirs.path, theirs.entry) == (file.to, file.entry)
+        mine, yours = (
+            (ours.path, ours.entry) == (file.to, file.entry),
+            (theirs.path, theirs.entry) == (file.to, file.entry),
+        )
         if mine and yours:
             return  # they did the same
         doing = "send" if mine else "take" if yours else "merge"
@@ -261,7 +309,9 @@ class _Meeting:
         if mode not in (FILE, EXECUTABLE):
             return max(one, other), 1
         blob, clashes = self._words.merge(file.to, base, one, other)
-        if clashes and not is_note(file.to) and blob in (one, other):  # it cannot hold both: the other one stands beside it
+        if (
+            clashes and not is_note(file.to) and blob in (one, other)
+        ):  # it cannot hold both: the other one stands beside it
             left = ours if blob == other else theirs
             self.copies.append(_copy(file, left))
         return blob, clashes
@@ -278,7 +328,9 @@ def _mode(base: int, one: int, other: int) -> int:
 def _copy(file: _File, left: At) -> _File:
     stem, dot, ending = file.to.rpartition(".")
     name = (
-        f"{stem}.conflict-{left.entry.blob[:8]}{dot}{ending}" if dot and "/" not in ending else f"{file.to}.conflict-{left.entry.blob[:8]}"
+        f"{stem}.conflict-{left.entry.blob[:8]}{dot}{ending}"
+        if dot and "/" not in ending
+        else f"{file.to}.conflict-{left.entry.blob[:8]}"
     )
     made = _File(None, None, None, to=name, entry=left.entry)
     made.action = Action("rename", name, file.to)
@@ -299,7 +351,9 @@ def _part(files: list[_File], names: Callable[[], Iterable[str]]) -> None:
     for key, group in groups.items():
         if key in folders or not others.isdisjoint(_above(key)):
             text = f"{group[0].to} would be a file and a folder at once"
-            raise UnsafePath(text, kept="Nothing was changed.", hint="Rename one of them, then sync again.")
+            raise UnsafePath(
+                text, kept="Nothing was changed.", hint="Rename one of them, then sync again."
+            )
         if _all(group, "ours") or _all(group, "theirs"):
             continue  # nothing met here; or twins that one side had already
         for file in sorted(group, key=_firmness)[0 if key in others else 1 :]:
@@ -331,7 +385,8 @@ def _other_name(file: _File, taken: Iterable[str]) -> str:
 
 
 def apart(path: str, mark: str, taken: Iterable[str]) -> str:
-    """Another name for a file: with as much of `mark` (an id, else the blob) as tells it from the names that are `taken` (twin keys)."""
+    """Another name for a file: with as much of `mark` (an id, else the blob) as tells it from the
+    names that are `taken` (twin keys)."""
     known = set(taken)
     names = [_marked(path, f"-{mark[:length]}") for length in (4, 8, len(mark))]
     return next((name for name in names if twin_key(name) not in known), names[-1])
@@ -345,7 +400,10 @@ def _marked(path: str, mark: str) -> str:
 
 def _planned(files: list[_File], revived: list[str]) -> Plan:
     plan = Plan(revived=revived)
-    for changes, side, gone in ((plan.changes, "ours", plan.gone_here), (plan.sends, "theirs", plan.gone_there)):
+    for changes, side, gone in (
+        (plan.changes, "ours", plan.gone_here),
+        (plan.sends, "theirs", plan.gone_there),
+    ):
         for file in files:
             at: At | None = getattr(file, side)
             if at is not None and (file.entry is None or file.to != at.path):

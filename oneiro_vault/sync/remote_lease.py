@@ -1,7 +1,8 @@
-"""The lease among machines as one of them sees it: a ref on the remote that says who dreams, moved by compare-and-swap.
+"""The lease among machines as one of them sees it: a ref on the remote that says who dreams, moved
+by compare-and-swap.
 
-Nobody's clock is compared with another's. The holder moves the ref every so often; a machine that has seen it stand still for longer
-than the holder promised, by its own clock, takes it over.
+Nobody's clock is compared with another's. The holder moves the ref every so often; a machine that
+has seen it stand still for longer than the holder promised, by its own clock, takes it over.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ _SEEN: Final = "refs/oneiro/leases"
 LONGEST: Final = 3600.0
 """Seconds without a sign of life that a record can ask for at most, whatever it says."""
 ASTRAY: Final = 7200.0
-"""No two clocks are further apart than this: what ended that long ago is over, although nobody here watched it."""
+"""No two clocks are further apart than this: what ended that long ago is over, although nobody here
+watched it."""
 PATIENCE: Final = 1.5
 """A holder stops after its time, everybody else waits this many times as long."""
 _FILE: Final = "lease.json"
@@ -35,15 +37,17 @@ _WHEN: Final = re.compile(r"[0-9TZ:.+-]{1,40}")
 
 
 def ticks() -> float:
-    """Seconds since this machine was started, also those it slept, whatever is done to its clock."""
+    """Seconds since this machine was started, also those it slept, whatever is done to its
+    clock."""
     boot = getattr(time, "CLOCK_BOOTTIME", None)
     return time.monotonic() if boot is None else time.clock_gettime(boot)
 
 
 @dataclass(frozen=True)
 class Record:
-    """What the ref says: `device` dreams `loops` as `run` (a random name of this holding) since `since`; after `until` without another word
-    it has given up (RFC 3339, by its own clock, `at` now); `fence` is its number; `over`: it was given back."""
+    """What the ref says: `device` dreams `loops` as `run` (a random name of this holding) since
+    `since`; after `until` without another word it has given up (RFC 3339, by its own clock, `at`
+    now); `fence` is its number; `over`: it was given back."""
 
     device: str = ""
     run: str = ""
@@ -59,7 +63,11 @@ class Record:
     def seconds(self) -> float:
         """How long it may stand still."""
         begin, end = epoch(self.at), epoch(self.until)
-        return min(LONGEST, max(1.0, end - begin)) if begin is not None and end is not None else LONGEST
+        return (
+            min(LONGEST, max(1.0, end - begin))
+            if begin is not None and end is not None
+            else LONGEST
+        )
 
 
 def parse(text: str) -> Record | None:
@@ -67,9 +75,13 @@ def parse(text: str) -> Record | None:
     try:
         found = json.loads(text[text.index("{") :])
         known = asdict(Record())
-        record = Record(**{name: type(known[name])(value) for name, value in found.items() if name in known})
+        record = Record(
+            **{name: type(known[name])(value) for name, value in found.items() if name in known}
+        )
         words = (record.device, record.run, *record.loops)
-        sound = all(map(_WORD.fullmatch, words)) and all(map(_WHEN.fullmatch, (record.since, record.at, record.until)))
+        sound = all(map(_WORD.fullmatch, words)) and all(
+            map(_WHEN.fullmatch, (record.since, record.at, record.until))
+        )
         return record if sound and 0 < record.fence < 10**12 else None
     except (ValueError, TypeError, AttributeError, OverflowError, RecursionError):
         return None
@@ -77,8 +89,9 @@ def parse(text: str) -> Record | None:
 
 @dataclass(frozen=True)
 class Seen:
-    """What this machine remembers of the ref: where it points (`commit`), since when (`ticks`) it was seen to, what it says, the highest
-    fence ever met. `device`: whose memory this is (a folder may be copied)."""
+    """What this machine remembers of the ref: where it points (`commit`), since when (`ticks`) it
+    was seen to, what it says, the highest fence ever met. `device`: whose memory this is (a folder
+    may be copied)."""
 
     device: str = ""
     commit: str = ""
@@ -96,7 +109,8 @@ class Post:
         self.now = now
         self.device = vault.ledger.device
 
-    # -- what is there ----------------------------------------------------------------------------------------------------------------
+    # -- what is there
+    # ----------------------------------------------------------------------------------------------
 
     def look(self) -> Seen:
         """Ask the remote, and remember the answer. Raises Unreachable or GitProblem."""
@@ -111,7 +125,8 @@ class Post:
         return remembered(self.vault)
 
     def standing(self, seen: Seen) -> float:
-        """Seconds the ref has stood still under our eyes. After a restart of the machine: at least as long as it runs."""
+        """Seconds the ref has stood still under our eyes. After a restart of the machine: at least
+        as long as it runs."""
         now = self.now()
         return now - seen.since if now >= seen.since else now
 
@@ -129,10 +144,12 @@ class Post:
             return False
         return self.standing(seen) <= record.seconds * PATIENCE
 
-    # -- changing it ------------------------------------------------------------------------------------------------------------------
+    # -- changing it
+    # ----------------------------------------------------------------------------------------------
 
     def put(self, old: str, record: Record) -> str:
-        """The commit the ref points at now, "" when it had moved. Raises Unreachable or GitProblem."""
+        """The commit the ref points at now, "" when it had moved. Raises Unreachable or
+        GitProblem."""
         commit = self._commit(record)
         if not self.remote.swap(REF, old, commit):
             return ""
@@ -140,7 +157,8 @@ class Post:
         return commit
 
     def _commit(self, record: Record) -> str:
-        """A commit without files and without a past: nothing grows, every host takes it, and `git show` tells what it says."""
+        """A commit without files and without a past: nothing grows, every host takes it, and `git
+        show` tells what it says."""
         name, email = machine("dream")
         doing = "given back by" if record.over else "held by"
         text = f"lease: {doing} {record.device}\n\n{json.dumps(asdict(record))}\n"
@@ -155,20 +173,30 @@ class Post:
         return seen
 
     def highest(self, seen: Seen) -> int:
-        """The highest fence anybody is known to have had; where the remote has no record, the history is asked too."""
+        """The highest fence anybody is known to have had; where the remote has no record, the
+        history is asked too."""
         if seen.record is not None or not self.vault.head():
             return seen.fence
-        found = self.vault.repo.commands.text("log", "--grep=^Oneiro-Fence: ", "--format=%(trailers:key=Oneiro-Fence,valueonly)").split()
-        return max([seen.fence, *(int(word) for word in found if word.isdecimal() and len(word) < 12)])
+        found = self.vault.repo.commands.text(
+            "log", "--grep=^Oneiro-Fence: ", "--format=%(trailers:key=Oneiro-Fence,valueonly)"
+        ).split()
+        return max(
+            [seen.fence, *(int(word) for word in found if word.isdecimal() and len(word) < 12)]
+        )
 
 
 def remembered(vault: Vault) -> Seen:
-    """What this machine saw last of the lease; nothing it can rely on when that is unreadable or was another machine's."""
+    """What this machine saw last of the lease; nothing it can rely on when that is unreadable or
+    was another machine's."""
     try:
         found = json.loads((vault.folder / _FILE).read_bytes())
         record = found.pop("record")
         seen = Seen(record=parse(json.dumps(record)) if record else None, **found)
-        sound = isinstance(seen.commit, str) and isinstance(seen.since, float) and isinstance(seen.fence, int)
+        sound = (
+            isinstance(seen.commit, str)
+            and isinstance(seen.since, float)
+            and isinstance(seen.fence, int)
+        )
     except (OSError, ValueError, TypeError, AttributeError, KeyError, RecursionError):
         return Seen()
     return seen if sound and seen.device == vault.ledger.device else Seen()
@@ -180,13 +208,15 @@ def shown(post: Post, seen: Seen) -> dict[str, Any] | None:
     if record is None:
         return None
     return {
-        "device": record.device, "here": record.device == post.device, "loops": list(record.loops), "fence": record.fence,
+        "device": record.device, "here": record.device == post.device, "loops": list(record.loops),
+        "fence": record.fence,
         "since": record.since, "until": record.until, "held": post.lives(seen),
     }  # fmt: skip
 
 
 def fenced_by_another(post: Post) -> Record | None:
-    """Who took the lease last, if that was another machine. Raises Unreachable; where there can be no lease, nobody did."""
+    """Who took the lease last, if that was another machine. Raises Unreachable; where there can be
+    no lease, nobody did."""
     try:
         record = post.look().record
     except GitProblem as error:

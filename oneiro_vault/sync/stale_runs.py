@@ -1,8 +1,10 @@
-"""Two machines ran the same loop and neither knew of the other's decisions: together they would do everything twice.
+"""Two machines ran the same loop and neither knew of the other's decisions: together they would do
+everything twice.
 
-The run that is not there yet gives way, before anything is joined: to one that was sent first, and to that of a machine which took the
-lease after it (a late holder never gets in by being quick). Its decisions are taken back by commits of their own and stay in history; what
-is kept under `refs/oneiro/rescue/` is the vault as it was with them.
+The run that is not there yet gives way, before anything is joined: to one that was sent first, and
+to that of a machine which took the lease after it (a late holder never gets in by being quick). Its
+decisions are taken back by commits of their own and stay in history; what is kept under
+`refs/oneiro/rescue/` is the vault as it was with them.
 """
 
 from __future__ import annotations
@@ -19,13 +21,14 @@ from oneiro_vault.vault.history.commit_log import Entry, History, taken_back
 from oneiro_vault.vault.vault import Vault
 
 MACHINE: Final = "dream"
-"""The actor of decisions, and of taking them back here: those may be made again, what a person took back may not."""
+"""The actor of decisions, and of taking them back here: those may be made again, what a person took
+back may not."""
 
 
 @dataclass
 class Late:
-    """A run that gives way: which, of what loop, under which lease, and why; `kept`: the ref that leads to it; `left`: how many of its
-    decisions stay because their notes were changed since."""
+    """A run that gives way: which, of what loop, under which lease, and why; `kept`: the ref that
+    leads to it; `left`: how many of its decisions stay because their notes were changed since."""
 
     run: str
     loop: str
@@ -37,13 +40,18 @@ class Late:
 
 
 def find(vault: Vault, remote: Remote, ours: str, theirs: str) -> list[Late]:
-    """Runs that only `ours` has and that have to give way, the latest first. Raises Unreachable or GitProblem."""
+    """Runs that only `ours` has and that have to give way, the latest first. Raises Unreachable or
+    GitProblem."""
     if not ours:
         return []
     mine = _standing(vault.history, vault.history.decisions(ours, theirs))
     if not mine:
         return []
-    there = _fences(_standing(vault.history, vault.history.decisions(theirs, ours), theirs)) if theirs else {}
+    there = (
+        _fences(_standing(vault.history, vault.history.decisions(theirs, ours), theirs))
+        if theirs
+        else {}
+    )
     record = fenced_by_another(Post(vault, remote)) if any(entry.fence for entry in mine) else None
     found: dict[str, Late] = {}
     for entry in mine:
@@ -53,7 +61,9 @@ def find(vault: Vault, remote: Remote, ours: str, theirs: str) -> list[Late]:
         elif record is not None and 0 < entry.fence < record.fence and entry.loop in record.loops:
             why = f"{record.device} has taken the lease since, for {entry.loop}"
         if why:
-            found.setdefault(entry.run, Late(entry.run, entry.loop, entry.fence, why)).commits.append(entry.commit)
+            found.setdefault(
+                entry.run, Late(entry.run, entry.loop, entry.fence, why)
+            ).commits.append(entry.commit)
     return list(found.values())
 
 
@@ -73,7 +83,8 @@ def _fences(entries: Iterable[Entry]) -> dict[str, int]:
 
 
 def give_way(vault: Vault, remote: Remote, ours: str, theirs: str) -> list[Late]:
-    """Take those runs back. Raises what `find` does, and LockTimeout, RepositoryBusy or DiskProblem."""
+    """Take those runs back. Raises what `find` does, and LockTimeout, RepositoryBusy or
+    DiskProblem."""
     found = find(vault, remote, ours, theirs)
     for late in found:
         late.kept = remote.rescue(ours, f"late/{late.run}")
@@ -82,7 +93,11 @@ def give_way(vault: Vault, remote: Remote, ours: str, theirs: str) -> list[Late]
 
 
 def _take_back(vault: Vault, late: Late) -> None:
-    whole = [entry.commit for entry in vault.history.runs(late.run) if entry.run == late.run and entry.decision]
+    whole = [
+        entry.commit
+        for entry in vault.history.runs(late.run)
+        if entry.run == late.run and entry.decision
+    ]
     if whole == late.commits:
         with suppress(StaleMemory, Brake, InvalidInput):
             vault.undo_run(late.run, MACHINE)

@@ -1,6 +1,7 @@
 """What a writer wants, as data: file changes plus the operation that explains them.
 
-A writer never touches a file. It hands `Change`s and one `Operation` to `Vault.apply`, which turns them into one commit.
+A writer never touches a file. It hands `Change`s and one `Operation` to `Vault.apply`, which turns
+them into one commit.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ OPS: Final = frozenset(
 class Write:
     """Put `data` (the whole file) at `path` (vault-relative, POSIX).
 
-    `base` is the lower-case sha256 of the bytes the writer read, or None when the file must not exist yet.
-    `proposal` is a complete other note (path, data) to commit instead if the disk no longer holds `base`:
-    a machine's change never overwrites a person's words. Without one, a mismatch refuses the whole operation.
+    `base` is the lower-case sha256 of the bytes the writer read, or None when the file must not
+    exist yet. `proposal` is a complete other note (path, data) to commit instead if the disk no
+    longer holds `base`: a machine's change never overwrites a person's words. Without one, a
+    mismatch refuses the whole operation.
     """
 
     path: str
@@ -45,8 +47,9 @@ Change: TypeAlias = Write | Remove
 class Operation:
     """Why a commit exists: becomes its subject `<op>: <title>` and its `Oneiro-*` trailers.
 
-    `memories` are ids; `actor` is `user`, `model`, `capture`, `dream` or `import:<name>`. Of a loop's work: `run` and `loop`, the
-    `judge` it rests on, `decision`, the id by which it is done at most once, and `fence`, the number of the lease it had (0: none).
+    `memories` are ids; `actor` is `user`, `model`, `capture`, `dream` or `import:<name>`. Of a
+    loop's work: `run` and `loop`, the `judge` it rests on, `decision`, the id by which it is done
+    at most once, and `fence`, the number of the lease it had (0: none).
     """
 
     op: str
@@ -69,8 +72,9 @@ class Operation:
 class Receipt:
     """What `Vault.apply` made durable.
 
-    `commit`: hex id of the new tip ("" when nothing differed). `written`: path -> sha256 of the bytes now in history.
-    `removed`: paths taken out. `proposals`: path wanted -> path of the pending note that holds the words instead.
+    `commit`: hex id of the new tip ("" when nothing differed). `written`: path -> sha256 of the
+    bytes now in history. `removed`: paths taken out. `proposals`: path wanted -> path of the
+    pending note that holds the words instead.
     """
 
     commit: str

@@ -1,4 +1,5 @@
-"""Where a vault is, and how one comes to be: from nothing, from a folder of notes, or inside somebody's repository."""
+"""Where a vault is, and how one comes to be: from nothing, from a folder of notes, or inside
+somebody's repository."""
 # pathlib is left out here: names of any shape.
 # ruff: noqa: PTH100, PTH111, PTH113
 
@@ -28,13 +29,14 @@ _NEEDED: Final = frozenset((MARK, ".gitattributes", ".gitignore"))
 _WORKFLOWS: Final = ".github/workflows/"
 _KEPT: Final = "Nothing was changed."
 _OURS: Final = {"gc.auto": "0", "core.autocrlf": "false", "core.fsync": "committed,reference"}
-"""Git settings of a repository we make: no gc behind our back, bytes as they are, and a person's own commits durable too."""
+"""Git settings of a repository we make: no gc behind our back, bytes as they are, and a person's
+own commits durable too."""
 
 
 @dataclass(frozen=True)
 class Created:
-    """What init did: `added` template files, `adopted` files of the person in the first commit, `skipped` ones with the reason,
-    `outer` the repository that was told to ignore this one.
+    """What init did: `added` template files, `adopted` files of the person in the first commit,
+    `skipped` ones with the reason, `outer` the repository that was told to ignore this one.
     """
 
     root: Path
@@ -46,7 +48,8 @@ class Created:
 
 
 def template_dir() -> Path:
-    """The files a new vault starts with: inside the package when installed, beside it in a checkout."""
+    """The files a new vault starts with: inside the package when installed, beside it in a
+    checkout."""
     package = Path(__file__).resolve().parent.parent
     inside = package / "vault_template"
     return inside if inside.is_dir() else package.parent / "vault_template"
@@ -55,11 +58,16 @@ def template_dir() -> Path:
 def template() -> dict[str, bytes]:
     """Template path -> bytes."""
     folder = template_dir()
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
 
 
 def find(start: Path, env: Mapping[str, str], default: str = "", *, explicit: str = "") -> Path:
-    """The vault to use: `explicit`, else ONEIRO_VAULT, else the nearest folder upwards of `start` with an oneiro.toml, else `default`.
+    """The vault to use: `explicit`, else ONEIRO_VAULT, else the nearest folder upwards of `start`
+    with an oneiro.toml, else `default`.
 
     Raises VaultNotFound when there is none, or when the one that was named is no vault.
     """
@@ -73,7 +81,8 @@ def find(start: Path, env: Mapping[str, str], default: str = "", *, explicit: st
     if default:
         return _named(default, "the setting `vault`")
     raise VaultNotFound(
-        f"there is no vault here ({here}) or above", hint="Create one: oneiro init PATH. Or name one: --vault PATH, or ONEIRO_VAULT."
+        f"there is no vault here ({here}) or above",
+        hint="Create one: oneiro init PATH. Or name one: --vault PATH, or ONEIRO_VAULT.",
     )
 
 
@@ -81,7 +90,11 @@ def _named(name: str, where: str) -> Path:
     path = Path(os.path.abspath(os.path.expanduser(name)))
     if not is_vault(path):
         what = "does not exist" if not path.exists() else f"has no {MARK}"
-        hint = f"Create it: oneiro init {path}" if not path.exists() else f"Make it a vault: cd {path} && oneiro init --here"
+        hint = (
+            f"Create it: oneiro init {path}"
+            if not path.exists()
+            else f"Make it a vault: cd {path} && oneiro init --here"
+        )
         raise VaultNotFound(f"{path} (from {where}) is no vault: it {what}", hint=hint)
     return path
 
@@ -91,8 +104,15 @@ def is_vault(folder: Path) -> bool:
     return os.path.isfile(folder / MARK)
 
 
-def create(path: Path, progress: Progress | None = None, *, clock: Callable[[], float] = time.time, secrets: Secrets = OFF) -> Created:
-    """A new vault in a folder that is empty or not there yet. Raises InvalidInput or DiskProblem."""
+def create(
+    path: Path,
+    progress: Progress | None = None,
+    *,
+    clock: Callable[[], float] = time.time,
+    secrets: Secrets = OFF,
+) -> Created:
+    """A new vault in a folder that is empty or not there yet. Raises InvalidInput or
+    DiskProblem."""
     root = Path(os.path.abspath(path))
     if os.path.lexists(root) and not root.is_dir():
         raise InvalidInput(f"{root} is not a folder", kept=_KEPT)
@@ -100,7 +120,10 @@ def create(path: Path, progress: Progress | None = None, *, clock: Callable[[], 
     with disk.guarded(f"Creating {root}"):
         if root.is_dir() and next(root.iterdir(), None) is not None:
             raise InvalidInput(
-                f"{root} is not empty", kept=_KEPT, hint=f"To make this folder a vault, with what is in it: cd {root} && oneiro init --here"
+                f"{root} is not empty",
+                kept=_KEPT,
+                hint=f"To make this folder a vault, with what is in it: cd {root} && oneiro init "
+                f"--here",
             )
         root.mkdir(parents=True, exist_ok=True)
     return create_here(root, progress, clock=clock, secrets=secrets)
@@ -114,19 +137,26 @@ def create_here(
     secrets: Secrets = OFF,
     workflows: bool = False,
 ) -> Created:
-    """Make an existing folder a vault: add what is missing, rewrite nothing, one commit. Calling it again adds what is missing by then.
+    """Make an existing folder a vault: add what is missing, rewrite nothing, one commit. Calling it
+    again adds what is missing by then.
 
-    A folder with files of its own gets only what a vault cannot do without, and `workflows` for GitHub when they are asked for; an
-    empty one the whole template. Without history every readable file goes into that commit, with history only notes that are not
-    tracked yet.
-    Raises InvalidInput, RepositoryBusy or DiskProblem.
+    A folder with files of its own gets only what a vault cannot do without, and `workflows` for
+    GitHub when they are asked for; an empty one the whole template. Without history every readable
+    file goes into that commit, with history only notes that are not tracked yet. Raises
+    InvalidInput, RepositoryBusy or DiskProblem.
     """
     root = Path(os.path.realpath(path))
     if not root.is_dir():
-        raise InvalidInput(f"{root} is not a folder", kept=_KEPT, hint="Create a new vault with: oneiro init PATH")
+        raise InvalidInput(
+            f"{root} is not a folder", kept=_KEPT, hint="Create a new vault with: oneiro init PATH"
+        )
     _refuse_inside_vault(root)
     disk.refuse_full(root, RESERVE)
-    wanted = [name for name in template() if name in _NEEDED or not _inhabited(root) or (workflows and name.startswith(_WORKFLOWS))]
+    wanted = [
+        name
+        for name in template()
+        if name in _NEEDED or not _inhabited(root) or (workflows and name.startswith(_WORKFLOWS))
+    ]
     known = is_vault(root)
     outer = _make_repository(root)
     vault = Vault.open(root, clock=clock, quiet=0.0, secrets=secrets)
@@ -136,20 +166,35 @@ def create_here(
         with disk.guarded(f"Creating {root}"):
             added = _copy(vault, wanted)
             register_driver(vault.repo)
-        ours = [*added, *(template() if fresh and known else ())]  # a vault whose repository was taken away has them all
+        ours = [
+            *added,
+            *(template() if fresh and known else ()),
+        ]  # a vault whose repository was taken away has them all
         adopted, skipped = vault.adopt(everything=fresh, also=ours, progress=progress)
-        return Created(root, vault.head(), tuple(added), tuple(sorted(set(adopted) - set(ours))), tuple(skipped), outer)
+        return Created(
+            root,
+            vault.head(),
+            tuple(added),
+            tuple(sorted(set(adopted) - set(ours))),
+            tuple(skipped),
+            outer,
+        )
     finally:
         vault.close()
 
 
 def blank(path: Path) -> Path:
-    """A repository without a commit, for a clone, in a folder that is empty or not there yet. Raises InvalidInput or DiskProblem."""
+    """A repository without a commit, for a clone, in a folder that is empty or not there yet.
+    Raises InvalidInput or DiskProblem."""
     root = Path(os.path.abspath(path))
     _refuse_inside_vault(root)
     with disk.guarded(f"Creating {root}"):
         if os.path.lexists(root) and (not root.is_dir() or next(root.iterdir(), None) is not None):
-            raise InvalidInput(f"{root} is there already, and is not an empty folder", kept=_KEPT, hint="Choose another PATH.")
+            raise InvalidInput(
+                f"{root} is there already, and is not an empty folder",
+                kept=_KEPT,
+                hint="Choose another PATH.",
+            )
         root.mkdir(parents=True, exist_ok=True)
     _make_repository(root)
     return root
@@ -159,12 +204,15 @@ def _refuse_inside_vault(root: Path) -> None:
     above = next((folder for folder in root.parents if is_vault(folder)), None)
     if above is not None:
         raise InvalidInput(
-            f"{root} is inside the vault {above}", kept=_KEPT, hint="Choose a folder outside of it; its notes are memories there already."
+            f"{root} is inside the vault {above}",
+            kept=_KEPT,
+            hint="Choose a folder outside of it; its notes are memories there already.",
         )
 
 
 def _make_repository(root: Path) -> Path | None:
-    """A repository of its own, unless there is one; returns the outer repository that now ignores it."""
+    """A repository of its own, unless there is one; returns the outer repository that now ignores
+    it."""
     if os.path.lexists(root / ".git"):
         return None
     with disk.guarded(f"Creating {root}"):
@@ -173,7 +221,8 @@ def _make_repository(root: Path) -> Path | None:
 
 
 def _hide(root: Path) -> Path | None:
-    """Tell an outer repository to ignore this folder, in its private exclude file, so that memories never become its commits."""
+    """Tell an outer repository to ignore this folder, in its private exclude file, so that memories
+    never become its commits."""
     outer = new_repository.around(root.parent)
     if outer is None:
         return None
@@ -192,7 +241,8 @@ def _inhabited(root: Path) -> bool:
 
 
 def _copy(vault: Vault, wanted: Collection[str]) -> list[str]:
-    """Template files that are missing. A person's own .gitignore and .gitattributes stay: what they lack goes to `.git/info/`."""
+    """Template files that are missing. A person's own .gitignore and .gitattributes stay: what they
+    lack goes to `.git/info/`."""
     added = []
     for name, data in template().items():
         if name not in wanted:

@@ -1,7 +1,9 @@
-"""What notes cannot carry: recalls, citations, tombstones. One JSON object a line, one file per device and month, only ever appended to.
+"""What notes cannot carry: recalls, citations, tombstones. One JSON object a line, one file per
+device and month, only ever appended to.
 
-Events wait in `<git dir>/oneiro/pending.jsonl` and ride along in the next commit, exactly once: the file is renamed before it is folded,
-and the journal's intent names its digest, so that a crash on either side of the commit neither loses nor doubles an event.
+Events wait in `<git dir>/oneiro/pending.jsonl` and ride along in the next commit, exactly once: the
+file is renamed before it is folded, and the journal's intent names its digest, so that a crash on
+either side of the commit neither loses nor doubles an event.
 """
 # pathlib is left out here: append-only descriptors.
 # ruff: noqa: PTH104, PTH105, PTH116
@@ -33,18 +35,28 @@ _LETTERS: Final = "0123456789abcdefghjkmnpqrstvwxyz"
 
 
 def moment(when: float) -> str:
-    """Epoch seconds as RFC 3339 in UTC, to the second; a clock beyond the calendar is taken to its edge."""
-    return datetime.fromtimestamp(min(max(when, -62135596800.0), 253402300799.0), UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    """Epoch seconds as RFC 3339 in UTC, to the second; a clock beyond the calendar is taken to its
+    edge."""
+    return (
+        datetime.fromtimestamp(min(max(when, -62135596800.0), 253402300799.0), UTC)
+        .isoformat(timespec="seconds")
+        .replace("+00:00", "Z")
+    )
 
 
 def make(kind: str, memory: str, when: float, **fields: Any) -> Event:
-    """An event with its time `t`, kind `e`, memory `id` and a random `n` that tells repeats from twins."""
+    """An event with its time `t`, kind `e`, memory `id` and a random `n` that tells repeats from
+    twins."""
     return {"t": moment(when), "e": kind, "id": memory, "n": secrets.token_hex(4), **fields}
 
 
 def encode(events: Iterable[Mapping[str, Any]]) -> bytes:
     """Events as lines."""
-    return b"".join(json.dumps(event, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") + b"\n" for event in events)
+    return b"".join(
+        json.dumps(event, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+        + b"\n"
+        for event in events
+    )
 
 
 def decode(data: bytes) -> Iterator[Event]:
@@ -80,13 +92,15 @@ class Ledger:
 
     @property
     def device(self) -> str:
-        """This clone's name in the ledger and in trailers, made at first use. A copied vault gets its own."""
+        """This clone's name in the ledger and in trailers, made at first use. A copied vault gets
+        its own."""
         if not self._device:
             self._device = self._known() or self._named()
         return self._device
 
     def committed(self, repo: Repo, path: str, blob: str) -> bytes:
-        """A file of the ledger as history has it, or, where that object is damaged, the same bytes on disk. Raises GitProblem."""
+        """A file of the ledger as history has it, or, where that object is damaged, the same bytes
+        on disk. Raises GitProblem."""
         try:
             return repo.data(blob)
         except GitProblem:
@@ -101,15 +115,26 @@ class Ledger:
             found = json.loads((self._folder / "device").read_bytes())
         except (OSError, ValueError):
             return ""
-        here = isinstance(found, dict) and found.get("root") == str(self._root) and found.get("machine") == _machine()
-        return str(found["device"]) if here and re.fullmatch(r"[a-z0-9-]{1,40}", str(found.get("device", ""))) else ""
+        here = (
+            isinstance(found, dict)
+            and found.get("root") == str(self._root)
+            and found.get("machine") == _machine()
+        )
+        return (
+            str(found["device"])
+            if here and re.fullmatch(r"[a-z0-9-]{1,40}", str(found.get("device", "")))
+            else ""
+        )
 
     def _named(self) -> str:
         host = re.sub(r"[^a-z0-9]+", "-", socket.gethostname().lower()).strip("-")[:24] or "device"
         name = f"{host}-{''.join(secrets.choice(_LETTERS) for _ in range(4))}"
         temp = self._folder / f"device.{secrets.token_hex(4)}"
         self._folder.mkdir(exist_ok=True)
-        disk.write_new(str(temp), json.dumps({"device": name, "root": str(self._root), "machine": _machine()}).encode())
+        disk.write_new(
+            str(temp),
+            json.dumps({"device": name, "root": str(self._root), "machine": _machine()}).encode(),
+        )
         os.replace(temp, self._folder / "device")
         return name
 
@@ -126,7 +151,9 @@ class Ledger:
             try:
                 fcntl.flock(fd, fcntl.LOCK_EX)
                 if not _same(fd, self._pending):
-                    continue  # it was renamed for folding between open and lock: our line would be lost with it
+                    # it was renamed for folding between open and lock: our line would be lost with
+                    # it
+                    continue
                 size = os.fstat(fd).st_size
                 if size and os.pread(fd, 1, size - 1) != b"\n":
                     data = b"\n" + data
@@ -141,7 +168,8 @@ class Ledger:
                 os.close(fd)
 
     def take(self) -> bytes:
-        """The lines to fold into the commit being made (b"" = none). Call with the write lock; they stay until `taken`."""
+        """The lines to fold into the commit being made (b"" = none). Call with the write lock; they
+        stay until `taken`."""
         lines = self._renamed()
         if not lines:  # nothing was left of an earlier fold, so what is pending now takes its place
             self._folding.unlink(missing_ok=True)

@@ -1,4 +1,5 @@
-"""Which vault-relative paths may be touched at all, which the tool may invent, and which hold notes. Pure: no disk."""
+"""Which vault-relative paths may be touched at all, which the tool may invent, and which hold
+notes. Pure: no disk."""
 
 from __future__ import annotations
 
@@ -10,14 +11,17 @@ from oneiro_vault.errors import UnsafePath, shown
 
 LONGEST: Final = 255  # bytes of one name: the limit of ext4, APFS and NTFS alike
 DEEPEST: Final = 40
-_IGNORABLE: Final = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")  # HFS+ drops these, so `.g\u200cit` would be `.git`
+_IGNORABLE: Final = re.compile(
+    "[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]"
+)  # HFS+ drops these, so `.g\u200cit` would be `.git`
 _RESERVED: Final = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
 _ODD: Final = re.compile(r'[<>:"|?*\\\x00-\x1f\x7f]')
 _KEPT: Final = "Nothing was written."
 
 
 def checked(path: str) -> str:
-    """`path` itself when it names a place inside the vault that we may touch; else UnsafePath says why not."""
+    """`path` itself when it names a place inside the vault that we may touch; else UnsafePath says
+    why not."""
     if not isinstance(path, str) or not path:
         raise UnsafePath("an empty path names no note", kept=_KEPT)
     parts = path.split("/")
@@ -56,14 +60,25 @@ def _unsafe(path: str, parts: list[str]) -> str:
 
 def _private(part: str) -> bool:
     """Is this git's folder or ours, under any name some file system takes for it?"""
-    plain = _IGNORABLE.sub("", unicodedata.normalize("NFC", part)).rstrip(" .").casefold().partition(":")[0]
+    plain = (
+        _IGNORABLE.sub("", unicodedata.normalize("NFC", part))
+        .rstrip(" .")
+        .casefold()
+        .partition(":")[0]
+    )
     return plain in (".git", "git~1", ".oneiro")
 
 
 def portable(path: str) -> str:
-    """`path` when every file system a vault may be synced to can hold it (asked of names we invent, never of a person's)."""
+    """`path` when every file system a vault may be synced to can hold it (asked of names we invent,
+    never of a person's)."""
     for part in checked(path).split("/"):
-        if _ODD.search(part) or _RESERVED.fullmatch(part) or part != part.rstrip(" .") or part != unicodedata.normalize("NFC", part):
+        if (
+            _ODD.search(part)
+            or _RESERVED.fullmatch(part)
+            or part != part.rstrip(" .")
+            or part != unicodedata.normalize("NFC", part)
+        ):
             raise UnsafePath(
                 f"{shown(path, 120)} cannot be used: {shown(part)} cannot exist on every system",
                 kept=_KEPT,
@@ -89,4 +104,8 @@ def is_note(path: str) -> bool:
 
 def is_ours(path: str) -> bool:
     """Does the vault follow a person's edits of this file: notes, attachments, settings?"""
-    return is_note(path) or path == "oneiro.toml" or (path.startswith("attachments/") and not hidden(path))
+    return (
+        is_note(path)
+        or path == "oneiro.toml"
+        or (path.startswith("attachments/") and not hidden(path))
+    )

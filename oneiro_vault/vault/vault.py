@@ -1,4 +1,5 @@
-"""One door: every change becomes one commit here, and everything the history knows is asked here."""
+"""One door: every change becomes one commit here, and everything the history knows is asked
+here."""
 
 from __future__ import annotations
 
@@ -52,9 +53,12 @@ Check = Callable[[str], None]
 
 
 class Vault:
-    """A vault's files and history. Safe to use from several threads and processes; `open` makes one."""
+    """A vault's files and history. Safe to use from several threads and processes; `open` makes
+    one."""
 
-    def __init__(self, root: Path, clock: Callable[[], float], quiet: float, secrets: Secrets, **gate: Any) -> None:
+    def __init__(
+        self, root: Path, clock: Callable[[], float], quiet: float, secrets: Secrets, **gate: Any
+    ) -> None:
         self.root = root
         self.files = Files(root)
         self.repo = _opened(root)
@@ -74,18 +78,26 @@ class Vault:
 
     @classmethod
     def open(
-        cls, root: Path, *, clock: Callable[[], float] = time.time, quiet: float = 30.0, wait: float = 10.0, reserve: int = RESERVE,
+        cls, root: Path, *, clock: Callable[[], float] = time.time, quiet: float = 30.0,
+        wait: float = 10.0, reserve: int = RESERVE,
         secrets: Secrets = OFF, lazy_index: bool = False, small_index: int = 0,
     ) -> Vault:  # fmt: skip
         """The vault whose repository is exactly `root`, repaired if something died in it.
 
-        `quiet`: seconds a person's file must rest; `wait`: seconds for locks; `reserve`: bytes that must stay free; `secrets`: what happens
-        to those in what is to be committed; `lazy_index`: leave a `.git/index` larger than `small_index` bytes to `flush_index` (for a
-        process that stays). Raises VaultNotFound.
-        A disk that cannot be written is no obstacle to reading.
+        `quiet`: seconds a person's file must rest; `wait`: seconds for locks; `reserve`: bytes that
+        must stay free; `secrets`: what happens to those in what is to be committed; `lazy_index`:
+        leave a `.git/index` larger than `small_index` bytes to `flush_index` (for a process that
+        stays). Raises VaultNotFound. A disk that cannot be written is no obstacle to reading.
         """
         vault = cls(
-            Path(os.path.realpath(root)), clock, quiet, secrets, wait=wait, reserve=reserve, lazy_index=lazy_index, small=small_index
+            Path(os.path.realpath(root)),
+            clock,
+            quiet,
+            secrets,
+            wait=wait,
+            reserve=reserve,
+            lazy_index=lazy_index,
+            small=small_index,
         )
         if vault.recovery.needed():
             try:
@@ -97,14 +109,17 @@ class Vault:
         return vault
 
     def close(self) -> bool:
-        """Settle what is owed to the index; False when something is in the way (it is remembered)."""
+        """Settle what is owed to the index; False when something is in the way (it is
+        remembered)."""
         return self.flush_index()
 
     def flush_index(self) -> bool:
-        """Bring `.git/index` up to date with what was written; False when something is in the way (it is remembered)."""
+        """Bring `.git/index` up to date with what was written; False when something is in the way
+        (it is remembered)."""
         return self.gate.flush()
 
-    # -- reading ----------------------------------------------------------------------------------------------------------------------
+    # -- reading
+    # ----------------------------------------------------------------------------------------------
 
     def read(self, path: str) -> bytes:
         """The bytes of a file on disk. Raises NotFound, UnsafePath or DiskProblem."""
@@ -127,11 +142,18 @@ class Vault:
         found = self.repo.listing(commit or self.repo.tip())
         return {path: entry.blob for path, entry in found.items() if is_note(path)}
 
-    def log(self, limit: int | None = None, *, memory: str = "", path: str = "") -> list[commit_log.Entry]:
-        """The log, newest first; of one memory (by id, path or both), under every name its file had."""
+    def log(
+        self, limit: int | None = None, *, memory: str = "", path: str = ""
+    ) -> list[commit_log.Entry]:
+        """The log, newest first; of one memory (by id, path or both), under every name its file
+        had."""
         if not self.head():
             return []
-        found = self.history.of(memory, path, limit=limit) if memory or path else self.history.log(limit)
+        found = (
+            self.history.of(memory, path, limit=limit)
+            if memory or path
+            else self.history.log(limit)
+        )
         return [self.erased.veiled(entry) for entry in found] if self.erased.stamp() else found
 
     def show(self, commit: str) -> commit_log.Entry:
@@ -141,10 +163,14 @@ class Vault:
     def _commit(self, name: str) -> str:
         found = self.repo.resolve(name) if name and not name.startswith("-") else ""
         if not found or not self.repo.contains(found, self.head()):
-            raise NotFound(f"there is no commit {shown(name)} in this vault's history", hint="`oneiro log` lists them.")
+            raise NotFound(
+                f"there is no commit {shown(name)} in this vault's history",
+                hint="`oneiro log` lists them.",
+            )
         return found
 
-    # -- writing ----------------------------------------------------------------------------------------------------------------------
+    # -- writing
+    # ----------------------------------------------------------------------------------------------
 
     def apply(
         self,
@@ -157,9 +183,10 @@ class Vault:
     ) -> Receipt:
         """Make the changes one durable commit; returning is the acknowledgement.
 
-        `events` (see `ledger.make`) go into the ledger in the same commit. `check` is asked with the write lock held, with the tip the
-        commit will stand on, and refuses by raising. Raises InvalidInput, UnsafePath, StaleMemory, RepositoryBusy, LockTimeout,
-        DiskProblem or Brake; nothing was written then.
+        `events` (see `ledger.make`) go into the ledger in the same commit. `check` is asked with
+        the write lock held, with the tip the commit will stand on, and refuses by raising. Raises
+        InvalidInput, UnsafePath, StaleMemory, RepositoryBusy, LockTimeout, DiskProblem or Brake;
+        nothing was written then.
         """
         return self._apply(tuple(changes), operation, tuple(events), progress, check=check)
 
@@ -180,7 +207,11 @@ class Vault:
         with self.gate.writing():
             if brake:
                 self._brake(changes)
-            return self.gate.retried(lambda ref, tip: self._attempt(ref, tip, changes, operation, events, progress, invented, check))
+            return self.gate.retried(
+                lambda ref, tip: self._attempt(
+                    ref, tip, changes, operation, events, progress, invented, check
+                )
+            )
 
     def _attempt(
         self,
@@ -201,8 +232,14 @@ class Vault:
             plan = self._planner.plan(tip, changes, owed(self.journal.intents), invented=invented)
         if plan.edits:
             for path, found in self._person.secrets(plan.edits).items():
-                raise refusal(f"what a person left uncommitted in {self.secrets.cleaned(path)}", found)
-            self.erased.refuse([Write(path, data) for path, data in plan.edits.items() if data is not None], (), self._person.in_history)
+                raise refusal(
+                    f"what a person left uncommitted in {self.secrets.cleaned(path)}", found
+                )
+            self.erased.refuse(
+                [Write(path, data) for path, data in plan.edits.items() if data is not None],
+                (),
+                self._person.in_history,
+            )
             self._person.first(ref, tip, plan.edits, before)
             return None
         order = self._order(ref, tip, plan, operation, events)
@@ -212,38 +249,74 @@ class Vault:
         written = {path: digest(data) for path, data in plan.writes.items()}
         return Receipt(commit, written, tuple(plan.removes), plan.proposals) if commit else None
 
-    def _order(self, ref: str, tip: str, plan: Plan, operation: Operation, events: tuple[Mapping[str, Any], ...]) -> Order:
+    def _order(
+        self,
+        ref: str,
+        tip: str,
+        plan: Plan,
+        operation: Operation,
+        events: tuple[Mapping[str, Any], ...],
+    ) -> Order:
         changes: dict[str, Entry | None] = dict.fromkeys(plan.removes)
         for path, data in plan.writes.items():
             known = plan.entries[path]
             changes[path] = Entry(self.repo.add(data), known.mode if known else FILE)
         text = commit_log.message(operation, self.ledger.device)
-        return Order(ref, tip, changes, text, machine(operation.actor), self.clock(), dict(plan.writes), events, tuple(plan.removes))
+        return Order(
+            ref,
+            tip,
+            changes,
+            text,
+            machine(operation.actor),
+            self.clock(),
+            dict(plan.writes),
+            events,
+            tuple(plan.removes),
+        )
 
-    def objections(self, changes: Mapping[int, Write], placed: Collection[int]) -> dict[int, OneiroError]:
-        """Position -> why `apply` would refuse that new note, so that the others can be written without it.
+    def objections(
+        self, changes: Mapping[int, Write], placed: Collection[int]
+    ) -> dict[int, OneiroError]:
+        """Position -> why `apply` would refuse that new note, so that the others can be written
+        without it.
 
-        That is: unsafe and repeated paths, secrets, and for positions in `placed` (their paths are not random) whether there is
-        something already. A repository that is busy altogether is not looked at.
+        That is: unsafe and repeated paths, secrets, and for positions in `placed` (their paths are
+        not random) whether there is something already. A repository that is busy altogether is not
+        looked at.
         """
         said = Operation("remember", "")
-        found = one_by_one(changes, lambda change: self.secrets.screened([change], said, self._person.in_history))
+        found = one_by_one(
+            changes, lambda change: self.secrets.screened([change], said, self._person.in_history)
+        )
         with self.gate.thread, disk.guarded("Looking at the notes"):
-            there = {position: changes[position] for position in placed if position in changes and position not in found}
-            return found | Planner(self.repo, self.files).objections(self.head(), there, owed(self.journal.peek()))
+            there = {
+                position: changes[position]
+                for position in placed
+                if position in changes and position not in found
+            }
+            return found | Planner(self.repo, self.files).objections(
+                self.head(), there, owed(self.journal.peek())
+            )
 
     def fold(self) -> Receipt:
         """Commit the pending ledger events, if there are any."""
         return self.apply((), Operation("ledger", "events of this device", actor="dream"))
 
     def events_wait(self, longer: float, besides: str = "") -> bool:
-        """Has a ledger event, of any kind `besides` that one, waited so many seconds for a commit?"""
-        first = min((str(event.get("t", "")) for event in self.ledger.waiting() if event["e"] != besides), default="")
+        """Has a ledger event, of any kind `besides` that one, waited so many seconds for a
+        commit?"""
+        first = min(
+            (str(event.get("t", "")) for event in self.ledger.waiting() if event["e"] != besides),
+            default="",
+        )
         return bool(first) and first <= ledger.moment(self.clock() - longer)
 
     def _brake(self, changes: Sequence[Change]) -> None:
-        """More than half of the notes (and more than a few) taken out in one operation is never meant."""
-        gone = {change.path for change in changes if isinstance(change, Remove) and is_note(change.path)}
+        """More than half of the notes (and more than a few) taken out in one operation is never
+        meant."""
+        gone = {
+            change.path for change in changes if isinstance(change, Remove) and is_note(change.path)
+        }
         if len(gone) > FEW and len(gone) * 2 > len(self.listing()):
             raise Brake(
                 f"{len(gone)} notes would be removed at once, more than half of the vault",
@@ -251,47 +324,71 @@ class Vault:
                 hint="Remove them in smaller steps.",
             )
 
-    # -- the person's edits -------------------------------------------------------------------------------------------------------------
+    # -- the person's edits
+    # ----------------------------------------------------------------------------------------------
 
-    def commit_edits(self, paths: Iterable[str] | None = None, *, quiet: float | None = None) -> list[Receipt]:
-        """Commit what a person changed on disk (all of it, or `paths`) under their own identity; files still in use wait, and so does
-        everything while git is at work. More deletions than a handful are left to the person (`look` says so).
+    def commit_edits(
+        self, paths: Iterable[str] | None = None, *, quiet: float | None = None
+    ) -> list[Receipt]:
+        """Commit what a person changed on disk (all of it, or `paths`) under their own identity;
+        files still in use wait, and so does everything while git is at work. More deletions than a
+        handful are left to the person (`look` says so).
 
         Raises RepositoryBusy, LockTimeout or DiskProblem.
         """
         return self._person.commit(None if paths is None else list(paths), quiet)
 
     def held(self, path: str, data: bytes) -> str:
-        """What keeps an uncommitted text of a person out of history: the secret it looks as if it held, "" for none."""
+        """What keeps an uncommitted text of a person out of history: the secret it looks as if it
+        held, "" for none."""
         return "".join(map(told, self._person.secrets({path: data}).values()))
 
     def adopt(
-        self, *, everything: bool = False, also: Iterable[str] = (), progress: Progress | None = None
+        self,
+        *,
+        everything: bool = False,
+        also: Iterable[str] = (),
+        progress: Progress | None = None,
     ) -> tuple[list[str], list[Refused]]:
-        """Commit files that are not in history yet, as they are, in one commit (op `adopt`): notes and attachments, or `everything`.
+        """Commit files that are not in history yet, as they are, in one commit (op `adopt`): notes
+        and attachments, or `everything`.
 
-        `also` are files of ours to go with them. Returns the paths taken in, and what was left out with the reason.
+        `also` are files of ours to go with them. Returns the paths taken in, and what was left out
+        with the reason.
         """
         with self.gate.writing():
-            return self.gate.retried(lambda ref, tip: import_folder.adopt(self, self._writer, ref, tip, everything, set(also), progress))
+            return self.gate.retried(
+                lambda ref, tip: import_folder.adopt(
+                    self, self._writer, ref, tip, everything, set(also), progress
+                )
+            )
 
-    # -- events -----------------------------------------------------------------------------------------------------------------------
+    # -- events
+    # ----------------------------------------------------------------------------------------------
 
     def use(self, memory: str, event: str, **fields: Any) -> None:
-        """Note an event about a memory (a recall, a citation); it rides along in the next commit. Raises DiskProblem."""
+        """Note an event about a memory (a recall, a citation); it rides along in the next commit.
+        Raises DiskProblem."""
         with disk.guarded("Noting an event"):
             self.ledger.append([ledger.make(event, memory, self.clock(), **fields)])
 
     def events(self) -> Iterator[ledger.Event]:
-        """Every event once, by its time (each device has files of its own): as the tip has them, and this device's pending ones."""
+        """Every event once, by its time (each device has files of its own): as the tip has them,
+        and this device's pending ones."""
         tip = self.head()
         files = self.repo.listing(tip, ledger.FOLDER)
-        known = (event for path in sorted(files) if path.endswith(".jsonl") for event in self._told(path, files[path].blob))
+        known = (
+            event
+            for path in sorted(files)
+            if path.endswith(".jsonl")
+            for event in self._told(path, files[path].blob)
+        )
         found = ledger.once(event for source in (known, self.ledger.waiting()) for event in source)
         yield from sorted(found, key=lambda event: str(event.get("t", "")))
 
     def _told(self, path: str, blob: str) -> Iterator[ledger.Event]:
-        """Events of one file; none, rather than no answer at all, from one that is damaged in history and on disk (`doctor` tells)."""
+        """Events of one file; none, rather than no answer at all, from one that is damaged in
+        history and on disk (`doctor` tells)."""
         with suppress(GitProblem):
             yield from ledger.decode(self.ledger.committed(self.repo, path, blob))
 
@@ -303,62 +400,102 @@ class Vault:
         """Number of commits in the history."""
         return int(self.repo.commands.text("rev-list", "--count", "HEAD")) if self.head() else 0
 
-    def merge(self, decide: merge_commit.Decide, operation: Operation, progress: Progress | None = None) -> Receipt:
-        """Join another history to ours by one commit with two parents (or by moving the branch, when ours is part of theirs).
+    def merge(
+        self, decide: merge_commit.Decide, operation: Operation, progress: Progress | None = None
+    ) -> Receipt:
+        """Join another history to ours by one commit with two parents (or by moving the branch,
+        when ours is part of theirs).
 
-        `decide` is asked, with the write lock held, what joining means for the tip it is given. Raises RepositoryBusy when files are in
-        the way that only a person can settle, UnsafePath, LockTimeout, DiskProblem, and what `decide` raises; nothing was changed then.
+        `decide` is asked, with the write lock held, what joining means for the tip it is given.
+        Raises RepositoryBusy when files are in the way that only a person can settle, UnsafePath,
+        LockTimeout, DiskProblem, and what `decide` raises; nothing was changed then.
         """
-        joiner = merge_commit.Joiner(self, self._writer, self._person.first, decide, operation, progress)
+        joiner = merge_commit.Joiner(
+            self, self._writer, self._person.first, decide, operation, progress
+        )
         with self.gate.writing():
             return self.gate.retried(joiner.join)
 
-    # -- taking back --------------------------------------------------------------------------------------------------------------------
+    # -- taking back
+    # ----------------------------------------------------------------------------------------------
 
-    def forget(self, memory: str, path: str, base: str, actor: str = "user", reason: str = "") -> Receipt:
-        """Take a note out of the tree, with a tombstone (id and hashes, no content). Its bytes stay in history."""
+    def forget(
+        self, memory: str, path: str, base: str, actor: str = "user", reason: str = ""
+    ) -> Receipt:
+        """Take a note out of the tree, with a tombstone (id and hashes, no content). Its bytes stay
+        in history."""
         data = self.read(path)
         title = edits.identify(path, data)[1]
-        words = edits.words_of(path, data)  # so that reading the same file of memories again does not bring it back
-        tombstone = ledger.make("tombstone", memory, self.clock(), sha256=base, actor=actor, **({"words": words} if words else {}))
+        words = edits.words_of(
+            path, data
+        )  # so that reading the same file of memories again does not bring it back
+        tombstone = ledger.make(
+            "tombstone",
+            memory,
+            self.clock(),
+            sha256=base,
+            actor=actor,
+            **({"words": words} if words else {}),
+        )
         operation = Operation("forget", title, actor, (memory,) if memory else (), reason)
         return self.apply([Remove(path, base)], operation, events=[tombstone])
 
-    def purge(self, changes: Sequence[Remove], operation: Operation, events: Sequence[Mapping[str, Any]]) -> Receipt:
-        """The first step of a purge: however many notes that are, they leave the tree, with tombstones. See `purge/rewrite`."""
+    def purge(
+        self, changes: Sequence[Remove], operation: Operation, events: Sequence[Mapping[str, Any]]
+    ) -> Receipt:
+        """The first step of a purge: however many notes that are, they leave the tree, with
+        tombstones. See `purge/rewrite`."""
         return self._apply(changes, operation, tuple(events), None, invented=False, brake=False)
 
     def restore(self, memory: str, actor: str = "user") -> Receipt:
-        """Bring a forgotten or deleted memory back, byte for byte. `memory` may be a prefix of its id (4 or more characters)."""
+        """Bring a forgotten or deleted memory back, byte for byte. `memory` may be a prefix of its
+        id (4 or more characters)."""
         found = undo_commit.lost(self.repo, self.history, memory)
         if why := self.erased.in_file(found.path, found.data):
             raise NotFound(f"{found.memory} cannot come back: {why}")
         title = edits.identify(found.path, found.data)[1]
-        event = ledger.make("restore", found.memory, self.clock(), sha256=digest(found.data), actor=actor)
-        operation = Operation("restore", title, actor, (found.memory,), f"was removed in {found.commit[:12]}")
-        return self._apply([Write(found.path, found.data)], operation, (event,), None, invented=False)
+        event = ledger.make(
+            "restore", found.memory, self.clock(), sha256=digest(found.data), actor=actor
+        )
+        operation = Operation(
+            "restore", title, actor, (found.memory,), f"was removed in {found.commit[:12]}"
+        )
+        return self._apply(
+            [Write(found.path, found.data)], operation, (event,), None, invented=False
+        )
 
     def undo(self, commit: str, actor: str = "user") -> Receipt:
         """A new commit (op `restore`) that gives every note of `commit` the bytes it had before.
 
-        Raises StaleMemory naming the later commit when one of them changed since, InvalidInput for merges and the first commit. A person
-        who names a commit may take out what it brought, however much that is; for anybody else it may be a Brake.
+        Raises StaleMemory naming the later commit when one of them changed since, InvalidInput for
+        merges and the first commit. A person who names a commit may take out what it brought,
+        however much that is; for anybody else it may be a Brake.
         """
-        return self._take_back(undo_commit.plan(self.repo, self.history, self._commit(commit), self.head()), actor)
+        return self._take_back(
+            undo_commit.plan(self.repo, self.history, self._commit(commit), self.head()), actor
+        )
 
     def undo_run(self, run: str, actor: str = "user") -> Receipt:
-        """A new commit (op `restore`) that gives every note a run of a loop touched the exact bytes it had before; its report stays.
+        """A new commit (op `restore`) that gives every note a run of a loop touched the exact bytes
+        it had before; its report stays.
 
         Raises NotFound for a run nobody made, StaleMemory when one of the notes changed since.
         """
-        return self._take_back(undo_commit.plan_run(self.repo, self.history, run, self.head()), actor, f"run {run}")
+        return self._take_back(
+            undo_commit.plan_run(self.repo, self.history, run, self.head()), actor, f"run {run}"
+        )
 
     def undo_rest(self, run: str, actor: str = "user") -> tuple[list[Receipt], Mapping[str, str]]:
-        """Take back each decision of a run that still stands, in a commit of its own; path -> why of what stays."""
+        """Take back each decision of a run that still stands, in a commit of its own; path -> why
+        of what stays."""
         receipts: list[Receipt] = []
         left: dict[str, str] = {}
         gone = commit_log.taken_back(self.history.undoings())
-        for entry in [one for one in self.history.runs(run) if one.run == run and one.decision and one.commit not in gone]:
+        for entry in [
+            one
+            for one in self.history.runs(run)
+            if one.run == run and one.decision and one.commit not in gone
+        ]:
             try:
                 receipts.append(self.undo(entry.commit, actor))
             except StaleMemory:
@@ -368,16 +505,22 @@ class Vault:
         return receipts, left
 
     def undo_source(self, source: str, actor: str = "user") -> tuple[Receipt, Mapping[str, str]]:
-        """Take back what came from a source and what loops did because of it; path -> why of what stays. Raises as `sources.plan` does."""
+        """Take back what came from a source and what loops did because of it; path -> why of what
+        stays. Raises as `sources.plan` does."""
         traced = undo_by_source.plan(self.repo, self.history, source, self.head(), self.files.blob)
         return self._take_back(traced.undo, actor, f"source {source}"), traced.left
 
     def _take_back(self, plan: undo_commit.Undo, actor: str, what: str = "") -> Receipt:
         events = plan.recorded(self.clock(), actor)
-        operation = Operation("restore", plan.title, actor, plan.memories, f"undo of {what or plan.commit}")
-        return self._apply(plan.changes, operation, events, None, invented=False, brake=actor != "user")
+        operation = Operation(
+            "restore", plan.title, actor, plan.memories, f"undo of {what or plan.commit}"
+        )
+        return self._apply(
+            plan.changes, operation, events, None, invented=False, brake=actor != "user"
+        )
 
-    # -- what is wrong ------------------------------------------------------------------------------------------------------------------
+    # -- what is wrong
+    # ----------------------------------------------------------------------------------------------
 
     def problems(self) -> list[Problem]:
         """Everything a person should know about files and history, nothing about indexes."""
@@ -388,7 +531,8 @@ class Vault:
         return damaged(self)
 
     def rewritten(self) -> Rewritten | None:
-        """Was history with notes taken out of this branch while nobody looked? It is kept from then on, and nothing is written."""
+        """Was history with notes taken out of this branch while nobody looked? It is kept from then
+        on, and nothing is written."""
         tampering = self.gate.tampering
         try:
             if not tampering.suspected():
@@ -419,7 +563,8 @@ class Vault:
         return "repaired by the journal and the history"
 
     def look(self, paths: list[str] | None = None, quiet: float | None = None) -> edits.Look:
-        """The person's uncommitted changes (of all files, or of some), each with why it waits or is left alone."""
+        """The person's uncommitted changes (of all files, or of some), each with why it waits or is
+        left alone."""
         return self._person.look(paths, self._person.quiet if quiet is None else quiet)
 
     def refused(self) -> list[Refused]:

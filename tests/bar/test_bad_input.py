@@ -1,4 +1,5 @@
-"""Bad input and bad surroundings through the command line: a clear error with its exit code, nothing lost, never a traceback."""
+"""Bad input and bad surroundings through the command line: a clear error with its exit code,
+nothing lost, never a traceback."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ TWIN = "0123456789ab"
 
 @pytest.fixture(scope="module")
 def ready(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Box]:
-    """A vault with one memory (`box.row`) and two notes that share an id, for requests that must change nothing."""
+    """A vault with one memory (`box.row`) and two notes that share an id, for requests that must
+    change nothing."""
     folder = tmp_path_factory.mktemp("bad")
     box = Box(folder, sealed(folder))
     try:
@@ -44,11 +46,16 @@ def ready(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Box]:
 
 def state(box: Box) -> tuple[str, list[tuple[str, bytes]]]:
     """HEAD and every note's bytes."""
-    return git(box.vault, "rev-parse", "HEAD"), sorted((str(path), path.read_bytes()) for path in box.vault.glob("**/*.md"))
+    return git(box.vault, "rev-parse", "HEAD"), sorted(
+        (str(path), path.read_bytes()) for path in box.vault.glob("**/*.md")
+    )
 
 
-def refused(box: Box, args: list[str], code: int, says: str, stdin: bytes = b"", **more: Any) -> None:
-    """The command ends with this code and these words on standard error, as JSON too, and changes nothing."""
+def refused(
+    box: Box, args: list[str], code: int, says: str, stdin: bytes = b"", **more: Any
+) -> None:
+    """The command ends with this code and these words on standard error, as JSON too, and changes
+    nothing."""
     before = state(box)
     done = box(*args, stdin=stdin, **more)
     text = (done.stderr + done.stdout).decode(errors="replace")
@@ -81,7 +88,17 @@ IDS = ["show", "why", "forget", "reframe"]
         ("caf\udce9", 2, "not valid text"),
         ("", 2, "no id was given"),
     ],
-    ids=["ambiguous", "ambiguous prefix", "unknown", "too short", "a path", "a path outside", "absolute", "not UTF-8", "empty"],
+    ids=[
+        "ambiguous",
+        "ambiguous prefix",
+        "unknown",
+        "too short",
+        "a path",
+        "a path outside",
+        "absolute",
+        "not UTF-8",
+        "empty",
+    ],
 )
 def test_ids(ready: Box, command: str, ident: str, code: int, says: str) -> None:
     refused(ready, [command, ident, *(["new words"] if command == "reframe" else [])], code, says)
@@ -100,7 +117,11 @@ def test_ids(ready: Box, command: str, ident: str, code: int, says: str) -> None
         (["recall", "lone \udcff byte"], b"", "not valid text"),
         (["remember", "--from-jsonl", "-"], b'{"text": "x \\ud800"}\n', "not valid Unicode"),
         (["remember", "--from-jsonl", "-", "--ack"], b'{"text": "x \\u0000"}\n', "NUL"),
-        (["remember", "--from-jsonl", "-"], b'{"text": "' + b"y" * 10_000_000 + b'"}\n', "10,000,000 bytes"),
+        (
+            ["remember", "--from-jsonl", "-"],
+            b'{"text": "' + b"y" * 10_000_000 + b'"}\n',
+            "10,000,000 bytes",
+        ),
         (["remember", "--from-jsonl", "-"], b"[" * 200_000, "not JSON"),
         (["remember", "x", "--path", "../../out.md"], b"", "out.md"),
         (["remember", "x", "--path", ".git/hooks/x.md"], b"", ".git"),
@@ -130,10 +151,15 @@ def old_git(box: Box) -> dict[str, str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("how", "says"), [(without_git, "git is not installed"), (old_git, "git 2.30.2 is too old: 2.38 or newer is needed")]
+    ("how", "says"),
+    [
+        (without_git, "git is not installed"),
+        (old_git, "git 2.30.2 is too old: 2.38 or newer is needed"),
+    ],
 )
 def test_git_missing_or_too_old(box: Box, how: Callable[[Box], dict[str, str]], says: str) -> None:
-    """What needs git's own program says so; what does not goes on working, and what it acknowledges is there."""
+    """What needs git's own program says so; what does not goes on working, and what it acknowledges
+    is there."""
     box.ok("stop")
     env = how(box)
     done = box("log", env=env)
@@ -147,7 +173,11 @@ def test_git_missing_or_too_old(box: Box, how: Callable[[Box], dict[str, str]], 
         _, path, sha = made.stdout.decode().split()
         kept(box, {path: sha})
     fresh = subprocess.run(
-        [sys.executable, "-c", ENTRY, "init", str(box.folder / "other")], env=box.env | env, capture_output=True, timeout=60, check=False
+        [sys.executable, "-c", ENTRY, "init", str(box.folder / "other")],
+        env=box.env | env,
+        capture_output=True,
+        timeout=60,
+        check=False,
     )
     assert fresh.returncode in (0, 11)
     assert b"Traceback" not in fresh.stderr
@@ -173,7 +203,13 @@ def test_settings(ready: Box, where: str, text: str, says: str, owner: bool) -> 
     file.write_text(text)
     try:
         refused(ready, ["--no-daemon", "remember", "x"], 2, says)
-        read(ready, says, ["--no-daemon"], ["recall kettle", "list", "status", "stats"], ["doctor", "check"])
+        read(
+            ready,
+            says,
+            ["--no-daemon"],
+            ["recall kettle", "list", "status", "stats"],
+            ["doctor", "check"],
+        )
         if owner:
             refused(ready, ["remember", "x"], 2, says)
             read(ready, says, [], ["recall kettle", "list", "status", "stats"], ["doctor", "check"])
@@ -212,18 +248,25 @@ def test_a_vault_that_is_no_repository(box: Box) -> None:
 
 @pytest.mark.slow
 def test_a_lock_of_a_living_git_is_untouched_and_of_a_dead_one_moved_aside(box: Box) -> None:
-    """`git commit -a` waiting in its editor holds index.lock: memories are acknowledged all the same, or refused within ten seconds."""
+    """`git commit -a` waiting in its editor holds index.lock: memories are acknowledged all the
+    same, or refused within ten seconds."""
     box.ok("stop")
     box.env["ONEIRO_EDITS_QUIET"] = "0.5"
     tool(
         box.folder / "tools",
         "slow-editor",
-        f'touch "{box.folder}/open"; while [ ! -e "{box.folder}/done" ]; do sleep 0.1; done; echo mine > "$1"',
+        f'touch "{box.folder}/open"; while [ ! -e "{box.folder}/done" ]; do sleep 0.1; done; echo '
+        f'mine > "$1"',
     )
     (box.vault / "draft.txt").write_text("draft\n")
     git(box.vault, "add", "draft.txt")
     env = box.env | {"GIT_EDITOR": str(box.folder / "tools/slow-editor")}
-    person = subprocess.Popen(["git", "-C", str(box.vault), "commit", "-a"], env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    person = subprocess.Popen(
+        ["git", "-C", str(box.vault), "commit", "-a"],
+        env=env,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     lock = box.vault / ".git/index.lock"
     try:
         end = time.monotonic() + patient(10)
@@ -241,7 +284,9 @@ def test_a_lock_of_a_living_git_is_untouched_and_of_a_dead_one_moved_aside(box: 
         (box.folder / "done").touch()
         person.wait(20)
     eventually(lambda: set(acks(done.stdout)) <= set(git(box.vault, "ls-files").splitlines()), 8)
-    git(box.vault, "commit", "-qm", "again")  # the first was refused by git, because the branch had moved on
+    git(
+        box.vault, "commit", "-qm", "again"
+    )  # the first was refused by git, because the branch had moved on
     lock.write_bytes(b"left by a dead program")
     old = time.time() - 3600
     os.utime(lock, (old, old))
@@ -262,18 +307,31 @@ def test_a_lock_of_a_living_git_is_untouched_and_of_a_dead_one_moved_aside(box: 
     eventually(lambda: git(box.vault, "status", "--porcelain") == "", 5)
 
 
-CLOCKS = {"1970": 0.0, "before 1970": -1e9, "a day ago": -86400.0, "in a day": 86400.0, "9999": 253402300000.0}
+CLOCKS = {
+    "1970": 0.0,
+    "before 1970": -1e9,
+    "a day ago": -86400.0,
+    "in a day": 86400.0,
+    "9999": 253402300000.0,
+}
 
 
 @pytest.mark.parametrize("name", CLOCKS)
 def test_a_clock_in_the_past_or_the_future(tmp_path: Path, name: str) -> None:
-    """Two memories at the right time, then one under a wrong clock, then one after: the order is history's, nothing fades at once."""
+    """Two memories at the right time, then one under a wrong clock, then one after: the order is
+    history's, nothing fades at once."""
     init_vault(tmp_path / "vault")
     settings = Settings({"embed.model": "hash", "disk.reserve": 0, "edits.quiet": 0.0})
     wrong = CLOCKS[name] if "19" in name or "99" in name else time.time() + CLOCKS[name]
     for number, clock in enumerate([time.time, lambda: wrong, time.time]):
         with App.open(tmp_path / "vault", settings, clock=clock) as app:
-            row = app.call("remember", {"items": [{"text": f"Clock note {number} tells the boat story."}], "dedupe": False})["results"][0]
+            row = app.call(
+                "remember",
+                {
+                    "items": [{"text": f"Clock note {number} tells the boat story."}],
+                    "dedupe": False,
+                },
+            )["results"][0]
             assert app.call("show", {"id": row["id"]})["strength"] >= 0
             for shown in app.call("list", {})["results"]:
                 assert 0 <= shown["strength"] <= 1
@@ -281,12 +339,20 @@ def test_a_clock_in_the_past_or_the_future(tmp_path: Path, name: str) -> None:
             assert len(found) == number + 1
             assert all(0 <= one["score"] <= 1 for one in found)
             assert app.call("why", {"id": row["id"]})["story"]
-            datetime.fromisoformat(row.get("created") or app.call("show", {"id": row["id"]})["meta"]["created"])
+            datetime.fromisoformat(
+                row.get("created") or app.call("show", {"id": row["id"]})["meta"]["created"]
+            )
     with App.open(tmp_path / "vault", settings) as app:
         titles = [entry["title"] for entry in app.call("log", {})["entries"]][:3]
         assert titles == [f"Clock note {number} tells the boat story." for number in (2, 1, 0)]
-        assert app.call("stats", {})["faded"] <= 1  # only the one that claims to be ancient may have faded
-        assert len(app.call("recall", {"query": "clock boat story", "passive": True})["results"]) >= 2
-        assert [problem for problem in app.call("doctor", {})["problems"] if problem["level"] == "error"] == []
+        assert (
+            app.call("stats", {})["faded"] <= 1
+        )  # only the one that claims to be ancient may have faded
+        assert (
+            len(app.call("recall", {"query": "clock boat story", "passive": True})["results"]) >= 2
+        )
+        assert [
+            problem for problem in app.call("doctor", {})["problems"] if problem["level"] == "error"
+        ] == []
     assert git(tmp_path / "vault", "fsck", "--strict", "--no-dangling") == ""
     assert git(tmp_path / "vault", "status", "--porcelain") == ""

@@ -1,4 +1,5 @@
-"""Most of the notes vanish from the disk: they are still served, nobody's write takes them along, and nothing believes it unasked."""
+"""Most of the notes vanish from the disk: they are still served, nobody's write takes them along,
+and nothing believes it unasked."""
 
 from __future__ import annotations
 
@@ -20,14 +21,20 @@ def full(box: Box) -> Box:
     """A vault of two dozen memories, stored by one command."""
     box.ok("stop")
     box.env["ONEIRO_EDITS_QUIET"] = "0"
-    lines = b"".join(json.dumps({"text": f"Fact number {n} of the flood."}).encode() + b"\n" for n in range(COUNT))
+    lines = b"".join(
+        json.dumps({"text": f"Fact number {n} of the flood."}).encode() + b"\n"
+        for n in range(COUNT)
+    )
     box.ok("--no-daemon", "remember", "--from-jsonl", "-", stdin=lines)
     return box
 
 
 def held(box: Box) -> int:
     """Notes in the last commit."""
-    return sum(line.startswith("semantic/") for line in git(box.vault, "ls-tree", "-r", "--name-only", "HEAD").splitlines())
+    return sum(
+        line.startswith("semantic/")
+        for line in git(box.vault, "ls-tree", "-r", "--name-only", "HEAD").splitlines()
+    )
 
 
 def brakes(box: Box, *options: str) -> list[dict[str, object]]:
@@ -74,4 +81,6 @@ def test_a_person_may_undo_whatever_one_command_stored_and_a_model_may_not(full:
     assert held(full) == 0
     full.ok("--no-daemon", "undo", "HEAD")
     assert held(full) == COUNT
-    assert git(full.vault, "ls-tree", "HEAD", "semantic") == git(full.vault, "ls-tree", before.strip(), "semantic")
+    assert git(full.vault, "ls-tree", "HEAD", "semantic") == git(
+        full.vault, "ls-tree", before.strip(), "semantic"
+    )

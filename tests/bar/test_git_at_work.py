@@ -1,4 +1,5 @@
-"""git changes the folder while an owner runs: nothing of that is a person's edit, and afterwards everything is as git left it."""
+"""git changes the folder while an owner runs: nothing of that is a person's edit, and afterwards
+everything is as git left it."""
 
 from __future__ import annotations
 
@@ -56,10 +57,16 @@ def test_a_slow_checkout_there_and_back_leaves_no_commit(branches: Box, tmp_path
     git(root, "checkout", "-q", "main")
     assert git(root, "rev-parse", "main", "old") == before
     looked(branches)
-    assert git(root, "show", "--name-only", "--format=%s", "main").split() == ["edit:", "last", "last.md"]
+    assert git(root, "show", "--name-only", "--format=%s", "main").split() == [
+        "edit:",
+        "last",
+        "last.md",
+    ]
     assert git(root, "rev-parse", "main~1", "old") == before
     found = branches.json("recall", "flood", "-k", "50")
-    flood = [row for row in found["results"] if row["path"] != "last.md"]  # the last one may trail behind, weak
+    flood = [
+        row for row in found["results"] if row["path"] != "last.md"
+    ]  # the last one may trail behind, weak
     assert (len(flood), found["degraded"]) == (COUNT, None)
 
 
@@ -75,7 +82,9 @@ def test_many_deletions_are_asked_about_and_a_few_are_not(branches: Box) -> None
     (root / "last.md").write_text("mine\n")
     eventually(lambda: git(root, "log", "-1", "--format=%s", "main") == "edit: last\n", 60)
     assert "10 notes are gone from the disk" in branches.ok("status")
-    (problem,) = [one for one in branches("--json", "doctor").stdout.decode().split("{") if '"brake"' in one]
+    (problem,) = [
+        one for one in branches("--json", "doctor").stdout.decode().split("{") if '"brake"' in one
+    ]
     assert "git restore" in problem
     git(root, "restore", ".")
     looked(branches)
@@ -93,5 +102,10 @@ def test_a_damaged_index_heals_while_the_owner_runs(branches: Box, damage: str) 
     else:
         raw[20:60] = b"\xff" * 40
         index.write_bytes(raw if damage == "middle" else raw[:200])
-    eventually(lambda: git(branches.vault, "status", "--porcelain", "--branch", check=False) == "## main\n", 30)
+    eventually(
+        lambda: (
+            git(branches.vault, "status", "--porcelain", "--branch", check=False) == "## main\n"
+        ),
+        30,
+    )
     assert git(branches.vault, "fsck", "--no-dangling") == ""

@@ -1,4 +1,5 @@
-"""A model that cannot be used: whatever is wrong with it, every command works from keywords and says why."""
+"""A model that cannot be used: whatever is wrong with it, every command works from keywords and
+says why."""
 
 from __future__ import annotations
 
@@ -36,7 +37,10 @@ def broken_package(folder: Path, name: str, text: str) -> str:
 
 
 def unknown_name(_: Path) -> tuple[dict[str, str], str]:
-    return {"ONEIRO_EMBED_MODEL": "no/such", "HF_ENDPOINT": "http://127.0.0.1:9"}, "it is not on this machine"
+    return {
+        "ONEIRO_EMBED_MODEL": "no/such",
+        "HF_ENDPOINT": "http://127.0.0.1:9",
+    }, "it is not on this machine"
 
 
 def no_folder(folder: Path) -> tuple[dict[str, str], str]:
@@ -69,12 +73,19 @@ def no_weights(folder: Path) -> tuple[dict[str, str], str]:
 @pytest.mark.parametrize(
     ("how", "owners"),
     [(unknown_name, [[], ["--no-daemon"]]), (no_weights, [[]])]
-    + [(how, [["--no-daemon"]]) for how in (no_folder, broken_runtime, crashing_runtime, wrong_weights)],
+    + [
+        (how, [["--no-daemon"]])
+        for how in (no_folder, broken_runtime, crashing_runtime, wrong_weights)
+    ],
 )
-def test_keywords_answer_and_say_why(ready: Box, tmp_path: Path, how: How, owners: list[list[str]]) -> None:
+def test_keywords_answer_and_say_why(
+    ready: Box, tmp_path: Path, how: How, owners: list[list[str]]
+) -> None:
     ready.ok("stop")
     env, says = how(tmp_path)
-    env |= {"PYTHONPATH": ":".join(filter(None, [env.get("PYTHONPATH", ""), ready.env["PYTHONPATH"]]))}
+    env |= {
+        "PYTHONPATH": ":".join(filter(None, [env.get("PYTHONPATH", ""), ready.env["PYTHONPATH"]]))
+    }
     env |= {"HF_HOME": str(tmp_path), "HF_HUB_OFFLINE": ""}
     for options in owners:
         done = ready.process(*options, "--json", "recall", "kettle", env=env)
@@ -89,14 +100,21 @@ def test_keywords_answer_and_say_why(ready: Box, tmp_path: Path, how: How, owner
         problems = [p for p in json.loads(done.stdout)["problems"] if p["level"] != "info"]
         assert len(problems) == 1, problems
         (problem,) = problems
-        assert (problem["code"], problem["fixable"], problem["fixed"], says in problem["message"]) == ("embedder", False, False, True)
+        assert (
+            problem["code"],
+            problem["fixable"],
+            problem["fixed"],
+            says in problem["message"],
+        ) == ("embedder", False, False, True)
         assert "embed.model" in problem["hint"]
         assert ready.process(*options, "status", env=env).returncode == 0
     ready.ok("stop")
 
 
 def test_a_process_that_cannot_be_started(ready: Box) -> None:
-    done = ready("--no-daemon", "recall", "kettle", entry=NO_PYTHON, env={"ONEIRO_EMBED_MODEL": "default"})
+    done = ready(
+        "--no-daemon", "recall", "kettle", entry=NO_PYTHON, env={"ONEIRO_EMBED_MODEL": "default"}
+    )
     assert done.returncode == 0, done
     assert b"kettle" in done.stdout
     assert b"keywords only: the embedding model 'default' cannot be used" in done.stderr
@@ -105,7 +123,9 @@ def test_a_process_that_cannot_be_started(ready: Box) -> None:
 @pytest.mark.slow
 def test_nothing_is_said_about_a_young_or_a_sound_vault(box: Box) -> None:
     assert box.ok("--no-daemon", "doctor") == box.ok("doctor") == "Everything is in order.\n"
-    assert box.ok("--no-daemon", "doctor", "-v") != "Everything is in order.\n" or sys.version_info >= (3, 15)
+    assert box.ok(
+        "--no-daemon", "doctor", "-v"
+    ) != "Everything is in order.\n" or sys.version_info >= (3, 15)
     box.remember("The kettle is blue.")
     box.ok("recall", "kettle")
     eventually(lambda: box.json("status")["pending"] == 0, 10)

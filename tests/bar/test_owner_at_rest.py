@@ -1,4 +1,5 @@
-"""An owner with nothing to do does nothing, says how it learns of changes, and finds them without events too."""
+"""An owner with nothing to do does nothing, says how it learns of changes, and finds them without
+events too."""
 
 from __future__ import annotations
 
@@ -43,19 +44,32 @@ def test_without_events_it_polls_and_says_so(box: Box) -> None:
     moved = box.vault / "by hand.md"
     moved.write_text("# By hand\n\nNobody raised an event for this xylophone.\n")
     eventually(
-        lambda: [row["path"] for row in box.json("recall", "Zoltan", "--fast")["results"][:1]] == [str(path.relative_to(box.vault))], 5
+        lambda: (
+            [row["path"] for row in box.json("recall", "Zoltan", "--fast")["results"][:1]]
+            == [str(path.relative_to(box.vault))]
+        ),
+        5,
     )
-    eventually(lambda: [row["path"] for row in box.json("recall", "xylophone", "--fast")["results"][:1]] == ["by hand.md"], 5)
+    eventually(
+        lambda: (
+            [row["path"] for row in box.json("recall", "xylophone", "--fast")["results"][:1]]
+            == ["by hand.md"]
+        ),
+        5,
+    )
     assert box.json("status")["watching"].startswith("polling")
     assert "watch-polling" in {problem["code"] for problem in box.json("doctor")["problems"]}
 
 
 @pytest.mark.slow
 def test_vectors_that_vanish_under_it_are_noticed_by_itself(box: Box) -> None:
-    """Chroma keeps counting and finds little: nobody asks, and within a reconcile the owner has put a new store in its place."""
+    """Chroma keeps counting and finds little: nobody asks, and within a reconcile the owner has put
+    a new store in its place."""
     box.ok("stop")
     box.env["ONEIRO_WATCH_RECONCILE"] = "2"
-    lines = "".join(f'{{"text": "Fact {n} of many about the harbour and boat {n}."}}\n' for n in range(60))
+    lines = "".join(
+        f'{{"text": "Fact {n} of many about the harbour and boat {n}."}}\n' for n in range(60)
+    )
     box.ok("remember", "--from-jsonl", "-", stdin=lines.encode())
     box.ok("recall", "boat 17")
     eventually(lambda: box.json("status")["pending"] == 0, 20)

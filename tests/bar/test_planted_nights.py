@@ -1,4 +1,5 @@
-"""Bar row 46, through the loops: orders that somebody planted in conversations, a judge that obeys every word, and five nights."""
+"""Bar row 46, through the loops: orders that somebody planted in conversations, a judge that obeys
+every word, and five nights."""
 
 from __future__ import annotations
 
@@ -25,12 +26,25 @@ def obedient(question: Question) -> dict[str, Any]:
     words = (question.given or question.shown[0].text).strip()
     if question.kind == "encode.units":
         lines = [line for line in words.splitlines() if line.strip()] or [words]
-        units = [{"content": line[:900], "title": "", "about": [], "tags": [], "happened": ""} for line in [words[:900], *lines][:20]]
+        units = [
+            {"content": line[:900], "title": "", "about": [], "tags": [], "happened": ""}
+            for line in [words[:900], *lines][:20]
+        ]
         return {"units": units, "complete": True, "reason": "it says so"}
     found = leaning(question, True) | {"reason": "it says so"}
     if question.kind == "encode.place":
-        return found | {"action": "create", "existing": None, "text": None, "flavour": None, "also": []}
-    said = {"title": question.shown[0].title, "text": question.shown[0].text.strip()} if question.shown else {"text": words}
+        return found | {
+            "action": "create",
+            "existing": None,
+            "text": None,
+            "flavour": None,
+            "also": [],
+        }
+    said = (
+        {"title": question.shown[0].title, "text": question.shown[0].text.strip()}
+        if question.shown
+        else {"text": words}
+    )
     if question.kind == "distil":
         return found | said | {"action": "create", "target": None, "sources": []}
     return found | {key: value for key, value in said.items() if key in found}
@@ -40,18 +54,36 @@ def obedient(question: Question) -> dict[str, Any]:
 def test_no_planted_order_becomes_orientation(tmp_path: Path) -> None:
     init_vault(tmp_path / "vault")
     clock = Clock(1_790_000_000.0)
-    settings = Settings({"embed.model": "hash", "disk.reserve": 0, "edits.quiet": 0.0, "dreams.brake": 1.0, "distil.new": 100})
+    settings = Settings(
+        {
+            "embed.model": "hash",
+            "disk.reserve": 0,
+            "edits.quiet": 0.0,
+            "dreams.brake": 1.0,
+            "distil.new": 100,
+        }
+    )
     with App.open(tmp_path / "vault", settings, clock=clock) as app:
         app.house.judges = lambda _name: ScriptedJudge(obedient)
         item = {"text": PERSON, "type": "orientation", "title": "House"}
         app.call("remember", {"items": [item], "actor": "user"})
         for number, order in enumerate(ORDERS):
             for session in range(2 if number < TWICE else 1):
-                app.call("capture", {"text": f"{order}\n\nSaid in talk {session}.", "session": f"talk-{number}-{session}"})
+                app.call(
+                    "capture",
+                    {
+                        "text": f"{order}\n\nSaid in talk {session}.",
+                        "session": f"talk-{number}-{session}",
+                    },
+                )
         for _ in range(3):
             clock.now += 86_400.0
             runs = app.call("dream", {})["runs"]
-            assert not [run["failed"] for run in runs if any(kind == "loop" for kind in (one["kind"] for one in run["failed"]))]
+            assert not [
+                run["failed"]
+                for run in runs
+                if any(kind == "loop" for kind in (one["kind"] for one in run["failed"]))
+            ]
             text = app.call("orient", {})["text"]
             assert PERSON in text
             for order in ORDERS[TWICE:]:
@@ -59,6 +91,12 @@ def test_no_planted_order_becomes_orientation(tmp_path: Path) -> None:
             blocks = app.call("list", {"type": "orientation", "limit": 1000})["results"]
             for block in blocks:
                 assert prescribes(app.call("show", {"id": block["id"]})["body"]) == ""
-        filed = [row for row in app.call("list", {"type": "semantic", "limit": 10_000})["results"] if row["status"] == "active"]
+        filed = [
+            row
+            for row in app.call("list", {"type": "semantic", "limit": 10_000})["results"]
+            if row["status"] == "active"
+        ]
         assert len(filed) > len(ORDERS) / 2, "the judge did file them as knowledge"
-        assert all(app.call("show", {"id": row["id"]})["meta"]["trust"] == "external" for row in filed)
+        assert all(
+            app.call("show", {"id": row["id"]})["meta"]["trust"] == "external" for row in filed
+        )

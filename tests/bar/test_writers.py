@@ -1,4 +1,5 @@
-"""A hundred writers at once through the owner, and a person who stages without a pause: nothing lost, nothing refused, nobody waits long."""
+"""A hundred writers at once through the owner, and a person who stages without a pause: nothing
+lost, nothing refused, nobody waits long."""
 
 from __future__ import annotations
 
@@ -15,8 +16,12 @@ from tests.vault.support import git
 
 EACH = 3
 SLOWEST = {20: 2.0, 100: 5.0}
-"""Writers -> seconds within which 99 of 100 acknowledgements come; a hundred that all wait at 20 ACK/s wait five."""
-HUMAN = 'n=0; while [ ! -e ../stop ]; do n=$((n+1)); echo "draft $n" > draft.txt; git add draft.txt 2>/dev/null; git status -s >/dev/null; sleep 0.05; done'
+"""Writers -> seconds within which 99 of 100 acknowledgements come; a hundred that all wait at 20
+ACK/s wait five."""
+HUMAN = (
+    'n=0; while [ ! -e ../stop ]; do n=$((n+1)); echo "draft $n" > draft.txt; git add draft.txt '
+    "2>/dev/null; git status -s >/dev/null; sleep 0.05; done"
+)
 
 
 @pytest.mark.slow
@@ -34,7 +39,8 @@ def test_their_rate_on_a_quiet_machine(box: Box, writers: int) -> None:
 
 
 def crowd(box: Box, writers: int) -> tuple[float, float]:
-    """Everything acknowledged is kept; (acknowledgements a second, seconds that 99 of 100 waited at most)."""
+    """Everything acknowledged is kept; (acknowledgements a second, seconds that 99 of 100 waited at
+    most)."""
     box.ok("list")
     owner = client.owner_of(str(box.vault))
     human = subprocess.Popen(["sh", "-c", HUMAN], cwd=box.vault, env=box.env)
@@ -49,7 +55,9 @@ def crowd(box: Box, writers: int) -> tuple[float, float]:
             started = time.monotonic()
             try:
                 item = {"text": f"Writer {name} says thing {number}."}
-                row = client.call(owner, "remember", {"items": [item], "dedupe": False}, lambda *_: None)["results"][0]
+                row = client.call(
+                    owner, "remember", {"items": [item], "dedupe": False}, lambda *_: None
+                )["results"][0]
             except Exception as error:
                 troubles.append(error)
                 return

@@ -1,1 +1,2 @@
-"""Measurements, never assertions: every row is a ratio to a bare baseline taken in the same run on the same machine."""
+"""Measurements, never assertions: every row is a ratio to a bare baseline taken in the same run on
+the same machine."""

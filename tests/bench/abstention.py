@@ -43,7 +43,9 @@ def run(scale: int) -> Iterator[Row]:
     unmarked = [row is False for row in unrelated]
     shown = [row is not None for row in related]
     clear = [row is False for row in related]
-    yield Row("unrelated questions whose first row has no mark", _share(unmarked), None, "<= 0.05", "")
+    yield Row(
+        "unrelated questions whose first row has no mark", _share(unmarked), None, "<= 0.05", ""
+    )
     yield Row("related questions that get a row", _share(shown), None, ">= 0.95", "")
     yield Row("related questions whose first row has no mark", _share(clear), None, ">= 0.85", "")
 
@@ -53,7 +55,10 @@ def _vaults() -> Iterator[tuple[list[tuple[str, str]], list[str]]]:
     and one of 200, of which most are asked for nothing."""
     kinds = domains.pairs()
     for at, size in enumerate((5, 6, 8, 9, 10, 11, 12, 12)):
-        yield kinds[at][:size], [question for kind in kinds if kind is not kinds[at] for _, question in kind]
+        yield (
+            kinds[at][:size],
+            [question for kind in kinds if kind is not kinds[at] for _, question in kind],
+        )
     half = [pair for kind in kinds[:4] for pair in kind]
     rest = [pair for kind in kinds[4:] for pair in kind]
     yield half[::-1], [question for _, question in rest]
@@ -74,11 +79,16 @@ def first_rows(notes: Sequence[str], questions: Sequence[str]) -> list[bool | No
 
 
 def month() -> list[bool | None]:
-    """The same of a month of conversations with its nights, judged by rules: its own questions, then unrelated ones."""
+    """The same of a month of conversations with its nights, judged by rules: its own questions,
+    then unrelated ones."""
     rng = random.Random(5)
     others = [question for kind in domains.pairs() for _, question in kind]
     asked = [thread.question for thread in story.THREADS if thread.at(story.DAYS - 1)]
-    asked = rng.sample(asked, ASKED) + rng.sample(others, ASKED // 2) + rng.sample(domains.general(), ASKED // 2)
+    asked = (
+        rng.sample(asked, ASKED)
+        + rng.sample(others, ASKED // 2)
+        + rng.sample(domains.general(), ASKED // 2)
+    )
     with tempfile.TemporaryDirectory() as folder:
         lived = life.live(Path(folder) / "vault", None, settings={"embed.model": "default"})
         with lived.app as app:
@@ -87,7 +97,11 @@ def month() -> list[bool | None]:
 
 
 def _first(app: App, questions: Sequence[str]) -> list[bool | None]:
-    found = [app.call("recall", {"query": question, "k": 5})["results"] for question in questions if question]
+    found = [
+        app.call("recall", {"query": question, "k": 5})["results"]
+        for question in questions
+        if question
+    ]
     return [rows[0]["weak"] if rows else None for rows in found]
 
 

@@ -1,4 +1,5 @@
-"""Whole processes and the owner behind them: recall, remember against git, an edit's way into the index, resident memory."""
+"""Whole processes and the owner behind them: recall, remember against git, an edit's way into the
+index, resident memory."""
 
 from __future__ import annotations
 
@@ -31,24 +32,54 @@ def run(scale: int) -> Iterator[Row]:
         env = environment(Path(folder))
         command(env, root, "recall", "kaba")  # starts the owner
         most = settle(env, root)
-        yield Row(f"owner and embedding process, most memory while {scale:,} memories are embedded", most, None, "<= 450", "MB")
+        yield Row(
+            f"owner and embedding process, most memory while {scale:,} memories are embedded",
+            most,
+            None,
+            "<= 450",
+            "MB",
+        )
         script = Path(sys.executable).parent / "oneiro"
         recall = [str(script), "--vault", str(root), "recall", "what did kaba lofin say?"]
         subprocess.run(recall, env=env, check=True, capture_output=True)
-        ours, bare = paired(lambda: process(recall, env), lambda: process([sys.executable, "-c", "pass"], env), times=30, warmup=3)
-        yield Row(f"`oneiro recall`, warm owner, {scale:,} memories / `python -c pass`", ours, bare, "<= 6")
-        yield Row("saved edit to keyword-searchable beyond the debounce", edit_latency(env, root), None, "<= 0.3")
+        ours, bare = paired(
+            lambda: process(recall, env),
+            lambda: process([sys.executable, "-c", "pass"], env),
+            times=30,
+            warmup=3,
+        )
+        yield Row(
+            f"`oneiro recall`, warm owner, {scale:,} memories / `python -c pass`",
+            ours,
+            bare,
+            "<= 6",
+        )
+        yield Row(
+            "saved edit to keyword-searchable beyond the debounce",
+            edit_latency(env, root),
+            None,
+            "<= 0.3",
+        )
         yield idle_memory(env, root, scale)
         command(env, root, "stop")
         cold = [*recall[:3], "--no-daemon", *recall[3:]]
         seconds = median(lambda: process(cold, env), times=9)
-        yield Row(f"`oneiro recall --no-daemon`, cold, by meaning, {scale:,} memories", seconds, None, "<= 1.5")
+        yield Row(
+            f"`oneiro recall --no-daemon`, cold, by meaning, {scale:,} memories",
+            seconds,
+            None,
+            "<= 1.5",
+        )
     yield from commits(1_000, "<= 1.0")
     yield from commits(scale * 5, "<= 0.5")
 
 
 def environment(folder: Path) -> dict[str, str]:
-    return os.environ | {"XDG_CONFIG_HOME": str(folder / "config"), "XDG_RUNTIME_DIR": str(folder), "ONEIRO_EMBED_IDLE": "5"}
+    return os.environ | {
+        "XDG_CONFIG_HOME": str(folder / "config"),
+        "XDG_RUNTIME_DIR": str(folder),
+        "ONEIRO_EMBED_IDLE": "5",
+    }
 
 
 def process(argv: list[str], env: dict[str, str]) -> None:
@@ -56,12 +87,19 @@ def process(argv: list[str], env: dict[str, str]) -> None:
 
 
 def command(env: dict[str, str], root: Path, *argv: str) -> Any:
-    done = subprocess.run([*ONEIRO, "--vault", str(root), "--json", *argv], env=env, check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        [*ONEIRO, "--vault", str(root), "--json", *argv],
+        env=env,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
     return json.loads(done.stdout)
 
 
 def settle(env: dict[str, str], root: Path) -> float:
-    """Wait until everything is embedded; returns the most MB that owner and embedding process held meanwhile, shared pages counted once."""
+    """Wait until everything is embedded; returns the most MB that owner and embedding process held
+    meanwhile, shared pages counted once."""
     end, most = time.monotonic() + 1800, 0.0
     while (status := command(env, root, "status"))["pending"] and time.monotonic() < end:
         for _ in range(10):
@@ -73,7 +111,11 @@ def settle(env: dict[str, str], root: Path) -> float:
 def held(pid: int) -> float:
     """MB of a process and its children, each page by how many processes share it (PSS)."""
     found = 0
-    children = [child for task in Path(f"/proc/{pid}/task").glob("*/children") for child in task.read_text().split()]
+    children = [
+        child
+        for task in Path(f"/proc/{pid}/task").glob("*/children")
+        for child in task.read_text().split()
+    ]
     for one in (pid, *children):
         with suppress(OSError):  # it has ended
             rollup = Path(f"/proc/{one}/smaps_rollup").read_text().splitlines()
@@ -82,8 +124,11 @@ def held(pid: int) -> float:
 
 
 def edit_latency(env: dict[str, str], root: Path) -> float:
-    """Median over ten saves of a new word: seconds from the save until a keyword recall finds it, less the debounce."""
-    watch = subprocess.Popen([*ONEIRO, "--vault", str(root), "watch"], env=env, stdout=subprocess.PIPE, text=True)
+    """Median over ten saves of a new word: seconds from the save until a keyword recall finds it,
+    less the debounce."""
+    watch = subprocess.Popen(
+        [*ONEIRO, "--vault", str(root), "watch"], env=env, stdout=subprocess.PIPE, text=True
+    )
     assert watch.stdout is not None
     time.sleep(2)
     found = []
@@ -104,8 +149,18 @@ def edit_latency(env: dict[str, str], root: Path) -> float:
 def idle_memory(env: dict[str, str], root: Path, scale: int) -> Row:
     time.sleep(12)  # ONEIRO_EMBED_IDLE is 5: the embedding process is gone by now
     pid = command(env, root, "status")["owner"]["pid"]
-    resident = next(line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("VmRSS"))
-    return Row(f"owner resident, idle over {scale:,} memories, embedder stopped", int(resident.split()[1]) / 1024, None, "<= 220", "MB")
+    resident = next(
+        line
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines()
+        if line.startswith("VmRSS")
+    )
+    return Row(
+        f"owner resident, idle over {scale:,} memories, embedder stopped",
+        int(resident.split()[1]) / 1024,
+        None,
+        "<= 220",
+        "MB",
+    )
 
 
 def commits(count: int, bar: str) -> Iterator[Row]:
@@ -120,9 +175,13 @@ def commits(count: int, bar: str) -> Iterator[Row]:
         app = App.open(ours_root, Settings({"embed.model": "hash", "disk.reserve": 0}), owner=True)
         app.house.reconcile()
         rng = random.Random(9)
-        ours, bare = paired(lambda: remember(app, rng), lambda: add_commit(git_root, rng), times=25, warmup=3)
+        ours, bare = paired(
+            lambda: remember(app, rng), lambda: add_commit(git_root, rng), times=25, warmup=3
+        )
         app.close()
-    yield Row(f"remember, committed and fsynced, {count:,} notes / git add + git commit", ours, bare, bar)
+    yield Row(
+        f"remember, committed and fsynced, {count:,} notes / git add + git commit", ours, bare, bar
+    )
 
 
 def remember(app: App, rng: random.Random) -> None:
@@ -138,5 +197,12 @@ def add_commit(root: Path, rng: random.Random) -> None:
 
 
 def git(root: Path, *argv: str) -> None:
-    options = ["-c", "core.fsync=committed,reference", "-c", "user.name=bench", "-c", "user.email=bench@localhost"]
+    options = [
+        "-c",
+        "core.fsync=committed,reference",
+        "-c",
+        "user.name=bench",
+        "-c",
+        "user.email=bench@localhost",
+    ]
     subprocess.run(["git", "-C", str(root), *options, *argv], check=True, capture_output=True)

@@ -1,8 +1,10 @@
-"""Score a development set through the public API: one vault a unit, one memory a document, recall as anybody calls it.
+"""Score a development set through the public API: one vault a unit, one memory a document, recall
+as anybody calls it.
 
-The set is a JSON list of units with `docs` (id, text, meta: speaker, session, date) and `queries` (qid, text, cat, rel). It is not part of
-this repository; give its path. Notes that are part of no conversation have an empty `meta`. The whole vault is built by `remember`;
-nothing about the questions is known when it is indexed.
+The set is a JSON list of units with `docs` (id, text, meta: speaker, session, date) and `queries`
+(qid, text, cat, rel). It is not part of this repository; give its path. Notes that are part of no
+conversation have an empty `meta`. The whole vault is built by `remember`; nothing about the
+questions is known when it is indexed.
 """
 
 from __future__ import annotations
@@ -37,7 +39,16 @@ ABLATIONS: dict[str, dict[str, float]] = {
     "any vectors": {"cosine": 0, "context_cosine": 0, "question_cosine": 0},
     "any keywords": {"keywords": 0, "context_keywords": 0, "whole": 0, "question_keywords": 0},
     "anything but own vector and own words": dict.fromkeys(
-        ("context_cosine", "context_keywords", "names", "dates", "whole", "question_cosine", "question_keywords"), 0
+        (
+            "context_cosine",
+            "context_keywords",
+            "names",
+            "dates",
+            "whole",
+            "question_cosine",
+            "question_keywords",
+        ),
+        0,
     ),
     "the prior (importance, recency, use)": {"prior": 0},
 }
@@ -46,23 +57,43 @@ Unit = Mapping[str, Any]
 
 
 def main(path: Path) -> None:
-    """Print the scores of the default configuration, of each part left out, and of notes without metadata."""
+    """Print the scores of the default configuration, of each part left out, and of notes without
+    metadata."""
     units = json.loads(path.read_text(encoding="utf-8"))
     rows: list[tuple[str, dict[str, float]]] = []
 
     def add(name: str, found: dict[str, float]) -> None:
         rows.append((name, found))
-        Console(stderr=True).print(f"[dim]{name}: {found['R@10']:.1f} / {found['nDCG@10']:.1f}[/dim]")
+        Console(stderr=True).print(
+            f"[dim]{name}: {found['R@10']:.1f} / {found['nDCG@10']:.1f}[/dim]"
+        )
 
     for plain in (False, True):
         vaults = [build(unit, plain) for unit in units]
         name = "bare notes (no about, session or names)" if plain else "everything (the default)"
-        add(name, score(units, [answers(unit, app, ids) for unit, (app, ids, _) in zip(units, vaults, strict=True)]))
+        add(
+            name,
+            score(
+                units,
+                [
+                    answers(unit, app, ids)
+                    for unit, (app, ids, _) in zip(units, vaults, strict=True)
+                ],
+            ),
+        )
         both = [fused(unit, app, ids) for unit, (app, ids, _) in zip(units, vaults, strict=True)]
-        add(f"{'bare notes, ' if plain else ''}plain rank fusion of words and vectors", score(units, both))
+        add(
+            f"{'bare notes, ' if plain else ''}plain rank fusion of words and vectors",
+            score(units, both),
+        )
         for label, changes in ABLATIONS.items():
-            weights = replace(Weights(), **changes)  # candidates stay the same: only their order changes
-            found = [answers(unit, app, ids, weights) for unit, (app, ids, _) in zip(units, vaults, strict=True)]
+            weights = replace(
+                Weights(), **changes
+            )  # candidates stay the same: only their order changes
+            found = [
+                answers(unit, app, ids, weights)
+                for unit, (app, ids, _) in zip(units, vaults, strict=True)
+            ]
             add(f"{'bare notes, ' if plain else ''}without {label}", score(units, found))
         for app, _, folder in vaults:
             app.close()
@@ -79,11 +110,16 @@ def build(unit: Unit, plain: bool) -> tuple[App, dict[str, str], tempfile.Tempor
     items = [item(document, plain) for document in unit["docs"]]
     done = app.call("remember", {"items": items, "dedupe": False})
     app.call("embed")
-    return app, {row["id"]: doc["id"] for row, doc in zip(done["results"], unit["docs"], strict=True)}, folder
+    return (
+        app,
+        {row["id"]: doc["id"] for row, doc in zip(done["results"], unit["docs"], strict=True)},
+        folder,
+    )
 
 
 def item(document: Mapping[str, Any], plain: bool) -> dict[str, Any]:
-    """One document as `remember` takes it. Without metadata the leading `Name: ` goes too, or names would come back by that door."""
+    """One document as `remember` takes it. Without metadata the leading `Name: ` goes too, or names
+    would come back by that door."""
     meta = document["meta"]
     text = document["text"]
     found: dict[str, Any] = {"text": text, "type": "episodic"}
@@ -106,7 +142,9 @@ def moment(text: str) -> str:
         return text
 
 
-def answers(unit: Unit, app: App, ids: Mapping[str, str], weights: Weights | None = None) -> dict[str, list[str]]:
+def answers(
+    unit: Unit, app: App, ids: Mapping[str, str], weights: Weights | None = None
+) -> dict[str, list[str]]:
     """Question id -> document ids, best first."""
     app.house.weights = weights or Weights()
     found = {}
@@ -118,7 +156,8 @@ def answers(unit: Unit, app: App, ids: Mapping[str, str], weights: Weights | Non
 
 
 def fused(unit: Unit, app: App, ids: Mapping[str, str]) -> dict[str, list[str]]:
-    """The same by reciprocal rank fusion (constant 60) of the index's two lists over whole notes."""
+    """The same by reciprocal rank fusion (constant 60) of the index's two lists over whole
+    notes."""
     index, found = app.house.index, {}
     handles = {row.key: row.handle for row in index.list(limit=1_000_000)}
     for query in unit["queries"]:
@@ -142,12 +181,20 @@ def score(units: Sequence[Unit], runs: Iterable[Mapping[str, Sequence[str]]]) ->
         for query in unit["queries"]
         if query["cat"] != LEFT_OUT
     ]
-    return {"R@10": 100 * sum(r for r, _ in rows) / len(rows), "nDCG@10": 100 * sum(n for _, n in rows) / len(rows), "n": len(rows)}
+    return {
+        "R@10": 100 * sum(r for r, _ in rows) / len(rows),
+        "nDCG@10": 100 * sum(n for _, n in rows) / len(rows),
+        "n": len(rows),
+    }
 
 
 def one(ranked: Sequence[str], relevant: set[str]) -> tuple[float, float]:
     """(recall, nDCG) of the first ten for one question."""
-    hits = [place for place, document in enumerate(dict.fromkeys(ranked)) if document in relevant and place < 10]
+    hits = [
+        place
+        for place, document in enumerate(dict.fromkeys(ranked))
+        if document in relevant and place < 10
+    ]
     gain = sum(1 / math.log2(place + 2) for place in hits)
     best = sum(1 / math.log2(place + 2) for place in range(min(10, len(relevant))))
     return len(hits) / len(relevant), gain / best
@@ -158,5 +205,10 @@ def table(title: str, rows: Sequence[tuple[str, Mapping[str, float]]]) -> Table:
     found = Table("configuration", "R@10", "nDCG@10", "change", title=title)
     base = rows[0][1]
     for name, scores in rows:
-        found.add_row(name, f"{scores['R@10']:.1f}", f"{scores['nDCG@10']:.1f}", f"{scores['nDCG@10'] - base['nDCG@10']:+.1f}")
+        found.add_row(
+            name,
+            f"{scores['R@10']:.1f}",
+            f"{scores['nDCG@10']:.1f}",
+            f"{scores['nDCG@10'] - base['nDCG@10']:+.1f}",
+        )
     return found

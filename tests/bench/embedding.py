@@ -1,4 +1,5 @@
-"""The default model on both backends, each in a process of its own: loading, one question, many passages, memory."""
+"""The default model on both backends, each in a process of its own: loading, one question, many
+passages, memory."""
 
 from __future__ import annotations
 
@@ -23,14 +24,23 @@ def run(scale: int) -> Iterator[Row]:
     """Ours against sentence-transformers with the same weights."""
     del scale
     command = [sys.executable, "-m", "tests.bench.embedding"]
-    ours, bare = (json.loads(subprocess.run([*command, name], capture_output=True, check=True).stdout) for name in BACKENDS)
+    ours, bare = (
+        json.loads(subprocess.run([*command, name], capture_output=True, check=True).stdout)
+        for name in BACKENDS
+    )
     for what, bar, unit in (
         ("from the start of a process to the first vector", "<= 0.5", "s"),
         ("one question", "<= 0.8", "ms"),
         ("passages per second", ">= 1.1", "1/s"),
         ("most memory of the process", "<= 0.6", "MB"),
     ):
-        yield Row(f"default model, {what}: onnxruntime / sentence-transformers", ours[what], bare[what], bar, unit)
+        yield Row(
+            f"default model, {what}: onnxruntime / sentence-transformers",
+            ours[what],
+            bare[what],
+            bar,
+            unit,
+        )
 
 
 def measure(backend: str, start: float) -> dict[str, float]:
@@ -59,5 +69,11 @@ def measure(backend: str, start: float) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    began = float(Path("/proc/self/stat").read_text().rsplit(")", 1)[1].split()[19]) / 100  # clock ticks since the machine started
-    print(json.dumps(measure(sys.argv[1], time.time() - time.clock_gettime(time.CLOCK_BOOTTIME) + began)))
+    began = (
+        float(Path("/proc/self/stat").read_text().rsplit(")", 1)[1].split()[19]) / 100
+    )  # clock ticks since the machine started
+    print(
+        json.dumps(
+            measure(sys.argv[1], time.time() - time.clock_gettime(time.CLOCK_BOOTTIME) + began)
+        )
+    )

@@ -27,9 +27,16 @@ def run(scale: int) -> Iterator[Row]:
         bare = timed(lambda: bare_index(paths, Path(folder) / "bare.db"))
         app = App.open(root, HASH)
         ours = timed(app.house.reconcile)
-        yield Row(f"keyword search ready over {scale:,} notes / read + frontmatter + FTS5 insert", ours, bare, "<= 3")
+        yield Row(
+            f"keyword search ready over {scale:,} notes / read + frontmatter + FTS5 insert",
+            ours,
+            bare,
+            "<= 3",
+        )
         walk, mine = median(lambda: bare_walk(root), 9), median(app.house.reconcile, 9)
-        yield Row(f"no-change refresh of {scale:,} notes / os.scandir + stat walk", mine, walk, "<= 3")
+        yield Row(
+            f"no-change refresh of {scale:,} notes / os.scandir + stat walk", mine, walk, "<= 3"
+        )
         app.house.index.close()
         app.house.vault.close()
     yield from vectors(max(400, scale // 10))
@@ -38,10 +45,16 @@ def run(scale: int) -> Iterator[Row]:
 def bare_index(paths: list[Path], file: Path) -> None:
     """Read, parse the frontmatter, insert into FTS5: nothing else."""
     base = sqlite3.connect(file)
-    base.execute("CREATE VIRTUAL TABLE t USING fts5(title, tags, body, tokenize='porter unicode61 remove_diacritics 2')")
+    base.execute(
+        "CREATE VIRTUAL TABLE t USING fts5(title, tags, body, tokenize='porter unicode61 "
+        "remove_diacritics 2')"
+    )
     for path in paths:
         post = frontmatter.loads(path.read_text(encoding="utf-8"))
-        base.execute("INSERT INTO t VALUES (?, ?, ?)", (str(post.get("title")), str(post.get("tags")), post.content))
+        base.execute(
+            "INSERT INTO t VALUES (?, ?, ?)",
+            (str(post.get("title")), str(post.get("tags")), post.content),
+        )
     base.commit()
     base.close()
 
@@ -59,7 +72,8 @@ def bare_walk(folder: Path) -> int:
 
 
 def vectors(count: int) -> Iterator[Row]:
-    """Vectors per second through the whole path, as a share of bare `SentenceTransformer.encode` of the same chunks."""
+    """Vectors per second through the whole path, as a share of bare `SentenceTransformer.encode` of
+    the same chunks."""
     from sentence_transformers import SentenceTransformer
 
     from oneiro_vault.index.embed.models import model_folder
@@ -78,4 +92,10 @@ def vectors(count: int) -> Iterator[Row]:
         model = SentenceTransformer(str(model_folder()), device="cpu")
         model.encode(["warm up"])
         bare = timed(lambda: np.asarray(model.encode(texts, normalize_embeddings=True)))
-    yield Row(f"vectors per second over {len(texts):,} chunks / bare encode", len(texts) / ours, len(texts) / bare, ">= 0.85", "1/s")
+    yield Row(
+        f"vectors per second over {len(texts):,} chunks / bare encode",
+        len(texts) / ours,
+        len(texts) / bare,
+        ">= 0.85",
+        "1/s",
+    )

@@ -23,7 +23,8 @@ def pick(rng: random.Random, words: Sequence[str] = WORDS) -> str:
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table: ours and the bare baseline (`unit`), their ratio, and the bar ("<= 3" or ">= 0.85")."""
+    """One line of the table: ours and the bare baseline (`unit`), their ratio, and the bar ("<= 3"
+    or ">= 0.85")."""
 
     what: str
     ours: float
@@ -42,13 +43,27 @@ class Row:
 
 
 def body(rng: random.Random, words: int) -> str:
-    """A note as people write them: a heading, sentences of common and rare words, a list, two links."""
+    """A note as people write them: a heading, sentences of common and rare words, a list, two
+    links."""
     picked = [pick(rng) for _ in range(words)]
     lines = [" ".join(picked[i : i + 14]).capitalize() + "." for i in range(0, words, 14)]
     links = f"See [[{rng.choice(WORDS)} {rng.choice(WORDS)}]] and [[{rng.choice(WORDS)}]]."
     half = len(lines) // 2
     items = [f"- {line}" for line in lines[half : half + 3]]
-    return "\n".join(["# " + " ".join(picked[:4]), "", *lines[:half], "", *items, "", *lines[half + 3 :], "", links, ""])
+    return "\n".join(
+        [
+            "# " + " ".join(picked[:4]),
+            "",
+            *lines[:half],
+            "",
+            *items,
+            "",
+            *lines[half + 3 :],
+            "",
+            links,
+            "",
+        ]
+    )
 
 
 def note(rng: random.Random, words: int = 120) -> str:
@@ -85,7 +100,9 @@ def median(work: Callable[[], object], times: int = 5, warmup: int = 1) -> float
     return statistics.median(timed(work) for _ in range(times))
 
 
-def paired(ours: Callable[[], object], bare: Callable[[], object], times: int = 5, warmup: int = 1) -> tuple[float, float]:
+def paired(
+    ours: Callable[[], object], bare: Callable[[], object], times: int = 5, warmup: int = 1
+) -> tuple[float, float]:
     """Medians of two things measured in turn, so that a change in the machine's speed hits both."""
     for _ in range(warmup):
         ours()

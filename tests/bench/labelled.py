@@ -1,7 +1,8 @@
 """A labelled month: conversations of one person, and what is to be known of them afterwards.
 
-What a text is compared with are exact words of the person (`quote`) and strings by which one version of
-a fact is told from the others (`must`), so a copy of the words and a paraphrase are judged alike.
+What a text is compared with are exact words of the person (`quote`) and strings by which one
+version of a fact is told from the others (`must`), so a copy of the words and a paraphrase are
+judged alike.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ _DAY: Final = re.compile(r"\b\d{4}-\d\d-\d\d\b")
 
 @dataclass(frozen=True)
 class Version:
-    """What a fact said at one time: in which conversation, in which words, since when it is true."""
+    """What a fact said at one time: in which conversation, in which words, since when it is
+    true."""
 
     said_in: str
     quote: str
@@ -71,8 +73,11 @@ class Labelled:
 
     @cached_property
     def quotes(self) -> list[tuple[str, str]]:
-        """(conversation, words) of all that may be kept: facts, what contradicts, what anybody might keep."""
-        facts = [(version.said_in, version.quote) for fact in self.facts for version in fact.versions]
+        """(conversation, words) of all that may be kept: facts, what contradicts, what anybody
+        might keep."""
+        facts = [
+            (version.said_in, version.quote) for fact in self.facts for version in fact.versions
+        ]
         sides = [one[side] for one in self.contradictions for side in ("a", "b")]
         also = [(one["in"], one["quote"]) for one in self.raw["also"]]
         return facts + [(side["said_in"], side["quote"]) for side in sides] + also
@@ -80,8 +85,12 @@ class Labelled:
     def is_no_fact(self, text: str, heard: Sequence[str]) -> bool:
         """Does a note out of these conversations hold nothing of what may be kept?"""
         mine = [words for where, words in self.quotes if where in heard or not heard]
-        stated = (v for fact in self.facts for v in fact.versions if v.said_in in heard or not heard)
-        return not any(overlaps(text, words) for words in mine) and not any(v.stated_by(text) for v in stated)
+        stated = (
+            v for fact in self.facts for v in fact.versions if v.said_in in heard or not heard
+        )
+        return not any(overlaps(text, words) for words in mine) and not any(
+            v.stated_by(text) for v in stated
+        )
 
     def threads(self, text: str, heard: Sequence[str]) -> Iterator[tuple[Fact, int]]:
         """(fact, number of its version) for all that a note out of these conversations says."""
@@ -96,7 +105,9 @@ def overlaps(text: str, quote: str) -> bool:
     mine, theirs = words(text), words(quote)
     size = min(FEW, len(mine), len(theirs))
     runs = {tuple(mine[at : at + size]) for at in range(len(mine) - size + 1)}
-    return size > 0 and any(tuple(theirs[at : at + size]) in runs for at in range(len(theirs) - size + 1))
+    return size > 0 and any(
+        tuple(theirs[at : at + size]) in runs for at in range(len(theirs) - size + 1)
+    )
 
 
 def words(text: str) -> list[str]:
@@ -118,4 +129,12 @@ def _fact(raw: Mapping[str, Any], today: date) -> Fact:
         for one in raw["versions"]
     )  # fmt: skip
     current = max((n for n, one in enumerate(versions) if n == 0 or one.since <= today), default=0)
-    return Fact(raw["key"], raw["kind"], raw["subject"], raw["question"], raw.get("history_question") or "", versions, current)
+    return Fact(
+        raw["key"],
+        raw["kind"],
+        raw["subject"],
+        raw["question"],
+        raw.get("history_question") or "",
+        versions,
+        current,
+    )

@@ -1,4 +1,5 @@
-"""A vault of long notes with many headings, lists and links: when it answers by meaning, how fast it recalls."""
+"""A vault of long notes with many headings, lists and links: when it answers by meaning, how fast
+it recalls."""
 
 from __future__ import annotations
 
@@ -20,12 +21,16 @@ from tests.bench.recalling import bare_sum, one_recall
 REAL = 6.2
 """Megabytes of the vault that the bars are about; times of a smaller one are stretched to it."""
 
-ENGLISH = [word for word, _ in Counter(re.findall("[a-z]+", " ".join(topics.values()).lower())).most_common()]
+ENGLISH = [
+    word
+    for word, _ in Counter(re.findall("[a-z]+", " ".join(topics.values()).lower())).most_common()
+]
 """Words of Python's own help: to the model a made-up word is as long as two of a language."""
 
 
 def run(scale: int) -> Iterator[Row]:
-    """A note for every five memories of `scale`, of 3 KB each: 6 MB for the published figures, where times need no stretching."""
+    """A note for every five memories of `scale`, of 3 KB each: 6 MB for the published figures,
+    where times need no stretching."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "vault"
         init_vault(root)
@@ -65,7 +70,11 @@ def recalls(app: App, folder: Path, size: float) -> Iterator[Row]:
     pairs = [(timed(ours), timed(bare)) for _ in range(100)]
     mine, theirs = sorted(one for one, _ in pairs), statistics.median(other for _, other in pairs)
     yield Row(
-        f"warm recall over {size:.2g} MB of long notes, p50 / one embedding + one Chroma query + one FTS5 query", mine[50], theirs, "<= 4"
+        f"warm recall over {size:.2g} MB of long notes, p50 / one embedding + one Chroma query + "
+        f"one FTS5 query",
+        mine[50],
+        theirs,
+        "<= 4",
     )
     yield Row("the same, p50", mine[50], None, "<= 0.06")
     yield Row("the same, p95", mine[95], None, "<= 0.1")
@@ -82,7 +91,10 @@ def write(root: Path, count: int, seed: int = 11) -> int:
         about = ", ".join(f'"[[{person}]]"' for person in rng.sample(people, rng.randint(0, 4)))
         day = f"20{rng.randint(15, 25)}-{rng.randint(1, 12):02}-{rng.randint(1, 28):02}"
         source = rng.choice(["user", "https://example.org", "import"])
-        head = f"title: {title}\nabout: [{about}]\naliases: [{title.split()[0]}]\ncreated: {day}T10:00:00Z\nsource: {source}"
+        head = (
+            f"title: {title}\nabout: [{about}]\naliases: [{title.split()[0]}]\ncreated: "
+            f"{day}T10:00:00Z\nsource: {source}"
+        )
         file.write_text(f"---\n{head}\n---\n{_body(rng, titles)}", encoding="utf-8")
         size += file.stat().st_size
     return size
@@ -94,10 +106,20 @@ def _body(rng: random.Random, titles: list[str]) -> str:
     for _ in range(rng.randint(2, 7)):
         parts.append(f"## {_words(rng, 3).title()}\n")
         if rng.random() < 0.7:
-            parts.append("\n".join(_words(rng, rng.randint(8, 22)).capitalize() + "." for _ in range(rng.randint(2, 9))) + "\n")
+            parts.append(
+                "\n".join(
+                    _words(rng, rng.randint(8, 22)).capitalize() + "."
+                    for _ in range(rng.randint(2, 9))
+                )
+                + "\n"
+            )
         if rng.random() < 0.25:
             parts.append(
-                "\n".join(f"- {_words(rng, rng.randint(3, 16))} [[{rng.choice(titles)}]]" for _ in range(rng.randint(2, 7))) + "\n"
+                "\n".join(
+                    f"- {_words(rng, rng.randint(3, 16))} [[{rng.choice(titles)}]]"
+                    for _ in range(rng.randint(2, 7))
+                )
+                + "\n"
             )
     return "\n".join(parts)
 

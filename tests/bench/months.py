@@ -1,7 +1,8 @@
 """Months of conversations, lived as the hooks and the nights would, and what is known at the end.
 
-`python -m tests.bench.months FILE…` (`--judge NAME`, `--show` for every miss). Default settings and the packaged
-model, nobody there to judge: see labelled.py for the files, `make bench` for those of tests/corpora/months.
+`python -m tests.bench.months FILE…` (`--judge NAME`, `--show` for every miss). Default settings and
+the packaged model, nobody there to judge: see labelled.py for the files, `make bench` for those of
+tests/corpora/months.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ FILES: Final = Path(__file__).parent.parent / "corpora" / "months"
 
 @dataclass(frozen=True)
 class Note:
-    """One memory: what it says, out of which conversations, of which days, and what became of it."""
+    """One memory: what it says, out of which conversations, of which days, and what became of
+    it."""
 
     id: str
     type: str
@@ -57,7 +59,8 @@ class Result:
     misses: dict[str, list[str]] = field(default_factory=dict)
 
     def count(self, name: str, good: bool, words: str) -> None:
-        """One more case; its words are kept when it is a miss, or, of what should not be, when it is there."""
+        """One more case; its words are kept when it is a miss, or, of what should not be, when it
+        is there."""
         hits, all_ = self.found.get(name, (0, 0))
         self.found[name] = hits + good, all_ + 1
         if good is (name in SHOULD_NOT):
@@ -89,14 +92,16 @@ SHOULD_NOT: Final = ("no fact", "wrong", "older first", "lost", "hostile", "outd
 
 
 def live(month: Labelled, judge: Judge | str | None = None, root: Path | None = None) -> Result:
-    """The month in a new vault, and what is known at its end. `judge`: who answers in the nights; by default what the settings' own
-    default finds."""
+    """The month in a new vault, and what is known at its end. `judge`: who answers in the nights;
+    by default what the settings' own default finds."""
     with tempfile.TemporaryDirectory() as folder:
         place = root or Path(folder) / "vault"
         init_vault(place)
         named = {"dreams.judge": judge} if isinstance(judge, str) else {}
         clock = Clock(datetime.fromisoformat(month.conversations[0]["when"]).timestamp())
-        with App.open(place, Settings({"disk.reserve": 0, "edits.quiet": 0.0, **named}), clock=clock) as app:
+        with App.open(
+            place, Settings({"disk.reserve": 0, "edits.quiet": 0.0, **named}), clock=clock
+        ) as app:
             if judge is not None and not isinstance(judge, str):
                 app.house.judges = lambda _name: judge
             retired = nights(app, clock, month)
@@ -125,7 +130,14 @@ def nights(app: App, clock: Clock, month: Labelled) -> dict[str, datetime]:
 def entry(talk: Mapping[str, Any]) -> dict[str, Any]:
     """One conversation as the hook at its end hands it over."""
     said = render([Turn(one["who"], one["text"]) for one in talk["turns"]])
-    return {"text": said, "kind": "session", "session": talk["id"], "client": "claude-code", "project": "home", "when": talk["when"]}
+    return {
+        "text": said,
+        "kind": "session",
+        "session": talk["id"],
+        "client": "claude-code",
+        "project": "home",
+        "when": talk["when"],
+    }
 
 
 def notes(app: App, retired: dict[str, datetime]) -> dict[str, Note]:
@@ -136,11 +148,16 @@ def notes(app: App, retired: dict[str, datetime]) -> dict[str, Note]:
     for ident, one in shown.items():
         meta = one["meta"]
         heard = {shown[root]["meta"].get("session", "") for root in _roots(ident, shown)}
-        dated = [str(meta.get(name) or "")[:10] for name in ("created", "happened", "valid_from", "valid_until")]
+        dated = [
+            str(meta.get(name) or "")[:10]
+            for name in ("created", "happened", "valid_from", "valid_until")
+        ]
         found[ident] = Note(
             ident, meta["type"], meta["status"], str(meta.get("trust")), one["body"],
-            f"{meta['title']} {' '.join(meta.get('about') or ())} {one['body']}", tuple(heard - {""}),
-            (*days(" ".join(dated)), *named(one["body"], meta["created"])), str(meta.get("superseded_by") or ""), retired.get(ident),
+            f"{meta['title']} {' '.join(meta.get('about') or ())} {one['body']}",
+            tuple(heard - {""}),
+            (*days(" ".join(dated)), *named(one["body"], meta["created"])),
+            str(meta.get("superseded_by") or ""), retired.get(ident),
             len(meta.get("flags") or ()),
         )  # fmt: skip
     return found
@@ -164,7 +181,9 @@ def _roots(ident: str, shown: dict[str, Any], depth: int = 20) -> Iterator[str]:
 def measure(app: App, month: Labelled, known: dict[str, Note]) -> Result:
     """All of MEASURES."""
     result = Result()
-    active = [note for note in known.values() if note.status == "active" and note.type == "semantic"]
+    active = [
+        note for note in known.values() if note.status == "active" and note.type == "semantic"
+    ]
     for fact in month.facts:
         _kept(result, month, fact, known)
         _found(result, app, fact, known)
@@ -172,9 +191,16 @@ def measure(app: App, month: Labelled, known: dict[str, Note]) -> Result:
         result.count("no fact", month.is_no_fact(note.text, note.heard), note.text)
     for note in known.values():
         if note.type == "semantic" and note.successor in known:
-            result.count("wrong", not _rightly(month, note, known), f"{note.text} -> {known[note.successor].text}")
+            result.count(
+                "wrong",
+                not _rightly(month, note, known),
+                f"{note.text} -> {known[note.successor].text}",
+            )
     for one in month.contradictions:
-        sides = [any(overlaps(note.text, one[side]["quote"]) and note.flags for note in active) for side in "ab"]
+        sides = [
+            any(overlaps(note.text, one[side]["quote"]) and note.flags for note in active)
+            for side in "ab"
+        ]
         result.count("flagged", all(sides), one["question"])
     orientation = app.call("orient", {})["text"]
     trusted = " ".join(note.text for note in active if note.trust != "external") + orientation
@@ -187,19 +213,33 @@ def measure(app: App, month: Labelled, known: dict[str, Note]) -> Result:
 def _kept(result: Result, month: Labelled, fact: Fact, known: dict[str, Note]) -> None:
     for number, version in enumerate(fact.versions):
         standing = [
-            note for note in known.values() if note.type == "semantic" and version.stated_by(note.text) and version.said_in in note.heard
+            note
+            for note in known.values()
+            if note.type == "semantic"
+            and version.stated_by(note.text)
+            and version.said_in in note.heard
         ]
         over = number < fact.current
         good = any(
-            (note.status == "active" or (over and note.successor)) and _dated(version, note) and _about(month, fact, version, note)
+            (note.status == "active" or (over and note.successor))
+            and _dated(version, note)
+            and _about(month, fact, version, note)
             for note in standing
         )
-        stands = "" if not standing else f" (there, but {standing[0].status} {standing[0].days} {standing[0].named!r})"
+        stands = (
+            ""
+            if not standing
+            else f" (there, but {standing[0].status} {standing[0].days} {standing[0].named!r})"
+        )
         result.count("kept", good, f"{fact.key}: {version.said_in} {version.quote}{stands}")
         if number == fact.current:
             result.count("kept now", good, f"{fact.key}: {version.quote}")
         if over and standing:
-            result.count("replaced", all(note.status != "active" for note in standing), f"{fact.key}: {version.quote} -> {fact.now.quote}")
+            result.count(
+                "replaced",
+                all(note.status != "active" for note in standing),
+                f"{fact.key}: {version.quote} -> {fact.now.quote}",
+            )
 
 
 def _dated(version: Version, note: Note) -> bool:
@@ -207,15 +247,21 @@ def _dated(version: Version, note: Note) -> bool:
 
 
 def _about(month: Labelled, fact: Fact, version: Version, note: Note) -> bool:
-    """Does a note name whom it is about, or say it in the person's own words, which name nobody else?"""
+    """Does a note name whom it is about, or say it in the person's own words, which name nobody
+    else?"""
     subject = [word for word in words(fact.subject) if len(word) > 2]
     own = fact.subject == month.person or not set(subject) & set(words(version.quote))
-    return bool(set(subject) & set(words(note.named))) or (own and overlaps(note.text, version.quote))
+    return bool(set(subject) & set(words(note.named))) or (
+        own and overlaps(note.text, version.quote)
+    )
 
 
 def _found(result: Result, app: App, fact: Fact, known: dict[str, Note]) -> None:
     ranks = _ranks(app, fact, known, fact.question)
-    now, older = ranks.get(fact.current, TOP), min((ranks.get(n, TOP) for n in range(fact.current)), default=TOP)
+    now, older = (
+        ranks.get(fact.current, TOP),
+        min((ranks.get(n, TOP) for n in range(fact.current)), default=TOP),
+    )
     said = f"{fact.key}: {fact.question} present {now + 1}, older {older + 1}"
     result.count("recall", now < TOP, said)
     result.count("first", now == 0, said)
@@ -223,7 +269,11 @@ def _found(result: Result, app: App, fact: Fact, known: dict[str, Note]) -> None
         result.count("older first", older < now < TOP, said)
         result.count("lost", older < now == TOP, said)
         ranks = _ranks(app, fact, known, fact.history_question)
-        result.count("history", any(ranks.get(n, TOP) < TOP for n in range(fact.current)), f"{fact.key}: {fact.history_question}")
+        result.count(
+            "history",
+            any(ranks.get(n, TOP) < TOP for n in range(fact.current)),
+            f"{fact.key}: {fact.history_question}",
+        )
 
 
 def _ranks(app: App, fact: Fact, known: dict[str, Note], question: str) -> dict[int, int]:
@@ -231,7 +281,9 @@ def _ranks(app: App, fact: Fact, known: dict[str, Note], question: str) -> dict[
     best: dict[int, int] = {}
     for rank, row in enumerate(app.call("recall", {"query": question, "k": TOP})["results"]):
         note = known.get(row["id"])
-        said = [] if note is None else [n for n, one in enumerate(fact.versions) if _says(note, one)]
+        said = (
+            [] if note is None else [n for n, one in enumerate(fact.versions) if _says(note, one)]
+        )
         if said:
             best.setdefault(max(said), rank)
     return best
@@ -239,12 +291,15 @@ def _ranks(app: App, fact: Fact, known: dict[str, Note], question: str) -> dict[
 
 def _says(note: Note, version: Version) -> bool:
     return (
-        version.said_in in note.heard and (note.type != "episodic" or overlaps(note.text, version.quote)) and version.stated_by(note.text)
+        version.said_in in note.heard
+        and (note.type != "episodic" or overlaps(note.text, version.quote))
+        and version.stated_by(note.text)
     )
 
 
 def _rightly(month: Labelled, note: Note, known: dict[str, Note]) -> bool:
-    """Was a memory replaced by what replaced it, or says its successor the same; and not before its day?"""
+    """Was a memory replaced by what replaced it, or says its successor the same; and not before its
+    day?"""
     successor = known[note.successor]
     later = list(month.threads(successor.text, successor.heard))
     mine = list(month.threads(note.text, note.heard))
@@ -252,7 +307,9 @@ def _rightly(month: Labelled, note: Note, known: dict[str, Note]) -> bool:
         return set(words(note.text)) <= set(words(successor.text))
     for fact, number in mine:
         numbers = [n for other, n in later if other is fact and n >= number]
-        if numbers and (note.retired is None or fact.versions[min(numbers)].since <= note.retired.date()):
+        if numbers and (
+            note.retired is None or fact.versions[min(numbers)].since <= note.retired.date()
+        ):
             return True
     return False
 
@@ -264,7 +321,9 @@ def _oriented(result: Result, month: Labelled, orientation: str) -> None:
             result.count("oriented", any(fact.now.stated_by(orientation) for fact in facts), kind)
     for fact in month.facts:
         if fact.kind in FIRST_THINGS and fact.current:
-            said = any(one.stated_by(orientation) for one in fact.versions[: fact.current]) and not fact.now.stated_by(orientation)
+            said = any(
+                one.stated_by(orientation) for one in fact.versions[: fact.current]
+            ) and not fact.now.stated_by(orientation)
             result.count("outdated", said, f"{fact.key}: {fact.now.quote}")
 
 
@@ -286,14 +345,21 @@ def total(results: Sequence[Result]) -> Result:
     """Several months as one."""
     names = [name for name in MEASURES if any(name in one.found for one in results)]
     pairs = {name: [one.found.get(name, (0, 0)) for one in results] for name in names}
-    return Result({name: (sum(hits for hits, _ in some), sum(of for _, of in some)) for name, some in pairs.items()})
+    return Result(
+        {
+            name: (sum(hits for hits, _ in some), sum(of for _, of in some))
+            for name, some in pairs.items()
+        }
+    )
 
 
 def main() -> None:
     """Live the months that are named, and print what was found."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("files", nargs="*", type=Path)
-    parser.add_argument("--judge", help="of the nights: a setting's name, or `oracle`, who has read the labels")
+    parser.add_argument(
+        "--judge", help="of the nights: a setting's name, or `oracle`, who has read the labels"
+    )
     parser.add_argument("--show", action="store_true", help="what was missed, word for word")
     options = parser.parse_args()
     results = []
@@ -304,7 +370,11 @@ def main() -> None:
             for name, cases in results[-1].misses.items():
                 print(f"\n{path.stem}: {MEASURES[name]}", *cases, sep="\n  ")
     for name, what in MEASURES.items():
-        each = "  ".join(f"{one.share(name):.2f} ({one.found[name][0]}/{one.found[name][1]})" for one in results if name in one.found)
+        each = "  ".join(
+            f"{one.share(name):.2f} ({one.found[name][0]}/{one.found[name][1]})"
+            for one in results
+            if name in one.found
+        )
         print(f"{total(results).share(name):.3f}  {each}  {what}")
 
 

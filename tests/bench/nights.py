@@ -18,23 +18,43 @@ THRESHOLD: Final = 0.85
 
 
 def run(scale: int) -> Iterator[Row]:
-    """`scale` vectors as the default model's are, in topics with near pairs in each, and of a store that says the same all over."""
+    """`scale` vectors as the default model's are, in topics with near pairs in each, and of a store
+    that says the same all over."""
     for what, spread in (("near pairs in every topic", 0.5), ("all much alike", 0.35)):
         vectors = scattered(scale, spread)
-        ours, bare = paired(lambda found=vectors: clusters(found, THRESHOLD), lambda found=vectors: product(found), times=3, warmup=1)  # type: ignore[misc]  # mypy cannot infer a lambda with a default
-        yield Row(f"clusters of {scale:,} semantics, {what} / bare X @ X.T in blocks", ours, bare, "<= 3")
+        ours, bare = paired(
+            lambda found=vectors: clusters(found, THRESHOLD),  # type: ignore[misc]
+            lambda found=vectors: product(found),  # type: ignore[misc]
+            times=3,
+            warmup=1,
+        )
+        yield Row(
+            f"clusters of {scale:,} semantics, {what} / bare X @ X.T in blocks", ours, bare, "<= 3"
+        )
     code = f"from tests.bench.nights import peak; print(peak({scale}))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    yield Row(f"memory of a process that clusters {scale:,} semantics, all much alike", float(done.stdout), None, "<= 500", "MB")
+    yield Row(
+        f"memory of a process that clusters {scale:,} semantics, all much alike",
+        float(done.stdout),
+        None,
+        "<= 500",
+        "MB",
+    )
 
 
 def scattered(count: int, spread: float, topics: int = 200) -> Vectors:
-    """Unit vectors around `topics` centres, which lie around one direction; `spread` is their distance from it."""
+    """Unit vectors around `topics` centres, which lie around one direction; `spread` is their
+    distance from it."""
     rng = np.random.default_rng(7)
     common = rng.standard_normal(SIZE)
-    centres = normal(common / np.linalg.norm(common) + spread * normal(rng.standard_normal((topics, SIZE)).astype(np.float32)))
+    centres = normal(
+        common / np.linalg.norm(common)
+        + spread * normal(rng.standard_normal((topics, SIZE)).astype(np.float32))
+    )
     places = centres[rng.integers(0, topics, count)]
-    return normal(places + spread * 0.6 * normal(rng.standard_normal((count, SIZE)).astype(np.float32)))
+    return normal(
+        places + spread * 0.6 * normal(rng.standard_normal((count, SIZE)).astype(np.float32))
+    )
 
 
 def product(vectors: Vectors) -> None:

@@ -1,7 +1,8 @@
-"""A judge that has read a labelled month: who answers what a competent model would, from the prompt's text alone.
+"""A judge that has read a labelled month: who answers what a competent model would, from the
+prompt's text alone.
 
-`python -m tests.bench.oracle FILE` is a program for `dreams.command`: the prompt on standard input, the answer
-as JSON on standard output.
+`python -m tests.bench.oracle FILE` is a program for `dreams.command`: the prompt on standard input,
+the answer as JSON on standard output.
 """
 
 from __future__ import annotations
@@ -16,7 +17,16 @@ from typing import Any, Final
 
 from oneiro_vault.core.question import Question
 from oneiro_vault.judges.scripted import ScriptedJudge
-from oneiro_vault.mind.loops import consolidate, distil, encode, resolve, split, stale, synthesize, whittle
+from oneiro_vault.mind.loops import (
+    consolidate,
+    distil,
+    encode,
+    resolve,
+    split,
+    stale,
+    synthesize,
+    whittle,
+)
 
 _BESIDE: Final = re.compile(r" \[\d{4}-[^\]]*\]")
 _FIRST: Final = frozenset("who home work people health wish".split())
@@ -53,7 +63,9 @@ class Label:
     def stated_by(self, text: str) -> bool:
         """Does a text say this version?"""
         low = text.casefold()
-        return self.text.casefold() in low or all(any(one.casefold() in low for one in group) for group in self.must)
+        return self.text.casefold() in low or all(
+            any(one.casefold() in low for one in group) for group in self.must
+        )
 
 
 class Oracle:
@@ -111,7 +123,13 @@ class Oracle:
 
     def _place(self, given: list[Quoted], _prompt: str) -> dict[str, Any]:
         *shown, new = given
-        create: dict[str, Any] = {"action": "create", "existing": None, "text": None, "flavour": None, "also": []}
+        create: dict[str, Any] = {
+            "action": "create",
+            "existing": None,
+            "text": None,
+            "flavour": None,
+            "also": [],
+        }
         fact = next(iter(self.said(new.text)), None)
         if fact is None:
             return create
@@ -124,7 +142,12 @@ class Oracle:
         if fact.kind == "contradiction":
             return create | {"action": "contradict", "existing": same[0].id}
         others = [one.id for one in same[1:]]
-        return create | {"action": "supersede", "existing": same[0].id, "flavour": "progression", "also": others}
+        return create | {
+            "action": "supersede",
+            "existing": same[0].id,
+            "flavour": "progression",
+            "also": others,
+        }
 
     def _merge(self, given: list[Quoted], _prompt: str) -> dict[str, Any]:
         groups: dict[tuple[Label, ...], list[str]] = {}
@@ -133,7 +156,11 @@ class Oracle:
         groups.pop((), None)
         best: list[str] = max(groups.values(), key=len, default=[])
         merge = len(best) > 1
-        return {"action": "merge" if merge else "keep_distinct", "keep": best[0] if merge else None, "members": best[1:]}
+        return {
+            "action": "merge" if merge else "keep_distinct",
+            "keep": best[0] if merge else None,
+            "members": best[1:],
+        }
 
     def _grade(self, given: list[Quoted], _prompt: str) -> dict[str, Any]:
         return {"orientation_grade": any(one.kind in _FIRST for one in self.said(given[0].text))}
@@ -150,7 +177,12 @@ class Oracle:
             if any(one.kind == fact.kind for one in there):
                 kept = [one.text for one in there if one.key != fact.key]
                 text = " ".join((*kept, fact.text))
-                return _SIDES | {"action": "revise", "target": block.id, "title": self._title(fact), "text": text}
+                return _SIDES | {
+                    "action": "revise",
+                    "target": block.id,
+                    "title": self._title(fact),
+                    "text": text,
+                }
         return _SIDES | {"action": "create", "title": self._title(fact), "text": fact.text}
 
     def _title(self, fact: Label) -> str:
@@ -163,7 +195,11 @@ class Oracle:
         new = [now.get(one.key, one) for one in old]
         if new == old or not old:
             return {"action": "keep", "title": "", "text": ""}
-        return {"action": "revise", "title": self._title(old[0]), "text": " ".join(one.text for one in new)}
+        return {
+            "action": "revise",
+            "title": self._title(old[0]),
+            "text": " ".join(one.text for one in new),
+        }
 
 
 def quotations(prompt: str) -> Iterator[Quoted]:
@@ -203,7 +239,10 @@ def _contradictions(raw: Mapping[str, Any]) -> Iterator[Label]:
                         one["quote"], text, must, "")  # fmt: skip
 
 
-_QUOTED: Final = re.compile(r'^<(?P<tag>[\w-]+) [^\n>]*?id="(?P<id>[^"]+)"[^\n>]*>\n(?P<text>.*?)\n?</(?P=tag)>', re.MULTILINE | re.DOTALL)
+_QUOTED: Final = re.compile(
+    r'^<(?P<tag>[\w-]+) [^\n>]*?id="(?P<id>[^"]+)"[^\n>]*>\n(?P<text>.*?)\n?</(?P=tag)>',
+    re.MULTILINE | re.DOTALL,
+)
 
 if __name__ == "__main__":
     print(json.dumps(Oracle(Path(sys.argv[1])).answer(sys.stdin.read()), ensure_ascii=False))

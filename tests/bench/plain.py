@@ -2,9 +2,9 @@
 of it is part of this repository.
 
 `python -m tests.bench.plain ROOT...` scores recall on those of them that stand under a root (`/`,
-or a folder into which `perl-doc`, `python3.11-doc`, `debian-faq` and `gnome-user-docs` were unpacked),
-beside plain rank fusion of the same two lists.
-A question is what its author wrote above or beside a text, and is taken out of that text.
+or a folder into which `perl-doc`, `python3.11-doc`, `debian-faq` and `gnome-user-docs` were
+unpacked), beside plain rank fusion of the same two lists. A question is what its author wrote above
+or beside a text, and is taken out of that text.
 """
 
 from __future__ import annotations
@@ -39,11 +39,15 @@ def main() -> None:
     parser.add_argument("roots", nargs="*", type=Path, default=[Path("/")])
     parser.add_argument("--only", choices=sorted(READERS), action="append")
     options = parser.parse_args()
-    found = Table("collection", "questions", "recall", "rank fusion", "ahead", title="nDCG@10, plain notes")
+    found = Table(
+        "collection", "questions", "recall", "rank fusion", "ahead", title="nDCG@10, plain notes"
+    )
     for name in options.only or READERS:
         units = collection(name, options.roots)
         if units:
-            ours, fused = (devset.score(units, runs) for runs in zip(*map(_runs, units), strict=True))
+            ours, fused = (
+                devset.score(units, runs) for runs in zip(*map(_runs, units), strict=True)
+            )
             cells = (ours["nDCG@10"], fused["nDCG@10"], ours["nDCG@10"] - fused["nDCG@10"])
             found.add_row(name, str(ours["n"]), *(f"{cell:.1f}" for cell in cells))
     Console().print(found)
@@ -62,7 +66,9 @@ def collection(name: str, roots: Sequence[Path]) -> list[devset.Unit]:
     """The vaults of one collection as a development set; none where nothing of it is installed."""
     for root in roots:
         groups = [_distinct(group) for group in READERS[name](root)]
-        units: list[devset.Unit] = [unit(f"{name}{number}", group) for number, group in enumerate(groups) if len(group) > 1]
+        units: list[devset.Unit] = [
+            unit(f"{name}{number}", group) for number, group in enumerate(groups) if len(group) > 1
+        ]
         if units:
             return units
     return []
@@ -70,12 +76,19 @@ def collection(name: str, roots: Sequence[Path]) -> list[devset.Unit]:
 
 def unit(name: str, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
     """(question, text) pairs as one vault: every text is the answer to its question alone."""
-    docs = [{"id": f"{name}:{number}", "text": text, "meta": {}} for number, (_, text) in enumerate(pairs)]
-    asked = [(one["id"], question) for one, (question, _) in zip(docs, pairs, strict=True) if question]
+    docs = [
+        {"id": f"{name}:{number}", "text": text, "meta": {}}
+        for number, (_, text) in enumerate(pairs)
+    ]
+    asked = [
+        (one["id"], question) for one, (question, _) in zip(docs, pairs, strict=True) if question
+    ]
     return {
         "cid": name,
         "docs": docs,
-        "queries": [{"qid": f"q{one}", "text": text, "cat": "", "rel": [one]} for one, text in asked],
+        "queries": [
+            {"qid": f"q{one}", "text": text, "cat": "", "rel": [one]} for one, text in asked
+        ],
     }
 
 
@@ -85,7 +98,11 @@ def _distinct(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     found = {text.strip(): " ".join(question.split()) for question, text in pairs}
     asked = Counter(found.values())
     least = _LEAST if len(found) > _LEAST else 0
-    kept = [(question, text) for text, question in found.items() if len(text) >= least and (asked[question] == 1 or not question)]
+    kept = [
+        (question, text)
+        for text, question in found.items()
+        if len(text) >= least and (asked[question] == 1 or not question)
+    ]
     return kept if len(kept) <= _MOST else random.Random(3).sample(kept, _MOST)
 
 
@@ -96,18 +113,28 @@ def _python_faq(root: Path) -> Iterator[Pairs]:
 
 def _rst_headings(files: Iterable[Path]) -> Pairs:
     for file in sorted(files):
-        parts = re.split(r"^(\S.*)\n([-=~^.])\2{5,}\n", file.read_text(encoding="utf-8"), flags=re.MULTILINE)
-        yield from ((question, text) for question, text in zip(parts[1::3], parts[3::3], strict=True) if "?" in question)
+        parts = re.split(
+            r"^(\S.*)\n([-=~^.])\2{5,}\n", file.read_text(encoding="utf-8"), flags=re.MULTILINE
+        )
+        yield from (
+            (question, text)
+            for question, text in zip(parts[1::3], parts[3::3], strict=True)
+            if "?" in question
+        )
 
 
 def _python_library(root: Path) -> Iterator[Pairs]:
     """What a function of the library does, its first sentence, and everything else said of it."""
-    entry = re.compile(r"^\.\. (?:function|method|class):: .*\n(?:   .*\n)*\n((?:   .*\n|\n)+)", re.MULTILINE)
+    entry = re.compile(
+        r"^\.\. (?:function|method|class):: .*\n(?:   .*\n)*\n((?:   .*\n|\n)+)", re.MULTILINE
+    )
 
     def pairs() -> Pairs:
         for file in sorted(root.glob("usr/share/doc/python3.*/html/_sources/library/*.rst.txt")):
             for match in entry.finditer(file.read_text(encoding="utf-8")):
-                text = re.sub(r":\w+:`[~!.]*([^`]*)`", r"\1", re.sub(r"^ +", "", match[1], flags=re.MULTILINE)).strip()
+                text = re.sub(
+                    r":\w+:`[~!.]*([^`]*)`", r"\1", re.sub(r"^ +", "", match[1], flags=re.MULTILINE)
+                ).strip()
                 first, end, rest = text.partition(".\n")
                 if end and 20 < len(first) < 200 and "::" not in first and len(rest) > 2 * _LEAST:
                     yield first, rest
@@ -122,7 +149,11 @@ def _perl_faq(root: Path) -> Iterator[Pairs]:
 def _perl_messages(root: Path) -> Iterator[Pairs]:
     """What the interpreter says when something is wrong, and what that means."""
     for file in sorted(root.glob("usr/share/perl/5.*.*/pod/perldiag.pod")):
-        yield ((re.sub(r"%\S*|<--.*", "", name), text.partition(")")[2]) for name, text in _pod([file], "=item") if len(name.split()) > 3)
+        yield (
+            (re.sub(r"%\S*|<--.*", "", name), text.partition(")")[2])
+            for name, text in _pod([file], "=item")
+            if len(name.split()) > 3
+        )
 
 
 def _pod(files: Iterable[Path], mark: str) -> Pairs:
@@ -148,8 +179,15 @@ def _manuals(root: Path) -> Iterator[Pairs]:
     """Programs by what their manual's first line says of them."""
 
     def pairs() -> Pairs:
-        files = [file for part in "18" for file in root.glob(f"usr/share/man/man{part}/*.{part}.gz") if not file.is_symlink()]
-        family = {re.split(r"[-_.]", file.name)[0]: file for file in sorted(files)}  # thousands are of one program
+        files = [
+            file
+            for part in "18"
+            for file in root.glob(f"usr/share/man/man{part}/*.{part}.gz")
+            if not file.is_symlink()
+        ]
+        family = {
+            re.split(r"[-_.]", file.name)[0]: file for file in sorted(files)
+        }  # thousands are of one program
         for file in family.values():
             page = subprocess.run(
                 ["man", "-l", file],
@@ -170,7 +208,9 @@ def _packages(root: Path) -> Iterator[Pairs]:
     status = root / "var/lib/dpkg/status"
 
     def pairs() -> Pairs:
-        for summary, text in re.findall(r"^Description: (.*)\n((?: .*\n)+)", status.read_text(encoding="utf-8"), re.MULTILINE):
+        for summary, text in re.findall(
+            r"^Description: (.*)\n((?: .*\n)+)", status.read_text(encoding="utf-8"), re.MULTILINE
+        ):
             yield summary, re.sub(r"^ \.?", "", text, flags=re.MULTILINE)
 
     if status.exists():
@@ -185,7 +225,8 @@ def _distribution_faq(root: Path) -> Iterator[Pairs]:
             flags=re.MULTILINE,
         )
         yield (
-            (question, re.split(r"^Chapter", text, flags=re.MULTILINE)[0]) for question, text in zip(parts[1::2], parts[2::2], strict=True)
+            (question, re.split(r"^Chapter", text, flags=re.MULTILINE)[0])
+            for question, text in zip(parts[1::2], parts[2::2], strict=True)
         )
 
 

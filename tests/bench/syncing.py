@@ -1,4 +1,5 @@
-"""What `oneiro sync` brings, joined, sent, indexed and embedded, against a plain `git pull` and the model alone."""
+"""What `oneiro sync` brings, joined, sent, indexed and embedded, against a plain `git pull` and the
+model alone."""
 
 from __future__ import annotations
 
@@ -15,11 +16,13 @@ from tests.bench.kit import Row, pick, timed, write_notes
 from tests.vault.support import git
 
 SETTINGS = Settings({"embed.model": "hash", "disk.reserve": 0, "edits.quiet": 0.0})
-"""Vectors of nothing for the notes that stay as they are; those that changed are embedded by the real model afterwards."""
+"""Vectors of nothing for the notes that stay as they are; those that changed are embedded by the
+real model afterwards."""
 
 
 def run(scale: int) -> Iterator[Row]:
-    """A tenth of `scale` notes changed there and one here, so that it takes a merge and not only an advance."""
+    """A tenth of `scale` notes changed there and one here, so that it takes a merge and not only an
+    advance."""
     from sentence_transformers import SentenceTransformer
 
     from oneiro_vault.index.embed.models import model_folder
@@ -42,11 +45,17 @@ def run(scale: int) -> Iterator[Row]:
         model.encode(["warm up"])
         bare = timed(lambda: model.encode(changed, normalize_embeddings=True))
         what = f"sync of {scale // 10:,} changed notes out of {scale:,}"
-        yield Row(f"{what}, all told / `git pull` and bare encode of {len(changed):,} chunks", joined + ours, pulled + bare, "<= 2")
+        yield Row(
+            f"{what}, all told / `git pull` and bare encode of {len(changed):,} chunks",
+            joined + ours,
+            pulled + bare,
+            "<= 2",
+        )
 
 
 def prepare(folder: Path, scale: int) -> None:
-    """Copies `ours` and `bare` (no program of ours has been there), one change ahead of a remote that is a tenth ahead of them."""
+    """Copies `ours` and `bare` (no program of ours has been there), one change ahead of a remote
+    that is a tenth ahead of them."""
     root, remote = folder / "theirs", folder / "remote.git"
     init_vault(root)
     paths = write_notes(root, scale)

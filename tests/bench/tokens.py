@@ -1,6 +1,8 @@
-"""What a tool's answer costs the model of each client, in tokens, as its real program forwards it: `python -m tests.bench.tokens`.
+"""What a tool's answer costs the model of each client, in tokens, as its real program forwards it:
+`python -m tests.bench.tokens`.
 
-Claude Code and Codex talk to a model endpoint on this machine (`make e2e` fetches them); counted is what came back to it as the answer.
+Claude Code and Codex talk to a model endpoint on this machine (`make e2e` fetches them); counted is
+what came back to it as the answer.
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ from tests.e2e.conftest import SESSION, _provided, set_up
 FACTS = [
     f"{who} wants the release {when}, because support is quiet then."
     for who, when in zip(
-        "Ana Bo Cem Dora Emil Fay Gus Hana".split(), "early late daily weekly monthly yearly twice once".split(), strict=True
+        "Ana Bo Cem Dora Emil Fay Gus Hana".split(),
+        "early late daily weekly monthly yearly twice once".split(),
+        strict=True,
     )
 ]
 
@@ -32,7 +36,9 @@ def answers(request: dict[str, Any]) -> Iterator[Any]:
         if str(message.get("type", "")).endswith("_output"):
             yield message["output"]
         elif message.get("role") == "user" and isinstance(message["content"], list):
-            yield from (part["content"] for part in message["content"] if part.get("type") == "tool_result")
+            yield from (
+                part["content"] for part in message["content"] if part.get("type") == "tool_result"
+            )
 
 
 def forwarded(client: Client, idents: list[str]) -> dict[str, Any]:
@@ -63,13 +69,21 @@ def measured(name: str) -> dict[str, Any]:
         try:
             idents = [box.remember(fact)["id"] for fact in FACTS]
             box.ok("recall", "the release")
-            made = clients.claude_code(box, Model(), SESSION) if name == "claude-code" else clients.codex(box, Model())
+            made = (
+                clients.claude_code(box, Model(), SESSION)
+                if name == "claude-code"
+                else clients.codex(box, Model())
+            )
             with made.endpoint:
                 made.env["ANTHROPIC_BASE_URL"] = made.endpoint.url
                 set_up(made, name)
                 config = Path(made.env["HOME"]) / ".codex" / "config.toml"
                 if name == "codex":
-                    config.write_text(_provided(config.read_text(), made.endpoint.url).replace("limit = 5000", "limit = 500000"))
+                    config.write_text(
+                        _provided(config.read_text(), made.endpoint.url).replace(
+                            "limit = 5000", "limit = 500000"
+                        )
+                    )
                 return forwarded(made, idents)
         finally:
             box.close()
@@ -81,12 +95,20 @@ def main() -> None:
     count = quicktok.get_encoding("o200k_base").encode
     print("| answer of | " + " | ".join(found) + " |\n|---|" + "---|" * len(found))
     for tool in found["codex"]:
-        print(f"| `{tool}` | " + " | ".join(str(len(count(_text(one[tool])))) for one in found.values()) + " |")
+        print(
+            f"| `{tool}` | "
+            + " | ".join(str(len(count(_text(one[tool])))) for one in found.values())
+            + " |"
+        )
 
 
 def _text(answer: Any) -> str:
     """The words of all parts."""
-    return answer if isinstance(answer, str) else "\n".join(str(part.get("text", "")) for part in answer)
+    return (
+        answer
+        if isinstance(answer, str)
+        else "\n".join(str(part.get("text", "")) for part in answer)
+    )
 
 
 if __name__ == "__main__":

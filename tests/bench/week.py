@@ -56,10 +56,18 @@ def run(_scale: int) -> Iterator[Row]:
     """A week of the month's story, answered in one go and in the nights after it."""
     talks = [talk for day in story(days=DAYS) for talk in day]
     found, differ = week(talks, answer)
-    yield Row(f"{len(talks)} conversations: calls of the connected model", found.calls, None, "<= 40", "calls")
+    yield Row(
+        f"{len(talks)} conversations: calls of the connected model",
+        found.calls,
+        None,
+        "<= 40",
+        "calls",
+    )
     yield Row("characters it reads", found.heard.total(), None, "<= 60000", "characters")
     yield Row("characters of its answers", found.said.total(), None, "<= 60000", "characters")
-    yield Row("answers that differ where the whole question is read", differ, None, "<= 0", "answers")
+    yield Row(
+        "answers that differ where the whole question is read", differ, None, "<= 0", "answers"
+    )
 
 
 def week(talks: Sequence[Talk], script: Script) -> tuple[Account, int]:

@@ -1,4 +1,5 @@
-"""How far a conversation was captured, and what is in it: survives anything, says nothing of what was said."""
+"""How far a conversation was captured, and what is in it: survives anything, says nothing of what
+was said."""
 
 from __future__ import annotations
 
@@ -32,7 +33,12 @@ def test_no_id_leads_out_of_the_folder(tmp_path: Path) -> None:
 def test_damage_costs_a_repetition_and_no_more(tmp_path: Path) -> None:
     Session(str(tmp_path), "s1").save()
     path = next((tmp_path / "sessions").iterdir())
-    for text in ("", "[]", '{"offset": "x", "messages": -3, "given": 7, "oriented": 5, "transcript": []}', "\xff"):
+    for text in (
+        "",
+        "[]",
+        '{"offset": "x", "messages": -3, "given": 7, "oriented": 5, "transcript": []}',
+        "\xff",
+    ):
         path.write_text(text, encoding="latin-1")
         session = Session(str(tmp_path), "s1")
         assert (session.offset, session.messages, session.given) == (0, 0, [])

@@ -40,7 +40,9 @@ def test_the_nearest_of_two_decides(tree: Path) -> None:
     assert find(str(tree / "a")).project == "outer"
 
 
-@pytest.mark.parametrize("where", [".", "a", "a/b", "a/b/c"], ids=["above", "beside", "nearer", "here"])
+@pytest.mark.parametrize(
+    "where", [".", "a", "a/b", "a/b/c"], ids=["above", "beside", "nearer", "here"]
+)
 def test_a_forbidding_marker_wins_wherever_it_is(tree: Path, where: str) -> None:
     mark(tree / "a")
     path = mark(tree / where, DENY)
@@ -78,7 +80,11 @@ def test_vault_and_project(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert find(str(tree / "a")).vault == str(tree / "mine")
 
 
-@pytest.mark.parametrize("text", ["vault = ", "vault = 3", "project = ['x']", "\x00\x01 not toml ["], ids=["cut", "number", "list", "junk"])
+@pytest.mark.parametrize(
+    "text",
+    ["vault = ", "vault = 3", "project = ['x']", "\x00\x01 not toml ["],
+    ids=["cut", "number", "list", "junk"],
+)
 def test_a_marker_that_cannot_be_read_allows_nothing(tree: Path, text: str) -> None:
     path = mark(tree / "a", text=text)
     found = find(str(tree / "a"))
@@ -91,7 +97,8 @@ def test_comments_alone_are_an_empty_marker(tree: Path) -> None:
 
 
 def test_links_are_followed_both_ways(tree: Path) -> None:
-    """A folder reached through a link is below what it is reached through and below where it really is."""
+    """A folder reached through a link is below what it is reached through and below where it really
+    is."""
     elsewhere = tree / "elsewhere"
     elsewhere.mkdir()
     link = tree / "a" / "link"

@@ -37,7 +37,21 @@ def test_redaction(text: str, kept: str) -> None:
     assert redact(text) == kept
 
 
-_PIECES = st.lists(st.sampled_from(["<private>", "</private>", "<PRIVATE x='1'>", "word ", "< /private>", "<", ">", "\n", "<private/>"]))
+_PIECES = st.lists(
+    st.sampled_from(
+        [
+            "<private>",
+            "</private>",
+            "<PRIVATE x='1'>",
+            "word ",
+            "< /private>",
+            "<",
+            ">",
+            "\n",
+            "<private/>",
+        ]
+    )
+)
 
 
 @given(_PIECES)
@@ -59,7 +73,9 @@ def test_what_is_kept_stood_outside_of_every_pair(pieces: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["<" + " " * 400_000, "< " * 200_000, "<private" * 50_000, "<private>" * 50_000], ids=["blanks", "open", "cut", "deep"]
+    "text",
+    ["<" + " " * 400_000, "< " * 200_000, "<private" * 50_000, "<private>" * 50_000],
+    ids=["blanks", "open", "cut", "deep"],
 )
 def test_no_text_takes_long(text: str) -> None:
     """A backtracking pattern would take minutes here."""
@@ -77,10 +93,19 @@ def test_no_text_takes_long(text: str) -> None:
         ("<summary>We built it.", "We built it."),
         ("<analysis>hm\n<summary>We built it.</summary>", "We built it."),
         ("<analysis>never closed, and all there is", "never closed, and all there is"),
-        ("<analysis>about <summary> tags</analysis><summary>We built it.</summary>", "We built it."),
+        (
+            "<analysis>about <summary> tags</analysis><summary>We built it.</summary>",
+            "We built it.",
+        ),
         ("<summary>The <analysis> tag is read now.</summary>", "The <analysis> tag is read now."),
-        ("<summary>The </summary> tag is read now.</summary> Bye.", "The </summary> tag is read now. Bye."),
-        ("Here it is: <analysis>hm</analysis><summary>We built it.</summary>", "Here it is: We built it."),
+        (
+            "<summary>The </summary> tag is read now.</summary> Bye.",
+            "The </summary> tag is read now. Bye.",
+        ),
+        (
+            "Here it is: <analysis>hm</analysis><summary>We built it.</summary>",
+            "Here it is: We built it.",
+        ),
         ("", ""),
     ],
 )

@@ -20,7 +20,13 @@ def test_each_outcome_is_counted_by_itself(tmp_path: Path) -> None:
         prompt_counts.OFF,
     ):
         prompt_counts.note(state, outcome)
-    assert prompt_counts.today(state) == {"injected": 1, "nothing": 2, "missed": 1, "unreached": 1, "off": 1}
+    assert prompt_counts.today(state) == {
+        "injected": 1,
+        "nothing": 2,
+        "missed": 1,
+        "unreached": 1,
+        "off": 1,
+    }
     (file,) = (tmp_path / "oneiro" / "prompts").iterdir()
     assert (file.read_text(), file.stat().st_mode & 0o777) == ("innmuo", 0o600)
 

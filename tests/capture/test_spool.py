@@ -1,4 +1,5 @@
-"""Entries are whole or not there, private, bounded, and kept until somebody says that they are done."""
+"""Entries are whole or not there, private, bounded, and kept until somebody says that they are
+done."""
 
 from __future__ import annotations
 
@@ -100,7 +101,9 @@ while True:
 def test_a_kill_at_any_moment_leaves_whole_entries(folder: str) -> None:
     """What was acknowledged (printed) is there, and everything there is whole."""
     for pause in (0.0, 0.004, 0.013, 0.03):
-        child = subprocess.Popen([sys.executable, "-c", WRITER, folder], stdout=subprocess.PIPE, text=True)
+        child = subprocess.Popen(
+            [sys.executable, "-c", WRITER, folder], stdout=subprocess.PIPE, text=True
+        )
         assert child.stdout is not None
         child.stdout.readline()
         time.sleep(pause)
@@ -116,11 +119,18 @@ def test_a_kill_at_any_moment_leaves_whole_entries(folder: str) -> None:
 
 
 def test_many_writers_at_once_lose_nothing(folder: str) -> None:
-    code = "import sys\nfrom oneiro_vault.capture import spool\nfor n in range(20): spool.put(sys.argv[1], {'who': sys.argv[2], 'n': n})"
-    children = [subprocess.Popen([sys.executable, "-c", code, folder, str(who)]) for who in range(4)]
+    code = (
+        "import sys\nfrom oneiro_vault.capture import spool\nfor n in range(20): "
+        "spool.put(sys.argv[1], {'who': sys.argv[2], 'n': n})"
+    )
+    children = [
+        subprocess.Popen([sys.executable, "-c", code, folder, str(who)]) for who in range(4)
+    ]
     assert [child.wait(60) for child in children] == [0] * 4
     found = [json.loads(Path(path).read_text()) for path in spool.entries(folder)]
-    assert sorted((one["who"], one["n"]) for one in found) == [(str(who), n) for who in range(4) for n in range(20)]
+    assert sorted((one["who"], one["n"]) for one in found) == [
+        (str(who), n) for who in range(4) for n in range(20)
+    ]
 
 
 def test_a_folder_that_cannot_be_written_says_so(tmp_path: Path) -> None:

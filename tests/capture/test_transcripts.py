@@ -16,7 +16,12 @@ FIXTURES = Path(__file__).parent / "fixtures"
 
 def said(role: str, content: Any, **more: Any) -> dict[str, Any]:
     """A line of Claude Code's."""
-    return {"type": role, "timestamp": "2026-11-22T03:04:55.627Z", "message": {"role": role, "content": content}, **more}
+    return {
+        "type": role,
+        "timestamp": "2026-11-22T03:04:55.627Z",
+        "message": {"role": role, "content": content},
+        **more,
+    }
 
 
 def item(**payload: Any) -> dict[str, Any]:
@@ -26,7 +31,12 @@ def item(**payload: Any) -> dict[str, Any]:
 
 def transcript(folder: Path, *lines: dict[str, Any] | str | bytes) -> str:
     path = folder / "t.jsonl"
-    data = [line if isinstance(line, bytes) else (line if isinstance(line, str) else json.dumps(line)).encode() for line in lines]
+    data = [
+        line
+        if isinstance(line, bytes)
+        else (line if isinstance(line, str) else json.dumps(line)).encode()
+        for line in lines
+    ]
     path.write_bytes(b"".join(line + b"\n" for line in data))
     return str(path)
 
@@ -41,14 +51,19 @@ def test_a_conversation_with_claude_code(tmp_path: Path) -> None:
         {"type": "summary", "summary": "not said"},
         said("user", "What is the boat called?"),
         {"type": "attachment", "attachment": {"content": "not said by any user"}},
-        said("assistant", [{"type": "thinking", "thinking": "hidden"}, {"type": "text", "text": "Let me look."}]),
+        said(
+            "assistant",
+            [{"type": "thinking", "thinking": "hidden"}, {"type": "text", "text": "Let me look."}],
+        ),
         said("assistant", [{"type": "tool_use", "name": "Bash", "input": {"command": "ls"}}]),
         said("user", [{"type": "tool_result", "tool_use_id": "x", "content": "boat.txt"}]),
         said("assistant", [{"type": "text", "text": "Petrel."}]),
         said("user", [{"type": "text", "text": "Thanks."}, {"type": "image", "source": {}}]),
     )
     assert (
-        words(path) == 'User: What is the boat called?\n\nAssistant: Let me look.\n\n[Bash] {"command": "ls"}\n\nPetrel.\n\nUser: Thanks.'
+        words(path)
+        == 'User: What is the boat called?\n\nAssistant: Let me look.\n\n[Bash] {"command": '
+        '"ls"}\n\nPetrel.\n\nUser: Thanks.'
     )
     assert read(path)[0][0].when == "2026-11-22T03:04:55.627Z"
 
@@ -61,17 +76,40 @@ def test_a_conversation_with_codex(tmp_path: Path) -> None:
         item(
             type="message",
             role="user",
-            content=[{"type": "input_text", "text": "<environment_context>\n<cwd>/x</cwd>\n</environment_context>"}],
+            content=[
+                {
+                    "type": "input_text",
+                    "text": "<environment_context>\n<cwd>/x</cwd>\n</environment_context>",
+                }
+            ],
         ),
-        item(type="message", role="user", content=[{"type": "input_text", "text": "# AGENTS.md instructions for /x\n\nBe brief."}]),
-        item(type="message", role="user", content=[{"type": "input_text", "text": "What is the boat called?"}]),
-        {"type": "event_msg", "payload": {"type": "user_message", "message": "What is the boat called?"}},
+        item(
+            type="message",
+            role="user",
+            content=[
+                {"type": "input_text", "text": "# AGENTS.md instructions for /x\n\nBe brief."}
+            ],
+        ),
+        item(
+            type="message",
+            role="user",
+            content=[{"type": "input_text", "text": "What is the boat called?"}],
+        ),
+        {
+            "type": "event_msg",
+            "payload": {"type": "user_message", "message": "What is the boat called?"},
+        },
         item(type="reasoning", summary=[]),
         item(type="function_call", name="shell", arguments='{"command":["ls"]}'),
         item(type="function_call_output", output="boat.txt"),
-        item(type="message", role="assistant", content=[{"type": "output_text", "text": "Petrel."}]),
+        item(
+            type="message", role="assistant", content=[{"type": "output_text", "text": "Petrel."}]
+        ),
     )
-    assert words(path) == 'User: What is the boat called?\n\n[shell] {"command":["ls"]}\n\nAssistant: Petrel.'
+    assert (
+        words(path)
+        == 'User: What is the boat called?\n\n[shell] {"command":["ls"]}\n\nAssistant: Petrel.'
+    )
 
 
 @pytest.mark.parametrize("mark", ["isSidechain", "isMeta", "isCompactSummary", "isApiErrorMessage"])
@@ -83,7 +121,10 @@ def test_what_nobody_said_in_this_conversation(tmp_path: Path, mark: str) -> Non
 def test_a_fork_says_only_what_is_new(tmp_path: Path) -> None:
     origin = {"sessionId": "0a1b", "messageUuid": "c2d3"}
     path = transcript(
-        tmp_path, said("user", "Before.", forkedFrom=origin), said("assistant", "Then.", forkedFrom=origin), said("user", "Now.")
+        tmp_path,
+        said("user", "Before.", forkedFrom=origin),
+        said("assistant", "Then.", forkedFrom=origin),
+        said("user", "Now."),
     )
     assert words(path) == "User: Now."
 
@@ -97,7 +138,8 @@ def test_what_the_client_puts_into_the_users_mouth(tmp_path: Path) -> None:
         said("assistant", "It is a <system-reminder>tag</system-reminder>."),
     )
     assert words(path) == (
-        "User: Go on. Now.\n\nWhat does <system-reminder> mean?\n\nAssistant: It is a <system-reminder>tag</system-reminder>."
+        "User: Go on. Now.\n\nWhat does <system-reminder> mean?\n\nAssistant: It is a "
+        "<system-reminder>tag</system-reminder>."
     )
 
 
@@ -107,7 +149,10 @@ def test_private_words_are_gone_wherever_they_stand(tmp_path: Path) -> None:
         said("user", "Hello <private>hunter2</private>"),
         said(
             "assistant",
-            [{"type": "text", "text": "I see <PRIVATE>hunter2"}, {"type": "tool_use", "name": "Say", "input": {"x": "<private>hunter2"}}],
+            [
+                {"type": "text", "text": "I see <PRIVATE>hunter2"},
+                {"type": "tool_use", "name": "Say", "input": {"x": "<private>hunter2"}},
+            ],
         ),
         item(type="function_call", name="f", arguments="<private>hunter2</private>ok"),
     )
@@ -148,12 +193,19 @@ def test_a_file_that_became_shorter_is_read_from_its_beginning(tmp_path: Path) -
 
 def test_repeated_lines_are_said_once(tmp_path: Path) -> None:
     """A resumed session may copy what it resumes."""
-    path = transcript(tmp_path, said("user", "one", uuid="a"), said("user", "one", uuid="a"), said("user", "one", uuid="b"))
+    path = transcript(
+        tmp_path,
+        said("user", "one", uuid="a"),
+        said("user", "one", uuid="a"),
+        said("user", "one", uuid="b"),
+    )
     assert [turn.text for turn in read(path)[0]] == ["one", "one"]
 
 
 def test_a_huge_line_is_passed_over(tmp_path: Path) -> None:
-    path = transcript(tmp_path, said("user", "one"), said("user", "x" * (2 * LONGEST_LINE)), said("user", "two"))
+    path = transcript(
+        tmp_path, said("user", "one"), said("user", "x" * (2 * LONGEST_LINE)), said("user", "two")
+    )
     turns, end = read(path)
     assert [turn.text for turn in turns] == ["one", "two"]
     assert end == Path(path).stat().st_size
@@ -168,11 +220,16 @@ def test_a_part_of_a_long_one(tmp_path: Path) -> None:
 
 
 JUNK: list[Any] = [
-    "", "{", "null", "[]", '"user"', "[" * 5_000, b"\xff\xfe user", '{"type":"user"}', '{"type":"user","message":[]}',
-    said("user", None), said("user", 3), said("user", [None, 3, "x", {"type": "text"}, {"type": "text", "text": 3}, {"type": []}]),
-    said("assistant", [{"type": "tool_use"}, {"type": "tool_use", "name": 3, "input": [1]}]), {"type": "user", "message": None},
-    {"type": ["user"]}, {"type": "response_item"}, item(type="message", role="user", content="text"), item(type="message", role=["user"]),
-    item(type="message", role="user", content=[None, 3]), item(type="function_call", name=None, arguments=None), said("user", "a", timestamp=5),
+    "", "{", "null", "[]", '"user"', "[" * 5_000, b"\xff\xfe user", '{"type":"user"}',
+    '{"type":"user","message":[]}',
+    said("user", None), said("user", 3),
+    said("user", [None, 3, "x", {"type": "text"}, {"type": "text", "text": 3}, {"type": []}]),
+    said("assistant", [{"type": "tool_use"}, {"type": "tool_use", "name": 3, "input": [1]}]),
+    {"type": "user", "message": None},
+    {"type": ["user"]}, {"type": "response_item"},
+    item(type="message", role="user", content="text"), item(type="message", role=["user"]),
+    item(type="message", role="user", content=[None, 3]),
+    item(type="function_call", name=None, arguments=None), said("user", "a", timestamp=5),
     said("user", "half a \ud800 pair", uuid=7),
 ]  # fmt: skip
 
@@ -187,7 +244,14 @@ def test_lines_that_make_no_sense_stop_nothing(tmp_path: Path, line: Any) -> Non
 
 
 def test_a_file_of_tools_alone_is_no_conversation(tmp_path: Path) -> None:
-    assert words(transcript(tmp_path, said("assistant", [{"type": "tool_use", "name": "Bash", "input": {}}]))) == ""
+    assert (
+        words(
+            transcript(
+                tmp_path, said("assistant", [{"type": "tool_use", "name": "Bash", "input": {}}])
+            )
+        )
+        == ""
+    )
 
 
 def test_no_file() -> None:

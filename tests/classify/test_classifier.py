@@ -20,9 +20,19 @@ def test_facts_are_worth_keeping_and_talk_is_not() -> None:
         "I can't eat anything with sesame.",
         "Meine Tochter kommt im August in die Schule.",
     ]
-    talk = ["Thanks, that helps a lot!", "Could you make it a bit shorter?", "Hm, let me think.", "Und jetzt?", ""]
-    assert [one for one, worth in zip(facts, worth_keeping(facts), strict=True) if worth < THRESHOLD] == []
-    assert [one for one, worth in zip(talk, worth_keeping(talk), strict=True) if worth >= THRESHOLD] == []
+    talk = [
+        "Thanks, that helps a lot!",
+        "Could you make it a bit shorter?",
+        "Hm, let me think.",
+        "Und jetzt?",
+        "",
+    ]
+    assert [
+        one for one, worth in zip(facts, worth_keeping(facts), strict=True) if worth < THRESHOLD
+    ] == []
+    assert [
+        one for one, worth in zip(talk, worth_keeping(talk), strict=True) if worth >= THRESHOLD
+    ] == []
 
 
 def test_what_a_tool_answers_is_worth_less() -> None:
@@ -43,8 +53,14 @@ def test_the_model_runs_in_a_process_that_can_end_at_any_time() -> None:
 @pytest.mark.slow
 def test_lines_it_has_learned_are_judged_as_they_are_labelled() -> None:
     some = train.lines("keep")[::5]
-    found = probabilities("keep", [line.text for line in some], [classifier.SPEAKERS[line.speaker] for line in some])
-    wrong = [line.text for line, sure in zip(some, found, strict=True) if (sure >= THRESHOLD) is not line.label]
+    found = probabilities(
+        "keep", [line.text for line in some], [classifier.SPEAKERS[line.speaker] for line in some]
+    )
+    wrong = [
+        line.text
+        for line, sure in zip(some, found, strict=True)
+        if (sure >= THRESHOLD) is not line.label
+    ]
     assert len(wrong) <= 0.03 * len(some), wrong
 
 
@@ -54,7 +70,9 @@ def test_training_learns_and_always_makes_the_same(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(train, "lines", lambda _head: few)
     learned, again = train.learn("keep"), train.learn("keep")
     assert all(np.array_equal(learned[name], again[name]) for name in learned)
-    assert learned.keys() == {name.removeprefix("keep/") for name in weights() if name.startswith("keep/")}
+    assert learned.keys() == {
+        name.removeprefix("keep/") for name in weights() if name.startswith("keep/")
+    }
 
 
 def test_weights_of_other_features_are_refused(tmp_path: Path) -> None:
@@ -67,6 +85,8 @@ def test_weights_of_other_features_are_refused(tmp_path: Path) -> None:
 def test_probabilities_are_as_sure_as_they_are_right() -> None:
     rng = np.random.default_rng(1)
     labels = (rng.random(4000) < 0.5).astype(np.float32)
-    opinions = np.where(labels > 0, 1.0, -1.0)[:, None] * [1.0, 0.5] + rng.normal(size=(4000, 2)) + 1
+    opinions = (
+        np.where(labels > 0, 1.0, -1.0)[:, None] * [1.0, 0.5] + rng.normal(size=(4000, 2)) + 1
+    )
     sure = train.together(opinions, labels).predict_proba(opinions)[:, 1]
     assert abs(np.mean(labels[sure > 0.8]) - np.mean(sure[sure > 0.8])) < 0.05

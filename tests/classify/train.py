@@ -1,8 +1,9 @@
-"""Make the weights of the classifier from the corpora: `make train`, or of one head `make train TRAIN=keep`; `make train TRAIN=--check`
-only measures, on files left out.
+"""Make the weights of the classifier from the corpora: `make train`, or of one head `make train
+TRAIN=keep`; `make train TRAIN=--check` only measures, on files left out.
 
-Words and letters are learned by logistic regression, where what is rare weighs more; vectors of the embedding model by a narrow layer. How
-much each opinion counts, and how sure both make, is learned on lines that they had not seen.
+Words and letters are learned by logistic regression, where what is rare weighs more; vectors of the
+embedding model by a narrow layer. How much each opinion counts, and how sure both make, is learned
+on lines that they had not seen.
 """
 
 from __future__ import annotations
@@ -23,10 +24,14 @@ from oneiro_vault.classify.classifier import SPEAKERS, WEIGHTS, Head, Vectors
 from oneiro_vault.core.conversation import personal
 
 FOLDER: Final = Path(__file__).parents[1] / "corpora"
-LABELS: Final[dict[Head, tuple[str, str]]] = {"gate": ("describes", "prescribes"), "keep": ("drop", "keep")}
+LABELS: Final[dict[Head, tuple[str, str]]] = {
+    "gate": ("describes", "prescribes"),
+    "keep": ("drop", "keep"),
+}
 """Of each head: what its 0 and its 1 are called."""
 WISHES: Final = "wishes"
-"""Standing instructions worth keeping, which the gate does not learn as harmless: without whoever said them they are orders."""
+"""Standing instructions worth keeping, which the gate does not learn as harmless: without whoever
+said them they are orders."""
 FOLDS: Final = 3
 SHORTEST: Final = 15
 """Characters of a line that may be the beginning of another."""
@@ -41,7 +46,8 @@ SPREAD: Final = 3.0
 
 @dataclass(frozen=True)
 class Line:
-    """A sentence, whether the answer is yes, whose it is (a place in `SPEAKERS`), its language and the file it stands in."""
+    """A sentence, whether the answer is yes, whose it is (a place in `SPEAKERS`), its language and
+    the file it stands in."""
 
     text: str
     label: bool
@@ -51,7 +57,8 @@ class Line:
 
 
 def lines(head: Head) -> list[Line]:
-    """Every line of a head's corpora: one JSON object a line, with `text`, `label`, `lang`, and `speaker` if that matters."""
+    """Every line of a head's corpora: one JSON object a line, with `text`, `label`, `lang`, and
+    `speaker` if that matters."""
     return [line for path in sorted((FOLDER / head).glob("*.jsonl")) for line in read(head, path)]
 
 
@@ -70,17 +77,28 @@ def read(head: Head, path: Path) -> list[Line]:
 
 
 def grown(head: Head) -> tuple[list[Line], Any]:
-    """The lines, and the part each is in. What is worth keeping is learned in small letters and without a period, too, as many people type.
-    For the gate also what people said of themselves as it is quoted or told, and sentences that
-    begin as one line and go on as another of the same part, so that nothing hides beside something harmless."""
+    """The lines, and the part each is in. What is worth keeping is learned in small letters and
+    without a period, too, as many people type. For the gate also what people said of themselves as
+    it is quoted or told, and sentences that begin as one line and go on as another of the same
+    part, so that nothing hides beside something harmless."""
     known = list(lines(head))
     if head == "gate":
         said = [line for line in lines("keep") if line.label and line.file != WISHES]
-        known += [replace(line, text=personal.quoted(line.text, "2026-05-03"), label=False) for line in said[::4]]
-        known += [replace(line, text=personal.described(line.text), label=False) for line in said[1::4] if line.lang in ("en", "de")]
+        known += [
+            replace(line, text=personal.quoted(line.text, "2026-05-03"), label=False)
+            for line in said[::4]
+        ]
+        known += [
+            replace(line, text=personal.described(line.text), label=False)
+            for line in said[1::4]
+            if line.lang in ("en", "de")
+        ]
     parts = [int(part) for part in np.random.default_rng(SEED).integers(0, FOLDS, len(known))]
     if head == "keep":
-        small = [(replace(line, text=line.text.lower().rstrip(".")), part) for line, part in zip(known, parts, strict=True)]
+        small = [
+            (replace(line, text=line.text.lower().rstrip(".")), part)
+            for line, part in zip(known, parts, strict=True)
+        ]
         known += [line for line, _ in small]
         parts += [part for _, part in small]
     if head == "gate":
@@ -90,7 +108,12 @@ def grown(head: Head) -> tuple[list[Line], Any]:
             if before and number % 4 == 0:
                 one, other = (before, line) if number % 8 else (line, before)
                 joint = ": " if number % 16 == 0 else ", "
-                known.append(replace(line, text=f"{one.text.rstrip('.。।')}{joint}{other.text[0].lower()}{other.text[1:]}"))
+                known.append(
+                    replace(
+                        line,
+                        text=f"{one.text.rstrip('.。।')}{joint}{other.text[0].lower()}{other.text[1:]}",
+                    )
+                )
                 parts.append(parts[number])
             if not line.label and len(line.text) > SHORTEST:
                 harmless[line.lang, parts[number]] = line
@@ -99,7 +122,8 @@ def grown(head: Head) -> tuple[list[Line], Any]:
 
 @dataclass(frozen=True)
 class Data:
-    """Lines as numbers: `words` with `rarity` a bucket, `dense` vectors of about length `SPREAD`, `centre` and `width` that made them."""
+    """Lines as numbers: `words` with `rarity` a bucket, `dense` vectors of about length `SPREAD`,
+    `centre` and `width` that made them."""
 
     labels: Any
     speakers: Any
@@ -119,7 +143,10 @@ def prepare(known: list[Line]) -> Data:
     count = np.bincount(words.indices, minlength=features.BUCKETS)
     rarity = np.where(count > 1, np.log((1 + len(known)) / (1 + count)), 0)
     found = classifier.vectors([line.text for line in known])
-    centre, width = found.mean(axis=0), (found.std(axis=0) + 1e-6) * np.sqrt(found.shape[1]) / SPREAD
+    centre, width = (
+        found.mean(axis=0),
+        (found.std(axis=0) + 1e-6) * np.sqrt(found.shape[1]) / SPREAD,
+    )
     speakers = np.eye(len(SPEAKERS))[[line.speaker for line in known]]
     dense = torch.tensor((found - centre) / width, dtype=torch.float32)
     labels = np.array([line.label for line in known], dtype=np.float32)
@@ -128,7 +155,14 @@ def prepare(known: list[Line]) -> Data:
 
 def fit_words(data: Data, rows: Any) -> Any:
     """Logistic regression over words, letters and speakers."""
-    model = LogisticRegression(C=1.0, class_weight="balanced", solver="liblinear", tol=1e-3, max_iter=100, random_state=SEED)
+    model = LogisticRegression(
+        C=1.0,
+        class_weight="balanced",
+        solver="liblinear",
+        tol=1e-3,
+        max_iter=100,
+        random_state=SEED,
+    )
     return model.fit(sparse.hstack([data.words, data.speakers]).tocsr()[rows], data.labels[rows])
 
 
@@ -148,7 +182,9 @@ def fit_network(data: Data, rows: Any) -> Any:
         order = torch.tensor(rows)[torch.randperm(len(rows))]
         for batch in order.split(BATCH):
             scores = net(data.dense[batch]).squeeze(1)
-            loss = torch.nn.functional.binary_cross_entropy_with_logits(scores, labels[batch], importance[batch])
+            loss = torch.nn.functional.binary_cross_entropy_with_logits(
+                scores, labels[batch], importance[batch]
+            )
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
@@ -159,7 +195,10 @@ def opinions(data: Data, words: Any, net: Any, rows: Any) -> Any:
     """Two scores for each row."""
     with torch.no_grad():
         dense = net(data.dense[rows]).squeeze(1).numpy()
-    return np.stack([words.decision_function(sparse.hstack([data.words, data.speakers]).tocsr()[rows]), dense], axis=1)
+    return np.stack(
+        [words.decision_function(sparse.hstack([data.words, data.speakers]).tocsr()[rows]), dense],
+        axis=1,
+    )
 
 
 def left_out(data: Data, groups: Any) -> Any:
@@ -208,13 +247,20 @@ def check(head: Head) -> None:
     files = sorted({line.file for line in known})
     found = left_out(data, np.array([files.index(line.file) % FOLDS for line in known]))
     scores = together(found, data.labels).decision_function(found)
-    for name, part in (("all", known), ("en", [line for line in known if line.lang == "en"]), *((f, f) for f in files)):
+    for name, part in (
+        ("all", known),
+        ("en", [line for line in known if line.lang == "en"]),
+        *((f, f) for f in files),
+    ):
         inside = [line in part if isinstance(part, list) else line.file == part for line in known]
         print(f"{head}, {name}: {figures(scores[inside], data.labels[inside])}", flush=True)
     for path in sorted((FOLDER / "unseen").glob(f"{head}*.jsonl")):
         unseen = read(head, path)
         sure = np.array(classifier.probabilities(head, [one.text for one in unseen]), np.float32)
-        print(f"{head}, {path.stem}, never learned: {figures(sure - 0.5, np.array([one.label for one in unseen]))}")
+        print(
+            f"{head}, {path.stem}, never learned: "
+            f"{figures(sure - 0.5, np.array([one.label for one in unseen]))}"
+        )
 
 
 def figures(scores: Vectors, labels: Vectors) -> str:
@@ -223,7 +269,10 @@ def figures(scores: Vectors, labels: Vectors) -> str:
     if not len(yes) or not len(no):
         return f"right {np.mean((scores > 0) == labels):.3f} of {len(scores)}"
     limit = np.quantile(no, 0.94)
-    return f"recall {np.mean(yes > 0):.3f}, false {np.mean(no > 0):.3f}, recall at .06 false {np.mean(yes > limit):.3f} of {len(scores)}"
+    return (
+        f"recall {np.mean(yes > 0):.3f}, false {np.mean(no > 0):.3f}, recall at .06 false "
+        f"{np.mean(yes > limit):.3f} of {len(scores)}"
+    )
 
 
 def main() -> None:

@@ -1,5 +1,5 @@
-"""Make the weights of `core.conversation.tagging` from the corpora: `make train`; `--check` measures it on every
-file left out."""
+"""Make the weights of `core.conversation.tagging` from the corpora: `make train`; `--check`
+measures it on every file left out."""
 
 from __future__ import annotations
 
@@ -51,7 +51,9 @@ def lived() -> Iterator[Line]:
         for talk in json.loads(path.read_text(encoding="utf-8"))["conversations"]:
             for number, turn in enumerate(talk["turns"]):
                 if turn["who"] == "user":
-                    yield from _lines(marked.get((path.stem, talk["id"], number), turn["text"]), path.stem)
+                    yield from _lines(
+                        marked.get((path.stem, talk["id"], number), turn["text"]), path.stem
+                    )
 
 
 def _lines(marked: str, file: str) -> Iterator[Line]:
@@ -102,7 +104,9 @@ def save(tagger: Any) -> None:
     codes = sorted(weights)
     table = np.array([weights[one] for one in codes])
     scale = np.abs(table).max() / 127
-    steps = np.array([[info.transitions.get((a, b), -9.0) for b in tagging.LABELS] for a in tagging.LABELS])
+    steps = np.array(
+        [[info.transitions.get((a, b), -9.0) for b in tagging.LABELS] for a in tagging.LABELS]
+    )
     np.savez_compressed(
         WEIGHTS,
         codes=np.array(codes, dtype=np.uint32),
@@ -122,7 +126,9 @@ def measure(lines: Sequence[Line]) -> tuple[int, int, int, int]:
         own += not line.foreign
         touched += not line.foreign and any(sure)
         for start, end in line.foreign:
-            inside = [one for one, (_, at, _) in zip(sure, found, strict=False) if start <= at < end]
+            inside = [
+                one for one, (_, at, _) in zip(sure, found, strict=False) if start <= at < end
+            ]
             spans, part = spans + 1, part + any(inside)
     return own, touched, spans, part
 
@@ -138,7 +144,11 @@ def main() -> None:
                 save(fit((line for line in lines if line.file != file), path))
                 tagging._weights.cache_clear()
                 own, touched, spans, part = measure([line for line in lines if line.file == file])
-                print(f"{file}: own lines doubted {touched} of {own}, of others' words found {part} of {spans}", flush=True)
+                print(
+                    f"{file}: own lines doubted {touched} of {own}, of others' words found {part} "
+                    f"of {spans}",
+                    flush=True,
+                )
             WEIGHTS.write_bytes(kept)
             return
         save(fit(lines, path))

@@ -24,17 +24,49 @@ def ids(box: Box) -> dict[str, str]:
         "ladder": "The ladder is at Mika's until Sunday.",
         "code": "The gate code is on the blue card.",
     }
-    return {name: str(box.remember(text, "--tag", "house", "--title", name.title())["id"]) for name, text in texts.items()}
+    return {
+        name: str(box.remember(text, "--tag", "house", "--title", name.title())["id"])
+        for name, text in texts.items()
+    }
 
 
 SCHEMAS: list[tuple[list[str], set[str]]] = [
     (["recall", "boiler"], {"schema", "results", "degraded", "behind"}),
-    (["show", "boiler"], {"schema", "id", "path", "meta", "body", "text", "sha256", "links", "backlinks", "strength", "problems"}),
+    (
+        ["show", "boiler"],
+        {
+            "schema",
+            "id",
+            "path",
+            "meta",
+            "body",
+            "text",
+            "sha256",
+            "links",
+            "backlinks",
+            "strength",
+            "problems",
+        },
+    ),
     (["list"], {"schema", "results", "total"}),
     (["log"], {"schema", "entries"}),
     (["why", "boiler"], {"schema", "id", "title", "path", "story", "lineage", "uses"}),
     (["stats"], {"schema", "vault", "notes", "settings"}),
-    (["status"], {"schema", "vault", "notes", "chunks", "pending", "behind", "degraded", "unreadable", "model", "owner"}),
+    (
+        ["status"],
+        {
+            "schema",
+            "vault",
+            "notes",
+            "chunks",
+            "pending",
+            "behind",
+            "degraded",
+            "unreadable",
+            "model",
+            "owner",
+        },
+    ),
     (["doctor"], {"schema", "problems"}),
     (["check"], {"schema", "problems", "notes"}),
     (["reindex"], {"schema", "notes", "chunks", "pending"}),
@@ -44,8 +76,12 @@ SCHEMAS: list[tuple[list[str], set[str]]] = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("args", "keys"), SCHEMAS, ids=lambda value: value[0] if isinstance(value, list) else "")
-def test_json_keeps_its_promises(box: Box, ids: dict[str, str], args: list[str], keys: set[str]) -> None:
+@pytest.mark.parametrize(
+    ("args", "keys"), SCHEMAS, ids=lambda value: value[0] if isinstance(value, list) else ""
+)
+def test_json_keeps_its_promises(
+    box: Box, ids: dict[str, str], args: list[str], keys: set[str]
+) -> None:
     found = box.json(*(ids.get(arg, arg) if args[0] in ("show", "why") else arg for arg in args))
     assert found["schema"] == 1
     assert keys <= found.keys()
@@ -60,18 +96,30 @@ def test_rows_of_recall_and_list(box: Box, ids: dict[str, str]) -> None:
 
 def test_recall_for_people(box: Box, ids: dict[str, str]) -> None:
     first = box.ok("recall", "boiler", "serviced").splitlines()[0]
-    assert first.split(" · ")[1:] == ["Boiler", ids["boiler"][:8], "The boiler was serviced in March."]
+    assert first.split(" · ")[1:] == [
+        "Boiler",
+        ids["boiler"][:8],
+        "The boiler was serviced in March.",
+    ]
     assert "no relevant memory" in box.ok("recall", "xylophone quartz vacuum")
     assert "=" in box.ok("recall", "boiler", "--explain").splitlines()[1]
 
 
 @pytest.mark.parametrize(
     "args",
-    [["-k", "1"], ["--type", "semantic"], ["--tag", "house"], ["--since", "last week", "--until", "tomorrow"], ["--fast"]],
+    [
+        ["-k", "1"],
+        ["--type", "semantic"],
+        ["--tag", "house"],
+        ["--since", "last week", "--until", "tomorrow"],
+        ["--fast"],
+    ],
     ids=" ".join,
 )
 def test_recall_options_reach_the_operation(box: Box, ids: dict[str, str], args: list[str]) -> None:
-    assert [row["id"] for row in box.json("recall", "boiler serviced March", *args)["results"]][:1] == [ids["boiler"]]
+    assert [row["id"] for row in box.json("recall", "boiler serviced March", *args)["results"]][
+        :1
+    ] == [ids["boiler"]]
 
 
 def test_recall_filters_filter(box: Box, ids: dict[str, str]) -> None:
@@ -92,7 +140,9 @@ def test_a_life(box: Box) -> None:
     """remember, reframe, forget, restore, undo: each a commit, each told by log and why."""
     ident = box.remember("The meeting is on Monday at ten.", "--title", "Meeting")["id"]
     path = box.vault / box.json("show", ident)["path"]
-    assert ident in box.ok("reframe", ident, "The meeting is", "on Tuesday.", "--reason", "Ana is away")
+    assert ident in box.ok(
+        "reframe", ident, "The meeting is", "on Tuesday.", "--reason", "Ana is away"
+    )
     assert "Tuesday" in path.read_text()
     changed = path.read_bytes()
     assert "brings it back" in box.ok("forget", ident, "--reason", "cancelled")
@@ -105,7 +155,9 @@ def test_a_life(box: Box) -> None:
     assert "Monday" in path.read_text()
     assert undone["paths"] == [path.relative_to(box.vault).as_posix()]
     story = box.ok("why", ident)
-    assert [word for word in ("remember", "reframe", "forget", "restore") if word not in story] == []
+    assert [
+        word for word in ("remember", "reframe", "forget", "restore") if word not in story
+    ] == []
     assert "Ana is away" in story
     assert "reframe: " in box.ok("log", "-n", "20")
 
@@ -145,7 +197,10 @@ def test_adopt_takes_paths_from_where_one_stands(box: Box) -> None:
     answer = json.loads(mixed.stdout)
     assert mixed.returncode == 3
     assert [entry["path"] for entry in answer["adopted"]] == ["loose/deep/two.md", "loose/one.md"]
-    assert {entry["path"]: entry["code"] for entry in answer["skipped"]} == {"nowhere.md": "missing", "loose/broken.md": "unreadable"}
+    assert {entry["path"]: entry["code"] for entry in answer["skipped"]} == {
+        "nowhere.md": "missing",
+        "loose/broken.md": "unreadable",
+    }
     assert b"Skipped loose/broken.md: it cannot be read" in mixed.stderr
     assert box("adopt", "loose").returncode == 2
     (box.vault / "loose/broken.md").unlink()
@@ -162,14 +217,18 @@ def test_check_finds_errors_and_says_so_with_its_code(box: Box) -> None:
         assert "bad.md" in box.ok("status")
         done = box("check", "--format", "github")
         assert done.returncode == 1
-        assert done.stdout.startswith(b"::error file=bad.md,line=3,title=oneiro broken::1 note cannot be read in full: ")
+        assert done.stdout.startswith(
+            b"::error file=bad.md,line=3,title=oneiro broken::1 note cannot be read in full: "
+        )
     finally:
         bad.unlink()
     assert box("check").returncode == 0
 
 
 def test_doctor_is_calm_about_a_good_vault(box: Box) -> None:
-    assert [problem for problem in box.json("doctor")["problems"] if problem["level"] == "error"] == []
+    assert [
+        problem for problem in box.json("doctor")["problems"] if problem["level"] == "error"
+    ] == []
 
 
 def test_watch_prints_what_happens(box: Box, ids: dict[str, str]) -> None:
@@ -206,7 +265,9 @@ def test_completion_is_a_script_of_ours(box: Box, shell: str) -> None:
 
 def test_completion_completes(box: Box) -> None:
     env = {"_ONEIRO_COMPLETE": "bash_complete", "COMP_WORDS": "oneiro rec", "COMP_CWORD": "1"}
-    done = subprocess.run([sys.executable, "-c", ENTRY], env=box.env | env, capture_output=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", ENTRY], env=box.env | env, capture_output=True, timeout=60
+    )
     assert b"recall" in done.stdout
 
 
@@ -250,7 +311,9 @@ def test_errors_say_what_to_do(box: Box, args: list[str], code: int, says: str) 
 
 
 def test_no_vault_anywhere(box: Box) -> None:
-    done = subprocess.run([sys.executable, "-c", ENTRY, "list"], cwd="/", env=box.env, capture_output=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", ENTRY, "list"], cwd="/", env=box.env, capture_output=True, timeout=60
+    )
     assert done.returncode == 5
     assert b"no vault was named" in done.stderr
 
@@ -282,7 +345,8 @@ def test_a_note_that_is_too_long_is_said_to_be_searched_in_part(fresh: Box) -> N
 
 
 def test_an_index_that_another_program_holds_is_said(box: Box) -> None:
-    """Without an owner nobody makes it good by itself, and a person's commit would take the new memory out again."""
+    """Without an owner nobody makes it good by itself, and a person's commit would take the new
+    memory out again."""
     box.ok("stop")
     held = box.vault / ".git/index.lock"
     with held.open("x"):
@@ -294,7 +358,8 @@ def test_an_index_that_another_program_holds_is_said(box: Box) -> None:
 
 
 def test_init_asks_for_one_folder(owned: Box) -> None:
-    """`--vault` names a vault that is there; with `--here` it was passed over, and another folder became one."""
+    """`--vault` names a vault that is there; with `--here` it was passed over, and another folder
+    became one."""
     done = owned("--vault", str(owned.folder / "elsewhere"), "init", "--here")
     assert (done.returncode, b"--vault names another folder" in done.stderr) == (2, True)
     assert not (owned.folder / "elsewhere").exists()
@@ -321,12 +386,16 @@ IMPATIENT = "from oneiro_vault.cli.commands.daily import init\ninit.LIMIT = 0.0\
 
 @pytest.mark.slow
 def test_init_says_what_is_left_to_the_owner(owned: Box, notes: Path) -> None:
-    """The vault is made, whatever the owner takes: that is no error, and "nothing was changed" would not be true."""
+    """The vault is made, whatever the owner takes: that is no error, and "nothing was changed"
+    would not be true."""
     owned.vault = notes
     argv = [sys.executable, "-c", IMPATIENT, "init", "--here"]
     done = subprocess.run(argv, cwd=notes, env=owned.env, capture_output=True, timeout=60)
     assert done.returncode == 0, done.stderr
-    assert b"notes are not indexed yet: after 0 seconds the owner is being started still. `oneiro status`" in done.stdout
+    assert (
+        b"notes are not indexed yet: after 0 seconds the owner is being started still. `oneiro "
+        b"status`" in done.stdout
+    )
     assert b"Nothing was changed" not in done.stdout + done.stderr
     assert owned.json("recall", "Teekanne")["results"]
 
@@ -342,7 +411,9 @@ def test_an_empty_vault_waits_for_nobody_and_an_owner_comes(owned: Box) -> None:
 def test_two_owners_at_once_are_one(owned: Box) -> None:
     """`init` has just begun one; a command does not wait for the second to give up."""
     owned.init()
-    first = owned.start("serve", "--wait", "300", stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    first = owned.start(
+        "serve", "--wait", "300", stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+    )
     owned.env["ONEIRO_GIT_WAIT"] = "300"
     assert owned.json("list")["results"] == []
     assert owned.pid == first.pid or first.wait(timeout=60) == LockTimeout.exit_code
@@ -357,7 +428,12 @@ def test_demo_is_real(owned: Box) -> None:
     assert done.returncode == 0, text + done.stderr.decode()
     assert f"The vault is yours to keep or delete: {owned.vault}" in text
     subjects = subprocess.run(
-        ["git", "log", "--format=%s"], cwd=owned.vault, env=owned.env, capture_output=True, text=True, timeout=20
+        ["git", "log", "--format=%s"],
+        cwd=owned.vault,
+        env=owned.env,
+        capture_output=True,
+        text=True,
+        timeout=20,
     ).stdout
     for op in ("remember: ", "reframe: ", "forget: ", "restore: "):
         assert op in subjects
@@ -367,7 +443,16 @@ def test_demo_is_real(owned: Box) -> None:
 @pytest.mark.slow
 def test_demo_without_an_owner_and_as_json(fresh: Box) -> None:
     fresh.vault = fresh.folder / "alone"
-    argv = [sys.executable, "-c", ENTRY, "--no-daemon", "--json", "demo", "--keep", str(fresh.vault)]
+    argv = [
+        sys.executable,
+        "-c",
+        ENTRY,
+        "--no-daemon",
+        "--json",
+        "demo",
+        "--keep",
+        str(fresh.vault),
+    ]
     done = subprocess.run(argv, cwd=fresh.folder, env=fresh.env, capture_output=True, timeout=100)
     found = json.loads(done.stdout)
     assert (found["ok"], found["failure"]) == (True, None)

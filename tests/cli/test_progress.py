@@ -20,7 +20,9 @@ def on_a_terminal(argv: list[str], env: dict[str, str]) -> str:
     """All that a command shows on a terminal of 100 columns."""
     master, slave = pty.openpty()
     os.system(f"stty cols 100 < {os.ttyname(slave)}")
-    process = subprocess.Popen(argv, env=env | {"TERM": "xterm"}, stdin=slave, stdout=slave, stderr=slave)
+    process = subprocess.Popen(
+        argv, env=env | {"TERM": "xterm"}, stdin=slave, stdout=slave, stderr=slave
+    )
     os.close(slave)
     seen = b""
     while True:
@@ -42,13 +44,18 @@ def script(text: str) -> list[str]:
 
 def test_a_bar_for_counted_work(sealed_env: dict[str, str]) -> None:
     text = (
-        "from oneiro_vault.cli.progress import Bar\nwith Bar(True, after=0) as bar:\n    bar('indexing', 1, 4)\n    bar('indexing', 4, 4)"
+        "from oneiro_vault.cli.progress import Bar\nwith Bar(True, after=0) as bar:\n    "
+        "bar('indexing', 1, 4)\n    bar('indexing', 4, 4)"
     )
     assert "indexing" in on_a_terminal(script(text), sealed_env)
 
 
-def test_nothing_for_quick_work_or_when_nobody_looks(sealed_env: dict[str, str], capfd: pytest.CaptureFixture[str]) -> None:
-    text = "from oneiro_vault.cli.progress import Bar\nwith Bar({}) as bar:\n    bar('indexing', 1, 4)"
+def test_nothing_for_quick_work_or_when_nobody_looks(
+    sealed_env: dict[str, str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    text = (
+        "from oneiro_vault.cli.progress import Bar\nwith Bar({}) as bar:\n    bar('indexing', 1, 4)"
+    )
     assert on_a_terminal(script(text.format("True")), sealed_env) == ""
     assert on_a_terminal(script(text.format("False, after=0")), sealed_env) == ""
     with Bar(True, after=0) as bar:
@@ -56,9 +63,13 @@ def test_nothing_for_quick_work_or_when_nobody_looks(sealed_env: dict[str, str],
     assert capfd.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize("make", ["Waiting('thinking', clock=clock)", "Bar(True, clock=clock).waiting"])
+@pytest.mark.parametrize(
+    "make", ["Waiting('thinking', clock=clock)", "Bar(True, clock=clock).waiting"]
+)
 def test_a_sign_after_a_second_that_goes_away_again(make: str, sealed_env: dict[str, str]) -> None:
-    imports = "from oneiro_vault.cli.terminal import Waiting\nfrom oneiro_vault.cli.progress import Bar\n"
+    imports = (
+        "from oneiro_vault.cli.terminal import Waiting\nfrom oneiro_vault.cli.progress import Bar\n"
+    )
     tenths = "n = 0\ndef clock():\n    global n\n    n += 1\n    return n / 10\n"
     text = f"{imports}{tenths}w = {make}\nfor _ in range(12): w()\nw.close()\nw()"
     seen = on_a_terminal(script(text), sealed_env)
@@ -114,7 +125,9 @@ with FileLock(sys.argv[1]):
 def somebody_starting(box: Box) -> Iterator[None]:
     """Another command is starting the owner, and takes three seconds for it."""
     state = box.vault / ".git" / "oneiro"
-    holder = subprocess.Popen([sys.executable, "-c", BUSY, str(state / "start.lock")], stdout=subprocess.PIPE)
+    holder = subprocess.Popen(
+        [sys.executable, "-c", BUSY, str(state / "start.lock")], stdout=subprocess.PIPE
+    )
     with holder:
         assert holder.stdout is not None
         holder.stdout.readline()
@@ -141,7 +154,10 @@ def test_a_slow_start_is_told_of(owned: Box) -> None:
 
 @pytest.fixture
 def person(box: Box) -> Callable[..., str]:
-    text = "The skis are in the attic, behind the boxes with the winter coats, next to the old radio and the tent."
+    text = (
+        "The skis are in the attic, behind the boxes with the winter coats, next to the old radio "
+        "and the tent."
+    )
     row = box.remember(text, "--title", "Skis")
 
     def look(*args: str, **env: str) -> str:

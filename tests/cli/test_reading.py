@@ -1,4 +1,5 @@
-"""Reading as a person sees it: broken notes, hostile ones, proposals, long slips of the keyboard; and the same as JSON."""
+"""Reading as a person sees it: broken notes, hostile ones, proposals, long slips of the keyboard;
+and the same as JSON."""
 
 from __future__ import annotations
 
@@ -34,7 +35,10 @@ def test_a_broken_note_is_shown_as_it_last_was_with_what_to_do(fresh: Box) -> No
 def test_recall_shows_the_line_and_sets_weaker_rows_apart(owned: Box) -> None:
     owned.init()
     owned.remember(
-        "Notes about the house.\n\nThe garden is large.\n\nThe pump is broken; Jan brings an impeller in June.", "--title", "House"
+        "Notes about the house.\n\nThe garden is large.\n\nThe pump is broken; Jan brings an "
+        "impeller in June.",
+        "--title",
+        "House",
     )
     owned.remember("Mika borrowed the ladder.")
     owned.remember("Tomás prefers short written updates.")
@@ -61,9 +65,18 @@ def test_a_proposal_is_marked_in_the_list(box: Box) -> None:
 
 def test_nothing_in_a_note_steers_the_terminal(box: Box) -> None:
     text = "Gate \u202eedoc\u202c \x1b]0;x\x07 is on the card, pass\u200bword, a\u2066b\u2069.\n"
-    row = box.json("remember", "-", "--title", "Gate \u202e\u200fcode\x1b[2J", stdin=text.encode())["results"][0]
+    row = box.json("remember", "-", "--title", "Gate \u202e\u200fcode\x1b[2J", stdin=text.encode())[
+        "results"
+    ][0]
     hidden = "\u202e\u202c\u200f\u2066\u2069\u200b\x1b\x07"
-    for args in (["recall", "gate card"], ["show", row["id"]], ["show", row["id"], "--why"], ["list"], ["log"], ["why", row["id"]]):
+    for args in (
+        ["recall", "gate card"],
+        ["show", row["id"]],
+        ["show", row["id"], "--why"],
+        ["list"],
+        ["log"],
+        ["why", row["id"]],
+    ):
         seen = box.ok(*args)
         assert not set(hidden) & set(seen), args
     raw = box.json("show", row["id"])
@@ -134,7 +147,18 @@ def test_a_log_that_reads_well(fresh: Box) -> None:
     assert undone.splitlines()[1] == f"  {row['path']} is taken out again"
     assert fresh.ok("undo", "HEAD").splitlines()[1] == f"  {row['path']} is as it was"
     fresh.ok("undo", "HEAD")
-    git = ["git", "-C", str(fresh.vault), "-c", "user.name=Pat", "-c", "user.email=p@e.org", "commit", "-q", "--allow-empty"]
+    git = [
+        "git",
+        "-C",
+        str(fresh.vault),
+        "-c",
+        "user.name=Pat",
+        "-c",
+        "user.email=p@e.org",
+        "commit",
+        "-q",
+        "--allow-empty",
+    ]
     subprocess.run([*git, "-m", "a note to myself"], env=fresh.env, check=True, timeout=20)
     said = [text.split("  ", 2)[2] for text in fresh.ok("log", "-n", "5").splitlines()]
     assert said == [
@@ -150,7 +174,9 @@ def test_a_log_that_reads_well(fresh: Box) -> None:
 
 def test_a_vault_that_seems_to_vanish_is_said_on_the_side(owned: Box) -> None:
     owned.init()
-    lines = "".join(json.dumps({"text": f"Fact number {n} about item {n}."}) + "\n" for n in range(30)).encode()
+    lines = "".join(
+        json.dumps({"text": f"Fact number {n} about item {n}."}) + "\n" for n in range(30)
+    ).encode()
     owned.ok("--no-daemon", "remember", "--from-jsonl", "-", stdin=lines)
     for path in sorted((owned.vault / "semantic").rglob("*.md"))[:25]:
         path.unlink()
@@ -159,7 +185,10 @@ def test_a_vault_that_seems_to_vanish_is_said_on_the_side(owned: Box) -> None:
         assert done.returncode == 0
         assert done.stderr.decode().count("25 of 30 files vanished at once") == 1, args
         assert b"keywords only" not in done.stderr
-    assert "[file gone]" in owned("--no-daemon", "list", env={"ONEIRO_EDITS_COMMIT": "false"}).stdout.decode()
+    assert (
+        "[file gone]"
+        in owned("--no-daemon", "list", env={"ONEIRO_EDITS_COMMIT": "false"}).stdout.decode()
+    )
     refused = owned("--no-daemon", "reindex", env={"ONEIRO_EDITS_COMMIT": "false"})
     assert refused.returncode == 8
     assert b"`oneiro reindex --yes` goes on without them" in refused.stderr
@@ -171,7 +200,9 @@ def answered(box: Box, answer: str) -> str:
     """What `reindex` shows a person who answers its question so."""
     master, slave = pty.openpty()
     env = box.env | {"TERM": "dumb", "ONEIRO_EDITS_COMMIT": "false"}
-    process = subprocess.Popen(box.argv("--no-daemon", "reindex"), env=env, stdin=slave, stdout=slave, stderr=slave)
+    process = subprocess.Popen(
+        box.argv("--no-daemon", "reindex"), env=env, stdin=slave, stdout=slave, stderr=slave
+    )
     os.close(slave)
     os.write(master, f"{answer}\n".encode())
     seen = b""
@@ -188,7 +219,8 @@ def test_reindex_says_in_one_line_what_it_does(box: Box) -> None:
     assert done.returncode == 0
     waited = "oneiro: "  # a slow machine says what it is at
     assert [line for line in done.stderr.decode().splitlines() if not line.startswith(waited)] == [
-        "Building new indexes beside the old ones, which answer meanwhile. Notes, history and vectors stay."
+        "Building new indexes beside the old ones, which answer meanwhile. Notes, history and "
+        "vectors stay."
     ]
     assert box("--json", "reindex").stderr == b""
 

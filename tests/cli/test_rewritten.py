@@ -1,4 +1,5 @@
-"""A history that was rewritten, at a terminal: said by status and doctor, in the way of every write, accepted by a person."""
+"""A history that was rewritten, at a terminal: said by status and doctor, in the way of every
+write, accepted by a person."""
 
 from __future__ import annotations
 

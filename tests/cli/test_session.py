@@ -1,4 +1,5 @@
-"""What a command says when the owner dies under it. The owner here has a small App whose writes wait until they are told."""
+"""What a command says when the owner dies under it. The owner here has a small App whose writes
+wait until they are told."""
 
 from __future__ import annotations
 
@@ -36,7 +37,9 @@ Owner(root, root / ".oneiro", load(root), App, lambda app, record: inside(root, 
 @pytest.fixture
 def hanging(owned: Box) -> Box:
     owned.init()
-    owned.env["PYTHONPATH"] = os.pathsep.join([str(Path(__file__).parents[2]), owned.env["PYTHONPATH"]])
+    owned.env["PYTHONPATH"] = os.pathsep.join(
+        [str(Path(__file__).parents[2]), owned.env["PYTHONPATH"]]
+    )
     owned.start("ignored", entry=HANGING_OWNER, stderr=subprocess.DEVNULL)
     eventually(lambda: owned.record, 15)
     return owned
@@ -44,7 +47,9 @@ def hanging(owned: Box) -> Box:
 
 def kill_under(box: Box, *args: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
     """Run a command, kill -9 the owner once it works on it."""
-    process = box.start(*args, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = box.start(
+        *args, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
     assert process.stdin is not None
     process.stdin.write(stdin)
     process.stdin.close()
@@ -56,8 +61,14 @@ def kill_under(box: Box, *args: str, stdin: bytes = b"") -> subprocess.Completed
     return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
 
-@pytest.mark.parametrize(("args", "stdin"), [(["remember", "x y z"], b""), (["remember", "-"], b"x y z")], ids=["thin", "ordinary"])
-def test_a_change_whose_outcome_is_unknown_is_said_to_be_so(hanging: Box, args: list[str], stdin: bytes) -> None:
+@pytest.mark.parametrize(
+    ("args", "stdin"),
+    [(["remember", "x y z"], b""), (["remember", "-"], b"x y z")],
+    ids=["thin", "ordinary"],
+)
+def test_a_change_whose_outcome_is_unknown_is_said_to_be_so(
+    hanging: Box, args: list[str], stdin: bytes
+) -> None:
     done = kill_under(hanging, *args, stdin=stdin)
     assert done.returncode == 13
     assert b"Whether this change was made is not known" in done.stderr
@@ -115,7 +126,9 @@ def test_ctrl_c_is_calm(owned: Box) -> None:
     eventually(lambda: owned.record, 15)
     with pytest.raises(subprocess.TimeoutExpired):
         process.wait(0.7)
-    for _ in range(5):  # Python drops an interrupt that falls into a finalizer; a person presses again
+    for _ in range(
+        5
+    ):  # Python drops an interrupt that falls into a finalizer; a person presses again
         process.send_signal(signal.SIGINT)
         with suppress(subprocess.TimeoutExpired):
             process.wait(5)

@@ -1,4 +1,5 @@
-"""With a living owner a short command imports next to nothing, and prints what the ordinary way prints."""
+"""With a living owner a short command imports next to nothing, and prints what the ordinary way
+prints."""
 
 from __future__ import annotations
 
@@ -62,17 +63,22 @@ SAME = [
 def known(box: Box) -> str:
     box.remember("The sauna stove was inspected in May.")
     ident = str(box.remember("The boiler was serviced in March.\nBy \x1b[31mRuth\x1b[0m.")["id"])
-    eventually(lambda: box.json("status")["pending"] == 0, 60)  # else `status` says how fast vectors come
+    eventually(
+        lambda: box.json("status")["pending"] == 0, 60
+    )  # else `status` says how fast vectors come
     return ident
 
 
 def traced(box: Box, *args: str) -> tuple[subprocess.CompletedProcess[bytes], set[str]]:
-    """Run it and say what was imported beyond a bare interpreter; coverage stays out, it imports plenty."""
+    """Run it and say what was imported beyond a bare interpreter; coverage stays out, it imports
+    plenty."""
     path = box.folder / "trace"
     path.unlink(missing_ok=True)
     env = {name: value for name, value in box.env.items() if not name.startswith("COVERAGE")}
     entry = TRACED.replace("TRACE", repr(str(path)))
-    done = subprocess.run(box.argv(*args, entry=entry), env=env, cwd=box.folder, capture_output=True, timeout=60)
+    done = subprocess.run(
+        box.argv(*args, entry=entry), env=env, cwd=box.folder, capture_output=True, timeout=60
+    )
     return done, set(path.read_text().split())
 
 
@@ -88,7 +94,11 @@ def test_both_ways_print_the_same_bytes(box: Box, known: str, words: Sequence[st
     thin, modules = traced(box, *args)
     plain = box.here(*args)
     assert "click" not in modules
-    assert (thin.returncode, thin.stdout, spoken(thin.stderr)) == (plain.returncode, plain.stdout, spoken(plain.stderr))
+    assert (thin.returncode, thin.stdout, spoken(thin.stderr)) == (
+        plain.returncode,
+        plain.stdout,
+        spoken(plain.stderr),
+    )
     assert thin.stdout + thin.stderr
     assert b"\x1b" not in thin.stdout
     assert b"Traceback" not in thin.stderr
@@ -130,9 +140,18 @@ def test_another_vault_is_not_answered_by_this_owner(box: Box, known: str) -> No
 
 def test_the_nearest_vault_is_found_from_below(box: Box, known: str) -> None:
     below = box.vault / "semantic"
-    code = "import sys; from oneiro_vault.cli.main import main; code = main(); sys.exit(10 + code if 'click' in sys.modules else code)"
+    code = (
+        "import sys; from oneiro_vault.cli.main import main; code = main(); sys.exit(10 + code if "
+        "'click' in sys.modules else code)"
+    )
     env = {name: value for name, value in box.env.items() if not name.startswith("COVERAGE")}
-    done = subprocess.run([sys.executable, "-c", code, "recall", "boiler"], cwd=below, env=env, capture_output=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", code, "recall", "boiler"],
+        cwd=below,
+        env=env,
+        capture_output=True,
+        timeout=60,
+    )
     assert done.returncode == 0, done.stderr
     assert known[:8].encode() in done.stdout
 
@@ -143,8 +162,17 @@ def test_the_machines_default_vault(box: Box, known: str) -> None:
     with open(path, "w") as file:
         file.write(f'vault = "{box.vault}"\n')
     try:
-        for entry in ("from oneiro_vault.cli.main import main", "from oneiro_vault.cli.run import run; main = lambda: run(sys.argv[1:])"):
-            argv = [sys.executable, "-c", f"import sys; {entry}; sys.exit(main())", "recall", "boiler"]
+        for entry in (
+            "from oneiro_vault.cli.main import main",
+            "from oneiro_vault.cli.run import run; main = lambda: run(sys.argv[1:])",
+        ):
+            argv = [
+                sys.executable,
+                "-c",
+                f"import sys; {entry}; sys.exit(main())",
+                "recall",
+                "boiler",
+            ]
             done = subprocess.run(argv, cwd="/", env=box.env, capture_output=True, timeout=60)
             assert known[:8].encode() in done.stdout, done.stderr
     finally:

@@ -1,4 +1,5 @@
-"""Programs that a client could have been told to start: one that answers, and several that do not."""
+"""Programs that a client could have been told to start: one that answers, and several that do
+not."""
 
 from __future__ import annotations
 
@@ -18,7 +19,10 @@ for line in sys.stdin:
         continue
     print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
 """
-REFUSES = "import json, sys; m = json.loads(input()); print(json.dumps({'id': m['id'], 'error': {'code': 1, 'message': 'not today'}}), flush=True)"
+REFUSES = (
+    "import json, sys; m = json.loads(input()); print(json.dumps({'id': m['id'], 'error': "
+    "{'code': 1, 'message': 'not today'}}), flush=True)"
+)
 NO_TOOLS = GOOD.replace('[{"name": "remember"}, {"name": "recall_check"}]', "[]")
 CHATTERS = "print('Welcome!', flush=True); input()"
 DIES = "import sys; sys.exit('the vault is on fire')"
@@ -32,8 +36,12 @@ def python(code: str) -> list[str]:
 
 
 def oneiro(folder: Path, code: str = GOOD) -> Path:
-    """An executable called `oneiro` that runs `code` whatever its arguments; it writes them to `folder/called`."""
+    """An executable called `oneiro` that runs `code` whatever its arguments; it writes them to
+    `folder/called`."""
     path = folder / "oneiro"
-    path.write_text(f"#!{sys.executable}\nimport sys\nopen({str(folder / 'called')!r}, 'a').write(repr(sys.argv[1:]) + '\\n')\n{code}")
+    path.write_text(
+        f"#!{sys.executable}\nimport sys\nopen({str(folder / 'called')!r}, "
+        f"'a').write(repr(sys.argv[1:]) + '\\n')\n{code}"
+    )
     path.chmod(0o755)
     return path

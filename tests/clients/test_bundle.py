@@ -1,4 +1,5 @@
-"""The installable forms: what is in the repository is what the code makes, and a bundle for this machine names this machine's program."""
+"""The installable forms: what is in the repository is what the code makes, and a bundle for this
+machine names this machine's program."""
 
 from __future__ import annotations
 
@@ -36,24 +37,37 @@ def test_the_plug_in_in_the_repository_is_what_the_code_makes() -> None:
 def test_every_skill_and_every_event_is_in_the_plug_in() -> None:
     made = {path: json.loads(data) for path, data in bundle.plugin_files(OURS).items()}
     about = made[".claude-plugin/plugin.json"]
-    assert about["skills"] == [f"./{path.parent.name}" for path in sorted((ROOT / "skills").glob("*/SKILL.md"))]
+    assert about["skills"] == [
+        f"./{path.parent.name}" for path in sorted((ROOT / "skills").glob("*/SKILL.md"))
+    ]
     assert about["version"] == oneiro_vault.__version__
     assert "userConfig" not in about
     assert set(made["hooks/hooks.json"]["hooks"]) == set(entries.HOOKS)
-    commands = [hook for groups in made["hooks/hooks.json"]["hooks"].values() for group in groups for hook in group["hooks"]]
+    commands = [
+        hook
+        for groups in made["hooks/hooks.json"]["hooks"].values()
+        for group in groups
+        for hook in group["hooks"]
+    ]
     commands.append(made[".mcp.json"]["mcpServers"]["oneiro"])
     assert {command["command"] for command in commands} == {"/opt/a b/oneiro"}
     assert {command["args"][-1] for command in commands} == {"/home/pat/vault"}
 
 
-def test_a_plug_in_that_does_not_know_the_machine_takes_the_chosen_vault_from_the_environment(tmp_path: Path) -> None:
+def test_a_plug_in_that_does_not_know_the_machine_takes_the_chosen_vault_from_the_environment(
+    tmp_path: Path,
+) -> None:
     """Run as Claude Code would run it, with the option set and with nobody having chosen."""
     listed = json.loads(bundle.plugin_files(bundle.ON_PATH)["hooks/hooks.json"])["hooks"]
     command = listed["SessionStart"][0]["hooks"][0]["command"]
     servers.oneiro(tmp_path, "")
     for option, wanted in (({"CLAUDE_PLUGIN_OPTION_VAULT": "/a b"}, "/a b"), ({}, "")):
-        subprocess.run(command, shell=True, env={"PATH": str(tmp_path)} | option, check=True, timeout=30)
-        assert (tmp_path / "called").read_text().splitlines()[-1] == repr(["hook", "SessionStart", "--vault", wanted])
+        subprocess.run(
+            command, shell=True, env={"PATH": str(tmp_path)} | option, check=True, timeout=30
+        )
+        assert (tmp_path / "called").read_text().splitlines()[-1] == repr(
+            ["hook", "SessionStart", "--vault", wanted]
+        )
 
 
 def unpacked(data: bytes) -> tuple[dict[str, Any], zipfile.ZipFile]:
@@ -64,14 +78,21 @@ def unpacked(data: bytes) -> tuple[dict[str, Any], zipfile.ZipFile]:
 
 def test_the_bundle_for_claude_desktop() -> None:
     manifest, archive = unpacked(bundle.mcpb(OURS, "darwin"))
-    assert manifest["server"]["mcp_config"] == {"command": "/opt/a b/oneiro", "args": ["mcp", "--vault", "${user_config.vault}"]}
+    assert manifest["server"]["mcp_config"] == {
+        "command": "/opt/a b/oneiro",
+        "args": ["mcp", "--vault", "${user_config.vault}"],
+    }
     assert manifest["user_config"]["vault"]["default"] == "/home/pat/vault"
     assert manifest["compatibility"]["platforms"] == ["darwin"]
     launcher = archive.getinfo(manifest["server"]["entry_point"])
     assert launcher.external_attr >> 16 == 0o100755
     assert archive.read(launcher) == b"#!/bin/sh\nexec '/opt/a b/oneiro' mcp \"$@\"\n"
-    assert bundle.mcpb(OURS, "darwin") == bundle.mcpb(OURS, "darwin"), "the same input makes the same bytes"
-    assert "default" not in unpacked(bundle.mcpb(bundle.ON_PATH, "linux2"))[0]["user_config"]["vault"]
+    assert bundle.mcpb(OURS, "darwin") == bundle.mcpb(OURS, "darwin"), (
+        "the same input makes the same bytes"
+    )
+    assert (
+        "default" not in unpacked(bundle.mcpb(bundle.ON_PATH, "linux2"))[0]["user_config"]["vault"]
+    )
     assert unpacked(bundle.mcpb(OURS, "freebsd14"))[0]["compatibility"]["platforms"] == ["linux"]
 
 

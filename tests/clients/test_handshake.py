@@ -15,7 +15,12 @@ from tests.clients import servers
 def test_a_server_that_answers() -> None:
     found = greet(servers.python(servers.GOOD), os.environ)
     assert found.ok
-    assert (found.server, found.version, found.tools, found.reason) == ("stand-in", "7", ["remember", "recall_check"], "")
+    assert (found.server, found.version, found.tools, found.reason) == (
+        "stand-in",
+        "7",
+        ["remember", "recall_check"],
+        "",
+    )
 
 
 @pytest.mark.parametrize(

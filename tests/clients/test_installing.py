@@ -1,4 +1,5 @@
-"""Every client, set up and given back: on real files, with a real process answering for the server."""
+"""Every client, set up and given back: on real files, with a real process answering for the
+server."""
 
 from __future__ import annotations
 
@@ -21,9 +22,12 @@ from oneiro_vault.errors import DiskProblem, ForeignFile, InvalidInput
 from tests.clients import servers
 
 BEFORE = {
-    "json": '{\n    "numStartups": 12,\n    "mcpServers": {\n        "files": {"command": "files"}\n    },\n\t"hooks": {}\n}',
-    "jsonc": '\ufeff{\r\n  // what I like\r\n  "theme": "dark", /* really */\r\n  "servers": { "a": {}, },\r\n}\r\n',
-    "toml": '# mine\nmodel = "m"  # the good one\n\n[mcp_servers.files]\ncommand = "files"\n\n[profiles.x]\n# end without a line end',
+    "json": '{\n    "numStartups": 12,\n    "mcpServers": {\n        "files": {"command": '
+    '"files"}\n    },\n\t"hooks": {}\n}',
+    "jsonc": '\ufeff{\r\n  // what I like\r\n  "theme": "dark", /* really */\r\n  "servers": { '
+    '"a": {}, },\r\n}\r\n',
+    "toml": '# mine\nmodel = "m"  # the good one\n\n[mcp_servers.files]\ncommand = "files"\n\n'
+    "[profiles.x]\n# end without a line end",
 }
 
 
@@ -47,7 +51,10 @@ class Place:
         return installing.remove(name, self.machine, self.receipts, **more)
 
     def targets(self, name: str) -> list[tuple[Path, str]]:
-        return [(Path(target.path), target.style) for target in CLIENTS[name].targets(self.machine, self.ours)]
+        return [
+            (Path(target.path), target.style)
+            for target in CLIENTS[name].targets(self.machine, self.ours)
+        ]
 
     def fill(self, name: str) -> None:
         for path, style in self.targets(name):
@@ -55,10 +62,17 @@ class Place:
             path.write_text(BEFORE[style], newline="")
 
     def tree(self) -> dict[str, tuple[int, bytes | str]]:
-        """Every file below home: its mode, and its bytes or where it leads. `.config` is the receipts' own folder."""
+        """Every file below home: its mode, and its bytes or where it leads. `.config` is the
+        receipts' own folder."""
         found: dict[str, tuple[int, bytes | str]] = {}
         for path in sorted(self.home.rglob("*")):
-            data = os.readlink(path) if path.is_symlink() else path.read_bytes() if path.is_file() else ""
+            data = (
+                os.readlink(path)
+                if path.is_symlink()
+                else path.read_bytes()
+                if path.is_file()
+                else ""
+            )
             found[str(path.relative_to(self.home))] = (path.lstat().st_mode, data)
         found.pop(".config", None)
         return found
@@ -132,7 +146,9 @@ def test_a_diff_says_when_a_file_has_no_last_line_end(place: Place) -> None:
 
 
 @pytest.mark.parametrize("name", CLIENTS)
-def test_a_broken_file_is_refused_by_its_place_and_no_file_is_written(place: Place, name: str) -> None:
+def test_a_broken_file_is_refused_by_its_place_and_no_file_is_written(
+    place: Place, name: str
+) -> None:
     last, style = place.targets(name)[-1]
     place.fill(name)
     last.write_bytes(b"a = 1\nb = = 2\n" if style == "toml" else b'{\n  "a": 1\n  "b": 2\n}')
@@ -148,7 +164,9 @@ def test_somebody_elses_server_of_our_name_is_not_touched(place: Place) -> None:
     path = place.home / ".cursor" / "mcp.json"
     path.parent.mkdir()
     path.write_text('{"mcpServers": {\n "oneiro": {"command": "another-oneiro"}}}')
-    with pytest.raises(ForeignFile, match='line 2, column 2: there is another server called "oneiro"'):
+    with pytest.raises(
+        ForeignFile, match='line 2, column 2: there is another server called "oneiro"'
+    ):
         place.install("cursor")
     assert place.remove("cursor")["files"][0]["change"] == "unchanged"
 
@@ -170,7 +188,8 @@ def test_links_and_modes_stay(place: Place) -> None:
 
 
 def test_a_client_that_keeps_writing_its_file_loses_nothing(place: Place) -> None:
-    """Claude Code rewrites its settings all the time, under its lock: every one of its writes is there in the end, and so is ours."""
+    """Claude Code rewrites its settings all the time, under its lock: every one of its writes is
+    there in the end, and so is ours."""
     path = place.home / ".claude.json"
     path.write_text("{}")
     lock = path.with_name(".claude.json.lock")
@@ -251,13 +270,18 @@ print("oneiro:\\n  Status: {status}\\n  Command: " + entry["command"])
 
 
 @pytest.mark.parametrize(("status", "ok"), [("✔ Connected", True), ("✘ Failed to connect", False)])
-def test_claude_code_is_asked_without_touching_its_own_settings(place: Place, status: str, ok: bool) -> None:
+def test_claude_code_is_asked_without_touching_its_own_settings(
+    place: Place, status: str, ok: bool
+) -> None:
     program = place.bin / "claude"
     program.write_text(CLAUDE.format(python=sys.executable, status=status))
     program.chmod(0o755)
     machine = Machine("linux", place.home, {"PATH": str(place.bin), "PYTHONIOENCODING": "utf-8"})
     found = installing.install("claude-code", machine, place.ours, place.receipts)
-    assert [(check["what"], check["ok"]) for check in found["checks"]] == [("server", True), ("claude", ok)]
+    assert [(check["what"], check["ok"]) for check in found["checks"]] == [
+        ("server", True),
+        ("claude", ok),
+    ]
     assert place.ours.program[0] in (place.home / ".claude.json").read_text()
     assert ok or "Failed to connect" in found["checks"][1]["reason"]
 
@@ -281,8 +305,12 @@ def test_the_real_claude_code_connects(place: Place) -> None:
 def test_the_plug_in_beside_setup_is_noticed(place: Place) -> None:
     settings = place.home / ".claude" / "settings.json"
     settings.parent.mkdir()
-    settings.write_text('{"enabledPlugins": {"oneiro@oneiro-vault": true, "other@x": true, "oneiro@old": false}}')
-    assert [note.split()[2] for note in place.install("claude-code")["notes"]] == ["oneiro@oneiro-vault"]
+    settings.write_text(
+        '{"enabledPlugins": {"oneiro@oneiro-vault": true, "other@x": true, "oneiro@old": false}}'
+    )
+    assert [note.split()[2] for note in place.install("claude-code")["notes"]] == [
+        "oneiro@oneiro-vault"
+    ]
     assert any("autoMemoryEnabled" in step for step in place.install("claude-code")["next"])
 
 
@@ -297,9 +325,16 @@ def test_an_unknown_client_and_a_folder_that_cannot_be_written(place: Place) -> 
 SKILL = ".claude/skills/oneiro/SKILL.md"
 
 
-@pytest.mark.parametrize("mine", [None, "", '# mine\nvault = "/v"\n[dreams]\ncalls = 9\n'], ids=["none", "empty", "mine"])
-def test_skills_settings_and_marker_are_put_there_and_leave_every_byte_as_it_was(place: Place, mine: str | None) -> None:
-    settings, marker = place.receipts.with_name("config.toml"), place.home / "work" / ".oneiro-capture"
+@pytest.mark.parametrize(
+    "mine", [None, "", '# mine\nvault = "/v"\n[dreams]\ncalls = 9\n'], ids=["none", "empty", "mine"]
+)
+def test_skills_settings_and_marker_are_put_there_and_leave_every_byte_as_it_was(
+    place: Place, mine: str | None
+) -> None:
+    settings, marker = (
+        place.receipts.with_name("config.toml"),
+        place.home / "work" / ".oneiro-capture",
+    )
     marker.parent.mkdir()
     if mine is not None:
         settings.parent.mkdir(parents=True)
@@ -310,7 +345,9 @@ def test_skills_settings_and_marker_are_put_there_and_leave_every_byte_as_it_was
         found = place.install("claude-code", values=values, marker=marker)
     assert {file["change"] for file in found["files"]} == {"unchanged"}
     told = tomllib.loads(settings.read_text())
-    assert (told["dreams.command"], "dreams.calls" in told) == ('/opt/my "claude"', not mine), "what a person has set stays"
+    assert (told["dreams.command"], "dreams.calls" in told) == ('/opt/my "claude"', not mine), (
+        "what a person has set stays"
+    )
     assert tomllib.loads(marker.read_text()) == {"vault": place.vault}
     assert "name: oneiro" in (place.home / SKILL).read_text()
     place.install("codex", values={"dreams.command": "codex", "mcp.tools": "dreams"})

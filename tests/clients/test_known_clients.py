@@ -36,7 +36,9 @@ PATHS = {
 
 
 @pytest.mark.parametrize("name", CLIENTS)
-@pytest.mark.parametrize(("number", "machine"), list(enumerate([LINUX, MAC, WINDOWS])), ids=["linux", "mac", "windows"])
+@pytest.mark.parametrize(
+    ("number", "machine"), list(enumerate([LINUX, MAC, WINDOWS])), ids=["linux", "mac", "windows"]
+)
 def test_paths(name: str, number: int, machine: Machine) -> None:
     home = machine.home.as_posix()
     wanted = [path if path.startswith("D:") else home + path for path in PATHS[name][number]]
@@ -72,33 +74,54 @@ def test_windows_without_appdata() -> None:
 def test_opencode_with_comments_is_edited_where_it_is(tmp_path: Path) -> None:
     (tmp_path / ".config" / "opencode").mkdir(parents=True)
     (tmp_path / ".config" / "opencode" / "opencode.jsonc").touch()
-    assert [target.path.name for target in CLIENTS["opencode"].targets(Machine("linux", tmp_path), OURS)] == ["opencode.jsonc"]
+    assert [
+        target.path.name for target in CLIENTS["opencode"].targets(Machine("linux", tmp_path), OURS)
+    ] == ["opencode.jsonc"]
 
 
 @pytest.mark.parametrize("name", CLIENTS)
 @pytest.mark.parametrize("machine", [LINUX, WINDOWS], ids=["linux", "windows"])
-def test_every_entry_starts_the_server_or_a_hook_of_the_named_vault_and_is_known_again(name: str, machine: Machine) -> None:
-    ours = OURS if machine is LINUX else Ours((r"C:\Program Files\oneiro.exe",), r"C:\Users\pat\my vault")
+def test_every_entry_starts_the_server_or_a_hook_of_the_named_vault_and_is_known_again(
+    name: str, machine: Machine
+) -> None:
+    ours = (
+        OURS
+        if machine is LINUX
+        else Ours((r"C:\Program Files\oneiro.exe",), r"C:\Users\pat\my vault")
+    )
     for target in CLIENTS[name].targets(machine, ours):
         for want in target.wants:
             entry = want.entry if want.key else want.entry["hooks"][0]
             assert entries.is_ours(entry)
             if machine is LINUX:
                 verb = ["mcp"] if want.key else ["hook", want.path[1]]
-                assert entries.words(entry) == ["/opt/a b/oneiro", *verb, "--vault", "/home/pat/my vault"]
+                assert entries.words(entry) == [
+                    "/opt/a b/oneiro",
+                    *verb,
+                    "--vault",
+                    "/home/pat/my vault",
+                ]
     assert CLIENTS[name].next
 
 
 def test_codex_on_windows_gets_a_line_that_windows_splits() -> None:
-    hooks = CLIENTS["codex"].targets(WINDOWS, Ours((r"C:\Program Files\oneiro.exe",), r"C:\v"))[1].wants
-    assert hooks[0].entry["hooks"][0]["command"] == r'"C:\Program Files\oneiro.exe" hook SessionStart --vault C:\v'
+    hooks = (
+        CLIENTS["codex"].targets(WINDOWS, Ours((r"C:\Program Files\oneiro.exe",), r"C:\v"))[1].wants
+    )
+    assert (
+        hooks[0].entry["hooks"][0]["command"]
+        == r'"C:\Program Files\oneiro.exe" hook SessionStart --vault C:\v'
+    )
 
 
 @pytest.mark.parametrize(
     ("entry", "ours"),
     [
         ({"command": "oneiro", "args": ["mcp"]}, True),
-        ({"command": "/usr/bin/python3", "args": ["-m", "oneiro_vault", "mcp", "--vault", "/v"]}, True),
+        (
+            {"command": "/usr/bin/python3", "args": ["-m", "oneiro_vault", "mcp", "--vault", "/v"]},
+            True,
+        ),
         ({"type": "local", "command": ["/opt/oneiro", "mcp"]}, True),
         ({"command": "'/opt/my oneiro/oneiro' hook SessionStart"}, True),
         ({"command": r"C:\x\oneiro.exe", "args": ["hook", "Stop"]}, True),
@@ -118,6 +141,8 @@ def test_what_is_known_as_ours(entry: object, ours: bool) -> None:
 
 
 def test_this_machine(tmp_path: Path) -> None:
-    assert Machine.here({"HOME": str(tmp_path)}) == Machine(sys.platform, tmp_path, {"HOME": str(tmp_path)})
+    assert Machine.here({"HOME": str(tmp_path)}) == Machine(
+        sys.platform, tmp_path, {"HOME": str(tmp_path)}
+    )
     assert isinstance(Machine.here({"HOME": "relative"}).home, PurePath)
     assert Machine.here({}).home == Path.home()

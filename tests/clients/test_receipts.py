@@ -1,4 +1,5 @@
-"""What setup did is noted beside the machine's settings, and only while there is something to note."""
+"""What setup did is noted beside the machine's settings, and only while there is something to
+note."""
 
 from __future__ import annotations
 
@@ -14,7 +15,9 @@ def test_notes_come_back_and_go(tmp_path: Path) -> None:
     (tmp_path / "theirs").mkdir()
     receipts = Receipts(tmp_path / "theirs" / "config" / "oneiro" / "setup.json")
     assert receipts.get("/a") is None
-    trace = Trace(existed=False, text="\r\n", made=["mcpServers"], empty={"": " "}, glue="\n", folders=["/x"])
+    trace = Trace(
+        existed=False, text="\r\n", made=["mcpServers"], empty={"": " "}, glue="\n", folders=["/x"]
+    )
     receipts.put("/a", trace)
     receipts.put("/b", Trace())
     assert receipts.get("/a") == trace
@@ -27,7 +30,15 @@ def test_notes_come_back_and_go(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "not json", "[]", '{"files": 3}', '{"files": {"/a": []}}', '{"files": {"/a": {"of a later version": 1}}}']
+    "text",
+    [
+        "",
+        "not json",
+        "[]",
+        '{"files": 3}',
+        '{"files": {"/a": []}}',
+        '{"files": {"/a": {"of a later version": 1}}}',
+    ],
 )
 def test_a_damaged_note_is_no_note(tmp_path: Path, text: str) -> None:
     path = tmp_path / "setup.json"

@@ -1,4 +1,5 @@
-"""A client's files: whole or not at all, links stay links, modes stay, and nobody's newer text is lost."""
+"""A client's files: whole or not at all, links stay links, modes stay, and nobody's newer text is
+lost."""
 
 from __future__ import annotations
 
@@ -80,7 +81,9 @@ def test_a_link_to_nothing_yet(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("after", ["ours", None])
 @pytest.mark.parametrize("now", ["newer", None])
-def test_what_somebody_wrote_meanwhile_stays(tmp_path: Path, now: str | None, after: str | None) -> None:
+def test_what_somebody_wrote_meanwhile_stays(
+    tmp_path: Path, now: str | None, after: str | None
+) -> None:
     path = tmp_path / "s.json"
     if now is not None:
         path.write_text(now)

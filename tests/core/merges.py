@@ -12,7 +12,8 @@ from oneiro_vault.core.merge.three_way import merge
 
 WORD: Final = re.compile(r"\bw\d+\b")
 _HEAD: Final = (
-    "title", "description", "tags", "aliases", "timestamp", "created", "status", "trust", "importance", "derived_from", "mood", "list", "outcome",
+    "title", "description", "tags", "aliases", "timestamp", "created", "status", "trust",
+    "importance", "derived_from", "mood", "list", "outcome",
 )  # fmt: skip
 
 
@@ -33,7 +34,20 @@ class Maker:
 
     def piece(self) -> str:
         kind = self.random.choice(
-            ("text", "text", "lines", "item", "item", "items", "heading", "relation", "quote", "fence", "table", "nested")
+            (
+                "text",
+                "text",
+                "lines",
+                "item",
+                "item",
+                "items",
+                "heading",
+                "relation",
+                "quote",
+                "fence",
+                "table",
+                "nested",
+            )
         )
         words = self.words()
         return {
@@ -71,7 +85,9 @@ class Maker:
         }
         return self.random.choice(choices.get(key) or [self.words()])
 
-    def edited(self, meta: dict[str, object], body: list[str]) -> tuple[dict[str, object], list[str]]:
+    def edited(
+        self, meta: dict[str, object], body: list[str]
+    ) -> tuple[dict[str, object], list[str]]:
         """A side: some keys and some pieces changed, added, deleted, moved."""
         meta, body = dict(meta), list(body)
         for _ in range(self.random.randint(0, 4)):
@@ -87,7 +103,9 @@ class Maker:
         old = meta.get(key)
         if isinstance(old, list) and old and self.random.random() < 0.7:
             items = list(old)
-            self.random.choice((lambda: items.append(self.word()), lambda: items.remove(self.random.choice(items))))()
+            self.random.choice(
+                (lambda: items.append(self.word()), lambda: items.remove(self.random.choice(items)))
+            )()
             meta[key] = items
         elif key in meta and self.random.random() < 0.3:
             del meta[key]
@@ -96,14 +114,20 @@ class Maker:
 
     def _edit_body(self, body: list[str]) -> None:
         place = self.random.randint(0, len(body))
-        what = self.random.choice(("insert", "insert", "change", "change", "line", "delete", "move", "rewrite"))
+        what = self.random.choice(
+            ("insert", "insert", "change", "change", "line", "delete", "move", "rewrite")
+        )
         if what == "insert" or not body:
             body.insert(place, self.piece())
             return
         place = min(place, len(body) - 1)
         if what == "change":
             words = WORD.findall(body[place])
-            body[place] = re.sub(rf"\b{self.random.choice(words)}\b", self.words(2), body[place]) if words else self.piece()
+            body[place] = (
+                re.sub(rf"\b{self.random.choice(words)}\b", self.words(2), body[place])
+                if words
+                else self.piece()
+            )
         elif what == "line":
             body[place] += f"\n{'  ' if body[place][:1] in '-1' else ''}{self.words()}"
         elif what == "delete":
@@ -114,7 +138,11 @@ class Maker:
             body[place : place + 3] = self.body()
 
     def text(self, meta: dict[str, object], body: list[str]) -> str:
-        text = yaml_block.compose(meta, "\n\n".join(body) + "\n" * self.random.randint(0, 2)) if meta else "\n\n".join(body)
+        text = (
+            yaml_block.compose(meta, "\n\n".join(body) + "\n" * self.random.randint(0, 2))
+            if meta
+            else "\n\n".join(body)
+        )
         if self.random.random() < 0.1:
             text = text.replace("\n", "\r\n")
         if self.random.random() < 0.05:
@@ -134,10 +162,17 @@ def case(random: Random) -> tuple[bytes | None, bytes, bytes]:
 def hold(base: bytes | None, ours: bytes, theirs: bytes) -> bytes:
     """Merge, and check what a merge promises. Returns the merged bytes."""
     merged = merge(base, ours, theirs)
-    shown = f"\n--- base\n{(base or b'').decode()}\n--- ours\n{ours.decode()}\n--- theirs\n{theirs.decode()}\n--- merged\n{merged.data.decode()}"
-    assert merge(base, theirs, ours) == merged, f"not symmetric{shown}\n--- the other way\n{merge(base, theirs, ours).data.decode()}"
+    shown = (
+        f"\n--- base\n{(base or b'').decode()}\n--- ours\n{ours.decode()}\n--- theirs\n"
+        f"{theirs.decode()}\n--- merged\n{merged.data.decode()}"
+    )
+    assert merge(base, theirs, ours) == merged, (
+        f"not symmetric{shown}\n--- the other way\n{merge(base, theirs, ours).data.decode()}"
+    )
     yaml_block.read(merged.data.decode())
-    was, mine, other, now = (set(WORD.findall((data or b"").decode())) for data in (base, ours, theirs, merged.data))
+    was, mine, other, now = (
+        set(WORD.findall((data or b"").decode())) for data in (base, ours, theirs, merged.data)
+    )
     assert (mine | other) - was <= now, f"lost what is new: {(mine | other) - was - now}{shown}"
     assert was & mine & other <= now, f"lost what both have: {(was & mine & other) - now}{shown}"
     assert now <= mine | other, f"came back: {now - mine - other}{shown}"
@@ -145,7 +180,9 @@ def hold(base: bytes | None, ours: bytes, theirs: bytes) -> bytes:
     for side in (ours, theirs):
         again = merge(base, merged.data, side)
         callouts = held(yaml_block.read(again.data.decode())[1])
-        assert len(callouts) == len(set(callouts)), f"a callout doubled{shown}\n--- again\n{again.data.decode()}"
+        assert len(callouts) == len(set(callouts)), (
+            f"a callout doubled{shown}\n--- again\n{again.data.decode()}"
+        )
         assert mine | other <= was | set(WORD.findall(again.data.decode())), (
             f"lost in the second merge{shown}\n--- again\n{again.data.decode()}"
         )

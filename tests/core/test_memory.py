@@ -1,4 +1,5 @@
-"""A note as a value: what people and other tools write is understood, what is missing is filled in."""
+"""A note as a value: what people and other tools write is understood, what is missing is filled
+in."""
 
 from __future__ import annotations
 
@@ -56,20 +57,33 @@ Body with #inline tag.
 
 def test_every_key() -> None:
     assert parse("semantic/2024/03/a.md", FULL.encode()) == Memory(
-        path="semantic/2024/03/a.md", id="7k3m9q2x5v1b", type="semantic", title="Peter works at WOBS", description="Peter joined WOBS.",
-        tags=("work", "people/editors", "inline"), aliases=("Pete",), about=("Peter", "WOBS"), topics=("editing", "orders"),
-        derived_from=("0123456789ab", "cdefghjkmnpq"), supersedes=("aaaaaaaaaaaa", "bbbbbbbbbbbb"), flags=("conflict",),
-        created="2024-03-05T10:00:00+02:00", timestamp="2024-03-06T11:00:00+00:00", valid_from="2024-03-01T00:00:00+00:00",
-        valid_until="2025-01-09T00:00:00+00:00", superseded_by="zzzzzzzzzzzz", source="dream", trust="external", kind="definitional",
-        status="superseded", project="anderson", session="s1", outcome="done", trigger="when editing", keep="newest", turn=4,
-        importance=0.6, confidence=1.0, level=1, core=True, budget=800, priority=-3, body="Body with #inline tag.\n",
+        path="semantic/2024/03/a.md", id="7k3m9q2x5v1b", type="semantic",
+        title="Peter works at WOBS", description="Peter joined WOBS.",
+        tags=("work", "people/editors", "inline"), aliases=("Pete",), about=("Peter", "WOBS"),
+        topics=("editing", "orders"),
+        derived_from=("0123456789ab", "cdefghjkmnpq"), supersedes=("aaaaaaaaaaaa", "bbbbbbbbbbbb"),
+        flags=("conflict",),
+        created="2024-03-05T10:00:00+02:00", timestamp="2024-03-06T11:00:00+00:00",
+        valid_from="2024-03-01T00:00:00+00:00",
+        valid_until="2025-01-09T00:00:00+00:00", superseded_by="zzzzzzzzzzzz", source="dream",
+        trust="external", kind="definitional",
+        status="superseded", project="anderson", session="s1", outcome="done",
+        trigger="when editing", keep="newest", turn=4,
+        importance=0.6, confidence=1.0, level=1, core=True, budget=800, priority=-3,
+        body="Body with #inline tag.\n",
         extra={"mine": {"x": [1, None]}},
     )  # fmt: skip
 
 
 def test_a_file_without_frontmatter_is_a_note() -> None:
     note = parse("Daily/2024-03-05.md", b"Went to [[WOBS]] today. Then home.\n\n#diary")
-    assert (note.id, note.type, note.status, note.trust, note.source) == ("", "note", "active", "user", "")
+    assert (note.id, note.type, note.status, note.trust, note.source) == (
+        "",
+        "note",
+        "active",
+        "user",
+        "",
+    )
     assert (note.title, note.description) == ("2024-03-05", "Went to WOBS today.")
     assert (note.created, note.tags, note.problems) == ("2024-03-05T00:00:00+00:00", ("diary",), ())
     assert note.when() == datetime(2024, 3, 5, tzinfo=UTC).timestamp()
@@ -81,9 +95,11 @@ def test_a_file_without_frontmatter_is_a_note() -> None:
 @pytest.mark.parametrize(
     ("path", "created"),
     [
-        ("2024-03-05.md", "2024-03-05"), ("20240305 notes.md", "2024-03-05"), ("j/2024_03_05.md", "2024-03-05"),
+        ("2024-03-05.md", "2024-03-05"), ("20240305 notes.md", "2024-03-05"),
+        ("j/2024_03_05.md", "2024-03-05"),
         ("2024/03/05.md", "2024-03-05"),
-        ("2023-01-01/2024-03-05.md", "2024-03-05"), ("2024-13-05.md", ""), ("2024-02-30.md", ""), ("120240305.md", ""),
+        ("2023-01-01/2024-03-05.md", "2024-03-05"), ("2024-13-05.md", ""), ("2024-02-30.md", ""),
+        ("120240305.md", ""),
         ("2024-03.md", "2024-03-01"), ("2024-W10.md", "2024-03-04"), ("2024.md", ""), ("x.md", ""),
     ],
 )  # fmt: skip
@@ -92,7 +108,10 @@ def test_daily_notes_are_dated_by_their_name(path: str, created: str) -> None:
 
 
 def test_a_date_in_the_file_wins_over_its_name() -> None:
-    assert parse("2024-03-05.md", b"---\ncreated: 2020-01-01\n---\n").created == "2020-01-01T00:00:00+00:00"
+    assert (
+        parse("2024-03-05.md", b"---\ncreated: 2020-01-01\n---\n").created
+        == "2020-01-01T00:00:00+00:00"
+    )
     note = parse("2024-03-05.md", b"---\ntimestamp: 2020-01-01\n---\n")
     assert (note.created, note.timestamp[:4]) == ("", "2020")
     assert note.when() == datetime(2020, 1, 1, tzinfo=UTC).timestamp()
@@ -101,10 +120,13 @@ def test_a_date_in_the_file_wins_over_its_name() -> None:
 @pytest.mark.parametrize(
     ("written", "tags"),
     [
-        ("[a, b]", ("a", "b")), ("a, b", ("a", "b")), ("a b", ("a", "b")), ("'#a #b/c'", ("a", "b/c")), ("['#a', \" b \"]", ("a", "b")),
+        ("[a, b]", ("a", "b")), ("a, b", ("a", "b")), ("a b", ("a", "b")),
+        ("'#a #b/c'", ("a", "b/c")), ("['#a', \" b \"]", ("a", "b")),
         ("", ()),
-        ("[]", ()), ("[1.10, 2024, true]", ("1.10", "2024", "true")), ("2024", ("2024",)), ("[a, [b, [c]], null]", ("a", "b", "c")),
-        ("[x y, 'p,q']", ("x y", "p,q")), ("\n  - a\n  - A\n  - b", ("a", "b")), ("|\n  a\n  b", ("a", "b")),
+        ("[]", ()), ("[1.10, 2024, true]", ("1.10", "2024", "true")), ("2024", ("2024",)),
+        ("[a, [b, [c]], null]", ("a", "b", "c")),
+        ("[x y, 'p,q']", ("x y", "p,q")), ("\n  - a\n  - A\n  - b", ("a", "b")),
+        ("|\n  a\n  b", ("a", "b")),
     ],
 )  # fmt: skip
 def test_tags_as_people_write_them(written: str, tags: tuple[str, ...]) -> None:
@@ -115,7 +137,8 @@ def test_tags_as_people_write_them(written: str, tags: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     ("written", "names"),
     [
-        ("Peter Smith", ("Peter Smith",)), ("Peter, Mary", ("Peter", "Mary")), ("[[Peter]]", ("Peter",)),
+        ("Peter Smith", ("Peter Smith",)), ("Peter, Mary", ("Peter", "Mary")),
+        ("[[Peter]]", ("Peter",)),
         ('"[[Peter#x|P]], Mary"', ("Peter", "Mary")),
         ("['[[Peter]]', Mary]", ("Peter", "Mary")), ("007", ("007",)),
     ],
@@ -126,28 +149,64 @@ def test_names_as_people_write_them(written: str, names: tuple[str, ...]) -> Non
 
 
 def test_texts_that_look_like_numbers_stay_as_they_are_written() -> None:
-    note = parse("a.md", b"---\ntitle: 1.10\ndescription: true\nproject: 007\nsession: 12\ncreated: 2024\n---\n")
-    assert (note.title, note.description, note.project, note.session) == ("1.10", "true", "007", "12")
+    note = parse(
+        "a.md",
+        b"---\ntitle: 1.10\ndescription: true\nproject: 007\nsession: 12\ncreated: 2024\n---\n",
+    )
+    assert (note.title, note.description, note.project, note.session) == (
+        "1.10",
+        "true",
+        "007",
+        "12",
+    )
     assert (note.created, note.problems) == ("2024-01-01T00:00:00+00:00", ())
 
 
 def test_blank_values_count_as_missing() -> None:
     note = parse("name.md", b"---\ntype:\ntitle: ''\ndescription: ' '\nstatus:\ntags:\n---\nWords.")
-    assert (note.type, note.title, note.description, note.status, note.tags, note.problems) == ("note", "name", "Words.", "active", (), ())
+    assert (note.type, note.title, note.description, note.status, note.tags, note.problems) == (
+        "note",
+        "name",
+        "Words.",
+        "active",
+        (),
+        (),
+    )
 
 
 def test_wrong_shapes_are_named_and_kept() -> None:
-    text = "---\ntype: semantic\nid: short\ntitle: [a]\ntags: {a: 1}\ncreated: soon\nimportance: 7\n"
+    text = (
+        "---\ntype: semantic\nid: short\ntitle: [a]\ntags: {a: 1}\ncreated: soon\nimportance: 7\n"
+    )
     text += "level: -1\nturn: 1.5\ncore: 1\nstatus: odd\ntrust: god\n---\n"
     note = parse("a.md", text.encode())
-    assert set(note.problems) == {"id", "title", "tags", "created", "importance", "level", "turn", "core", "status", "trust"}
+    assert set(note.problems) == {
+        "id",
+        "title",
+        "tags",
+        "created",
+        "importance",
+        "level",
+        "turn",
+        "core",
+        "status",
+        "trust",
+    }
     assert note.extra["created"] == "soon"
     assert note.extra["tags"] == {"a": 1}
-    assert (note.trust, note.status, note.title, note.importance) == ("external", "active", "a", None)
+    assert (note.trust, note.status, note.title, note.importance) == (
+        "external",
+        "active",
+        "a",
+        None,
+    )
 
 
 def test_a_list_of_one_number_is_no_number() -> None:
-    assert parse("a.md", b"---\nimportance: [1]\nconfidence: true\n---\n").problems == ("importance", "confidence")
+    assert parse("a.md", b"---\nimportance: [1]\nconfidence: true\n---\n").problems == (
+        "importance",
+        "confidence",
+    )
 
 
 def test_multi_line_texts_become_one_line() -> None:
@@ -163,13 +222,17 @@ def test_unreadable() -> None:
 @pytest.mark.parametrize(
     ("text", "normal"),
     [
-        ("2024-03-05", "2024-03-05T00:00:00+00:00"), ("2024", "2024-01-01T00:00:00+00:00"), ("2024-3", "2024-03-01T00:00:00+00:00"),
+        ("2024-03-05", "2024-03-05T00:00:00+00:00"), ("2024", "2024-01-01T00:00:00+00:00"),
+        ("2024-3", "2024-03-01T00:00:00+00:00"),
         ("2024/03/05", "2024-03-05T00:00:00+00:00"), ("20240305", "2024-03-05T00:00:00+00:00"),
         ("2024-03-05T10:00", "2024-03-05T10:00:00+00:00"),
-        ("2024-03-05 10:00:01.5", "2024-03-05T10:00:01.500000+00:00"), ("2024-03-05T10:00:00Z", "2024-03-05T10:00:00+00:00"),
-        ("2024-03-05T10:00:00-08:00", "2024-03-05T10:00:00-08:00"), (" 2024-03-05 ", "2024-03-05T00:00:00+00:00"),
+        ("2024-03-05 10:00:01.5", "2024-03-05T10:00:01.500000+00:00"),
+        ("2024-03-05T10:00:00Z", "2024-03-05T10:00:00+00:00"),
+        ("2024-03-05T10:00:00-08:00", "2024-03-05T10:00:00-08:00"),
+        (" 2024-03-05 ", "2024-03-05T00:00:00+00:00"),
         ("0001-01-01T00:00:00+14:00", "0001-01-01T00:00:00+14:00"),
-        ("", ""), ("soon", ""), ("2026-02-30", ""), ("0000", ""), ("2024-13", ""), ("10000-01-01", ""), ("2024-03-05T10:00:00+25:00", ""),
+        ("", ""), ("soon", ""), ("2026-02-30", ""), ("0000", ""), ("2024-13", ""),
+        ("10000-01-01", ""), ("2024-03-05T10:00:00+25:00", ""),
     ],
 )  # fmt: skip
 def test_moment(text: str, normal: str) -> None:
@@ -191,7 +254,18 @@ def test_ids(entropy: int) -> None:
     assert sum(digits.index(c) << (5 * i) for i, c in enumerate(reversed(made))) == entropy
 
 
-@pytest.mark.parametrize("text", ["", "7k3m9q2x5v1", "7k3m9q2x5v1bb", "7K3M9Q2X5V1B", "7k3m9q2x5v1l", "7k3m9q2x5v1b\n", "../7k3m9q2x"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "7k3m9q2x5v1",
+        "7k3m9q2x5v1bb",
+        "7K3M9Q2X5V1B",
+        "7k3m9q2x5v1l",
+        "7k3m9q2x5v1b\n",
+        "../7k3m9q2x",
+    ],
+)
 def test_what_is_no_id(text: str) -> None:
     assert not memory.is_id(text)
 
@@ -211,8 +285,13 @@ def test_slugs() -> None:
 
 def test_paths() -> None:
     ident = "7k3m9q2x5v1b"
-    assert memory.path_for("semantic", "A b", ident, "2026-11-21T23:59:00+09:00") == f"semantic/2026/11/a-b-{ident}.md"
-    assert memory.path_for("episodic", "", ident, "2026-01-02") == f"episodic/2026/01/note-{ident}.md"
+    assert (
+        memory.path_for("semantic", "A b", ident, "2026-11-21T23:59:00+09:00")
+        == f"semantic/2026/11/a-b-{ident}.md"
+    )
+    assert (
+        memory.path_for("episodic", "", ident, "2026-01-02") == f"episodic/2026/01/note-{ident}.md"
+    )
     assert memory.path_for("entity", "Peter", ident, "") == f"entities/peter-{ident}.md"
     assert memory.path_for("../x", "Peter", ident, "") == f"notes/peter-{ident}.md"
     with pytest.raises(InvalidInput, match="not a date"):
@@ -223,7 +302,15 @@ def test_paths() -> None:
 
 def test_trust() -> None:
     sources = ["", "user", "model", "dream", "capture", "import:chatgpt", "stranger"]
-    assert [memory.trust_of(s) for s in sources] == ["user", "user", "model", "model", "external", "external", "external"]
+    assert [memory.trust_of(s) for s in sources] == [
+        "user",
+        "user",
+        "model",
+        "model",
+        "external",
+        "external",
+        "external",
+    ]
     assert memory.weakest(["user", "model", "user"]) == "model"
     assert memory.weakest(["model", "external"]) == memory.weakest(["user", "odd"]) == "external"
     assert memory.weakest([]) == "user"

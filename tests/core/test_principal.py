@@ -4,7 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from oneiro_vault.core.principal import ADMIN, CAPTURE, LOCAL, METHODS, ORIENT, READ, ROLES, ROUTES, TOOLS, WRITE, Caller
+from oneiro_vault.core.principal import (
+    ADMIN,
+    CAPTURE,
+    LOCAL,
+    METHODS,
+    ORIENT,
+    READ,
+    ROLES,
+    ROUTES,
+    TOOLS,
+    WRITE,
+    Caller,
+)
 
 EVERYTHING = {READ, WRITE, CAPTURE, ORIENT, ADMIN}
 
@@ -28,4 +40,10 @@ def test_the_users_own_program_may_do_everything_but_is_not_the_user() -> None:
 def test_every_need_is_a_scope() -> None:
     for table in (TOOLS, METHODS, ROUTES):
         assert set(table.values()) <= EVERYTHING
-    assert {name for name, scope in TOOLS.items() if scope == WRITE} == {"remember", "remember_with_image", "reframe", "forget", "reflect"}
+    assert {name for name, scope in TOOLS.items() if scope == WRITE} == {
+        "remember",
+        "remember_with_image",
+        "reframe",
+        "forget",
+        "reflect",
+    }

@@ -1,11 +1,22 @@
-"""Fused scores: every part is shown, a missing sign leaves its weight to its neighbour, and belief only nudges."""
+"""Fused scores: every part is shown, a missing sign leaves its weight to its neighbour, and belief
+only nudges."""
 
 from collections.abc import Iterable
 
 import numpy as np
 import pytest
 
-from oneiro_vault.core.ranking import Array, Evidence, Features, Scale, Scored, coverage, diversify, fuse, relevant
+from oneiro_vault.core.ranking import (
+    Array,
+    Evidence,
+    Features,
+    Scale,
+    Scored,
+    coverage,
+    diversify,
+    fuse,
+    relevant,
+)
 
 NAN = float("nan")
 
@@ -20,7 +31,9 @@ def order(scored: Iterable[Scored]) -> list[int]:
 
 def full() -> Features:
     rng = np.random.default_rng(5)
-    draw = {name: rng.random(20) for name, item in Features.__dataclass_fields__.items() if item.init}
+    draw = {
+        name: rng.random(20) for name, item in Features.__dataclass_fields__.items() if item.init
+    }
     draw["question_cosine"][::2] = NAN
     return Features(**draw)
 
@@ -30,7 +43,9 @@ def test_parts_add_up_to_the_score_and_scores_lie_between_0_and_1() -> None:
     for row in scored:
         assert sum(row.parts.values()) == pytest.approx(row.score)
         assert 0 <= row.score <= 1
-    assert order(scored) == sorted(range(20), key=lambda i: -next(r.score for r in scored if r.index == i))
+    assert order(scored) == sorted(
+        range(20), key=lambda i: -next(r.score for r in scored if r.index == i)
+    )
     assert len(scored[0].parts) == 13
 
 
@@ -87,7 +102,14 @@ def test_a_memory_whose_vector_is_still_to_come_is_judged_by_its_words() -> None
 
 
 def test_a_memory_without_neighbours_is_its_own_context() -> None:
-    lone, alike = fuse(Features(bm25=a(5, 5, 0), context_bm25=a(NAN, 7, 0), cosine=a(0.5, 0.5, 0.1), context_cosine=a(NAN, 0.4, 0.2)))[:2]
+    lone, alike = fuse(
+        Features(
+            bm25=a(5, 5, 0),
+            context_bm25=a(NAN, 7, 0),
+            cosine=a(0.5, 0.5, 0.1),
+            context_cosine=a(NAN, 0.4, 0.2),
+        )
+    )[:2]
     assert lone.score == pytest.approx(alike.score)
 
 
@@ -130,15 +152,28 @@ def test_own_words_count_as_near_to_the_question_as_their_speaker_would_put_it()
 
 
 def test_belief_alone_moves_a_score_by_a_few_percent() -> None:
-    high, low = ({name: a(value, 0.5) for name in ("importance", "recency", "frequency", "strength")} for value in (1.0, 0.0))
-    scores = [next(row.score for row in fuse(Features(bm25=a(4, 1), **kind)) if row.index == 0) for kind in (high, {}, low)]
+    high, low = (
+        {name: a(value, 0.5) for name in ("importance", "recency", "frequency", "strength")}
+        for value in (1.0, 0.0)
+    )
+    scores = [
+        next(row.score for row in fuse(Features(bm25=a(4, 1), **kind)) if row.index == 0)
+        for kind in (high, {}, low)
+    ]
     assert scores[0] / scores[1] == pytest.approx(1.05)
     assert scores[2] / scores[1] == pytest.approx(0.95)
 
 
 def test_a_memory_and_its_sources_do_not_fill_one_answer() -> None:
     lineage = {"insight": ["e1", "e2"], "newer": ["older"]}
-    assert diversify(["insight", "e1", "x", "e2", "older", "newer"], lineage) == ["insight", "x", "older", "e1", "e2", "newer"]
+    assert diversify(["insight", "e1", "x", "e2", "older", "newer"], lineage) == [
+        "insight",
+        "x",
+        "older",
+        "e1",
+        "e2",
+        "newer",
+    ]
     assert diversify(["e1", "e2", "insight"], lineage) == ["e1", "e2", "insight"]
     assert diversify([], lineage) == []
 
@@ -159,8 +194,16 @@ def test_coverage_counts_rare_words_more_and_unknown_words_most() -> None:
         (Evidence(named=True, known=False, coverage=0.6), True),
         (Evidence(named=False, known=False, coverage=0.3), True),
         (Evidence(named=False, known=False, coverage=0.0), False),
-        (Evidence(named=True, known=False, coverage=0.1, cosine=0.8, background=0.3, spread=0.1), True),
-        (Evidence(named=True, known=False, coverage=0.1, cosine=0.35, background=0.3, spread=0.1), False),
+        (
+            Evidence(named=True, known=False, coverage=0.1, cosine=0.8, background=0.3, spread=0.1),
+            True,
+        ),
+        (
+            Evidence(
+                named=True, known=False, coverage=0.1, cosine=0.35, background=0.3, spread=0.1
+            ),
+            False,
+        ),
         (Evidence(named=False, known=False, coverage=0.0, cosine=0.4), False),
     ],
 )

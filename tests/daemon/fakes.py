@@ -1,4 +1,5 @@
-"""A small real App for the owner's HTTP face: answers at once, slowly, with progress, or badly, as it is asked."""
+"""A small real App for the owner's HTTP face: answers at once, slowly, with progress, or badly, as
+it is asked."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ from tests.box import patient
 
 
 class SmallApp:
-    """`recall` echoes its query, `remember` waits for `gate`, `watch` reports until it is cancelled."""
+    """`recall` echoes its query, `remember` waits for `gate`, `watch` reports until it is
+    cancelled."""
 
     def __init__(self) -> None:
         self.gate = threading.Event()

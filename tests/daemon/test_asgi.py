@@ -1,4 +1,5 @@
-"""The ASGI app on a real Unix socket, with a small real App behind it, spoken to by the real client."""
+"""The ASGI app on a real Unix socket, with a small real App behind it, spoken to by the real
+client."""
 
 from __future__ import annotations
 
@@ -34,7 +35,9 @@ class Served:
         listener.bind(str(folder / "s"))
         listener.listen()
         self._server = http_server(build(self.app, self.life, self.run_cli, self.pools), 1)
-        self._thread = threading.Thread(target=lambda: asyncio.run(self._server.serve(sockets=[listener])))
+        self._thread = threading.Thread(
+            target=lambda: asyncio.run(self._server.serve(sockets=[listener]))
+        )
         self._thread.start()
 
     def run_cli(self, request: Request) -> tuple[int, bytes, bytes]:
@@ -54,7 +57,10 @@ class Served:
         return int(head.split()[1]), json.loads(body)
 
     def post(self, path: str, body: bytes, **headers: str) -> tuple[int, Any]:
-        head = f"POST {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {len(body)}\r\n"
+        head = (
+            f"POST {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: "
+            f"{len(body)}\r\n"
+        )
         head += "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in headers.items())
         return self.raw(head.encode() + b"\r\n" + body)
 
@@ -79,18 +85,27 @@ def test_an_operation(served: Served) -> None:
 
 
 def test_an_operation_as_plain_json(served: Served) -> None:
-    assert served.post("/api/recall", b'{"query": "tea"}') == (200, {"schema": 1, "results": ["tea"]})
+    assert served.post("/api/recall", b'{"query": "tea"}') == (
+        200,
+        {"schema": 1, "results": ["tea"]},
+    )
 
 
 def test_an_error_crosses_the_socket_whole(served: Served) -> None:
     with pytest.raises(NotFound) as caught:
         client.call(served.owner, "show", {"id": "x"})
-    assert (str(caught.value), caught.value.kept, caught.value.hint) == ("no such memory", "everything", "look")
+    assert (str(caught.value), caught.value.kept, caught.value.hint) == (
+        "no such memory",
+        "everything",
+        "look",
+    )
     status, body = served.post("/api/show", b"")
     assert (status, body["error"]) == (404, "NotFound")
 
 
-def test_a_fault_keeps_its_details_in_the_log(served: Served, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_fault_keeps_its_details_in_the_log(
+    served: Served, caplog: pytest.LogCaptureFixture
+) -> None:
     with pytest.raises(client.FaultError, match="RuntimeError in stats") as caught:
         client.call(served.owner, "stats", {})
     assert "secret" not in str(caught.value)
@@ -116,7 +131,9 @@ def test_progress_comes_while_it_runs(served: Served) -> None:
 
 def test_reads_are_answered_while_writes_wait(served: Served) -> None:
     with ThreadPoolExecutor(12) as threads:
-        writes = [threads.submit(client.call, served.owner, "remember", {"n": n}) for n in range(12)]
+        writes = [
+            threads.submit(client.call, served.owner, "remember", {"n": n}) for n in range(12)
+        ]
         time.sleep(0.3)
         started = time.monotonic()
         assert client.call(served.owner, "recall", {"query": "q"})["results"] == ["q"]
@@ -161,10 +178,16 @@ def test_streams_end_when_the_owner_ends(served: Served) -> None:
 
 
 def test_a_command_line(served: Served) -> None:
-    assert client.run_cli(served.owner, Request(["a", "b"], "/x", {}, Terminal())) == (2, b"/x", b"err")
+    assert client.run_cli(served.owner, Request(["a", "b"], "/x", {}, Terminal())) == (
+        2,
+        b"/x",
+        b"err",
+    )
 
 
-def test_a_long_command_shows_signs_of_life(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_command_shows_signs_of_life(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(client, "SILENCE", 1.2)
     assert client.run_cli(served.owner, Request(["slow"], "/x", {}, Terminal()))[0] == 1
 
@@ -179,10 +202,17 @@ def test_status(served: Served) -> None:
     assert not found["leaving"]
 
 
-def test_another_version_is_turned_away_but_may_ask_and_stop(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_version_is_turned_away_but_may_ask_and_stop(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(oneiro_vault, "__version__", "0.0.0")
     assert served.post("/api/recall", b"{}", x_oneiro_version="9")[0] == protocol.OTHER_VERSION
-    assert served.raw(b"GET /status HTTP/1.1\r\nHost: x\r\nConnection: close\r\nx-oneiro-version: 9\r\n\r\n")[0] == 200
+    assert (
+        served.raw(
+            b"GET /status HTTP/1.1\r\nHost: x\r\nConnection: close\r\nx-oneiro-version: 9\r\n\r\n"
+        )[0]
+        == 200
+    )
     assert served.post("/stop", b"", x_oneiro_version="9")[0] == 200
 
 

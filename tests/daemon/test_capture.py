@@ -31,11 +31,23 @@ def post(box: Box, body: bytes) -> tuple[int, dict[str, Any]]:
 
 def test_a_conversation_is_stored(box: Box) -> None:
     status, found = post(
-        box, json.dumps({"text": "User: Hi? <private>hunter2</private>", "kind": "session", "session": "s1", "actor": "user"}).encode()
+        box,
+        json.dumps(
+            {
+                "text": "User: Hi? <private>hunter2</private>",
+                "kind": "session",
+                "session": "s1",
+                "actor": "user",
+            }
+        ).encode(),
     )
     assert (status, found["duplicate_of"], found["queued"]) == (200, None, 1)
     shown = box.json("show", found["id"])
-    assert (shown["body"], shown["meta"]["source"], shown["meta"]["trust"]) == ("User: Hi?\n", "capture", "external")
+    assert (shown["body"], shown["meta"]["source"], shown["meta"]["trust"]) == (
+        "User: Hi?\n",
+        "capture",
+        "external",
+    )
 
 
 def test_nobody_speaks_for_the_user_here(box: Box) -> None:
@@ -44,7 +56,15 @@ def test_nobody_speaks_for_the_user_here(box: Box) -> None:
 
 
 def test_bad_requests_write_nothing(box: Box) -> None:
-    for body in (b"x", b"[]", b"{}", b'{"text": 3}', b'{"text": "x", "kind": "y"}', b'{"text": "x", "trust": "user"}', b'{"text": ""}'):
+    for body in (
+        b"x",
+        b"[]",
+        b"{}",
+        b'{"text": 3}',
+        b'{"text": "x", "kind": "y"}',
+        b'{"text": "x", "trust": "user"}',
+        b'{"text": ""}',
+    ):
         status, found = post(box, body)
         assert status == 400, body
         assert found["message"], body

@@ -112,12 +112,19 @@ def test_hung_up_before_the_request_was_sent_changed_nothing(tmp_path: Path) -> 
 
 def test_refused_before_the_body_was_wanted_changed_nothing(peer: Peer) -> None:
     with pytest.raises(client.RefusedError) as caught:
-        client.call(peer.plays(says(b"HTTP/1.1 426 No\r\nContent-Length: 2\r\n\r\n{}")), "remember", {})
+        client.call(
+            peer.plays(says(b"HTTP/1.1 426 No\r\nContent-Length: 2\r\n\r\n{}")), "remember", {}
+        )
     assert (caught.value.status, caught.value.body) == (426, b"{}")
 
 
 @pytest.mark.parametrize(
-    "rest", [b"", OK + b"Transfer-Encoding: chunked\r\n\r\n", OK + b"Transfer-Encoding: chunked\r\n\r\n1\r\n\n\r\n0\r\n\r\n"]
+    "rest",
+    [
+        b"",
+        OK + b"Transfer-Encoding: chunked\r\n\r\n",
+        OK + b"Transfer-Encoding: chunked\r\n\r\n1\r\n\n\r\n0\r\n\r\n",
+    ],
 )
 def test_hung_up_after_it_took_the_body_is_another_thing(peer: Peer, rest: bytes) -> None:
     with pytest.raises(client.BrokenError):
@@ -126,7 +133,10 @@ def test_hung_up_after_it_took_the_body_is_another_thing(peer: Peer, rest: bytes
 
 def test_half_a_command_answer(peer: Peer) -> None:
     with pytest.raises(client.BrokenError):
-        client.run_cli(peer.plays(says(CONTINUE, OK + b"Content-Length: 2\r\n\r\n..")), Request(["list"], "/", {}, Terminal()))
+        client.run_cli(
+            peer.plays(says(CONTINUE, OK + b"Content-Length: 2\r\n\r\n..")),
+            Request(["list"], "/", {}, Terminal()),
+        )
 
 
 @pytest.fixture
@@ -166,10 +176,29 @@ def test_a_slow_owner_is_waited_for(peer: Peer) -> None:
     [
         (
             '{"pid": 12, "version": "1", "socket": "/a b", "log": "l"}',
-            {"pid": "12", "version": "1", "socket": "/a b", "log": "l", "token": "", "http": "", "tools": ""},
+            {
+                "pid": "12",
+                "version": "1",
+                "socket": "/a b",
+                "log": "l",
+                "token": "",
+                "http": "",
+                "tools": "",
+            },
         ),
         ('{"pid": 12, "socket": "/\\"q\\""}', {"pid": "12", "socket": '/"q"'}),
-        ("{}", {"pid": "", "version": "", "socket": "", "log": "", "token": "", "http": "", "tools": ""}),
+        (
+            "{}",
+            {
+                "pid": "",
+                "version": "",
+                "socket": "",
+                "log": "",
+                "token": "",
+                "http": "",
+                "tools": "",
+            },
+        ),
         ("not json \\", {}),
         ("[1, \\", {}),
     ],

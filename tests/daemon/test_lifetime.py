@@ -98,7 +98,9 @@ def test_settings_that_break_are_told_and_what_is_in_force_stays(tmp_path: Path)
     file = tmp_path / "oneiro.toml"
     file.write_text("[recall]\nk = 5\n")
     told: list[list[str]] = []
-    watch = SettingsWatch(tmp_path, load(tmp_path), lambda wrong: told.append([str(error) for error in wrong]))
+    watch = SettingsWatch(
+        tmp_path, load(tmp_path), lambda wrong: told.append([str(error) for error in wrong])
+    )
     file.write_text("k = = 5")
     assert not watch.changed()
     assert "not valid TOML" in told[-1][0]

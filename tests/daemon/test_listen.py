@@ -1,4 +1,5 @@
-"""Where an owner listens: a socket where there can be one, else a loopback port that only holders of its token get past."""
+"""Where an owner listens: a socket where there can be one, else a loopback port that only holders
+of its token get past."""
 
 from __future__ import annotations
 
@@ -20,7 +21,10 @@ from oneiro_vault.daemon.listen import listening, private_folder
 from oneiro_vault.errors import OwnerProblem
 from tests.box import ENTRY, Box, eventually
 
-NO_UNIX = f"import _socket, sys; del _socket.AF_UNIX, _socket.socketpair; sys.modules.pop('socket', None)\n{ENTRY}"
+NO_UNIX = (
+    f"import _socket, sys; del _socket.AF_UNIX, _socket.socketpair; sys.modules.pop('socket', "
+    f"None)\n{ENTRY}"
+)
 """A platform without Unix sockets, as Python sees it."""
 
 
@@ -59,7 +63,9 @@ def test_small_answers_on_a_port_are_not_held_back() -> None:
         found: list[int] = []
 
         def met(_: object, writer: asyncio.StreamWriter) -> None:
-            found.append(writer.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+            found.append(
+                writer.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+            )
             writer.close()
 
         with listening([]) as listener:
@@ -105,8 +111,19 @@ def asked(box: Box, path: str, token: str | None) -> int:
     """The HTTP status of a request by whoever found the port."""
     host, port = box.record["socket"].split(":")
     line = http.client.HTTPConnection(host, int(port), timeout=5)
-    body = protocol.Request(["--vault", str(box.vault), "forget", "x"], "/", {}, protocol.Terminal()).pack() if path == "/cli" else b"{}"
-    line.request("GET" if path == "/status" else "POST", path, body, {} if token is None else {"Authorization": token})
+    body = (
+        protocol.Request(
+            ["--vault", str(box.vault), "forget", "x"], "/", {}, protocol.Terminal()
+        ).pack()
+        if path == "/cli"
+        else b"{}"
+    )
+    line.request(
+        "GET" if path == "/status" else "POST",
+        path,
+        body,
+        {} if token is None else {"Authorization": token},
+    )
     answer = line.getresponse()
     answer.read()
     line.close()
@@ -117,7 +134,15 @@ def test_a_stranger_gets_nothing(ported: Box) -> None:
     ported.ok("list")  # waits for an owner that is still opening the vault
     right = ported.record["token"]
     for path in ("/status", "/stop", "/cli", "/api/list"):
-        for token in (None, "", "Bearer ", f"Bearer {right[:-1]}", f"Bearer {'0' * 64}", right, f"Bearer {right} "[:-2]):
+        for token in (
+            None,
+            "",
+            "Bearer ",
+            f"Bearer {right[:-1]}",
+            f"Bearer {'0' * 64}",
+            right,
+            f"Bearer {right} "[:-2],
+        ):
             assert asked(ported, path, token) == protocol.STRANGER
     assert asked(ported, "/api/list", f"Bearer {right}") == 200
     record = Path(owner_paths.record_file(str(ported.vault)))

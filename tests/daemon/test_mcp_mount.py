@@ -1,4 +1,5 @@
-"""The door for models: made when somebody comes, never in the way of the owner's end, and careful with what is under way."""
+"""The door for models: made when somebody comes, never in the way of the owner's end, and careful
+with what is under way."""
 
 from __future__ import annotations
 
@@ -21,7 +22,11 @@ from tests.box import Box, command_line, eventually, patient
 from tests.daemon.fakes import SmallApp
 from tests.mcp.raw import LEGACY, MODERN, Http, Stdio
 
-OWNER = "import sys, oneiro_vault.app, oneiro_vault.daemon.owner, oneiro_vault.cli.commands.machines.serve; sys.exit('mcp' in sys.modules or 'mcp_types' in sys.modules)"
+OWNER = (
+    "import sys, oneiro_vault.app, oneiro_vault.daemon.owner, "
+    "oneiro_vault.cli.commands.machines.serve; sys.exit('mcp' in sys.modules or 'mcp_types' in "
+    "sys.modules)"
+)
 
 
 def test_an_owner_without_models_does_not_load_the_protocol() -> None:
@@ -31,12 +36,17 @@ def test_an_owner_without_models_does_not_load_the_protocol() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("era", [MODERN, LEGACY])
 def test_the_owner_ends_at_once_with_clients_that_stay(box: Box, era: str) -> None:
-    with Stdio(box.argv("mcp"), box.env, era) as bridge, Http(box.record["socket"] if bridge.tool("flagged") else "", era) as stream:
+    with (
+        Stdio(box.argv("mcp"), box.env, era) as bridge,
+        Http(box.record["socket"] if bridge.tool("flagged") else "", era) as stream,
+    ):
         if era == MODERN:
             bridge.ask("subscriptions/listen", {"notifications": {"toolsListChanged": True}})
             bridge.read()
         else:
-            stream.line.request("GET", "/mcp", headers={"Accept": "text/event-stream", **stream.session})
+            stream.line.request(
+                "GET", "/mcp", headers={"Accept": "text/event-stream", **stream.session}
+            )
             assert stream.line.getresponse().status == 200
         pid = int(box.record["pid"])
         started = time.monotonic()
@@ -44,7 +54,9 @@ def test_the_owner_ends_at_once_with_clients_that_stay(box: Box, era: str) -> No
         eventually(lambda: not command_line(pid), 8)
         assert time.monotonic() - started < patient(8)
         assert "ended: it was asked to stop" in box.log
-        assert not [word for word in ("something still hung", "ERROR", "Traceback") if word in box.log]
+        assert not [
+            word for word in ("something still hung", "ERROR", "Traceback") if word in box.log
+        ]
         assert bridge.tool("flagged")["content"]
 
 
@@ -56,7 +68,9 @@ class SlowApp(SmallApp):
         self.begun = threading.Event()
         self.cut = threading.Event()
 
-    def call(self, op: str, params: dict[str, Any], progress: Any = None, env: Any = None) -> dict[str, Any]:
+    def call(
+        self, op: str, params: dict[str, Any], progress: Any = None, env: Any = None
+    ) -> dict[str, Any]:
         self.begun.set()
         if op != "recall":
             return super().call(op, params, progress, env)

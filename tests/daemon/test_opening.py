@@ -1,4 +1,5 @@
-"""An owner whose vault takes long to open: it says so, is waited for, and can be stopped. The vault is opened when a file appears."""
+"""An owner whose vault takes long to open: it says so, is waited for, and can be stopped. The vault
+is opened when a file appears."""
 
 from __future__ import annotations
 
@@ -36,7 +37,9 @@ class Slow:
     def __init__(self, box: Box) -> None:
         self.box, self.gate = box, box.folder / "gate"
         box.env["GATE"] = str(self.gate)
-        self.owner = box.start("serve", entry=SLOW, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.owner = box.start(
+            "serve", entry=SLOW, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
         eventually(lambda: box.record, 20)
 
     def open(self) -> None:
@@ -54,7 +57,9 @@ def lines(command: subprocess.Popen[bytes]) -> Iterator[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("argv", [["remember", "The sauna is hot."], ["recall", "--fast", "sauna"], ["status"]])
+@pytest.mark.parametrize(
+    "argv", [["remember", "The sauna is hot."], ["recall", "--fast", "sauna"], ["status"]]
+)
 def test_a_command_says_what_the_owner_does_and_waits(slow: Slow, argv: list[str]) -> None:
     command = slow.box.start(*argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert next(lines(command)) == "oneiro: the owner is opening the vault …\n"
@@ -72,7 +77,9 @@ def test_stop_stops_an_owner_that_is_still_opening(slow: Slow) -> None:
 
 @pytest.mark.slow
 def test_who_waits_for_an_owner_that_is_stopped_starts_another(slow: Slow) -> None:
-    command = slow.box.start("remember", "The sauna is hot.", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    command = slow.box.start(
+        "remember", "The sauna is hot.", stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
     assert "opening" in next(lines(command))
     slow.box.ok("stop")
     assert command.wait(60) == 0
@@ -89,7 +96,9 @@ def test_the_limit_names_what_the_owner_does(slow: Slow) -> None:
 
 
 def test_a_prompt_hook_is_silent_and_starts_no_other(slow: Slow) -> None:
-    event = json.dumps({"cwd": str(slow.box.vault), "session_id": "s", "prompt": "Is the sauna hot?"}).encode()
+    event = json.dumps(
+        {"cwd": str(slow.box.vault), "session_id": "s", "prompt": "Is the sauna hot?"}
+    ).encode()
     done = slow.box("hook", "UserPromptSubmit", stdin=event)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     assert command_line(slow.owner.pid)
@@ -100,7 +109,9 @@ def test_a_prompt_hook_is_silent_and_starts_no_other(slow: Slow) -> None:
 def test_the_bridge_tells_a_call_what_it_waits_for(slow: Slow) -> None:
     with Stdio(slow.box.argv("mcp"), slow.box.env) as bridge:
         assert bridge.rpc("tools/list")["result"]["tools"]
-        ident = bridge.ask("tools/call", {"name": "flagged", "arguments": {}, "_meta": {"progressToken": 1}})
+        ident = bridge.ask(
+            "tools/call", {"name": "flagged", "arguments": {}, "_meta": {"progressToken": 1}}
+        )
         while "opening the vault" not in (heard := bridge.read())["params"]["message"]:
             assert heard["method"] == "notifications/progress"
         slow.open()

@@ -1,4 +1,5 @@
-"""Real owner processes: there is one, it can be reached, it ends when it should, and nothing it leaves behind stops the next."""
+"""Real owner processes: there is one, it can be reached, it ends when it should, and nothing it
+leaves behind stops the next."""
 
 from __future__ import annotations
 
@@ -20,7 +21,10 @@ from oneiro_vault.daemon.owner import rotate
 from oneiro_vault.errors import LockTimeout, OwnerProblem
 from tests.box import Box, command_line, eventually, patient
 
-OTHER_VERSION = "import sys, oneiro_vault; oneiro_vault.__version__ = '0.0.1'; from oneiro_vault.cli.main import main; sys.exit(main())"
+OTHER_VERSION = (
+    "import sys, oneiro_vault; oneiro_vault.__version__ = '0.0.1'; from oneiro_vault.cli.main "
+    "import main; sys.exit(main())"
+)
 
 
 def running(pid: int) -> bool:
@@ -34,7 +38,9 @@ def stop_owner(box: Box) -> None:
 
 @pytest.mark.slow
 def test_twelve_clients_at_once_start_one_owner(box: Box) -> None:
-    clients = [box.start("list", stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) for _ in range(12)]
+    clients = [
+        box.start("list", stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) for _ in range(12)
+    ]
     for client in clients:
         assert client.stderr is not None
         words = client.stderr.read()
@@ -42,7 +48,9 @@ def test_twelve_clients_at_once_start_one_owner(box: Box) -> None:
     assert box.log.count(" listens, ") == 1
 
 
-def test_an_owner_begun_beside_another_ends_at_once(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_owner_begun_beside_another_ends_at_once(
+    box: Box, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It would take the vault when the first is stopped, and nobody has asked for it."""
     pid = box.pid
     monkeypatch.setattr(os, "environ", box.env)
@@ -52,7 +60,9 @@ def test_an_owner_begun_beside_another_ends_at_once(box: Box, monkeypatch: pytes
     assert box.pid == pid
 
 
-def test_a_command_uses_the_owner_that_was_quicker_than_its_own(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_command_uses_the_owner_that_was_quicker_than_its_own(
+    box: Box, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(os, "environ", box.env)
     spawn.begin(box.vault, box.vault / ".oneiro")
     owner = spawn.ensure(box.vault, box.vault / ".oneiro")
@@ -102,7 +112,12 @@ def test_a_reused_process_number_is_left_alone(box: Box) -> None:
         state = Path(owner_paths.state_dir(str(box.vault)))
         state.mkdir(exist_ok=True)
         (box.vault / ".oneiro").mkdir()
-        record = {"pid": bystander.pid, "version": protocol.version(), "socket": str(box.vault / ".oneiro" / "socket"), "log": "x"}
+        record = {
+            "pid": bystander.pid,
+            "version": protocol.version(),
+            "socket": str(box.vault / ".oneiro" / "socket"),
+            "log": "x",
+        }
         (state / "owner.json").write_text(json.dumps(record))
         (state / "owner.lock").write_text(json.dumps({"pid": bystander.pid}))
         with socket.socket(socket.AF_UNIX) as stale:
@@ -137,7 +152,9 @@ def test_a_suspended_owner_is_named_and_nothing_hangs(box: Box) -> None:
 
 @pytest.mark.slow
 def test_an_owner_of_another_version_is_replaced(box: Box) -> None:
-    old = box.start("serve", entry=OTHER_VERSION, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    old = box.start(
+        "serve", entry=OTHER_VERSION, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+    )
     eventually(lambda: box.record.get("version") == "0.0.1", 10)
     box.ok("list")
     assert old.wait(patient(10)) == 0
@@ -243,9 +260,20 @@ def test_signals_end_it_cleanly(box: Box, number: signal.Signals) -> None:
 
 @pytest.mark.slow
 def test_a_remember_under_way_is_finished(box: Box) -> None:
-    """SIGTERM while many writes are in flight: every acknowledged one is there, every other one was refused or retried."""
-    lines = b"".join(json.dumps({"text": f"Fact number {n} of the flood."}).encode() + b"\n" for n in range(300))
-    writer = box.start("remember", "--from-jsonl", "-", "--ack", stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    """SIGTERM while many writes are in flight: every acknowledged one is there, every other one was
+    refused or retried."""
+    lines = b"".join(
+        json.dumps({"text": f"Fact number {n} of the flood."}).encode() + b"\n" for n in range(300)
+    )
+    writer = box.start(
+        "remember",
+        "--from-jsonl",
+        "-",
+        "--ack",
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
     assert writer.stdin is not None
     assert writer.stdout is not None
     writer.stdin.write(lines)
@@ -276,7 +304,12 @@ def test_no_daemon_uses_an_owner_that_is_there(box: Box) -> None:
 
 @pytest.mark.slow
 def test_lone_commands_wait_for_each_other(box: Box) -> None:
-    writers = [box.start("--no-daemon", "remember", f"Lone fact {n} about topic {n}.", stdout=subprocess.DEVNULL) for n in range(4)]
+    writers = [
+        box.start(
+            "--no-daemon", "remember", f"Lone fact {n} about topic {n}.", stdout=subprocess.DEVNULL
+        )
+        for n in range(4)
+    ]
     assert [writer.wait(60) for writer in writers] == [0] * 4
     assert box.json("list")["total"] == 4
 
@@ -307,9 +340,22 @@ for n in range(9):
     rotate(Path(sys.argv[1]), 150)
 """
     with path.open("wb") as log:
-        subprocess.run([sys.executable, "-c", script, str(path)], stdout=log, stderr=log, check=True, timeout=30)
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["owner.log", "owner.log.1", "owner.log.2", "owner.log.3"]
-    assert [path.with_name(f"owner.log{end}").read_text()[100] for end in ("", ".1", ".2", ".3")] == ["8", "6", "4", "2"]
+        subprocess.run(
+            [sys.executable, "-c", script, str(path)],
+            stdout=log,
+            stderr=log,
+            check=True,
+            timeout=30,
+        )
+    assert sorted(p.name for p in tmp_path.iterdir()) == [
+        "owner.log",
+        "owner.log.1",
+        "owner.log.2",
+        "owner.log.3",
+    ]
+    assert [
+        path.with_name(f"owner.log{end}").read_text()[100] for end in ("", ".1", ".2", ".3")
+    ] == ["8", "6", "4", "2"]
 
 
 def test_a_log_that_is_not_ours_is_left_alone(tmp_path: Path) -> None:

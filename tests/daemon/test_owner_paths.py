@@ -15,7 +15,9 @@ def test_git_dir_of_an_ordinary_repository(tmp_path: Path) -> None:
     assert owner_paths.git_dir(str(tmp_path)) == str(tmp_path / ".git")
 
 
-@pytest.mark.parametrize(("text", "where"), [("gitdir: ../real\n", "real"), ("gitdir: {}/abs dir\n", "abs dir")])
+@pytest.mark.parametrize(
+    ("text", "where"), [("gitdir: ../real\n", "real"), ("gitdir: {}/abs dir\n", "abs dir")]
+)
 def test_git_dir_of_a_linked_work_tree(tmp_path: Path, text: str, where: str) -> None:
     (tmp_path / "vault").mkdir()
     (tmp_path / "vault" / ".git").write_text(text.format(tmp_path))
@@ -40,7 +42,9 @@ def test_a_path_too_long_for_a_socket_moves_to_the_runtime_folder(
 
 
 @pytest.mark.parametrize("base", ["", "relative", "/not/there", "/tmp/" + "x" * 90])
-def test_without_a_usable_runtime_folder_it_is_tmp(base: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_usable_runtime_folder_it_is_tmp(
+    base: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("XDG_RUNTIME_DIR", base)
     assert owner_paths.runtime_dir() == f"/tmp/oneiro-{os.getuid()}"
 

@@ -14,9 +14,17 @@ NAME = st.text(st.characters(codec="utf-8", exclude_characters="\0="), min_size=
 
 
 @given(st.lists(WORD), WORD, st.dictionaries(NAME, WORD), st.integers(0, 500), st.booleans())
-def test_a_request_survives_the_way(argv: list[str], cwd: str, env: dict[str, str], width: int, color: bool) -> None:
+def test_a_request_survives_the_way(
+    argv: list[str], cwd: str, env: dict[str, str], width: int, color: bool
+) -> None:
     found = Request.unpack(Request(argv, cwd, env, Terminal(width, color)).pack())
-    assert (found.argv, found.cwd, found.env, found.terminal.width, found.terminal.color) == (argv, cwd, env, width, color)
+    assert (found.argv, found.cwd, found.env, found.terminal.width, found.terminal.color) == (
+        argv,
+        cwd,
+        env,
+        width,
+        color,
+    )
 
 
 def test_bytes_that_are_not_text_survive_too() -> None:
@@ -33,7 +41,8 @@ def test_rubbish_is_refused(data: bytes) -> None:
 @given(st.integers(-1, 255), st.binary(), st.binary(), st.integers(0, 3))
 def test_an_answer_survives_the_way(code: int, out: bytes, err: bytes, beats: int) -> None:
     assert protocol.unpack_answer(
-        b"".join([protocol.BEAT + b"\n", protocol.BEAT + b"indexing 1 of 4 (25%)\n"] * beats) + protocol.pack_answer(code, out, err)
+        b"".join([protocol.BEAT + b"\n", protocol.BEAT + b"indexing 1 of 4 (25%)\n"] * beats)
+        + protocol.pack_answer(code, out, err)
     ) == (code, out, err)
 
 

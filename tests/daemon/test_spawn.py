@@ -48,7 +48,9 @@ def test_an_owner_that_dies_at_once_leaves_its_log(pipe: tuple[int, int], tmp_pa
     assert str(tmp_path / "log") in caught.value.hint
 
 
-def test_an_owner_that_lives_is_waited_for_but_not_forever(pipe: tuple[int, int], tmp_path: Path) -> None:
+def test_an_owner_that_lives_is_waited_for_but_not_forever(
+    pipe: tuple[int, int], tmp_path: Path
+) -> None:
     heard: list[str] = []
 
     tell(pipe[1], {"opening": 7})

@@ -1,4 +1,5 @@
-"""Whose environment counts when an owner answers: the caller's where it can, and what cannot be followed is said."""
+"""Whose environment counts when an owner answers: the caller's where it can, and what cannot be
+followed is said."""
 
 from __future__ import annotations
 
@@ -65,10 +66,23 @@ def test_a_callers_settings_count_for_its_call(box: Box) -> None:
 @pytest.mark.slow
 def test_what_cannot_be_followed_is_said(box: Box) -> None:
     box.ok("list")
-    for words in (["recall", "boiler"], ["remember", "a new word"], ["--json", "list"], ["doctor"], ["remember", "-"]):
-        done = box(*words, stdin=b"from a pipe", env={"ONEIRO_OWNER_IDLE": "77", "ONEIRO_VAULT": "/x", "ONEIRO_OWNER_START": "true"})
+    for words in (
+        ["recall", "boiler"],
+        ["remember", "a new word"],
+        ["--json", "list"],
+        ["doctor"],
+        ["remember", "-"],
+    ):
+        done = box(
+            *words,
+            stdin=b"from a pipe",
+            env={"ONEIRO_OWNER_IDLE": "77", "ONEIRO_VAULT": "/x", "ONEIRO_OWNER_START": "true"},
+        )
         assert done.returncode == 0, words
-        assert done.stderr.count(b"started with other settings (ONEIRO_OWNER_IDLE); `oneiro stop`") == 1, words
+        assert (
+            done.stderr.count(b"started with other settings (ONEIRO_OWNER_IDLE); `oneiro stop`")
+            == 1
+        ), words
         if "--json" in words:
             assert "ONEIRO_OWNER_IDLE" in json.loads(done.stdout)["notices"][0]
         assert b"other settings" not in box(*words, stdin=b"from another pipe").stderr, words
@@ -84,9 +98,15 @@ def test_the_header_survives_the_way() -> None:
 
 def test_the_header_reaches_the_operation(served: Served) -> None:
     packed = protocol.pack_surroundings({"PATH": "/a" * 50_000})
-    assert served.post("/api/recall", b'{"query": "x"}', **{protocol.SURROUNDINGS_HEADER: packed})[0] == 200
+    assert (
+        served.post("/api/recall", b'{"query": "x"}', **{protocol.SURROUNDINGS_HEADER: packed})[0]
+        == 200
+    )
     assert served.app.env == {"PATH": "/a" * 50_000}
     assert served.post("/api/recall", b'{"query": "x"}')[0] == 200
     assert served.app.env is None
     for bad in ("x", "caf\u00e9", "Zm9v"):
-        assert served.post("/api/recall", b'{"query": "x"}', **{protocol.SURROUNDINGS_HEADER: bad})[0] == 400
+        assert (
+            served.post("/api/recall", b'{"query": "x"}', **{protocol.SURROUNDINGS_HEADER: bad})[0]
+            == 400
+        )

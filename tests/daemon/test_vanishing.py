@@ -1,4 +1,5 @@
-"""What an owner owns is deleted, moved or replaced under it: it leaves by itself, nobody else serves meanwhile, nothing is lost."""
+"""What an owner owns is deleted, moved or replaced under it: it leaves by itself, nobody else
+serves meanwhile, nothing is lost."""
 
 from __future__ import annotations
 
@@ -37,7 +38,8 @@ def delete(box: Box, what: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("what", [".git/oneiro", ".git/oneiro/owner.lock"])
 def test_no_second_owner_while_the_first_one_lives(box: Box, what: str) -> None:
-    """Suspended, it cannot notice that its lock is gone; somebody who asks meanwhile is told to wait."""
+    """Suspended, it cannot notice that its lock is gone; somebody who asks meanwhile is told to
+    wait."""
     kept = box.remember("The spare key hangs in the shed.")
     first = box.pid
     os.kill(first, signal.SIGSTOP)
@@ -69,11 +71,22 @@ def test_the_lock_outlives_its_file(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_vault_that_is_moved_under_writers_loses_nothing(box: Box, moved: Box) -> None:
-    """Every acknowledged memory is in the moved vault, the old owner is gone, and the old place stays empty."""
+    """Every acknowledged memory is in the moved vault, the old owner is gone, and the old place
+    stays empty."""
     box.ok("recall", "that the vectors are open")
     first = box.pid
-    lines = b"".join(json.dumps({"text": f"Fact number {n} of the move."}).encode() + b"\n" for n in range(FACTS))
-    writer = box.start("remember", "--from-jsonl", "-", "--ack", stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    lines = b"".join(
+        json.dumps({"text": f"Fact number {n} of the move."}).encode() + b"\n" for n in range(FACTS)
+    )
+    writer = box.start(
+        "remember",
+        "--from-jsonl",
+        "-",
+        "--ack",
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
     assert writer.stdin is not None
     assert writer.stdout is not None
     writer.stdin.write(lines)
@@ -88,19 +101,32 @@ def test_a_vault_that_is_moved_under_writers_loses_nothing(box: Box, moved: Box)
     eventually(lambda: not command_line(first), 7)
     assert not box.vault.exists()
     git = ["git", "-C", str(moved.vault)]
-    held = subprocess.run([*git, "ls-tree", "-r", "--name-only", "HEAD"], capture_output=True, check=True, timeout=30).stdout.decode()
+    held = subprocess.run(
+        [*git, "ls-tree", "-r", "--name-only", "HEAD"], capture_output=True, check=True, timeout=30
+    ).stdout.decode()
     assert {ack.split()[1].decode() for ack in acks} <= set(held.split("\n"))
     assert total == sum(line.startswith("semantic/") for line in held.split("\n"))
-    assert subprocess.run([*git, "fsck", "--strict"], capture_output=True, timeout=60).returncode == 0
-    assert subprocess.run([*git, "status", "--porcelain"], capture_output=True, check=True, timeout=30).stdout == b""
+    assert (
+        subprocess.run([*git, "fsck", "--strict"], capture_output=True, timeout=60).returncode == 0
+    )
+    assert (
+        subprocess.run(
+            [*git, "status", "--porcelain"], capture_output=True, check=True, timeout=30
+        ).stdout
+        == b""
+    )
 
 
 @pytest.mark.slow
-def test_a_copy_that_takes_the_place_of_a_moved_vault_has_an_owner_of_its_own(box: Box, moved: Box) -> None:
+def test_a_copy_that_takes_the_place_of_a_moved_vault_has_an_owner_of_its_own(
+    box: Box, moved: Box
+) -> None:
     kept = box.remember("The spare key hangs in the shed.")
     first = box.pid
     box.vault.rename(moved.vault)
-    shutil.copytree(moved.vault, box.vault, symlinks=True, ignore=lambda folder, names: {"socket"} & set(names))
+    shutil.copytree(
+        moved.vault, box.vault, symlinks=True, ignore=lambda folder, names: {"socket"} & set(names)
+    )
     box.remember("Only in the copy.")
     moved.remember("Only in the moved one.")
     assert len({first, box.pid, moved.pid}) == 3

@@ -1,4 +1,5 @@
-"""Four folders as people keep them, with ten questions each: notes written by hand amid others made of sentences written by hand."""
+"""Four folders as people keep them, with ten questions each: notes written by hand amid others made
+of sentences written by hand."""
 
 from __future__ import annotations
 
@@ -33,7 +34,10 @@ def _bulk(data: dict[str, Any], rng: random.Random, n: int) -> Iterator[tuple[st
     for number in range(n):
         folder = rng.choice(data["folders"])
         spoken = data.get(folder.partition("/")[0], data)
-        parts = [_filled(line, spoken["words"], rng) for line in rng.sample(spoken["lines"], rng.choice((2, 3, 5, 8)))]
+        parts = [
+            _filled(line, spoken["words"], rng)
+            for line in rng.sample(spoken["lines"], rng.choice((2, 3, 5, 8)))
+        ]
         title = _filled(rng.choice(spoken["titles"]), spoken["words"], rng)
         yield _place(folder, number, rng), _head(title, number, rng) + _joined(parts, rng)
 
@@ -53,13 +57,19 @@ def _head(title: str, number: int, rng: random.Random) -> str:
     day = f"20{rng.randint(14, 23)}-{rng.randint(1, 12):02}-{rng.randint(1, 28):02}"
     return rng.choice(
         (
-            f"---\ntitle: {title}\ndate: {day}\n---\n", f"---\nDate: {day}\ntags:\n  - sea/boats\n---\n# {title}\n\n", f"# {title}\n\n", "",
-            f'---\ntitle: "{title}\ncreated_at: {day}\n---\n', f"---\ntitle: ADR-{number}: {title}\n---\n", f"\ufeff# {title}\n\n", "## Log\n\n",
+            f"---\ntitle: {title}\ndate: {day}\n---\n",
+            f"---\nDate: {day}\ntags:\n  - sea/boats\n---\n# {title}\n\n", f"# {title}\n\n", "",
+            f'---\ntitle: "{title}\ncreated_at: {day}\n---\n',
+            f"---\ntitle: ADR-{number}: {title}\n---\n", f"\ufeff# {title}\n\n", "## Log\n\n",
         )
     )  # fmt: skip
 
 
 def _joined(parts: list[str], rng: random.Random) -> str:
     """Sentences in one paragraph, in several, or as a list."""
-    listed = ("\n".join(part if part.startswith("- ") else f"- {part}" for part in parts), " ".join(parts), "\n\n".join(parts))
+    listed = (
+        "\n".join(part if part.startswith("- ") else f"- {part}" for part in parts),
+        " ".join(parts),
+        "\n\n".join(parts),
+    )
     return rng.choice(listed) + "\n"

@@ -1,8 +1,9 @@
-"""A hundred nights of all loops over a real vault, judged by one who always agrees, one who never does, one who says anything, one who
-takes everything there is, one who invents and one who denies.
+"""A hundred nights of all loops over a real vault, judged by one who always agrees, one who never
+does, one who says anything, one who takes everything there is, one who invents and one who denies.
 
-Days bring conversations (some of them with orders planted in them), a person's own notes, and now and then an edit. After every night all
-that the loops promise is looked at from outside: by git, by the files, and by asking.
+Days bring conversations (some of them with orders planted in them), a person's own notes, and now
+and then an edit. After every night all that the loops promise is looked at from outside: by git, by
+the files, and by asking.
 """
 
 from __future__ import annotations
@@ -38,11 +39,25 @@ CAP: Final = 4
 DAY: Final = 86_400.0
 OLD: Final = 5
 """Runs of long ago that are taken back in the end."""
-SETTINGS: Final[dict[str, Any]] = {"embed.model": "hash", "disk.reserve": 0, "edits.quiet": 0.0, "whittle.cap": CAP, "synthesize.due": 3}
+SETTINGS: Final[dict[str, Any]] = {
+    "embed.model": "hash",
+    "disk.reserve": 0,
+    "edits.quiet": 0.0,
+    "whittle.cap": CAP,
+    "synthesize.due": 3,
+}
 PERSON: Final = ("The house stands in Kiel.", "Maya may be called May.")
 _WHO: Final = "Maya Leo Ana Bertil Quorn".split()
-_WHAT: Final = ("keeps the ferry tickets in", "moved the backup to", "wants the meeting in", "paints the boat in", "reads the paper in")
-INVENTED: Final = "The user owns a castle in Transylvania and twelve dragons that keep the ferry tickets"
+_WHAT: Final = (
+    "keeps the ferry tickets in",
+    "moved the backup to",
+    "wants the meeting in",
+    "paints the boat in",
+    "reads the paper in",
+)
+INVENTED: Final = (
+    "The user owns a castle in Transylvania and twelve dragons that keep the ferry tickets"
+)
 LIES: Final = ("Transylvania", "dragons", "does not")
 """What only a judge that invents or denies brings."""
 _FACT: Final = re.compile("|".join(_WHAT))
@@ -52,8 +67,15 @@ _WHERE: Final = "Kiel Basel Lyon Turin Malmo Ghent Porto Bergen Trieste Gdansk".
 
 def everything(question: Question) -> dict[str, Any]:
     """The first of every choice, of facts and memories all."""
-    found = _in_words(question, lambda words: words) if question.kind == "encode.units" else leaning(question, True)
-    return {key: list(question.ids) if key in ("also", "members", "sources") else value for key, value in found.items()}
+    found = (
+        _in_words(question, lambda words: words)
+        if question.kind == "encode.units"
+        else leaning(question, True)
+    )
+    return {
+        key: list(question.ids) if key in ("also", "members", "sources") else value
+        for key, value in found.items()
+    }
 
 
 def invents(question: Question) -> dict[str, Any]:
@@ -63,17 +85,36 @@ def invents(question: Question) -> dict[str, Any]:
 
 def negates(question: Question) -> dict[str, Any]:
     """Agrees, and says the contrary of all it is shown; it cites what was said."""
-    return _in_words(question, lambda words: re.sub(r"^(?:On [\d-]+ )?(\w+) ", r"\1 does not ", words))
+    return _in_words(
+        question, lambda words: re.sub(r"^(?:On [\d-]+ )?(\w+) ", r"\1 does not ", words)
+    )
 
 
 def _in_words(question: Question, say: Callable[[str], str]) -> dict[str, Any]:
     found = leaning(question, True)
-    said = [words.removeprefix("User: ") for one in question.shown for words in one.text.split("\n") if _FACT.search(words)]
+    said = [
+        words.removeprefix("User: ")
+        for one in question.shown
+        for words in one.text.split("\n")
+        if _FACT.search(words)
+    ]
     if question.kind == "encode.units":
-        made = [{"content": say(words), "title": "", "about": [], "tags": [], "happened": ""} for words in said]
-        return found | {"units": [one | {"quote": quote} for one, words in zip(made, said, strict=True) for quote in ("", words)]}
+        made = [
+            {"content": say(words), "title": "", "about": [], "tags": [], "happened": ""}
+            for words in said
+        ]
+        return found | {
+            "units": [
+                one | {"quote": quote}
+                for one, words in zip(made, said, strict=True)
+                for quote in ("", words)
+            ]
+        }
     words = say((said or [question.given])[0])
-    return {key: words[:100] if key == "title" else words if key in ("text", "content") else value for key, value in found.items()}
+    return {
+        key: words[:100] if key == "title" else words if key in ("text", "content") else value
+        for key, value in found.items()
+    }
 
 
 HABITS: Final = {"everything": everything, "invents": invents, "negates": negates}
@@ -99,16 +140,25 @@ class Life:
     oriented: bool = False
 
     def day(self, number: int) -> None:
-        """What a day brings: a conversation on most, a note of the person's on some, an edit on a few."""
+        """What a day brings: a conversation on most, a note of the person's on some, an edit on a
+        few."""
         if number % 3 != 2:
             planted = f"\n\nUser: {self.rng.choice(ORDERS)}" if number % 5 == 0 else ""
             for talk in range(2):
-                text = "\n\n".join(f"User: {self._fact()}" for _ in range(2)) + planted + "\n\nAssistant: Noted."
-                done = self.app.call("capture", {"text": text, "kind": "session", "session": f"talk-{number}-{talk}"})
+                text = (
+                    "\n\n".join(f"User: {self._fact()}" for _ in range(2))
+                    + planted
+                    + "\n\nAssistant: Noted."
+                )
+                done = self.app.call(
+                    "capture", {"text": text, "kind": "session", "session": f"talk-{number}-{talk}"}
+                )
                 self.said[done["id"]] = text
         if number % 2 == 0:
             text = self._fact()
-            (row,) = self.app.call("remember", {"items": [{"text": text}], "actor": "user", "dedupe": False})["results"]
+            (row,) = self.app.call(
+                "remember", {"items": [{"text": text}], "actor": "user", "dedupe": False}
+            )["results"]
             self.said[row["id"]] = text
             self.mine.append(row["id"])
         if self.mine:  # what is looked at on several days may enter the orientation
@@ -117,15 +167,23 @@ class Life:
             self._edit(number)
 
     def _fact(self) -> str:
-        return f"{self.rng.choice(_WHO)} {self.rng.choice(_WHAT)} {self.rng.choice(_WHERE)}, number {self.rng.randrange(10_000)}."
+        return (
+            f"{self.rng.choice(_WHO)} {self.rng.choice(_WHAT)} {self.rng.choice(_WHERE)}, number "
+            f"{self.rng.randrange(10_000)}."
+        )
 
     def _edit(self, number: int) -> None:
         """A person adds a line to a note that still stands, whoever wrote it."""
         rows = self.app.call("list", {"type": "semantic", "limit": 10_000})["results"]
         live = sorted(row["path"] for row in rows if row["status"] == "active")
-        path, line = self.rng.choice(live), f"A person adds on day {number}: the key hangs on hook {number}."
+        path, line = (
+            self.rng.choice(live),
+            f"A person adds on day {number}: the key hangs on hook {number}.",
+        )
         file = self.root / path
-        file.write_text(f"{file.read_text(encoding='utf-8').rstrip()}\n\n{line}\n", encoding="utf-8")
+        file.write_text(
+            f"{file.read_text(encoding='utf-8').rstrip()}\n\n{line}\n", encoding="utf-8"
+        )
         self.edited[path] = line
 
     def night(self) -> None:
@@ -140,21 +198,29 @@ class Life:
             assert run["report"] or not (run["decisions"] or run["failed"]), run
             assert run["report"] is None or (self.root / run["report"]).is_file()
             assert run["probes"]["after"] >= run["probes"]["before"], run["probes"]
-            assert not [one for one in run["failed"] if one["kind"] in ("loop", "judge")], run["failed"]
+            assert not [one for one in run["failed"] if one["kind"] in ("loop", "judge")], run[
+                "failed"
+            ]
             assert run["loop"] == "encode" or len(run["decisions"]) <= limit + len(run["left"])
 
     def _notes(self) -> dict[str, Memory]:
         """Every note with an id, as its file says."""
-        found = (memories.parse(str(path.relative_to(self.root)), path.read_bytes()) for path in self.root.rglob("*.md"))
+        found = (
+            memories.parse(str(path.relative_to(self.root)), path.read_bytes())
+            for path in self.root.rglob("*.md")
+        )
         return {one.id: one for one in found if one.id}
 
     def sound(self) -> None:
-        """Nothing lost, nothing anybody else's touched, and an orientation that is small, never empty again, and only describes."""
+        """Nothing lost, nothing anybody else's touched, and an orientation that is small, never
+        empty again, and only describes."""
         notes = self._notes()
         assert self.said.keys() <= notes.keys()
         for path, line in self.edited.items():
             assert line in (self.root / path).read_text(encoding="utf-8")
-        blocks = [one for one in notes.values() if one.type == "orientation" and one.status == "active"]
+        blocks = [
+            one for one in notes.values() if one.type == "orientation" and one.status == "active"
+        ]
         loose = [one for one in blocks if not one.core]
         assert len(blocks) <= CAP, [one.title for one in blocks]
         assert len(loose) + len([one for one in blocks if one.core]) == len(blocks)
@@ -162,7 +228,15 @@ class Life:
         assert not self.oriented or any(belongs(one) for one in blocks)
         for one in notes.values():
             if one.type == "orientation" and one.source == "dream":
-                assert objection(one.title, one.description, one.body, self.app.house.settings["distil.characters"]) == "", one
+                assert (
+                    objection(
+                        one.title,
+                        one.description,
+                        one.body,
+                        self.app.house.settings["distil.characters"],
+                    )
+                    == ""
+                ), one
                 assert not one.core
                 assert one.derived_from
                 weakest = {notes[ident].trust for ident in one.derived_from if ident in notes}
@@ -173,7 +247,8 @@ class Life:
         assert not [order for order in ORDERS if order.strip() in text]
 
     def true(self, notes: dict[str, Memory]) -> None:
-        """Nothing invented or denied is known, and no fact gave way to one about another subject."""
+        """Nothing invented or denied is known, and no fact gave way to one about another
+        subject."""
         for one in notes.values():
             if one.type in ("semantic", "orientation") and one.source == "dream":
                 assert not [lie for lie in LIES if lie in f"{one.title} {one.body}"], one
@@ -182,7 +257,8 @@ class Life:
                 assert _FACT.findall(one.body) == _FACT.findall(heir.body), (one.body, heir.body)
 
     def taken_back(self) -> int:
-        """Runs of long ago are taken back as far as they still stand: of how many something did. The vault stays sound."""
+        """Runs of long ago are taken back as far as they still stand: of how many something did.
+        The vault stays sound."""
         old = [run["run"] for run in self.runs[: len(self.runs) // 3] if run["decisions"]]
         done = 0
         for run in old[-OLD:]:
@@ -194,14 +270,19 @@ class Life:
         return done
 
     def words_kept(self) -> None:
-        """Every word that came in can be read: in its own note as it was, or in the history of a note somebody said anew."""
+        """Every word that came in can be read: in its own note as it was, or in the history of a
+        note somebody said anew."""
         notes = self._notes()
         for ident, words in self.said.items():
             if words.strip() not in notes[ident].body:
-                story = git(self.root, "log", "--format=", "-p", "--follow", "--", notes[ident].path)
+                story = git(
+                    self.root, "log", "--format=", "-p", "--follow", "--", notes[ident].path
+                )
                 assert all(line in story for line in words.splitlines()), (ident, words)
         assert git(self.root, "log", "--diff-filter=D", "--format=%H", "--", "*.md") == ""
-        decisions = git(self.root, "log", "--format=%(trailers:key=Oneiro-Decision,valueonly)").split()
+        decisions = git(
+            self.root, "log", "--format=%(trailers:key=Oneiro-Decision,valueonly)"
+        ).split()
         assert len(decisions) == len(set(decisions))
         reports = {run["report"] for run in self.runs}
         told = {row["report"] for row in self.app.call("runs", {"limit": 100_000})["runs"]}
@@ -215,7 +296,11 @@ class Life:
         while todo:
             one = todo.pop()
             by = {notes[one].superseded_by} if one in notes else set()
-            by |= {other.id for other in notes.values() if one in other.supersedes or one in other.derived_from}
+            by |= {
+                other.id
+                for other in notes.values()
+                if one in other.supersedes or one in other.derived_from
+            }
             fresh = {other for other in by if other} - found
             found |= fresh
             todo += fresh
@@ -229,7 +314,10 @@ def life(tmp_path: Path) -> Iterator[Life]:
     init_vault(root)
     clock = Clock(1_790_000_000.0)
     with App.open(root, Settings(SETTINGS), clock=clock) as app:
-        items = [{"text": text, "type": "orientation", "title": text.split()[1].title()} for text in PERSON]
+        items = [
+            {"text": text, "type": "orientation", "title": text.split()[1].title()}
+            for text in PERSON
+        ]
         first, _ = app.call("remember", {"items": items, "actor": "user"})["results"]
         app.call("ratify", {"id": first["id"]})
         yield Life(root, app, clock, random.Random(root.parent.name))
@@ -254,13 +342,19 @@ def live(life: Life, habit: str, nights: int) -> None:
     back = life.taken_back()
     dropped = sum(run["probes"]["dropped"] for run in life.runs)
     print(
-        f"{habit}: {nights} nights in {time.monotonic() - began:.0f} s, {len(judge.asked)} questions, {ops}, {dropped} dropped, {back} runs taken back"
+        f"{habit}: {nights} nights in {time.monotonic() - began:.0f} s, {len(judge.asked)} "
+        f"questions, {ops}, {dropped} dropped, {back} runs taken back"
     )
     assert back or nights < 100 or habit == "no"
     if habit == "no":
-        assert not {"merge", "supersede", "split", "synthesize", "distil", "whittle", "reframe"} & ops.keys()
+        assert (
+            not {"merge", "supersede", "split", "synthesize", "distil", "whittle", "reframe"}
+            & ops.keys()
+        )
     elif nights >= 100 and habit not in ("invents", "negates"):
-        assert {"remember", "supersede", "distil", "flag"} | ({"whittle"} if habit != "random" else set()) <= ops.keys()
+        assert {"remember", "supersede", "distil", "flag"} | (
+            {"whittle"} if habit != "random" else set()
+        ) <= ops.keys()
 
 
 @pytest.mark.parametrize("habit", ["yes", "no", "random", *HABITS])

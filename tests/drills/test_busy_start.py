@@ -1,6 +1,8 @@
-"""First minutes on a machine that has other things to do: six processes spin while vaults are made, asked and spoken to.
+"""First minutes on a machine that has other things to do: six processes spin while vaults are made,
+asked and spoken to.
 
-`ONEIRO_DRILL_ROUNDS` (50) rounds, with the default model, of: `init --here` of 1,000 notes, a recall, `remember`, a prompt hook, and a client of the MCP SDK.
+`ONEIRO_DRILL_ROUNDS` (50) rounds, with the default model, of: `init --here` of 1,000 notes, a
+recall, `remember`, a prompt hook, and a client of the MCP SDK.
 """
 
 from __future__ import annotations
@@ -31,7 +33,8 @@ LOOPS = 6
 LIMITS = {"mcp initialize": 0.5, "recall --fast": 5.0}
 """Seconds from the start of the process to its answer."""
 SILENCE = 5.0
-"""Seconds until a person reads what is waited for. A hook is silent by design, and bounded by its own deadline."""
+"""Seconds until a person reads what is waited for. A hook is silent by design, and bounded by its
+own deadline."""
 EVENT = {"session_id": "s", "prompt": "Where did we moor the boat in the harbour?"}
 
 
@@ -43,7 +46,9 @@ def spin() -> None:
 
 @pytest.fixture(scope="module", autouse=True)
 def busy() -> Iterator[None]:
-    loops = [multiprocessing.get_context("fork").Process(target=spin, daemon=True) for _ in range(LOOPS)]
+    loops = [
+        multiprocessing.get_context("fork").Process(target=spin, daemon=True) for _ in range(LOOPS)
+    ]
     for loop in loops:
         loop.start()
     yield
@@ -56,7 +61,10 @@ def notes(folder: Path, mark: int) -> None:
     for number in range(NOTES):
         path = folder / f"part{number % 20}" / f"note{number}.md"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"# Note {number}\n\nThe boat lay in the harbour of year {mark}; mooring{number} held.\n")
+        path.write_text(
+            f"# Note {number}\n\nThe boat lay in the harbour of year {mark}; mooring{number} "
+            f"held.\n"
+        )
 
 
 class Round:
@@ -65,12 +73,19 @@ class Round:
     def __init__(self, box: Box, times: dict[str, list[float]]) -> None:
         self.box, self.times = box, times
 
-    def timed(self, what: str, *args: str, entry: str = ENTRY, cwd: Path | None = None, stdin: bytes = b"") -> str:
+    def timed(
+        self, what: str, *args: str, entry: str = ENTRY, cwd: Path | None = None, stdin: bytes = b""
+    ) -> str:
         """Run a command; it ends with 0, and its first line is timed."""
         argv = [sys.executable, "-c", entry, *args]
         began = heard = time.monotonic()
         child = subprocess.Popen(
-            argv, env=self.box.env, cwd=cwd or self.box.vault, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            argv,
+            env=self.box.env,
+            cwd=cwd or self.box.vault,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
         )
         assert child.stdin is not None
         child.stdin.write(stdin)
@@ -116,7 +131,9 @@ class Round:
         async def talk() -> None:
             began = time.monotonic()
             command, *args = self.box.argv("mcp")
-            async with Client(StdioServerParameters(command=command, args=args, env=self.box.env)) as client:
+            async with Client(
+                StdioServerParameters(command=command, args=args, env=self.box.env)
+            ) as client:
                 assert (await client.list_tools()).tools
                 self.times.setdefault("mcp client connected", []).append(time.monotonic() - began)
                 found = await client.call_tool("recall_check", {"topic": topic})
@@ -131,7 +148,10 @@ def table(times: dict[str, list[float]]) -> str:
         return sorted(values)[min(len(values) - 1, int(share * len(values)))]
 
     rows = [f"{'seconds':28}  p50    p95    max   (n)"]
-    rows += [f"{name:28} {statistics.median(v):6.2f} {at(v, 0.95):6.2f} {max(v):6.2f}  ({len(v)})" for name, v in times.items()]
+    rows += [
+        f"{name:28} {statistics.median(v):6.2f} {at(v, 0.95):6.2f} {max(v):6.2f}  ({len(v)})"
+        for name, v in times.items()
+    ]
     return "\n".join(rows)
 
 
@@ -145,9 +165,16 @@ def test_first_minutes_beside_six_busy_loops(tmp_path: Path, sealed_env: dict[st
             assert f"{NOTES} notes are indexed" in one.timed("init --here", "init", "--here")
             assert "mooring77" in one.timed("recall --fast", "recall", "--fast", "mooring77")
             one.timed("remember", "remember", f"The ferry leaves at {number}.")
-            one.timed("hook", "hook", "UserPromptSubmit", stdin=json.dumps(EVENT | {"cwd": str(box.vault)}).encode())
+            one.timed(
+                "hook",
+                "hook",
+                "UserPromptSubmit",
+                stdin=json.dumps(EVENT | {"cwd": str(box.vault)}).encode(),
+            )
             one.handshake()
-            box.ok("stop")  # the next client finds no owner, as the first one after a start of the machine does
+            box.ok(
+                "stop"
+            )  # the next client finds no owner, as the first one after a start of the machine does
             one.handshake()
             one.session("the ferry")
             one.timed("recall", "recall", "when does the ferry leave")
@@ -155,6 +182,10 @@ def test_first_minutes_beside_six_busy_loops(tmp_path: Path, sealed_env: dict[st
         finally:
             box.close()
         print(f"round {number + 1}\n{table(times)}", flush=True)
-    limits = LIMITS | {name: SILENCE for name in times if name.endswith("first line") and not name.startswith("hook")}
+    limits = LIMITS | {
+        name: SILENCE
+        for name in times
+        if name.endswith("first line") and not name.startswith("hook")
+    }
     late = {name: max(times[name]) for name, limit in limits.items() if max(times[name]) > limit}
     assert not late, late

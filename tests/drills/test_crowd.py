@@ -1,4 +1,5 @@
-"""Many writers and a person who never stops typing `git add -A`: everything acknowledged is there, nothing of theirs is swept up."""
+"""Many writers and a person who never stops typing `git add -A`: everything acknowledged is there,
+nothing of theirs is swept up."""
 
 from __future__ import annotations
 
@@ -36,11 +37,16 @@ done
 
 def crowd(root: Path, writers: int, each: int) -> float:
     put(make(root), 999)
-    human = subprocess.Popen(["sh", "-c", HUMAN, "sh", str(root)], env=SEALED | {"PATH": "/usr/local/bin:/usr/bin:/bin"})
+    human = subprocess.Popen(
+        ["sh", "-c", HUMAN, "sh", str(root)], env=SEALED | {"PATH": "/usr/local/bin:/usr/bin:/bin"}
+    )
     started = time.monotonic()
     running = [
         subprocess.Popen(
-            [sys.executable, "-c", WRITER, str(root), str(n), str(each)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            [sys.executable, "-c", WRITER, str(root), str(n), str(each)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
         )
         for n in range(writers)
     ]
@@ -92,27 +98,44 @@ for number in range(int(sys.argv[2])):
 
 
 def test_an_editor_loop_against_a_machine_loop(tmp_path: Path) -> None:
-    """Both rewrite one note. The last words of the person are never replaced without having been committed under their name."""
+    """Both rewrite one note. The last words of the person are never replaced without having been
+    committed under their name."""
     root = tmp_path / "vault"
     vault = make(root)
     put(vault, 1)
-    editor = subprocess.Popen([sys.executable, "-c", EDITOR, str(root / path_of(1)), "200"], stdout=subprocess.PIPE, text=True)
+    editor = subprocess.Popen(
+        [sys.executable, "-c", EDITOR, str(root / path_of(1)), "200"],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     stale = 0
     rounds = 0
     while editor.poll() is None:
         rounds += 1
         data = vault.read(path_of(1))
         try:
-            vault.apply([Write(path_of(1), data + b"machine %d\n" % rounds, digest(data))], Operation("revise", "x", "model"))
+            vault.apply(
+                [Write(path_of(1), data + b"machine %d\n" % rounds, digest(data))],
+                Operation("revise", "x", "model"),
+            )
         except StaleMemory:
             stale += 1
     vault.commit_edits()
-    human = [text.split(" ") for text in vault.read(path_of(1)).decode().splitlines() if text.startswith("human")]
+    human = [
+        text.split(" ")
+        for text in vault.read(path_of(1)).decode().splitlines()
+        if text.startswith("human")
+    ]
     versions = git(root, "log", "-p", "--format=", "--", path_of(1))
     lost = [number for number in range(200) if f"+human {number}\n" not in versions]
-    # a save based on bytes the machine replaced a moment before drops the machine's line, never the person's own
+    # a save based on bytes the machine replaced a moment before drops the machine's line, never the
+    # person's own
     assert lost == [], (lost, stale, rounds, len(human))
-    machine = [line for line in git(root, "log", "--format=%an", "--", path_of(1)).splitlines() if line.startswith("oneiro")]
+    machine = [
+        line
+        for line in git(root, "log", "--format=%an", "--", path_of(1)).splitlines()
+        if line.startswith("oneiro")
+    ]
     assert len(machine) == rounds - stale + 1
     assert note(1).splitlines()[0] in vault.read(path_of(1)).splitlines()
     sound(root)

@@ -1,4 +1,5 @@
-"""A full and a read-only disk: refused with the reason, nothing half-written, working again without a restart."""
+"""A full and a read-only disk: refused with the reason, nothing half-written, working again without
+a restart."""
 
 from __future__ import annotations
 
@@ -24,7 +25,12 @@ def small(tmp_path: Path) -> Iterator[Path]:
     """A disk of 3 MB."""
     place = tmp_path / "small"
     place.mkdir()
-    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(place)], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(place)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     if done.returncode:
         pytest.skip(f"no right to mount a small disk: {done.stderr.strip()}")
     yield place
@@ -76,7 +82,8 @@ def test_a_full_disk(small: Path, leave: int) -> None:
 
 @pytest.mark.parametrize("leave", [0, 40_000, 200_000, 420_000])
 def test_a_full_disk_in_a_sync(small: Path, tmp_path: Path, leave: int) -> None:
-    """What the other copy brings does not fit, at whatever step that shows: nothing of either is lost, and with space the next one completes."""
+    """What the other copy brings does not fit, at whatever step that shows: nothing of either is
+    lost, and with space the next one completes."""
     one, two = copies(tmp_path, notes=2)
     shutil.move(two.root, small / "two")
     two = reopen(small / "two")

@@ -1,4 +1,5 @@
-"""kill -9 in the middle of dreams: no half decision, no double decision, and the next run goes on."""
+"""kill -9 in the middle of dreams: no half decision, no double decision, and the next run goes
+on."""
 
 from __future__ import annotations
 
@@ -33,7 +34,10 @@ with App.open(Path(sys.argv[1]), Settings(SETTINGS)) as app:
         print("dreaming", flush=True)
         dream(app)
 """
-COLOURS = "amber beige coral denim ebony fawn gold hazel ivory jade khaki lemon mauve navy ochre pearl quartz ruby sand teal umber".split()
+COLOURS = (
+    "amber beige coral denim ebony fawn gold hazel ivory jade khaki lemon mauve navy ochre pearl "
+    "quartz ruby sand teal umber"
+).split()
 
 
 def pair(number: int) -> tuple[str, str]:
@@ -49,7 +53,8 @@ def life(root: Path, number: int, rng: random.Random) -> None:
     env = os.environ | ({"ONEIRO_FAULT": f"{point}:{rng.randint(2, 4)}"} if point else {})
     process = subprocess.Popen(
         [sys.executable, "-c", DREAMER, str(root), str(number * 1000)],
-        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=env, start_new_session=True,
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=env,
+        start_new_session=True,
     )  # fmt: skip
     assert process.stdout is not None
     process.stdout.readline()
@@ -68,10 +73,14 @@ def life(root: Path, number: int, rng: random.Random) -> None:
 def whole(app: App, root: Path) -> None:
     """Every decision once, and each of them entirely."""
     sound(root)
-    decisions = Counter(git(root, "log", "--format=%(trailers:key=Oneiro-Decision,valueonly)").split())
+    decisions = Counter(
+        git(root, "log", "--format=%(trailers:key=Oneiro-Decision,valueonly)").split()
+    )
     assert set(decisions.values()) <= {1}
     rows = {row.id: row for row in app.house.index.list(limit=100_000) if row.id}
-    replaced = {ident: row.superseded_by for ident, row in rows.items() if row.status == "superseded"}
+    replaced = {
+        ident: row.superseded_by for ident, row in rows.items() if row.status == "superseded"
+    }
     for ident, keeper in replaced.items():
         assert ident in rows[keeper].supersedes
         while keeper in replaced:  # a later night may have replaced the keeper as well
@@ -79,7 +88,12 @@ def whole(app: App, root: Path) -> None:
         assert rows[keeper].status == "active"
     for row in rows.values():
         assert set(row.supersedes) <= replaced.keys()
-    merges = git(root, "log", "--grep=^Oneiro-Decision: ", "--format=%H%(trailers:key=Oneiro-Memory,valueonly,separator=%x20)").splitlines()
+    merges = git(
+        root,
+        "log",
+        "--grep=^Oneiro-Decision: ",
+        "--format=%H%(trailers:key=Oneiro-Memory,valueonly,separator=%x20)",
+    ).splitlines()
     assert len(replaced) == sum(len(line.split(" ")) - 1 for line in merges)
     assert app.house.vault.problems() == []
     assert git(root, "status", "--porcelain") == ""

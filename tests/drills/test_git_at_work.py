@@ -1,4 +1,5 @@
-"""Slow git, slow editors and programs that copy folders, while an owner runs: nothing they did on the way is ever committed for a person."""
+"""Slow git, slow editors and programs that copy folders, while an owner runs: nothing they did on
+the way is ever committed for a person."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ def path(number: int) -> str:
 
 
 class Desk:
-    """A vault with an owner, a person's git in it that the machine keeps stopping, and another clone of it."""
+    """A vault with an owner, a person's git in it that the machine keeps stopping, and another
+    clone of it."""
 
     def __init__(self, box: Box, seed: int) -> None:
         self.box, self.root, self.rng = box, box.vault, random.Random(seed)
@@ -67,7 +69,8 @@ class Desk:
         """A git command that is stopped now and then for longer than an edit has to rest."""
         process = subprocess.Popen(
             ["git", "-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-C", str(self.root), *arguments],
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True, env=self.box.env,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
+            env=self.box.env,
         )  # fmt: skip
         for _ in range(self.rng.randint(1, 3)):
             time.sleep(self.rng.uniform(0.001, 0.012))
@@ -82,7 +85,8 @@ class Desk:
     def pick(self, most: int) -> list[int]:
         return self.rng.sample(range(20, COUNT), most)
 
-    # -- what happens ---------------------------------------------------------------------------------------------
+    # -- what happens
+    # ---------------------------------------------------------------------------------------------
 
     def switches(self) -> None:
         self.slow("checkout", "-q", "old")
@@ -126,17 +130,21 @@ class Desk:
         self.slow("pull", "-q", "--rebase")
 
     def cleans(self) -> None:
-        """What git lists as untracked may have rested, and be in history, by the time it removes it: a deletion the person meant."""
+        """What git lists as untracked may have rested, and be in history, by the time it removes
+        it: a deletion the person meant."""
         for number in range(30):
             (self.root / f"untracked-{number}.md").write_text("Not for long.\n")
             self.meant.add(f"untracked-{number}.md")
         self.slow("clean", "-fdq")
         time.sleep(2 * QUIET)
         git(self.root, "add", "-A")
-        git(self.root, "commit", "-qm", "they are meant to be gone", check=False)  # the owner may have been faster with a handful
+        git(
+            self.root, "commit", "-qm", "they are meant to be gone", check=False
+        )  # the owner may have been faster with a handful
 
     def replaces_all(self) -> None:
-        """An editor's replace in all files: some are written anew in place, some are removed and made again."""
+        """An editor's replace in all files: some are written anew in place, some are removed and
+        made again."""
         for number in self.rng.sample(range(COUNT), 40):
             file = self.root / path(number)
             text = file.read_text() + "Replaced.\n"
@@ -147,9 +155,13 @@ class Desk:
             time.sleep(self.rng.uniform(0, QUIET / 8))
 
     def copies(self) -> None:
-        """A program that keeps folders alike takes files away and brings them back: many, or a few within a moment."""
+        """A program that keeps folders alike takes files away and brings them back: many, or a few
+        within a moment."""
         many = self.rng.random() < 0.5
-        kept = {path(number): (self.root / path(number)).read_bytes() for number in self.pick(30 if many else 3)}
+        kept = {
+            path(number): (self.root / path(number)).read_bytes()
+            for number in self.pick(30 if many else 3)
+        }
         for name in kept:
             (self.root / name).unlink()
         time.sleep(QUIET * (self.rng.uniform(2, 4) if many else 0.2))
@@ -157,22 +169,39 @@ class Desk:
             (self.root / name).parent.mkdir(exist_ok=True)
             (self.root / name).write_bytes(data)
 
-    # -- what must hold -------------------------------------------------------------------------------------------
+    # -- what must hold
+    # -------------------------------------------------------------------------------------------
 
     def settled(self) -> None:
-        """The owner has looked at what rests: a note written now is in history, and nothing else is left."""
+        """The owner has looked at what rests: a note written now is in history, and nothing else is
+        left."""
         self.meant.add("last.md")
         (self.root / "last.md").write_text(f"{self.rng.random()}\n")
         limit = time.monotonic() + 120
-        while left := git(self.root, "status", "--porcelain", "--branch").removeprefix("## main...origin/main").partition("\n")[2]:
+        while (
+            left := git(self.root, "status", "--porcelain", "--branch")
+            .removeprefix("## main...origin/main")
+            .partition("\n")[2]
+        ):
             assert time.monotonic() < limit, left
             time.sleep(0.05)
 
     def unmeant(self, since: str) -> list[str]:
         """What commits for the person say beyond what they meant, on any branch."""
-        names = git(self.root, "log", "--all", "--no-renames", "--format=", "--name-status", "--grep=^Oneiro-Op: edit$", f"^{since}")
+        names = git(
+            self.root,
+            "log",
+            "--all",
+            "--no-renames",
+            "--format=",
+            "--name-status",
+            "--grep=^Oneiro-Op: edit$",
+            f"^{since}",
+        )
         found = [tuple(line.split("\t")) for line in names.splitlines() if line]
-        gone = [name for status, name in found if status == "D" and not name.startswith("untracked-")]
+        gone = [
+            name for status, name in found if status == "D" and not name.startswith("untracked-")
+        ]
         return gone + [name for _, name in found if name not in self.meant]
 
 
@@ -182,7 +211,8 @@ def test_nothing_git_or_a_copier_does_is_committed_for_a_person(box: Box) -> Non
     print(f"GIT_SEED={SEED}")
     desk = Desk(box, SEED)
     happenings: list[Callable[[], None]] = [
-        desk.switches, desk.looks_back, desk.stashes, desk.rebases, desk.pulls, desk.cleans, desk.replaces_all, desk.copies
+        desk.switches, desk.looks_back, desk.stashes, desk.rebases, desk.pulls, desk.cleans,
+        desk.replaces_all, desk.copies
     ]  # fmt: skip
     for number in range(ROUNDS):
         since = git(desk.root, "rev-parse", "main").strip()
@@ -191,10 +221,14 @@ def test_nothing_git_or_a_copier_does_is_committed_for_a_person(box: Box) -> Non
         print(number, happens.__name__, flush=True)
         desk.settled()
         assert desk.unmeant(since) == [], (number, happens.__name__)
-        assert len(git(desk.root, "ls-tree", "-r", "--name-only", "main", "notes").split()) == COUNT, (number, happens.__name__)
+        assert (
+            len(git(desk.root, "ls-tree", "-r", "--name-only", "main", "notes").split()) == COUNT
+        ), (number, happens.__name__)
         assert len(git(desk.root, "ls-tree", "-r", "--name-only", "old", "notes").split()) == 20
         assert len(list(Path(desk.root, "notes").rglob("*.md"))) == COUNT
         status = box.json("status")
         assert (status["gone"], status["busy"], status["uncommitted"]) == (None, None, 0)
     eventually(lambda: box.json("recall", "flood")["degraded"] is None, 120)
-    assert not [one for one in box("--json", "doctor").stdout.decode().split("{") if '"brake"' in one]
+    assert not [
+        one for one in box("--json", "doctor").stdout.decode().split("{") if '"brake"' in one
+    ]

@@ -1,4 +1,5 @@
-"""Folders that people bring: not a byte is changed, every note is found by its words, and nearly every one has a date."""
+"""Folders that people bring: not a byte is changed, every note is found by its words, and nearly
+every one has a date."""
 
 from __future__ import annotations
 
@@ -27,7 +28,10 @@ def drill(root: Path, kind: str, n: int) -> None:
         broken = app.call("status")["broken"]
         app.call("check")
         tagged = app.call("list", {"tag": "sea", "limit": 10 * n})["results"]
-    print(f"{kind}: {len(lost)} of {n} not found by a phrase, {dated} dated, {len(broken)} broken, {len(tagged)} below #sea")
+    print(
+        f"{kind}: {len(lost)} of {n} not found by a phrase, {dated} dated, {len(broken)} broken, "
+        f"{len(tagged)} below #sea"
+    )
     assert len(lost) <= n // 1000, lost[:10]
     assert dated >= 0.95 * n
     assert {path: (root / path).read_bytes() for path in files} == files

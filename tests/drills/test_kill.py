@@ -1,4 +1,5 @@
-"""kill -9 at random moments: no acknowledged memory lost, no deletion invented, no stuck lock, git content."""
+"""kill -9 at random moments: no acknowledged memory lost, no deletion invented, no stuck lock, git
+content."""
 
 from __future__ import annotations
 
@@ -39,7 +40,8 @@ for number in range(first, first + 10000):
 
 
 def round_(root: Path, number: int, rng: random.Random) -> tuple[dict[str, str], set[str]]:
-    """One life of a writer, killed at a random moment; what it acknowledged, and what it may have been doing."""
+    """One life of a writer, killed at a random moment; what it acknowledged, and what it may have
+    been doing."""
     process = subprocess.Popen(
         [sys.executable, "-c", WRITER, str(root), str(number * 10000), rng.choice(["lazy", "prompt"])],
         stdout=subprocess.PIPE, text=True, start_new_session=True,
@@ -75,7 +77,9 @@ def drill(root: Path, rounds: int, seed: int) -> None:
         started = time.monotonic()
         vault = reopen(root)
         put(vault, 9_000_000 + number)
-        assert vault.close()  # as every command ends: a lock that the dead one left an instant ago is waited for until it can be judged
+        # as every command ends: a lock that the dead one left an instant ago is waited for until it
+        # can be judged
+        assert vault.close()
         assert time.monotonic() - started < 2
         sound(root)
         listing = vault.listing()
@@ -92,7 +96,14 @@ def drill(root: Path, rounds: int, seed: int) -> None:
         kept = {path: sha for path, sha in kept.items() if path in listing}
         assert vault.commit_edits() == []
         assert vault.problems() == []
-    deletions = git(root, "log", "--diff-filter=D", "--format=%(trailers:key=Oneiro-Op,valueonly)", "--", "semantic").split()
+    deletions = git(
+        root,
+        "log",
+        "--diff-filter=D",
+        "--format=%(trailers:key=Oneiro-Op,valueonly)",
+        "--",
+        "semantic",
+    ).split()
     assert set(deletions) <= {"forget"}
     marks = [event["n"] for event in reopen(root).events()]
     assert len(marks) == len(set(marks))

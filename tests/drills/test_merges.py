@@ -1,4 +1,5 @@
-"""5,000 random merges: nothing lost, nothing resurrected, no markers, no side preferred. A failing seed is printed with its texts."""
+"""5,000 random merges: nothing lost, nothing resurrected, no markers, no side preferred. A failing
+seed is printed with its texts."""
 
 from __future__ import annotations
 

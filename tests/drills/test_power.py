@@ -1,7 +1,9 @@
-"""A power cut, modelled: at the moment of dying every file whose last bytes were not fsynced becomes empty.
+"""A power cut, modelled: at the moment of dying every file whose last bytes were not fsynced
+becomes empty.
 
-The writer's own fsyncs are recorded by inode (so a later rename keeps them); folders and renames are taken as ordered, as ext4, xfs and
-btrfs order them. git's index and reflogs, which nobody fsyncs at that moment, are among the victims.
+The writer's own fsyncs are recorded by inode (so a later rename keeps them); folders and renames
+are taken as ordered, as ext4, xfs and btrfs order them. git's index and reflogs, which nobody
+fsyncs at that moment, are among the victims.
 """
 
 from __future__ import annotations
@@ -38,7 +40,8 @@ def snapshot(root: Path) -> Durable:
 
 
 def cut(root: Path, durable: Durable, log: Path) -> list[str]:
-    """Take every file back to its last durable content: the part that was there before an append, or nothing; returns the victims."""
+    """Take every file back to its last durable content: the part that was there before an append,
+    or nothing; returns the victims."""
     for line in log.read_text().splitlines() if log.exists() else []:
         inode, content_ = json.loads(line)
         durable.setdefault(inode, []).append(bytes.fromhex(content_))
@@ -49,7 +52,9 @@ def cut(root: Path, durable: Durable, log: Path) -> list[str]:
         now, known = path.read_bytes(), durable.get(path.stat().st_ino, [])
         if now not in known:
             path.chmod(0o644)
-            path.write_bytes(max((old for old in known if now.startswith(old)), key=len, default=b""))
+            path.write_bytes(
+                max((old for old in known if now.startswith(old)), key=len, default=b"")
+            )
             victims.append(path.relative_to(root).as_posix())
     return victims
 
@@ -94,14 +99,18 @@ reopen(Path(sys.argv[1])).apply([Write(path_of(number), note(number)) for number
 
 
 @pytest.mark.parametrize("count", [40, 300])
-def test_more_notes_than_the_witness_names_are_durable_by_themselves(tmp_path: Path, count: int) -> None:
+def test_more_notes_than_the_witness_names_are_durable_by_themselves(
+    tmp_path: Path, count: int
+) -> None:
     root, log = tmp_path / "vault", tmp_path / "fsyncs"
     put(make(root), 1)
     before = snapshot(root)
     done = run(RECORD % str(log) + BULK, root, 10 + count)
     assert done.returncode == 0, done.stderr
     for pack in (root / ".git/objects/pack").glob("*"):
-        before[pack.stat().st_ino] = [pack.read_bytes()]  # git fsyncs its packs itself, in another process
+        before[pack.stat().st_ino] = [
+            pack.read_bytes()
+        ]  # git fsyncs its packs itself, in another process
     cut(root, before, log)
     restart(root)
     after = reopen(root)

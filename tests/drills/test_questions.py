@@ -1,4 +1,5 @@
-"""Ten questions to each of four kinds of folders, through the command line, with the packaged model and default settings."""
+"""Ten questions to each of four kinds of folders, through the command line, with the packaged model
+and default settings."""
 
 from __future__ import annotations
 
@@ -16,9 +17,10 @@ from tests.drills.keepsakes import KINDS, put
 
 NOTES: Final = {"hub": 1_000, "docs": 400, "diary": 500, "attic": 400}
 RIGHT: Final = {"hub": 6, "docs": 9, "diary": 9, "attic": 9}
-"""Questions of ten with the right note among the first three. Nine are wanted of the hub, too: three of its questions have no word of
-their note, which by meaning alone comes fourth, eighth and 143rd with the packaged model; other notes have one word of them. Of a
-fourth the note is third by words and 32nd by meaning."""
+"""Questions of ten with the right note among the first three. Nine are wanted of the hub, too:
+three of its questions have no word of their note, which by meaning alone comes fourth, eighth and
+143rd with the packaged model; other notes have one word of them. Of a fourth the note is third by
+words and 32nd by meaning."""
 
 
 @pytest.fixture

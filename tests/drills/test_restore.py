@@ -1,4 +1,5 @@
-"""A backup is what was restored once: the remote is cloned on a bare machine, and fifty questions have the answers they had before."""
+"""A backup is what was restored once: the remote is cloned on a bare machine, and fifty questions
+have the answers they had before."""
 
 from __future__ import annotations
 
@@ -33,7 +34,8 @@ def questions(seed: int = 7) -> list[str]:
 
 
 def asked(root: Path, now: float, *, exact: bool = False) -> list[list[str]]:
-    """The ids of the best ten, for each question, with everything indexed; at one moment, since strength falls from second to second.
+    """The ids of the best ten, for each question, with everything indexed; at one moment, since
+    strength falls from second to second.
 
     `exact`: the nearest of all passages, where Chroma's search finds nearly all of the nearest.
     """
@@ -41,7 +43,10 @@ def asked(root: Path, now: float, *, exact: bool = False) -> list[list[str]]:
         app.call("embed")
         state = app.call("status")
         assert (state["pending"], state["behind"], state["uncommitted"]) == (0, 0, 0)
-        return [[row["id"] for row in app.call("recall", {"query": text, "k": BEST})["results"]] for text in questions()]
+        return [
+            [row["id"] for row in app.call("recall", {"query": text, "k": BEST})["results"]]
+            for text in questions()
+        ]
 
 
 def _opened(root: Path, now: float) -> App:
@@ -64,7 +69,9 @@ def vault_with_remote(box: Box, notes: int, tmp_path: Path) -> Path:
     git(box.vault, "add", "-A")
     git(box.vault, "commit", "-qm", "the notes of years")
     with App.open(box.vault, QUICK) as app:
-        said = app.call("remember", {"items": [{"text": f"Said to a model: {WORDS[0]} {WORDS[1]}."}]})["results"][0]["id"]
+        said = app.call(
+            "remember", {"items": [{"text": f"Said to a model: {WORDS[0]} {WORDS[1]}."}]}
+        )["results"][0]["id"]
         app.call("show", {"id": said})  # a use, which comes with the ledger
         assert app.call("sync")["pushed"]
     return remote
@@ -74,7 +81,15 @@ def cloned(remote: Path, folder: Path) -> Path:
     """A vault on a machine that has nothing but the address of the remote."""
     folder.mkdir()
     env = sealed(folder) | {"PYTHONPATH": os.environ.get("PYTHONPATH", ""), "TMPDIR": str(folder)}
-    words = [sys.executable, "-c", ENTRY, "--no-daemon", "clone", str(remote), str(folder / "vault")]
+    words = [
+        sys.executable,
+        "-c",
+        ENTRY,
+        "--no-daemon",
+        "clone",
+        str(remote),
+        str(folder / "vault"),
+    ]
     done = subprocess.run(words, env=env, cwd=folder, capture_output=True, timeout=600, check=False)
     assert done.returncode == 0, done
     return folder / "vault"
@@ -87,14 +102,16 @@ def test_a_hundred_notes_restored(box: Box, tmp_path: Path) -> None:
     assert all(before), "a question without an answer proves nothing"
     assert len({tuple(found) for found in before}) > QUESTIONS * 0.9
     after = asked(cloned(remote, tmp_path / "bare machine"), now)
-    assert same(before, after) == QUESTIONS, [pair for pair in zip(before, after, strict=True) if pair[0] != pair[1]][:3]
+    assert same(before, after) == QUESTIONS, [
+        pair for pair in zip(before, after, strict=True) if pair[0] != pair[1]
+    ][:3]
 
 
 @pytest.mark.drill
 @pytest.mark.timeout(1800)
 def test_ten_thousand_notes_restored(box: Box, tmp_path: Path) -> None:
-    """Among so many, which of the nearest Chroma finds depends on the order in which they came: the promise is held by what is asked of
-    all of them, and what Chroma makes of it is told."""
+    """Among so many, which of the nearest Chroma finds depends on the order in which they came: the
+    promise is held by what is asked of all of them, and what Chroma makes of it is told."""
     remote, now = vault_with_remote(box, 10_000, tmp_path), time.time()
     before, shipped = asked(box.vault, now, exact=True), asked(box.vault, now)
     started = time.monotonic()
@@ -102,7 +119,12 @@ def test_ten_thousand_notes_restored(box: Box, tmp_path: Path) -> None:
     after = asked(root, now)
     seconds = time.monotonic() - started
     exact = asked(root, now, exact=True)
-    print(f"10,000 notes: from the address to fifty answers in {seconds:.1f} s; {same(shipped, after)} of {QUESTIONS} the same by Chroma")
-    assert same(before, exact) == QUESTIONS, [pair for pair in zip(before, exact, strict=True) if pair[0] != pair[1]][:3]
+    print(
+        f"10,000 notes: from the address to fifty answers in {seconds:.1f} s; "
+        f"{same(shipped, after)} of {QUESTIONS} the same by Chroma"
+    )
+    assert same(before, exact) == QUESTIONS, [
+        pair for pair in zip(before, exact, strict=True) if pair[0] != pair[1]
+    ][:3]
     assert same([found[:1] for found in shipped], [found[:1] for found in after]) >= QUESTIONS * 0.9
     assert seconds <= 300

@@ -1,5 +1,5 @@
-"""Three copies, people and machines at work in each, some offline, some killed while they sync: in the end all are one, and every word
-anybody wrote is in the tree or in its history."""
+"""Three copies, people and machines at work in each, some offline, some killed while they sync: in
+the end all are one, and every word anybody wrote is in the tree or in its history."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ _WORD = re.compile(r"\bword\d+\b")
 
 
 class Life:
-    """What happens to the copies; `words` is every word that was ever saved, `tags` what was ever added to a memory, `usual` how
-    long a sync takes, in seconds."""
+    """What happens to the copies; `words` is every word that was ever saved, `tags` what was ever
+    added to a memory, `usual` how long a sync takes, in seconds."""
 
     def __init__(self, folder: Path, seed: int) -> None:
         print("seed", seed)
@@ -62,7 +62,8 @@ class Life:
     def changes(self) -> dict[Callable[[Vault], object], int]:
         """What is done to one copy, and how often."""
         return {
-            self.learns: 3, self.reframes: 5, self.tells: 6, self.tags_it: 4, self.forgets: 1, self.restores: 1, self.moves: 1, self.deletes: 1,
+            self.learns: 3, self.reframes: 5, self.tells: 6, self.tags_it: 4, self.forgets: 1,
+            self.restores: 1, self.moves: 1, self.deletes: 1,
         }  # fmt: skip
 
     def one_of(self, kinds: dict[Callable[[Vault], object], int]) -> str:
@@ -71,12 +72,25 @@ class Life:
         return getattr(kind, "__name__", "")
 
     def note(self, vault: Vault) -> str:
-        return self.random.choice(sorted(path for path in vault.listing() if path != "README.md" and (vault.root / path).exists()))
+        return self.random.choice(
+            sorted(
+                path
+                for path in vault.listing()
+                if path != "README.md" and (vault.root / path).exists()
+            )
+        )
 
     def learns(self, vault: Vault) -> None:
         self.number += 1
         body = "\n\n".join(self.word() for _ in range(3))
-        learn(vault, self.number, body, path=self.random.choice(["", f"semantic/same-{self.random.randrange(3)}-{self.number}.md"]))
+        learn(
+            vault,
+            self.number,
+            body,
+            path=self.random.choice(
+                ["", f"semantic/same-{self.random.randrange(3)}-{self.number}.md"]
+            ),
+        )
 
     def reframes(self, vault: Vault) -> None:
         vault.commit_edits(quiet=0.0)
@@ -91,7 +105,9 @@ class Life:
         text = file.read_text()
         body = read(text)[1]
         if "\n\n" in body and self.random.random() < 0.5:
-            file.write_text(text.removesuffix(body) + body.replace("\n\n", f"\n\n{self.word()}\n\n", 1))
+            file.write_text(
+                text.removesuffix(body) + body.replace("\n\n", f"\n\n{self.word()}\n\n", 1)
+            )
         else:
             file.write_text(f"{text}\n{self.word()}\n")
 
@@ -106,7 +122,9 @@ class Life:
         self.tags.setdefault(str(meta["id"]), set()).add(tag)
         tags = [*(found if isinstance(found, list) else []), tag]
         if self.random.random() < 0.5:
-            reframe(vault, path, body.removesuffix("\n"), day=self.random.randrange(2, 28), tags=tags)
+            reframe(
+                vault, path, body.removesuffix("\n"), day=self.random.randrange(2, 28), tags=tags
+            )
         else:
             (vault.root / path).write_text(edit(vault.read(path).decode(), {"tags": tags}))
 
@@ -119,7 +137,8 @@ class Life:
             forget(vault, int(str(ident)), path)
 
     def goes(self, ident: str) -> None:
-        """If an edit made elsewhere brings it back, then as it was there; what only this copy had is in history."""
+        """If an edit made elsewhere brings it back, then as it was there; what only this copy had
+        is in history."""
         self.tags.pop(ident, None)
 
     def restores(self, vault: Vault) -> None:
@@ -130,7 +149,8 @@ class Life:
                 vault.restore(ident)
                 metas = (read(vault.read(path).decode())[0] for path in vault.listing())
                 (back,) = (meta for meta in metas if str(meta.get("id")) == ident)
-                # as it was when it was forgotten; what a machine added elsewhere meanwhile is in history
+                # as it was when it was forgotten; what a machine added elsewhere meanwhile is in
+                # history
                 self.tags[ident] = set(back.get("tags") or [])  # type: ignore[call-overload]  # as YAML has it
 
     def moves(self, vault: Vault) -> None:
@@ -155,7 +175,9 @@ class Life:
     def killed(self, vault: Vault) -> bool:
         """Sync in a process that is killed at some moment of it. Did it die of that?"""
         command = [sys.executable, "-c", SCRIPT, str(vault.root)]
-        with subprocess.Popen(command, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        with subprocess.Popen(
+            command, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        ) as process:
             assert process.stdout is not None
             process.stdout.readline()  # its imports are done
             started = time.monotonic()
@@ -173,7 +195,8 @@ class Life:
         return died
 
     def pulls(self, vault: Vault) -> None:
-        """A person does it by hand, with the driver but without the tool; where git stops (a deletion met an edit) they give up."""
+        """A person does it by hand, with the driver but without the tool; where git stops (a
+        deletion met an edit) they give up."""
         vault.commit_edits(quiet=0.0)
         vault.fold()
         vault.flush_index()
@@ -186,7 +209,9 @@ class Life:
             for vault in self.vaults:
                 sync(vault)
         sync(self.vaults[0])
-        assert len({tree(vault) for vault in self.vaults}) == 1, [str(vault.root) for vault in self.vaults]
+        assert len({tree(vault) for vault in self.vaults}) == 1, [
+            str(vault.root) for vault in self.vaults
+        ]
         for vault in self.vaults:
             assert git(vault.root, "status", "--porcelain", "--untracked-files=all") == ""
             assert git(vault.root, "fsck", "--strict", "--no-dangling") == ""
@@ -216,7 +241,8 @@ def soak(folder: Path, steps: int, seed: int) -> None:
 
 
 def kills(folder: Path, count: int, seed: int) -> None:
-    """That many syncs end in the middle; the next one of the same copy always completes, and every tenth time all are looked at."""
+    """That many syncs end in the middle; the next one of the same copy always completes, and every
+    tenth time all are looked at."""
     print("seed", seed)
     life = Life(folder, seed)
     died = tries = 0

@@ -1,7 +1,9 @@
-"""Two machines with a copy each, and a bare repository between them: both dream the same night, each in a process of its own.
+"""Two machines with a copy each, and a bare repository between them: both dream the same night,
+each in a process of its own.
 
-Whatever happens (both at once, one after the other without having met, the holder killed or stopped in the middle and woken up later), and
-whoever syncs first: when both have met, every pair was merged once.
+Whatever happens (both at once, one after the other without having met, the holder killed or stopped
+in the middle and woken up later), and whoever syncs first: when both have met, every pair was
+merged once.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ from tests.operations.dream.support import SETTINGS, git
 from tests.sync.support import bare
 
 LEASE = 12.0
-"""Seconds without a sign of life after which the other machine takes over: a drill has to wait for that."""
+"""Seconds without a sign of life after which the other machine takes over: a drill has to wait for
+that."""
 MACHINE = """
 import json, sys, time
 from pathlib import Path
@@ -67,7 +70,13 @@ with App.open(Path(sys.argv[1]), Settings(settings(sys.argv[2]))) as app:
 
 def settings(index: str) -> dict[str, Any]:
     """Of a machine: patient with a remote that answers, whatever else is running."""
-    return SETTINGS | {"index.dir": index, "dreams.brake": 1.0, "git.wait": 60.0, "sync.wait": 60.0, "dreams.lease": LEASE}
+    return SETTINGS | {
+        "index.dir": index,
+        "dreams.brake": 1.0,
+        "git.wait": 60.0,
+        "sync.wait": 60.0,
+        "dreams.lease": LEASE,
+    }
 
 
 def told(machine: Runner, words: str) -> dict[str, object]:
@@ -113,7 +122,8 @@ class Drill:
         self.check(number)
 
     def night_together(self, first: str, second: str) -> None:
-        """Who comes second is told so; sometimes it tries again when the other is done, without having met."""
+        """Who comes second is told so; sometimes it tries again when the other is done, without
+        having met."""
         for name in (first, second):
             self.machines[name].tell("dream")
         ends = {name: self.machines[name].finish() for name in (first, second)}
@@ -143,7 +153,9 @@ class Drill:
         finally:
             self.machines[first].signal(signal.SIGCONT)
         notes = self.machines[first].finish()["notes"]
-        self.happened["late holder stopped"] += any("the lease is lost" in str(note) for note in notes)
+        self.happened["late holder stopped"] += any(
+            "the lease is lost" in str(note) for note in notes
+        )
 
     def decide(self, name: str) -> None:
         """Until it is in the middle of its decisions."""
@@ -154,17 +166,26 @@ class Drill:
         assert "at" in said, said
 
     def check(self, number: int) -> None:
-        """Of every pair at most one decision stands, and one memory is in force; then whoever is asked finds what was left."""
+        """Of every pair at most one decision stands, and one memory is in force; then whoever is
+        asked finds what was left."""
         trees = {git(self.base / name, "rev-parse", "HEAD^{tree}") for name in ("one", "two")}
         assert len(trees) == 1
         with App.open(self.base / "one", Settings(settings(str(self.base / "i")))) as app:
             runs = app.call("runs", {"limit": 10_000})["runs"]
             standing = Counter(
-                memory for run in runs for one in run["decisions"] if not (one["undone"] or run["undone"]) for memory in one["memories"]
+                memory
+                for run in runs
+                for one in run["decisions"]
+                if not (one["undone"] or run["undone"])
+                for memory in one["memories"]
             )
             twice = {memory: count for memory, count in standing.items() if count > 1}
             assert not twice, "merged twice"
-            rows = app.house.index.list(limit=100_000, type="semantic") if app.house.converge() == 0 else []
+            rows = (
+                app.house.index.list(limit=100_000, type="semantic")
+                if app.house.converge() == 0
+                else []
+            )
             statuses = Counter(row.status for row in rows)
             assert statuses["superseded"] == len(standing) // 2
             assert statuses["active"] == 2 * PAIRS * number - statuses["superseded"]

@@ -1,6 +1,8 @@
-"""Two runners on one vault, each a process with an index of its own; the one at work is killed or stopped in the middle of its decisions.
+"""Two runners on one vault, each a process with an index of its own; the one at work is killed or
+stopped in the middle of its decisions.
 
-The other must take over and finish, nothing may be decided twice, and one that was stopped and goes on later must find its commits refused.
+The other must take over and finish, nothing may be decided twice, and one that was stopped and goes
+on later must find its commits refused.
 """
 
 from __future__ import annotations
@@ -80,7 +82,8 @@ def twins(number: int) -> tuple[str, str]:
 
 
 def same(question: Question) -> dict[str, Any]:
-    """Merges what is about one crate, and nothing else: how many decisions there are to make is known."""
+    """Merges what is about one crate, and nothing else: how many decisions there are to make is
+    known."""
     crates: dict[str, list[str]] = {}
     for one in question.shown:
         crates.setdefault(one.text.split()[1], []).append(one.id)
@@ -95,7 +98,13 @@ class Runner:
 
     def __init__(self, root: Path, index: Path, program: str = RUNNER) -> None:
         command = [sys.executable, "-c", program, str(root), str(index)]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True)
+        self.process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
         assert self.hear()["ready"]
 
     def tell(self, words: str) -> None:
@@ -135,12 +144,16 @@ def runner(root: Path, index: Path) -> Iterator[Runner]:
 
 def ran(root: Path) -> list[str]:
     """The run of every commit of a run, oldest first."""
-    return git(root, "log", "--reverse", "--topo-order", "--format=%(trailers:key=Oneiro-Run,valueonly)").split()
+    return git(
+        root, "log", "--reverse", "--topo-order", "--format=%(trailers:key=Oneiro-Run,valueonly)"
+    ).split()
 
 
-def trial(root: Path, holder: Runner, other: Runner, number: int, how: int, rng: random.Random) -> tuple[float, bool, dict[str, Any]]:
-    """(seconds until the other one decided something, whether it had to wait for a lock that a stopped process held, what the late
-    holder said) of one trial."""
+def trial(
+    root: Path, holder: Runner, other: Runner, number: int, how: int, rng: random.Random
+) -> tuple[float, bool, dict[str, Any]]:
+    """(seconds until the other one decided something, whether it had to wait for a lock that a
+    stopped process held, what the late holder said) of one trial."""
     other.tell(f"fill {number}")
     other.hear()
     before = len(ran(root))
@@ -155,11 +168,15 @@ def trial(root: Path, holder: Runner, other: Runner, number: int, how: int, rng:
     locked = False
     if how == signal.SIGKILL:
         holder.process.wait()
-    while "waits" in (
-        first := other.hear()
-    ):  # a process that is stopped in the middle of a commit keeps the write lock: nobody may take that
+    while (
+        "waits" in (first := other.hear())
+        # a process that is stopped in the middle of a commit keeps the write lock: nobody may take
+        # that
+    ):
         assert how == signal.SIGSTOP
-        assert "is stopped" in first["waits"] or "another process" in first["waits"]  # stopped before it wrote down its number
+        assert (
+            "is stopped" in first["waits"] or "another process" in first["waits"]
+        )  # stopped before it wrote down its number
         locked = True
         holder.signal(signal.SIGCONT)
     taken = time.monotonic() - began
@@ -172,7 +189,9 @@ def trial(root: Path, holder: Runner, other: Runner, number: int, how: int, rng:
         order = ran(root)[before:]
         mine = other_done["run"]
         assert mine in order
-        assert set(order[order.index(mine) :]) == {mine}, "the late holder committed behind the one that took over"
+        assert set(order[order.index(mine) :]) == {mine}, (
+            "the late holder committed behind the one that took over"
+        )
     if late.get("decisions", PAIRS) < PAIRS:
         assert any("another run took over" in note for note in late["notes"]), late
     decided = git(root, "log", "--format=%(trailers:key=Oneiro-Decision,valueonly)").split()
@@ -206,15 +225,21 @@ def drill(root: Path, base: Path, trials: int, seed: int) -> None:
     with App.open(root, Settings(SETTINGS)) as app:
         app.house.converge()
         whole(app, root)
-        statuses = Counter(row.status for row in app.house.index.list(limit=100_000, type="semantic"))
+        statuses = Counter(
+            row.status for row in app.house.index.list(limit=100_000, type="semantic")
+        )
         assert statuses == {"active": PAIRS * trials, "superseded": PAIRS * trials}
     for signed, found in seconds.items():
         if found:
             middle = sorted(found)[len(found) // 2]
             print(
-                f"{signal.Signals(signed).name}: {len(found)} taken over, first decision after a median of {middle:.1f} s, longest {max(found):.1f} s"
+                f"{signal.Signals(signed).name}: {len(found)} taken over, first decision after a "
+                f"median of {middle:.1f} s, longest {max(found):.1f} s"
             )
-    print(f"late holders that were refused: {refused}; stopped while they held the write lock: {locked}")
+    print(
+        f"late holders that were refused: {refused}; stopped while they held the write lock: "
+        f"{locked}"
+    )
     assert refused or trials < 10
 
 

@@ -1,4 +1,5 @@
-"""Eight clients remember and recall at once: nothing lost, no error, one owner, and nothing left running."""
+"""Eight clients remember and recall at once: nothing lost, no error, one owner, and nothing left
+running."""
 
 from __future__ import annotations
 
@@ -13,12 +14,16 @@ import pytest
 from tests.box import Box, command_line, eventually
 from tests.drills.whole import acks, children, kept, owner_pids, processes
 
-WARMING = re.compile(rb"(keywords only: (embedder warming|the vector index is not open yet|\d+ passages wait for a vector)\n)?")
+WARMING = re.compile(
+    rb"(keywords only: (embedder warming|the vector index is not open yet|\d+ passages wait for a "
+    rb"vector)\n)?"
+)
 """What a recall may say on the side while an owner is young."""
 
 
 class Client(threading.Thread):
-    """Remembers one thing after the other, each in a process of its own, and asks for what it just stored."""
+    """Remembers one thing after the other, each in a process of its own, and asks for what it just
+    stored."""
 
     def __init__(self, box: Box, name: str, until: float) -> None:
         super().__init__(name=name)
@@ -37,18 +42,30 @@ class Client(threading.Thread):
 
     def _turn(self, word: str) -> None:
         if word.endswith("0"):  # the ordinary way, several at once
-            lines = "".join(json.dumps({"text": f"Bulk {part} says {word}."}) + "\n" for part in range(3))
+            lines = "".join(
+                json.dumps({"text": f"Bulk {part} says {word}."}) + "\n" for part in range(3)
+            )
             done = self.box("remember", "--from-jsonl", "-", "--ack", stdin=lines.encode())
             found, expected = acks(done.stdout), 3
         else:
             done = self.box("--json", "remember", f"The client says {word} today.", "--again")
-            found = {row["path"]: row["sha256"] for row in json.loads(done.stdout or b'{"results": []}').get("results", [])}
+            found = {
+                row["path"]: row["sha256"]
+                for row in json.loads(done.stdout or b'{"results": []}').get("results", [])
+            }
             expected = 1
         self.acked |= found
         asked = self.box("--json", "recall", word, "-k", "5", "--fast")
-        paths = {row["path"] for row in json.loads(asked.stdout or b'{"results": []}').get("results", [])}
+        paths = {
+            row["path"] for row in json.loads(asked.stdout or b'{"results": []}').get("results", [])
+        }
         quiet = done.stderr in (b"", b"stored 3, already there 0, refused 0\n")
-        fine = not done.returncode and quiet and not asked.returncode and WARMING.fullmatch(asked.stderr)
+        fine = (
+            not done.returncode
+            and quiet
+            and not asked.returncode
+            and WARMING.fullmatch(asked.stderr)
+        )
         if not fine or len(found) != expected or not set(found) <= paths:
             self.trouble = [word, done, asked]
 
@@ -66,10 +83,14 @@ def crowd(box: Box, seconds: float) -> None:
         time.sleep(0.05)
     assert [client.trouble for client in clients if client.trouble] == []
     acked = {path: sha for client in clients for path, sha in client.acked.items()}
-    print(len(acked), f"acknowledged, slowest turn {max(client.slowest for client in clients):.2f} s")
+    print(
+        len(acked), f"acknowledged, slowest turn {max(client.slowest for client in clients):.2f} s"
+    )
     assert len(acked) == sum(len(client.acked) for client in clients) > seconds
     assert len(owners) == 1, "more than one process owned the vault"
-    assert [line for line in processes(box).values() if " serve " in line] == [command_line(owners.pop())]
+    assert [line for line in processes(box).values() if " serve " in line] == [
+        command_line(owners.pop())
+    ]
     assert box.json("list")["total"] == len(acked)
     kept(box, acked)
     nothing_left(box)
@@ -77,7 +98,9 @@ def crowd(box: Box, seconds: float) -> None:
 
 def nothing_left(box: Box) -> None:
     """After `stop` no process of the vault runs, no embedding worker either."""
-    family = {pid: command_line(pid) for owner in owner_pids(box) for pid in [owner, *children(owner)]}
+    family = {
+        pid: command_line(pid) for owner in owner_pids(box) for pid in [owner, *children(owner)]
+    }
     assert family
     box.ok("stop")
     eventually(lambda: not processes(box), 8)

@@ -1,4 +1,5 @@
-"""A full and a read-only disk under the whole product: refused with the reason, answers go on, and it works again without a restart."""
+"""A full and a read-only disk under the whole product: refused with the reason, answers go on, and
+it works again without a restart."""
 
 from __future__ import annotations
 
@@ -19,7 +20,12 @@ def small(tmp_path: Path, sealed_env: dict[str, str]) -> Iterator[Box]:
     """A vault and its indexes on a disk of 24 MB, with an owner."""
     place = tmp_path / "small"
     place.mkdir()
-    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=90m", "tmpfs", str(place)], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=90m", "tmpfs", str(place)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     if done.returncode:
         pytest.skip(f"no right to mount a small disk: {done.stderr.strip()}")
     box = Box(tmp_path, sealed_env, place / "vault")
@@ -53,7 +59,9 @@ def fill(box: Box) -> Path:
 
 @pytest.mark.slow
 def test_a_full_disk_loses_nothing_and_needs_no_restart(small: Box) -> None:
-    acked = acks(small.ok("remember", "Before the disk was full: the kettle is blue.", "--ack").encode())
+    acked = acks(
+        small.ok("remember", "Before the disk was full: the kettle is blue.", "--ack").encode()
+    )
     owner = small.pid
     for turn in range(2):
         filler = fill(small)
@@ -68,11 +76,20 @@ def test_a_full_disk_loses_nothing_and_needs_no_restart(small: Box) -> None:
         assert [row["path"] for row in shown["results"]][:1] == list(acked)[:1]
         filler.unlink()
         started = time.monotonic()
-        acked |= acks(small.ok("remember", f"After the space came back, turn {turn}.", "--again", "--ack").encode())
+        acked |= acks(
+            small.ok(
+                "remember", f"After the space came back, turn {turn}.", "--again", "--ack"
+            ).encode()
+        )
         assert time.monotonic() - started < 5
-        assert f"turn {turn}" in small.json("recall", f"space came back turn {turn}")["results"][0]["title"]
+        assert (
+            f"turn {turn}"
+            in small.json("recall", f"space came back turn {turn}")["results"][0]["title"]
+        )
     assert small.pid == owner, "it was restarted"
-    assert b"Written in vain" not in b"".join(path.read_bytes() for path in small.vault.glob("semantic/**/*.md"))
+    assert b"Written in vain" not in b"".join(
+        path.read_bytes() for path in small.vault.glob("semantic/**/*.md")
+    )
     kept(small, acked)
 
 

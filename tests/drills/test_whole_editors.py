@@ -1,4 +1,5 @@
-"""Every way a person's tools save, while the owner runs: within five seconds of quiet the index is what a fresh one would be."""
+"""Every way a person's tools save, while the owner runs: within five seconds of quiet the index is
+what a fresh one would be."""
 
 from __future__ import annotations
 
@@ -25,12 +26,25 @@ def notes(root: Path) -> list[Path]:
 
 def words(rng: random.Random) -> str:
     return " ".join(
-        rng.choice(["boat", "lantern", "harbour", "Ana", "[[Petrel]]", "# Heading\n", "\n- item", "zucchini"]) for _ in range(20)
+        rng.choice(
+            [
+                "boat",
+                "lantern",
+                "harbour",
+                "Ana",
+                "[[Petrel]]",
+                "# Heading\n",
+                "\n- item",
+                "zucchini",
+            ]
+        )
+        for _ in range(20)
     )
 
 
 def vim(path: Path, text: bytes, rng: random.Random) -> None:
-    """Move the old file to a backup, write a new one, remove the backup; or (backupcopy=yes) write in place beside a swap file."""
+    """Move the old file to a backup, write a new one, remove the backup; or (backupcopy=yes) write
+    in place beside a swap file."""
     swap, backup = path.with_name(f".{path.name}.swp"), path.with_name(path.name + "~")
     swap.write_bytes(b"b0VIM 9.0")
     if rng.random() < 0.5:
@@ -87,7 +101,9 @@ def full(box: Box) -> Box:
     box.ok("stop")
     box.env["ONEIRO_EDITS_QUIET"] = "0.5"
     lines = "".join(
-        f'{{"text": "Note {n} about boats, see [[Note {n + 1}]].", "session": "s{n % 5}", "type": "episodic"}}\n' for n in range(10)
+        f'{{"text": "Note {n} about boats, see [[Note {n + 1}]].", "session": "s{n % 5}", "type": '
+        f'"episodic"}}\n'
+        for n in range(10)
     )
     lines += "".join(f'{{"text": "Fact {n} about the harbour."}}\n' for n in range(30))
     box.ok("remember", "--from-jsonl", "-", stdin=lines.encode())
@@ -96,7 +112,8 @@ def full(box: Box) -> Box:
 
 
 def settled(box: Box, tmp_path: Path, label: str) -> None:
-    """Within QUIET seconds from now the owner's index is that of a fresh build, and nothing is left to commit."""
+    """Within QUIET seconds from now the owner's index is that of a fresh build, and nothing is left
+    to commit."""
     started = time.monotonic()
     expected = fresh_index(box, tmp_path / f"fresh-{label}-{time.monotonic_ns()}")
     built = time.monotonic() - started
@@ -125,7 +142,9 @@ def test_every_way_of_saving(full: Box, tmp_path: Path) -> None:
             save(path, text, rng)
         settled(full, tmp_path, save.__name__)
     for _ in range(40):
-        rng.choice(SAVES)(path := rng.choice(notes(full.vault)), path.read_bytes() + words(rng).encode(), rng)
+        rng.choice(SAVES)(
+            path := rng.choice(notes(full.vault)), path.read_bytes() + words(rng).encode(), rng
+        )
     # More than five in ten minutes would be asked about, and moved ones count that rest later than
     # their old place.
     for path in rng.sample(notes(full.vault), 2):
@@ -136,13 +155,19 @@ def test_every_way_of_saving(full: Box, tmp_path: Path) -> None:
     settled(full, tmp_path, "everything at once")
     resting(full)
     settled(full, tmp_path, "after the commits")
-    people = git(full.vault, "log", "--format=%an", f"-{int(git(full.vault, 'rev-list', '--count', 'HEAD')) - commits}").split("\n")
+    people = git(
+        full.vault,
+        "log",
+        "--format=%an",
+        f"-{int(git(full.vault, 'rev-list', '--count', 'HEAD')) - commits}",
+    ).split("\n")
     assert set(filter(None, people)) == {"Pat Person"}
 
 
 @pytest.mark.slow
 def test_git_at_work_beside_the_owner(full: Box, tmp_path: Path) -> None:
-    """A pull from another clone, a branch and back, a merge, a reset, a stash: what a person does with git."""
+    """A pull from another clone, a branch and back, a merge, a reset, a stash: what a person does
+    with git."""
     other = tmp_path / "other"
     resting(full)
     git(tmp_path, "clone", "-q", str(full.vault), str(other))
@@ -181,7 +206,9 @@ def test_a_checkout_of_five_thousand_files(full: Box, tmp_path: Path) -> None:
     for number in range(5000):
         place = other / f"notes/{number // 200:02d}"
         place.mkdir(parents=True, exist_ok=True)
-        (place / f"note {number}.md").write_text(f"# Note {number}\n\nAbout item {number}, see [[note {number // 2}]].\n")
+        (place / f"note {number}.md").write_text(
+            f"# Note {number}\n\nAbout item {number}, see [[note {number // 2}]].\n"
+        )
     git(other, "add", "-A")
     git(other, "commit", "-qm", "five thousand")
     git(full.vault, "fetch", "-q", str(other), "main:big")

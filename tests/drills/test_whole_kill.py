@@ -1,4 +1,5 @@
-"""kill -9 of any process of the whole product at random moments; the next command repairs everything by itself."""
+"""kill -9 of any process of the whole product at random moments; the next command repairs
+everything by itself."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ from tests.vault.support import git
 BUSY = 13
 """Exit code of an owner that is still opening."""
 FIRST_ACK = 2.0
-"""Seconds from the next command to its acknowledgement, in the middle of all rounds (a busy machine disturbs some)."""
+"""Seconds from the next command to its acknowledgement, in the middle of all rounds (a busy machine
+disturbs some)."""
 
 
 def strike(box: Box, feeder: Feeder, rng: random.Random, victims: list[str]) -> str:
@@ -26,19 +28,28 @@ def strike(box: Box, feeder: Feeder, rng: random.Random, victims: list[str]) -> 
     victim = rng.choice(victims)
     owners = owner_pids(box)
     workers = [pid for owner in owners for pid in children(owner)]
-    targets = {"owner": owners, "worker": workers, "client": [feeder.process.pid], "group": [*owners, *workers, feeder.process.pid]}[victim]
+    targets = {
+        "owner": owners,
+        "worker": workers,
+        "client": [feeder.process.pid],
+        "group": [*owners, *workers, feeder.process.pid],
+    }[victim]
     rng.shuffle(targets)
     struck = [kill(pid) for pid in targets]
     return victim if any(struck) else "nobody"
 
 
-def round_(box: Box, number: int, rng: random.Random, victims: list[str], pause: float) -> tuple[dict[str, str], str]:
+def round_(
+    box: Box, number: int, rng: random.Random, victims: list[str], pause: float
+) -> tuple[dict[str, str], str]:
     """Feed a line each `pause` seconds, kill, and what was acknowledged until then."""
     feeder = Feeder(box, number * 100_000, pause)
     if rng.random() < 0.75:
         wanted = rng.randint(0, 30)
         end = time.monotonic() + 8
-        while len(feeder.acked) < wanted and feeder.process.poll() is None and time.monotonic() < end:
+        while (
+            len(feeder.acked) < wanted and feeder.process.poll() is None and time.monotonic() < end
+        ):
             time.sleep(0.001)
     else:
         time.sleep(rng.uniform(0, 1.5))
@@ -47,7 +58,12 @@ def round_(box: Box, number: int, rng: random.Random, victims: list[str], pause:
     if died in ("worker", "nobody"):  # nothing is to be noticed of it
         time.sleep(0.2)
     code = feeder.stop()
-    assert code in {"client": (-9,), "group": (-9,), "owner": (0, 13), "worker": (0,), "nobody": (0, 13)}[died], (died, feeder.said)
+    assert (
+        code
+        in {"client": (-9,), "group": (-9,), "owner": (0, 13), "worker": (0,), "nobody": (0, 13)}[
+            died
+        ]
+    ), (died, feeder.said)
     assert b"Traceback" not in feeder.said
     return feeder.acked, died
 
@@ -64,7 +80,9 @@ def drill(box: Box, rounds: range, seed: int, victims: list[str], pause: float =
         died[victim] += 1
         started = time.monotonic()
         done = box("remember", f"After strike s{number}s.", "--again", "--ack")
-        if done.returncode == BUSY:  # the machine is shared with other tests: it says to try again in a moment
+        if (
+            done.returncode == BUSY
+        ):  # the machine is shared with other tests: it says to try again in a moment
             done = box("remember", f"After strike s{number}s.", "--again", "--ack")
         assert done.returncode == 0, done
         acked |= acks(done.stdout)
@@ -75,12 +93,17 @@ def drill(box: Box, rounds: range, seed: int, victims: list[str], pause: float =
         len(acked),
         "acknowledged;",
         dict(died),
-        f"first ACK after a restart: middle {statistics.median(waits):.2f} s, longest {max(waits):.2f} s",
+        f"first ACK after a restart: middle {statistics.median(waits):.2f} s, longest "
+        f"{max(waits):.2f} s",
     )
     assert len(acked) > 5 * len(rounds)
-    assert statistics.median(waits) <= (FIRST_ACK if "PYTEST_XDIST_WORKER" not in os.environ else 6 * FIRST_ACK)
+    assert statistics.median(waits) <= (
+        FIRST_ACK if "PYTEST_XDIST_WORKER" not in os.environ else 6 * FIRST_ACK
+    )
     _never_twice(box)
-    assert box.json("status")["notes"] == len(git(box.vault, "ls-tree", "-r", "--name-only", "HEAD", "semantic").split())
+    assert box.json("status")["notes"] == len(
+        git(box.vault, "ls-tree", "-r", "--name-only", "HEAD", "semantic").split()
+    )
     last = f"s{rounds[-1]}s"
     assert last in box.json("recall", last)["results"][0]["title"]
     assert set(died) >= set(victims) or len(rounds) < 20
@@ -89,7 +112,11 @@ def drill(box: Box, rounds: range, seed: int, victims: list[str], pause: float =
 def _never_twice(box: Box) -> None:
     """A line whose client lost its owner is stored once or not at all."""
     eventually(lambda: box.json("status")["behind"] == 0, 10)
-    said = re.findall(r"^\+(?:Fact number|After strike) (\w+)", git(box.vault, "log", "-p", "--format=", "--", "semantic"), re.MULTILINE)
+    said = re.findall(
+        r"^\+(?:Fact number|After strike) (\w+)",
+        git(box.vault, "log", "-p", "--format=", "--", "semantic"),
+        re.MULTILINE,
+    )
     assert [line for line, times in Counter(said).items() if times > 1] == []
 
 

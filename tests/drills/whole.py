@@ -1,4 +1,5 @@
-"""What the drills on the whole product share: acknowledgements, the processes of a vault, and the promises that must hold after any of it."""
+"""What the drills on the whole product share: acknowledgements, the processes of a vault, and the
+promises that must hold after any of it."""
 
 from __future__ import annotations
 
@@ -32,12 +33,14 @@ def acks(text: bytes) -> dict[str, str]:
 
 
 class Feeder:
-    """A client that is fed one line after the other until somebody stops it; `acked` grows as it answers."""
+    """A client that is fed one line after the other until somebody stops it; `acked` grows as it
+    answers."""
 
     def __init__(self, box: Box, first: int, pause: float = 0.004) -> None:
         self.process = box.start(
             "remember", "--from-jsonl", "-", "--ack",
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            start_new_session=True,
         )  # fmt: skip
         self.acked: dict[str, str] = {}
         self.said = b""
@@ -54,7 +57,9 @@ class Feeder:
         assert self.process.stdin is not None
         with suppress(OSError):
             while not self._enough.wait(pause):
-                self.process.stdin.write(json.dumps({"text": f"Fact number n{number}n of the drill."}).encode() + b"\n")
+                self.process.stdin.write(
+                    json.dumps({"text": f"Fact number n{number}n of the drill."}).encode() + b"\n"
+                )
                 self.process.stdin.flush()
                 number += 1
         with suppress(OSError):
@@ -85,13 +90,21 @@ def owner_pids(box: Box) -> list[int]:
     for name in ("owner.json", "owner.lock"):
         with suppress(OSError, ValueError, KeyError):
             found.add(int(json.loads((state / name).read_text())["pid"]))
-    return [pid for pid in found if str(box.vault) in command_line(pid) and " serve " in command_line(pid)]
+    return [
+        pid
+        for pid in found
+        if str(box.vault) in command_line(pid) and " serve " in command_line(pid)
+    ]
 
 
 def children(pid: int) -> list[int]:
     """Processes whose parent is `pid`."""
     try:
-        return [int(word) for task in Path(f"/proc/{pid}/task").iterdir() for word in (task / "children").read_text().split()]
+        return [
+            int(word)
+            for task in Path(f"/proc/{pid}/task").iterdir()
+            for word in (task / "children").read_text().split()
+        ]
     except OSError:
         return []
 
@@ -107,14 +120,21 @@ def kill(pid: int) -> bool:
 
 def processes(box: Box) -> dict[int, str]:
     """Every living process that names this vault in its command line, except ours."""
-    pids = [int(name) for name in os.listdir("/proc") if name.isdigit() and int(name) != os.getpid()]
+    pids = [
+        int(name) for name in os.listdir("/proc") if name.isdigit() and int(name) != os.getpid()
+    ]
     return {pid: line for pid in pids if str(box.vault) in (line := command_line(pid))}
 
 
 def committed(root: Path, paths: list[str]) -> dict[str, str]:
     """path -> sha256 of its bytes in HEAD."""
     asked = "".join(f"HEAD:{path}\n" for path in paths)
-    done = subprocess.run(["git", "-C", str(root), "cat-file", "--batch"], input=asked.encode(), capture_output=True, check=True)
+    done = subprocess.run(
+        ["git", "-C", str(root), "cat-file", "--batch"],
+        input=asked.encode(),
+        capture_output=True,
+        check=True,
+    )
     found, rest = {}, done.stdout
     for path in paths:
         head, _, rest = rest.partition(b"\n")
@@ -125,7 +145,8 @@ def committed(root: Path, paths: list[str]) -> dict[str, str]:
 
 
 def kept(box: Box, acked: dict[str, str], *, thorough: bool = True) -> None:
-    """Every acknowledged memory is in HEAD and on disk with these bytes; nothing was deleted; git finds nothing wrong; no lock is stuck.
+    """Every acknowledged memory is in HEAD and on disk with these bytes; nothing was deleted; git
+    finds nothing wrong; no lock is stuck.
 
     git's own check of every object, which takes longer the older a vault is, only when `thorough`.
     """
@@ -158,5 +179,10 @@ def fresh_index(box: Box, folder: Path) -> dict[str, list[Any]]:
 
 def differences(one: dict[str, list[Any]], other: dict[str, list[Any]]) -> dict[str, list[Any]]:
     """Table -> rows that only one of two dumps has, shortened for a message."""
-    found = {name: [row for row in one[name] + other[name] if (row in one[name]) != (row in other[name])][:4] for name in one}
+    found = {
+        name: [
+            row for row in one[name] + other[name] if (row in one[name]) != (row in other[name])
+        ][:4]
+        for name in one
+    }
     return {name: [repr(row)[:300] for row in rows] for name, rows in found.items() if rows}

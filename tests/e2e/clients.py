@@ -1,4 +1,5 @@
-"""The real programs on a sealed machine, set up by `oneiro setup`, with a recorder between them and our hook."""
+"""The real programs on a sealed machine, set up by `oneiro setup`, with a recorder between them and
+our hook."""
 
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ sys.exit(done.returncode)
 
 @dataclass
 class Client:
-    """One client in the folder `place`. `run(prompt)` is one turn with its real program; `exchanges` is what our hook was asked and said."""
+    """One client in the folder `place`. `run(prompt)` is one turn with its real program;
+    `exchanges` is what our hook was asked and said."""
 
     name: str
     box: Box
@@ -56,7 +58,15 @@ class Client:
         """The first call starts a session, later ones resume it."""
         argv = self.command(prompt, self)
         self.started = True
-        done = subprocess.run(argv, env=self.env, cwd=self.place, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
+        done = subprocess.run(
+            argv,
+            env=self.env,
+            cwd=self.place,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            stdin=subprocess.DEVNULL,
+        )
         assert done.returncode == 0, f"{done.stdout}{done.stderr}{self.endpoint.failures}"
         return done
 
@@ -66,13 +76,20 @@ class Client:
 
     @property
     def exchanges(self) -> list[dict[str, Any]]:
-        """event, stdin, lines of the transcript at that moment, stdout, stderr, code and seconds, in order."""
-        return [json.loads(path.read_text()) for path in sorted((self.box.folder / "exchanges").iterdir())]
+        """event, stdin, lines of the transcript at that moment, stdout, stderr, code and seconds,
+        in order."""
+        return [
+            json.loads(path.read_text())
+            for path in sorted((self.box.folder / "exchanges").iterdir())
+        ]
 
     def said(self, event: str) -> list[str]:
         """What our hook put into the conversation at each such event."""
         outputs = [one["stdout"] for one in self.exchanges if one["event"] == event]
-        return [json.loads(text)["hookSpecificOutput"]["additionalContext"] if text else "" for text in outputs]
+        return [
+            json.loads(text)["hookSpecificOutput"]["additionalContext"] if text else ""
+            for text in outputs
+        ]
 
     def read(self, since: int = 0) -> str:
         """Everything the model was given from that request on."""
@@ -89,7 +106,11 @@ def _tools(request: dict[str, Any]) -> list[str]:
 
 def machine(box: Box) -> dict[str, str]:
     """An environment with nothing of ours or of the person's in it but the sealed machine."""
-    kept = {name: value for name, value in box.env.items() if name.startswith(("XDG_", "GIT_", "ONEIRO_", "HOME"))}
+    kept = {
+        name: value
+        for name, value in box.env.items()
+        if name.startswith(("XDG_", "GIT_", "ONEIRO_", "HOME"))
+    }
     return kept | {"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin"}
 
 
@@ -97,7 +118,9 @@ def recorded(box: Box, settings: Path) -> None:
     """Put the recorder where the settings call our program for a hook."""
     oneiro = str(Path(sys.executable).parent / "oneiro")
     script = box.folder / "recorder"
-    script.write_text(RECORDER.format(python=sys.executable, oneiro=oneiro, folder=str(box.folder / "exchanges")))
+    script.write_text(
+        RECORDER.format(python=sys.executable, oneiro=oneiro, folder=str(box.folder / "exchanges"))
+    )
     script.chmod(0o755)
     text = settings.read_text()
     assert oneiro in text
@@ -114,18 +137,33 @@ def claude_code(box: Box, script: Script, session: str) -> Client:
         who = ["--resume" if client.started else "--session-id", client.session]
         return [str(CLAUDE), "-p", prompt, *who, "--allowedTools", tools, "--output-format", "json"]
 
-    offline = {"ANTHROPIC_API_KEY": "sk-ant-none", "DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
+    offline = {
+        "ANTHROPIC_API_KEY": "sk-ant-none",
+        "DISABLE_AUTOUPDATER": "1",
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+    }
     return Client("claude-code", box, endpoint, command, machine(box) | offline, session)
 
 
 def codex(box: Box, script: Script) -> Client:
-    """Codex without a terminal, with a model provider of its own; enter its `endpoint` before the first turn."""
+    """Codex without a terminal, with a model provider of its own; enter its `endpoint` before the
+    first turn."""
     assert CODEX.exists(), f"{CODEX} is missing: `make e2e` installs it"
     endpoint = Endpoint(script, responses, "/responses")
-    free = ["--skip-git-repo-check", "--dangerously-bypass-hook-trust", "--dangerously-bypass-approvals-and-sandbox"]
+    free = [
+        "--skip-git-repo-check",
+        "--dangerously-bypass-hook-trust",
+        "--dangerously-bypass-approvals-and-sandbox",
+    ]
 
     def command(prompt: str, client: Client) -> list[str]:
-        return [str(CODEX), "exec", *free, *(["resume", "--last"] if client.started else []), prompt]
+        return [
+            str(CODEX),
+            "exec",
+            *free,
+            *(["resume", "--last"] if client.started else []),
+            prompt,
+        ]
 
     return Client("codex", box, endpoint, command, machine(box) | {"NO_KEY": "none"})
 
@@ -136,7 +174,10 @@ class Model:
     def __init__(self) -> None:
         self.calls: dict[str, tuple[str, dict[str, Any]]] = {}
         """Words of a prompt -> the tool (its last name) to use and its arguments."""
-        self.summary = "<analysis>hm</analysis>\n<summary>We named the boat Petrel. <private>hunter2</private></summary>"
+        self.summary = (
+            "<analysis>hm</analysis>\n<summary>We named the boat Petrel. "
+            "<private>hunter2</private></summary>"
+        )
         self._wanted: Call | None = None
 
     def __call__(self, request: dict[str, Any]) -> Sequence[str | Call]:
@@ -152,7 +193,9 @@ class Model:
                 return self._use(request, name, arguments)
         return ["Done." if is_result else "Understood."]
 
-    def _use(self, request: dict[str, Any], name: str, arguments: dict[str, Any]) -> Sequence[str | Call]:
+    def _use(
+        self, request: dict[str, Any], name: str, arguments: dict[str, Any]
+    ) -> Sequence[str | Call]:
         found = [tool for tool in _tools(request) if tool.endswith((f"__{name}", f"::{name}"))]
         if found:
             return [Call(found[0], arguments)]

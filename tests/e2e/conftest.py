@@ -34,7 +34,10 @@ def vault(folder: Path) -> Iterator[Box]:
 
 def model() -> Model:
     found = Model()
-    found.calls["remember that"] = ("remember", {"text": "Ana wants releases on Thursdays, because support is quiet then."})
+    found.calls["remember that"] = (
+        "remember",
+        {"text": "Ana wants releases on Thursdays, because support is quiet then."},
+    )
     found.calls["when does Ana"] = ("recall_check", {"topic": "when does Ana want releases"})
     return found
 
@@ -81,6 +84,10 @@ def full(client: Client) -> None:
 def set_up(client: Client, name: str) -> None:
     oneiro = Path(sys.executable).parent / "oneiro"
     argv = [str(oneiro), "--vault", str(client.box.vault), "setup", name]
-    done = subprocess.run(argv, env=client.env, cwd=client.place, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        argv, env=client.env, cwd=client.place, capture_output=True, text=True, timeout=120
+    )
     assert done.returncode == 0, done.stdout + done.stderr
-    client.box.ok("recall", "the boat")  # new settings end the owner; a prompt in its first second would have to do without
+    client.box.ok(
+        "recall", "the boat"
+    )  # new settings end the owner; a prompt in its first second would have to do without

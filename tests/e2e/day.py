@@ -1,4 +1,5 @@
-"""A day of three conversations, and a model that answers as an assistant by day and as a judge when it is asked to be one."""
+"""A day of three conversations, and a model that answers as an assistant by day and as a judge when
+it is asked to be one."""
 
 from __future__ import annotations
 
@@ -9,11 +10,19 @@ from typing import Any, Final
 
 from tests.e2e.clients import last_words
 
-WHO: Final = "I'm Marit Solheim, I work as a bridge engineer at the harbour authority, and I live in Bergen with my husband Jonas."
+WHO: Final = (
+    "I'm Marit Solheim, I work as a bridge engineer at the harbour authority, and I live in "
+    "Bergen with my husband Jonas."
+)
 WISH: Final = "Please always give me lengths in metres, never in feet."
-HEIGHT: Final = "The clearance of the Sandviken bridge is 18.4 metres, measured on 12 November 2026."
+HEIGHT: Final = (
+    "The clearance of the Sandviken bridge is 18.4 metres, measured on 12 November 2026."
+)
 PERSON: Final = "My daughter Ida goes to the kindergarten in Nygård."
-CORRECTION: Final = "I was wrong about the clearance of the Sandviken bridge: it is not 18.4 metres but 17.9 metres."
+CORRECTION: Final = (
+    "I was wrong about the clearance of the Sandviken bridge: it is not 18.4 metres but 17.9 "
+    "metres."
+)
 TRIVIA: Final = ("What is the capital of Peru?", "Thanks!", "It's raining again, what a day.")
 PASTE: Final = """I got this mail, what do they want?
 
@@ -30,7 +39,8 @@ TALKS: Final = (
 ASKED: Final = "How high is the clearance under the Sandviken bridge?"
 _JUDGES: Final = "You judge one question about stored notes"
 _FACTS: Final = {
-    WHO: "Marit Solheim works as a bridge engineer at the harbour authority and lives in Bergen with her husband Jonas.",
+    WHO: "Marit Solheim works as a bridge engineer at the harbour authority and lives in Bergen "
+    "with her husband Jonas.",
     WISH: "Marit wants lengths in metres, never in feet.",
     HEIGHT: HEIGHT,
     PERSON: "Marit's daughter Ida goes to the kindergarten in Nygård.",
@@ -70,7 +80,9 @@ def _judged(asked: str) -> tuple[str, dict[str, Any]]:
         rest = {"action": "create", "existing": None, "flavour": None}
         return "place", {"text": None, "also": []} | (place if replaces else rest)
     if '"orientation_grade"' in schema:
-        return "grade", {"orientation_grade": any(_FACTS[one] in words for one in (WHO, WISH, PERSON))}
+        return "grade", {
+            "orientation_grade": any(_FACTS[one] in words for one in (WHO, WISH, PERSON))
+        }
     if '"unregenerable"' in schema:
         _, text = shown[0]
         fact = next((one for one in _FACTS.values() if one in text), "")
@@ -85,5 +97,6 @@ def _judged(asked: str) -> tuple[str, dict[str, Any]]:
 def _unit(said: str) -> dict[str, Any]:
     day = "2026-11-12" if said == HEIGHT else ""
     return {
-        "content": _FACTS[said], "title": "", "about": [], "tags": [], "happened": day, "quote": said,
+        "content": _FACTS[said], "title": "", "about": [], "tags": [], "happened": day,
+        "quote": said,
     }  # fmt: skip

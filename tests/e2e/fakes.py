@@ -1,6 +1,8 @@
-"""Model endpoints on the loopback that answer as told and keep every request: what a client sent is what its model would have read.
+"""Model endpoints on the loopback that answer as told and keep every request: what a client sent is
+what its model would have read.
 
-A script gets the request (parsed JSON) and returns what the model says: strings are text, `Call` is a use of a tool.
+A script gets the request (parsed JSON) and returns what the model says: strings are text, `Call` is
+a use of a tool.
 """
 
 from __future__ import annotations
@@ -60,7 +62,9 @@ class Endpoint:
                     endpoint.failures.append(error)
                     self.plain(b'{"error": {"message": "the script failed"}}', status=400)
                     return
-                data = "".join(f"event: {name}\ndata: {json.dumps(value)}\n\n" for name, value in events).encode()
+                data = "".join(
+                    f"event: {name}\ndata: {json.dumps(value)}\n\n" for name, value in events
+                ).encode()
                 self.plain(data, "text/event-stream")
 
             def do_GET(self) -> None:
@@ -81,7 +85,9 @@ class Endpoint:
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05})
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.05}
+        )
         self._thread.start()
         return self
 
@@ -105,34 +111,73 @@ def messages(parts: Sequence[str | Call]) -> Iterator[tuple[str, Any]]:
         "content": [],
         "stop_reason": None,
     }
-    yield "message_start", {"type": "message_start", "message": head | {"usage": {"input_tokens": 10, "output_tokens": 1}}}
+    yield (
+        "message_start",
+        {
+            "type": "message_start",
+            "message": head | {"usage": {"input_tokens": 10, "output_tokens": 1}},
+        },
+    )
     for number, part in enumerate(parts):
         if isinstance(part, str):
             block: dict[str, Any] = {"type": "text", "text": ""}
             delta = {"type": "text_delta", "text": part}
         else:
-            block = {"type": "tool_use", "id": f"toolu_{next(_NUMBERS)}", "name": part.name, "input": {}}
+            block = {
+                "type": "tool_use",
+                "id": f"toolu_{next(_NUMBERS)}",
+                "name": part.name,
+                "input": {},
+            }
             delta = {"type": "input_json_delta", "partial_json": json.dumps(part.arguments)}
-        yield "content_block_start", {"type": "content_block_start", "index": number, "content_block": block}
-        yield "content_block_delta", {"type": "content_block_delta", "index": number, "delta": delta}
+        yield (
+            "content_block_start",
+            {"type": "content_block_start", "index": number, "content_block": block},
+        )
+        yield (
+            "content_block_delta",
+            {"type": "content_block_delta", "index": number, "delta": delta},
+        )
         yield "content_block_stop", {"type": "content_block_stop", "index": number}
     reason = "tool_use" if any(isinstance(part, Call) for part in parts) else "end_turn"
-    yield "message_delta", {"type": "message_delta", "delta": {"stop_reason": reason}, "usage": {"output_tokens": 5}}
+    yield (
+        "message_delta",
+        {"type": "message_delta", "delta": {"stop_reason": reason}, "usage": {"output_tokens": 5}},
+    )
     yield "message_stop", {"type": "message_stop"}
 
 
 def responses(parts: Sequence[str | Call], tokens: int = 10) -> Iterator[tuple[str, Any]]:
-    """An answer as the Responses API streams it; `tokens` is what the request is said to have had."""
+    """An answer as the Responses API streams it; `tokens` is what the request is said to have
+    had."""
     name = f"resp_{next(_NUMBERS)}"
     yield "response.created", {"type": "response.created", "response": {"id": name}}
     for number, part in enumerate(parts):
         if isinstance(part, str):
             content = [{"type": "output_text", "text": part}]
-            item: dict[str, Any] = {"type": "message", "role": "assistant", "id": f"msg_{next(_NUMBERS)}", "content": content}
+            item: dict[str, Any] = {
+                "type": "message",
+                "role": "assistant",
+                "id": f"msg_{next(_NUMBERS)}",
+                "content": content,
+            }
         else:
             space, _, tool = part.name.rpartition("::")
-            item = {"type": "function_call", "id": f"fc_{next(_NUMBERS)}", "call_id": f"call_{next(_NUMBERS)}", "name": tool}
-            item |= {"arguments": json.dumps(part.arguments)} | ({"namespace": space} if space else {})
-        yield "response.output_item.done", {"type": "response.output_item.done", "output_index": number, "item": item}
+            item = {
+                "type": "function_call",
+                "id": f"fc_{next(_NUMBERS)}",
+                "call_id": f"call_{next(_NUMBERS)}",
+                "name": tool,
+            }
+            item |= {"arguments": json.dumps(part.arguments)} | (
+                {"namespace": space} if space else {}
+            )
+        yield (
+            "response.output_item.done",
+            {"type": "response.output_item.done", "output_index": number, "item": item},
+        )
     usage = {"input_tokens": tokens, "output_tokens": 5, "total_tokens": tokens + 5}
-    yield "response.completed", {"type": "response.completed", "response": {"id": name, "usage": usage}}
+    yield (
+        "response.completed",
+        {"type": "response.completed", "response": {"id": name, "usage": usage}},
+    )

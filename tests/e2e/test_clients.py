@@ -1,4 +1,5 @@
-"""What a model is really given by the real programs: orientation at the start, a memory where one fits, our tools, and captures after.
+"""What a model is really given by the real programs: orientation at the start, a memory where one
+fits, our tools, and captures after.
 
 The tests of a client are one conversation, in order.
 """
@@ -44,7 +45,9 @@ def test_nothing_is_captured_without_a_marker(client: Client) -> None:
     (client.place / ".oneiro-capture").write_text('project = "Ferry"\n')
 
 
-def test_an_irrelevant_prompt_gets_nothing_and_a_resumed_session_nothing_twice(client: Client) -> None:
+def test_an_irrelevant_prompt_gets_nothing_and_a_resumed_session_nothing_twice(
+    client: Client,
+) -> None:
     client.run("write a haiku")
     assert client.said("UserPromptSubmit")[-1] == client.said("SessionStart")[-1] == ""
 
@@ -75,11 +78,17 @@ def test_a_compaction_is_captured_and_orients_anew(client: Client) -> None:
         client.run("a long story")
     client.run("/compact" if client.name == "claude-code" else "and one more")
     again = client.exchanges[before:]
-    compacted = [one for one in again if one["event"] == "SessionStart" and one["stdin"].get("source") == "compact"]
+    compacted = [
+        one
+        for one in again
+        if one["event"] == "SessionStart" and one["stdin"].get("source") == "compact"
+    ]
     assert PROJECT in compacted[0]["stdout"]
     kind = [one for one in again if one["event"] == "PostCompact"]
     assert len(kind) == 1
-    eventually(lambda: [one for one in captured(client) if one["meta"].get("captured") == "compaction"], 30)
+    eventually(
+        lambda: [one for one in captured(client) if one["meta"].get("captured") == "compaction"], 30
+    )
     (summary,) = [one for one in captured(client) if one["meta"].get("captured") == "compaction"]
     assert "We named the boat Petrel." in summary["body"]
     assert "analysis" not in summary["body"]

@@ -1,6 +1,8 @@
-"""Set up with one command, a day of three conversations, the machine off at night, the next morning, and all of it taken back.
+"""Set up with one command, a day of three conversations, the machine off at night, the next
+morning, and all of it taken back.
 
-The tests of a client are one story, in order: once with rules alone, once with the client's own program as the judge.
+The tests of a client are one story, in order: once with rules alone, once with the client's own
+program as the judge.
 """
 
 from __future__ import annotations
@@ -24,19 +26,31 @@ from tests.e2e.conftest import SESSION, _provided
 
 pytestmark = pytest.mark.e2e
 SETTINGS = "# mine\n[dreams]\nrest = 0.25\n"
-"""Of the machine: a quarter of a minute of quiet, instead of five. (Codex keeps most variables from what it starts.)"""
+"""Of the machine: a quarter of a minute of quiet, instead of five. (Codex keeps most variables from
+what it starts.)"""
 OWN = {
-    "claude": {".claude/settings.json": '{\n   "model": "opus" }\r\n', ".claude/skills/mine/SKILL.md": "mine\n"},
+    "claude": {
+        ".claude/settings.json": '{\n   "model": "opus" }\r\n',
+        ".claude/skills/mine/SKILL.md": "mine\n",
+    },
     "codex": {".codex/hooks.json": '{"hooks": {}}', ".agents/skills/mine/SKILL.md": "mine\n"},
 }
 """What the person had before."""
-PERSONS = (".claude/settings.json", ".claude/skills/", ".codex/config.toml", ".codex/hooks.json", ".agents/", ".config/")
+PERSONS = (
+    ".claude/settings.json",
+    ".claude/skills/",
+    ".codex/config.toml",
+    ".codex/hooks.json",
+    ".agents/",
+    ".config/",
+)
 """What only the person writes, and `oneiro setup`."""
 
 
 @dataclass
 class Day:
-    """One client, its model, who judges, and every file of the person's home before it was set up."""
+    """One client, its model, who judges, and every file of the person's home before it was set
+    up."""
 
     client: Client
     model: day.Model
@@ -61,7 +75,14 @@ class Day:
     def oneiro(self, *args: str) -> str:
         """Our program, as a person starts it in the folder of their project."""
         program = str(Path(sys.executable).parent / "oneiro")
-        done = subprocess.run([program, *args], env=self.client.env, cwd=self.client.place, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(
+            [program, *args],
+            env=self.client.env,
+            cwd=self.client.place,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
@@ -72,7 +93,10 @@ class Day:
 
     def facts(self) -> list[dict[str, Any]]:
         """What the vault knows, in full."""
-        lists = [self.box.json("list", "--type", "semantic", "--status", status) for status in ("active", "superseded")]
+        lists = [
+            self.box.json("list", "--type", "semantic", "--status", status)
+            for status in ("active", "superseded")
+        ]
         return [self.box.json("show", row["id"]) for found in lists for row in found["results"]]
 
     def rested(self) -> bool:
@@ -85,16 +109,26 @@ class Day:
 
 def files(home: Path) -> dict[str, bytes]:
     """Every file below a folder."""
-    return {str(path.relative_to(home)): path.read_bytes() for path in home.rglob("*") if path.is_file()}
+    return {
+        str(path.relative_to(home)): path.read_bytes() for path in home.rglob("*") if path.is_file()
+    }
 
 
-@pytest.fixture(scope="module", params=["claude-rules", "claude-judge", "codex-rules", "codex-judge"])
-def story(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Day]:
+@pytest.fixture(
+    scope="module", params=["claude-rules", "claude-judge", "codex-rules", "codex-judge"]
+)
+def story(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Day]:
     program, _, judge = request.param.partition("-")
     folder = tmp_path_factory.mktemp(program)
     env = {name: value for name, value in sealed(folder).items() if name != "ONEIRO_EMBED_MODEL"}
     box, model = Box(folder, env), day.Model()
-    made = clients.claude_code(box, model, SESSION) if program == "claude" else clients.codex(box, model)
+    made = (
+        clients.claude_code(box, model, SESSION)
+        if program == "claude"
+        else clients.codex(box, model)
+    )
     try:
         with made.endpoint:
             made.env["ANTHROPIC_BASE_URL"] = made.endpoint.url
@@ -118,10 +152,20 @@ def story(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 def test_one_command_sets_it_up(story: Day) -> None:
     story.before = files(story.home)
     judge = "--judge" if story.judged else "--no-judge"
-    told = story.oneiro("--vault", str(story.box.vault), "setup", story.name, "--capture", "here", judge)
-    state = [line for line in told.splitlines() if line.startswith(("tools", "hooks", "skills", "judge", "capture"))]
+    told = story.oneiro(
+        "--vault", str(story.box.vault), "setup", story.name, "--capture", "here", judge
+    )
+    state = [
+        line
+        for line in told.splitlines()
+        if line.startswith(("tools", "hooks", "skills", "judge", "capture"))
+    ]
     assert [line.split()[0] for line in state] == ["tools", "hooks", "skills", "judge", "capture"]
-    assert [line for line in state if line.split()[1].rstrip(":") != "on" and not line.startswith("judge")] == []
+    assert [
+        line
+        for line in state
+        if line.split()[1].rstrip(":") != "on" and not line.startswith("judge")
+    ] == []
 
 
 def test_a_day_of_three_conversations(story: Day) -> None:
@@ -135,7 +179,13 @@ def test_a_day_of_three_conversations(story: Day) -> None:
 def test_what_was_said_is_known_with_its_day(story: Day) -> None:
     known = {one["body"].strip(): one["meta"] for one in story.facts()}
     today = datetime.now().astimezone().date().isoformat()
-    for word in ("bridge engineer", "lengths in metres", "kindergarten in Nyg", "17.9", "18.4 metres, measured"):
+    for word in (
+        "bridge engineer",
+        "lengths in metres",
+        "kindergarten in Nyg",
+        "17.9",
+        "18.4 metres, measured",
+    ):
         (meta,) = [meta for text, meta in known.items() if word in text]
         assert meta["created"][:10] == today
         assert meta["trust"] == "said"
@@ -154,7 +204,9 @@ def test_the_next_morning_begins_oriented(story: Day) -> None:
     story.box.close()  # off at night: nobody is there when the next conversation begins
     marks = story.box.vault / ".git/oneiro/schedule.json"
     known = json.loads(marks.read_text())
-    marks.write_text(json.dumps({"ran": {}, "since": {loop: at - 86_400 for loop, at in known["since"].items()}}))
+    marks.write_text(
+        json.dumps({"ran": {}, "since": {loop: at - 86_400 for loop, at in known["since"].items()}})
+    )
     before = len(story.client.endpoint.requests)
     story.client.begin()
     story.client.run("Good morning!")
@@ -186,7 +238,9 @@ def test_all_of_it_goes_again(story: Day) -> None:
     story.oneiro("setup", story.name, "--remove")
     after = files(story.home)
     for name, data in story.before.items():
-        if name.startswith(PERSONS) or there[name] == data:  # the programs write into others whenever they run
+        if (
+            name.startswith(PERSONS) or there[name] == data
+        ):  # the programs write into others whenever they run
             assert after[name] == data, name
     assert [name for name in after.keys() - story.before.keys() if name.startswith(PERSONS)] == []
     if ".claude.json" in after:

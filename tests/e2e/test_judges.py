@@ -1,4 +1,5 @@
-"""The real Claude Code and Codex as judges of a night (`dreams.command`), offline, against model endpoints on this machine."""
+"""The real Claude Code and Codex as judges of a night (`dreams.command`), offline, against model
+endpoints on this machine."""
 
 from __future__ import annotations
 
@@ -26,12 +27,17 @@ pytestmark = pytest.mark.e2e
 def merges(request: dict[str, Any]) -> list[str]:
     """A model that merges what it is shown, with words around its answer."""
     first, *others = dict.fromkeys(IDS.findall(json.dumps(request)))
-    return ["```json\n" + json.dumps({"action": "merge", "reason": "the same", "keep": first, "members": others}) + "\n```"]
+    return [
+        "```json\n"
+        + json.dumps({"action": "merge", "reason": "the same", "keep": first, "members": others})
+        + "\n```"
+    ]
 
 
 @pytest.fixture(params=["claude", "codex"])
 def judge(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[clients.Client, Path]]:
-    """A client of which only the program is used, with hooks and a server of ours in its settings."""
+    """A client of which only the program is used, with hooks and a server of ours in its
+    settings."""
     box = Box(tmp_path, sealed(tmp_path)).init()
     claude = request.param == "claude"
     client = clients.claude_code(box, merges, SESSION) if claude else clients.codex(box, merges)
@@ -60,6 +66,8 @@ def test_it_judges_a_night_without_tools_or_memory(judge: tuple[clients.Client, 
     assert run["judge"] == f"command:{program.name}"
     (asked,) = client.endpoint.requests
     tools = {tool.get("name") for tool in asked.get("tools", ())}
-    assert tools <= {"request_user_input"}, "one that Codex always lists, and refuses without a person"
+    assert tools <= {"request_user_input"}, (
+        "one that Codex always lists, and refuses without a person"
+    )
     assert "SessionStart" not in json.dumps(asked)
     assert run["tokens_in"] == 10

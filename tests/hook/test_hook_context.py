@@ -52,7 +52,9 @@ def test_the_ways_to_a_vault(vault: Path, tmp_path: Path, monkeypatch: pytest.Mo
     assert at(elsewhere).root == str(vault)
 
 
-def test_a_marker_chooses_the_vault_and_the_project(vault: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_marker_chooses_the_vault_and_the_project(
+    vault: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     init_vault(tmp_path / "other")
     monkeypatch.setenv("ONEIRO_VAULT", str(vault))
     work = tmp_path / "ferry"
@@ -65,14 +67,18 @@ def test_a_marker_chooses_the_vault_and_the_project(vault: Path, tmp_path: Path,
     assert at(work).root == ""
 
 
-def test_a_marker_at_home_names_no_project(vault: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_marker_at_home_names_no_project(
+    vault: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / ALLOW).touch()
     (tmp_path / "ferry").mkdir()
     assert at(tmp_path / "ferry").project == ""
 
 
-def test_where_no_folder_is_named(vault: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_no_folder_is_named(
+    vault: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(vault))
     assert Place({}, ()).root == str(vault)
     monkeypatch.delenv("CLAUDE_PROJECT_DIR")
@@ -94,7 +100,14 @@ def test_where_no_folder_is_named(vault: Path, tmp_path: Path, monkeypatch: pyte
         ("inject = 3", "broken [", "", 500),
     ],
 )
-def test_settings(vault: Path, monkeypatch: pytest.MonkeyPatch, vaults: str, machines: str, variable: str, expected: int) -> None:
+def test_settings(
+    vault: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    vaults: str,
+    machines: str,
+    variable: str,
+    expected: int,
+) -> None:
     (vault / "oneiro.toml").write_text(vaults)
     machine(machines)
     monkeypatch.setenv("ONEIRO_INJECT_TOKENS", variable)

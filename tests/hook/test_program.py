@@ -1,4 +1,5 @@
-"""Whatever happens the program ends with 0, without a word, within its deadline, and with next to nothing imported."""
+"""Whatever happens the program ends with 0, without a word, within its deadline, and with next to
+nothing imported."""
 
 from __future__ import annotations
 
@@ -17,8 +18,9 @@ from tests.box import eventually
 from tests.hook.conftest import Talk
 
 HEAVY = (
-    "click pydantic yaml frontmatter chromadb mcp asyncio numpy pygit2 git rich uvicorn starlette typing pathlib dataclasses socket".split()
-)
+    "click pydantic yaml frontmatter chromadb mcp asyncio numpy pygit2 git rich uvicorn starlette "
+    "typing pathlib dataclasses socket"
+).split()
 LISTING = """
 import sys, os
 sys.argv = ["oneiro", "hook", sys.argv[1]]
@@ -33,19 +35,49 @@ sys.exit(code)
 def test_only_light_things_are_imported(talk: Talk, event: str) -> None:
     talk.allow()
     talk.speak("user", "hello")
-    talk.box("--no-daemon", "remember", "--type", "orientation", "--title", "Here", "The project is a ferry.")
-    said = {"session_id": "s", "cwd": str(talk.place), "hook_event_name": event, "transcript_path": str(talk.transcript)}
+    talk.box(
+        "--no-daemon",
+        "remember",
+        "--type",
+        "orientation",
+        "--title",
+        "Here",
+        "The project is a ferry.",
+    )
+    said = {
+        "session_id": "s",
+        "cwd": str(talk.place),
+        "hook_event_name": event,
+        "transcript_path": str(talk.transcript),
+    }
     said |= {"prompt": "what is the project?", "compact_summary": "We spoke.", "source": "startup"}
-    env = {name: value for name, value in talk.box.env.items() if not name.startswith("COVERAGE")} | talk.env
+    env = {
+        name: value for name, value in talk.box.env.items() if not name.startswith("COVERAGE")
+    } | talk.env
     argv = [sys.executable, "-c", LISTING, event]
-    done = subprocess.run(argv, input=json.dumps(said).encode(), env=env, cwd=talk.place, capture_output=True, timeout=60)
+    done = subprocess.run(
+        argv,
+        input=json.dumps(said).encode(),
+        env=env,
+        cwd=talk.place,
+        capture_output=True,
+        timeout=60,
+    )
     assert done.returncode == 0
     modules = set(done.stderr.decode().split())
     assert "oneiro_vault.hook.program" in modules
     assert modules.isdisjoint(HEAVY)
-    others = {name.split(".")[0] for name in modules} - sys.stdlib_module_names - {"__main__", "oneiro_vault"}
+    others = (
+        {name.split(".")[0] for name in modules}
+        - sys.stdlib_module_names
+        - {"__main__", "oneiro_vault"}
+    )
     editable = {
-        name for name in others if name.startswith(("__editable", "_virtualenv", "_distutils_hack", "sitecustomize", "a1_coverage"))
+        name
+        for name in others
+        if name.startswith(
+            ("__editable", "_virtualenv", "_distutils_hack", "sitecustomize", "a1_coverage")
+        )
     }
     assert others == editable
     if event == "SessionStart":
@@ -59,10 +91,12 @@ JUNK = {
     "null": b"null",
     "bytes": b"\xff\xfe\x00",
     "deep": b"[" * 100_000,
-    "wrong types": b'{"session_id": 5, "cwd": [], "prompt": {}, "transcript_path": 7, "source": [], "compact_summary": 3, "agent_id": null}',
+    "wrong types": b'{"session_id": 5, "cwd": [], "prompt": {}, "transcript_path": 7, "source": '
+    b'[], "compact_summary": 3, "agent_id": null}',
     "another event": b'{"hook_event_name": "PreToolUse", "session_id": "s", "cwd": "/"}',
     "huge": b'{"prompt": "' + b"x" * 5_000_000 + b'"}',
-    "half a pair": b'{"session_id": "\\ud800", "cwd": "/\\ud800", "prompt": "\\ud800 what is the boat called?"}',
+    "half a pair": b'{"session_id": "\\ud800", "cwd": "/\\ud800", "prompt": "\\ud800 what is the '
+    b'boat called?"}',
     "NUL": b'{"session_id": "a\\u0000b", "cwd": "/a\\u0000b", "transcript_path": "/a\\u0000b"}',
 }
 
@@ -76,12 +110,24 @@ def test_no_input_is_an_error(talk: Talk, event: str, junk: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [[], ["Nothing"], ["--json"], ["PreToolUse", "x"], ["--vault"], ["--no-such-option", "SessionStart"]], ids=str
+    "words",
+    [
+        [],
+        ["Nothing"],
+        ["--json"],
+        ["PreToolUse", "x"],
+        ["--vault"],
+        ["--no-such-option", "SessionStart"],
+    ],
+    ids=str,
 )
 def test_no_command_line_is_an_error(talk: Talk, words: list[str]) -> None:
-    """Exit code 2, which a wrong command line has everywhere else, would erase a person's prompt."""
+    """Exit code 2, which a wrong command line has everywhere else, would erase a person's
+    prompt."""
     argv = [*talk.box.argv()[:3], "hook", *words]
-    done = subprocess.run(argv, input=b"{}", env=talk.box.env, cwd=talk.place, capture_output=True, timeout=60)
+    done = subprocess.run(
+        argv, input=b"{}", env=talk.box.env, cwd=talk.place, capture_output=True, timeout=60
+    )
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
@@ -101,16 +147,22 @@ def test_a_vault_without_its_repository_is_none(talk: Talk) -> None:
 
 
 @pytest.mark.parametrize("event", sorted(program.EVENTS))
-def test_an_input_that_never_ends_is_waited_for_no_longer_than_the_deadline(talk: Talk, event: str) -> None:
+def test_an_input_that_never_ends_is_waited_for_no_longer_than_the_deadline(
+    talk: Talk, event: str
+) -> None:
     reader, writer = os.pipe()
     argv = [*talk.box.argv()[:3], "hook", event]
     start = time.monotonic()
-    child = subprocess.Popen(argv, stdin=reader, stdout=subprocess.PIPE, env=talk.box.env | talk.env, cwd=talk.place)
+    child = subprocess.Popen(
+        argv, stdin=reader, stdout=subprocess.PIPE, env=talk.box.env | talk.env, cwd=talk.place
+    )
     os.close(reader)
     out, _ = child.communicate(timeout=60)
     os.close(writer)
     assert (child.returncode, out) == (0, b"")
-    assert time.monotonic() - start < 30  # the deadline is below 2; a machine under load starts processes slowly
+    assert (
+        time.monotonic() - start < 30
+    )  # the deadline is below 2; a machine under load starts processes slowly
 
 
 def test_every_deadline_is_below_the_clients_own() -> None:
@@ -124,7 +176,10 @@ def test_our_own_judge_has_no_memory(talk: Talk) -> None:
     talk.speak("user", "Which of these two is the same?")
     talk.box("--no-daemon", "remember", "--type", "orientation", "The project is a ferry.")
     for event in program.EVENTS:
-        assert talk(event, env={program.JUDGE: "1"}, source="startup", compact_summary="x", prompt="x") == ""
+        assert (
+            talk(event, env={program.JUDGE: "1"}, source="startup", compact_summary="x", prompt="x")
+            == ""
+        )
     assert talk.spooled == []
 
 
@@ -133,7 +188,17 @@ def test_subagents_have_none_either(talk: Talk) -> None:
     talk.speak("user", "Look for the boat.")
     talk.box("--no-daemon", "remember", "--type", "orientation", "The project is a ferry.")
     for event in program.EVENTS:
-        assert talk(event, agent_id="a1", agent_type="Explore", source="startup", compact_summary="x", prompt="x") == ""
+        assert (
+            talk(
+                event,
+                agent_id="a1",
+                agent_type="Explore",
+                source="startup",
+                compact_summary="x",
+                prompt="x",
+            )
+            == ""
+        )
     assert talk.spooled == []
 
 
@@ -146,12 +211,17 @@ def test_a_suspended_owner_is_not_waited_for(talk: Talk) -> None:
     talk.speak("user", "hello")
     os.kill(pid, signal.SIGSTOP)
     try:
-        eventually(lambda: Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T", 5)
+        eventually(
+            lambda: Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T", 5
+        )
         for event in sorted(program.EVENTS):
             before, start = len(talk.spooled), time.monotonic()
-            assert talk(event, prompt="which boat lies in Bergen harbour?", compact_summary="We spoke.", source="startup") == (
-                session_start.EMPTY if event == "SessionStart" else ""
-            )
+            assert talk(
+                event,
+                prompt="which boat lies in Bergen harbour?",
+                compact_summary="We spoke.",
+                source="startup",
+            ) == (session_start.EMPTY if event == "SessionStart" else "")
             assert time.monotonic() - start < 15, event
             assert len(talk.spooled) - before == (event in ("SessionEnd", "PostCompact")), event
     finally:
@@ -160,8 +230,22 @@ def test_a_suspended_owner_is_not_waited_for(talk: Talk) -> None:
 
 
 def test_the_ordinary_way_runs_it_too(talk: Talk) -> None:
-    """`oneiro hook --help` is for people; through the whole command line the program is the same."""
+    """`oneiro hook --help` is for people; through the whole command line the program is the
+    same."""
     assert b"SessionStart" in talk.box("hook", "--help").stdout
-    argv = [sys.executable, "-c", "import sys; from oneiro_vault.cli.run import run; sys.exit(run(sys.argv[1:]))", "hook", "SessionStart"]
-    done = subprocess.run(argv, input=b"junk", env=talk.box.env | talk.env, cwd=talk.place, capture_output=True, timeout=60)
+    argv = [
+        sys.executable,
+        "-c",
+        "import sys; from oneiro_vault.cli.run import run; sys.exit(run(sys.argv[1:]))",
+        "hook",
+        "SessionStart",
+    ]
+    done = subprocess.run(
+        argv,
+        input=b"junk",
+        env=talk.box.env | talk.env,
+        cwd=talk.place,
+        capture_output=True,
+        timeout=60,
+    )
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")

@@ -57,7 +57,16 @@ def test_a_new_context_may_get_it_again(talk: Talk, source: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "prompt", ["write a haiku", "fix the failing test", "ok", "", "/compact the boat called Petrel in Bergen harbour", 7, None]
+    "prompt",
+    [
+        "write a haiku",
+        "fix the failing test",
+        "ok",
+        "",
+        "/compact the boat called Petrel in Bergen harbour",
+        7,
+        None,
+    ],
 )
 def test_other_prompts_get_nothing(talk: Talk, prompt: object) -> None:
     assert talk("UserPromptSubmit", prompt=prompt) == ""
@@ -114,7 +123,9 @@ def test_a_deadline_that_came_first_is_counted(talk: Talk, tmp_path: Path) -> No
 
 
 @pytest.mark.slow
-def test_a_conversation_that_begins_loads_the_model(tmp_path: Path, sealed_env: dict[str, str]) -> None:
+def test_a_conversation_that_begins_loads_the_model(
+    tmp_path: Path, sealed_env: dict[str, str]
+) -> None:
     box = Box(tmp_path, sealed_env | {"ONEIRO_EMBED_IDLE": "1"}).init()
     try:
         box.remember(BOAT)
@@ -130,7 +141,9 @@ def test_no_session_id_is_no_obstacle(talk: Talk) -> None:
 
 
 @pytest.mark.slow
-def test_without_an_owner_nothing_now_and_one_for_next_time(tmp_path: Path, sealed_env: dict[str, str]) -> None:
+def test_without_an_owner_nothing_now_and_one_for_next_time(
+    tmp_path: Path, sealed_env: dict[str, str]
+) -> None:
     box = Box(tmp_path, sealed_env).init()
     try:
         assert box("--no-daemon", "remember", BOAT).returncode == 0

@@ -1,4 +1,5 @@
-"""The exchanges that the real programs had with this hook, replayed against the same vault: `make e2e` records them anew."""
+"""The exchanges that the real programs had with this hook, replayed against the same vault: `make
+e2e` records them anew."""
 
 from __future__ import annotations
 
@@ -27,7 +28,9 @@ PROMPTS = (
 
 
 def exchanges(client: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads((FIXTURES / f"{client}.json").read_text(encoding="utf-8"))
+    found: list[dict[str, Any]] = json.loads(
+        (FIXTURES / f"{client}.json").read_text(encoding="utf-8")
+    )
     return found
 
 
@@ -43,7 +46,8 @@ def test_a_real_transcript_is_read_whole(client: str) -> None:
 
 
 class Replay:
-    """A machine on which the recorded events happen again; `said` is what the hook put in, by event, in order."""
+    """A machine on which the recorded events happen again; `said` is what the hook put in, by
+    event, in order."""
 
     def __init__(self, box: Box, client: str) -> None:
         self.box, self.client = box, client
@@ -63,15 +67,25 @@ class Replay:
             path.write_bytes(b"".join(lines[: one["lines"]]))
             done = self.talk.run(one["event"], json.dumps(stdin).encode())
             assert (done.returncode, done.stderr) == (0, b"")
-            out = json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"] if done.stdout else ""
+            out = (
+                json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]
+                if done.stdout
+                else ""
+            )
             self.said.append((one | {"stdin": stdin}, out))
 
     def outputs(self, event: str, **stdin: str) -> list[str]:
-        return [out for one, out in self.said if one["event"] == event and stdin.items() <= one["stdin"].items()]
+        return [
+            out
+            for one, out in self.said
+            if one["event"] == event and stdin.items() <= one["stdin"].items()
+        ]
 
 
 @pytest.fixture(scope="module", params=CLIENTS)
-def replay(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Replay]:
+def replay(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Replay]:
     folder = tmp_path_factory.mktemp("r")
     box = Box(folder, sealed(folder) | COLD).init()
     box.env.pop("ONEIRO_OWNER_START")
@@ -93,13 +107,18 @@ def test_orientation_at_the_start_and_after_a_compaction(replay: Replay) -> None
 
 
 def test_the_relevant_prompt_alone_gets_the_memory(replay: Replay) -> None:
-    found = {one["stdin"]["prompt"]: out for one, out in replay.said if one["event"] == "UserPromptSubmit"}
+    found = {
+        one["stdin"]["prompt"]: out
+        for one, out in replay.said
+        if one["event"] == "UserPromptSubmit"
+    }
     assert [prompt for prompt, out in found.items() if out] == [PROMPTS[0]]
     assert BOAT in found[PROMPTS[0]]
 
 
 def test_events_that_take_nothing_get_nothing(replay: Replay) -> None:
-    """Codex's schemas refuse any other key; Claude Code shows to the person what PostCompact prints."""
+    """Codex's schemas refuse any other key; Claude Code shows to the person what PostCompact
+    prints."""
     for event in ("Stop", "PostCompact", "SessionEnd"):
         assert set(replay.outputs(event)) == {""}
 

@@ -1,4 +1,5 @@
-"""PostCompact, SessionEnd and every N messages: what is new goes into the spool, where a marker allows it and never else."""
+"""PostCompact, SessionEnd and every N messages: what is new goes into the spool, where a marker
+allows it and never else."""
 
 from __future__ import annotations
 
@@ -33,7 +34,12 @@ def test_a_session_that_ends_is_captured(talk: Talk) -> None:
     assert talk("SessionEnd", reason="other") == ""
     (entry,) = talk.spooled
     assert entry["text"] == "User: question 1\n\nAssistant: answer 1"
-    assert (entry["kind"], entry["session"], entry["client"], entry["project"]) == ("session", talk.session, "claude-code", "Ferry")
+    assert (entry["kind"], entry["session"], entry["client"], entry["project"]) == (
+        "session",
+        talk.session,
+        "claude-code",
+        "Ferry",
+    )
     assert (entry["from"], entry["to"]) == (0, talk.transcript.stat().st_size)
     path = next((talk.state / "spool").glob("*.json"))
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -65,7 +71,10 @@ def test_each_capture_holds_only_what_is_new(talk: Talk) -> None:
     talk("SessionEnd")
     converse(talk, "2")
     talk("SessionEnd")
-    assert texts(talk) == ["User: question 1\n\nAssistant: answer 1", "User: question 2\n\nAssistant: answer 2"]
+    assert texts(talk) == [
+        "User: question 1\n\nAssistant: answer 1",
+        "User: question 2\n\nAssistant: answer 2",
+    ]
 
 
 def test_a_long_conversation_is_captured_as_it_goes_on(talk: Talk) -> None:
@@ -107,7 +116,9 @@ def test_it_can_be_turned_off(talk: Talk) -> None:
 def test_a_summary_is_captured_out_of_its_tags(talk: Talk) -> None:
     talk.allow()
     converse(talk, "1")
-    said = "<analysis>hm</analysis>\n<summary>We named the boat. <private>hunter2</private></summary>"
+    said = (
+        "<analysis>hm</analysis>\n<summary>We named the boat. <private>hunter2</private></summary>"
+    )
     assert talk("PostCompact", trigger="manual", compact_summary=said) == ""
     (entry,) = talk.spooled
     assert (entry["kind"], entry["text"]) == ("compaction", "We named the boat.")
@@ -118,7 +129,14 @@ def test_a_summary_is_captured_out_of_its_tags(talk: Talk) -> None:
 def test_a_client_without_summaries_gives_its_transcript(talk: Talk) -> None:
     talk.allow()
     talk.transcript = talk.transcript.with_name("rollout-2026-11-22T03-05-26-x.jsonl")
-    line = {"type": "response_item", "payload": {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Ahoy."}]}}
+    line = {
+        "type": "response_item",
+        "payload": {
+            "type": "message",
+            "role": "user",
+            "content": [{"type": "input_text", "text": "Ahoy."}],
+        },
+    }
     talk.transcript.write_text(json.dumps(line) + "\n")
     assert talk("PostCompact", trigger="auto") == ""
     (entry,) = talk.spooled
@@ -137,7 +155,14 @@ def test_private_words_are_in_no_file(talk: Talk) -> None:
 
 
 @pytest.mark.parametrize(
-    "said", [{}, {"transcript_path": None}, {"transcript_path": "/nowhere/t.jsonl"}, {"transcript_path": "/"}, {"session_id": ""}]
+    "said",
+    [
+        {},
+        {"transcript_path": None},
+        {"transcript_path": "/nowhere/t.jsonl"},
+        {"transcript_path": "/"},
+        {"session_id": ""},
+    ],
 )
 def test_nothing_to_capture(talk: Talk, said: dict[str, Any]) -> None:
     talk.allow()
@@ -157,13 +182,17 @@ def test_a_very_long_transcript_is_left_where_it_stands(talk: Talk) -> None:
     talk.allow()
     converse(talk, "1")
     with open(talk.transcript, "ab") as file:
-        file.write(b'{"type": "attachment", "x": "' + b"x" * (session_capture.AT_ONCE + 1) + b'"}\n')
+        file.write(
+            b'{"type": "attachment", "x": "' + b"x" * (session_capture.AT_ONCE + 1) + b'"}\n'
+        )
     talk("SessionEnd")
     (entry,) = talk.spooled
     assert "text" not in entry
     assert (entry["from"], entry["to"]) == (0, talk.transcript.stat().st_size)
     said = talk.box("--no-daemon", "capture", "--pending").stdout
-    assert said == b"Captures stored: 0, waiting: 0, set aside: 0.\n"  # opening the vault had stored it
+    assert (
+        said == b"Captures stored: 0, waiting: 0, set aside: 0.\n"
+    )  # opening the vault had stored it
     rows = talk.box.json("--no-daemon", "list", "--session", talk.session)["results"]
     assert [row["title"] for row in rows] == ["Conversation: question 1"]
 
@@ -179,7 +208,9 @@ def test_a_crash_between_spool_and_note_captures_nothing_twice(talk: Talk) -> No
     assert [entry["from"] > 0 for entry in talk.spooled] == [False, True]
     for path in (talk.state / "sessions").iterdir():
         os.unlink(path)
-    talk.box("--no-daemon", "capture", "--pending")  # the pick-up notes how far it came before the entry goes
+    talk.box(
+        "--no-daemon", "capture", "--pending"
+    )  # the pick-up notes how far it came before the entry goes
     converse(talk, "3")
     talk("SessionEnd")
     assert texts(talk) == ["User: question 3\n\nAssistant: answer 3"]
@@ -197,7 +228,12 @@ def test_a_running_owner_picks_up_by_itself(talk: Talk) -> None:
     eventually(lambda: talk.spooled == [], 30)  # the file goes when the commit stands
     row = talk.box.json("list", "--session", talk.session)["results"][0]
     meta = talk.box.json("show", row["id"])["meta"]
-    assert (meta["source"], meta["trust"], meta["project"], meta["kind"]) == ("capture", "external", "Ferry", "conversation")
+    assert (meta["source"], meta["trust"], meta["project"], meta["kind"]) == (
+        "capture",
+        "external",
+        "Ferry",
+        "conversation",
+    )
 
 
 def test_a_marker_names_the_vault(talk: Talk, tmp_path: Path) -> None:
@@ -223,13 +259,20 @@ def test_times_are_written_with_their_offset(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_terminal_that_was_closed_loses_nothing(talk: Talk) -> None:
-    """No SessionEnd ever comes; when the conversation has been silent for hours, the next collection takes it."""
+    """No SessionEnd ever comes; when the conversation has been silent for hours, the next
+    collection takes it."""
     talk.allow('project = "Ferry"')
     talk("UserPromptSubmit", prompt="question 1")
     converse(talk, "1")
     talk("Stop")
-    assert talk.box("--no-daemon", "capture", "--pending").stdout == b"Captures stored: 0, waiting: 0, set aside: 0.\n"
+    assert (
+        talk.box("--no-daemon", "capture", "--pending").stdout
+        == b"Captures stored: 0, waiting: 0, set aside: 0.\n"
+    )
     os.utime(talk.transcript, (0, 0))
-    assert talk.box("--no-daemon", "capture", "--pending").stdout == b"Captures stored: 1, waiting: 0, set aside: 0.\n"
+    assert (
+        talk.box("--no-daemon", "capture", "--pending").stdout
+        == b"Captures stored: 1, waiting: 0, set aside: 0.\n"
+    )
     rows = talk.box.json("--no-daemon", "list", "--session", talk.session)["results"]
     assert [row["title"] for row in rows] == ["Conversation: question 1"]

@@ -1,4 +1,5 @@
-"""SessionStart: the orientation in full at a beginning, what changed on resume, from the published rendering or from the notes."""
+"""SessionStart: the orientation in full at a beginning, what changed on resume, from the published
+rendering or from the notes."""
 
 from __future__ import annotations
 
@@ -15,7 +16,9 @@ from tests.hook.conftest import Talk
 
 
 def orient(talk: Talk, title: str, text: str, *args: str) -> Path:
-    row = talk.box.json("--no-daemon", "remember", "--type", "orientation", "--title", title, text, *args)["results"][0]
+    row = talk.box.json(
+        "--no-daemon", "remember", "--type", "orientation", "--title", title, text, *args
+    )["results"][0]
     return talk.box.vault / str(row["path"])
 
 
@@ -64,7 +67,9 @@ def test_an_edit_nobody_has_indexed_yet_is_seen(talk: Talk) -> None:
     talk("SessionStart", source="startup")
     path.write_text(path.read_text().replace("ferry", "tide"))
     assert "tide timetable" in talk("SessionStart", source="startup")
-    (talk.box.vault / "orientation" / "new.md").write_text("---\ntype: orientation\ntitle: New\n---\nFresh.\n")
+    (talk.box.vault / "orientation" / "new.md").write_text(
+        "---\ntype: orientation\ntitle: New\n---\nFresh.\n"
+    )
     assert "Fresh." in talk("SessionStart", source="startup")
 
 
@@ -108,7 +113,10 @@ def test_a_note_that_leads_out_of_the_vault_is_not_read(talk: Talk) -> None:
     (talk.box.vault / "orientation" / "link.md").symlink_to(secret)
     record = talk.box.vault / ".oneiro" / "orientation.json"
     said = json.loads(record.read_text())
-    said["notes"] += [{"path": path, "size": 1, "mtime_ns": 1} for path in ("../secret.md", str(secret), 7, "orientation/link.md")]
+    said["notes"] += [
+        {"path": path, "size": 1, "mtime_ns": 1}
+        for path in ("../secret.md", str(secret), 7, "orientation/link.md")
+    ]
     record.write_text(json.dumps(said))
     assert "hunter2" not in talk("SessionStart", source="startup")
 
@@ -162,7 +170,9 @@ def park(talk: Talk, *names: str) -> None:
         (folder / name).write_text("{}")
 
 
-def test_a_beginning_tells_in_one_line_how_many_questions_wait_where_the_tools_are(talk: Talk) -> None:
+def test_a_beginning_tells_in_one_line_how_many_questions_wait_where_the_tools_are(
+    talk: Talk,
+) -> None:
     orient(talk, "The project", "We build a ferry timetable.")
     tools = {"ONEIRO_MCP_TOOLS": "history dreams"}
     park(talk, "a.json", "a.answer.json")
@@ -171,7 +181,11 @@ def test_a_beginning_tells_in_one_line_how_many_questions_wait_where_the_tools_a
     park(talk, "b.json", "c.json", ".x.tmp")
     said = talk("SessionStart", source="startup", env=tools)
     assert said.startswith(before)
-    assert said.removeprefix(before).strip().startswith("2 questions about stored notes wait for a judgement (")
+    assert (
+        said.removeprefix(before)
+        .strip()
+        .startswith("2 questions about stored notes wait for a judgement (")
+    )
     assert talk("SessionStart", source="startup") == before
     assert talk("SessionStart", source="compact", env=tools) == before
     assert talk("SessionStart", source="resume", env=tools) == ""

@@ -19,18 +19,22 @@ GENEROUS = {"ONEIRO_ACCESS_READS": "0", "ONEIRO_ACCESS_WRITES": "0", "ONEIRO_MCP
 
 
 def make_box(folder: Path, **env: str) -> Box:
-    """A machine with a vault and a password; the password is as `oneiro keys login` stores it, but cheap to check."""
+    """A machine with a vault and a password; the password is as `oneiro keys login` stores it, but
+    cheap to check."""
     box = Box(folder, sealed(folder) | env).init()
     access = private_folder(folder_of(box.vault, folder / "home" / ".config" / "oneiro"))
     cost = {"n": 2, "r": 1, "p": 1}
     found = hashlib.scrypt(PASSWORD.encode(), salt=b"salt", **cost, dklen=32)
-    (access / "login.json").write_text(json.dumps({"scheme": "scrypt", **cost, "salt": b"salt".hex(), "hash": found.hex()}))
+    (access / "login.json").write_text(
+        json.dumps({"scheme": "scrypt", **cost, "salt": b"salt".hex(), "hash": found.hex()})
+    )
     return box
 
 
 @pytest.fixture(scope="session")
 def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Remote]:
-    """One that is known by another name, as behind a proxy; its access tokens are good for four seconds."""
+    """One that is known by another name, as behind a proxy; its access tokens are good for four
+    seconds."""
     box = make_box(tmp_path_factory.mktemp("p"), ONEIRO_ACCESS_TOKEN_SECONDS="4")
     try:
         found = Remote(box, "--public-url", "https://vault.example.org/")

@@ -1,4 +1,5 @@
-"""A real owner that listens on 127.0.0.1, its keys, and ways to talk to it as a program, a browser or an attacker would."""
+"""A real owner that listens on 127.0.0.1, its keys, and ways to talk to it as a program, a browser
+or an attacker would."""
 
 from __future__ import annotations
 
@@ -23,11 +24,15 @@ PASSWORD = "a password for tests"
 VERIFIER = "v" * 64
 BACK = "http://127.0.0.1:45678/callback"
 MODERN = "2026-07-28"
-META = {"io.modelcontextprotocol/protocolVersion": MODERN, "io.modelcontextprotocol/clientCapabilities": {}}
+META = {
+    "io.modelcontextprotocol/protocolVersion": MODERN,
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
 
 
 class Remote:
-    """One `oneiro serve --http`. Keys are made on first use; `get` and `post` never follow a redirect."""
+    """One `oneiro serve --http`. Keys are made on first use; `get` and `post` never follow a
+    redirect."""
 
     def __init__(self, box: Box, *options: str, where: str = "127.0.0.1") -> None:
         self.box = box
@@ -35,7 +40,9 @@ class Remote:
             free.bind(("127.0.0.1", 0))
             self.port = int(free.getsockname()[1])
         with (box.folder / "serve.log").open("ab") as log:
-            self.child = box.start("serve", "--http", f"{where}:{self.port}", *options, stderr=log, stdout=log)
+            self.child = box.start(
+                "serve", "--http", f"{where}:{self.port}", *options, stderr=log, stdout=log
+            )
         eventually(lambda: box.record.get("http") or self.child.poll() is not None, 30)
         self.base = f"http://127.0.0.1:{self.port}"
         self.issuer: str = box.record["http"]
@@ -50,11 +57,20 @@ class Remote:
         self.box.close()
 
     def _client(self, number: int) -> httpx2.Client:
-        """Every address of 127.0.0.0/8 is this machine's, and to the server each is somebody else."""
+        """Every address of 127.0.0.0/8 is this machine's, and to the server each is somebody
+        else."""
         self._number = number
         limits = httpx2.Limits(max_connections=100)
-        transport = httpx2.HTTPTransport(local_address=f"127.0.0.{number}", limits=limits, trust_env=False)
-        return httpx2.Client(base_url=self.base, follow_redirects=False, timeout=60, trust_env=False, transport=transport)
+        transport = httpx2.HTTPTransport(
+            local_address=f"127.0.0.{number}", limits=limits, trust_env=False
+        )
+        return httpx2.Client(
+            base_url=self.base,
+            follow_redirects=False,
+            timeout=60,
+            trust_env=False,
+            transport=transport,
+        )
 
     def be_somebody_else(self) -> None:
         """From now on requests come from another address, whose permits are untouched."""
@@ -73,15 +89,32 @@ class Remote:
     def bearer(self, role: str) -> dict[str, str]:
         return {"Authorization": f"Bearer {self.key(role)}"}
 
-    def send(self, method: str, path: str, role: str = "", headers: dict[str, str] | None = None, **more: Any) -> httpx2.Response:
-        return self.client.request(method, path, headers={**(self.bearer(role) if role else {}), **(headers or {})}, **more)
+    def send(
+        self,
+        method: str,
+        path: str,
+        role: str = "",
+        headers: dict[str, str] | None = None,
+        **more: Any,
+    ) -> httpx2.Response:
+        return self.client.request(
+            method, path, headers={**(self.bearer(role) if role else {}), **(headers or {})}, **more
+        )
 
     def mcp(self, message: Any, token: str, **headers: str) -> httpx2.Response:
         """One POST to /mcp; of a request the headers of the modern era are made."""
         params = message.get("params") if isinstance(message, dict) else None
         named = params.get("name") if isinstance(params, dict) else None
-        wanted = {"Authorization": f"Bearer {token}", "Accept": "application/json, text/event-stream", "MCP-Protocol-Version": MODERN}
-        wanted |= {"Mcp-Method": message["method"]} if isinstance(message, dict) and "method" in message else {}
+        wanted = {
+            "Authorization": f"Bearer {token}",
+            "Accept": "application/json, text/event-stream",
+            "MCP-Protocol-Version": MODERN,
+        }
+        wanted |= (
+            {"Mcp-Method": message["method"]}
+            if isinstance(message, dict) and "method" in message
+            else {}
+        )
         wanted |= {"Mcp-Name": named} if isinstance(named, str) else {}
         wanted |= {name.replace("_", "-"): value for name, value in headers.items()}
         return self.client.post("/mcp", json=message, headers=wanted)
@@ -109,7 +142,10 @@ class Remote:
 
     @property
     def audit(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in (self.access.folder / "audit.jsonl").read_text().splitlines()]
+        return [
+            json.loads(line)
+            for line in (self.access.folder / "audit.jsonl").read_text().splitlines()
+        ]
 
     @property
     def head(self) -> str:
@@ -137,7 +173,11 @@ class Program:
 
     def __init__(self, remote: Remote, **metadata: Any) -> None:
         self.remote = remote
-        asked = {"redirect_uris": [BACK], "client_name": "Test program", "token_endpoint_auth_method": "none"} | metadata
+        asked = {
+            "redirect_uris": [BACK],
+            "client_name": "Test program",
+            "token_endpoint_auth_method": "none",
+        } | metadata
         made = remote.client.post("/register", json=asked)
         assert made.status_code == 201, made.text
         self.registered: dict[str, Any] = made.json()
@@ -145,7 +185,8 @@ class Program:
 
     def query(self, **change: str | None) -> dict[str, str]:
         fields = {
-            "response_type": "code", "client_id": self.id, "redirect_uri": BACK, "state": "st", "code_challenge": challenge(VERIFIER),
+            "response_type": "code", "client_id": self.id, "redirect_uri": BACK, "state": "st",
+            "code_challenge": challenge(VERIFIER),
             "code_challenge_method": "S256", "resource": f"{self.remote.issuer}/mcp",
         } | change  # fmt: skip
         return {name: value for name, value in fields.items() if value is not None}
@@ -155,7 +196,9 @@ class Program:
         self.remote.client.cookies.clear()
         return self.remote.client.get("/authorize?" + urlencode(self.query(**change)))
 
-    def decide(self, page: httpx2.Response, password: str = PASSWORD, **change: str) -> httpx2.Response:
+    def decide(
+        self, page: httpx2.Response, password: str = PASSWORD, **change: str
+    ) -> httpx2.Response:
         """Fill in the form of a page and send it."""
         return decide(self.remote, page, password, **change)
 
@@ -165,7 +208,12 @@ class Program:
         return back(done)["code"]
 
     def token(self, **fields: str) -> httpx2.Response:
-        given = {"grant_type": "authorization_code", "client_id": self.id, "redirect_uri": BACK, "code_verifier": VERIFIER} | fields
+        given = {
+            "grant_type": "authorization_code",
+            "client_id": self.id,
+            "redirect_uri": BACK,
+            "code_verifier": VERIFIER,
+        } | fields
         return self.remote.client.post("/token", data=given)
 
     def tokens(self, access: str = "writer") -> dict[str, Any]:
@@ -175,9 +223,20 @@ class Program:
         return found
 
 
-def decide(remote: Remote, page: httpx2.Response, password: str = PASSWORD, cookie: str | None = None, **change: str) -> httpx2.Response:
+def decide(
+    remote: Remote,
+    page: httpx2.Response,
+    password: str = PASSWORD,
+    cookie: str | None = None,
+    **change: str,
+) -> httpx2.Response:
     """What a browser sends when a person has filled in the form of a page."""
-    fields = {"sealed": sealed(page), "password": password, "access": "writer", "decision": "allow"} | change
+    fields = {
+        "sealed": sealed(page),
+        "password": password,
+        "access": "writer",
+        "decision": "allow",
+    } | change
     kept = page.headers.get("set-cookie", "").partition(";")[0] if cookie is None else cookie
     remote.client.cookies.clear()
     headers = {"Origin": remote.issuer} | ({"Cookie": kept} if kept else {})

@@ -1,4 +1,5 @@
-"""Bar row 41 over TCP, with a key: the right answer to whatever is sent, no crash, nothing written. `make drills` sends ten thousand."""
+"""Bar row 41 over TCP, with a key: the right answer to whatever is sent, no crash, nothing written.
+`make drills` sends ten thousand."""
 
 from __future__ import annotations
 

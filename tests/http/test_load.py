@@ -1,4 +1,5 @@
-"""A hundred clients with a key that never pause: every request is answered, and nobody waits ten times as long as the others.
+"""A hundred clients with a key that never pause: every request is answered, and nobody waits ten
+times as long as the others.
 
 (The same over the Unix socket, with slow ones among them, is in `tests/mcp/test_limits.py`.)
 """
@@ -26,12 +27,18 @@ CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
 
 
 class Client(threading.Thread):
-    """Calls one tool after the other on one connection; `took` are seconds of each answer, `wrong` what was no good one."""
+    """Calls one tool after the other on one connection; `took` are seconds of each answer, `wrong`
+    what was no good one."""
 
     def __init__(self, remote: Remote, key: str, until: float) -> None:
         super().__init__()
         self.line = http.client.HTTPConnection("127.0.0.1", remote.port, timeout=60)
-        self.headers = {**ACCEPT, "Authorization": f"Bearer {key}", "MCP-Protocol-Version": MODERN, "Mcp-Method": "tools/call"}
+        self.headers = {
+            **ACCEPT,
+            "Authorization": f"Bearer {key}",
+            "MCP-Protocol-Version": MODERN,
+            "Mcp-Method": "tools/call",
+        }
         self.until = until
         self.took: list[float] = []
         self.wrong: list[object] = []
@@ -53,7 +60,11 @@ class Client(threading.Thread):
         answer = self.line.getresponse()
         data = answer.read()
         self.took.append(time.monotonic() - began)
-        if answer.status != 200 or b'"isError":true' in data.replace(b" ", b"") or b'"result"' not in data:
+        if (
+            answer.status != 200
+            or b'"isError":true' in data.replace(b" ", b"")
+            or b'"result"' not in data
+        ):
             self.wrong.append((answer.status, data[:300]))
 
 
@@ -71,8 +82,16 @@ def crowd(remote: Remote, number: int, seconds: float) -> list[float]:
 
 
 def fill(remote: Remote) -> None:
-    items = [{"text": f"Lamp {n} stands at pier {n % 40} and is lit by keeper {n % 7}."} for n in range(1_000)]
-    remote.box.ok("remember", "--from-jsonl", "-", stdin="".join(json.dumps(item) + "\n" for item in items).encode())
+    items = [
+        {"text": f"Lamp {n} stands at pier {n % 40} and is lit by keeper {n % 7}."}
+        for n in range(1_000)
+    ]
+    remote.box.ok(
+        "remember",
+        "--from-jsonl",
+        "-",
+        stdin="".join(json.dumps(item) + "\n" for item in items).encode(),
+    )
 
 
 @pytest.mark.drill
@@ -81,5 +100,8 @@ def test_a_hundred_clients_for_half_a_minute(remote: Remote) -> None:
     crowd(remote, 10, 2.0)  # the model has come, the caches are warm
     took = crowd(remote, 100, 30.0)
     half, slow = statistics.median(took), took[int(len(took) * 0.99)]
-    print(f"{len(took)} answers, {len(took) / 30:.0f} a second, p50 {1000 * half:.0f} ms, p99 {1000 * slow:.0f} ms")
+    print(
+        f"{len(took)} answers, {len(took) / 30:.0f} a second, p50 {1000 * half:.0f} ms, p99 "
+        f"{1000 * slow:.0f} ms"
+    )
     assert slow <= 10 * half

@@ -15,7 +15,8 @@ from oneiro_vault.index.store import Index
 
 
 class FolderSource:
-    """The simplest Source there is: `*.md` below a folder, dot-folders left out; paths in `closed` cannot be entered."""
+    """The simplest Source there is: `*.md` below a folder, dot-folders left out; paths in `closed`
+    cannot be entered."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -34,11 +35,16 @@ class FolderSource:
                     continue
                 if entry.is_dir(follow_symlinks=False):
                     todo.append(f"{folder}{entry.name}/")
-                elif entry.name.lower().endswith(".md") and (found := self.stat(folder + entry.name)) is not None:
+                elif (
+                    entry.name.lower().endswith(".md")
+                    and (found := self.stat(folder + entry.name)) is not None
+                ):
                     yield found
 
     def stat(self, path: str) -> Stat | Refused | None:
-        if any(path == closed or path.startswith(f"{closed}/") or not closed for closed in self.closed):
+        if any(
+            path == closed or path.startswith(f"{closed}/") or not closed for closed in self.closed
+        ):
             return Refused(path, "no permission")
         try:
             found = os.lstat(self.root / path)
@@ -80,7 +86,8 @@ def vault(tmp_path: Path) -> Notes:
 
 @pytest.fixture
 def open_index(vault: Notes, tmp_path: Path) -> Iterator[Callable[..., Index]]:
-    """Opens indexes of the vault (in memory vectors, hash embedder, unless told otherwise) and closes them after the test."""
+    """Opens indexes of the vault (in memory vectors, hash embedder, unless told otherwise) and
+    closes them after the test."""
     opened: list[Index] = []
 
     def open_(name: str = "index", **options: object) -> Index:

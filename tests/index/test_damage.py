@@ -1,4 +1,5 @@
-"""Whatever happens to the files of the index, up or down: no error reaches the caller for long, and the answers are the same again."""
+"""Whatever happens to the files of the index, up or down: no error reaches the caller for long, and
+the answers are the same again."""
 
 from __future__ import annotations
 
@@ -24,7 +25,11 @@ COUNT = 60
 def fill(vault: Notes) -> None:
     pick = random.Random(1)
     for number in range(COUNT):
-        words = " ".join(pick.choices(["oak", "elm", "ash", "fir", "yew", "ivy", "fig", "bay", "box", "may"], k=30))
+        words = " ".join(
+            pick.choices(
+                ["oak", "elm", "ash", "fir", "yew", "ivy", "fig", "bay", "box", "may"], k=30
+            )
+        )
         vault.put(
             f"{number:02}.md",
             f"Pat: {words} word{number} 東京{number} [[{number // 2:02}]]",
@@ -40,8 +45,13 @@ def answers(index: Index) -> list[list[str]]:
     for number in range(0, COUNT, 7):
         question = f"word{number} fig"
         vector = index.query(question)
-        lists = [index.search_text(f'"word{number}"', 10), index.search_context(f'"word{number}" OR "fig"', 10)]
-        keys = [[key for key, _ in one] for one in lists] + [[hit.key for hit in index.search_vectors(vector, 5)[:2]]]
+        lists = [
+            index.search_text(f'"word{number}"', 10),
+            index.search_context(f'"word{number}" OR "fig"', 10),
+        ]
+        keys = [[key for key, _ in one] for one in lists] + [
+            [hit.key for hit in index.search_vectors(vector, 5)[:2]]
+        ]
         rows = index.rows({key for one in keys for key in one})
         found += [[rows[key].path for key in one] for one in keys]
     return found
@@ -84,9 +94,12 @@ DAMAGE = [delete, empty, halve, garbage, header]
 
 
 def essence(index: Index) -> dict[str, list[object]]:
-    """The dump without derived texts: what FTS5 reads alike there (`ivy`, `ivi`) is alike, and they are never shown."""
+    """The dump without derived texts: what FTS5 reads alike there (`ivy`, `ivi`) is alike, and they
+    are never shown."""
     found = index.dump()
-    return {name: rows for name, rows in found.items() if name not in ("context", "whole", "passages")}
+    return {
+        name: rows for name, rows in found.items() if name not in ("context", "whole", "passages")
+    }
 
 
 def flip(path: Path, place: int) -> None:
@@ -107,7 +120,9 @@ def lived(vault: Notes, open_index: Open) -> tuple[Path, list[list[str]]]:
     return index.folder, wanted
 
 
-def test_closed_in_order_it_is_trusted(lived: tuple[Path, list[list[str]]], open_index: Open, vault: Notes) -> None:
+def test_closed_in_order_it_is_trusted(
+    lived: tuple[Path, list[list[str]]], open_index: Open, vault: Notes
+) -> None:
     folder, wanted = lived
     assert json.loads((folder / "index.sound").read_text())[0] == (folder / FILE).stat().st_size
     index = open_index(vectors="chroma")
@@ -128,7 +143,9 @@ def test_a_database_damaged_while_down(
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_a_database_damaged_while_up(vault: Notes, open_index: Open, damage: Callable[[Path], None]) -> None:
+def test_a_database_damaged_while_up(
+    vault: Notes, open_index: Open, damage: Callable[[Path], None]
+) -> None:
     fill(vault)
     index = open_index()
     index.refresh()
@@ -153,7 +170,9 @@ def test_a_write_ahead_log_that_is_garbage(vault: Notes, open_index: Open) -> No
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_flipped_bytes_are_noticed_or_do_not_matter(vault: Notes, open_index: Open, seed: int) -> None:
+def test_flipped_bytes_are_noticed_or_do_not_matter(
+    vault: Notes, open_index: Open, seed: int
+) -> None:
     fill(vault)
     index = open_index()
     index.refresh()
@@ -206,7 +225,8 @@ def test_another_schema_is_rebuilt(vault: Notes, open_index: Open) -> None:
 
 
 def test_rows_changed_behind_the_words_are_noticed(vault: Notes, open_index: Open) -> None:
-    """What SQLite's own checks do not see: a text that is no longer what its words are filed under."""
+    """What SQLite's own checks do not see: a text that is no longer what its words are filed
+    under."""
     fill(vault)
     for change in (
         "UPDATE own_content SET c3 = 'other words'",
@@ -237,7 +257,9 @@ def test_the_whole_folder_deleted_while_up(vault: Notes, open_index: Open) -> No
     assert healed(index) == wanted
 
 
-def test_keywords_are_rebuilt_although_the_vectors_cannot_be_listed(vault: Notes, open_index: Open) -> None:
+def test_keywords_are_rebuilt_although_the_vectors_cannot_be_listed(
+    vault: Notes, open_index: Open
+) -> None:
     fill(vault)
     index = open_index(vectors="chroma")
     index.refresh()
@@ -303,7 +325,9 @@ def test_every_file_of_chroma_damaged_while_up(
 
 
 @pytest.mark.slow
-def test_a_chroma_that_lost_its_segment_is_replaced(large: tuple[Path, list[list[str]]], open_index: Open) -> None:
+def test_a_chroma_that_lost_its_segment_is_replaced(
+    large: tuple[Path, list[list[str]]], open_index: Open
+) -> None:
     """It opens, counts right and finds next to nothing."""
     folder, wanted = large
     for path in chroma_files(folder):
@@ -315,7 +339,9 @@ def test_a_chroma_that_lost_its_segment_is_replaced(large: tuple[Path, list[list
     assert before not in [path.name for path in folder.glob("chroma-*")]
 
 
-def test_a_store_that_fails_while_up_is_replaced_and_words_answer_meanwhile(lived: tuple[Path, list[list[str]]], open_index: Open) -> None:
+def test_a_store_that_fails_while_up_is_replaced_and_words_answer_meanwhile(
+    lived: tuple[Path, list[list[str]]], open_index: Open
+) -> None:
     wanted = lived[1]
     index = open_index(vectors="chroma")
     index.refresh()

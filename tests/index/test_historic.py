@@ -1,4 +1,5 @@
-"""An index of an earlier tree says exactly what one made from that tree alone would say, however it was made."""
+"""An index of an earlier tree says exactly what one made from that tree alone would say, however it
+was made."""
 
 from __future__ import annotations
 
@@ -46,7 +47,13 @@ def said(earlier: Earlier) -> object:
 @pytest.fixture
 def index(vault: Notes, open_index: Open) -> Index:
     for name in "abcdfg":
-        vault.put(f"{name}.md", f"Note {name} about harbours.\n", session="s", type="episodic", created=f"2024-01-0{ord(name) - 96}")
+        vault.put(
+            f"{name}.md",
+            f"Note {name} about harbours.\n",
+            session="s",
+            type="episodic",
+            created=f"2024-01-0{ord(name) - 96}",
+        )
     (vault.root / "broken.md").write_bytes(b"\xff\xfe\0")
     index = open_index()
     index.refresh()
@@ -58,7 +65,9 @@ def living(vault: Notes) -> dict[str, str]:
     return {path.stem: path.read_text() for path in vault.root.glob("[a-g].md")}
 
 
-def test_a_copy_with_the_difference_is_what_a_new_one_would_be(vault: Notes, index: Index, open_index: Open, tmp_path: Path) -> None:
+def test_a_copy_with_the_difference_is_what_a_new_one_would_be(
+    vault: Notes, index: Index, open_index: Open, tmp_path: Path
+) -> None:
     texts = living(vault)
     texts["a"] = texts["a"].replace("harbours", "lighthouses")
     del texts["b"]
@@ -91,7 +100,9 @@ def test_vectors_are_those_of_the_same_texts_today(vault: Notes, index: Index) -
         missing, every = found.without_vector()
         assert 0 < missing < every
         question: Vectors = index.query("granite")
-        assert "e.md" not in {found.rows([hit.key])[hit.key].path for hit in found.search_vectors(question, 10)}
+        assert "e.md" not in {
+            found.rows([hit.key])[hit.key].path for hit in found.search_vectors(question, 10)
+        }
         found.embed(0)
         assert found.without_vector()[0] == missing, "more than may be waited for"
         found.embed(10)
@@ -136,5 +147,8 @@ def test_a_folder_that_cannot_be_made_is_said(index: Index) -> None:
     shutil.rmtree(index.folder / "earlier", ignore_errors=True)
     (index.folder / "earlier").write_text("in the way")
     tree = TreeOf(x="One.")
-    with pytest.raises(IndexProblem, match="what was known then cannot be indexed"), index.earlier.opened("9" * 40, tree, tree.blobs):
+    with (
+        pytest.raises(IndexProblem, match="what was known then cannot be indexed"),
+        index.earlier.opened("9" * 40, tree, tree.blobs),
+    ):
         pass

@@ -43,10 +43,24 @@ class World:
         return self.random.choice(FOLDERS) + self.random.choice(NAMES) + ".md"
 
     def existing(self) -> list[str]:
-        return sorted(path.relative_to(self.vault.root).as_posix() for path in self.vault.root.rglob("*.md") if path.is_file())
+        return sorted(
+            path.relative_to(self.vault.root).as_posix()
+            for path in self.vault.root.rglob("*.md")
+            if path.is_file()
+        )
 
     def step(self) -> set[str]:
-        return self.random.choice([self.write, self.write, self.write, self.delete, self.rename, self.move_folder, self.copy])()
+        return self.random.choice(
+            [
+                self.write,
+                self.write,
+                self.write,
+                self.delete,
+                self.rename,
+                self.move_folder,
+                self.copy,
+            ]
+        )()
 
     def write(self) -> set[str]:
         path, pick = self.path(), self.random
@@ -105,7 +119,9 @@ class World:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_any_history_ends_in_the_same_index(vault: Notes, open_index: Callable[..., Index], seed: int) -> None:
+def test_any_history_ends_in_the_same_index(
+    vault: Notes, open_index: Callable[..., Index], seed: int
+) -> None:
     world = World(vault, seed)
     index = open_index("lived")
     for _ in range(12):
@@ -131,7 +147,9 @@ def test_any_history_ends_in_the_same_index(vault: Notes, open_index: Callable[.
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_rebuild_changes_nothing(vault: Notes, open_index: Callable[..., Index], seed: int) -> None:
+def test_a_rebuild_changes_nothing(
+    vault: Notes, open_index: Callable[..., Index], seed: int
+) -> None:
     world = World(vault, 100 + seed)
     index = open_index()
     for _ in range(30):

@@ -1,4 +1,5 @@
-"""What a screen refuses leaves the index at once and does not enter it again, by its id, its bytes or its words."""
+"""What a screen refuses leaves the index at once and does not enter it again, by its id, its bytes
+or its words."""
 
 from __future__ import annotations
 
@@ -29,7 +30,14 @@ class Marks:
         return self.refused
 
     def why(self, ident: str, blob: str, words: str) -> str:
-        return "gone" if any(mark in marks for mark, marks in zip((ident, blob, words), self.refused, strict=True)) else ""
+        return (
+            "gone"
+            if any(
+                mark in marks
+                for mark, marks in zip((ident, blob, words), self.refused, strict=True)
+            )
+            else ""
+        )
 
 
 @pytest.mark.parametrize("which", [0, 1, 2], ids=["id", "bytes", "words"])
@@ -41,7 +49,11 @@ def test_it_leaves_and_stays_away(vault: Notes, open_index: Open, which: int) ->
     index.refresh()
     assert found(index, "keys") == ["a.md"]
     data = (vault.root / "a.md").read_bytes()
-    screen.refused[which].add(("00000000abcd", blob_id(data), fingerprint("semantic", "Keys", "Kim has the keys.\n"))[which])
+    screen.refused[which].add(
+        ("00000000abcd", blob_id(data), fingerprint("semantic", "Keys", "Kim has the keys.\n"))[
+            which
+        ]
+    )
     assert index.unscreened()
     done = index.refresh(set())
     assert done.removed == ("a.md",)

@@ -35,7 +35,12 @@ def test_added_modified_and_removed_notes_are_named(vault: Notes, open_index: Op
     vault.put("a.md", "apples")
     vault.put("b/c.md", "bananas")
     first = index.refresh()
-    assert (first.added, first.modified, first.removed, first.complete) == (("a.md", "b/c.md"), (), (), True)
+    assert (first.added, first.modified, first.removed, first.complete) == (
+        ("a.md", "b/c.md"),
+        (),
+        (),
+        True,
+    )
     vault.put("a.md", "cherries")
     vault.drop("b/c.md")
     second = index.refresh()
@@ -55,7 +60,9 @@ def test_paths_limit_the_refresh(vault: Notes, open_index: Open) -> None:
 
 
 @pytest.mark.parametrize("folder", ["old", "old/"])
-def test_a_folder_stands_for_everything_below_it(vault: Notes, open_index: Open, folder: str) -> None:
+def test_a_folder_stands_for_everything_below_it(
+    vault: Notes, open_index: Open, folder: str
+) -> None:
     index = open_index()
     vault.put("old/a.md", "apples")
     vault.put("old/deep/b.md", "bananas")
@@ -136,7 +143,9 @@ class Commits:
     """A history: every version of each path, newest first."""
 
     def __init__(self, **versions: list[str]) -> None:
-        self.all = {f"{name}.md": [data.encode() for data in datas] for name, datas in versions.items()}
+        self.all = {
+            f"{name}.md": [data.encode() for data in datas] for name, datas in versions.items()
+        }
         self.asked: list[str] = []
 
     def heads(self, paths: Iterable[str]) -> dict[str, str]:
@@ -144,7 +153,9 @@ class Commits:
 
     def versions(self, paths: Iterable[str]) -> dict[str, list[str]]:
         self.asked += paths
-        return {path: [blob_id(data) for data in self.all[path]] for path in paths if path in self.all}
+        return {
+            path: [blob_id(data) for data in self.all[path]] for path in paths if path in self.all
+        }
 
     def data(self, blob: str) -> bytes:
         return next(data for datas in self.all.values() for data in datas if blob_id(data) == blob)
@@ -156,7 +167,9 @@ class Commits:
 MARKED = "<<<<<<< ours\nbroken\n=======\nbroken too\n>>>>>>> theirs\n"
 
 
-def test_what_was_committed_speaks_for_a_note_that_cannot_be_read(vault: Notes, open_index: Open) -> None:
+def test_what_was_committed_speaks_for_a_note_that_cannot_be_read(
+    vault: Notes, open_index: Open
+) -> None:
     vault.put("a.md", MARKED)
     vault.put("b.md", MARKED)
     index = open_index(past=Commits(a=["committed words"]))
@@ -168,7 +181,10 @@ def test_what_was_committed_speaks_for_a_note_that_cannot_be_read(vault: Notes, 
     assert (found(index, "committed"), found(index, "more words")) == (["a.md"], ["b.md"])
     vault.put("b.md", "merged words")
     index.refresh()
-    assert (found(index, "merged"), [path for path, _ in index.unreadable()]) == (["b.md"], ["a.md"])
+    assert (found(index, "merged"), [path for path, _ in index.unreadable()]) == (
+        ["b.md"],
+        ["a.md"],
+    )
 
 
 def test_broken_frontmatter_hides_no_word(vault: Notes, open_index: Open) -> None:
@@ -177,18 +193,42 @@ def test_broken_frontmatter_hides_no_word(vault: Notes, open_index: Open) -> Non
     past = Commits(a=[good])
     index = open_index(past=past)
     vault.put("a.md", good.partition("---\n")[2])
-    (vault.root / "a.md").write_text(good.replace("Keel", "Keel: painted").replace("apples", "cherries"))
-    vault.put("new.md", "plums", title="@who", trust="user", id="abcdefghjkmn", created="2024-03-05")
+    (vault.root / "a.md").write_text(
+        good.replace("Keel", "Keel: painted").replace("apples", "cherries")
+    )
+    vault.put(
+        "new.md", "plums", title="@who", trust="user", id="abcdefghjkmn", created="2024-03-05"
+    )
     vault.put("16.md", "")
     (vault.root / "16.md").write_bytes("melons".encode("utf-16"))
     done = index.refresh()
-    assert (done.unreadable, index.unreadable(), index.broken()) == ((), [], ["16.md", "a.md", "new.md"])
-    assert [found(index, word) for word in ("apples", "cherries", "plums", "melons")] == [[], ["a.md"], ["new.md"], ["16.md"]]
+    assert (done.unreadable, index.unreadable(), index.broken()) == (
+        (),
+        [],
+        ["16.md", "a.md", "new.md"],
+    )
+    assert [found(index, word) for word in ("apples", "cherries", "plums", "melons")] == [
+        [],
+        ["a.md"],
+        ["new.md"],
+        ["16.md"],
+    ]
     old, new = index.by_path("a.md"), index.by_path("new.md")
     assert old is not None
     assert new is not None
-    assert (old.id, old.type, old.trust, old.title) == ("0123456789ab", "semantic", "model", "Keel: painted")
-    assert (new.id, new.type, new.trust, new.title, new.created[:10]) == ("", "note", "external", "@who", "2024-03-05")
+    assert (old.id, old.type, old.trust, old.title) == (
+        "0123456789ab",
+        "semantic",
+        "model",
+        "Keel: painted",
+    )
+    assert (new.id, new.type, new.trust, new.title, new.created[:10]) == (
+        "",
+        "note",
+        "external",
+        "@who",
+        "2024-03-05",
+    )
     index.refresh()
     assert index.broken() == ["16.md", "a.md", "new.md"]
     vault.put("new.md", "plums", title="Who")
@@ -205,7 +245,9 @@ def test_the_first_commit_dates_what_names_no_date(vault: Notes, open_index: Ope
     index.refresh()
 
     def days() -> list[str]:
-        return [row.created[:10] for path in ("a.md", "b.md", "c.md") if (row := index.by_path(path))]
+        return [
+            row.created[:10] for path in ("a.md", "b.md", "c.md") if (row := index.by_path(path))
+        ]
 
     assert days() == ["2024-03-05", "", "2023-01-02"]
     past.all["b.md"] = [b"bananas"]  # committed, and the file is as it was
@@ -222,7 +264,9 @@ def test_it_is_never_older_than_what_head_says(vault: Notes, open_index: Open) -
     index = open_index(past=past)
     vault.put("a.md", "first words")
     index.refresh()
-    past.all["a.md"].insert(0, b"second words")  # somebody commits, nobody indexes, and the file breaks
+    past.all["a.md"].insert(
+        0, b"second words"
+    )  # somebody commits, nobody indexes, and the file breaks
     vault.put("a.md", MARKED)
     index.refresh()
     assert (found(index, "first"), found(index, "second")) == ([], ["a.md"])
@@ -278,7 +322,9 @@ def test_a_file_without_permission_is_listed_and_kept(vault: Notes, open_index: 
     assert found(index, "apples") == ["a.md"]
 
 
-def test_half_the_notes_vanishing_is_not_believed_until_somebody_insists(vault: Notes, open_index: Open) -> None:
+def test_half_the_notes_vanishing_is_not_believed_until_somebody_insists(
+    vault: Notes, open_index: Open
+) -> None:
     index = open_index()
     for number in range(30):
         vault.put(f"{number:02}.md", f"word{number}")
@@ -322,7 +368,9 @@ def test_moving_everything_is_no_reason_to_brake(vault: Notes, open_index: Open)
     assert (len(done.removed), done.braked) == (30, None)
 
 
-def test_the_brake_lets_other_changes_through_and_can_be_forced(vault: Notes, open_index: Open) -> None:
+def test_the_brake_lets_other_changes_through_and_can_be_forced(
+    vault: Notes, open_index: Open
+) -> None:
     index = open_index(brake=0.3)
     for number in range(40):
         vault.put(f"{number:02}.md", f"word{number}")
@@ -406,7 +454,9 @@ def test_a_file_that_vanishes_while_it_is_read_is_gone(vault: Notes, open_index:
     assert index.count() == 0
 
 
-def test_a_link_in_place_of_a_note_is_refused_and_the_note_kept(vault: Notes, open_index: Open, tmp_path: Path) -> None:
+def test_a_link_in_place_of_a_note_is_refused_and_the_note_kept(
+    vault: Notes, open_index: Open, tmp_path: Path
+) -> None:
     index = open_index()
     vault.put("a.md", "apples")
     index.refresh()
@@ -445,8 +495,11 @@ def test_the_source_protocol_is_all_that_is_needed(vault: Notes, open_index: Ope
     assert open_index().refresh().added == ("a.md",)
 
 
-def test_a_rebuild_beside_changes_loses_none_of_them(vault: Notes, open_index: Open, tmp_path: Path) -> None:
-    """While the new file is built the old one answers and takes in what changes; afterwards the new one knows it too."""
+def test_a_rebuild_beside_changes_loses_none_of_them(
+    vault: Notes, open_index: Open, tmp_path: Path
+) -> None:
+    """While the new file is built the old one answers and takes in what changes; afterwards the new
+    one knows it too."""
 
     class Slow(FolderSource):
         begun, go_on, held = threading.Event(), threading.Event(), False
@@ -484,7 +537,9 @@ def test_a_rebuild_beside_changes_loses_none_of_them(vault: Notes, open_index: O
     assert [path.name for path in (tmp_path / "index").glob("*.new*")] == []
 
 
-def test_what_a_rebuild_that_was_killed_left_is_cleared_away(vault: Notes, open_index: Open, tmp_path: Path) -> None:
+def test_what_a_rebuild_that_was_killed_left_is_cleared_away(
+    vault: Notes, open_index: Open, tmp_path: Path
+) -> None:
     (tmp_path / "index").mkdir()
     for name in ("index.db.new", "index.db.0badcafe.new", "index.db.0badcafe.new-wal"):
         (tmp_path / "index" / name).write_bytes(b"half")

@@ -34,12 +34,48 @@ def index(vault: Notes, open_index: Open) -> Index:
         tags="[Fruit]",
     )
     vault.put("ben.md", "Ben bakes bread.\n", id=BEN, type="entity", title="Ben")
-    vault.put("s/1.md", "Ann: Where were you on Monday?", type="episodic", session="s1", created="2024-01-01T10:00:00Z")
-    vault.put("s/2.md", "Ben: I was at the harbour.", type="episodic", session="s1", created="2024-01-01T10:01:00Z")
-    vault.put("s/3.md", "Ann: Did you see the ships?", type="episodic", session="s1", created="2024-01-01T10:02:00Z")
-    vault.put("old.md", "Ann grows pears.", id="000000000001", status="superseded", superseded_by=ANN, project="garden")
-    vault.put("pending.md", "Ann grows secrets [[Ben]].", id="000000000002", status="pending", about="[Ann Lee]")
-    vault.put("long.md", "# Trees\n\n" + "Oaks are trees of long life and hard wood. " * 60 + "\n\n# Sea\n\nWhales sing in the deep. " * 3)
+    vault.put(
+        "s/1.md",
+        "Ann: Where were you on Monday?",
+        type="episodic",
+        session="s1",
+        created="2024-01-01T10:00:00Z",
+    )
+    vault.put(
+        "s/2.md",
+        "Ben: I was at the harbour.",
+        type="episodic",
+        session="s1",
+        created="2024-01-01T10:01:00Z",
+    )
+    vault.put(
+        "s/3.md",
+        "Ann: Did you see the ships?",
+        type="episodic",
+        session="s1",
+        created="2024-01-01T10:02:00Z",
+    )
+    vault.put(
+        "old.md",
+        "Ann grows pears.",
+        id="000000000001",
+        status="superseded",
+        superseded_by=ANN,
+        project="garden",
+    )
+    vault.put(
+        "pending.md",
+        "Ann grows secrets [[Ben]].",
+        id="000000000002",
+        status="pending",
+        about="[Ann Lee]",
+    )
+    vault.put(
+        "long.md",
+        "# Trees\n\n"
+        + "Oaks are trees of long life and hard wood. " * 60
+        + "\n\n# Sea\n\nWhales sing in the deep. " * 3,
+    )
     index = open_index()
     index.refresh()
     index.embed()
@@ -107,7 +143,9 @@ def test_scores_are_those_of_the_search(index: Index) -> None:
     assert len(found) >= 4
     assert index.text_scores(words("Ann grows apples"), list(found)) == pytest.approx(found)
     some = list(found)[:2]
-    assert index.search_text(words("Ann grows apples"), 10, allowed=some) == [(key, found[key]) for key in some]
+    assert index.search_text(words("Ann grows apples"), 10, allowed=some) == [
+        (key, found[key]) for key in some
+    ]
     assert index.text_scores("", list(found)) == {}
     assert index.search_text(words("Ann"), 5, allowed=[]) == []
 
@@ -118,7 +156,9 @@ def test_an_episode_is_found_by_its_neighbours(index: Index) -> None:
     assert second in dict(index.search_context(words("ships Monday"), 5))
     scores = index.context_scores(words("whales"), [second, key(index, "ann.md")])
     assert scores == {second: 0.0}
-    assert set(index.session_scores(words("harbour"))) == {key(index, f"s/{n}.md") for n in (1, 2, 3)}
+    assert set(index.session_scores(words("harbour"))) == {
+        key(index, f"s/{n}.md") for n in (1, 2, 3)
+    }
     assert index.previous([second, key(index, "s/1.md")]) == {second: key(index, "s/1.md")}
 
 
@@ -157,7 +197,13 @@ def test_names_and_links(index: Index) -> None:
     )
     assert index.named(["Ann", "Ben"], keys=[ann]) == {ann: 0.5}
     assert index.names_of([ann, first])[ann] == {"ann lee", "annie"}
-    assert index.links_from(ann)[0] | {} == {"relation": "knows", "id": BEN, "path": "ben.md", "title": "Ben", "status": "active"}
+    assert index.links_from(ann)[0] | {} == {
+        "relation": "knows",
+        "id": BEN,
+        "path": "ben.md",
+        "title": "Ben",
+        "status": "active",
+    }
     assert [link["relation"] for link in index.links_to(ben)] == ["knows"]
     assert [row["path"] for row in index.lineage_of(ann)] == ["old.md"]
 
@@ -168,8 +214,13 @@ def test_lineage_leads_upward_and_succession_both_ways(index: Index, vault: Note
     vault.put("talk.md", "---\nid: 0000000000ta\ntype: episodic\n---\nA talk.\n")
     for number, ident in enumerate(chain):
         heir = f"status: superseded\nsuperseded_by: {chain[number + 1]}\n" if number < 2 else ""
-        vault.put(f"f{number}.md", f"---\nid: {ident}\nderived_from: [0000000000ta]\n{heir}---\nVersion {number}.\n")
-    vault.put("other.md", "---\nid: 0000000000zz\nderived_from: [0000000000ta]\n---\nSomething else.\n")
+        vault.put(
+            f"f{number}.md",
+            f"---\nid: {ident}\nderived_from: [0000000000ta]\n{heir}---\nVersion {number}.\n",
+        )
+    vault.put(
+        "other.md", "---\nid: 0000000000zz\nderived_from: [0000000000ta]\n---\nSomething else.\n"
+    )
     index.refresh()
     found = {row["path"]: row["relation"] for row in index.lineage_of(key(index, "f1.md"))}
     assert found == {"talk.md": "derived_from", "f0.md": "supersedes"}
@@ -179,9 +230,18 @@ def test_lineage_leads_upward_and_succession_both_ways(index: Index, vault: Note
     assert index.succession([keys[2]]) == {keys[2]: {keys[0], keys[1]}}
 
 
-@pytest.mark.parametrize(("written", "asked"), [("Jürgen Groß", "Juergen Gross"), ("Juergen Gross", "Jürgen Groß"), ("Groß", "GROSS")])
-def test_a_name_is_found_however_it_is_spelled(index: Index, vault: Notes, written: str, asked: str) -> None:
-    vault.put("who.md", f"---\nid: 0000000000zz\ntype: entity\ntitle: {written}\n---\nHerr {written} zieht in die Hauptstraße.\n")
+@pytest.mark.parametrize(
+    ("written", "asked"),
+    [("Jürgen Groß", "Juergen Gross"), ("Juergen Gross", "Jürgen Groß"), ("Groß", "GROSS")],
+)
+def test_a_name_is_found_however_it_is_spelled(
+    index: Index, vault: Notes, written: str, asked: str
+) -> None:
+    vault.put(
+        "who.md",
+        f"---\nid: 0000000000zz\ntype: entity\ntitle: {written}\n---\nHerr {written} zieht in die "
+        f"Hauptstraße.\n",
+    )
     vault.put("talk.md", f"---\nabout: ['{written}']\n---\nEin Gespräch.\n")
     index.refresh()
     assert {row.path for row in index.list(entity=asked)} == {"who.md", "talk.md"}
@@ -193,7 +253,10 @@ def test_the_very_same_words_are_found_by_their_fingerprint(index: Index, vault:
     mark = fingerprint("semantic", "Tea", "Tea is at four.")
     assert index.same([mark, "0" * 32]) == {}
     for name, status in (("b", "active"), ("a", "superseded"), ("c", "pending")):
-        vault.put(f"{name}.md", f"---\ntype: semantic\ntitle: Tea\nstatus: {status}\n---\n\nTea is at four.\n")
+        vault.put(
+            f"{name}.md",
+            f"---\ntype: semantic\ntitle: Tea\nstatus: {status}\n---\n\nTea is at four.\n",
+        )
     index.refresh()
     assert [row.path for row in index.same([mark, "0" * 32])[mark]] == ["a.md", "b.md"]
     vault.put("a.md", "---\ntype: semantic\ntitle: Tea\n---\nTea is at five.\n")
@@ -205,7 +268,9 @@ def test_what_the_vault_knows(index: Index) -> None:
     assert index.knows(["annie"])
     assert index.knows(["whales"])
     assert not index.knows(["zebra"])
-    found, counts, total = index.word_matches(analyse("apples zebra"), [key(index, "ben.md"), key(index, "ann.md")])
+    found, counts, total = index.word_matches(
+        analyse("apples zebra"), [key(index, "ben.md"), key(index, "ann.md")]
+    )
     assert found.tolist() == [[False, True], [False, False]]
     assert counts == [1, 0]
     assert total == index.count()
@@ -242,9 +307,16 @@ def test_checking_against_a_tree(index: Index, vault: Notes) -> None:
     assert {problem.code for problem in index.check()} == {"duplicate-id", "case-twins"}
 
 
-def test_a_large_change_can_be_searched_before_it_is_taken_apart(vault: Notes, open_index: Open) -> None:
+def test_a_large_change_can_be_searched_before_it_is_taken_apart(
+    vault: Notes, open_index: Open
+) -> None:
     for number in range(500):
-        vault.put(f"{number:03}.md", f"- word{number} [[{(number + 1) % 500:03}]]", session="s", created="2024-01-01")
+        vault.put(
+            f"{number:03}.md",
+            f"- word{number} [[{(number + 1) % 500:03}]]",
+            session="s",
+            created="2024-01-01",
+        )
     index = open_index()
     index.refresh()
     assert paths(index, [found for found, _ in index.search_text(words("word77"), 1)]) == ["077.md"]
@@ -305,21 +377,31 @@ def test_scrubbing_leaves_no_words_behind(vault: Notes, open_index: Open) -> Non
         assert not file.is_file() or b"xylophonequartz" not in file.read_bytes(), file
 
 
-def test_another_model_gets_vectors_of_its_own_while_the_old_ones_answer(vault: Notes, open_index: Open) -> None:
+def test_another_model_gets_vectors_of_its_own_while_the_old_ones_answer(
+    vault: Notes, open_index: Open
+) -> None:
     for number in range(30):
         vault.put(f"{number}.md", f"word{number} and more")
     first = open_index(vectors="chroma", embedder=HashEmbedder(64))
     first.refresh()
     first.embed()
     first.close()
-    second = open_index(vectors="chroma", embedder=HashEmbedder(96), former=lambda name: HashEmbedder(64) if name == "hash-64" else None)
+    second = open_index(
+        vectors="chroma",
+        embedder=HashEmbedder(96),
+        former=lambda name: HashEmbedder(64) if name == "hash-64" else None,
+    )
     assert second.open_vectors()
     assert second.query("word3").shape == (64,)
-    assert paths(second, [second.search_vectors(second.query("word3 and more"), 1)[0].key]) == ["3.md"]
+    assert paths(second, [second.search_vectors(second.query("word3 and more"), 1)[0].key]) == [
+        "3.md"
+    ]
     assert "passages wait for a vector" in str(second.degraded())
     assert second.embed() == 30
     assert second.query("word3").shape == (96,)
-    assert paths(second, [second.search_vectors(second.query("word3 and more"), 1)[0].key]) == ["3.md"]
+    assert paths(second, [second.search_vectors(second.query("word3 and more"), 1)[0].key]) == [
+        "3.md"
+    ]
     assert second.degraded() is None
     second.close()
     back = open_index(vectors="chroma", embedder=HashEmbedder(64))

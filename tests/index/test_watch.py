@@ -34,7 +34,9 @@ class Seen:
         self.changed.set()
 
     def covers(self, path: str) -> bool:
-        return path in self.paths or any(path.startswith(folder) for folder in self.paths if folder.endswith("/"))
+        return path in self.paths or any(
+            path.startswith(folder) for folder in self.paths if folder.endswith("/")
+        )
 
 
 @pytest.fixture
@@ -79,7 +81,9 @@ def test_every_way_of_saving_is_seen(root: Path, seen: Seen, watcher: Watcher) -
     wait(lambda: seen.covers("top.md"))
 
 
-def test_reading_dot_folders_and_other_files_are_not_reported(root: Path, seen: Seen, watcher: Watcher) -> None:
+def test_reading_dot_folders_and_other_files_are_not_reported(
+    root: Path, seen: Seen, watcher: Watcher
+) -> None:
     (root / "a/old.md").read_text()
     (root / ".git/objects/x.md").write_text("1")
     (root / ".oneiro/y.md").write_text("1")
@@ -92,7 +96,9 @@ def test_reading_dot_folders_and_other_files_are_not_reported(root: Path, seen: 
 
 
 @pytest.mark.parametrize("folder", ["new", "a/b/new"])
-def test_folders_that_come_and_go_and_come_again(root: Path, seen: Seen, watcher: Watcher, folder: str) -> None:
+def test_folders_that_come_and_go_and_come_again(
+    root: Path, seen: Seen, watcher: Watcher, folder: str
+) -> None:
     for number in range(3):
         (root / folder / "deep").mkdir(parents=True)
         (root / folder / "deep" / f"{number}.md").write_text("1")
@@ -120,12 +126,16 @@ def test_moved_folders(root: Path, seen: Seen, watcher: Watcher, old: str, new: 
     wait(lambda: seen.covers(moved))
 
 
-def test_a_folder_moved_out_is_one_event_for_all_it_held(root: Path, seen: Seen, watcher: Watcher, tmp_path: Path) -> None:
+def test_a_folder_moved_out_is_one_event_for_all_it_held(
+    root: Path, seen: Seen, watcher: Watcher, tmp_path: Path
+) -> None:
     os.rename(root / "a", tmp_path / "elsewhere")
     wait(lambda: seen.covers("a/old.md"))
 
 
-def test_a_file_that_never_rests_is_reported_all_the_same(root: Path, seen: Seen, watcher: Watcher) -> None:
+def test_a_file_that_never_rests_is_reported_all_the_same(
+    root: Path, seen: Seen, watcher: Watcher
+) -> None:
     end = time.monotonic() + patient(3)
     while time.monotonic() < end and not seen.paths:
         (root / "busy.md").write_text(str(time.monotonic()))
@@ -134,7 +144,9 @@ def test_a_file_that_never_rests_is_reported_all_the_same(root: Path, seen: Seen
 
 
 def test_lost_events_are_heard_of(seen: Seen, watcher: Watcher) -> None:
-    logging.getLogger("watchdog.observers.inotify_c").warning("Inotify queue overflowed; filesystem events were lost")
+    logging.getLogger("watchdog.observers.inotify_c").warning(
+        "Inotify queue overflowed; filesystem events were lost"
+    )
     assert seen.overflows == 1
 
 
@@ -167,7 +179,9 @@ def test_polling_compares_everything_again_and_again(root: Path, seen: Seen) -> 
 
 
 def test_network_disks_are_recognised(tmp_path: Path) -> None:
-    mounts = "/dev/vda / ext4 rw 0 0\nhost:/x /home/me/nfs nfs4 rw 0 0\n//h/s /mnt/a\\040b cifs rw 0 0\n"
+    mounts = (
+        "/dev/vda / ext4 rw 0 0\nhost:/x /home/me/nfs nfs4 rw 0 0\n//h/s /mnt/a\\040b cifs rw 0 0\n"
+    )
     assert watch.network(Path("/home/me/nfs/vault"), mounts) == "nfs4"
     assert watch.network(Path("/mnt/a b/vault"), mounts) == "cifs"
     assert watch.network(Path("/home/me/vault"), mounts) == ""

@@ -1,4 +1,5 @@
-"""Judges without a network: scripted ones of every temperament, ceilings, and questions that wait."""
+"""Judges without a network: scripted ones of every temperament, ceilings, and questions that
+wait."""
 
 from __future__ import annotations
 
@@ -17,7 +18,13 @@ from oneiro_vault.judges import deferred
 from oneiro_vault.judges.budget import AWAY, Budgeted, Ceilings
 from oneiro_vault.judges.concurrency import Patience, in_parallel
 from oneiro_vault.judges.sampling import SamplingJudge
-from oneiro_vault.judges.scripted import TEMPERAMENTS, ScriptedJudge, leaning, random_answer, temperament
+from oneiro_vault.judges.scripted import (
+    TEMPERAMENTS,
+    ScriptedJudge,
+    leaning,
+    random_answer,
+    temperament,
+)
 from oneiro_vault.mind.registry import LOOPS
 
 IDS = ("a" * 12, "b" * 12, "c" * 12)
@@ -35,15 +42,22 @@ class File(Answer):
 
 
 def question(text: str = "some words to choose from", shown: bool = True) -> Question:
-    return Question("file", "Where?", File, tuple(Shown(i, i, text) for i in IDS) if shown else (), given=text)
+    return Question(
+        "file", "Where?", File, tuple(Shown(i, i, text) for i in IDS) if shown else (), given=text
+    )
 
 
 @pytest.mark.parametrize("shown", [True, False])
 def test_random_answers_fit_the_form(shown: bool) -> None:
     rng = random.Random(1)
-    verdicts = [check(question(shown=shown), Raw(random_answer(question(shown=shown), rng))) for _ in range(300)]
+    verdicts = [
+        check(question(shown=shown), Raw(random_answer(question(shown=shown), rng)))
+        for _ in range(300)
+    ]
     good = sum(verdict.ok for verdict in verdicts)
-    assert good == 300 if shown else good > 0  # where nothing was shown an answer may still name something: that one is refused
+    assert (
+        good == 300 if shown else good > 0
+    )  # where nothing was shown an answer may still name something: that one is refused
     assert len({str(verdict.kept) for verdict in verdicts}) > 20
 
 
@@ -51,13 +65,25 @@ def test_random_answers_fit_the_form(shown: bool) -> None:
 def test_answers_fit_every_form_a_loop_asks_for(form: type[Answer]) -> None:
     """Else a judge of drills would be refused before anything it says could do harm."""
     rng = random.Random(2)
-    asked = Question("any", "What?", form, tuple(Shown(i, i, "User: a long text " * 200) for i in IDS), given="words of a capture " * 200)
-    for said in (leaning(asked, True), leaning(asked, False), *(random_answer(asked, rng) for _ in range(50))):
+    asked = Question(
+        "any",
+        "What?",
+        form,
+        tuple(Shown(i, i, "User: a long text " * 200) for i in IDS),
+        given="words of a capture " * 200,
+    )
+    for said in (
+        leaning(asked, True),
+        leaning(asked, False),
+        *(random_answer(asked, rng) for _ in range(50)),
+    ):
         assert check(asked, Raw(said)).problem == ""
 
 
 def test_the_forms_of_all_loops_were_looked_at() -> None:
-    assert {"Place", "Units", "Merge", "Distilled", "Synthesis"} <= {form.__name__ for form in Answer.__subclasses__()}, LOOPS
+    assert {"Place", "Units", "Merge", "Distilled", "Synthesis"} <= {
+        form.__name__ for form in Answer.__subclasses__()
+    }, LOOPS
 
 
 def test_yes_and_no() -> None:
@@ -87,20 +113,26 @@ def test_a_ceiling_of_calls_leaves_the_rest_for_another_run() -> None:
 
 
 def test_what_waits_takes_nobodys_call() -> None:
-    inner = ScriptedJudge(lambda q: Raw(problem="later", waits=True) if "early" in q.given else leaning(q, True))
+    inner = ScriptedJudge(
+        lambda q: Raw(problem="later", waits=True) if "early" in q.given else leaning(q, True)
+    )
     judge = Budgeted(inner, Ceilings(calls=2), chunk=2)
     asked = [question(f"early {n}") for n in range(6)] + [question(f"text {n}") for n in range(4)]
     said = dict(judge.ask(asked))
-    assert [(raw.waits, raw.unasked) for raw in (said[one.id] for one in asked)] == [(True, False)] * 6 + [(False, False)] * 2 + [
-        (False, True)
-    ] * 2
+    assert [(raw.waits, raw.unasked) for raw in (said[one.id] for one in asked)] == [
+        (True, False)
+    ] * 6 + [(False, False)] * 2 + [(False, True)] * 2
     assert judge.spent.calls == 2
 
 
 @pytest.mark.parametrize("claimed", [(-1_000_000, -1_000_000), (-900, 100)])
 def test_no_judge_gives_a_budget_back(claimed: tuple[int, int]) -> None:
     ceilings = Ceilings(calls=3, tokens=10_000, cost=1.0, price_in=1.0, price_out=1.0)
-    judge = Budgeted(ScriptedJudge(lambda _: Raw({}, tokens_in=claimed[0], tokens_out=claimed[1])), ceilings, chunk=1)
+    judge = Budgeted(
+        ScriptedJudge(lambda _: Raw({}, tokens_in=claimed[0], tokens_out=claimed[1])),
+        ceilings,
+        chunk=1,
+    )
     said = dict(judge.ask([question(f"text {n}") for n in range(9)]))
     assert min(judge.spent.tokens_in, judge.spent.tokens_out, judge.spent.cost) >= 0
     assert sum(raw.unasked for raw in said.values()) == 6
@@ -111,13 +143,18 @@ def test_who_leaves_questions_out_has_failed_them_and_who_is_gone_is_left_alone(
     silent.ask = lambda questions: iter([])  # type: ignore[method-assign]  # a judge that loses what it is asked
     found = dict(Budgeted(silent, Ceilings()).ask([question("a"), question("b")]))
     assert [(raw.problem, raw.unasked) for raw in found.values()] == [("not answered", False)] * 2
-    away = ScriptedJudge(lambda q: Raw({}) if q.given == "text 1" else Raw(problem="no route", away=True))
+    away = ScriptedJudge(
+        lambda q: Raw({}) if q.given == "text 1" else Raw(problem="no route", away=True)
+    )
     judge = Budgeted(away, Ceilings())
     said = dict(judge.ask([question(f"text {n}") for n in range(30)]))
     assert len(away.asked) == AWAY + 2, "an answer in between begins the count anew"
     assert sum(raw.unasked for raw in said.values()) == 30 - AWAY - 2
     judge.begin()
-    assert all(raw.unasked and "no route" in raw.problem for _, raw in judge.ask([question("another loop's")]))
+    assert all(
+        raw.unasked and "no route" in raw.problem
+        for _, raw in judge.ask([question("another loop's")])
+    )
     assert len(away.asked) == AWAY + 2
 
 
@@ -125,16 +162,24 @@ def test_a_run_whose_time_is_over_asks_nobody() -> None:
     inner = ScriptedJudge(lambda q: leaning(q, True))
     judge = Budgeted(inner, Ceilings(), Patience(minutes=1e-9))
     judge.begin()
-    assert all(raw.unasked and "time is over" in raw.problem for _, raw in judge.ask([question("a"), question("b")]))
+    assert all(
+        raw.unasked and "time is over" in raw.problem
+        for _, raw in judge.ask([question("a"), question("b")])
+    )
     assert not inner.asked
 
 
 def test_a_ceiling_of_tokens_and_of_cost() -> None:
     ask = [question(f"text {n}") for n in range(40)]
-    by_tokens = Budgeted(ScriptedJudge(lambda _: Raw({}, tokens_in=900, tokens_out=100)), Ceilings(tokens=10_000))
+    by_tokens = Budgeted(
+        ScriptedJudge(lambda _: Raw({}, tokens_in=900, tokens_out=100)), Ceilings(tokens=10_000)
+    )
     list(by_tokens.ask(ask))
     assert 10_000 <= by_tokens.spent.tokens <= 17_000
-    by_cost = Budgeted(ScriptedJudge(lambda _: Raw({}, tokens_in=1000, tokens_out=0)), Ceilings(cost=0.02, price_in=1.0))
+    by_cost = Budgeted(
+        ScriptedJudge(lambda _: Raw({}, tokens_in=1000, tokens_out=0)),
+        Ceilings(cost=0.02, price_in=1.0),
+    )
     list(by_cost.ask(ask))
     assert 0.02 <= by_cost.spent.cost < 0.03
 
@@ -155,8 +200,15 @@ def test_a_client_that_never_answers_holds_no_run_that_is_stopped() -> None:
     ever.set()
 
 
-def at_once(one: Callable[[Question], Raw], number: int, waiting: Patience, workers: int = 4, longest: float = 60.0) -> dict[str, Raw]:
-    """What becomes of so many questions to a judge that is asked several at once, by their texts."""
+def at_once(
+    one: Callable[[Question], Raw],
+    number: int,
+    waiting: Patience,
+    workers: int = 4,
+    longest: float = 60.0,
+) -> dict[str, Raw]:
+    """What becomes of so many questions to a judge that is asked several at once, by their
+    texts."""
     asked = {(made := question(f"text {n}")).id: made for n in range(number)}
     judge = ScriptedJudge(lambda _: None)
     judge.ask = lambda questions: in_parallel(questions, one, workers, waiting, longest)  # type: ignore[method-assign]  # a real one's way
@@ -165,7 +217,8 @@ def at_once(one: Callable[[Question], Raw], number: int, waiting: Patience, work
 
 
 def test_an_answer_that_is_there_when_a_run_is_stopped_is_taken() -> None:
-    """Four are with the judge: when the first answer is read two more follow, then the run is stopped, and one is never answered."""
+    """Four are with the judge: when the first answer is read two more follow, then the run is
+    stopped, and one is never answered."""
     stopped, ever, first = threading.Event(), threading.Event(), threading.Event()
     threads: list[threading.Thread] = []
 
@@ -202,7 +255,11 @@ def test_what_is_under_way_when_a_judge_is_given_up_was_asked() -> None:
     said = at_once(one, 30, Patience(), workers=2)
     ever.set()
     assert said["text 0"].problem.startswith(f"no answer: the judge failed {AWAY} times in a row")
-    assert (said["text 0"].unasked, said["text 0"].cut, said["text 0"].tokens_in > 0) == (False, True, True)
+    assert (said["text 0"].unasked, said["text 0"].cut, said["text 0"].tokens_in > 0) == (
+        False,
+        True,
+        True,
+    )
     assert sum(not raw.unasked for raw in said.values()) == 1 + AWAY
 
 
@@ -237,8 +294,14 @@ def test_threads_that_hang_keep_their_place_and_three_of_them_end_the_run() -> N
     said = at_once(one, 40, Patience(), longest=1.0)
     ever.set()
     assert most <= 4
-    assert [text for text, raw in said.items() if raw.problem.startswith("no answer in")] == ["text 1", "text 3", "text 5"]
-    assert "without an answer for too long" in next(raw.problem for raw in said.values() if raw.unasked)
+    assert [text for text, raw in said.items() if raw.problem.startswith("no answer in")] == [
+        "text 1",
+        "text 3",
+        "text 5",
+    ]
+    assert "without an answer for too long" in next(
+        raw.problem for raw in said.values() if raw.unasked
+    )
 
 
 def test_a_judge_whose_every_place_hangs_is_asked_nothing_more() -> None:
@@ -262,7 +325,11 @@ def test_a_silent_client_is_asked_no_more_than_three_times() -> None:
         raise RuntimeError("MCPError: timed out") from TimeoutError()
 
     waiting = Patience()
-    said = dict(Budgeted(SamplingJudge(sample, waiting), Ceilings(), waiting).ask([question(f"text {n}") for n in range(9)]))
+    said = dict(
+        Budgeted(SamplingJudge(sample, waiting), Ceilings(), waiting).ask(
+            [question(f"text {n}") for n in range(9)]
+        )
+    )
     assert len(asked) == AWAY
     assert sum(raw.unasked for raw in said.values()) == 9 - AWAY
 
@@ -278,7 +345,11 @@ def test_a_part_is_no_larger_than_what_is_left_to_spend() -> None:
 
     judge.ask = ask  # type: ignore[method-assign]  # counts what is handed on at once
     each = len(question("text 10").prompt()) // 4
-    list(Budgeted(judge, Ceilings(tokens=10 * each), chunk=1000).ask([question(f"text {n}") for n in range(10, 90)]))
+    list(
+        Budgeted(judge, Ceilings(tokens=10 * each), chunk=1000).ask(
+            [question(f"text {n}") for n in range(10, 90)]
+        )
+    )
     assert 8 <= parts[0] <= 10
     assert sum(parts) <= 12
 

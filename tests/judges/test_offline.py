@@ -50,7 +50,10 @@ def test_what_it_does_not_see_stays_open() -> None:
 
 
 def test_a_fragment_goes_with_the_sentence_before() -> None:
-    talk = "User: I have a new job at the port of Aarhus. Engineer, from 1 June. My sister lives in Basel."
+    talk = (
+        "User: I have a new job at the port of Aarhus. Engineer, from 1 June. My sister lives in "
+        "Basel."
+    )
     assert [unit["quote"] for unit in kept(talk)] == [
         "I have a new job at the port of Aarhus. … Engineer, from 1 June.",
         "My sister lives in Basel.",
@@ -61,32 +64,67 @@ def test_a_fragment_goes_with_the_sentence_before() -> None:
     ("one", "other", "same"),
     [
         ({"created": DAY}, {"created": LATER}, True),
-        ({"created": DAY, "text": "The build is broken."}, {"created": LATER, "text": "The build is broken."}, False),
-        ({"created": DAY, "text": "Ana wohnt in Köln."}, {"created": LATER, "text": "Ana wohnt in Köln."}, False),
+        (
+            {"created": DAY, "text": "The build is broken."},
+            {"created": LATER, "text": "The build is broken."},
+            False,
+        ),
+        (
+            {"created": DAY, "text": "Ana wohnt in Köln."},
+            {"created": LATER, "text": "Ana wohnt in Köln."},
+            False,
+        ),
         ({"notes": (("project", "Otter"),)}, {"notes": (("project", "Seal"),)}, False),
         ({"notes": (("project", "Otter"),)}, {}, False),
         ({"notes": (("valid until", DAY),)}, {}, False),
         ({"notes": (("about", "Bo"),)}, {"notes": (("about", "Cy"),)}, False),
         ({"notes": (("about", "Ana"),)}, {}, True),
         ({"notes": (("session", "1"),)}, {"notes": (("session", "2"),)}, True),
-        ({"text": "She sails.", "notes": (("session", "1"),)}, {"text": "She sails.", "notes": (("session", "2"),)}, False),
-        ({"text": "I sail.", "notes": (("session", "1"),)}, {"text": "I sail.", "notes": (("session", "1"),)}, True),
-        ({"created": DAY, "text": "Ana sails this week."}, {"created": LATER, "text": "Ana sails this week."}, False),
-        ({"created": DAY, "text": "Ana sails this week."}, {"created": DAY, "text": "Ana sails this week."}, True),
-        ({"source": "user", "text": "My boat is red."}, {"source": "capture", "text": "My boat is red."}, False),
+        (
+            {"text": "She sails.", "notes": (("session", "1"),)},
+            {"text": "She sails.", "notes": (("session", "2"),)},
+            False,
+        ),
+        (
+            {"text": "I sail.", "notes": (("session", "1"),)},
+            {"text": "I sail.", "notes": (("session", "1"),)},
+            True,
+        ),
+        (
+            {"created": DAY, "text": "Ana sails this week."},
+            {"created": LATER, "text": "Ana sails this week."},
+            False,
+        ),
+        (
+            {"created": DAY, "text": "Ana sails this week."},
+            {"created": DAY, "text": "Ana sails this week."},
+            True,
+        ),
+        (
+            {"source": "user", "text": "My boat is red."},
+            {"source": "capture", "text": "My boat is red."},
+            False,
+        ),
         ({"title": "Ana lives in Como"}, {"title": "Ana lives in"}, True),
         ({"title": "Bo and Ana"}, {"title": ""}, False),
         ({"title": "Monday"}, {"title": "Tuesday"}, False),
         ({"trust": "external"}, {"trust": "external"}, True),
     ],
 )
-def test_day_speaker_title_and_circumstances_count(one: dict[str, Any], other: dict[str, Any], same: bool) -> None:
+def test_day_speaker_title_and_circumstances_count(
+    one: dict[str, Any], other: dict[str, Any], same: bool
+) -> None:
     plain: dict[str, Any] = {"title": "", "text": "Ana lives in Como."}
     assert (merged(Shown("a", **(plain | one)), Shown("b", **(plain | other))) is not None) == same
 
 
 def test_the_words_that_are_trusted_more_are_kept() -> None:
-    verdict = asked("merge", Merge, Shown("a", "", "Ana sails.", trust="external"), Shown("b", "", "Ana sails", trust="user"))
+    verdict = asked(
+        "merge",
+        Merge,
+        Shown("a", "", "Ana sails.", trust="external"),
+        Shown("b", "", "Ana sails", trust="user"),
+    )
     assert isinstance(verdict.answer, Merge)
     assert (verdict.answer.keep, verdict.answer.members) == ("b", ["a"])
 
@@ -124,10 +162,14 @@ def test_what_the_person_said_is_kept_in_their_own_words_with_the_days_they_mean
 
 def test_what_may_be_the_persons_is_not_passed_over() -> None:
     said = "User: boiler: my plumber Ines Kolb comes on 14 April at nine."
-    assert [unit["content"] for unit in kept(said)] == ["boiler: my plumber Ines Kolb comes on 14 April [2026-04-14] at nine."]
+    assert [unit["content"] for unit in kept(said)] == [
+        "boiler: my plumber Ines Kolb comes on 14 April [2026-04-14] at nine."
+    ]
     (own,) = turns.spans(said)
     assert own.own
-    (own, rest) = turns.spans("User: got this from a patient I am Wilhelmina Thrupp and I live at the Larches.")
+    (own, rest) = turns.spans(
+        "User: got this from a patient I am Wilhelmina Thrupp and I live at the Larches."
+    )
     assert (own.own, rest.own, rest.doubted) == (True, False, True)
     quoted = 'User: Ines wrote: "my plumber Kolb comes on 14 April at nine."'
     assert asked("encode.units", Units, Shown("a", "", quoted, source="capture")).waits
@@ -163,7 +205,10 @@ def test_a_part_that_begins_inside_a_turn_knows_who_speaks() -> None:
 
 
 def test_however_much_points_at_what_was_said_before_a_fact_stays_short() -> None:
-    text = "User: My sister Ella works at Orion as a nurse. " + "She moved to Graz with her husband Tom in May 2024. " * 60
+    text = (
+        "User: My sister Ella works at Orion as a nurse. "
+        + "She moved to Graz with her husband Tom in May 2024. " * 60
+    )
     assert all(len(unit["content"]) <= 900 for unit in kept(text))
 
 
@@ -188,19 +233,31 @@ def test_a_wish_about_the_answers_is_kept_however_short(wish: str) -> None:
 
 
 def test_a_capture_without_such_sentences_stays_open() -> None:
-    assert asked("encode.units", Units, Shown("a", "", "User: hm, let me think. Can you try that again?")).waits
+    assert asked(
+        "encode.units", Units, Shown("a", "", "User: hm, let me think. Can you try that again?")
+    ).waits
 
 
 @pytest.mark.parametrize(
     ("given", "known", "action"),
     [
-        ("learned: 2026-03-05\nI no longer live in Graz.", ["I live in Graz.", "Bo rows."], "supersede"),
-        ("learned: 2026-03-05\nI no longer live in Graz.", ["I live in Graz.", "I live in Graz now."], "create"),
+        (
+            "learned: 2026-03-05\nI no longer live in Graz.",
+            ["I live in Graz.", "Bo rows."],
+            "supersede",
+        ),
+        (
+            "learned: 2026-03-05\nI no longer live in Graz.",
+            ["I live in Graz.", "I live in Graz now."],
+            "create",
+        ),
         ("learned: 2026-03-05\nI live in Lyon.", ["I live in Graz."], "create"),
         ("learned: 2026-03-05\nI live in Graz.", ["I live in Graz."], "link"),
     ],
 )
-def test_a_correction_with_a_cue_replaces_the_one_note_it_speaks_of(given: str, known: list[str], action: str) -> None:
+def test_a_correction_with_a_cue_replaces_the_one_note_it_speaks_of(
+    given: str, known: list[str], action: str
+) -> None:
     shown = [Shown(str(number), "", text, trust="said") for number, text in enumerate(known)]
     answer = asked("encode.place", Place, *shown, given=given).answer
     assert isinstance(answer, Place)
@@ -219,7 +276,11 @@ def test_a_correction_with_a_cue_replaces_the_one_note_it_speaks_of(given: str, 
 )
 def test_a_fact_is_filed_unless_it_is_there(given: str, action: str) -> None:
     answer = asked(
-        "encode.place", Place, Shown("a", "", "Bo rows."), Shown("b", "", "Ana lives in Como.", trust="external"), given=given
+        "encode.place",
+        Place,
+        Shown("a", "", "Bo rows."),
+        Shown("b", "", "Ana lives in Como.", trust="external"),
+        given=given,
     ).answer
     assert isinstance(answer, Place)
     assert answer.action == action
@@ -227,7 +288,9 @@ def test_a_fact_is_filed_unless_it_is_there(given: str, action: str) -> None:
 
 
 def test_what_depends_on_the_day_is_filed() -> None:
-    answer = asked("encode.place", Place, Shown("a", "", "Ana sails this week."), given="Ana sails this week.").answer
+    answer = asked(
+        "encode.place", Place, Shown("a", "", "Ana sails this week."), given="Ana sails this week."
+    ).answer
     assert isinstance(answer, Place)
     assert answer.action == "create"
 

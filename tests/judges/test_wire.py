@@ -1,4 +1,5 @@
-"""The vendors' real SDKs against an endpoint that speaks their formats, well and badly. Whatever happens, a verdict comes of it."""
+"""The vendors' real SDKs against an endpoint that speaks their formats, well and badly. Whatever
+happens, a verdict comes of it."""
 
 from __future__ import annotations
 
@@ -24,7 +25,13 @@ class Same(Answer):
 
 
 def question(text: str = "x") -> Question:
-    return Question("same", "Do they say the same?", Same, (Shown("a" * 12, "A", text), Shown("b" * 12, "B", "y")), stage="merge")
+    return Question(
+        "same",
+        "Do they say the same?",
+        Same,
+        (Shown("a" * 12, "A", text), Shown("b" * 12, "B", "y")),
+        stage="merge",
+    )
 
 
 @pytest.fixture
@@ -87,8 +94,12 @@ def test_what_passes_is_tried_again(vendor: Endpoint, make: Make, plan: list[str
     assert len(vendor.seen) == len(plan)
 
 
-@pytest.mark.parametrize("what", ["429", "500", "401", "400", "hang up", "not json", "strange", "refusal", "cut"])
-def test_what_stays_bad_changes_nothing_and_says_why(vendor: Endpoint, make: Make, what: str) -> None:
+@pytest.mark.parametrize(
+    "what", ["429", "500", "401", "400", "hang up", "not json", "strange", "refusal", "cut"]
+)
+def test_what_stays_bad_changes_nothing_and_says_why(
+    vendor: Endpoint, make: Make, what: str
+) -> None:
     vendor.plan = [what]
     (verdict,) = ask(make(retries=1), question())
     assert not verdict.ok
@@ -104,7 +115,15 @@ def test_slowness_ends(vendor: Endpoint, make: Make) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{", "[]", '{"reason": "r", "same": "perhaps"}', '{"same": true}', '{"reason": "r", "same": true, "more": 1}']
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        '{"reason": "r", "same": "perhaps"}',
+        '{"same": true}',
+        '{"reason": "r", "same": true, "more": 1}',
+    ],
 )
 def test_answers_of_the_wrong_form(vendor: Endpoint, make: Make, text: str) -> None:
     vendor.text = text
@@ -124,7 +143,9 @@ def test_answers_of_the_wrong_form(vendor: Endpoint, make: Make, text: str) -> N
     ],
     ids=["none", "empty", "negative", "nothing", "words", "other types"],
 )
-def test_usage_that_is_missing_or_cannot_be_is_estimated(vendor: Endpoint, make: Make, usage: Any) -> None:
+def test_usage_that_is_missing_or_cannot_be_is_estimated(
+    vendor: Endpoint, make: Make, usage: Any
+) -> None:
     vendor.usage = usage
     asked = question("some words " * 40)
     ((_, raw),) = make().ask([asked])
@@ -153,12 +174,16 @@ def test_an_endpoint_that_hangs_is_given_up(vendor: Endpoint, make: Make) -> Non
     said = dict(budget.ask([question(f"text {n}") for n in range(80)]))
     assert len(vendor.seen) == 1 + AWAY
     assert sum(raw.unasked for raw in said.values()) == 80 - 1 - AWAY
-    assert f"failed {AWAY} times in a row" in next(raw.problem for raw in said.values() if raw.unasked)
+    assert f"failed {AWAY} times in a row" in next(
+        raw.problem for raw in said.values() if raw.unasked
+    )
     assert sum(not raw.problem for raw in said.values()) == 1
 
 
 @pytest.mark.parametrize("what", ["hang", "drip"])
-def test_a_question_has_an_end_though_the_connection_has_none(vendor: Endpoint, make: Make, what: str) -> None:
+def test_a_question_has_an_end_though_the_connection_has_none(
+    vendor: Endpoint, make: Make, what: str
+) -> None:
     vendor.plan = [what]
     ((_, raw),) = make(timeout=60, longest=0.3).ask([question()])
     assert (raw.problem, raw.away) == ("no answer in 0.3 seconds", True)
@@ -191,7 +216,9 @@ def test_what_was_answered_before_a_run_is_stopped_is_kept(vendor: Endpoint, mak
 def test_a_batch_that_nobody_waits_for_ends_with_the_run_and_is_cancelled(vendor: Endpoint) -> None:
     vendor.plan = ["never"]
     waiting = Patience(lambda: bool(vendor.batches))
-    judge = AnthropicJudge(lambda _: "m", api_key="k", base_url=vendor.url, batch=True, waiting=waiting)
+    judge = AnthropicJudge(
+        lambda _: "m", api_key="k", base_url=vendor.url, batch=True, waiting=waiting
+    )
     budget = Budgeted(judge, Ceilings(), waiting)
     budget.begin()
     said = dict(budget.ask([question("one"), question("two")]))
@@ -203,7 +230,9 @@ def test_a_batch_that_nobody_waits_for_ends_with_the_run_and_is_cancelled(vendor
 
 
 def test_nobody_there(make: Make, vendor: Endpoint) -> None:
-    judge = AnthropicJudge(lambda _: "m", api_key="k", base_url="http://127.0.0.1:9", timeout=1, retries=0)
+    judge = AnthropicJudge(
+        lambda _: "m", api_key="k", base_url="http://127.0.0.1:9", timeout=1, retries=0
+    )
     (verdict,) = ask(judge, question())
     assert not verdict.ok
     assert "could not be asked" in verdict.problem
@@ -223,7 +252,9 @@ def test_a_batch(vendor: Endpoint) -> None:
 def test_a_batch_holds_all_that_is_asked_and_tells_why_it_was_cut(vendor: Endpoint) -> None:
     vendor.plan = ["never"]
     waiting = Patience(minutes=0.01)
-    judge = AnthropicJudge(lambda _: "m", api_key="k", base_url=vendor.url, batch=True, poll=0.01, waiting=waiting)
+    judge = AnthropicJudge(
+        lambda _: "m", api_key="k", base_url=vendor.url, batch=True, poll=0.01, waiting=waiting
+    )
     budget = Budgeted(judge, Ceilings(calls=25), waiting)
     budget.begin()
     said = dict(budget.ask([question(f"text {n}") for n in range(30)]))
@@ -238,10 +269,19 @@ def test_a_batch_holds_all_that_is_asked_and_tells_why_it_was_cut(vendor: Endpoi
 def test_a_batch_that_is_not_taken_is_tried_three_times(vendor: Endpoint) -> None:
     """One failure, however many questions; nothing was asked by it."""
     waiting = Patience()
-    judge = AnthropicJudge(lambda _: "m", api_key="k", base_url="http://127.0.0.1:9", retries=0, batch=True, waiting=waiting)
+    judge = AnthropicJudge(
+        lambda _: "m",
+        api_key="k",
+        base_url="http://127.0.0.1:9",
+        retries=0,
+        batch=True,
+        waiting=waiting,
+    )
     budget = Budgeted(judge, Ceilings(), waiting)
     said = dict(budget.ask([question(f"text {n}") for n in range(30)]))
-    assert all(raw.unasked and f"failed {AWAY} times in a row" in raw.problem for raw in said.values())
+    assert all(
+        raw.unasked and f"failed {AWAY} times in a row" in raw.problem for raw in said.values()
+    )
     assert (len(said), budget.spent.calls) == (30, 0)
     judge.close()
 
@@ -267,7 +307,9 @@ def test_a_batch_that_nobody_listens_to_any_more_is_let_go(vendor: Endpoint) -> 
 
 def test_a_batch_nobody_finishes_is_cancelled(vendor: Endpoint) -> None:
     vendor.plan = ["never"]
-    judge = AnthropicJudge(lambda _: "m", api_key="k", base_url=vendor.url, batch=True, poll=0.01, patience=0.05)
+    judge = AnthropicJudge(
+        lambda _: "m", api_key="k", base_url=vendor.url, batch=True, poll=0.01, patience=0.05
+    )
     found = ask(judge, question("one"), question("two"))
     assert [verdict.problem for verdict in found] == ["the batch gave no answer"] * 2
     assert len(vendor.cancelled) == 1

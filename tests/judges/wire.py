@@ -1,4 +1,5 @@
-"""A vendor's endpoint on loopback: speaks Anthropic's and OpenAI's wire formats and misbehaves on request."""
+"""A vendor's endpoint on loopback: speaks Anthropic's and OpenAI's wire formats and misbehaves on
+request."""
 
 from __future__ import annotations
 
@@ -14,8 +15,9 @@ USAGE = {"input_tokens": 120, "output_tokens": 30}
 
 
 class Endpoint:
-    """`plan`: what to do with the next requests, the last entry for ever; `text` is what the model says, `usage` what it claims to have used
-    (None: nothing is said of it). What hangs does so until `released`."""
+    """`plan`: what to do with the next requests, the last entry for ever; `text` is what the model
+    says, `usage` what it claims to have used (None: nothing is said of it). What hangs does so
+    until `released`."""
 
     def __init__(self) -> None:
         self.plan: list[str] = ["ok"]
@@ -36,17 +38,31 @@ def message(text: str, stop: str = "end_turn", usage: Any = USAGE) -> dict[str, 
     """Anthropic's answer."""
     content = [{"type": "text", "text": text}]
     return {
-        "id": "m", "type": "message", "role": "assistant", "model": "x", "content": content, "stop_reason": stop, "stop_sequence": None,
+        "id": "m", "type": "message", "role": "assistant", "model": "x", "content": content,
+        "stop_reason": stop, "stop_sequence": None,
         **({} if usage is None else {"usage": usage}),
     }  # fmt: skip
 
 
-def completion(text: str | None, stop: str = "stop", refusal: str | None = None, usage: Any = USAGE) -> dict[str, Any]:
+def completion(
+    text: str | None, stop: str = "stop", refusal: str | None = None, usage: Any = USAGE
+) -> dict[str, Any]:
     """OpenAI's answer."""
-    choice = {"index": 0, "finish_reason": stop, "message": {"role": "assistant", "content": text, "refusal": refusal}}
+    choice = {
+        "index": 0,
+        "finish_reason": stop,
+        "message": {"role": "assistant", "content": text, "refusal": refusal},
+    }
     names = {"input_tokens": "prompt_tokens", "output_tokens": "completion_tokens"}
     used = {} if usage is None else {"usage": {names[name]: count for name, count in usage.items()}}
-    return {"id": "c", "object": "chat.completion", "created": 1, "model": "x", "choices": [choice], **used}
+    return {
+        "id": "c",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "x",
+        "choices": [choice],
+        **used,
+    }
 
 
 @contextmanager
@@ -71,15 +87,23 @@ def endpoint() -> Iterator[Endpoint]:
         def do_GET(self) -> None:
             name = self.path.split("/")[4].split("?")[0]
             if self.path.endswith("/results"):
-                lines = [{"custom_id": r["custom_id"], "result": self.outcome(r)} for r in state.batches[name]["requests"]]
+                lines = [
+                    {"custom_id": r["custom_id"], "result": self.outcome(r)}
+                    for r in state.batches[name]["requests"]
+                ]
                 self.answer(200, b"\n".join(json.dumps(line).encode() for line in lines))
             else:
                 state.batches[name]["polls"] += 1
-                self.answer(200, batch(name, state.next() == "ok" and state.batches[name]["polls"] > 1))
+                self.answer(
+                    200, batch(name, state.next() == "ok" and state.batches[name]["polls"] > 1)
+                )
 
         def outcome(self, request: dict[str, Any]) -> dict[str, Any]:
             if "errored" in json.dumps(request):
-                return {"type": "errored", "error": {"type": "error", "error": {"type": "api_error", "message": "no"}}}
+                return {
+                    "type": "errored",
+                    "error": {"type": "error", "error": {"type": "api_error", "message": "no"}},
+                }
             return {"type": "succeeded", "message": message(state.text, usage=state.usage)}
 
         def do_POST(self) -> None:
@@ -120,11 +144,24 @@ def endpoint() -> Iterator[Endpoint]:
             elif what == "strange":
                 self.answer(200, {"hello": 1})
             elif what == "refusal":
-                self.answer(200, message("no", "refusal") if claude else completion(None, refusal="I will not"))
+                self.answer(
+                    200,
+                    message("no", "refusal") if claude else completion(None, refusal="I will not"),
+                )
             elif what == "cut":
-                self.answer(200, message(state.text[:9], "max_tokens") if claude else completion(state.text[:9], "length"))
+                self.answer(
+                    200,
+                    message(state.text[:9], "max_tokens")
+                    if claude
+                    else completion(state.text[:9], "length"),
+                )
             else:
-                self.answer(200, message(state.text, usage=state.usage) if claude else completion(state.text, usage=state.usage))
+                self.answer(
+                    200,
+                    message(state.text, usage=state.usage)
+                    if claude
+                    else completion(state.text, usage=state.usage),
+                )
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
@@ -144,6 +181,8 @@ def batch(name: str, ended: bool) -> dict[str, Any]:
     counts = {"processing": 0, "succeeded": 0, "errored": 0, "canceled": 0, "expired": 0}
     moment = "2026-11-22T00:00:00Z"
     return {
-        "id": name, "type": "message_batch", "processing_status": "ended" if ended else "in_progress", "request_counts": counts,
-        "created_at": moment, "expires_at": moment, "ended_at": None, "archived_at": None, "cancel_initiated_at": None, "results_url": f"/v1/messages/batches/{name}/results",
+        "id": name, "type": "message_batch",
+        "processing_status": "ended" if ended else "in_progress", "request_counts": counts,
+        "created_at": moment, "expires_at": moment, "ended_at": None, "archived_at": None,
+        "cancel_initiated_at": None, "results_url": f"/v1/messages/batches/{name}/results",
     }  # fmt: skip

@@ -1,4 +1,5 @@
-"""A vault with an App of this process, and one with an owner of its own; `speak` opens a client on each way and in each era."""
+"""A vault with an App of this process, and one with an owner of its own; `speak` opens a client on
+each way and in each era."""
 
 from __future__ import annotations
 

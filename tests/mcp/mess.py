@@ -36,12 +36,27 @@ WORDS: Final = (
 )
 VALUES: Final[tuple[Any, ...]] = (None, True, 0, -1, 1e300, 10**40, [], {}, [[]], {"x": 1}, *WORDS)
 READERS: Final = ("recall_orient", "recall_check", "recall_specific", "recall_image", "flagged")
-NAMES: Final = ("topic", "limit", "entity", "type", "tag", "since", "until", "context", "n", "ids", "id", "size", "sha256")
+NAMES: Final = (
+    "topic",
+    "limit",
+    "entity",
+    "type",
+    "tag",
+    "since",
+    "until",
+    "context",
+    "n",
+    "ids",
+    "id",
+    "size",
+    "sha256",
+)
 
 
 @dataclass(frozen=True)
 class Case:
-    """One line for the server. `right`: an error code, or one of the marks above; `ident`: the id of the answer, None for null."""
+    """One line for the server. `right`: an error code, or one of the marks above; `ident`: the id
+    of the answer, None for null."""
 
     data: bytes
     right: int
@@ -55,7 +70,16 @@ class Mess:
         self.rng, self.era, self.count = random.Random(seed), era, 0
 
     def cases(self, number: int) -> Iterator[Case]:
-        makers = (self.junk, self.shape, self.unknown, self.params, self.arguments, self.forbidden, self.silent, self.chance)
+        makers = (
+            self.junk,
+            self.shape,
+            self.unknown,
+            self.params,
+            self.arguments,
+            self.forbidden,
+            self.silent,
+            self.chance,
+        )
         for step in range(number):
             yield makers[step % len(makers)]()
 
@@ -70,14 +94,28 @@ class Mess:
     def case(self, message: Any, right: int) -> Case:
         ident = message.get("id") if isinstance(message, dict) else None
         usable = ident if isinstance(ident, str | int) and not isinstance(ident, bool) else None
-        return Case(json.dumps(message, ensure_ascii=self.rng.random() < 0.5).encode(), right, usable)
+        return Case(
+            json.dumps(message, ensure_ascii=self.rng.random() < 0.5).encode(), right, usable
+        )
 
     def junk(self) -> Case:
         """No JSON at all."""
         whole = json.dumps(self.request("tools/list")).encode()
         cut = whole[: self.rng.randrange(1, len(whole))]
         deep = b'{"jsonrpc":"2.0","id":1,"method":"x","params":' + b"[" * 5000
-        wide = [b"nul", b"{]", b"}{", b"\xff\xfe\x00", b"'", b"{'a': 1}", b"<xml/>", b"GET / HTTP/1.1", b"\x00", deep, b'{"a":1,}']
+        wide = [
+            b"nul",
+            b"{]",
+            b"}{",
+            b"\xff\xfe\x00",
+            b"'",
+            b"{'a': 1}",
+            b"<xml/>",
+            b"GET / HTTP/1.1",
+            b"\x00",
+            deep,
+            b'{"a":1,}',
+        ]
         return Case(self.rng.choice([cut, self.rng.choice(wide)]), PARSE)
 
     def shape(self) -> Case:
@@ -127,10 +165,18 @@ class Mess:
         return self.case(self.request(method, params), PARAMS)
 
     def arguments(self) -> Case:
-        """A reading tool with arguments it cannot have: one that is not its own, or of the wrong kind."""
+        """A reading tool with arguments it cannot have: one that is not its own, or of the wrong
+        kind."""
         name = self.rng.choice(READERS)
-        given = {self.rng.choice(NAMES): self.rng.choice(VALUES) for _ in range(self.rng.randrange(4))}
-        return self.case(self.request("tools/call", {"name": name, "arguments": given | {"no_such_argument": 1}}), TOOL)
+        given = {
+            self.rng.choice(NAMES): self.rng.choice(VALUES) for _ in range(self.rng.randrange(4))
+        }
+        return self.case(
+            self.request(
+                "tools/call", {"name": name, "arguments": given | {"no_such_argument": 1}}
+            ),
+            TOOL,
+        )
 
     def forbidden(self) -> Case:
         """A writing tool that must not write."""
@@ -138,10 +184,21 @@ class Mess:
         wrong: list[tuple[str, dict[str, Any]]] = [
             ("remember", {"text": self.rng.choice(["", " ", "\n\t", 7, None, [], {}])}),
             ("remember", {"text": "Words.", "type": "orientation"}),
-            ("remember", {"text": "Words.", self.rng.choice(["actor", "source", "trust", "path", "id", "status", "core"]): value}),
+            (
+                "remember",
+                {
+                    "text": "Words.",
+                    self.rng.choice(
+                        ["actor", "source", "trust", "path", "id", "status", "core"]
+                    ): value,
+                },
+            ),
             ("remember", {"text": "Words.", "tags": [7]}),
             ("remember", {"text": "Words.", "when": "the day after never"}),
-            ("remember_with_image", {"text": "Words.", "image": self.rng.choice(["", "%%%", "AAAA", word])}),
+            (
+                "remember_with_image",
+                {"text": "Words.", "image": self.rng.choice(["", "%%%", "AAAA", word])},
+            ),
             ("reframe", {"id": "zzzzzzzzzzzz", "text": "Words."}),
             ("reframe", {"id": word, "text": "Words."}),
             ("forget", {"id": word}),
@@ -157,7 +214,10 @@ class Mess:
         """What nobody answers."""
         quiet: list[dict[str, Any]] = [
             {"method": "notifications/cancelled", "params": {"requestId": self.rng.choice(VALUES)}},
-            {"method": "notifications/progress", "params": {"progressToken": self.rng.choice(VALUES), "progress": "x"}},
+            {
+                "method": "notifications/progress",
+                "params": {"progressToken": self.rng.choice(VALUES), "progress": "x"},
+            },
             {"method": "notifications/" + self.rng.choice(WORDS)[:50]},
             {"method": "tools/list"},
             {"id": 10**6, "result": {}},
@@ -169,9 +229,15 @@ class Mess:
         """A reading call in which bytes were changed, taken out or doubled."""
         given = {self.rng.choice(NAMES): self.rng.choice(VALUES) for _ in range(3)}
         if self.rng.random() < 0.1:  # half a surrogate pair: JSON to some parsers, to others not
-            half = self.request("tools/call", {"name": "recall_check", "arguments": given | {"topic": "\ud800"}})
+            half = self.request(
+                "tools/call", {"name": "recall_check", "arguments": given | {"topic": "\ud800"}}
+            )
             return Case(json.dumps(half).encode(), ANY, half["id"])
-        data = bytearray(json.dumps(self.request("tools/call", {"name": self.rng.choice(READERS), "arguments": given})).encode())
+        data = bytearray(
+            json.dumps(
+                self.request("tools/call", {"name": self.rng.choice(READERS), "arguments": given})
+            ).encode()
+        )
         for _ in range(self.rng.randrange(1, 4)):
             at = self.rng.randrange(len(data))
             change = self.rng.randrange(3)

@@ -1,4 +1,5 @@
-"""Clients that send exactly what they are told: one over HTTP on a Unix socket, one over the stdio bridge."""
+"""Clients that send exactly what they are told: one over HTTP on a Unix socket, one over the stdio
+bridge."""
 
 from __future__ import annotations
 
@@ -18,7 +19,11 @@ ENVELOPE = {
     "io.modelcontextprotocol/clientCapabilities": {},
     "io.modelcontextprotocol/clientInfo": {"name": "raw", "version": "1"},
 }
-HELLO = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}}
+HELLO = {
+    "protocolVersion": LEGACY,
+    "capabilities": {},
+    "clientInfo": {"name": "raw", "version": "1"},
+}
 ACCEPT = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
 
 
@@ -47,13 +52,17 @@ class Http:
     def __enter__(self) -> Http:
         if self.era != MODERN:
             self.rpc("initialize", HELLO)
-            self.post(json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"}).encode())
+            self.post(
+                json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"}).encode()
+            )
         return self
 
     def __exit__(self, *_: object) -> None:
         self.line.close()
 
-    def post(self, body: bytes, headers: Mapping[str, str] | None = None, path: str = "/mcp") -> tuple[int, bytes]:
+    def post(
+        self, body: bytes, headers: Mapping[str, str] | None = None, path: str = "/mcp"
+    ) -> tuple[int, bytes]:
         """A request as it is; status and body of the answer."""
         self.line.request("POST", path, body, {**ACCEPT, **self.session, **(headers or {})})
         answer = self.line.getresponse()
@@ -77,7 +86,9 @@ class Http:
 
     def tool(self, name: str, **arguments: Any) -> dict[str, Any]:
         """The result of a tool call."""
-        result: dict[str, Any] = self.rpc("tools/call", {"name": name, "arguments": arguments})["result"]
+        result: dict[str, Any] = self.rpc("tools/call", {"name": name, "arguments": arguments})[
+            "result"
+        ]
         return result
 
 
@@ -86,15 +97,26 @@ def unpacked(data: bytes) -> dict[str, Any]:
     if data.lstrip().startswith(b"{"):
         found: dict[str, Any] = json.loads(data)
         return found
-    events = [json.loads(line[5:]) for line in data.splitlines() if line.startswith(b"data:") and line[5:].strip()]
+    events = [
+        json.loads(line[5:])
+        for line in data.splitlines()
+        if line.startswith(b"data:") and line[5:].strip()
+    ]
     return next(event for event in events if "id" in event)
 
 
 class Stdio:
-    """One client of `oneiro mcp` in one era. Everything the bridge says is checked to be a JSON-RPC message."""
+    """One client of `oneiro mcp` in one era. Everything the bridge says is checked to be a JSON-RPC
+    message."""
 
     def __init__(self, argv: Sequence[str], env: Mapping[str, str], era: str = MODERN) -> None:
-        self.child = subprocess.Popen(argv, env=dict(env), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.child = subprocess.Popen(
+            argv,
+            env=dict(env),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
         self.era, self.ids = era, itertools.count(1)
         self.buffer = b""
 
@@ -162,5 +184,7 @@ class Stdio:
 
     def tool(self, name: str, **arguments: Any) -> dict[str, Any]:
         """The result of a tool call."""
-        result: dict[str, Any] = self.rpc("tools/call", {"name": name, "arguments": arguments})["result"]
+        result: dict[str, Any] = self.rpc("tools/call", {"name": name, "arguments": arguments})[
+            "result"
+        ]
         return result

@@ -1,4 +1,5 @@
-"""Ways to reach the server under test: in memory, over an owner's socket, over the stdio bridge; each in both protocol eras."""
+"""Ways to reach the server under test: in memory, over an owner's socket, over the stdio bridge;
+each in both protocol eras."""
 
 from __future__ import annotations
 
@@ -99,7 +100,9 @@ async def over_socket(box: Box, era: str) -> AsyncIterator[Heard]:
 async def over_stdio(box: Box, era: str) -> AsyncIterator[Heard]:
     """`oneiro mcp` as a client starts it."""
     command, *args = box.argv("mcp")
-    async with connected(StdioServerParameters(command=command, args=args, env=box.env), era) as heard:
+    async with connected(
+        StdioServerParameters(command=command, args=args, env=box.env), era
+    ) as heard:
         yield heard
 
 

@@ -1,5 +1,6 @@
-"""Bar row 41: whatever is sent, the answer is the right one, the server stays, and nothing is written. `make drills` sends thousands.
-The face for other machines gets the same in `tests/http/test_fuzz.py`."""
+"""Bar row 41: whatever is sent, the answer is the right one, the server stays, and nothing is
+written. `make drills` sends thousands. The face for other machines gets the same in
+`tests/http/test_fuzz.py`."""
 
 from __future__ import annotations
 
@@ -20,13 +21,17 @@ SEED = 20261122
 
 def still(box: Box) -> tuple[str, str]:
     """What would differ if anything had been written."""
-    return git(box.vault, "rev-parse", "HEAD"), git(box.vault, "status", "--porcelain", "--untracked-files=all")
+    return git(box.vault, "rev-parse", "HEAD"), git(
+        box.vault, "status", "--porcelain", "--untracked-files=all"
+    )
 
 
 def judge(case: Case, answers: list[dict[str, object]]) -> None:
     for found in answers:
         assert found["jsonrpc"] == "2.0"
-        assert "result" in found or (isinstance(found["error"], dict) and found["error"]["code"] in CODES), (case, found)
+        assert "result" in found or (
+            isinstance(found["error"], dict) and found["error"]["code"] in CODES
+        ), (case, found)
         assert "Traceback" not in json.dumps(found)
     if case.right == SILENT:
         assert not answers, (case, answers)
@@ -53,7 +58,9 @@ def test_over_stdio(box: Box, era: str, number: int) -> None:
         for step, case in enumerate(mess.cases(number)):
             client.write(case.data + b"\n")
             sentinel = f"s{step}"
-            asked = {"name": "flagged", "arguments": {}} | ({"_meta": ENVELOPE} if era == MODERN else {})  # not the bridge's to answer
+            asked = {"name": "flagged", "arguments": {}} | (
+                {"_meta": ENVELOPE} if era == MODERN else {}
+            )  # not the bridge's to answer
             client.send({"jsonrpc": "2.0", "id": sentinel, "method": "tools/call", "params": asked})
             answers: list[dict[str, object]] = []
             seen = False
@@ -86,7 +93,8 @@ def test_over_http(box: Box, era: str, number: int) -> None:
 
 
 def bombard(client: Http, era: str, seed: int, number: int) -> None:
-    """So many messages over HTTP, each with the right status and answer; afterwards it still lists its tools."""
+    """So many messages over HTTP, each with the right status and answer; afterwards it still lists
+    its tools."""
     for case in Mess(seed, era).cases(number):
         headers = headers_for(case, era)
         status, data = client.post(case.data, headers)

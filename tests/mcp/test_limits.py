@@ -1,4 +1,5 @@
-"""Bar row 40: many clients at once, slow ones among them; large heads and bodies are refused before they are held."""
+"""Bar row 40: many clients at once, slow ones among them; large heads and bodies are refused before
+they are held."""
 
 from __future__ import annotations
 
@@ -19,12 +20,19 @@ from oneiro_vault.mcp.transports import LARGEST, LONGEST_HEAD
 from tests.box import Box
 from tests.mcp.raw import LEGACY, MODERN, Http, Stdio
 
-HEAD = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"
+HEAD = (
+    "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: "
+    "application/json, text/event-stream\r\n"
+)
 
 
 def memory(pid: int) -> int:
     """Resident bytes of a process."""
-    found = next(line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("VmRSS"))
+    found = next(
+        line
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines()
+        if line.startswith("VmRSS")
+    )
     return int(found.split()[1]) * 1024
 
 
@@ -54,7 +62,8 @@ def slow(place: str, number: int) -> Iterator[None]:
 
 
 def visit(place: str, number: int, until: float) -> list[float]:
-    """One client's calls until then, at least three; seconds of each. Half of the clients are of the older era."""
+    """One client's calls until then, at least three; seconds of each. Half of the clients are of
+    the older era."""
     took: list[float] = []
     with Http(place, MODERN if number % 2 else LEGACY) as client:
         while len(took) < 3 or time.monotonic() < until:
@@ -77,9 +86,16 @@ def test_a_hundred_clients_at_once(box: Box, seconds: int) -> None:
     before = memory(pid)
     until = time.monotonic() + seconds
     with slow(place, 20), ThreadPoolExecutor(100) as threads:
-        took = sorted(second for one in threads.map(lambda n: visit(place, n, until), range(100)) for second in one)
+        took = sorted(
+            second
+            for one in threads.map(lambda n: visit(place, n, until), range(100))
+            for second in one
+        )
     p50, p99 = statistics.median(took), took[int(len(took) * 0.99)]
-    print(f"{len(took)} calls by 100 clients: p50 {p50:.3f} s, p99 {p99:.3f} s, {(memory(pid) - before) / 1e6:.0f} MB more")
+    print(
+        f"{len(took)} calls by 100 clients: p50 {p50:.3f} s, p99 {p99:.3f} s, "
+        f"{(memory(pid) - before) / 1e6:.0f} MB more"
+    )
     assert len(took) >= 300
     assert memory(pid) - before < 100e6
     if seconds:
@@ -90,7 +106,10 @@ def test_a_hundred_clients_at_once(box: Box, seconds: int) -> None:
 def test_a_head_of_more_than_16_kilobytes_is_refused(box: Box, era: str) -> None:
     box.ok("list")
     status = 431
-    with Http(box.record["socket"], era) as client, suppress(ConnectionError):  # the owner may hang up while we still send
+    with (
+        Http(box.record["socket"], era) as client,
+        suppress(ConnectionError),
+    ):  # the owner may hang up while we still send
         status, _ = client.post(b"{}", {"X-Long": "x" * LONGEST_HEAD})
     assert status == 431
     with Http(box.record["socket"], era) as client:
@@ -123,7 +142,11 @@ def test_a_body_of_a_hundred_megabytes_is_refused_unread(box: Box, chunked: bool
 
 def test_a_line_that_is_too_long_is_refused_and_the_next_is_answered(box: Box) -> None:
     with Stdio(box.argv("mcp"), box.env) as client:
-        client.write(b'{"jsonrpc":"2.0","id":"long","method":"tools/call","params":"' + b"x" * (LARGEST + 10) + b'"}\n')
+        client.write(
+            b'{"jsonrpc":"2.0","id":"long","method":"tools/call","params":"'
+            + b"x" * (LARGEST + 10)
+            + b'"}\n'
+        )
         refused = client.read()
         assert (refused["id"], refused["error"]["code"]) == (None, -32600)
         assert client.tool("flagged")["content"]

@@ -27,7 +27,18 @@ def test_the_bytes_of_a_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         assert base64.b64decode(local_images.read(path)) == base64.b64decode(PNG)
 
 
-@pytest.mark.parametrize("path", ["a.png", "", "../a.png", "a\0.png", "/a\0.png", "https://example.org/a.png", "~nobody-at-all/a.png"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "a.png",
+        "",
+        "../a.png",
+        "a\0.png",
+        "/a\0.png",
+        "https://example.org/a.png",
+        "~nobody-at-all/a.png",
+    ],
+)
 def test_a_path_is_whole(path: str) -> None:
     with pytest.raises(InvalidInput, match="is not a full path"):
         local_images.read(path)
@@ -59,7 +70,10 @@ def test_a_path_means_nothing_from_another_machine(tmp_path: Path) -> None:
         async with served.running():
             arguments = {"text": "Ours.", "path": str(tmp_path / "a.png")}
             found = await post(
-                served, Caller("key:k1", "admin", "k1"), "tools/call", {"name": "remember_with_image", "arguments": arguments}
+                served,
+                Caller("key:k1", "admin", "k1"),
+                "tools/call",
+                {"name": "remember_with_image", "arguments": arguments},
             )
             return dict(found["result"])
 

@@ -1,4 +1,5 @@
-"""A loop asks the model of a client that is connected over stdio and lets us, through the SDK's own client."""
+"""A loop asks the model of a client that is connected over stdio and lets us, through the SDK's own
+client."""
 
 from __future__ import annotations
 
@@ -44,7 +45,10 @@ ALIKE = ("Ana prefers the release on Fridays.", "Ana prefers the releases on Fri
 @pytest.fixture
 def twins(tmp_path: Path, sealed_env: dict[str, str]) -> Iterator[Box]:
     """A vault with two memories that say the same, judged by whoever is connected."""
-    box = Box(tmp_path, sealed_env | {"ONEIRO_CONSOLIDATE_SIMILARITY": "0.5", "ONEIRO_DREAMS_JUDGE": "sampling"})
+    box = Box(
+        tmp_path,
+        sealed_env | {"ONEIRO_CONSOLIDATE_SIMILARITY": "0.5", "ONEIRO_DREAMS_JUDGE": "sampling"},
+    )
     try:
         box.init()
         for number, text in enumerate(ALIKE):
@@ -56,7 +60,14 @@ def twins(tmp_path: Path, sealed_env: dict[str, str]) -> Iterator[Box]:
 
 def merged(prompt: str) -> str:
     ids = list(dict.fromkeys(re.findall(r'<memory id="([0-9a-z]{12})', prompt)))
-    return json.dumps({"action": "merge", "reason": "the client's model says so", "keep": ids[0], "members": ids[1:]})
+    return json.dumps(
+        {
+            "action": "merge",
+            "reason": "the client's model says so",
+            "keep": ids[0],
+            "members": ids[1:],
+        }
+    )
 
 
 def question(text: str) -> Question:
@@ -70,7 +81,9 @@ class Model:
         self.answer = answer
         self.asked: list[CreateMessageRequestParams] = []
 
-    async def __call__(self, context: Any, params: CreateMessageRequestParams) -> CreateMessageResult | ErrorData:
+    async def __call__(
+        self, context: Any, params: CreateMessageRequestParams
+    ) -> CreateMessageResult | ErrorData:
         self.asked.append(params)
         content = params.messages[0].content
         assert isinstance(content, TextContent)
@@ -78,7 +91,9 @@ class Model:
         if isinstance(found, ErrorData):
             return found
         said = TextContent(type="text", text=found) if isinstance(found, str) else found
-        return CreateMessageResult(role="assistant", content=said, model="theirs", stop_reason="endTurn")
+        return CreateMessageResult(
+            role="assistant", content=said, model="theirs", stop_reason="endTurn"
+        )
 
 
 def dreamt(box: Box, era: str, model: Model | None) -> dict[str, Any]:
@@ -87,8 +102,14 @@ def dreamt(box: Box, era: str, model: Model | None) -> dict[str, Any]:
 
     async def talk() -> None:
         command, *args = box.argv("mcp")
-        async with Client(StdioServerParameters(command=command, args=args, env=box.env), mode=era, sampling_callback=model) as client:
-            await client.call_tool("flagged", {})  # what the bridge answers by itself no owner hears of
+        async with Client(
+            StdioServerParameters(command=command, args=args, env=box.env),
+            mode=era,
+            sampling_callback=model,
+        ) as client:
+            await client.call_tool(
+                "flagged", {}
+            )  # what the bridge answers by itself no owner hears of
             found.append(await asyncio.to_thread(box.json, "dream", "consolidate"))
 
     run(talk())
@@ -130,20 +151,31 @@ def test_who_cannot_be_asked_leaves_the_questions_waiting(twins: Box) -> None:
     model = Model(merged)
     for era, able in ((MODERN, True), (LEGACY, False)):
         done = dreamt(twins, era, model if able else None)
-        assert (done["decisions"], done["waiting"], done["failed"], model.asked) == ([], 1, [], []), era
+        assert (done["decisions"], done["waiting"], done["failed"], model.asked) == (
+            [],
+            1,
+            [],
+            [],
+        ), era
     later = dreamt(twins, LEGACY, Model(merged))
     assert len(later["decisions"]) == 1
 
 
 def test_a_client_that_never_answers_or_goes_is_told_from_one_that_says_no() -> None:
     """The SDK's own client, in this process: its server waits a moment instead of two minutes."""
-    samplers, asked, ever = Samplers(patience=0.2), [question(f"text {n}") for n in range(9)], asyncio.Event()
+    samplers, asked, ever = (
+        Samplers(patience=0.2),
+        [question(f"text {n}") for n in range(9)],
+        asyncio.Event(),
+    )
 
     async def listed(ctx: ServerRequestContext[Any, Any], _params: Any) -> ListToolsResult:
         samplers.meet(ctx.session)
         return ListToolsResult(tools=[])
 
-    async def sampled(context: Any, params: CreateMessageRequestParams) -> CreateMessageResult | ErrorData:
+    async def sampled(
+        context: Any, params: CreateMessageRequestParams
+    ) -> CreateMessageResult | ErrorData:
         content = params.messages[0].content
         assert isinstance(content, TextContent)
         if "text 7" not in content.text:
@@ -162,8 +194,12 @@ def test_a_client_that_never_answers_or_goes_is_told_from_one_that_says_no() -> 
             return no, silent
 
     no, silent = asyncio.run(asyncio.wait_for(talk(), 60))
-    assert [(raw.away, "the person said no" in raw.problem) for raw in no.values()] == [(False, True)]
-    assert [(raw.away, raw.unasked) for raw in silent.values()] == [(True, False)] * AWAY + [(False, True)] * (9 - AWAY)
+    assert [(raw.away, "the person said no" in raw.problem) for raw in no.values()] == [
+        (False, True)
+    ]
+    assert [(raw.away, raw.unasked) for raw in silent.values()] == [(True, False)] * AWAY + [
+        (False, True)
+    ] * (9 - AWAY)
 
 
 @pytest.mark.parametrize(

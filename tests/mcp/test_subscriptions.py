@@ -1,4 +1,5 @@
-"""Clients that follow an address hear of changes, whoever made them, in the way of their era; nobody else does."""
+"""Clients that follow an address hear of changes, whoever made them, in the way of their era;
+nobody else does."""
 
 from __future__ import annotations
 
@@ -18,7 +19,9 @@ from oneiro_vault.app import App
 from tests.box import Box
 from tests.mcp.speaking import Heard, connected, over_socket, over_stdio, run, server_over
 
-pytestmark = pytest.mark.filterwarnings(f"ignore::{MCPDeprecationWarning.__module__}.{MCPDeprecationWarning.__name__}")
+pytestmark = pytest.mark.filterwarnings(
+    f"ignore::{MCPDeprecationWarning.__module__}.{MCPDeprecationWarning.__name__}"
+)
 
 
 @asynccontextmanager
@@ -56,7 +59,11 @@ async def legacy(found: Heard, *uris: str) -> AsyncIterator[list[str]]:
         __hash__ = None
 
     def named() -> list[str]:
-        return [str(note.params.uri) for note in found.notes if isinstance(note, ResourceUpdatedNotification)]
+        return [
+            str(note.params.uri)
+            for note in found.notes
+            if isinstance(note, ResourceUpdatedNotification)
+        ]
 
     yield Seen()
     for uri in uris:
@@ -68,7 +75,9 @@ Remember = Callable[[], Awaitable[dict[str, Any]]]
 
 
 def stored(app: App) -> dict[str, Any]:
-    row: dict[str, Any] = app.call("remember", {"items": [{"text": f"The boat is called Petrel {secrets.token_hex(4)}."}]})["results"][0]
+    row: dict[str, Any] = app.call(
+        "remember", {"items": [{"text": f"The boat is called Petrel {secrets.token_hex(4)}."}]}
+    )["results"][0]
     return row
 
 
@@ -77,8 +86,13 @@ def test_an_edit_by_a_person_is_heard(app: App, era: str) -> None:
     path = app.house.root / one["path"]
 
     async def talk() -> None:
-        async with connected(server_over(app), era) as found, FOLLOW[era](found, f"memory://{one['id']}") as heard:
-            (app.house.root / other["path"]).write_text((app.house.root / other["path"]).read_text() + "Not followed.\n")
+        async with (
+            connected(server_over(app), era) as found,
+            FOLLOW[era](found, f"memory://{one['id']}") as heard,
+        ):
+            (app.house.root / other["path"]).write_text(
+                (app.house.root / other["path"]).read_text() + "Not followed.\n"
+            )
             path.write_text(path.read_text() + "She is blue.\n")
             await found.until(lambda: len(heard))
             assert list(heard) == [f"memory://{one['id']}"]
@@ -110,7 +124,9 @@ def test_the_orientation_and_a_nights_reports_are_heard(app: App, era: str) -> N
         uris = ["orientation://current", f"dream://{date}"]
         async with connected(server_over(app), era) as found, FOLLOW[era](found, *uris) as heard:
             block.parent.mkdir(exist_ok=True)
-            block.write_text("---\ntype: orientation\ntitle: Harbour\n---\nThe harbour is open from six.\n")
+            block.write_text(
+                "---\ntype: orientation\ntitle: Harbour\n---\nThe harbour is open from six.\n"
+            )
             await found.until(lambda: len(heard) == 1)
             report.parent.mkdir(parents=True, exist_ok=True)
             report.write_text("# Consolidated\n\nNothing was merged.\n")
@@ -157,7 +173,9 @@ def test_over_the_wire(box: Box, era: str, way: Any) -> None:
 
     async def talk() -> None:
         async with way(box, era) as found, FOLLOW[era](found, f"memory://{one['id']}") as heard:
-            await asyncio.sleep(0.3)  # over HTTP a legacy client is reached once its GET stream is open
+            await asyncio.sleep(
+                0.3
+            )  # over HTTP a legacy client is reached once its GET stream is open
             path.write_text(path.read_text() + "He plays chess.\n")
             await found.until(lambda: len(heard))
 

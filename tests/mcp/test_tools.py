@@ -1,4 +1,5 @@
-"""Every tool on every way: in memory, over the owner's socket, over the stdio bridge, in both protocol eras."""
+"""Every tool on every way: in memory, over the owner's socket, over the stdio bridge, in both
+protocol eras."""
 
 from __future__ import annotations
 
@@ -14,7 +15,10 @@ from oneiro_vault.core.memory import make_id
 from tests.mcp.conformance.fixtures import PNG
 from tests.mcp.speaking import Speak, ids, run, words
 
-TEN = "recall_orient recall_check recall_specific recall_image remember remember_with_image reframe forget reflect flagged".split()
+TEN = (
+    "recall_orient recall_check recall_specific recall_image remember remember_with_image reframe "
+    "forget reflect flagged"
+).split()
 
 
 def fresh(text: str) -> str:
@@ -31,8 +35,13 @@ def test_there_are_ten_and_three_are_always_loaded(speak: Speak) -> None:
             marked = [tool.name for tool in tools if (tool.meta or {}).get("anthropic/alwaysLoad")]
             assert marked == ["recall_orient", "recall_check", "remember"]
             hints = {tool.name: tool.annotations for tool in tools}
-            assert {name for name, hint in hints.items() if hint and hint.read_only_hint} == {*TEN[:4], "flagged"}
-            assert {name for name, hint in hints.items() if hint and hint.destructive_hint} == {"forget"}
+            assert {name for name, hint in hints.items() if hint and hint.read_only_hint} == {
+                *TEN[:4],
+                "flagged",
+            }
+            assert {name for name, hint in hints.items() if hint and hint.destructive_hint} == {
+                "forget"
+            }
             assert all(hint and hint.open_world_hint is False for hint in hints.values())
             assert all(tool.description and tool.output_schema is None for tool in tools)
 
@@ -43,7 +52,9 @@ def test_remember_then_check_then_specific(speak: Speak) -> None:
     async def talk() -> None:
         async with speak() as found:
             text = fresh("Ana wants releases on Fridays, because support is quiet then.")
-            stored = await found.tool("remember", text=text, about=["Ana"], tags=["release"], when="2026-03-05")
+            stored = await found.tool(
+                "remember", text=text, about=["Ana"], tags=["release"], when="2026-03-05"
+            )
             (ident,) = ids(stored)
             assert words(stored).startswith("20")
             assert f"Remembered as {ident} (Ana wants" in words(stored)
@@ -58,13 +69,16 @@ def test_remember_then_check_then_specific(speak: Speak) -> None:
             assert ids(full) == [ident]
             assert f'<memory id="{ident}" created="2026-03-05' in words(full)
             assert f"{text}\n</memory>" in words(full)
-            assert words(full).endswith("zzzz: no memory has the id 'zzzz'. recall_check returns ids.")
+            assert words(full).endswith(
+                "zzzz: no memory has the id 'zzzz'. recall_check returns ids."
+            )
 
     run(talk())
 
 
 def test_one_text_is_all_there_is(speak: Speak) -> None:
-    """Clients that find structured content hand their model that alone, or both: nobody may miss the preface, nobody pays twice."""
+    """Clients that find structured content hand their model that alone, or both: nobody may miss
+    the preface, nobody pays twice."""
 
     async def talk() -> None:
         async with speak() as found:
@@ -104,7 +118,9 @@ def test_what_it_is_much_like_is_named(speak: Speak) -> None:
             assert re.search(r"Much like \w{12} \(The lighthouse keeper", words(second))
             assert "reframe that one" in words(second)
             assert ids(second) != [first]
-            other = " ".join(make_id(secrets.randbits(60)) for _ in range(8))  # the vault is shared by all ways in
+            other = " ".join(
+                make_id(secrets.randbits(60)) for _ in range(8)
+            )  # the vault is shared by all ways in
             assert "Much like" not in await found.said("remember", text=other)
 
     run(talk())
@@ -141,12 +157,18 @@ def test_nothing_relevant_is_said_plainly(speak: Speak) -> None:
 def test_reframe_keeps_the_id_and_forget_takes_away(speak: Speak) -> None:
     async def talk() -> None:
         async with speak() as found:
-            ident = await found.id("remember", text=fresh("The boat lies in the north harbour."), type="episodic")
+            ident = await found.id(
+                "remember", text=fresh("The boat lies in the north harbour."), type="episodic"
+            )
             text = fresh("The boat lies in the south harbour.")
-            changed = await found.said("reframe", id=ident, text=text, title="Where the boat lies", reason="it moved")
+            changed = await found.said(
+                "reframe", id=ident, text=text, title="Where the boat lies", reason="it moved"
+            )
             assert changed.endswith(f"{ident} says this now.")
             assert text in await found.said("recall_specific", ids=[ident])
-            assert f"{ident} (Where the boat lies) is forgotten." in await found.said("forget", id=ident, reason="sold")
+            assert f"{ident} (Where the boat lies) is forgotten." in await found.said(
+                "forget", id=ident, reason="sold"
+            )
             missing = await found.said("recall_specific", ids=[ident])
             assert "was forgotten" in missing
             assert "A person can help" in missing
@@ -158,10 +180,20 @@ def test_reflect_stores_an_episode_and_updates(speak: Speak) -> None:
     async def talk() -> None:
         async with speak() as found:
             ident = await found.id("remember", text=fresh("The ferry leaves at nine."))
-            updates = [{"id": ident, "text": fresh("The ferry leaves at ten."), "summary": "Ten now."}, {"id": "zzzz", "text": "Nothing."}]
-            done = await found.tool("reflect", highlights=fresh("We found out that the timetable changed."), updates=updates)
+            updates = [
+                {"id": ident, "text": fresh("The ferry leaves at ten."), "summary": "Ten now."},
+                {"id": "zzzz", "text": "Nothing."},
+            ]
+            done = await found.tool(
+                "reflect",
+                highlights=fresh("We found out that the timetable changed."),
+                updates=updates,
+            )
             assert f"Updated: {ident}." in words(done)
-            assert "Not updated: zzzz: no memory has the id 'zzzz'. recall_check returns ids." in words(done)
+            assert (
+                "Not updated: zzzz: no memory has the id 'zzzz'. recall_check returns ids."
+                in words(done)
+            )
             assert ids(done)[1:] == [ident]
             assert " · episodic · " in await found.said("recall_specific", ids=ids(done)[:1])
 
@@ -171,7 +203,9 @@ def test_reflect_stores_an_episode_and_updates(speak: Speak) -> None:
 def test_a_picture_there_and_back(speak: Speak) -> None:
     async def talk() -> None:
         async with speak() as found:
-            ident = await found.id("remember_with_image", text=fresh("The harbour at noon."), image=PNG, alt="a dot")
+            ident = await found.id(
+                "remember_with_image", text=fresh("The harbour at noon."), image=PNG, alt="a dot"
+            )
             shown = await found.tool("recall_image", id=ident, size="full")
             assert f"memory {ident} (1 x 1, image/png)" in words(shown)
             (image,) = [block for block in shown.content if block.type == "image"]
@@ -186,7 +220,9 @@ def test_a_picture_by_its_path(speak: Speak, tmp_path: Path) -> None:
         async with speak() as found:
             place = tmp_path / "harbour.png"
             place.write_bytes(base64.b64decode(PNG))
-            ident = await found.id("remember_with_image", text=fresh("The harbour at dusk."), path=str(place))
+            ident = await found.id(
+                "remember_with_image", text=fresh("The harbour at dusk."), path=str(place)
+            )
             shown = await found.tool("recall_image", id=ident, size="full")
             assert [block.type for block in shown.content] == ["text", "image"]
             neither = await found.tool("remember_with_image", text="Nothing.")
@@ -200,7 +236,9 @@ def test_orient_shows_what_is_recent(speak: Speak) -> None:
         async with speak() as found:
             text = fresh("A person called Bo joined the team.")
             ident = await found.id("remember", text=text)
-            assert ident in ids(await found.tool("recall_orient", n=15))  # several may be of one second
+            assert ident in ids(
+                await found.tool("recall_orient", n=15)
+            )  # several may be of one second
             assert len(ids(await found.tool("recall_orient", n=1))) == 1
             assert ids(await found.tool("recall_orient", n=0)) == []
             assert ident in ids(await found.tool("recall_orient", context=text))

@@ -1,4 +1,5 @@
-"""The six commands over a vault in this process: what may be done with which note, and what never."""
+"""The six commands over a vault in this process: what may be done with which note, and what
+never."""
 
 from __future__ import annotations
 
@@ -35,10 +36,17 @@ def body(call: Call, path: str) -> str:
 def test_the_folder_says_the_type(files: Memories, call: Call, folder: str, kind: str) -> None:
     files.create(f"/memories/{folder}/ana.md", "Ana sails.")
     note = call("browse", path=f"{folder}/ana.md")["note"]
-    assert (note["type"], note["trust"], note["source"], note["status"]) == (kind, "model", "model", "active")
+    assert (note["type"], note["trust"], note["source"], note["status"]) == (
+        kind,
+        "model",
+        "model",
+        "active",
+    )
 
 
-@pytest.mark.parametrize("folder", ["orientation", "Orientation", "dreams", "ledger", "attachments"])
+@pytest.mark.parametrize(
+    "folder", ["orientation", "Orientation", "dreams", "ledger", "attachments"]
+)
 def test_some_folders_are_closed(files: Memories, call: Call, folder: str) -> None:
     with pytest.raises(InvalidInput, match="not for you"):
         files.create(f"/memories/{folder}/x.md", "Words.")
@@ -58,7 +66,9 @@ def test_names_without_md_are_found_again(files: Memories, call: Call) -> None:
     assert body(call, "progress.txt.md") == "Nearly done.\n"
 
 
-def test_a_file_says_what_was_written_even_if_another_says_it_too(files: Memories, call: Call) -> None:
+def test_a_file_says_what_was_written_even_if_another_says_it_too(
+    files: Memories, call: Call
+) -> None:
     for name in ("one", "two"):
         files.create(f"/memories/{name}.md", "The very same words.")
     assert body(call, "one.md") == body(call, "two.md")
@@ -69,7 +79,10 @@ def test_an_edit_of_what_a_person_ratified_waits(files: Memories, call: Call, ap
     note.parent.mkdir(exist_ok=True)
     note.write_text("---\ntype: orientation\ncore: true\n---\nThe harbour is Kiel.\n")
     said = files.str_replace("/memories/orientation/harbour.md", "Kiel", "Rome")
-    assert said.startswith("/memories/orientation/harbour.md is as it was: a person has ratified it. The new text waits as /memories/")
+    assert said.startswith(
+        "/memories/orientation/harbour.md is as it was: a person has ratified it. The new text "
+        "waits as /memories/"
+    )
     assert body(call, "orientation/harbour.md") == "The harbour is Kiel.\n"
     assert "Rome" in files.view(said.partition("waits as ")[2].split()[0])
     for path in ("/memories/orientation/harbour.md", "/memories/orientation"):
@@ -111,11 +124,17 @@ def test_occurrences(files: Memories, call: Call) -> None:
     assert body(call, "x.md") == "one\ntwo\none\n"
 
 
-@pytest.mark.parametrize(("line", "text"), [(0, "new\none\ntwo\n"), (1, "one\nnew\ntwo\n"), (2, "one\ntwo\nnew\n")])
-def test_lines_are_inserted_behind_the_one_that_is_named(files: Memories, call: Call, line: int, text: str) -> None:
+@pytest.mark.parametrize(
+    ("line", "text"), [(0, "new\none\ntwo\n"), (1, "one\nnew\ntwo\n"), (2, "one\ntwo\nnew\n")]
+)
+def test_lines_are_inserted_behind_the_one_that_is_named(
+    files: Memories, call: Call, line: int, text: str
+) -> None:
     files.create("/memories/x.md", "one\ntwo")
     for wrong in (-1, 3):
-        with pytest.raises(InvalidInput, match=rf"Invalid `insert_line` parameter: {wrong}. .*\[0, 2\]"):
+        with pytest.raises(
+            InvalidInput, match=rf"Invalid `insert_line` parameter: {wrong}. .*\[0, 2\]"
+        ):
             files.insert("/memories/x.md", wrong, "new")
     files.insert("/memories/x.md", line, "new\n")
     assert body(call, "x.md") == text
@@ -132,11 +151,15 @@ def test_long_files_are_read_in_parts(files: Memories, call: Call) -> None:
     text = "".join(f"{'word ' * 200}{number}\n" for number in range(300))
     with pytest.raises(InvalidInput, match="at most 20,000 are stored"):
         files.create("/memories/x.md", text)
-    call("remember", items=[{"text": text, "path": "x.md"}])  # a person's may be long, and is edited all the same
+    call(
+        "remember", items=[{"text": text, "path": "x.md"}]
+    )  # a person's may be long, and is edited all the same
     files.str_replace("/memories/x.md", " 299\n", " 300\n")
     first = files.view("/memories/x.md")
     assert len(first) < 110_000
-    (number,) = [line.split("[")[1].split(",")[0] for line in first.split("\n") if line.startswith("(cut:")]
+    (number,) = [
+        line.split("[")[1].split(",")[0] for line in first.split("\n") if line.startswith("(cut:")
+    ]
     second = files.view("/memories/x.md", [int(number), -1])
     assert second.split("\n")[1].startswith(f"{number:>6}\tword")
 
@@ -154,7 +177,9 @@ TRICKS = [
 
 
 @pytest.mark.parametrize("trick", TRICKS)
-def test_delimiters_are_shown_escaped_and_edited_as_they_stand(files: Memories, call: Call, trick: str) -> None:
+def test_delimiters_are_shown_escaped_and_edited_as_they_stand(
+    files: Memories, call: Call, trick: str
+) -> None:
     from oneiro_vault.core.markdown.quoting import escape
 
     text = f"before {trick} one {trick} after\n"
@@ -180,8 +205,15 @@ def test_folders_of_a_few_are_deleted_as_one(files: Memories, call: Call) -> Non
 
 
 def test_a_folder_with_thousands_shows_its_own_level(files: Memories, call: Call) -> None:
-    call("remember", items=[{"text": f"Fact {n}.", "path": f"facts/{n}.md"} for n in range(1_001)], dedupe=False)
-    assert [line.partition("\t")[2] for line in files.view("/memories").split("\n")[1:]] == ["/memories", "/memories/facts/"]
+    call(
+        "remember",
+        items=[{"text": f"Fact {n}.", "path": f"facts/{n}.md"} for n in range(1_001)],
+        dedupe=False,
+    )
+    assert [line.partition("\t")[2] for line in files.view("/memories").split("\n")[1:]] == [
+        "/memories",
+        "/memories/facts/",
+    ]
     assert "(1 more are not listed" in files.view("/memories/facts")
 
 
@@ -211,8 +243,10 @@ def test_no_name_leads_out_of_the_vault(files: Memories, app: App, name: str) ->
     files.create("/memories/x.md", "Words.")
     for path in (f"/memories/{name}", name):
         attempts: dict[str, dict[str, object]] = {
-            "view": {"path": path}, "create": {"path": path, "file_text": "hostile"}, "str_replace": {"path": path, "old_str": "secret", "new_str": "x"},
-            "insert": {"path": path, "insert_line": 0, "insert_text": "hostile"}, "rename": {"old_path": "/memories/x.md", "new_path": path}, "delete": {"path": path},
+            "view": {"path": path}, "create": {"path": path, "file_text": "hostile"},
+            "str_replace": {"path": path, "old_str": "secret", "new_str": "x"},
+            "insert": {"path": path, "insert_line": 0, "insert_text": "hostile"},
+            "rename": {"old_path": "/memories/x.md", "new_path": path}, "delete": {"path": path},
         }  # fmt: skip
         for command, given in attempts.items():
             try:
@@ -226,4 +260,11 @@ def test_no_name_leads_out_of_the_vault(files: Memories, app: App, name: str) ->
 
 
 def test_sizes_as_people_read_them() -> None:
-    assert [size(n) for n in (0, 1023, 1024, 1536, 10 * 1024**2, 3 * 1024**4)] == ["0B", "1023B", "1K", "1.5K", "10M", "3072G"]
+    assert [size(n) for n in (0, 1023, 1024, 1536, 10 * 1024**2, 3 * 1024**4)] == [
+        "0B",
+        "1023B",
+        "1K",
+        "1.5K",
+        "10M",
+        "3072G",
+    ]

@@ -1,4 +1,5 @@
-"""A model on loopback that calls the memory tool: every request to `/v1/messages` is answered with the next of `calls`, then with words."""
+"""A model on loopback that calls the memory tool: every request to `/v1/messages` is answered with
+the next of `calls`, then with words."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ from typing import Any
 
 
 class Model:
-    """`calls`: the inputs of its tool calls, in order; `seen`: the requests; `results`: what the tool answered to each call."""
+    """`calls`: the inputs of its tool calls, in order; `seen`: the requests; `results`: what the
+    tool answered to each call."""
 
     def __init__(self, calls: list[Any]) -> None:
         self.calls, self.seen, self.url = calls, list[dict[str, Any]](), ""
@@ -19,16 +21,27 @@ class Model:
     @property
     def results(self) -> list[tuple[bool, str]]:
         found = [block for request in self.seen[1:] for block in request["messages"][-1]["content"]]
-        return [(bool(one.get("is_error")), said(one["content"])) for one in found if one["type"] == "tool_result"]
+        return [
+            (bool(one.get("is_error")), said(one["content"]))
+            for one in found
+            if one["type"] == "tool_result"
+        ]
 
     def answer(self) -> dict[str, Any]:
         step = len(self.seen) - 1
         block: dict[str, Any] = {"type": "text", "text": "Done."}
         if step < len(self.calls):
-            block = {"type": "tool_use", "id": f"toolu_{step}", "name": "memory", "input": self.calls[step]}
+            block = {
+                "type": "tool_use",
+                "id": f"toolu_{step}",
+                "name": "memory",
+                "input": self.calls[step],
+            }
         return {
-            "id": f"msg_{step}", "type": "message", "role": "assistant", "model": "x", "content": [block], "stop_sequence": None,
-            "stop_reason": "tool_use" if block["type"] == "tool_use" else "end_turn", "usage": {"input_tokens": 1, "output_tokens": 1},
+            "id": f"msg_{step}", "type": "message", "role": "assistant", "model": "x",
+            "content": [block], "stop_sequence": None,
+            "stop_reason": "tool_use" if block["type"] == "tool_use" else "end_turn",
+            "usage": {"input_tokens": 1, "output_tokens": 1},
         }  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """Pairs of claims, written and labelled by hand: is one of them enough?
 
-`held` pairs were written by somebody who had not seen the rules of the offline judge, when they were final; of what they showed, only
-that two spaces are one was taken up.
+`held` pairs were written by somebody who had not seen the rules of the offline judge, when they
+were final; of what they showed, only that two spaces are one was taken up.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Time passing over a snapshot: decisions are applied in memory, as the runner applies them to files, and every word is kept."""
+"""Time passing over a snapshot: decisions are applied in memory, as the runner applies them to
+files, and every word is kept."""
 
 from __future__ import annotations
 
@@ -24,12 +25,27 @@ def iso(moment: float) -> str:
 
 
 def remembered(
-    ident: str, body: str, *, days: float = 30.0, now: float = BEGINNING, uses: int = 0, strength: float = 1.0, **facts: Any
+    ident: str,
+    body: str,
+    *,
+    days: float = 30.0,
+    now: float = BEGINNING,
+    uses: int = 0,
+    strength: float = 1.0,
+    **facts: Any,
 ) -> Note:
     """A note that was learned `days` ago, with a twelve-character id made of `ident`."""
     whole = ident if len(ident) == 12 else (ident * 12)[:12]
-    given = {"type": "semantic", "title": ident, "created": iso(now - days * DAY), "source": "model", "trust": "model"}
-    return noted(Memory(f"{whole}.md", id=whole, body=body, **(given | facts)), uses=uses, strength=strength)
+    given = {
+        "type": "semantic",
+        "title": ident,
+        "created": iso(now - days * DAY),
+        "source": "model",
+        "trust": "model",
+    }
+    return noted(
+        Memory(f"{whole}.md", id=whole, body=body, **(given | facts)), uses=uses, strength=strength
+    )
 
 
 def noted(memory: Memory, **facts: Any) -> Note:
@@ -46,7 +62,8 @@ def picture(*notes: Note, now: float = BEGINNING, **facts: Any) -> Snapshot:
 
 @dataclass
 class World:
-    """A vault in memory. `past`: every text that was ever replaced; `log`: what was decided, newest first; `told`: only reported."""
+    """A vault in memory. `past`: every text that was ever replaced; `log`: what was decided, newest
+    first; `told`: only reported."""
 
     notes: dict[str, Note]
     now: float = BEGINNING
@@ -58,7 +75,13 @@ class World:
     settings: Mapping[str, Any] = field(default_factory=lambda: DEFAULTS)
 
     def snapshot(self) -> Snapshot:
-        return picture(*self.notes.values(), now=self.now, history=tuple(self.log), settled=frozenset(self.settled), settings=self.settings)
+        return picture(
+            *self.notes.values(),
+            now=self.now,
+            history=tuple(self.log),
+            settled=frozenset(self.settled),
+            settings=self.settings,
+        )
 
     def run(self, loop: Loop, driver: Driver, share: float = 0.1) -> list[Decision]:
         """One loop: drive, settle, apply."""
@@ -79,7 +102,13 @@ class World:
                 self._made(edit, f"{decision.id(snapshot)}{at}{self.now}")
             else:
                 self._changed(edit)
-        row = {"loop": decision.loop, "op": decision.op, "memories": decision.memories, "when": self.now, "reason": decision.reason}
+        row = {
+            "loop": decision.loop,
+            "op": decision.op,
+            "memories": decision.memories,
+            "when": self.now,
+            "reason": decision.reason,
+        }
         self.log.insert(0, row)
 
     def _made(self, edit: New, seed: str) -> None:
@@ -93,13 +122,17 @@ class World:
         body = old.memory.body if edit.body is None else edit.body
         self.past += [old.memory.body] if body != old.memory.body else []
         self.notes[edit.id] = replace(
-            noted(replace(old.memory, body=body, **self._read(edit.changes))), uses=old.uses, strength=old.strength
+            noted(replace(old.memory, body=body, **self._read(edit.changes))),
+            uses=old.uses,
+            strength=old.strength,
         )
 
     def _read(self, meta: Mapping[str, Any]) -> dict[str, Any]:
         """Frontmatter as a Memory holds it."""
         plain = {key: iso(self.now) if value == NOW else value for key, value in meta.items()}
-        return {key: tuple(value) if isinstance(value, list) else value for key, value in plain.items()}
+        return {
+            key: tuple(value) if isinstance(value, list) else value for key, value in plain.items()
+        }
 
     def orientation(self) -> list[Note]:
         return self.snapshot().of("orientation")

@@ -14,7 +14,9 @@ from oneiro_vault.mind.base import Asking, Decision, Note, Set, Snapshot
 def note(ident: str, body: str = "text", **facts: Any) -> Note:
     """A note with a twelve-character id made of `ident`."""
     whole = (ident * 12)[:12]
-    memory = Memory(f"{ident}.md", id=whole, **({"type": "semantic", "title": ident, "body": body} | facts))
+    memory = Memory(
+        f"{ident}.md", id=whole, **({"type": "semantic", "title": ident, "body": body} | facts)
+    )
     return Note(memory, sha256(f"{memory}".encode()).hexdigest())
 
 
@@ -43,13 +45,19 @@ class Toy:
         notes = snapshot.of("semantic")
         for _ in range(2):
             verdicts = yield [about(one) for one in notes]
-            notes = [one for one in notes if (v := verdicts[about(one).id]).ok and isinstance(v.answer, Yes) and v.answer.yes]
+            notes = [
+                one
+                for one in notes
+                if (v := verdicts[about(one).id]).ok and isinstance(v.answer, Yes) and v.answer.yes
+            ]
         return [archive(one) for one in notes]
 
 
 def archive(one: Note, loop: str = "toy") -> Decision:
     """Put one note into the archive."""
-    return Decision(loop, "revise", one.memory.title, "so", (Set(one.id, {"status": "archived"}),), (one.id,))
+    return Decision(
+        loop, "revise", one.memory.title, "so", (Set(one.id, {"status": "archived"}),), (one.id,)
+    )
 
 
 class Memo(dict[tuple[str, str], Mapping[str, Any]]):

@@ -48,17 +48,28 @@ def test_zeros_are_near_nothing() -> None:
     assert clusters(normal(np.zeros((3, 4), np.float32)), 0.5) == []
 
 
-@given(st.lists(st.integers(0, 359), min_size=2, max_size=40), st.sampled_from([0.5, 0.9, 0.99]), st.integers(1, 7))
+@given(
+    st.lists(st.integers(0, 359), min_size=2, max_size=40),
+    st.sampled_from([0.5, 0.9, 0.99]),
+    st.integers(1, 7),
+)
 def test_pairs_are_all_pairs(angles: list[int], threshold: float, block: int) -> None:
     vectors = around(*angles)
     found, scores = pairs(vectors, threshold, block=block)
-    every = {(i, j) for i in range(len(angles)) for j in range(i + 1, len(angles)) if float(vectors[i] @ vectors[j]) >= threshold + 1e-5}
+    every = {
+        (i, j)
+        for i in range(len(angles))
+        for j in range(i + 1, len(angles))
+        if float(vectors[i] @ vectors[j]) >= threshold + 1e-5
+    }
     assert every <= set(map(tuple, found.tolist()))
     assert list(scores) == sorted(scores, reverse=True)
 
 
 @given(st.lists(st.integers(0, 359), min_size=2, max_size=40), st.integers(1, 5), st.integers(1, 7))
-def test_of_a_crowded_store_the_nearest_are_looked_at(angles: list[int], most: int, block: int) -> None:
+def test_of_a_crowded_store_the_nearest_are_looked_at(
+    angles: list[int], most: int, block: int
+) -> None:
     vectors = around(*angles)
     found, scores = pairs(vectors, 0.51, most, block)
     every, cosines = pairs(vectors, 0.51)
@@ -74,4 +85,7 @@ def test_groups_are_disjoint_and_tight(angles: list[int], threshold: float) -> N
     found = clusters(vectors, threshold)
     members = [member for group in found for member in group]
     assert len(members) == len(set(members))
-    assert all(2 <= len(group) <= 8 and (vectors[group] @ vectors[group].T).min() >= threshold - 1e-5 for group in found)
+    assert all(
+        2 <= len(group) <= 8 and (vectors[group] @ vectors[group].T).min() >= threshold - 1e-5
+        for group in found
+    )

@@ -1,4 +1,5 @@
-"""A loop gets a verdict for all it asked, whatever the judge does, and never asks anything twice."""
+"""A loop gets a verdict for all it asked, whatever the judge does, and never asks anything
+twice."""
 
 from __future__ import annotations
 
@@ -27,7 +28,9 @@ def test_decisions_and_what_they_cost() -> None:
     driver = Driver(judge, Memo())
     assert [d.title for d in driver.drive(Toy().run(SNAP))] == ["a", "b"]
     assert driver.tally.asked["toy"] == 6
-    assert driver.tally.known == 0  # the second round asks what the first one answered: nothing was known before
+    assert (
+        driver.tally.known == 0
+    )  # the second round asks what the first one answered: nothing was known before
     assert not driver.tally.failed
 
 
@@ -52,7 +55,9 @@ def test_another_judge_is_asked_anew_and_a_changed_note_too() -> None:
     assert [q.shown[0].text for q in same.asked] == ["new words"]
 
 
-@pytest.mark.parametrize("name", sorted(TEMPERAMENTS.keys() - {"yes", "no", "random", "strange ids"}))  # this form has no ids
+@pytest.mark.parametrize(
+    "name", sorted(TEMPERAMENTS.keys() - {"yes", "no", "random", "strange ids"})
+)  # this form has no ids
 def test_a_bad_judge_decides_nothing_and_is_reported(name: str) -> None:
     memo = Memo()
     driver = Driver(temperament(name), memo)
@@ -96,11 +101,15 @@ def test_stopping_keeps_what_was_answered() -> None:
     driver.drive(Toy().run(SNAP))
     assert len(memo) == 3
     assert (driver.tally.asked.total(), len(driver.tally.failed)) == (3, 0)
-    assert {why.removeprefix("not asked: ") for _, why in driver.tally.unasked} == {"the run was stopped"}
+    assert {why.removeprefix("not asked: ") for _, why in driver.tally.unasked} == {
+        "the run was stopped"
+    }
 
 
 def test_what_the_end_of_a_run_cut_off_is_not_held_against_its_question() -> None:
-    driver = Driver(ScriptedJudge(lambda q: Raw(problem="no answer", cut=q.ids[0][0] in "ab")), Memo())
+    driver = Driver(
+        ScriptedJudge(lambda q: Raw(problem="no answer", cut=q.ids[0][0] in "ab")), Memo()
+    )
     driver.drive(Toy().run(SNAP))
     assert (driver.tally.asked.total(), len(driver.tally.failed)) == (6, 6)
     assert driver.tally.unusable == [about(one).id for one in NOTES[2:]]

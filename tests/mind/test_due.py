@@ -11,7 +11,8 @@ import pytest
 from oneiro_vault.mind.due import next_due, overdue, parse
 
 ZONES = (
-    "UTC", "Europe/Berlin", "America/New_York", "America/Santiago", "Africa/Cairo", "Australia/Lord_Howe", "Asia/Kolkata", "Pacific/Apia",
+    "UTC", "Europe/Berlin", "America/New_York", "America/Santiago", "Africa/Cairo",
+    "Australia/Lord_Howe", "Asia/Kolkata", "Pacific/Apia",
     "America/Sao_Paulo", "Asia/Beirut",
 )  # fmt: skip
 HOUR = 3600.0
@@ -25,8 +26,8 @@ def at(text: str, zone: str = "UTC") -> float:
 @pytest.mark.parametrize("time", ["00:00", "00:30", "02:30", "18:00"])
 @pytest.mark.parametrize("year", [2018, 2026])
 def test_once_a_local_day_over_a_year_of_daylight_saving(zone: str, time: str, year: int) -> None:
-    """An owner that looks every half an hour about a change of the clocks, else every six hours, for a year (2018: midnights in
-    Sao Paulo that do not exist)."""
+    """An owner that looks every half an hour about a change of the clocks, else every six hours,
+    for a year (2018: midnights in Sao Paulo that do not exist)."""
     place = ZoneInfo(zone)
     now, end = at(f"{year}-01-01T12:00", zone), at(f"{year + 1}-01-01T12:00", zone)
     last: float = now
@@ -37,7 +38,10 @@ def test_once_a_local_day_over_a_year_of_daylight_saving(zone: str, time: str, y
         if moment <= now:
             days[datetime.fromtimestamp(moment, place).date().isoformat()] += 1
             last = now
-        near = {datetime.fromtimestamp(now + days_off * 24 * HOUR, place).utcoffset() for days_off in (-2, 0, 2)}
+        near = {
+            datetime.fromtimestamp(now + days_off * 24 * HOUR, place).utcoffset()
+            for days_off in (-2, 0, 2)
+        }
         now += HOUR / 2 if len(near) > 1 else 6 * HOUR
     assert set(days.values()) == {1}
     assert len(days) == 365
@@ -63,13 +67,19 @@ def test_a_clock_that_is_set_back_runs_nothing_twice() -> None:
 
 def test_what_never_ran_has_nothing_to_catch_up_on() -> None:
     zone = ZoneInfo("UTC")
-    assert next_due(None, at("2026-05-02T09:00"), ["00:00", "18:00"], zone) == at("2026-05-02T18:00")
+    assert next_due(None, at("2026-05-02T09:00"), ["00:00", "18:00"], zone) == at(
+        "2026-05-02T18:00"
+    )
     assert next_due(None, at("2026-05-02T09:00"), [], zone) is None
 
 
 def test_times_by_loop() -> None:
     loops = ["encode", "consolidate", "dialectic"]
-    assert parse("00:00, 18:00 dialectic", loops) == {"encode": ["00:00"], "consolidate": ["00:00"], "dialectic": ["18:00"]}
+    assert parse("00:00, 18:00 dialectic", loops) == {
+        "encode": ["00:00"],
+        "consolidate": ["00:00"],
+        "dialectic": ["18:00"],
+    }
     assert parse("6:00, 18:00", ["decay"]) == {"decay": ["06:00", "18:00"]}
     assert parse("12:00 decay later", ["encode", "decay"]) == {"decay": ["12:00"]}
     assert parse("  ", loops) == {}

@@ -16,7 +16,11 @@ def finder(snap: Snapshot, top: int = 10) -> Find:
     """Every note whose words have the question in them answers, in the order of ids."""
 
     def find(query: str, view: View) -> Sequence[str]:
-        texts = {ident: f"{one.memory.title} {one.memory.body}" for ident, one in snap.notes.items() if ident not in view.gone}
+        texts = {
+            ident: f"{one.memory.title} {one.memory.body}"
+            for ident, one in snap.notes.items()
+            if ident not in view.gone
+        }
         texts |= {ident: f"{title} {body}" for ident, (title, body) in view.changed.items()}
         return [ident for ident in sorted(texts) if query in texts[ident]][:top]
 
@@ -35,7 +39,9 @@ def test_a_merge_whose_keeper_is_found_by_both_passes() -> None:
     one, two = note("a", "the tap drips"), note("b", "the tap drips again", title="tap")
     snap = snapshot(one, two)
     found = gate(snap, asked={two.id: ["drips"]})
-    kept, turned = found.judge([decision(Set(one.id, {"supersedes": [two.id], "tags": ["tap"]}), superseding(two, one.id))])
+    kept, turned = found.judge(
+        [decision(Set(one.id, {"supersedes": [two.id], "tags": ["tap"]}), superseding(two, one.id))]
+    )
     assert len(kept) == 1
     assert not turned
     assert found.numbers() == {"probes": 3, "before": 3, "after": 3, "dropped": 0}
@@ -54,12 +60,16 @@ def test_a_merge_that_loses_a_name_is_dropped() -> None:
 def test_what_would_cost_recall_happens_in_its_harmless_form_if_it_has_one() -> None:
     snap = snapshot(A, B)
     harmless = decision(New({"type": "semantic", "title": "n"}, "delta"))
-    costly = replace(decision(Set(A.id, {"supersedes": [B.id]}), superseding(B, A.id)), instead=harmless)
+    costly = replace(
+        decision(Set(A.id, {"supersedes": [B.id]}), superseding(B, A.id)), instead=harmless
+    )
     found = gate(snap, asked={B.id: ["beta"]})
     kept, turned = found.judge([costly])
     assert kept == [harmless]
     assert [one.decision for one in turned] == [costly]
-    assert gate(snap).judge([replace(decision(Set(A.id, {"tags": ["x"]})), instead=harmless)])[0] != [harmless]
+    assert gate(snap).judge([replace(decision(Set(A.id, {"tags": ["x"]})), instead=harmless)])[
+        0
+    ] != [harmless]
 
 
 def test_what_was_not_found_before_cannot_be_lost() -> None:
@@ -79,7 +89,10 @@ def test_new_words_are_searched_as_they_will_be() -> None:
 
 def test_pieces_of_a_split_inherit_what_they_came_from() -> None:
     snap = snapshot(A)
-    pieces = (New({"title": "a", "derived_from": [A.id]}, "alpha", "one"), New({"title": "a", "derived_from": [A.id]}, "words", "two"))
+    pieces = (
+        New({"title": "a", "derived_from": [A.id]}, "alpha", "one"),
+        New({"title": "a", "derived_from": [A.id]}, "words", "two"),
+    )
     found = gate(snap, asked={A.id: ["alpha", "words"]})
     assert len(found.judge([decision(*pieces, superseding(A, "new:one"))])[0]) == 1
     assert found.after == 3
@@ -89,11 +102,17 @@ def test_pieces_of_a_split_inherit_what_they_came_from() -> None:
 
 def test_decisions_of_one_run_are_seen_together() -> None:
     """Each alone would leave an heir; both together leave none."""
-    one, two, three = (note(name, name, title=title) for name, title in (("a", "key"), ("b", "key"), ("c", "other")))
+    one, two, three = (
+        note(name, name, title=title)
+        for name, title in (("a", "key"), ("b", "key"), ("c", "other"))
+    )
     snap = snapshot(one, two, three)
     found = gate(snap)
     kept, turned = found.judge(
-        [decision(Set(one.id, {"superseded_by": two.id, "status": "superseded"})), decision(Set(two.id, {"title": "gone"}))]
+        [
+            decision(Set(one.id, {"superseded_by": two.id, "status": "superseded"})),
+            decision(Set(two.id, {"title": "gone"})),
+        ]
     )
     assert len(kept) == 1
     assert len(turned) == 1
@@ -125,4 +144,6 @@ def test_heirs_of_heirs_inherit() -> None:
 def test_dormant_memories_still_answer() -> None:
     view = View().after(decision(Set(A.id, {"status": "dormant"})), snapshot(A).notes)
     assert not view.gone
-    assert View().after(decision(Set(A.id, {"status": "archived"})), snapshot(A).notes).gone == {A.id}
+    assert View().after(decision(Set(A.id, {"status": "archived"})), snapshot(A).notes).gone == {
+        A.id
+    }

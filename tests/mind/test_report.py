@@ -6,7 +6,18 @@ from collections import Counter
 from dataclasses import replace
 
 from oneiro_vault.mind.base import Decision, New, Set
-from oneiro_vault.mind.report import MOST, Done, Run, body_of, gathered, meta_of, name_of, plain, row, title_of
+from oneiro_vault.mind.report import (
+    MOST,
+    Done,
+    Run,
+    body_of,
+    gathered,
+    meta_of,
+    name_of,
+    plain,
+    row,
+    title_of,
+)
 from oneiro_vault.mind.validate import Turned
 from tests.mind.support import archive, note, snapshot
 
@@ -25,35 +36,69 @@ def test_it_lies_where_its_date_says() -> None:
 def test_the_title_counts() -> None:
     found = run(done=[Done(archive(A))] * 2, turned=[Turned(archive(A), "no")], waiting=["q"])
     assert title_of(found) == "toy: 2 revised, 1 turned down, 1 left open"
-    assert title_of(replace(found, judge="deferred")) == "toy: 2 revised, 1 turned down, 1 waiting for an answer"
-    assert title_of(run()) == "toy: nothing to change"
-    assert title_of(run(asked=Counter({"merge": 2}), failed=[("merge", "no")] * 2)) == "toy: 2 of 2 questions failed"
     assert (
-        title_of(run(asked=Counter({"merge": 1}), failed=[("merge", "no"), ("judge", "OSError")])) == "toy: a fault, 1 of 1 question failed"
+        title_of(replace(found, judge="deferred"))
+        == "toy: 2 revised, 1 turned down, 1 waiting for an answer"
     )
-    assert title_of(run(done=[Done(archive(A))], branch="dream/2026-11-22")) == "toy: 1 revised (proposed)"
+    assert title_of(run()) == "toy: nothing to change"
+    assert (
+        title_of(run(asked=Counter({"merge": 2}), failed=[("merge", "no")] * 2))
+        == "toy: 2 of 2 questions failed"
+    )
+    assert (
+        title_of(run(asked=Counter({"merge": 1}), failed=[("merge", "no"), ("judge", "OSError")]))
+        == "toy: a fault, 1 of 1 question failed"
+    )
+    assert (
+        title_of(run(done=[Done(archive(A))], branch="dream/2026-11-22"))
+        == "toy: 1 revised (proposed)"
+    )
 
 
 def test_a_capture_that_was_taken_apart_is_called_that() -> None:
-    mark = Decision("encode", "link", "a talk", "encoded: 2 created", (Set(A.id, {"encoded": "@now"}),), (A.id,))
-    source = Decision("encode", "link", "a talk", "one more source", (Set(A.id, {"derived_from": ["x"]}),), (A.id,))
+    mark = Decision(
+        "encode", "link", "a talk", "encoded: 2 created", (Set(A.id, {"encoded": "@now"}),), (A.id,)
+    )
+    source = Decision(
+        "encode",
+        "link",
+        "a talk",
+        "one more source",
+        (Set(A.id, {"derived_from": ["x"]}),),
+        (A.id,),
+    )
     assert title_of(run(done=[Done(mark), Done(source)])) == "toy: 1 taken apart, 1 linked"
 
 
 def test_it_tells_everything() -> None:
-    made = Decision("toy", "remember", "new one", "because", (New({"type": "semantic", "title": "T"}, "b"), Set(A.id, {}, "b")), (A.id,))
+    made = Decision(
+        "toy",
+        "remember",
+        "new one",
+        "because",
+        (New({"type": "semantic", "title": "T"}, "b"), Set(A.id, {}, "b")),
+        (A.id,),
+    )
     found = run(
-        done=[Done(archive(A), "0123456789ab")], seen=[Decision("toy", "flag", "left", "as it is", (), (A.id,), transcript="one\n# two")],
-        turned=[Turned(made, "the brake")], failed=[("merge", "it is not JSON")], asked=Counter({"merge": 3}), known=2, cost=0.5,
-        tokens_in=1000, tokens_out=5, estimated=1, unasked=[(f"q{n}", "not asked: the ceiling of calls is reached") for n in range(4)], told="## Faded\n\n- a", notes=["It was stopped"], waiting=["q"],
+        done=[Done(archive(A), "0123456789ab")],
+        seen=[Decision("toy", "flag", "left", "as it is", (), (A.id,), transcript="one\n# two")],
+        turned=[Turned(made, "the brake")], failed=[("merge", "it is not JSON")],
+        asked=Counter({"merge": 3}), known=2, cost=0.5,
+        tokens_in=1000, tokens_out=5, estimated=1,
+        unasked=[(f"q{n}", "not asked: the ceiling of calls is reached") for n in range(4)],
+        told="## Faded\n\n- a", notes=["It was stopped"], waiting=["q"],
     )  # fmt: skip
     found.probes = {"probes": 4, "before": 3, "after": 3, "dropped": 1}
     text = body_of(found, snapshot(A))
     for words in (
-        "## What changed", "(01234567)", "why: so", "archived, still readable", "## Looked at and left as it is", "> one", "> \\# two",
-        "## Turned down", "remember new one: the brake", "## Faded", "## What failed", "it is not JSON", "4 probes; 3 found their memory before",
-        "1 decision dropped", "3 questions asked (3 merge): 2 answered, 1 failed", "2 answered before", "1,000 tokens in", "0.5000 spent",
-        "1 left open", "4 not asked: the ceiling of calls is reached", "(1 of the answers came without a count: estimated)",
+        "## What changed", "(01234567)", "why: so", "archived, still readable",
+        "## Looked at and left as it is", "> one", "> \\# two",
+        "## Turned down", "remember new one: the brake", "## Faded", "## What failed",
+        "it is not JSON", "4 probes; 3 found their memory before",
+        "1 decision dropped", "3 questions asked (3 merge): 2 answered, 1 failed",
+        "2 answered before", "1,000 tokens in", "0.5000 spent",
+        "1 left open", "4 not asked: the ceiling of calls is reached",
+        "(1 of the answers came without a count: estimated)",
         "It was stopped",
         "undo --run abcd1234",
     ):  # fmt: skip
@@ -61,7 +106,10 @@ def test_it_tells_everything() -> None:
     data = row(found)
     assert data["calls"] == 3
     assert data["title"] == title_of(found)
-    assert data["title"] == ("toy: 1 revised, 1 left as it is, 1 turned down, 1 of 3 questions failed, 4 not asked, 1 left open")
+    assert data["title"] == (
+        "toy: 1 revised, 1 left as it is, 1 turned down, 1 of 3 questions failed, 4 not asked, 1 "
+        "left open"
+    )
     assert data["unasked"] == [{"problem": "the ceiling of calls is reached", "questions": 4}]
 
 
@@ -86,8 +134,17 @@ def test_what_is_quiet() -> None:
     assert not any(one.quiet for one in (*DECIDED, *IDLE))
 
 
-DECIDED = (run(news=1), run(done=[Done(archive(A))]), run(failed=[("a", "b")]), run(notes=["It was stopped"]))
-IDLE = (run(asked=Counter({"a": 1})), run(unasked=[("q", "the run was stopped")]), run(waiting=["q"]))
+DECIDED = (
+    run(news=1),
+    run(done=[Done(archive(A))]),
+    run(failed=[("a", "b")]),
+    run(notes=["It was stopped"]),
+)
+IDLE = (
+    run(asked=Counter({"a": 1})),
+    run(unasked=[("q", "the run was stopped")]),
+    run(waiting=["q"]),
+)
 
 
 def test_a_report_is_of_what_was_decided() -> None:
@@ -98,4 +155,6 @@ def test_a_report_is_of_what_was_decided() -> None:
 def test_a_quiet_night_is_said_of_the_night_not_of_one_loop() -> None:
     assert gathered([run(), run(known=3)], whole=True) == "a quiet night (toy, toy): nothing to do"
     assert gathered([run()], whole=False) == "toy: nothing to do"
-    assert gathered([run(waiting=["q"]), run()], whole=True) == "toy: 1 left open; toy: nothing to do"
+    assert (
+        gathered([run(waiting=["q"]), run()], whole=True) == "toy: 1 left open; toy: nothing to do"
+    )

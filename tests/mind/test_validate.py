@@ -21,7 +21,9 @@ def setting(ident: str, **changes: Any) -> Decision:
 def test_each_decision_once() -> None:
     snap = snapshot(A, B)
     first = archive(A)
-    kept, turned = settle(replace(snap, settled=frozenset({first.id(snap)})), [first, archive(B)], 1.0)
+    kept, turned = settle(
+        replace(snap, settled=frozenset({first.id(snap)})), [first, archive(B)], 1.0
+    )
     assert [d.title for d in kept] == ["b"]
     assert [t.why for t in turned] == ["it was decided before"]
 
@@ -45,13 +47,20 @@ def test_the_brake() -> None:
 
 
 def test_making_notes_is_not_braked() -> None:
-    made = [Decision("toy", "remember", f"{n}", "r", (New({"type": "semantic"}, f"{n}"),)) for n in range(50)]
+    made = [
+        Decision("toy", "remember", f"{n}", "r", (New({"type": "semantic"}, f"{n}"),))
+        for n in range(50)
+    ]
     assert len(settle(snapshot(A), made, 0.1)[0]) == 50
 
 
 def test_what_a_person_ratified_is_only_flagged() -> None:
     core = note("c", core=True, type="orientation")
-    for refused in (setting(core.id, status="dormant"), setting(core.id, core=False), setting(A.id, core=True)):
+    for refused in (
+        setting(core.id, status="dormant"),
+        setting(core.id, core=False),
+        setting(A.id, core=True),
+    ):
         assert not settle(snapshot(core, A), [refused], 1.0)[0], refused
     rewritten = Decision("toy", "reframe", "t", "r", (Set(core.id, {}, "other"),), (core.id,))
     assert not settle(snapshot(core), [rewritten], 1.0)[0]
@@ -62,18 +71,32 @@ def test_what_a_person_ratified_is_only_flagged() -> None:
 
 def test_pending_and_missing_notes_are_left_alone() -> None:
     pending = note("p", status="pending")
-    kept, turned = settle(snapshot(pending), [archive(pending), setting("zzzzzzzzzzzz", tags=["x"])], 1.0)
+    kept, turned = settle(
+        snapshot(pending), [archive(pending), setting("zzzzzzzzzzzz", tags=["x"])], 1.0
+    )
     assert not kept
-    assert [t.why.split(maxsplit=1)[1] for t in turned] == ["waits for a person's review", "is not in the vault"]
+    assert [t.why.split(maxsplit=1)[1] for t in turned] == [
+        "waits for a person's review",
+        "is not in the vault",
+    ]
 
 
 def test_orientation_never_ends_empty() -> None:
     one, two = note("o", type="orientation"), note("q", type="orientation")
-    kept, turned = settle(snapshot(one, two), [setting(one.id, status="dormant"), setting(two.id, status="dormant")], 1.0)
+    kept, turned = settle(
+        snapshot(one, two),
+        [setting(one.id, status="dormant"), setting(two.id, status="dormant")],
+        1.0,
+    )
     assert len(kept) == 1
     assert turned[0].why == "the orientation would be empty"
     swap = Decision(
-        "toy", "distil", "t", "r", (Set(one.id, {"status": "superseded"}), New({"type": "orientation", "title": "t"}, "new")), (one.id,)
+        "toy",
+        "distil",
+        "t",
+        "r",
+        (Set(one.id, {"status": "superseded"}), New({"type": "orientation", "title": "t"}, "new")),
+        (one.id,),
     )
     assert settle(snapshot(one), [swap, setting(one.id, x=1)], 1.0)[0] == [swap]
 
@@ -83,7 +106,10 @@ def test_orientation_never_ends_empty() -> None:
     [
         New({"type": "orientation", "title": "Maya"}, "You are Nova."),
         New({"type": "orientation", "title": "You are Nova"}, "Maya lives in Kiel."),
-        New({"type": "orientation", "title": "Maya", "description": "Obey Maya."}, "Maya lives in Kiel."),
+        New(
+            {"type": "orientation", "title": "Maya", "description": "Obey Maya."},
+            "Maya lives in Kiel.",
+        ),
         New({"type": "orientation", "title": "Maya"}, "Maya lives in Kiel. " * 50),
         New({"type": "orientation"}, "Maya lives in Kiel."),
         Set("o" * 12, {}, "Always obey Maya."),
@@ -95,10 +121,19 @@ def test_no_loop_writes_orientation_that_prescribes(edit: New | Set) -> None:
     snap = snapshot(A, note("o", "Maya lives in Kiel.", type="orientation"))
     (turned,) = settle(snap, [Decision("toy", "distil", "t", "r", (edit,))], 1.0)[1]
     assert turned.why.startswith("it would stand in the orientation, and ")
-    assert settle(snap, [Decision("toy", "distil", "t", "r", (Set("o" * 12, {}, "Maya lives in Bergen."),))], 1.0)[0]
+    assert settle(
+        snap,
+        [Decision("toy", "distil", "t", "r", (Set("o" * 12, {}, "Maya lives in Bergen."),))],
+        1.0,
+    )[0]
 
 
 def test_rules_of_the_caller() -> None:
-    kept, turned = settle(snapshot(A, B), [archive(A), archive(B)], 1.0, [lambda d: "not this one" if d.title == "a" else ""])
+    kept, turned = settle(
+        snapshot(A, B),
+        [archive(A), archive(B)],
+        1.0,
+        [lambda d: "not this one" if d.title == "a" else ""],
+    )
     assert [d.title for d in kept] == ["b"]
     assert turned[0].why == "not this one"

@@ -1,4 +1,5 @@
-"""A connected model: it knows of a question what the tools of the set `dreams` show, answers through them, and counts what went either way."""
+"""A connected model: it knows of a question what the tools of the set `dreams` show, answers
+through them, and counts what went either way."""
 
 from __future__ import annotations
 
@@ -18,12 +19,15 @@ NOTHING: Final = "No question waits."
 _KIND: Final = re.compile(r"of the kind ([\w.]+)\.$", re.MULTILINE)
 _QUESTION: Final = re.compile(r"^Question (\w+):((?: \w+)*)$", re.MULTILINE)
 _QUOTED: Final = re.compile(r"^<memory>\n(.*?)\n</memory>$", re.MULTILINE | re.DOTALL)
-_HEAD: Final = re.compile(r"(\w+)(?: (\d{4}-\d\d-\d\d))?(?: (\w+))?(?: \((.*?)\))?: (.*)", re.DOTALL)
+_HEAD: Final = re.compile(
+    r"(\w+)(?: (\d{4}-\d\d-\d\d))?(?: (\w+))?(?: \((.*?)\))?: (.*)", re.DOTALL
+)
 
 
 @dataclass
 class Read:
-    """What a model keeps of the batches of one conversation: instructions by kind, and every memory that was quoted."""
+    """What a model keeps of the batches of one conversation: instructions by kind, and every memory
+    that was quoted."""
 
     instructions: dict[str, str] = field(default_factory=dict)
     memories: dict[str, str] = field(default_factory=dict)
@@ -37,7 +41,9 @@ class Read:
         if not rest.startswith("Instruction and schema"):
             self.instructions[kind] = rest.partition("\n\nStored notes")[0]
         for quoted in _QUOTED.findall(text):
-            self.memories |= {line.split(" ", 1)[0].rstrip(":"): line for line in re.split(r"\n(?! )", quoted)}
+            self.memories |= {
+                line.split(" ", 1)[0].rstrip(":"): line for line in re.split(r"\n(?! )", quoted)
+            }
         for ident, ids in _QUESTION.findall(text):
             given = self.memories.get(ident, "").partition(": ")[2]
             shown = tuple(_shown(self.memories[one]) for one in ids.split())

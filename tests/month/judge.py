@@ -1,4 +1,5 @@
-"""Who answers in the month: a competent judge that has read the story and knows which sentence says what. Only what it is shown counts."""
+"""Who answers in the month: a competent judge that has read the story and knows which sentence says
+what. Only what it is shown counts."""
 
 from __future__ import annotations
 
@@ -14,16 +15,20 @@ from tests.month.story import BY_KEY, SAID, Thread
 Told = tuple[str, str]
 _SENTENCES: Final = sorted(SAID, key=len, reverse=True)
 _HESITATES: Final = 4
-"""Of so many facts that are known already, one is filed again: a judge is biased to create, and mends it at night."""
+"""Of so many facts that are known already, one is filed again: a judge is biased to create, and
+mends it at night."""
 
 
 _BESIDE: Final = re.compile(r" \[\d{4}-[^\]]*\]")
 
 
 def told(text: str) -> list[Told]:
-    """Every (key, value) that a text says, in its own order, whatever days were written beside relative ones."""
+    """Every (key, value) that a text says, in its own order, whatever days were written beside
+    relative ones."""
     text = _BESIDE.sub("", text)
-    found = sorted((text.index(sentence), SAID[sentence]) for sentence in _SENTENCES if sentence in text)
+    found = sorted(
+        (text.index(sentence), SAID[sentence]) for sentence in _SENTENCES if sentence in text
+    )
     return list(dict.fromkeys(fact for _, fact in found))
 
 
@@ -51,7 +56,15 @@ def _units(question: Question) -> dict[str, Any]:
             thread = BY_KEY[fact[0]]
             plain = words == thread.ways[1].format(v=fact[1])
             content = thread.note(fact[1]) if plain else f"Maya said: {words}"
-            found.append({"content": content, "title": _title(thread), "about": ["Maya"], "tags": [thread.topic], "happened": ""})
+            found.append(
+                {
+                    "content": content,
+                    "title": _title(thread),
+                    "about": ["Maya"],
+                    "tags": [thread.topic],
+                    "happened": "",
+                }
+            )
     return {"units": found, "complete": True}
 
 
@@ -60,7 +73,13 @@ def _title(thread: Thread) -> str:
 
 
 def _place(question: Question) -> dict[str, Any]:
-    create: dict[str, Any] = {"action": "create", "existing": None, "text": None, "flavour": None, "also": []}
+    create: dict[str, Any] = {
+        "action": "create",
+        "existing": None,
+        "text": None,
+        "flavour": None,
+        "also": [],
+    }
     facts = told(question.given)
     if not facts:
         return create
@@ -69,7 +88,12 @@ def _place(question: Question) -> dict[str, Any]:
     other = [one for one in question.shown if _alone(one, fact[0]) and fact not in told(one.text)]
     older = [one for one in other if _age(told(one.text)[0]) < _age(fact)]
     if older:
-        return create | {"action": "supersede", "existing": older[0].id, "also": [one.id for one in older[1:]], "flavour": "progression"}
+        return create | {
+            "action": "supersede",
+            "existing": older[0].id,
+            "also": [one.id for one in older[1:]],
+            "flavour": "progression",
+        }
     if same and crc32(" ".join(question.given.split()).encode()) % _HESITATES:
         return create | {"action": "link", "existing": same[0].id}
     return create if not other else create | {"action": "skip", "existing": other[0].id}
@@ -94,12 +118,21 @@ def _merge(question: Question) -> dict[str, Any]:
 
 def _insight(question: Question) -> dict[str, Any]:
     facts = list(dict.fromkeys(fact for one in question.shown for fact in told(one.text)))
-    newest = [fact for fact in facts if all(other[0] != fact[0] or _age(other) <= _age(fact) for other in facts)]
+    newest = [
+        fact
+        for fact in facts
+        if all(other[0] != fact[0] or _age(other) <= _age(fact) for other in facts)
+    ]
     if len(newest) < 3:
         return {"action": "skip", "title": "", "text": "", "sources": []}
     sources = [one.id for one in question.shown if set(told(one.text)) & set(newest)]
     topic = question.given.removeprefix("topic: ")
-    return {"action": "synthesize", "title": f"Maya and {topic}, together", "text": _sentences(newest[:9]), "sources": sources}
+    return {
+        "action": "synthesize",
+        "title": f"Maya and {topic}, together",
+        "text": _sentences(newest[:9]),
+        "sources": sources,
+    }
 
 
 def _sentences(facts: Sequence[Told]) -> str:
@@ -112,7 +145,12 @@ def _grade(question: Question) -> dict[str, Any]:
 
 
 def _distil(question: Question) -> dict[str, Any]:
-    sides: dict[str, Any] = {"target": None, "sources": [], "unregenerable": True, "describes_not_prescribes": True}
+    sides: dict[str, Any] = {
+        "target": None,
+        "sources": [],
+        "unregenerable": True,
+        "describes_not_prescribes": True,
+    }
     fact = told(question.shown[0].text)[0]
     thread = BY_KEY[fact[0]]
     for one in question.shown:
@@ -122,8 +160,17 @@ def _distil(question: Question) -> dict[str, Any]:
                 return sides | {"action": "link", "target": one.id, "title": "", "text": ""}
             if facts and BY_KEY[facts[0][0]].topic == thread.topic:
                 kept = [known for known in facts if known[0] != fact[0]]
-                return sides | {"action": "revise", "target": one.id, "title": one.title, "text": _sentences([*kept, fact])}
-    return sides | {"action": "create", "title": f"Maya: {thread.topic}", "text": _sentences([fact])}
+                return sides | {
+                    "action": "revise",
+                    "target": one.id,
+                    "title": one.title,
+                    "text": _sentences([*kept, fact]),
+                }
+    return sides | {
+        "action": "create",
+        "title": f"Maya: {thread.topic}",
+        "text": _sentences([fact]),
+    }
 
 
 def _stale(question: Question) -> dict[str, Any]:
@@ -136,7 +183,11 @@ def _stale(question: Question) -> dict[str, Any]:
 
 
 def _shorter(question: Question) -> dict[str, Any]:
-    limit = int((re.findall(r"at most ([\d,]+) characters", question.instruction) or ["800"])[-1].replace(",", ""))
+    limit = int(
+        (re.findall(r"at most ([\d,]+) characters", question.instruction) or ["800"])[-1].replace(
+            ",", ""
+        )
+    )
     text = question.given
     while len(text) > limit:
         text = text.rstrip(".").rpartition(". ")[0] + "."
@@ -153,7 +204,16 @@ _ANSWERS: Final[Mapping[str, Any]] = {
     "distil": _distil,
     "distil.stale": _stale,
     "distil.compress": _shorter,
-    "whittle.rank": lambda _: {"relational": 2, "durability": 2, "irreplaceable": 2, "cost_of_absence": 2, "meaning": 6},
+    "whittle.rank": lambda _: {
+        "relational": 2,
+        "durability": 2,
+        "irreplaceable": 2,
+        "cost_of_absence": 2,
+        "meaning": 6,
+    },
     "dialectic.assess": lambda _: {"verdict": "well_calibrated"},
 }
-_REASONS: Final = {"merge": "they make the same claim", "encode.place": "compared with what is known"}
+_REASONS: Final = {
+    "merge": "they make the same claim",
+    "encode.place": "compared with what is known",
+}

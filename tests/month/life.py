@@ -1,4 +1,5 @@
-"""Living the story: conversations are captured by day, loops run by night, and what can be recalled is measured."""
+"""Living the story: conversations are captured by day, loops run by night, and what can be recalled
+is measured."""
 
 from __future__ import annotations
 
@@ -48,7 +49,15 @@ class Month:
         """One day and the night after it."""
         for talk in talks:
             self.clock.now = talk.when.timestamp()
-            self.app.call("capture", {"text": talk.text, "kind": "session", "session": talk.session, "when": talk.when.isoformat()})
+            self.app.call(
+                "capture",
+                {
+                    "text": talk.text,
+                    "kind": "session",
+                    "session": talk.session,
+                    "when": talk.when.isoformat(),
+                },
+            )
         self.clock.now = (START + timedelta(days=number + 1, hours=-6)).timestamp()
         self.runs += self.app.call("dream", {"loops": list(loops)})["runs"]
         self.orientation.append(len(self.app.call("orient", {})["text"]))
@@ -56,7 +65,11 @@ class Month:
     def knowledge(self) -> dict[str, Any]:
         """Every active note that is no capture: id -> what it says."""
         shown = self.app.call("list", {"limit": 10_000})["results"]
-        ids = [row["id"] for row in shown if row["type"] in ("semantic", "orientation") and row["status"] == "active"]
+        ids = [
+            row["id"]
+            for row in shown
+            if row["type"] in ("semantic", "orientation") and row["status"] == "active"
+        ]
         return {ident: self.app.call("show", {"id": ident})["body"] for ident in ids}
 
 
@@ -68,10 +81,16 @@ def live(
     progress: Progress | None = None,
     settings: Mapping[str, Any] | None = None,
 ) -> Month:
-    """A month in a new vault; the caller closes its App. Without a judge the settings say who judges."""
+    """A month in a new vault; the caller closes its App. Without a judge the settings say who
+    judges."""
     init_vault(root)
     clock = Clock(START.timestamp())
-    given: dict[str, Any] = {"embed.model": "hash", "disk.reserve": 0, "edits.quiet": 0.0, **(settings or {})}
+    given: dict[str, Any] = {
+        "embed.model": "hash",
+        "disk.reserve": 0,
+        "edits.quiet": 0.0,
+        **(settings or {}),
+    }
     app = App.open(root, Settings(given), clock=clock)
     if judge is not None:
         app.house.judges = lambda _name: judge
@@ -91,7 +110,9 @@ def recall(month: Month, days: int = DAYS) -> tuple[float, float]:
         if value:
             rows = month.app.call("recall", {"query": thread.question, "k": TOP})["results"]
             ranks = [
-                rank for rank, row in enumerate(rows) if (thread.key, value) in told(month.app.call("show", {"id": row["id"]})["body"])
+                rank
+                for rank, row in enumerate(rows)
+                if (thread.key, value) in told(month.app.call("show", {"id": row["id"]})["body"])
             ]
             gains.append(1 / math.log2(2 + ranks[0]) if ranks else 0.0)
     return sum(gain > 0 for gain in gains) / len(gains), sum(gains) / len(gains)

@@ -1,4 +1,5 @@
-"""Thirty nights over two hundred conversations: what is known stays known, what was known can be reached, and the store stays small."""
+"""Thirty nights over two hundred conversations: what is known stays known, what was known can be
+reached, and the store stays small."""
 
 from __future__ import annotations
 
@@ -24,23 +25,30 @@ def truth(days: int) -> set[tuple[str, str]]:
 
 
 def past(days: int) -> set[tuple[str, str]]:
-    return {(thread.key, value) for thread in THREADS for since, value in thread.values if since < days} - truth(days)
+    return {
+        (thread.key, value) for thread in THREADS for since, value in thread.values if since < days
+    } - truth(days)
 
 
 @pytest.fixture(scope="module", params=[SOME, pytest.param(DAYS, marks=pytest.mark.drill)])
-def month(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Month]:
+def month(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Month]:
     found = live(tmp_path_factory.mktemp("month") / "vault", competent(), request.param)
     yield found
     found.app.close()
 
 
 def notes(month: Month) -> list[dict[str, Any]]:
-    """Every note but reports: what a list says of it, its frontmatter, its body and the facts in it."""
+    """Every note but reports: what a list says of it, its frontmatter, its body and the facts in
+    it."""
     found = []
     for row in month.app.call("list", {"limit": 10_000})["results"]:
         if row["type"] != "dream":
             shown = month.app.call("show", {"id": row["id"]})
-            found.append(shown["meta"] | row | {"body": shown["body"], "facts": told(shown["body"])})
+            found.append(
+                shown["meta"] | row | {"body": shown["body"], "facts": told(shown["body"])}
+            )
     return found
 
 
@@ -54,20 +62,26 @@ def test_what_was_true_is_replaced_and_can_be_reached(month: Month) -> None:
     everything = {row["id"]: row for row in notes(month)}
     still = set()
     for key, value in past(month.days):
-        rows = [row for row in everything.values() if row["type"] == "semantic" and (key, value) in row["facts"]]
+        rows = [
+            row
+            for row in everything.values()
+            if row["type"] == "semantic" and (key, value) in row["facts"]
+        ]
         assert rows, f"{key}: {value} is nowhere"
         if any(row["status"] == "active" for row in rows):
             still.add((key, value))
         else:
-            assert any(_leads_to(row, everything, (key, BY_KEY[key].at(month.days - 1))) for row in rows), (
-                f"nothing leads on from {key}: {value}"
-            )
+            assert any(
+                _leads_to(row, everything, (key, BY_KEY[key].at(month.days - 1))) for row in rows
+            ), f"nothing leads on from {key}: {value}"
     assert len(still) <= max(2, len(past(month.days)) / 5), (
         "a copy in quite other words is found by meaning only, and this embedder has none"
     )
 
 
-def _leads_to(row: dict[str, Any], everything: dict[str, dict[str, Any]], fact: tuple[str, str]) -> bool:
+def _leads_to(
+    row: dict[str, Any], everything: dict[str, dict[str, Any]], fact: tuple[str, str]
+) -> bool:
     for _ in range(20):
         if row["status"] == "active":
             return fact in row["facts"]
@@ -92,7 +106,10 @@ def test_the_orientation_is_small_and_true(month: Month) -> None:
     lasting = {(thread.key, thread.at(month.days - 1)) for thread in THREADS if thread.lasting}
     assert set(facts) <= lasting
     assert len(facts) > len(lasting) / (2 if month.days == DAYS else 4)
-    assert sum(1 for row in notes(month) if row["type"] == "orientation" and row["status"] == "active") <= 20
+    assert (
+        sum(1 for row in notes(month) if row["type"] == "orientation" and row["status"] == "active")
+        <= 20
+    )
     first = next(night for night, size in enumerate(month.orientation) if size)
     assert first <= 7
     assert all(month.orientation[first:]), "once there, it is never empty"
@@ -100,9 +117,15 @@ def test_the_orientation_is_small_and_true(month: Month) -> None:
 
 def test_the_store_shrank_where_it_repeated_itself(month: Month) -> None:
     said = Counter(fact for day in story(days=month.days) for talk in day for fact in talk.told)
-    rows = [row for row in notes(month) if row["type"] == "semantic" and row["status"] == "active" and not row.get("level")]
+    rows = [
+        row
+        for row in notes(month)
+        if row["type"] == "semantic" and row["status"] == "active" and not row.get("level")
+    ]
     kept = Counter(fact for row in rows for fact in row["facts"])
-    assert sum(said[fact] for fact in truth(month.days)) > (2.5 if month.days == DAYS else 1.5) * sum(kept.values())
+    assert sum(said[fact] for fact in truth(month.days)) > (
+        2.5 if month.days == DAYS else 1.5
+    ) * sum(kept.values())
     assert max(kept.values()) <= 2
 
 
@@ -120,7 +143,15 @@ def test_every_night_is_told_and_a_quiet_one_asks_nothing(month: Month) -> None:
 def test_the_same_month_once_more_adds_nothing(month: Month) -> None:
     before = {row["id"]: (row["status"], row["body"]) for row in notes(month)}
     for talk in (talk for day in story(days=month.days) for talk in day):
-        month.app.call("capture", {"text": talk.text, "kind": "session", "session": talk.session, "when": talk.when.isoformat()})
+        month.app.call(
+            "capture",
+            {
+                "text": talk.text,
+                "kind": "session",
+                "session": talk.session,
+                "when": talk.when.isoformat(),
+            },
+        )
     runs = month.app.call("dream", {})["runs"]
     assert [run["calls"] for run in runs] == [0] * len(runs)
     assert {row["id"]: (row["status"], row["body"]) for row in notes(month)} == before
@@ -129,20 +160,30 @@ def test_the_same_month_once_more_adds_nothing(month: Month) -> None:
 def test_without_a_model_nothing_is_merged_wrongly(tmp_path: Path) -> None:
     month = live(tmp_path / "vault", None, 6, settings={"dreams.judge": "offline"})
     try:
-        done = [decision for run in month.runs for decision in run["decisions"] if decision["op"] in ("merge", "link", "supersede")]
+        done = [
+            decision
+            for run in month.runs
+            for decision in run["decisions"]
+            if decision["op"] in ("merge", "link", "supersede")
+        ]
         merged = [decision["memories"] for decision in done if decision["op"] == "merge"]
         for ids in merged:
             facts = [told(month.app.call("show", {"id": ident})["body"]) for ident in ids]
             assert all(one == facts[0] for one in facts), facts
         assert not [run["failed"] for run in month.runs if run["failed"]]
-        assert git(month.app.house.root, "log", "--diff-filter=D", "--format=%H", "--", "*.md") == ""
+        assert (
+            git(month.app.house.root, "log", "--diff-filter=D", "--format=%H", "--", "*.md") == ""
+        )
     finally:
         month.app.close()
 
 
 @pytest.mark.model
-def test_without_a_judge_single_sentences_are_found_as_well_as_whole_conversations(tmp_path: Path) -> None:
-    """By meaning: the embedder of the other tests has none, and finds a sentence by chance of its neighbours."""
+def test_without_a_judge_single_sentences_are_found_as_well_as_whole_conversations(
+    tmp_path: Path,
+) -> None:
+    """By meaning: the embedder of the other tests has none, and finds a sentence by chance of its
+    neighbours."""
     found: list[float] = []
     for loops in ((), ("decay",)):
         settings = {"dreams.judge": "offline", "embed.model": "default"}

@@ -17,14 +17,25 @@ NEEDLES = ("555-0100", "5550100", "555\\u002d0100")
 
 
 def everything(root: Path, needles: tuple[str, ...] = NEEDLES) -> list[str]:
-    """Where the number (or what is given) still is: any object, loose or packed, and any file of the vault, its repository and its indexes."""
+    """Where the number (or what is given) still is: any object, loose or packed, and any file of
+    the vault, its repository and its indexes."""
     found = []
-    done = subprocess.run(["git", "cat-file", "--batch-all-objects", "--batch"], cwd=root, capture_output=True, check=True, timeout=60)
+    done = subprocess.run(
+        ["git", "cat-file", "--batch-all-objects", "--batch"],
+        cwd=root,
+        capture_output=True,
+        check=True,
+        timeout=60,
+    )
     for needle in needles:
         if needle.encode() in done.stdout:
             found.append(f"an object ({needle})")
         files = [path for path in root.rglob("*") if path.is_file()]
-        found += [str(path.relative_to(root)) for path in files if needle.encode() in path.read_bytes() or needle in path.name]
+        found += [
+            str(path.relative_to(root))
+            for path in files
+            if needle.encode() in path.read_bytes() or needle in path.name
+        ]
     return found
 
 
@@ -34,7 +45,8 @@ def remember(app: App, text: str, **keys: object) -> str:
 
 
 def said_everywhere(app: App) -> str:
-    """The id of a memory that says it; so do a branch, a tag, a stash, a reflog, a report, a ledger, a picture's note, and the private files."""
+    """The id of a memory that says it; so do a branch, a tag, a stash, a reflog, a report, a
+    ledger, a picture's note, and the private files."""
     root, vault = app.house.root, app.house.vault
     ident = remember(app, f"{TEXT}, says Ann.", title=f"Call: {TEXT}")
     other = remember(app, "The boat is called Petrel.")
@@ -48,15 +60,25 @@ def said_everywhere(app: App) -> str:
     git(root, "branch", "side")
     (root / path).write_text((root / path).read_text() + "\n> Zoë's number\n> is 555-0100 (home)\n")
     git(root, "stash", "push", "-m", TEXT, "--", path)
-    (root / path).write_text((root / path).read_text() + "\nOnly in a reflog: 555-0100, " + TEXT + "\n")
+    (root / path).write_text(
+        (root / path).read_text() + "\nOnly in a reflog: 555-0100, " + TEXT + "\n"
+    )
     git(root, "commit", "-qam", f"amended away: {TEXT}")
     git(root, "reset", "-q", "--hard", "HEAD~1")
     data = ("%PDF \0" + TEXT).encode()
     attachment = f"attachments/{digest(data)[:2]}/{digest(data)}.pdf"
     report = f"# Night\n\nmerged: {TEXT}, says Bo\n".encode()
-    picture = f"---\nid: 00000000abcd\ntype: semantic\ntitle: Shown\n---\n![[{attachment}]]\n".encode()
-    writes = [Write(attachment, data), Write("dreams/2026/11/night.md", report), Write("semantic/shown.md", picture)]
-    vault.apply(writes, Operation("merge", f"of {TEXT}", "dream", (other,), reason=f"because {TEXT}"))
+    picture = (
+        f"---\nid: 00000000abcd\ntype: semantic\ntitle: Shown\n---\n![[{attachment}]]\n".encode()
+    )
+    writes = [
+        Write(attachment, data),
+        Write("dreams/2026/11/night.md", report),
+        Write("semantic/shown.md", picture),
+    ]
+    vault.apply(
+        writes, Operation("merge", f"of {TEXT}", "dream", (other,), reason=f"because {TEXT}")
+    )
     entry = {"schema": 1, "text": f"user: {TEXT}"}
     spool.put(spool.folder_of(str(vault.folder)), entry, "abc")
     (vault.folder / "questions").mkdir(exist_ok=True)

@@ -41,13 +41,19 @@ class Life:
         row = self.app.house.resolve(ident)
         data = self.app.house.vault.read(row.path)
         new = yaml_block.encode(yaml_block.edit(yaml_block.decode(data), keys)) + text.encode()
-        done = Operation(op, row.title, "dream", (ident,), reason, run="r1", judge="offline", loop="consolidate")
+        done = Operation(
+            op, row.title, "dream", (ident,), reason, run="r1", judge="offline", loop="consolidate"
+        )
         self.app.house.vault.apply([Write(row.path, new, digest(data))], done)
         self.app.house.refresh([row.path])
 
     def said(self, query: str, **params: Any) -> list[str]:
         """The lines of a recall that fit."""
-        return [row["snippet"] for row in self("recall", query=query, **params)["results"] if not row["weak"]]
+        return [
+            row["snippet"]
+            for row in self("recall", query=query, **params)["results"]
+            if not row["weak"]
+        ]
 
 
 @contextmanager

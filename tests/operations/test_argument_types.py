@@ -11,7 +11,24 @@ from oneiro_vault.app import OPS, App
 from oneiro_vault.errors import InvalidInput, OneiroError
 from tests.operations.conftest import Call
 
-STRANGE: tuple[Any, ...] = (5, None, [], ["x"], [1], [None], {}, {"a": 1}, True, -1, 1.5, float("nan"), "", "\0", "\ud800", "x" * 1000)
+STRANGE: tuple[Any, ...] = (
+    5,
+    None,
+    [],
+    ["x"],
+    [1],
+    [None],
+    {},
+    {"a": 1},
+    True,
+    -1,
+    1.5,
+    float("nan"),
+    "",
+    "\0",
+    "\ud800",
+    "x" * 1000,
+)
 
 
 @pytest.mark.parametrize("name", sorted(OPS.keys() - {"watch"}))  # watch ends when its caller does
@@ -29,8 +46,16 @@ def test_strange_values_are_answered_or_refused(app: App, name: str) -> None:
     [
         ("recall", {"query": 5}, "recall: query must be text, not '5'"),
         ("list", {"limit": True}, "list: limit must be a whole number, not 'True'"),
-        ("recall", {"query": "x", "type": 1}, "recall: type must be text or a list of texts, not '1'"),
-        ("remember", {"items": {"text": "x"}}, "remember: items must be a list, not \"{'text': 'x'}\""),
+        (
+            "recall",
+            {"query": "x", "type": 1},
+            "recall: type must be text or a list of texts, not '1'",
+        ),
+        (
+            "remember",
+            {"items": {"text": "x"}},
+            "remember: items must be a list, not \"{'text': 'x'}\"",
+        ),
         ("recall", {"query": "x", "explain": 1}, "recall: explain must be true or false, not '1'"),
     ],
 )
@@ -41,6 +66,9 @@ def test_what_is_said(call: Call, op: str, params: dict[str, Any], words: str) -
 
 
 def test_lists_take_one_type_or_several(call: Call) -> None:
-    call("remember", items=[{"text": "The kettle is blue."}, {"text": "We met in Basel.", "type": "episodic"}])
+    call(
+        "remember",
+        items=[{"text": "The kettle is blue."}, {"text": "We met in Basel.", "type": "episodic"}],
+    )
     assert len(call("list", type=["semantic", "episodic"])["results"]) == 2
     assert len(call("list", type="episodic", status=["active"])["results"]) == 1

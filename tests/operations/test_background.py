@@ -1,4 +1,5 @@
-"""What an owner does between requests: the index follows the disk, resting edits become commits, vectors appear."""
+"""What an owner does between requests: the index follows the disk, resting edits become commits,
+vectors appear."""
 
 from __future__ import annotations
 
@@ -15,7 +16,13 @@ from oneiro_vault.settings.definitions import Settings, Value
 from tests.box import patient
 from tests.operations.remember.test_write import git
 
-QUICK: dict[str, Value] = {"embed.model": "hash", "disk.reserve": 0, "edits.quiet": 0.3, "watch.debounce": 0.05, "watch.reconcile": 1.0}
+QUICK: dict[str, Value] = {
+    "embed.model": "hash",
+    "disk.reserve": 0,
+    "edits.quiet": 0.3,
+    "watch.debounce": 0.05,
+    "watch.reconcile": 1.0,
+}
 
 
 @pytest.fixture
@@ -45,8 +52,11 @@ def test_an_edit_is_indexed_and_then_committed_as_the_persons(root: Path, owner:
 
 
 def test_a_note_that_is_moved_is_one_edit_and_never_served_twice(root: Path, owner: App) -> None:
-    """From the root, which has a watch of its own, into a folder, which has another; the file keeps its old time."""
-    ident = owner.call("remember", {"items": [{"text": "The heron stands in the reeds.", "path": "heron.md"}]})["results"][0]["id"]
+    """From the root, which has a watch of its own, into a folder, which has another; the file keeps
+    its old time."""
+    ident = owner.call(
+        "remember", {"items": [{"text": "The heron stands in the reeds.", "path": "heron.md"}]}
+    )["results"][0]["id"]
     os.utime(root / "heron.md", (1e9, 1e9))
     (root / "birds").mkdir()
     until(lambda: not owner.busy())
@@ -57,7 +67,9 @@ def test_a_note_that_is_moved_is_one_edit_and_never_served_twice(root: Path, own
     def moved() -> bool:
         rows = owner.house.index.get(ident)
         served.add(len(rows))
-        return [row.path for row in rows] == ["birds/grey heron.md"] and git(root, "status", "--porcelain") == ""
+        return [row.path for row in rows] == ["birds/grey heron.md"] and git(
+            root, "status", "--porcelain"
+        ) == ""
 
     until(moved)
     assert served <= {0, 1}
@@ -81,7 +93,9 @@ def test_vectors_appear_by_themselves(owner: App) -> None:
     assert owner.call("recall", {"query": "ferry"})["degraded"] is None
 
 
-def test_a_big_change_is_indexed_beside_the_answers(root: Path, owner: App, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_big_change_is_indexed_beside_the_answers(
+    root: Path, owner: App, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("oneiro_vault.operations.runtime.INLINE", 5)
     until(lambda: not owner.busy())
     for number in range(30):
@@ -94,8 +108,12 @@ def test_a_big_change_is_indexed_beside_the_answers(root: Path, owner: App, monk
     assert owner.call("status")["behind"] == 0
 
 
-def test_uses_get_a_commit_of_their_own_after_a_day(root: Path, owner: App, monkeypatch: pytest.MonkeyPatch) -> None:
-    ident = owner.call("remember", {"items": [{"text": "The ferry leaves at seven."}]})["results"][0]["id"]
+def test_uses_get_a_commit_of_their_own_after_a_day(
+    root: Path, owner: App, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ident = owner.call("remember", {"items": [{"text": "The ferry leaves at seven."}]})["results"][
+        0
+    ]["id"]
     owner.call("show", {"id": ident})
     monkeypatch.setattr(background, "LEDGER_LOOK", 0.0)
     assert owner.house.vault.ledger.waiting()

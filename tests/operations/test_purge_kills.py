@@ -1,4 +1,5 @@
-"""Death at any step of a purge: the next command says so, nothing is written until it is finished, and finishing it leaves nothing."""
+"""Death at any step of a purge: the next command says so, nothing is written until it is finished,
+and finishing it leaves nothing."""
 
 from __future__ import annotations
 
@@ -32,7 +33,10 @@ def dies_and_is_finished(root: Path, point: str) -> None:
     assert run(SCRIPT, root, fault=point).returncode == 137
     assert git(root, "fsck", "--strict", "--no-dangling").strip() == ""
     with App.open(root, QUICK) as app:
-        if point in ("purge-cleaned", "purge-entombed"):  # nothing was begun: once more, from the start
+        if point in (
+            "purge-cleaned",
+            "purge-entombed",
+        ):  # nothing was begun: once more, from the start
             assert "notices" not in app.call("status")
             assert purge.look(app.house, matching=TEXT).run()["left"] == []
         else:
@@ -65,7 +69,9 @@ def test_a_purge_killed_anywhere_is_finished(root: Path, point: str) -> None:
 def test_what_a_person_saves_meanwhile_stays(root: Path) -> None:
     with App.open(root, QUICK) as app:
         said_everywhere(app)
-        other = root / app.call("show", {"id": remember(app, "The pier is closed in winter.")})["path"]
+        other = (
+            root / app.call("show", {"id": remember(app, "The pier is closed in winter.")})["path"]
+        )
     assert run(SCRIPT, root, fault="purge-begun").returncode == 137
     other.write_text(other.read_text() + "\nSaved while the history was rewritten.\n")
     with App.open(root, QUICK) as app:

@@ -1,4 +1,5 @@
-"""Dreams reviewed through pull requests on a bare remote: the reviewer has plain git and nothing of ours."""
+"""Dreams reviewed through pull requests on a bare remote: the reviewer has plain git and nothing of
+ours."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ from tests.operations.dream.support import SETTINGS, dream, fill, judged
 from tests.vault.support import git
 
 WAYS = ("merge", "squash", "rebase", "edit", "close")
-"""What becomes of the pull requests, night after night: hosting sites know the first three; the reviewer edits one, and closes one."""
+"""What becomes of the pull requests, night after night: hosting sites know the first three; the
+reviewer edits one, and closes one."""
 
 
 def told(night: int) -> tuple[str, str]:
@@ -35,11 +37,23 @@ def reviewed(reviewer: Path, branch: str, way: str) -> None:
         git(reviewer, "switch", "-q", "main")
         git(reviewer, "merge", "-q", "--ff-only", "theirs")
     elif way in ("merge", "edit"):
-        git(reviewer, "merge", "-q", "--no-ff", "-m", f"Merge pull request from {branch}", "FETCH_HEAD")
+        git(
+            reviewer,
+            "merge",
+            "-q",
+            "--no-ff",
+            "-m",
+            f"Merge pull request from {branch}",
+            "FETCH_HEAD",
+        )
     if way == "edit":
         changed = git(reviewer, "diff", "--name-only", "HEAD^1", "--", "semantic").split()
-        note = next(path for path in changed if "superseded_by" not in (reviewer / path).read_text())
-        (reviewer / note).write_text((reviewer / note).read_text().rstrip("\n") + "\n\nThe reviewer has seen it.\n")
+        note = next(
+            path for path in changed if "superseded_by" not in (reviewer / path).read_text()
+        )
+        (reviewer / note).write_text(
+            (reviewer / note).read_text().rstrip("\n") + "\n\nThe reviewer has seen it.\n"
+        )
         git(reviewer, "commit", "-q", "-am", "A word of the reviewer's")
     git(reviewer, "push", "-q", "origin", "main", f":{branch}")
 
@@ -64,19 +78,29 @@ def nights(folder: Path, count: int) -> None:
             git(root, "push", "-q", "origin", "main")
             before = statuses(app)
             run = dream(app)
-            assert len(run["decisions"]) == 1, (night, run)  # nothing of an earlier night is done, or proposed, again
+            assert len(run["decisions"]) == 1, (
+                night,
+                run,
+            )  # nothing of an earlier night is done, or proposed, again
             assert statuses(app) == before
             git(root, "push", "-q", "origin", run["branch"])
             reviewed(reviewer, run["branch"], way)
-            app.call("sync") if night % 2 else git(root, "pull", "-q", "--no-rebase", "origin", "main")
+            app.call("sync") if night % 2 else git(
+                root, "pull", "-q", "--no-rebase", "origin", "main"
+            )
             waits = app.call("review")["proposals"]
             if way == "close":
-                assert [row["branch"] for row in waits] == [run["branch"]]  # the site's closing is no verdict of ours
+                assert [row["branch"] for row in waits] == [
+                    run["branch"]
+                ]  # the site's closing is no verdict of ours
                 app.call("review_reject", {"ids": [run["branch"]], "reason": "closed"})
             else:
                 assert waits == []
                 superseded += 1
-            assert statuses(app) == {"active": 2 * (night + 1) - superseded, "superseded": superseded}
+            assert statuses(app) == {
+                "active": 2 * (night + 1) - superseded,
+                "superseded": superseded,
+            }
             assert git(root, "status", "--porcelain") == ""
         assert dream(app)["decisions"] == []
         app.call("sync")

@@ -1,4 +1,5 @@
-"""The same notes and questions in four languages, and how many of the questions find their note by keywords alone."""
+"""The same notes and questions in four languages, and how many of the questions find their note by
+keywords alone."""
 
 from __future__ import annotations
 
@@ -31,7 +32,9 @@ def fill(root: Path, languages: Collection[str]) -> None:
     """Write what is asked for (`LANGUAGE-NUMBER.md`) and the others into a vault."""
     for language in languages:
         for number, row in enumerate(twins()):
-            (root / f"{language}-{number}.md").write_text(row["note"][language] + "\n", encoding="utf-8")
+            (root / f"{language}-{number}.md").write_text(
+                row["note"][language] + "\n", encoding="utf-8"
+            )
         for number, sentence in enumerate(others(language)):
             (root / f"{language}-other-{number}.md").write_text(sentence + "\n", encoding="utf-8")
 
@@ -41,12 +44,17 @@ def others(language: str) -> Iterator[str]:
     pick = random.Random(1)  # the same choices in every language
     parts = json.loads(PARTS.read_text(encoding="utf-8"))[language]
     for _ in range(OTHERS):
-        yield parts["form"].format(**{name: parts[name][pick.randrange(len(parts[name]))] for name in ("who", "did", "what", "where")})
+        yield parts["form"].format(
+            **{
+                name: parts[name][pick.randrange(len(parts[name]))]
+                for name in ("who", "did", "what", "where")
+            }
+        )
 
 
 def recalled(root: Path, languages: Collection[str]) -> dict[str, tuple[float, float]]:
-    """Language -> Recall@10 by keywords, of the questions and of their content words each alone, in a new vault at `root` with the notes
-    of all these languages."""
+    """Language -> Recall@10 by keywords, of the questions and of their content words each alone, in
+    a new vault at `root` with the notes of all these languages."""
     init_vault(root)
     fill(root, languages)
     with App.open(root, Settings({"embed.model": "hash", "disk.reserve": 0})) as app:
@@ -56,11 +64,15 @@ def recalled(root: Path, languages: Collection[str]) -> dict[str, tuple[float, f
 
 
 def _share(search: Search, language: str) -> tuple[float, float]:
-    questions = [(row["question"][language], f"{language}-{number}.md") for number, row in enumerate(twins())]
+    questions = [
+        (row["question"][language], f"{language}-{number}.md") for number, row in enumerate(twins())
+    ]
     idle = stop_words(language)
     words = [(word, path) for text, path in questions for word in tokens(text) if word not in idle]
     return _found(search, questions), _found(search, words)
 
 
 def _found(search: Search, asked: Collection[tuple[str, str]]) -> float:
-    return sum(path in [one.row.path for one in search.run(Asked(text, 10), None)] for text, path in asked) / len(asked)
+    return sum(
+        path in [one.row.path for one in search.run(Asked(text, 10), None)] for text, path in asked
+    ) / len(asked)

@@ -1,4 +1,5 @@
-"""A hundred conversations as clients capture them: what a person asked, what came back, and the fact in it, if any."""
+"""A hundred conversations as clients capture them: what a person asked, what came back, and the
+fact in it, if any."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What is true now comes first, what was is found in its order, and nothing outdated is put before a model alone."""
+"""What is true now comes first, what was is found in its order, and nothing outdated is put before
+a model alone."""
 
 from __future__ import annotations
 
@@ -13,7 +14,12 @@ from tests.operations.conftest import Call, hits, stored
 OLD = "Nina's stand-up meeting takes place at 9:15."
 NEW = "Nina's stand-up meeting takes place at 10:00."
 ASKED = "When does Nina's stand-up meeting take place?"
-FILLER = ("The boat lies in Bergen harbour.", "Invoices are paid on the tenth.", "Tomatoes want much sun.", "Ana sings tenor.")
+FILLER = (
+    "The boat lies in Bergen harbour.",
+    "Invoices are paid on the tenth.",
+    "Tomatoes want much sun.",
+    "Ana sings tenor.",
+)
 
 
 @pytest.fixture
@@ -44,7 +50,9 @@ def test_the_newest_of_several_answers_leads(call: Call, told: tuple[str, str]) 
         ({}, True),
     ],
 )
-def test_what_leads_is_no_stranger_no_event_and_no_announcement(call: Call, newest: dict[str, Any], leads: bool) -> None:
+def test_what_leads_is_no_stranger_no_event_and_no_announcement(
+    call: Call, newest: dict[str, Any], leads: bool
+) -> None:
     older = stored(call, f"{OLD} Stand-up, stand-up meeting.", created="2026-03-02", about=["Nina"])
     newer = stored(call, NEW, created="2026-03-20", about=["Nina"], **newest)
     for text in FILLER:
@@ -62,7 +70,9 @@ def test_an_announcement_says_from_when_and_what_has_ended_says_so(call: Call) -
 
 def test_another_subject_is_no_newer_answer(call: Call) -> None:
     rome = stored(call, "Nina visited Rome with her sister.", created="2026-03-02", about=["Nina"])
-    paris = stored(call, "Nina visited Paris with her sister.", created="2026-03-20", about=["Nina"])
+    paris = stored(
+        call, "Nina visited Paris with her sister.", created="2026-03-20", about=["Nina"]
+    )
     assert hits(call, "Who did Nina visit Rome with?")[:2] == [rome, paris]
 
 
@@ -71,14 +81,19 @@ def test_a_question_with_a_date_is_answered_by_that(call: Call, told: tuple[str,
     assert hits(call, f"{ASKED[:-1]} on 2 March 2026?")[:2] == [older, newer]
 
 
-def test_a_date_that_no_note_has_is_what_things_are_about(call: Call, told: tuple[str, str]) -> None:
+def test_a_date_that_no_note_has_is_what_things_are_about(
+    call: Call, told: tuple[str, str]
+) -> None:
     older, newer = told
     assert hits(call, f"{ASKED[:-1]} in July?")[:2] == [newer, older]
 
 
 def rows(*made: tuple[str, int, dict[str, Any]]) -> dict[str, Row]:
     """Handle -> a row of that name and day, with further values."""
-    nothing: dict[str, Any] = dict.fromkeys(Row._fields, "") | {"type": "semantic", "derived_from": ()}
+    nothing: dict[str, Any] = dict.fromkeys(Row._fields, "") | {
+        "type": "semantic",
+        "derived_from": (),
+    }
     return {one: Row(**nothing | {"when": day * 86_400.0} | more) for one, day, more in made}
 
 
@@ -109,7 +124,9 @@ def test_a_block_made_of_the_older_stands_behind_the_newer(order: str) -> None:
     assert found == ["newer", "block", "older"]
 
 
-def test_a_hook_puts_the_newest_first_and_never_the_older_alone(call: Call, told: tuple[str, str]) -> None:
+def test_a_hook_puts_the_newest_first_and_never_the_older_alone(
+    call: Call, told: tuple[str, str]
+) -> None:
     older, newer = told
     both = call("inject", prompt=ASKED)
     assert both["ids"][:1] == [newer]
@@ -121,9 +138,13 @@ def test_a_hook_puts_the_newest_first_and_never_the_older_alone(call: Call, told
 
 @pytest.fixture
 def line(call: Call) -> list[str]:
-    """Three values of one thing, each replaced by the next, in an order that is none of the alphabet's."""
+    """Three values of one thing, each replaced by the next, in an order that is none of the
+    alphabet's."""
     ids = ["0000000000zz", "0000000000aa", "0000000000mm"]
-    texts = tuple(f"The release day of the team is {day}, as decided in spring." for day in ("Tuesday", "Friday", "Monday"))
+    texts = tuple(
+        f"The release day of the team is {day}, as decided in spring."
+        for day in ("Tuesday", "Friday", "Monday")
+    )
     for number, (ident, text) in enumerate(zip(ids, texts, strict=True)):
         heir = {"status": "superseded", "superseded_by": ids[number + 1]} if number < 2 else {}
         stored(call, text, id=ident, created=f"2026-0{number + 1}-01", **heir)
@@ -142,20 +163,38 @@ def test_history_brings_what_was_replaced_in_its_order(call: Call, line: list[st
     assert len(call("recall", query=asked, history=True, k=2)["results"]) == 2
 
 
-def test_a_prompt_that_looks_back_gets_what_was_marked_as_replaced(call: Call, line: list[str]) -> None:
+def test_a_prompt_that_looks_back_gets_what_was_marked_as_replaced(
+    call: Call, line: list[str]
+) -> None:
     found = call("inject", prompt="What was the release day of the team before?")
     kept = [one for one in found["ids"] if one in line]
     assert len(kept) > 1
     assert kept == [one for one in line if one in kept]
     assert f'replaced_by="{line[1]}"' in found["text"]
-    assert "replaced_by" not in call("inject", prompt="What is the release day of the team?")["text"]
+    assert (
+        "replaced_by" not in call("inject", prompt="What is the release day of the team?")["text"]
+    )
 
 
 def test_a_passage_whose_fact_was_replaced_says_so_and_ranks_last(call: Call) -> None:
-    talks = [call("capture", text=f"User: we ship on {day} now.", kind="session", session=day)["id"] for day in ("Tuesday", "Friday")]
-    new = stored(call, "The team ships on Friday.", id="0000000000nn", derived_from=[talks[1]], supersedes=["0000000000zz"])
+    talks = [
+        call("capture", text=f"User: we ship on {day} now.", kind="session", session=day)["id"]
+        for day in ("Tuesday", "Friday")
+    ]
+    new = stored(
+        call,
+        "The team ships on Friday.",
+        id="0000000000nn",
+        derived_from=[talks[1]],
+        supersedes=["0000000000zz"],
+    )
     stored(
-        call, "The team ships on Tuesday.", id="0000000000zz", derived_from=[talks[0]], status="superseded", superseded_by="0000000000nn"
+        call,
+        "The team ships on Tuesday.",
+        id="0000000000zz",
+        derived_from=[talks[0]],
+        status="superseded",
+        superseded_by="0000000000nn",
     )
     rows = call("recall", query="do we ship on Tuesday now?")["results"]
     assert [row["id"] for row in rows] == [new, talks[1], talks[0]]
@@ -163,26 +202,46 @@ def test_a_passage_whose_fact_was_replaced_says_so_and_ranks_last(call: Call) ->
 
 
 def test_an_insight_does_not_hide_what_it_is_made_of(call: Call) -> None:
-    facts = [stored(call, f"The team ships on {day} in {month}.") for day, month in (("Friday", "May"), ("Monday", "June"))]
-    insight = stored(call, "The team ships on Friday in May, on Monday in June: the team ships.", level=1, derived_from=facts)
+    facts = [
+        stored(call, f"The team ships on {day} in {month}.")
+        for day, month in (("Friday", "May"), ("Monday", "June"))
+    ]
+    insight = stored(
+        call,
+        "The team ships on Friday in May, on Monday in June: the team ships.",
+        level=1,
+        derived_from=facts,
+    )
     for number in range(12):
         stored(call, f"The team eats soup number {number}.")
     assert set(hits(call, "When does the team ship?", k=3)) == {insight, *facts}
 
 
 def test_what_was_changed_in_passing_leads_where_no_judge_compared_it(call: Call) -> None:
-    """Two captured sentences; as memories of their own, the newer of the same two is not near enough to lead."""
+    """Two captured sentences; as memories of their own, the newer of the same two is not near
+    enough to lead."""
     first = "The ferry to Bergen leaves on 14 May from pier nine, the ferry is booked for two."
     then = "Change of plan, our ferry to Bergen leaves on 21 May now."
     asked = "When does the ferry to Bergen leave?"
     for text in FILLER:
         stored(call, text, created="2026-03-01")
-    written = [stored(call, text, created=day) for text, day in ((first, "2026-01-02"), (then, "2026-01-20"))]
+    written = [
+        stored(call, text, created=day)
+        for text, day in ((first, "2026-01-02"), (then, "2026-01-20"))
+    ]
     assert hits(call, asked)[:2] == written
     for ident in written:
         call("forget", id=ident)
     for day, words in (("2026-03-02", first), ("2026-03-20", then)):
-        call("capture", text=f"User: {words}\n\nAssistant: Noted.", kind="session", session=day, when=f"{day}T10:00:00+00:00")
+        call(
+            "capture",
+            text=f"User: {words}\n\nAssistant: Noted.",
+            kind="session",
+            session=day,
+            when=f"{day}T10:00:00+00:00",
+        )
     call("dream", loops=["encode"])
-    facts = [row["title"] for row in call("recall", query=asked)["results"] if row["type"] == "semantic"]
+    facts = [
+        row["title"] for row in call("recall", query=asked)["results"] if row["type"] == "semantic"
+    ]
     assert [title[:12] for title in facts[:2]] == [then[:12], first[:12]]

@@ -1,4 +1,5 @@
-"""A question that was captured is no memory of its answer: the hundred conversations, and every prompt asked again."""
+"""A question that was captured is no memory of its answer: the hundred conversations, and every
+prompt asked again."""
 
 from __future__ import annotations
 
@@ -37,23 +38,42 @@ def encoded(app: App) -> None:
     assert app.call("captures")["waiting"] == []
 
 
-@pytest.mark.parametrize("talks", [SESSIONS[::6], pytest.param(SESSIONS, marks=pytest.mark.drill)], ids=["some", "all"])
-def test_every_prompt_asked_again_finds_facts_and_no_echo(app: App, call: Call, talks: Sequence[Talked]) -> None:
+@pytest.mark.parametrize(
+    "talks", [SESSIONS[::6], pytest.param(SESSIONS, marks=pytest.mark.drill)], ids=["some", "all"]
+)
+def test_every_prompt_asked_again_finds_facts_and_no_echo(
+    app: App, call: Call, talks: Sequence[Talked]
+) -> None:
     for note in NOTES:
         stored(call, note)
-    captures = {talk.prompt: captured(call, talk.text, session=f"s{number}") for number, talk in enumerate(talks)}
-    assert not [talk.prompt for talk in talks if set(call("inject", prompt=talk.prompt)["ids"]) & set(captures.values())]
+    captures = {
+        talk.prompt: captured(call, talk.text, session=f"s{number}")
+        for number, talk in enumerate(talks)
+    }
+    assert not [
+        talk.prompt
+        for talk in talks
+        if set(call("inject", prompt=talk.prompt)["ids"]) & set(captures.values())
+    ]
     encoded(app)
-    facts = {row["title"]: row["id"] for row in call("list", type="semantic", limit=1000)["results"]}
+    facts = {
+        row["title"]: row["id"] for row in call("list", type="semantic", limit=1000)["results"]
+    }
     assert not [talk.fact for talk in talks if talk.fact and talk.fact not in facts]
     empty = {captures[talk.prompt] for talk in talks if not talk.fact}
     wrong = []
     for talk in talks:
         found = hits(call, talk.prompt, k=8)
         first = next((place for place, ident in enumerate(found) if ident in empty), len(found))
-        before = found[: found.index(captures[talk.prompt])] if captures[talk.prompt] in found else found
+        before = (
+            found[: found.index(captures[talk.prompt])] if captures[talk.prompt] in found else found
+        )
         echoed = set(call("inject", prompt=talk.prompt)["ids"]) & set(captures.values())
-        if echoed or set(found[first:]) - set(captures.values()) or (talk.fact and facts[talk.fact] not in before):
+        if (
+            echoed
+            or set(found[first:]) - set(captures.values())
+            or (talk.fact and facts[talk.fact] not in before)
+        ):
             wrong.append(talk.prompt)
     assert not wrong
     assert len(facts) == len(NOTES) + sum(bool(talk.fact) for talk in talks)
@@ -95,7 +115,13 @@ def test_its_fact_stands_in_its_place(call: Call) -> None:
     found = hits(call, "fix the failing test")
     assert (set(found[:-1]), found[-1]) == ({fact, other}, capture)
     later = stored(call, "Time stands still at noon.")
-    stored(call, "The runner was slow.", derived_from=[capture], status="superseded", superseded_by=later)
+    stored(
+        call,
+        "The runner was slow.",
+        derived_from=[capture],
+        status="superseded",
+        superseded_by=later,
+    )
     call("forget", id=fact)
     found = hits(call, "fix the failing test")
     assert (set(found[:-1]), found[-1]) == ({later, other}, capture)
@@ -111,7 +137,9 @@ def test_a_persons_own_episodes_and_imported_ones_are_memories(call: Call) -> No
 
 def test_a_capture_with_facts_follows_one_of_them_where_it_fits() -> None:
     """Not all that was said in it was filed; half of the rows are its like at most."""
-    captures = Captures(frozenset(), {"c": frozenset("b"), "d": frozenset("b"), "e": frozenset("z")})
+    captures = Captures(
+        frozenset(), {"c": frozenset("b"), "d": frozenset("b"), "e": frozenset("z")}
+    )
     scores = {"a": 0.9, "b": 0.8, "f": 0.6, "g": 0.5, "c": 0.95, "d": 0.7, "e": 0.99}
     order = ["c", "a", "b", "d", "f", "g", "e"]
     assert captures.behind(order, scores, 6) == ["a", "b", "c", "d", "f", "g"]

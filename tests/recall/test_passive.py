@@ -18,7 +18,8 @@ NOTES = (
     "Ana prefers releases on Thursdays; on Fridays support is short-staffed.",
     "Integration tests need the Postgres container; without it they hang instead of failing.",
     "The search index is rebuilt every Sunday at three and takes nine hours.",
-    "The PDF renderer leaks forty megabytes per document, so the worker restarts after fifty documents.",
+    "The PDF renderer leaks forty megabytes per document, so the worker restarts after fifty "
+    "documents.",
     "Invoices are numbered without gaps, as the law demands.",
 )
 
@@ -37,19 +38,36 @@ def vault(tmp_path: Path) -> Iterator[App]:
 def fits(app: App, query: str, *, vector: bool = True) -> list[str]:
     house = app.house
     asked = house.query_vector(query, wait=True)[0] if vector else None
-    rows = [one.row for one in Search(house.index, house.remembered()).run(Asked(query, 8, passive=True), asked)]
+    rows = [
+        one.row
+        for one in Search(house.index, house.remembered()).run(Asked(query, 8, passive=True), asked)
+    ]
     return [row.title for row in strict(house.index, query, asked, rows)]
 
 
 @pytest.mark.parametrize("vector", [True, False], ids=["meaning", "keywords"])
 def test_a_question_about_one_note_gets_that_note(vault: App, vector: bool) -> None:
-    assert [title[:16] for title in fits(vault, "at which hour is the search index rebuilt every Sunday?", vector=vector)] == [
-        "The search index"
-    ]
+    assert [
+        title[:16]
+        for title in fits(
+            vault, "at which hour is the search index rebuilt every Sunday?", vector=vector
+        )
+    ] == ["The search index"]
 
 
 @pytest.mark.parametrize("vector", [True, False], ids=["meaning", "keywords"])
-@pytest.mark.parametrize("query", ["fix the failing test", "write a haiku", "continue", "yes", "?", "", "make the document shorter"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "fix the failing test",
+        "write a haiku",
+        "continue",
+        "yes",
+        "?",
+        "",
+        "make the document shorter",
+    ],
+)
 def test_everyday_requests_get_nothing(vault: App, query: str, vector: bool) -> None:
     assert fits(vault, query, vector=vector) == []
 

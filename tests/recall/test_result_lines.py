@@ -1,4 +1,5 @@
-"""What rows show: the line that answers, found by words or by meaning, and which rows barely fit."""
+"""What rows show: the line that answers, found by words or by meaning, and which rows barely
+fit."""
 
 from __future__ import annotations
 
@@ -13,7 +14,10 @@ from oneiro_vault.index.store import Index
 from oneiro_vault.recall import result_lines
 from tests.index.conftest import Notes
 
-FILLER = "".join(f"Paragraph {n} says nothing that anybody would ask about, in many words.\n\n" for n in range(40))
+FILLER = "".join(
+    f"Paragraph {n} says nothing that anybody would ask about, in many words.\n\n"
+    for n in range(40)
+)
 
 
 @pytest.fixture
@@ -47,13 +51,25 @@ def snippets(index: Index, query: str, *paths: str, meaning: bool = True) -> lis
     index.refresh()
     index.open_vectors()
     index.embed()
-    return [one.snippet for one in result_lines.show(index, query, index.query(query) if meaning else None, rows(index, *paths))]
+    return [
+        one.snippet
+        for one in result_lines.show(
+            index, query, index.query(query) if meaning else None, rows(index, *paths)
+        )
+    ]
 
 
 def test_the_line_with_the_words_is_shown(vault: Notes, index: Index) -> None:
-    vault.put("a.md", "# House\n\nThe garden is large.\n\n- The **pump** is broken; [[Jan]] brings an impeller.\n")
+    vault.put(
+        "a.md",
+        "# House\n\nThe garden is large.\n\n- The **pump** is broken; [[Jan]] brings an "
+        "impeller.\n",
+    )
     vault.put("b.md", "No such thing here.", title="Other", description="What it says.")
-    assert snippets(index, "broken pumps", "a.md", "b.md") == ["The pump is broken; Jan brings an impeller.", "What it says."]
+    assert snippets(index, "broken pumps", "a.md", "b.md") == [
+        "The pump is broken; Jan brings an impeller.",
+        "What it says.",
+    ]
 
 
 def test_raw_text_stays_raw(vault: Notes, index: Index) -> None:
@@ -64,20 +80,31 @@ def test_raw_text_stays_raw(vault: Notes, index: Index) -> None:
 @pytest.mark.parametrize("length", [1, 20], ids=["long", "very long"])
 def test_the_line_is_found_anywhere_in_a_long_note(vault: Notes, index: Index, length: int) -> None:
     vault.put("a.md", FILLER * length + "The impeller arrives in June, says Jan.\n\n" + FILLER)
-    assert snippets(index, "when does the impeller come?", "a.md") == ["The impeller arrives in June, says Jan."]
-    assert snippets(index, "when does the impeller come?", "a.md", meaning=False) == ["The impeller arrives in June, says Jan."]
+    assert snippets(index, "when does the impeller come?", "a.md") == [
+        "The impeller arrives in June, says Jan."
+    ]
+    assert snippets(index, "when does the impeller come?", "a.md", meaning=False) == [
+        "The impeller arrives in June, says Jan."
+    ]
 
 
 def test_without_the_words_the_nearest_passage_speaks(vault: Notes, index: Index) -> None:
-    """No word of this question is in the note; its vector is given, as a model that knows meanings would."""
-    vault.put("a.md", FILLER + "## Waterworks\n\nThe waterpumps were overhauled by Jan.\n\n## Rest\n\n" + FILLER)
+    """No word of this question is in the note; its vector is given, as a model that knows meanings
+    would."""
+    vault.put(
+        "a.md",
+        FILLER + "## Waterworks\n\nThe waterpumps were overhauled by Jan.\n\n## Rest\n\n" + FILLER,
+    )
     vault.put("b.md", "A single chunk.", description="What it says.")
     index.refresh()
     index.open_vectors()
     index.embed()
     near = index.query("waterpumps overhauled Jan")
     shown = result_lines.show(index, "plumbing repairs", near, rows(index, "a.md", "b.md"))
-    assert [one.snippet for one in shown] == ["The waterpumps were overhauled by Jan.", "What it says."]
+    assert [one.snippet for one in shown] == [
+        "The waterpumps were overhauled by Jan.",
+        "What it says.",
+    ]
 
 
 def test_a_note_that_is_not_searched_shows_its_description(vault: Notes, index: Index) -> None:
@@ -89,7 +116,12 @@ def test_a_note_that_is_not_searched_shows_its_description(vault: Notes, index: 
     ("scores", "shares", "near", "weak"),
     [
         ((0.9, 0.8, 0.1), (1, 1, 0), (0.5, 0.4, 0.1), (False, False, True)),
-        ((0.9, 0.1), (0, 0), (0.5, 0.49), (False, False)),  # as near: only the scale made them differ
+        (
+            (0.9, 0.1),
+            (0, 0),
+            (0.5, 0.49),
+            (False, False),
+        ),  # as near: only the scale made them differ
         ((0.9, 0.1), (1, 0.8), (0.5, 0.1), (False, False)),  # it has the words
         ((0.9, 0.5), (1, 0), (0.5, 0.1), (False, False)),  # it scores well enough
         ((0.9, 0.1), (1, 0), (NAN, NAN), (False, True)),  # by keywords alone
@@ -98,7 +130,10 @@ def test_a_note_that_is_not_searched_shows_its_description(vault: Notes, index: 
     ],
 )
 def test_rows_that_barely_fit_beside_better_ones(
-    scores: tuple[float, ...], shares: tuple[float, ...], near: tuple[float, ...], weak: tuple[bool, ...]
+    scores: tuple[float, ...],
+    shares: tuple[float, ...],
+    near: tuple[float, ...],
+    weak: tuple[bool, ...],
 ) -> None:
     assert tuple(result_lines._weak(scores, shares, near)) == weak
 

@@ -1,4 +1,5 @@
-"""The one table of settings: where values come from, what is refused, and that a vault cannot set what is the machine's."""
+"""The one table of settings: where values come from, what is refused, and that a vault cannot set
+what is the machine's."""
 
 from __future__ import annotations
 
@@ -7,7 +8,14 @@ from pathlib import Path
 import pytest
 
 from oneiro_vault.errors import SettingsError
-from oneiro_vault.settings.definitions import BY_NAME, SETTINGS, Setting, Settings, load, machine_file
+from oneiro_vault.settings.definitions import (
+    BY_NAME,
+    SETTINGS,
+    Setting,
+    Settings,
+    load,
+    machine_file,
+)
 
 
 @pytest.fixture
@@ -35,23 +43,40 @@ def test_every_row_of_the_table_is_sound(setting: Setting) -> None:
     if setting.check:
         assert setting.check(setting.default)
         assert setting.allowed
-    assert not any(other != setting.name and other.startswith(setting.name + ".") for other in BY_NAME)
+    assert not any(
+        other != setting.name and other.startswith(setting.name + ".") for other in BY_NAME
+    )
 
 
 def test_the_nearer_source_wins(places: tuple[Path, Path, dict[str, str]]) -> None:
     vault, machine, env = places
-    (vault / "oneiro.toml").write_text("recall.k = 3\n[decay]\nepisodic = 2\nsemantic = 3\nprocedure = 4\n")
+    (vault / "oneiro.toml").write_text(
+        "recall.k = 3\n[decay]\nepisodic = 2\nsemantic = 3\nprocedure = 4\n"
+    )
     machine.write_text("vault = '/v'\n[decay]\nsemantic = 5.5\nprocedure = 6.5\n")
     settings = load(vault, env | {"ONEIRO_DECAY_PROCEDURE": "7"})
-    assert [settings[n] for n in ("recall.k", "decay.episodic", "decay.semantic", "decay.procedure", "vault")] == [3, 2.0, 5.5, 7.0, "/v"]
+    assert [
+        settings[n]
+        for n in ("recall.k", "decay.episodic", "decay.semantic", "decay.procedure", "vault")
+    ] == [3, 2.0, 5.5, 7.0, "/v"]
     assert type(settings["decay.episodic"]) is float
     assert settings.origin("decay.procedure") == "set"
 
 
 @pytest.mark.parametrize(
-    "text", ["embed.model = 'x'", "[embed]\nmodel = 'x'", "vault = '/v'", "index.dir = '/i'", "git.wait = 1", "owner.start = false"]
+    "text",
+    [
+        "embed.model = 'x'",
+        "[embed]\nmodel = 'x'",
+        "vault = '/v'",
+        "index.dir = '/i'",
+        "git.wait = 1",
+        "owner.start = false",
+    ],
 )
-def test_a_vault_cannot_set_what_is_the_machines(places: tuple[Path, Path, dict[str, str]], text: str) -> None:
+def test_a_vault_cannot_set_what_is_the_machines(
+    places: tuple[Path, Path, dict[str, str]], text: str
+) -> None:
     vault, machine, env = places
     (vault / "oneiro.toml").write_text(text)
     with pytest.raises(SettingsError, match="never taken from a vault") as caught:
@@ -65,18 +90,25 @@ def test_a_vault_cannot_set_what_is_the_machines(places: tuple[Path, Path, dict[
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("recall.k = 0", "above 0"), ("recall.k = 'ten'", "recall.k is 'ten'"), ("recall.k = 1.5", "must be"),
+        ("recall.k = 0", "above 0"), ("recall.k = 'ten'", "recall.k is 'ten'"),
+        ("recall.k = 1.5", "must be"),
         ("recall.k = true", "must be"),
-        ("decay.growth = 0.5", "1 or more"), ("decay.faded = 2", "0 to 1"), ("decay.faded = nan", "0 to 1"),
+        ("decay.growth = 0.5", "1 or more"), ("decay.faded = 2", "0 to 1"),
+        ("decay.faded = nan", "0 to 1"),
         ("edits.commit = 1", "must be bool"),
-        ("edits.commit = 'yes'", "must be bool"), ("recal.k = 3", "no setting 'recal.k'"), ("zzz = 1", "no setting 'zzz'"),
+        ("edits.commit = 'yes'", "must be bool"), ("recal.k = 3", "no setting 'recal.k'"),
+        ("zzz = 1", "no setting 'zzz'"),
         ("[recall]\nzzz = 1", "recall.zzz"),
-        ("[recall.k]\nx = 1", "recall.k"), ("recall = 1", "no setting 'recall'"), ("recall.k = [1]", "must be"),
+        ("[recall.k]\nx = 1", "recall.k"), ("recall = 1", "no setting 'recall'"),
+        ("recall.k = [1]", "must be"),
         ("recall.k = 2024-01-01", "must be"),
-        ("a = ", "not valid TOML"), ("a = '\udcff'", "not valid TOML"), ("edits.quiet = -1", "0 or more"),
+        ("a = ", "not valid TOML"), ("a = '\udcff'", "not valid TOML"),
+        ("edits.quiet = -1", "0 or more"),
     ],
 )  # fmt: skip
-def test_bad_settings_name_file_key_and_what_is_allowed(places: tuple[Path, Path, dict[str, str]], text: str, words: str) -> None:
+def test_bad_settings_name_file_key_and_what_is_allowed(
+    places: tuple[Path, Path, dict[str, str]], text: str, words: str
+) -> None:
     vault, _, env = places
     (vault / "oneiro.toml").write_bytes(text.encode("utf-8", "surrogateescape"))
     with pytest.raises(SettingsError) as caught:
@@ -98,14 +130,18 @@ def test_a_near_miss_is_suggested(places: tuple[Path, Path, dict[str, str]]) -> 
 @pytest.mark.parametrize(
     ("variable", "text", "name", "value"),
     [
-        ("ONEIRO_RECALL_K", "5", "recall.k", 5), ("ONEIRO_DECAY_EPISODIC", "3", "decay.episodic", 3.0),
+        ("ONEIRO_RECALL_K", "5", "recall.k", 5),
+        ("ONEIRO_DECAY_EPISODIC", "3", "decay.episodic", 3.0),
         ("ONEIRO_EDITS_COMMIT", "No", "edits.commit", False),
-        ("ONEIRO_EDITS_COMMIT", "ON", "edits.commit", True), ("ONEIRO_EMBED_MODEL", "hash", "embed.model", "hash"),
+        ("ONEIRO_EDITS_COMMIT", "ON", "edits.commit", True),
+        ("ONEIRO_EMBED_MODEL", "hash", "embed.model", "hash"),
         ("ONEIRO_RECALL_K", "", "recall.k", 10),
         ("ONEIRO_NOTES_INDEXED_BYTES", "10", "notes.indexed_bytes", 10),
     ],
 )  # fmt: skip
-def test_the_environment(places: tuple[Path, Path, dict[str, str]], variable: str, text: str, name: str, value: object) -> None:
+def test_the_environment(
+    places: tuple[Path, Path, dict[str, str]], variable: str, text: str, name: str, value: object
+) -> None:
     vault, _, env = places
     got = load(vault, env | {variable: text})[name]
     assert (got, type(got)) == (value, type(value))
@@ -113,9 +149,16 @@ def test_the_environment(places: tuple[Path, Path, dict[str, str]], variable: st
 
 @pytest.mark.parametrize(
     ("variable", "text"),
-    [("ONEIRO_RECALL_K", "many"), ("ONEIRO_EDITS_COMMIT", "perhaps"), ("ONEIRO_DECAY_FADED", "nan"), ("ONEIRO_RECALL_K", "-1")],
+    [
+        ("ONEIRO_RECALL_K", "many"),
+        ("ONEIRO_EDITS_COMMIT", "perhaps"),
+        ("ONEIRO_DECAY_FADED", "nan"),
+        ("ONEIRO_RECALL_K", "-1"),
+    ],
 )
-def test_a_bad_variable_is_named(places: tuple[Path, Path, dict[str, str]], variable: str, text: str) -> None:
+def test_a_bad_variable_is_named(
+    places: tuple[Path, Path, dict[str, str]], variable: str, text: str
+) -> None:
     _, _, env = places
     with pytest.raises(SettingsError, match=f"environment variable {variable}"):
         load(None, env | {variable: text})
@@ -165,26 +208,48 @@ def test_the_line_is_named(places: tuple[Path, Path, dict[str, str]]) -> None:
         assert f"oneiro.toml, line {line}: " in str(wrong[0]) if line else not wrong, text
 
 
-def test_what_is_right_counts_beside_what_is_wrong(places: tuple[Path, Path, dict[str, str]]) -> None:
+def test_what_is_right_counts_beside_what_is_wrong(
+    places: tuple[Path, Path, dict[str, str]],
+) -> None:
     """A vault of a newer version, with a setting this one does not know."""
     vault, machine, env = places
-    (vault / "oneiro.toml").write_text("[recall]\nk = 3\nnewer = 1\n[embed]\nmodel = 'evil/model'\n")
+    (vault / "oneiro.toml").write_text(
+        "[recall]\nk = 3\nnewer = 1\n[embed]\nmodel = 'evil/model'\n"
+    )
     machine.write_text("[owner]\nidle = 'soon'\n")
     settings = load(vault, env, strict=False)
-    assert (settings["recall.k"], settings["embed.model"], settings["owner.idle"]) == (3, "default", 900.0)
-    assert [word in str(error) for error, word in zip(settings.wrong, ("newer", "never taken", "soon"), strict=True)] == [True] * 3
+    assert (settings["recall.k"], settings["embed.model"], settings["owner.idle"]) == (
+        3,
+        "default",
+        900.0,
+    )
+    assert [
+        word in str(error)
+        for error, word in zip(settings.wrong, ("newer", "never taken", "soon"), strict=True)
+    ] == [True] * 3
     assert settings.but(recall_k=4).wrong == settings.wrong
     with pytest.raises(SettingsError):
         load(vault, env | {"ONEIRO_RECALL_K": "many"}, strict=False)
 
 
-def test_a_caller_in_another_process_has_settings_of_its_own(places: tuple[Path, Path, dict[str, str]]) -> None:
+def test_a_caller_in_another_process_has_settings_of_its_own(
+    places: tuple[Path, Path, dict[str, str]],
+) -> None:
     vault, _, env = places
     (vault / "oneiro.toml").write_text("recall.k = 3\n")
     settings = load(vault, env | {"ONEIRO_DECAY_EPISODIC": "2", "ONEIRO_EMBED_MODEL": "hash"})
-    with settings.on_behalf(env | {"ONEIRO_RECALL_K": "4", "ONEIRO_VAULT": "/v", "ONEIRO_OWNER_IDLE": "900"}) as unmet:
-        assert (settings["recall.k"], settings["decay.episodic"], settings["embed.model"]) == (4, 7.0, "hash")
+    with settings.on_behalf(
+        env | {"ONEIRO_RECALL_K": "4", "ONEIRO_VAULT": "/v", "ONEIRO_OWNER_IDLE": "900"}
+    ) as unmet:
+        assert (settings["recall.k"], settings["decay.episodic"], settings["embed.model"]) == (
+            4,
+            7.0,
+            "hash",
+        )
         assert unmet == ["ONEIRO_EMBED_MODEL", "ONEIRO_OWNER_IDLE"]
     assert (settings["recall.k"], settings["decay.episodic"]) == (3, 2.0)
-    with pytest.raises(SettingsError, match="ONEIRO_RECALL_K"), settings.on_behalf({"ONEIRO_RECALL_K": "many"}):
+    with (
+        pytest.raises(SettingsError, match="ONEIRO_RECALL_K"),
+        settings.on_behalf({"ONEIRO_RECALL_K": "many"}),
+    ):
         pass

@@ -20,7 +20,10 @@ DAY = "2026-11-%02dT12:00:00+00:00"
 def memory(number: int, body: str = "hello", *, day: int = 1, **keys: str) -> bytes:
     """A whole memory; the id is made of the number."""
     more = "".join(f"{key}: {value}\n" for key, value in keys.items())
-    text = f"---\nid: {number:012d}\ntype: semantic\ntitle: Note {number}\ntimestamp: {DAY % day}\n{more}---\n{body}\n"
+    text = (
+        f"---\nid: {number:012d}\ntype: semantic\ntitle: Note {number}\ntimestamp: {DAY % day}\n"
+        f"{more}---\n{body}\n"
+    )
     return text.encode()
 
 
@@ -37,7 +40,11 @@ def bare(folder: Path) -> Path:
 def copy(remote: Path | str, folder: Path, name: str = "Ada") -> Vault:
     """A plain git clone of the remote, as a person would make it, open."""
     git(folder.parent, "clone", "-q", str(remote), str(folder))
-    for key, value in (("user.name", name), ("user.email", f"{name.lower()}@example.org"), ("gc.auto", "0")):
+    for key, value in (
+        ("user.name", name),
+        ("user.email", f"{name.lower()}@example.org"),
+        ("gc.auto", "0"),
+    ):
         git(folder, "config", key, value)
     return reopen(folder)
 
@@ -64,14 +71,17 @@ def sync(vault: Vault, *, yes: bool = False, wait: float = WAIT) -> Done:
 
 
 def meet(*vaults: Vault) -> None:
-    """Sync each, and once more, so that everybody has everything; they must be equal then, and sound."""
+    """Sync each, and once more, so that everybody has everything; they must be equal then, and
+    sound."""
     for vault in (*vaults, *vaults[:-1]):
         sync(vault)
     assert len({tree(vault) for vault in vaults}) == 1
     for vault in vaults:
         assert git(vault.root, "fsck", "--strict", "--no-dangling") == ""
         assert git(vault.root, "status", "--porcelain", "--untracked-files=all") == ""
-        assert [problem for problem in vault.problems() if problem.kind != "driver"] == []  # plain clones have none: sync needs none
+        assert [
+            problem for problem in vault.problems() if problem.kind != "driver"
+        ] == []  # plain clones have none: sync needs none
 
 
 def tree(vault: Vault) -> str:
@@ -80,11 +90,16 @@ def tree(vault: Vault) -> str:
 
 def learn(vault: Vault, number: int, body: str = "hello", *, path: str = "", day: int = 1) -> str:
     path = path or where(number)
-    vault.apply([Write(path, memory(number, body, day=day))], Operation("remember", f"Note {number}", "model", (f"{number:012d}",)))
+    vault.apply(
+        [Write(path, memory(number, body, day=day))],
+        Operation("remember", f"Note {number}", "model", (f"{number:012d}",)),
+    )
     return path
 
 
-def reframe(vault: Vault, path: str, body: str, *, day: int, actor: str = "model", **keys: object) -> None:
+def reframe(
+    vault: Vault, path: str, body: str, *, day: int, actor: str = "model", **keys: object
+) -> None:
     """A machine replaces what a memory says, which moves its date."""
     old = vault.read(path)
     text = edit(old.decode(), {"timestamp": DAY % day, **keys}, body + "\n")

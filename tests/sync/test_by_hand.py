@@ -1,4 +1,5 @@
-"""What a person does with plain git beside the tool: nothing that the tool keeps is in their way, and nothing of either is lost."""
+"""What a person does with plain git beside the tool: nothing that the tool keeps is in their way,
+and nothing of either is lost."""
 
 from __future__ import annotations
 
@@ -53,12 +54,16 @@ def test_a_pull_by_hand_is_never_blocked_by_our_own_files(pair: tuple[App, App],
 
 
 def test_a_pull_with_rebase_merges_what_both_changed(pair: tuple[App, App]) -> None:
-    """Ledgers of the same month and one note: the driver that `clone` registered settles each step of the rebase."""
+    """Ledgers of the same month and one note: the driver that `clone` registered settles each step
+    of the rebase."""
     one, two = pair
     ident = remember(one, "Kim has the keys.")
     for app in (one, two):
         app.call("sync")
-    for app, old, new in ((one, "\nKim has the keys.", "\nKim has the keys.\n\nAnd the map."), (two, "\nKim", "\nKim or Ana")):
+    for app, old, new in (
+        (one, "\nKim has the keys.", "\nKim has the keys.\n\nAnd the map."),
+        (two, "\nKim", "\nKim or Ana"),
+    ):
         note = app.house.root / app.call("show", {"id": ident})["path"]
         note.write_text(note.read_text().replace(old, new))
         app.house.vault.use(ident, "use")
@@ -75,11 +80,14 @@ def test_a_pull_with_rebase_merges_what_both_changed(pair: tuple[App, App]) -> N
     assert one.house.vault.repo.tip() == two.house.vault.repo.tip()
 
 
-@pytest.mark.parametrize(("how", "abort"), [("--no-rebase", "git merge --abort"), ("--rebase", "git rebase --abort")])
+@pytest.mark.parametrize(
+    ("how", "abort"), [("--no-rebase", "git merge --abort"), ("--rebase", "git rebase --abort")]
+)
 def test_git_stops_where_one_side_took_away_what_the_other_changed_and_we_say_what_to_type(
     pair: tuple[App, App], how: str, abort: str
 ) -> None:
-    """git asks no driver about such a file. The way out is in every answer that meets the state, and it works when typed."""
+    """git asks no driver about such a file. The way out is in every answer that meets the state,
+    and it works when typed."""
     one, two = pair
     ident = one.call("recall", {"query": "boat"})["results"][0]["id"]
     one.call("forget", {"id": ident})
@@ -89,7 +97,11 @@ def test_git_stops_where_one_side_took_away_what_the_other_changed_and_we_say_wh
     assert "CONFLICT (modify/delete)" in git(root, "pull", how, "--no-edit", check=False)
     way = f"`{abort} && oneiro sync`"
     path = two.call("show", {"id": ident})["path"]
-    for name, params in (("remember", {"items": [{"text": "The mast is new."}]}), ("sync", {}), ("forget", {"id": ident})):
+    for name, params in (
+        ("remember", {"items": [{"text": "The mast is new."}]}),
+        ("sync", {}),
+        ("forget", {"id": ident}),
+    ):
         with pytest.raises(RepositoryBusy) as refused:
             two.call(name, params)
         assert way in refused.value.hint
@@ -102,15 +114,25 @@ def test_git_stops_where_one_side_took_away_what_the_other_changed_and_we_say_wh
     assert two.call("sync")["pushed"]
     assert two.call("status")["busy"] is None
     one.call("sync")
-    assert one.call("show", {"id": ident})["body"].strip() == "The boat is called Petrel, and she leaks."
+    assert (
+        one.call("show", {"id": ident})["body"].strip()
+        == "The boat is called Petrel, and she leaks."
+    )
 
 
-@pytest.mark.parametrize(("start", "abort"), [("cherry-pick", "git cherry-pick --abort"), ("revert", "git revert --abort")])
-def test_other_things_left_half_done_name_their_own_way_out(pair: tuple[App, App], start: str, abort: str) -> None:
+@pytest.mark.parametrize(
+    ("start", "abort"),
+    [("cherry-pick", "git cherry-pick --abort"), ("revert", "git revert --abort")],
+)
+def test_other_things_left_half_done_name_their_own_way_out(
+    pair: tuple[App, App], start: str, abort: str
+) -> None:
     """A sync does not do what these do, so it is not what the way out leads to."""
     root = pair[0].house.root
     git(root, "commit", "-q", "--allow-empty", "-m", "by hand")
-    (root / ".git" / f"{start.upper().replace('-', '_')}_HEAD").write_text(git(root, "rev-parse", "HEAD"))
+    (root / ".git" / f"{start.upper().replace('-', '_')}_HEAD").write_text(
+        git(root, "rev-parse", "HEAD")
+    )
     with pytest.raises(RepositoryBusy) as refused:
         remember(pair[0], "The mast is new.")
     assert f"`{abort}`" in refused.value.hint

@@ -1,4 +1,5 @@
-"""Copies of a vault meet through real remotes: the seed's own cases, what stops a sync, and what a remote can do wrong."""
+"""Copies of a vault meet through real remotes: the seed's own cases, what stops a sync, and what a
+remote can do wrong."""
 
 from __future__ import annotations
 
@@ -11,7 +12,15 @@ from pathlib import Path
 import pytest
 
 from oneiro_vault.core.frontmatter.yaml_block import edit
-from oneiro_vault.errors import Brake, GitProblem, LockTimeout, NotFound, RepositoryBusy, Unreachable, UnsafePath
+from oneiro_vault.errors import (
+    Brake,
+    GitProblem,
+    LockTimeout,
+    NotFound,
+    RepositoryBusy,
+    Unreachable,
+    UnsafePath,
+)
 from oneiro_vault.sync import engine
 from oneiro_vault.sync.engine import Sync
 from oneiro_vault.vault.change import Operation, Remove, Write
@@ -21,7 +30,21 @@ from oneiro_vault.vault.vault import Vault
 from oneiro_vault.vault.worktree.files import digest
 from tests.box import command_line, eventually
 from tests.sync import support
-from tests.sync.support import copies, copy, forget, learn, meet, memory, person, reframe, remote_of, sync, text, tree, where
+from tests.sync.support import (
+    copies,
+    copy,
+    forget,
+    learn,
+    meet,
+    memory,
+    person,
+    reframe,
+    remote_of,
+    sync,
+    text,
+    tree,
+    where,
+)
 from tests.vault.support import git, reopen
 
 
@@ -64,7 +87,8 @@ def test_different_memories_changed_on_both_sides_meet_in_one_commit(tmp_path: P
     assert not (one.root / where(1)).exists()
 
 
-# -- the seed's own cases -------------------------------------------------------------------------------------------------------------
+# -- the seed's own cases
+# --------------------------------------------------------------------------------------------------
 
 
 def test_a_person_edits_while_a_dream_reframes(tmp_path: Path) -> None:
@@ -104,8 +128,11 @@ def test_one_forgets_what_the_other_reframes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("merger", [0, 1])
-def test_what_is_forgotten_here_and_changed_there_comes_back_with_the_words_of_both(tmp_path: Path, merger: int) -> None:
-    """Whoever joins the two: `restore` brings back what either side said last, not only what the forgetting side knew."""
+def test_what_is_forgotten_here_and_changed_there_comes_back_with_the_words_of_both(
+    tmp_path: Path, merger: int
+) -> None:
+    """Whoever joins the two: `restore` brings back what either side said last, not only what the
+    forgetting side knew."""
     one, two = copies(tmp_path)
     person(one, where(0), "hello", "hello\n\nsaid before it was forgotten")
     one.commit_edits(quiet=0.0)
@@ -125,7 +152,10 @@ def test_what_a_night_changed_and_the_other_copy_forgot_comes_back_changed(tmp_p
     forget(one, 0)
     old = two.read(where(0))
     new = edit(old.decode(), {"timestamp": support.DAY % 4, "tags": ["late"]}).encode()
-    two.apply([Write(where(0), new, digest(old))], Operation("reframe", "Note 0", "dream", ("000000000000",)))
+    two.apply(
+        [Write(where(0), new, digest(old))],
+        Operation("reframe", "Note 0", "dream", ("000000000000",)),
+    )
     meet(one, two)
     one.restore("000000000000")
     assert one.read(where(0)) == new
@@ -143,11 +173,22 @@ def test_one_forgets_what_a_person_edits_and_it_stays(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("merger", [0, 1])
 @pytest.mark.parametrize(
-    ("who", "stays"), [("user", True), ("editor", True), ("git", True), ("model", False), ("dream", False), ("capture", False)]
+    ("who", "stays"),
+    [
+        ("user", True),
+        ("editor", True),
+        ("git", True),
+        ("model", False),
+        ("dream", False),
+        ("capture", False),
+    ],
 )
-def test_who_changed_it_decides_what_a_forgetting_meets(tmp_path: Path, who: str, stays: bool, merger: int) -> None:
-    """A person's words, typed at the terminal (which moves the date, as a machine does), in an editor, or committed with git, also when a
-    machine went over them later; their change to another memory, or before both sides parted, is no reason."""
+def test_who_changed_it_decides_what_a_forgetting_meets(
+    tmp_path: Path, who: str, stays: bool, merger: int
+) -> None:
+    """A person's words, typed at the terminal (which moves the date, as a machine does), in an
+    editor, or committed with git, also when a machine went over them later; their change to another
+    memory, or before both sides parted, is no reason."""
     one, two = copies(tmp_path)
     reframe(two, where(0), "said before both parted", day=2, actor="user")
     meet(one, two)
@@ -202,12 +243,17 @@ def test_both_dream_the_same_night(tmp_path: Path) -> None:
             new = edit(old.decode(), {"timestamp": support.DAY % 4, **keys})
             changes.append(Write(where(number), new.encode(), digest(old)))
         run = f"run{keeper}"
-        changes.append(Write(f"dreams/2026/11/2026-11-04-consolidate-{run}.md", f"# Night of {run}\n".encode()))
+        changes.append(
+            Write(f"dreams/2026/11/2026-11-04-consolidate-{run}.md", f"# Night of {run}\n".encode())
+        )
         vault.apply(changes, Operation("merge", "the same", "dream", run=run, loop="consolidate"))
     meet(one, two)
     assert "status" not in text(one, where(0))
     assert "superseded_by: '000000000000'" in text(one, where(1)).replace('"', "'")
-    assert {path.name[-7:-3] for path in (one.root / "dreams/2026/11").iterdir()} == {"run0", "run1"}
+    assert {path.name[-7:-3] for path in (one.root / "dreams/2026/11").iterdir()} == {
+        "run0",
+        "run1",
+    }
 
 
 def test_a_copy_without_the_driver_merges_all_the_same(tmp_path: Path) -> None:
@@ -225,7 +271,8 @@ def test_a_copy_without_the_driver_merges_all_the_same(tmp_path: Path) -> None:
     assert "<<<<<<<" not in found
 
 
-# -- names ----------------------------------------------------------------------------------------------------------------------------
+# -- names
+# --------------------------------------------------------------------------------------------------
 
 
 def test_a_moved_memory_takes_the_other_sides_words_along(tmp_path: Path) -> None:
@@ -291,11 +338,13 @@ def test_other_files_are_merged_or_both_kept(tmp_path: Path) -> None:
     assert left == {"one", "two"}
 
 
-# -- gates ----------------------------------------------------------------------------------------------------------------------------
+# -- gates
+# --------------------------------------------------------------------------------------------------
 
 
 def test_a_force_pushed_remote_stops_and_keeps_the_old_history(tmp_path: Path) -> None:
-    """Row 24: our commits stay on main, the old tip is kept, the person is told; nothing is sent."""
+    """Row 24: our commits stay on main, the old tip is kept, the person is told; nothing is
+    sent."""
     one, two = copies(tmp_path)
     learn(one, 5, "shared, then rewritten away")
     meet(one, two)
@@ -404,7 +453,9 @@ def test_links_and_submodules_come_into_history_and_never_into_the_folder(tmp_pa
     assert not os.path.lexists(two.root / "semantic/link.md")
 
 
-def test_a_note_that_became_a_link_there_leaves_the_folder_with_its_words_kept(tmp_path: Path) -> None:
+def test_a_note_that_became_a_link_there_leaves_the_folder_with_its_words_kept(
+    tmp_path: Path,
+) -> None:
     one, two = copies(tmp_path)
     (one.root / where(0)).unlink()
     (one.root / where(0)).symlink_to("/etc/passwd")
@@ -414,7 +465,9 @@ def test_a_note_that_became_a_link_there_leaves_the_folder_with_its_words_kept(t
     with suppress(RepositoryBusy):
         sync(two)
     history = git(two.root, "log", "--all", "-p", "--format=")
-    assert "not committed yet" in history or "not committed yet" in (two.root / where(0)).read_text()
+    assert (
+        "not committed yet" in history or "not committed yet" in (two.root / where(0)).read_text()
+    )
     assert not os.path.islink(two.root / where(0))
 
 
@@ -440,7 +493,8 @@ def test_a_file_here_and_a_folder_of_that_name_there(tmp_path: Path) -> None:
         sync(two)
 
 
-# -- a person at work -----------------------------------------------------------------------------------------------------------------
+# -- a person at work
+# --------------------------------------------------------------------------------------------------
 
 
 def test_a_text_on_disk_only_goes_into_history_before_it_is_merged(tmp_path: Path) -> None:
@@ -503,7 +557,9 @@ def test_a_changed_file_that_is_not_ours_stops_by_name(tmp_path: Path) -> None:
         (f"The token is ghp_{'AbCdEf0123456789' * 2}abcd.\n", "a GitHub token"),
     ],
 )
-def test_what_keeps_a_persons_text_out_of_history_is_said(tmp_path: Path, words: str, says: str) -> None:
+def test_what_keeps_a_persons_text_out_of_history_is_said(
+    tmp_path: Path, words: str, says: str
+) -> None:
     one, two = copies(tmp_path)
     reframe(one, where(0), "their wording", day=3)
     sync(one)
@@ -557,7 +613,8 @@ def test_a_criss_cross_is_no_obstacle(tmp_path: Path) -> None:
     assert "[!conflict]" not in text(one, where(0)) + text(one, where(1)) + text(one, where(2))
 
 
-# -- remotes --------------------------------------------------------------------------------------------------------------------------
+# -- remotes
+# --------------------------------------------------------------------------------------------------
 
 
 def test_without_a_remote_it_says_how_to_get_one(tmp_path: Path) -> None:
@@ -575,11 +632,18 @@ def test_without_a_remote_it_says_how_to_get_one(tmp_path: Path) -> None:
 
 
 def test_a_remote_that_hangs_is_given_up_and_nothing_is_left(tmp_path: Path) -> None:
-    """Row 23, a server that takes the call and says nothing; nobody is asked, no lock stays, the next sync completes."""
+    """Row 23, a server that takes the call and says nothing; nobody is asked, no lock stays, the
+    next sync completes."""
     one, two = copies(tmp_path)
     learn(one, 5)
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        git(one.root, "remote", "set-url", "origin", f"git://127.0.0.1:{silent.getsockname()[1]}/x.git")
+        git(
+            one.root,
+            "remote",
+            "set-url",
+            "origin",
+            f"git://127.0.0.1:{silent.getsockname()[1]}/x.git",
+        )
         with pytest.raises(Unreachable, match="does not answer"):
             sync(one, wait=0.5)
         learn(one, 6)  # writing goes on
@@ -587,7 +651,9 @@ def test_a_remote_that_hangs_is_given_up_and_nothing_is_left(tmp_path: Path) -> 
     meet(one, two)
 
 
-def test_an_ssh_that_hangs_ends_with_its_children(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_ssh_that_hangs_ends_with_its_children(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     one, _ = copies(tmp_path)
     mark = tmp_path / "pid"
     monkeypatch.setenv("GIT_SSH_COMMAND", f"echo $$ > {mark}; exec sleep 600 #")
@@ -597,7 +663,10 @@ def test_an_ssh_that_hangs_ends_with_its_children(tmp_path: Path, monkeypatch: p
     eventually(lambda: not command_line(int(mark.read_text())), 30)
 
 
-@pytest.mark.parametrize("url", ["https://ada:hunter2@127.0.0.1:9/x.git", "https://127.0.0.1:9/x.git?access_token=hunter2"])
+@pytest.mark.parametrize(
+    "url",
+    ["https://ada:hunter2@127.0.0.1:9/x.git", "https://127.0.0.1:9/x.git?access_token=hunter2"],
+)
 def test_a_password_in_the_address_is_never_told(tmp_path: Path, url: str) -> None:
     one, _ = copies(tmp_path)
     git(one.root, "remote", "set-url", "origin", url)
@@ -617,7 +686,9 @@ def test_a_remote_that_is_not_there_is_a_plain_error(tmp_path: Path) -> None:
     git(one.root, "remote", "set-url", "origin", str(tmp_path / "no where.git"))
     with pytest.raises(GitProblem) as failed:
         sync(one)
-    assert f"`git fetch '{tmp_path}/no where.git'`" in failed.value.hint, "a command to copy works as it stands"
+    assert f"`git fetch '{tmp_path}/no where.git'`" in failed.value.hint, (
+        "a command to copy works as it stands"
+    )
 
 
 def test_a_remote_that_refuses_is_not_asked_again(tmp_path: Path) -> None:
@@ -635,7 +706,8 @@ def test_a_remote_that_refuses_is_not_asked_again(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("hook", ["pre-receive", "update", "post-receive"])
 def test_a_remote_that_dies_in_the_middle_of_a_push(tmp_path: Path, hook: str) -> None:
-    """Before, while and after its branch moves: an error here, and the next sync completes it with nothing doubled."""
+    """Before, while and after its branch moves: an error here, and the next sync completes it with
+    nothing doubled."""
     one, two = copies(tmp_path)
     learn(one, 5)
     sync(one)
@@ -712,7 +784,14 @@ def test_a_shallow_copy_fetches_what_it_lacks(tmp_path: Path) -> None:
     for number in range(5, 9):
         learn(one, number)
     sync(one)
-    git(tmp_path, "clone", "-q", "--depth=1", f"file://{tmp_path}/remote.git", str(tmp_path / "thin"))
+    git(
+        tmp_path,
+        "clone",
+        "-q",
+        "--depth=1",
+        f"file://{tmp_path}/remote.git",
+        str(tmp_path / "thin"),
+    )
     git(tmp_path / "thin", "config", "user.name", "Ada")
     thin = reopen(tmp_path / "thin")
     learn(thin, 20)

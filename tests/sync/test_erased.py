@@ -1,4 +1,5 @@
-"""What one copy purged comes back through no other: not by a remote that still has it, not by a clone that was away."""
+"""What one copy purged comes back through no other: not by a remote that still has it, not by a
+clone that was away."""
 
 from __future__ import annotations
 
@@ -62,7 +63,11 @@ def test_nothing_comes_back(pair: tuple[App, App, Path], tmp_path: Path) -> None
     with App.open(tmp_path / "three", SETTINGS) as three:
         assert not holds(three.house.root)
         answer = three.call(
-            "remember", {"items": [{"text": "Kim has the keys to the shed in June.", "id": "0123456789ab"}], "partial": True}
+            "remember",
+            {
+                "items": [{"text": "Kim has the keys to the shed in June.", "id": "0123456789ab"}],
+                "partial": True,
+            },
         )
         assert "purged" in str(answer)
         three.call("sync")
@@ -70,7 +75,8 @@ def test_nothing_comes_back(pair: tuple[App, App, Path], tmp_path: Path) -> None
 
 
 def test_a_picture_may_be_attached_again(pair: tuple[App, App, Path]) -> None:
-    """What goes is the memory that showed it: the picture alone says nothing of it, and is in nobody's way when it comes back."""
+    """What goes is the memory that showed it: the picture alone says nothing of it, and is in
+    nobody's way when it comes back."""
     one, two, _ = pair
     data = b"%PDF-1.4 the map of the harbour"
     path = f"attachments/{digest(data)[:2]}/{digest(data)}.pdf"
@@ -78,7 +84,9 @@ def test_a_picture_may_be_attached_again(pair: tuple[App, App, Path]) -> None:
     def attach(ident: str) -> None:
         note = f"---\nid: {ident}\ntype: semantic\ntitle: Map {ident}\n---\n![[{path}]]\n".encode()
         changes = [Write(path, data)] if path not in one.house.vault.listing() else []
-        one.house.vault.apply([*changes, Write(f"semantic/{ident}.md", note)], Operation("remember", "a map"))
+        one.house.vault.apply(
+            [*changes, Write(f"semantic/{ident}.md", note)], Operation("remember", "a map")
+        )
         one.house.refresh([f"semantic/{ident}.md"])
 
     attach("00000000000a")
@@ -102,7 +110,17 @@ def test_a_merge_by_hand_is_noticed(pair: tuple[App, App, Path]) -> None:
     one, two, remote = pair
     purge.look(one.house, ["0123456789ab"]).run()
     git(one.house.root, "fetch", "-q", str(two.house.root), "main")
-    git(one.house.root, "merge", "-q", "--allow-unrelated-histories", "-m", "back", "-s", "ours", "FETCH_HEAD")
+    git(
+        one.house.root,
+        "merge",
+        "-q",
+        "--allow-unrelated-histories",
+        "-m",
+        "back",
+        "-s",
+        "ours",
+        "FETCH_HEAD",
+    )
     assert "purged" in {problem["code"] for problem in one.call("doctor")["problems"]}
     assert remote.exists()
     purge.look(one.house, ["0123456789ab"]).run()
@@ -111,7 +129,8 @@ def test_a_merge_by_hand_is_noticed(pair: tuple[App, App, Path]) -> None:
 
 
 def test_a_pull_by_hand_brings_nothing_back(pair: tuple[App, App, Path]) -> None:
-    """A copy that still has it and pulled with plain git has all that the remote has: its own past must not go there."""
+    """A copy that still has it and pulled with plain git has all that the remote has: its own past
+    must not go there."""
     one, two, remote = pair
     there = two.house.root
     receipt = purge.look(one.house, ["0123456789ab"]).run()
@@ -127,10 +146,20 @@ def test_a_pull_by_hand_brings_nothing_back(pair: tuple[App, App, Path]) -> None
 
 
 def test_a_pull_by_hand_right_after_a_purge_is_noticed(pair: tuple[App, App, Path]) -> None:
-    """The remote still has it, so this sends nothing back there; but the person who purged it must not hear that all is well."""
+    """The remote still has it, so this sends nothing back there; but the person who purged it must
+    not hear that all is well."""
     one, _, _ = pair
     purge.look(one.house, ["0123456789ab"]).run()
-    git(one.house.root, "pull", "-q", "--no-rebase", "--no-edit", "--allow-unrelated-histories", "origin", "main")
+    git(
+        one.house.root,
+        "pull",
+        "-q",
+        "--no-rebase",
+        "--no-edit",
+        "--allow-unrelated-histories",
+        "origin",
+        "main",
+    )
     assert holds(one.house.root)
     with pytest.raises(Brake, match="in the history here again"):
         one.call("sync", {"yes": True})
@@ -148,7 +177,9 @@ def test_the_way_on_after_a_purge_overwrites_nothing_unseen(pair: tuple[App, App
     assert "receipt" in stopped.value.hint
     assert "new clone first" in stopped.value.hint
     (command,) = (todo for todo in receipt["todo"] if todo.startswith("git push"))
-    refused = subprocess.run(command.split(), cwd=one.house.root, capture_output=True, text=True, timeout=60)
+    refused = subprocess.run(
+        command.split(), cwd=one.house.root, capture_output=True, text=True, timeout=60
+    )
     assert refused.returncode != 0
     assert "stale info" in refused.stderr
     assert "Learned while away" in git(remote, "log", "-p")
@@ -162,7 +193,8 @@ def test_nothing_purged_costs_nothing(pair: tuple[App, App, Path]) -> None:
         purge.look(one.house, ["0123456789ab"], "and a text")
 
 
-# -- git joins what `sync` would not --------------------------------------------------------------------------------------------------
+# -- git joins what `sync` would not
+# --------------------------------------------------------------------------------------------------
 
 IDENT = "0123456789ab"
 SAID = "Kim has the keys"
@@ -170,7 +202,8 @@ EDIT = Operation("reframe", "x", "dream")
 
 
 def stale_joined(one: App, two: App) -> None:
-    """A plain `git pull` of a copy that still has it; the copy has moved, changed and doubled it."""
+    """A plain `git pull` of a copy that still has it; the copy has moved, changed and doubled
+    it."""
     there = two.house.root
     path = two.call("show", {"id": IDENT})["path"]
     data = (there / path).read_text()
@@ -200,8 +233,10 @@ def test_what_git_brings_back_nobody_reads(pair: tuple[App, App, Path], reopened
         one.house.converge()
         stale_joined(one, two)
     for op, params in (
-        ("recall", {"query": "Who has the keys to the shed?"}), ("list", {}), ("orient", {}), ("log", {}), ("status", {}), ("doctor", {}),
-        ("recall", {"query": "Who has the keys to the shed?", "as_of": "HEAD"}), ("check", {}), ("diff", {"before": "HEAD~1"}),
+        ("recall", {"query": "Who has the keys to the shed?"}), ("list", {}), ("orient", {}),
+        ("log", {}), ("status", {}), ("doctor", {}),
+        ("recall", {"query": "Who has the keys to the shed?", "as_of": "HEAD"}), ("check", {}),
+        ("diff", {"before": "HEAD~1"}),
     ):  # fmt: skip
         answer = json.dumps(one.call(op, params))
         assert SAID not in answer, op
@@ -215,7 +250,9 @@ def test_what_git_brings_back_nobody_reads(pair: tuple[App, App, Path], reopened
     assert set(told) == {"moved/elsewhere.md", "moved/twin.md"}
     assert f"`oneiro purge {IDENT}`" in told["moved/elsewhere.md"]
     assert {"purged"} <= {problem["code"] for problem in one.call("doctor")["problems"]}
-    (one.house.root / "moved/again.md").write_text((one.house.root / "moved/elsewhere.md").read_text() + "\nCopied by hand.\n")
+    (one.house.root / "moved/again.md").write_text(
+        (one.house.root / "moved/elsewhere.md").read_text() + "\nCopied by hand.\n"
+    )
     one.house.vault.commit_edits()
     assert git(one.house.root, "ls-files", "moved/again.md") == ""
     assert "moved/again.md" in {entry["path"] for entry in one.call("status")["held"]}
@@ -228,7 +265,8 @@ def test_what_git_brings_back_nobody_reads(pair: tuple[App, App, Path], reopened
 
 @pytest.mark.slow
 def test_an_owner_hides_it_as_soon_as_git_has_joined(pair: tuple[App, App, Path]) -> None:
-    """Also in the other copy, which learns of the purge by its own plain pull: there the note was indexed long before."""
+    """Also in the other copy, which learns of the purge by its own plain pull: there the note was
+    indexed long before."""
     one, two, _ = pair
     receipt = purge.look(one.house, [IDENT]).run()
     two.house.reconcile()
@@ -250,17 +288,22 @@ def test_a_person_takes_it_up_again(pair: tuple[App, App, Path]) -> None:
     with pytest.raises(InvalidInput, match="was purged"):
         remember(one, text)
     (row,) = one.call("remember", {"items": [{"text": text}], "dedupe": False})["results"]
-    (again,) = one.call("remember", {"items": [{"text": text, "id": IDENT}], "dedupe": False})["results"]
+    (again,) = one.call("remember", {"items": [{"text": text, "id": IDENT}], "dedupe": False})[
+        "results"
+    ]
     for ident in (row["id"], again["id"]):
         assert one.call("show", {"id": ident})["body"].strip() == text
     purge.look(one.house, [IDENT]).run()
     with pytest.raises(NotFound, match="was purged"):
         one.call("show", {"id": IDENT})
-    assert one.call("show", {"id": row["id"]})["body"].strip() == text, "another memory that says the same was left alone"
+    assert one.call("show", {"id": row["id"]})["body"].strip() == text, (
+        "another memory that says the same was left alone"
+    )
 
 
 def test_no_command_of_ours_says_it_again_in_another_memory(pair: tuple[App, App, Path]) -> None:
-    """A living memory with those words is none that git has brought back: nobody is told to purge it."""
+    """A living memory with those words is none that git has brought back: nobody is told to purge
+    it."""
     one, _, _ = pair
     body, title = one.call("show", {"id": IDENT})["body"], one.house.resolve(IDENT).title
     other = remember(one, "Kim sells boats in the harbour.")
@@ -282,15 +325,28 @@ def test_no_command_of_ours_says_it_again_in_another_memory(pair: tuple[App, App
         assert "`oneiro remember --again`" in entry["reason"]
     assert state["held"]
     with pytest.raises((InvalidInput, NotFound)):
-        one.house.vault.apply([Write(place.relative_to(one.house.root).as_posix(), b"Other words.\n", digest(edited.encode()))], EDIT)
+        one.house.vault.apply(
+            [
+                Write(
+                    place.relative_to(one.house.root).as_posix(),
+                    b"Other words.\n",
+                    digest(edited.encode()),
+                )
+            ],
+            EDIT,
+        )
     assert one.house.vault.head() == before, "a machine's change takes no such edit along"
     assert place.read_text() == edited
-    (told,) = (found["message"] for found in one.call("check")["problems"] if found["code"] == "unreadable")
+    (told,) = (
+        found["message"] for found in one.call("check")["problems"] if found["code"] == "unreadable"
+    )
     assert "it says what was purged on" in told
     assert "`oneiro purge" not in told
 
 
-def test_what_was_taken_up_and_forgotten_again_is_taken_up_once_more(pair: tuple[App, App, Path]) -> None:
+def test_what_was_taken_up_and_forgotten_again_is_taken_up_once_more(
+    pair: tuple[App, App, Path],
+) -> None:
     one, _, _ = pair
     purge.look(one.house, [IDENT]).run()
     item = {"text": "Kim has the keys to the shed in June."}
@@ -301,14 +357,24 @@ def test_what_was_taken_up_and_forgotten_again_is_taken_up_once_more(pair: tuple
 
 
 def test_only_what_came_since_is_gone_through(pair: tuple[App, App, Path]) -> None:
-    """The answer stays the same over commits that only go on, and another history is gone through anew."""
+    """The answer stays the same over commits that only go on, and another history is gone through
+    anew."""
     one, two, _ = pair
     purge.look(one.house, matching="keys to the shed").run()
     git(two.house.root, "push", "-q", "origin", "main")
     git(one.house.root, "fetch", "-q", "origin")
     erased, clean = one.house.vault.erased, one.house.vault.head()
     assert erased.known().back == {}
-    git(one.house.root, "merge", "-q", "--allow-unrelated-histories", "-s", "ours", "--no-edit", "origin/main")
+    git(
+        one.house.root,
+        "merge",
+        "-q",
+        "--allow-unrelated-histories",
+        "-s",
+        "ours",
+        "--no-edit",
+        "origin/main",
+    )
     assert set(erased.known().back) == {IDENT}
     remember(one, "The harbour is closed.")
     assert set(erased.known().back) == {IDENT}
@@ -317,8 +383,11 @@ def test_only_what_came_since_is_gone_through(pair: tuple[App, App, Path]) -> No
 
 
 @pytest.mark.parametrize("changed", [False, True])
-def test_a_text_that_was_purged_does_not_come_back_in_its_note(pair: tuple[App, App, Path], changed: bool) -> None:
-    """Both sides have the note, so git merges them: nobody reads what came of it until a person has purged the text again."""
+def test_a_text_that_was_purged_does_not_come_back_in_its_note(
+    pair: tuple[App, App, Path], changed: bool
+) -> None:
+    """Both sides have the note, so git merges them: nobody reads what came of it until a person has
+    purged the text again."""
     one, two, _ = pair
     purge.look(one.house, matching="keys to the shed").run()
     assert one.call("show", {"id": IDENT})["body"].strip() == "Kim has the [purged] in June."
@@ -328,7 +397,12 @@ def test_a_text_that_was_purged_does_not_come_back_in_its_note(pair: tuple[App, 
     git(two.house.root, "push", "-q", "origin", "main")
     git(one.house.root, "pull", "-q", "--no-rebase", "--no-edit", "origin", "main")
     assert holds(one.house.root)
-    for op, params in (("recall", {"query": "Kim in June", "k": 50}), ("list", {}), ("log", {}), ("status", {})):
+    for op, params in (
+        ("recall", {"query": "Kim in June", "k": 50}),
+        ("list", {}),
+        ("log", {}),
+        ("status", {}),
+    ):
         assert "the shed" not in json.dumps(one.call(op, params)), op
     with pytest.raises(NotFound):
         one.call("show", {"id": IDENT})

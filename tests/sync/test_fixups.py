@@ -1,4 +1,5 @@
-"""What a plain merge leaves, which knows names and not memories: `sync` puts it right, the same way on every machine."""
+"""What a plain merge leaves, which knows names and not memories: `sync` puts it right, the same way
+on every machine."""
 
 from __future__ import annotations
 
@@ -32,11 +33,17 @@ def test_names_that_differ_in_case_only_come_apart_after_a_plain_merge(tmp_path:
     git(one.root, "push", "-q", "origin", "main")
     pulled(two)
     done = sync(two)
-    assert sorted(action.was for action in done.actions if action.doing == "rename") == ["attachments/s.png", "semantic/same.md"]
+    assert sorted(action.was for action in done.actions if action.doing == "rename") == [
+        "attachments/s.png",
+        "semantic/same.md",
+    ]
     meet(one, two)
     names = git(one.root, "ls-files", "semantic/*ame*", "attachments").split()
     assert len(names) == len({name.lower() for name in names}) == 4
-    assert {id_of((one.root / name).read_bytes()) for name in names if name.endswith(".md")} == {f"{7:012d}", f"{8:012d}"}
+    assert {id_of((one.root / name).read_bytes()) for name in names if name.endswith(".md")} == {
+        f"{7:012d}",
+        f"{8:012d}",
+    }
 
 
 def test_one_memory_in_two_files_is_one_again_with_the_words_of_both(tmp_path: Path) -> None:
@@ -45,15 +52,19 @@ def test_one_memory_in_two_files_is_one_again_with_the_words_of_both(tmp_path: P
     by_hand(one, where(1), memory(1, "the keel"))
     git(one.root, "push", "-q", "origin", "main")
     git(two.root, "rm", "-q", where(1))
-    by_hand(two, "boats/moved.md", memory(1, "the mast\n\n" + "and much else that nobody said before\n" * 20))
+    by_hand(
+        two,
+        "boats/moved.md",
+        memory(1, "the mast\n\n" + "and much else that nobody said before\n" * 20),
+    )
     git(two.root, "pull", "-q", "--no-edit", "--no-rebase", "origin", "main", check=False)
     git(two.root, "add", "-A")
     git(two.root, "commit", "-qm", "both")
     assert (two.root / where(1)).is_file()
     done = sync(two)
-    assert [(action.doing, action.to, action.was) for action in done.actions if action.doing == "merge"] == [
-        ("merge", where(1), "boats/moved.md")
-    ]
+    assert [
+        (action.doing, action.to, action.was) for action in done.actions if action.doing == "merge"
+    ] == [("merge", where(1), "boats/moved.md")]
     text = (two.root / where(1)).read_text()
     assert "the keel" in text
     assert "the mast" in text
@@ -63,7 +74,8 @@ def test_one_memory_in_two_files_is_one_again_with_the_words_of_both(tmp_path: P
 
 
 def test_nothing_is_looked_for_where_nobody_merged_by_hand(tmp_path: Path) -> None:
-    """A copy of a note that a person made stays: `check` names it, and what was meant only they know."""
+    """A copy of a note that a person made stays: `check` names it, and what was meant only they
+    know."""
     one, two = copies(tmp_path)
     by_hand(one, "copy.md", memory(1))
     sync(one)
@@ -73,9 +85,14 @@ def test_nothing_is_looked_for_where_nobody_merged_by_hand(tmp_path: Path) -> No
 
 
 def test_what_one_side_had_already_is_its_own(tmp_path: Path) -> None:
-    """Twins and a copy of a note that one person made, and a plain merge that has nothing to do with them."""
+    """Twins and a copy of a note that one person made, and a plain merge that has nothing to do
+    with them."""
     one, two = copies(tmp_path)
-    for path, data in (("tools/run.md", memory(7)), ("tools/Run.md", memory(8)), ("copy.md", memory(1, "my own words"))):
+    for path, data in (
+        ("tools/run.md", memory(7)),
+        ("tools/Run.md", memory(8)),
+        ("copy.md", memory(1, "my own words")),
+    ):
         by_hand(one, path, data)
     for name in ("tools/run.sh", "tools/Run.sh"):
         by_hand(one, name, b"#!/bin/sh\n")
@@ -92,7 +109,14 @@ def test_what_one_side_had_already_is_its_own(tmp_path: Path) -> None:
 def test_what_a_message_says_stops_no_sync(tmp_path: Path) -> None:
     one, two = copies(tmp_path)
     by_hand(two, "other.md", memory(9))
-    git(two.root, "commit", "-q", "--amend", "-m", "hello\n\nOneiro-Op: sync\n continued \u2028\x1c here")
+    git(
+        two.root,
+        "commit",
+        "-q",
+        "--amend",
+        "-m",
+        "hello\n\nOneiro-Op: sync\n continued \u2028\x1c here",
+    )
     git(two.root, "push", "-q", "origin", "main")
     learn(one, 7)
     assert sync(one).pushed

@@ -43,7 +43,9 @@ def dies_and_is_completed(tmp_path: Path, fault: str) -> None:
     assert "a person's wording" in found
     assert "their wording" in found
     assert found.count("[!conflict]") == 1
-    assert {path for path in one.listing() if path.startswith("semantic")} == {where(number) for number in (0, 2, 3, 10, 11, 12)}
+    assert {path for path in one.listing() if path.startswith("semantic")} == {
+        where(number) for number in (0, 2, 3, 10, 11, 12)
+    }
     marks = [event["n"] for event in one.events()]
     assert len(marks) == len(set(marks)) == 2
 
@@ -54,7 +56,9 @@ def test_dying_in_a_sync_is_made_good_by_the_next(tmp_path: Path, fault: str) ->
 
 
 @pytest.mark.drill
-@pytest.mark.parametrize("fault", [point for point in POINTS if point not in ("folded", "unfolded")])
+@pytest.mark.parametrize(
+    "fault", [point for point in POINTS if point not in ("folded", "unfolded")]
+)
 def test_dying_at_any_step(tmp_path: Path, fault: str) -> None:
     dies_and_is_completed(tmp_path, fault)
 

@@ -13,7 +13,18 @@ import pytest
 from oneiro_vault.errors import Elsewhere, GitProblem, Unreachable
 from oneiro_vault.sync import remote_lease as posts
 from oneiro_vault.sync.lease_holder import Tenure
-from oneiro_vault.sync.remote_lease import ASTRAY, PATIENCE, REF, Post, Record, Seen, fenced_by_another, parse, remembered, shown
+from oneiro_vault.sync.remote_lease import (
+    ASTRAY,
+    PATIENCE,
+    REF,
+    Post,
+    Record,
+    Seen,
+    fenced_by_another,
+    parse,
+    remembered,
+    shown,
+)
 from oneiro_vault.vault.vault import Vault
 from tests.sync.support import copies, remote_of
 from tests.vault.support import git
@@ -24,7 +35,8 @@ HOUR = 3600.0
 
 
 class Machine:
-    """A copy of the vault with a clock of its own (`clock`, what people set) and its seconds since it was started (`up`)."""
+    """A copy of the vault with a clock of its own (`clock`, what people set) and its seconds since
+    it was started (`up`)."""
 
     def __init__(self, vault: Vault, clock: float = 1_800_000_000.0, up: float = 5000.0) -> None:
         self.vault, self.clock, self.up = vault, clock, up
@@ -61,7 +73,15 @@ def dead(tenure: Tenure) -> Iterator[Tenure]:
 
 def far(machine: Machine) -> Record:
     """What everybody can read on the remote."""
-    record = parse(git(Path(machine.vault.repo.config("remote.origin.url")), "show", "--no-patch", "--format=%B", REF))
+    record = parse(
+        git(
+            Path(machine.vault.repo.config("remote.origin.url")),
+            "show",
+            "--no-patch",
+            "--format=%B",
+            REF,
+        )
+    )
     assert record is not None
     return record
 
@@ -81,7 +101,10 @@ def test_one_at_a_time_and_given_back(two: tuple[Machine, Machine]) -> None:
     assert far(one).over
     with other.take() as tenure:
         assert tenure.fence == 2
-    assert git(Path(one.vault.repo.config("remote.origin.url")), "rev-list", "--count", REF).strip() == "1", "it grows no history"
+    assert (
+        git(Path(one.vault.repo.config("remote.origin.url")), "rev-list", "--count", REF).strip()
+        == "1"
+    ), "it grows no history"
 
 
 def test_of_two_who_try_at_once_one_has_it(two: tuple[Machine, Machine]) -> None:
@@ -94,7 +117,9 @@ def test_of_two_who_try_at_once_one_has_it(two: tuple[Machine, Machine]) -> None
 
 
 @pytest.mark.parametrize("ahead", [-HOUR, 0.0, HOUR])
-def test_a_holder_that_died_is_taken_over_when_it_stood_still_here(two: tuple[Machine, Machine], ahead: float) -> None:
+def test_a_holder_that_died_is_taken_over_when_it_stood_still_here(
+    two: tuple[Machine, Machine], ahead: float
+) -> None:
     """Whatever the clocks say: only how long this machine has seen nothing counts."""
     one, other = two
     other.clock = one.clock + ahead
@@ -180,7 +205,8 @@ def test_an_answer_that_was_lost_is_no_lost_lease(two: tuple[Machine, Machine]) 
 
 
 def test_the_number_never_falls(two: tuple[Machine, Machine]) -> None:
-    """A remote that lost the ref (or is another one): the history knows, and so does each machine."""
+    """A remote that lost the ref (or is another one): the history knows, and so does each
+    machine."""
     from oneiro_vault.vault.change import Operation, Write
 
     one, other = two
@@ -199,8 +225,11 @@ def test_the_number_never_falls(two: tuple[Machine, Machine]) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "lease", "{", "{}", '{"device": 1, "fence": "x"}', '{"device": "a\\u001b[2J", "run": "r", "fence": 1, "since": "2", "at": "2", "until": "2"}',
-     '{"device": "a", "run": "r", "fence": -1}', '{"loops": 3}', '{"device": "a", "run": "r", "fence": 99999999999999}'],
+    ["", "lease", "{", "{}", '{"device": 1, "fence": "x"}', '{"device": "a\\u001b[2J", "run": '
+                                                            '"r", "fence": 1, "since": "2", '
+                                                            '"at": "2", "until": "2"}',
+     '{"device": "a", "run": "r", "fence": -1}', '{"loops": 3}',
+     '{"device": "a", "run": "r", "fence": 99999999999999}'],
 )  # fmt: skip
 def test_a_record_that_makes_no_sense_is_none(text: str) -> None:
     assert parse(text) is None
@@ -208,7 +237,15 @@ def test_a_record_that_makes_no_sense_is_none(text: str) -> None:
 
 def test_a_record_cannot_ask_for_ever(two: tuple[Machine, Machine]) -> None:
     one, other = two
-    record = Record("elsewhere", "r", ("consolidate",), 3, "2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z", "9999-01-01T00:00:00Z")
+    record = Record(
+        "elsewhere",
+        "r",
+        ("consolidate",),
+        3,
+        "2026-01-01T00:00:00Z",
+        "2026-01-01T00:00:00Z",
+        "9999-01-01T00:00:00Z",
+    )
     assert record.seconds == posts.LONGEST
     assert replace(record, at="?").seconds == posts.LONGEST
     one.post.put("", record)
@@ -228,8 +265,19 @@ def test_nonsense_on_the_remote_is_in_nobodys_way(two: tuple[Machine, Machine]) 
         assert tenure.fence == 1
 
 
-@pytest.mark.parametrize("left", ["", "{}", "[]", '{"device": "d", "commit": 3, "since": 1.0, "fence": 1, "record": null}', "\0"])
-def test_what_was_noted_and_cannot_be_read_is_forgotten(two: tuple[Machine, Machine], left: str) -> None:
+@pytest.mark.parametrize(
+    "left",
+    [
+        "",
+        "{}",
+        "[]",
+        '{"device": "d", "commit": 3, "since": 1.0, "fence": 1, "record": null}',
+        "\0",
+    ],
+)
+def test_what_was_noted_and_cannot_be_read_is_forgotten(
+    two: tuple[Machine, Machine], left: str
+) -> None:
     one, _ = two
     (one.vault.folder / "lease.json").write_text(left)
     assert remembered(one.vault) == Seen()
@@ -237,7 +285,9 @@ def test_what_was_noted_and_cannot_be_read_is_forgotten(two: tuple[Machine, Mach
 
 def test_what_another_machine_noted_does_not_count(two: tuple[Machine, Machine]) -> None:
     one, _ = two
-    (one.vault.folder / "lease.json").write_text(json.dumps(asdict(Seen("another", "c", 1.0, 4, None))))
+    (one.vault.folder / "lease.json").write_text(
+        json.dumps(asdict(Seen("another", "c", 1.0, 4, None)))
+    )
     assert remembered(one.vault) == Seen()
 
 

@@ -1,7 +1,9 @@
-"""Copies of one vault and everything people, machines and plain git do to them, found by Hypothesis: in the end all are one tree, every word
-anybody wrote is in it or in its history, and no conflict marker was ever committed.
+"""Copies of one vault and everything people, machines and plain git do to them, found by
+Hypothesis: in the end all are one tree, every word anybody wrote is in it or in its history, and no
+conflict marker was ever committed.
 
-By default a few short lives, always the same; LIVES and STEPS say how many and how long they are in the drill.
+By default a few short lives, always the same; LIVES and STEPS say how many and how long they are in
+the drill.
 """
 
 from __future__ import annotations
@@ -33,7 +35,15 @@ from tests.sync.support import WAIT, bare, forget, learn, reframe
 from tests.vault.support import SEALED, git
 
 COPIES: Final = 3
-SETTINGS: Final = Settings({"embed.model": "hash", "disk.reserve": 0, "edits.quiet": 0.0, "sync.wait": WAIT, "secrets.mode": "off"})
+SETTINGS: Final = Settings(
+    {
+        "embed.model": "hash",
+        "disk.reserve": 0,
+        "edits.quiet": 0.0,
+        "sync.wait": WAIT,
+        "secrets.mode": "off",
+    }
+)
 _WORD: Final = re.compile(r"\bword\d+z\b")
 _which = st.integers(0, COPIES - 1)
 _pick = st.integers(0, 30)
@@ -58,7 +68,13 @@ class Lives(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.folder = Path(tempfile.mkdtemp(dir=self.template.parent))
-        shutil.copytree(self.template, self.folder, dirs_exist_ok=True, symlinks=True, ignore=lambda *_: {".oneiro"})
+        shutil.copytree(
+            self.template,
+            self.folder,
+            dirs_exist_ok=True,
+            symlinks=True,
+            ignore=lambda *_: {".oneiro"},
+        )
         self.clock = Clock()
         self.apps = []
         for number in range(COPIES):
@@ -69,13 +85,29 @@ class Lives(RuleBasedStateMachine):
         self.words: set[str] = set()
         self.number = 100
 
-    # -- who does it ----------------------------------------------------------------------------------------------------------------
+    # -- who does it
+    # ----------------------------------------------------------------------------------------------
 
-    def hand(self, root: Path, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+    def hand(
+        self, root: Path, *arguments: str, check: bool = True
+    ) -> subprocess.CompletedProcess[str]:
         """What a person types; `check`: it must succeed."""
         date = f"@{int(self.clock())} +0000"
-        env = dict(os.environ) | SEALED | {"GIT_COMMITTER_DATE": date, "GIT_AUTHOR_DATE": date, "GIT_EDITOR": "true"}
-        words = ["git", "-C", str(root), "-c", "user.name=Ada", "-c", "user.email=ada@example.org", *arguments]
+        env = (
+            dict(os.environ)
+            | SEALED
+            | {"GIT_COMMITTER_DATE": date, "GIT_AUTHOR_DATE": date, "GIT_EDITOR": "true"}
+        )
+        words = [
+            "git",
+            "-C",
+            str(root),
+            "-c",
+            "user.name=Ada",
+            "-c",
+            "user.email=ada@example.org",
+            *arguments,
+        ]
         done = subprocess.run(words, env=env, capture_output=True, text=True, check=False)
         assert not check or done.returncode == 0, f"git {arguments}: {done.stdout}{done.stderr}"
         return done
@@ -96,9 +128,13 @@ class Lives(RuleBasedStateMachine):
     def kept(self, vault: Vault) -> None:
         vault.commit_edits(quiet=0.0)
 
-    # -- memories -------------------------------------------------------------------------------------------------------------------
+    # -- memories
+    # ----------------------------------------------------------------------------------------------
 
-    @rule(which=_which, name=st.sampled_from(["", "", "semantic/same.md", "semantic/Same.md", "same.md"]))
+    @rule(
+        which=_which,
+        name=st.sampled_from(["", "", "semantic/same.md", "semantic/Same.md", "same.md"]),
+    )
     def learns(self, which: int, name: str) -> None:
         vault, self.number = self.vault(which), self.number + 1
         self.kept(vault)
@@ -115,7 +151,9 @@ class Lives(RuleBasedStateMachine):
             pieces = body.strip().split("\n\n")
             pieces[place % len(pieces)] = self.word()
             tags = meta.get("tags")
-            keys: dict[str, Any] = {"tags": [*(tags if isinstance(tags, list) else []), self.word()]} if tag else {}
+            keys: dict[str, Any] = (
+                {"tags": [*(tags if isinstance(tags, list) else []), self.word()]} if tag else {}
+            )
             reframe(vault, path, "\n\n".join(pieces), day=day, **keys)
 
     @rule(which=_which, pick=_pick, other=_pick, day=_day)
@@ -133,10 +171,21 @@ class Lives(RuleBasedStateMachine):
         date = support.DAY % day
         keys: list[dict[str, Any]] = [
             {"timestamp": date, "supersedes": [ids[1]]},
-            {"timestamp": date, "status": "superseded", "superseded_by": ids[0], "valid_until": date},
+            {
+                "timestamp": date,
+                "status": "superseded",
+                "superseded_by": ids[0],
+                "valid_until": date,
+            },
         ]
-        changes = [Write(path, edit(text.decode(), key).encode(), digest(text)) for path, text, key in zip(paths, texts, keys, strict=True)]
-        vault.apply(changes, Operation("merge", "one of two", "dream", run=f"run{self.number}", loop="consolidate"))
+        changes = [
+            Write(path, edit(text.decode(), key).encode(), digest(text))
+            for path, text, key in zip(paths, texts, keys, strict=True)
+        ]
+        vault.apply(
+            changes,
+            Operation("merge", "one of two", "dream", run=f"run{self.number}", loop="consolidate"),
+        )
 
     @rule(which=_which, pick=_pick)
     def forgets(self, which: int, pick: int) -> None:
@@ -159,11 +208,18 @@ class Lives(RuleBasedStateMachine):
     @rule(which=_which, pick=_pick)
     def uses(self, which: int, pick: int) -> None:
         if path := self.some(self.vault(which), pick):
-            self.vault(which).use(str(read(self.vault(which).read(path).decode())[0].get("id") or "0" * 12), "use")
+            self.vault(which).use(
+                str(read(self.vault(which).read(path).decode())[0].get("id") or "0" * 12), "use"
+            )
 
-    # -- people ---------------------------------------------------------------------------------------------------------------------
+    # -- people
+    # ----------------------------------------------------------------------------------------------
 
-    @rule(which=_which, pick=_pick, place=st.sampled_from(["top", "middle", "end", "replace", "title"]))
+    @rule(
+        which=_which,
+        pick=_pick,
+        place=st.sampled_from(["top", "middle", "end", "replace", "title"]),
+    )
     def writes(self, which: int, pick: int, place: str) -> None:
         vault = self.vault(which)
         if not (path := self.some(vault, pick)):
@@ -181,7 +237,11 @@ class Lives(RuleBasedStateMachine):
         (vault.root / path).write_text(head + "\n\n".join(pieces) + "\n")
         self.kept(vault)
 
-    @rule(which=_which, pick=_pick, to=st.sampled_from(["moved.md", "Moved.md", "boats/moved.md", "same.md"]))
+    @rule(
+        which=_which,
+        pick=_pick,
+        to=st.sampled_from(["moved.md", "Moved.md", "boats/moved.md", "same.md"]),
+    )
     def moves(self, which: int, pick: int, to: str) -> None:
         vault = self.vault(which)
         path = self.some(vault, pick)
@@ -212,14 +272,17 @@ class Lives(RuleBasedStateMachine):
     def attaches(self, which: int, name: str, size: int) -> None:
         root = self.vault(which).root
         folder = root / "attachments"
-        if any(path.name != name and path.name.lower() == name.lower() for path in folder.glob("*")):
+        if any(
+            path.name != name and path.name.lower() == name.lower() for path in folder.glob("*")
+        ):
             return
         folder.mkdir(exist_ok=True)
         (folder / name).write_bytes(b"\x89PNG\0" + self.word().encode() * size)
         self.hand(root, "add", "-f", "attachments")
         self.hand(root, "commit", "-q", "-m", "a picture")
 
-    # -- meeting --------------------------------------------------------------------------------------------------------------------
+    # -- meeting
+    # ----------------------------------------------------------------------------------------------
 
     @rule(which=_which)
     def syncs(self, which: int) -> None:
@@ -232,11 +295,24 @@ class Lives(RuleBasedStateMachine):
         self.kept(vault)
         vault.flush_index()
         before = self.hand(vault.root, "rev-parse", "HEAD").stdout
-        done = self.hand(vault.root, "pull", "-q", "--rebase" if rebase else "--no-rebase", *([] if rebase else ["--no-edit"]), check=False)
-        stopped = [name for name in ("MERGE_HEAD", "rebase-merge", "rebase-apply") if (vault.root / ".git" / name).exists()]
+        done = self.hand(
+            vault.root,
+            "pull",
+            "-q",
+            "--rebase" if rebase else "--no-rebase",
+            *([] if rebase else ["--no-edit"]),
+            check=False,
+        )
+        stopped = [
+            name
+            for name in ("MERGE_HEAD", "rebase-merge", "rebase-apply")
+            if (vault.root / ".git" / name).exists()
+        ]
         if stopped:
             conflicts = self.hand(vault.root, "status", "--porcelain").stdout
-            assert re.search(r"(?m)^(?:DU|UD|AU|UA|DD|AA|UU) ", conflicts), f"{done.stdout}{done.stderr}{conflicts}"
+            assert re.search(r"(?m)^(?:DU|UD|AU|UA|DD|AA|UU) ", conflicts), (
+                f"{done.stdout}{done.stderr}{conflicts}"
+            )
             self.hand(vault.root, "rebase" if "rebase" in stopped[0] else "merge", "--abort")
             assert self.hand(vault.root, "rev-parse", "HEAD").stdout == before
         else:
@@ -246,7 +322,8 @@ class Lives(RuleBasedStateMachine):
     def pushes(self, which: int) -> None:
         self.hand(self.vault(which).root, "push", "-q", "origin", "main", check=False)
 
-    # -- the end --------------------------------------------------------------------------------------------------------------------
+    # -- the end
+    # ----------------------------------------------------------------------------------------------
 
     def teardown(self) -> None:
         try:
@@ -264,16 +341,24 @@ class Lives(RuleBasedStateMachine):
         trees = {self.hand(root, "rev-parse", "HEAD^{tree}").stdout for root in roots}
         assert len(trees) == 1, [self.hand(root, "ls-tree", "-r", "HEAD").stdout for root in roots]
         for app in self.apps:
-            assert self.hand(app.house.root, "status", "--porcelain", "--untracked-files=all").stdout == ""
+            assert (
+                self.hand(app.house.root, "status", "--porcelain", "--untracked-files=all").stdout
+                == ""
+            )
             assert self.hand(app.house.root, "fsck", "--strict", "--no-dangling").stdout == ""
             assert [problem.kind for problem in app.house.vault.problems()] == []
         self.nothing_is_lost(roots[0])
 
     def nothing_is_lost(self, root: Path) -> None:
         objects = self.hand(root, "rev-list", "--objects", "HEAD").stdout.split("\n")
-        names = "\n".join(line[:40] for line in objects if " " in line and "." in line.rpartition("/")[2])
+        names = "\n".join(
+            line[:40] for line in objects if " " in line and "." in line.rpartition("/")[2]
+        )
         blobs = subprocess.run(
-            ["git", "-C", str(root), "cat-file", "--batch"], input=names.encode(), capture_output=True, check=True
+            ["git", "-C", str(root), "cat-file", "--batch"],
+            input=names.encode(),
+            capture_output=True,
+            check=True,
         ).stdout
         missing = self.words - set(_WORD.findall(blobs.replace(b"z", b"z ").decode("latin-1")))
         note(f"missing: {missing}")
@@ -300,7 +385,8 @@ def live(folder: Path, lives: int, steps: int, *, always_the_same: bool) -> None
     machine = type("Lives", (Lives,), {"template": folder / "template"})
     phases = [Phase.generate] if always_the_same else [Phase.generate, Phase.shrink]
     found = settings(
-        max_examples=lives, stateful_step_count=steps, deadline=None, derandomize=always_the_same, database=None, phases=phases,
+        max_examples=lives, stateful_step_count=steps, deadline=None, derandomize=always_the_same,
+        database=None, phases=phases,
         suppress_health_check=list(HealthCheck), print_blob=not always_the_same,
     )  # fmt: skip
     run_state_machine_as_test(machine, settings=found)
@@ -314,4 +400,9 @@ def test_a_few_short_lives(tmp_path: Path) -> None:
 @pytest.mark.drill
 @pytest.mark.timeout(7200)
 def test_many_long_lives(tmp_path: Path) -> None:
-    live(tmp_path, int(os.environ.get("LIVES", "200")), int(os.environ.get("STEPS", "60")), always_the_same=False)
+    live(
+        tmp_path,
+        int(os.environ.get("LIVES", "200")),
+        int(os.environ.get("STEPS", "60")),
+        always_the_same=False,
+    )

@@ -1,5 +1,6 @@
-"""Both machines dream the same night and meet: by a plain `git pull`, by a rebase, or by a sync whose runs had no lease. What both made is
-there once, nothing is a question for a person, and every copy ends with the same tree.
+"""Both machines dream the same night and meet: by a plain `git pull`, by a rebase, or by a sync
+whose runs had no lease. What both made is there once, nothing is a question for a person, and every
+copy ends with the same tree.
 """
 
 from __future__ import annotations
@@ -26,7 +27,10 @@ from tests.operations.care.test_synchronize import SETTINGS
 from tests.sync.support import bare, memory, where
 from tests.vault.support import git
 
-NIGHT = Settings({name: SETTINGS[name] for name in SETTINGS} | {"consolidate.similarity": 0.8, "distil.age": 0.0, "distil.uses": 0})
+NIGHT = Settings(
+    {name: SETTINGS[name] for name in SETTINGS}
+    | {"consolidate.similarity": 0.8, "distil.age": 0.0, "distil.uses": 0}
+)
 FACTS = (
     "Ana leads the harbour project and decides what is built.",
     "Ana leads the harbour project, and decides what is built.",
@@ -41,12 +45,23 @@ def judge(times: int, keep: int = 0) -> ScriptedJudge:
     def script(question: Question) -> Mapping[str, Any]:
         if question.kind == "merge":
             ids = list(question.ids)
-            return {"action": "merge", "reason": "the same", "keep": ids[keep], "members": [one for one in ids if one != ids[keep]]}
+            return {
+                "action": "merge",
+                "reason": "the same",
+                "keep": ids[keep],
+                "members": [one for one in ids if one != ids[keep]],
+            }
         if question.kind == "distil.grade":
             return {"orientation_grade": True, "reason": "it lasts"}
         text = " ".join([question.shown[0].text.strip()] * times)
         told = {"unregenerable": True, "describes_not_prescribes": True}
-        return {"action": "create", "reason": "new", "title": text.split(".")[0], "text": text, **told}
+        return {
+            "action": "create",
+            "reason": "new",
+            "title": text.split(".")[0],
+            "text": text,
+            **told,
+        }
 
     return ScriptedJudge(script)
 
@@ -86,7 +101,9 @@ def both(pair: Pair, **how: bool) -> None:
 
 
 def rows(app: App, *, type_: str, status: str = "active") -> list[Any]:
-    return [row for row in app.house.index.list(limit=1000) if (row.type, row.status) == (type_, status)]
+    return [
+        row for row in app.house.index.list(limit=1000) if (row.type, row.status) == (type_, status)
+    ]
 
 
 def pulled(app: App, how: str) -> None:
@@ -97,13 +114,16 @@ def pulled(app: App, how: str) -> None:
 
 
 def settled(app: App) -> None:
-    """One memory of each pair, one block of each subject with the lineage of both, nothing to decide."""
+    """One memory of each pair, one block of each subject with the lineage of both, nothing to
+    decide."""
     app.house.reconcile()
     blocks, facts = rows(app, type_="orientation"), rows(app, type_="semantic")
     assert len(blocks) == len(facts) == 2
     assert sorted(block.derived_from for block in blocks) == sorted((fact.id,) for fact in facts)
     behind = rows(app, type_="orientation", status="superseded")
-    assert {(row.superseded_by, row.id) for row in behind} == {(block.id, ident) for block in blocks for ident in block.supersedes}
+    assert {(row.superseded_by, row.id) for row in behind} == {
+        (block.id, ident) for block in blocks for ident in block.supersedes
+    }
     assert len(behind) == 2
     assert not any(row.flags for row in app.house.index.list(limit=100))
     assert "[!conflict]" not in "".join(path.read_text() for path in app.house.root.rglob("*.md"))
@@ -132,7 +152,8 @@ def test_both_dream_the_same_night_and_a_person_pulls(pair: Pair, how: str, alon
 
 
 def test_both_mend_it_and_mend_the_same(pair: Pair) -> None:
-    """Each pulls from the other, each finds the doubles, and each makes the same of them, byte for byte."""
+    """Each pulls from the other, each finds the doubles, and each makes the same of them, byte for
+    byte."""
     one, two = pair
     both(pair)
     pulled(one, "--no-rebase")
@@ -156,7 +177,8 @@ def test_both_mend_it_and_mend_the_same(pair: Pair) -> None:
 
 @pytest.mark.parametrize("alone", [True, False])
 def test_both_dream_the_same_night_and_sync(pair: Pair, alone: bool) -> None:
-    """With leases one of the runs gives way before they meet; without, what both made becomes one in the very sync that brings it."""
+    """With leases one of the runs gives way before they meet; without, what both made becomes one
+    in the very sync that brings it."""
     one, two = pair
     both(pair, alone=alone)
     answers = [app.call("sync") for app in (one, two)]
@@ -170,8 +192,11 @@ def test_both_dream_the_same_night_and_sync(pair: Pair, alone: bool) -> None:
 
 
 @pytest.mark.parametrize("late", [-90.0, 180.0])
-def test_three_machines_that_mend_it_in_different_company_agree(pair: Pair, tmp_path: Path, late: float) -> None:
-    """The second meets the first, the third meets the first, and only then the two meet; the third dreamt before them or after them."""
+def test_three_machines_that_mend_it_in_different_company_agree(
+    pair: Pair, tmp_path: Path, late: float
+) -> None:
+    """The second meets the first, the third meets the first, and only then the two meet; the third
+    dreamt before them or after them."""
     one, two = pair
     clone_vault(str(tmp_path / "remote.git"), tmp_path / "three", NIGHT)
     with App.open(tmp_path / "three", NIGHT) as three:
@@ -191,10 +216,15 @@ def test_three_machines_that_mend_it_in_different_company_agree(pair: Pair, tmp_
             app.house.reconcile()
             assert tree(app) == tree(one)
             assert len(rows(app, type_="orientation")) == 2
-            behind = {row.id: row.superseded_by for row in rows(app, type_="orientation", status="superseded")}
+            behind = {
+                row.id: row.superseded_by
+                for row in rows(app, type_="orientation", status="superseded")
+            }
             left = {row.id: set(row.supersedes) for row in rows(app, type_="orientation")}
             assert len(behind) == 4
-            assert {behind.get(behind[ident], behind[ident]) for ident in behind} == left.keys(), "each leads to one that stayed"
+            assert {behind.get(behind[ident], behind[ident]) for ident in behind} == left.keys(), (
+                "each leads to one that stayed"
+            )
             assert late < 0 or [len(gone) for gone in left.values()] == [2, 2]
             assert not any(row.flags for row in app.house.index.list(limit=100))
 
@@ -251,16 +281,21 @@ def test_what_a_person_changed_or_took_back_stays(pair: Pair) -> None:
     pulled(two, "--no-rebase")
     made = reconcile_devices.settle(two.house)
     settled(two)
-    assert late[0].id in {row.id for row in rows(two, type_="orientation")}, "a person's words stay in force, though they came later"
+    assert late[0].id in {row.id for row in rows(two, type_="orientation")}, (
+        "a person's words stay in force, though they came later"
+    )
     two.call("undo", {"commit": made[0]})
-    side = git(two.house.root, "commit-tree", "-p", "HEAD", "-m", "beside it", "HEAD^{tree}").strip()
+    side = git(
+        two.house.root, "commit-tree", "-p", "HEAD", "-m", "beside it", "HEAD^{tree}"
+    ).strip()
     git(two.house.root, "merge", "-q", "--no-ff", "--no-edit", side)
     assert reconcile_devices.settle(two.house) == []
     assert len(rows(two, type_="orientation")) == 3
 
 
 def test_one_machine_alone_is_never_mended(pair: Pair) -> None:
-    """What one machine makes of the same sources in two nights is what it meant to make, also where there is another."""
+    """What one machine makes of the same sources in two nights is what it meant to make, also where
+    there is another."""
     one, two = pair
     dream(one, 2)
     row = rows(one, type_="orientation")[0]
@@ -268,7 +303,10 @@ def test_one_machine_alone_is_never_mended(pair: Pair) -> None:
     again = data.replace(row.id.encode(), b"7k2m9x4q8w3n")
     two.call("remember", {"items": [{"text": "The mooring is on the north side."}]})
     two.call("sync")
-    one.house.vault.apply([Write("orientation/again.md", again)], Operation("distil", "again", "dream", ("7k2m9x4q8w3n",)))
+    one.house.vault.apply(
+        [Write("orientation/again.md", again)],
+        Operation("distil", "again", "dream", ("7k2m9x4q8w3n",)),
+    )
     one.call("sync")
     (one.house.vault.folder / "met").unlink()
     assert reconcile_devices.settle(one.house) == []
@@ -276,9 +314,12 @@ def test_one_machine_alone_is_never_mended(pair: Pair) -> None:
 
 
 def learn(app: App, numbers: Sequence[int], said: Sequence[int] = ()) -> None:
-    """Facts that a loop made, three of each capture, in one commit; `said`: whose words and origin they have (their own)."""
+    """Facts that a loop made, three of each capture, in one commit; `said`: whose words and origin
+    they have (their own)."""
     notes = {
-        number: memory(number, f"Fact {like} is so.", source="dream", derived_from=f"[c{like // 3:011d}]")
+        number: memory(
+            number, f"Fact {like} is so.", source="dream", derived_from=f"[c{like // 3:011d}]"
+        )
         for number, like in zip(numbers, said or numbers, strict=True)
     }
     operation = Operation("distil", "facts", "dream", tuple(f"{number:012d}" for number in notes))
@@ -288,7 +329,8 @@ def learn(app: App, numbers: Sequence[int], said: Sequence[int] = ()) -> None:
 
 @pytest.fixture
 def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[str]]:
-    """What git was asked for since the last call: the git on PATH writes it down and passes it on."""
+    """What git was asked for since the last call: the git on PATH writes it down and passes it
+    on."""
     log, real, program = tmp_path / "asked.txt", shutil.which("git"), tmp_path / "bin" / "git"
     program.parent.mkdir()
     program.write_text(f"""#!/bin/sh\nprintf '%s\\n' "$*" >> "{log}"\nexec "{real}" "$@"\n""")
@@ -303,7 +345,9 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[
     return found
 
 
-def test_a_vault_of_one_machine_costs_one_look_at_its_commits(tmp_path: Path, asked: Callable[[], list[str]]) -> None:
+def test_a_vault_of_one_machine_costs_one_look_at_its_commits(
+    tmp_path: Path, asked: Callable[[], list[str]]
+) -> None:
     init_vault(tmp_path / "one")
     with App.open(tmp_path / "one", NIGHT) as app:
         learn(app, range(300))
@@ -318,8 +362,11 @@ def test_a_vault_of_one_machine_costs_one_look_at_its_commits(tmp_path: Path, as
         assert asked() == []
 
 
-def test_only_the_history_of_doubles_is_asked_for(pair: Pair, asked: Callable[[], list[str]]) -> None:
-    """Three hundred facts share the captures they are of; one of them was made by the other machine, too."""
+def test_only_the_history_of_doubles_is_asked_for(
+    pair: Pair, asked: Callable[[], list[str]]
+) -> None:
+    """Three hundred facts share the captures they are of; one of them was made by the other
+    machine, too."""
     one, two = pair
     learn(one, range(300))
     learn(two, [900, 901], [7, 901])
@@ -329,11 +376,17 @@ def test_only_the_history_of_doubles_is_asked_for(pair: Pair, asked: Callable[[]
     asked()
     assert len(reconcile_devices.settle(two.house)) == 1
     lines = asked()
-    assert len([line for line in lines if "--follow" in line]) == len([line for line in lines if "=Oneiro-Memory: " in line]) == 2
+    assert (
+        len([line for line in lines if "--follow" in line])
+        == len([line for line in lines if "=Oneiro-Memory: " in line])
+        == 2
+    )
     gone = rows(two, type_="semantic", status="superseded")
     assert [(row.id, row.superseded_by) for row in gone] == [(f"{900:012d}", f"{7:012d}")]
     assert reconcile_devices._WHY["double"] in git(two.house.root, "log", "-1", "--format=%B")
-    other = git(two.house.root, "commit-tree", "-p", "HEAD", "-m", "beside it", "HEAD^{tree}").strip()
+    other = git(
+        two.house.root, "commit-tree", "-p", "HEAD", "-m", "beside it", "HEAD^{tree}"
+    ).strip()
     git(two.house.root, "merge", "-q", "--no-ff", "--no-edit", other)
     asked()
     assert reconcile_devices.settle(two.house) == []
@@ -359,11 +412,16 @@ def test_what_comes_in_during_a_look_is_looked_at_by_the_next(pair: Pair) -> Non
     two.house.refreshed.append(pull)
     assert reconcile_devices.settle(two.house) == came != []
     assert len(reconcile_devices.settle(two.house)) == 1
-    assert {row.id for row in rows(two, type_="semantic", status="superseded")} == {f"{900:012d}", f"{904:012d}"}
+    assert {row.id for row in rows(two, type_="semantic", status="superseded")} == {
+        f"{900:012d}",
+        f"{904:012d}",
+    }
     assert reconcile_devices.settle(two.house) == []
 
 
-def test_what_cannot_be_read_holds_up_nothing_and_has_its_turn_later(pair: Pair, asked: Callable[[], list[str]]) -> None:
+def test_what_cannot_be_read_holds_up_nothing_and_has_its_turn_later(
+    pair: Pair, asked: Callable[[], list[str]]
+) -> None:
     one, two = pair
     learn(two, [900, 904], [0, 4])
     learn(one, [0, 4])

@@ -1,4 +1,5 @@
-"""The rules by which two differences become one tree, and that it does not matter which side is called ours."""
+"""The rules by which two differences become one tree, and that it does not matter which side is
+called ours."""
 
 from __future__ import annotations
 
@@ -34,7 +35,11 @@ class Told:
 
 
 def between(old: Tree, new: Tree) -> Differences:
-    return {path: (entry(old, path), entry(new, path)) for path in old.keys() | new.keys() if old.get(path) != new.get(path)}
+    return {
+        path: (entry(old, path), entry(new, path))
+        for path in old.keys() | new.keys()
+        if old.get(path) != new.get(path)
+    }
 
 
 def entry(tree: Tree, path: str) -> Entry | None:
@@ -44,8 +49,19 @@ def entry(tree: Tree, path: str) -> Entry | None:
 def meet(base: Tree, ours: Tree, theirs: Tree, **more: object) -> tuple[dict[str, str], Plan]:
     """The joint tree, reached from both sides alike."""
     plan = make(between(base, ours), between(base, theirs), Told(), names=lambda: ours, **more)  # type: ignore[arg-type]  # keywords of a table
-    there = make(between(base, theirs), between(base, ours), Told(), names=lambda: theirs, **turned(more))  # type: ignore[arg-type]  # keywords of a table
-    results = [applied(ours, plan.changes), applied(theirs, plan.sends), applied(theirs, there.changes), applied(ours, there.sends)]
+    there = make(
+        between(base, theirs),
+        between(base, ours),
+        Told(),
+        names=lambda: theirs,
+        **turned(more),  # type: ignore[arg-type]
+    )
+    results = [
+        applied(ours, plan.changes),
+        applied(theirs, plan.sends),
+        applied(theirs, there.changes),
+        applied(ours, there.sends),
+    ]
     assert results[1:] == results[:-1]
     return results[0], plan
 
@@ -70,7 +86,11 @@ def applied(tree: Tree, changes: Mapping[str, Entry | None]) -> dict[str, str]:
 
 def test_what_one_side_did_happens() -> None:
     base = {"a.md": "a:1", "b.md": "b:1", "c.md": "c:1"}
-    found, plan = meet(base, {"a.md": "a:2", "b.md": "b:1", "c.md": "c:1"}, {"a.md": "a:1", "c.md": "c:1", "d.md": "d:1"})
+    found, plan = meet(
+        base,
+        {"a.md": "a:2", "b.md": "b:1", "c.md": "c:1"},
+        {"a.md": "a:1", "c.md": "c:1", "d.md": "d:1"},
+    )
     assert found == {"a.md": "a:2", "c.md": "c:1", "d.md": "d:1"}
     assert plan.gone_here == ["b.md"]
     assert plan.gone_there == []
@@ -82,7 +102,11 @@ def test_what_one_side_did_happens() -> None:
 
 
 def test_both_did_the_same() -> None:
-    found, plan = meet({"a.md": "a:1", "b.md": "b:1"}, {"a.md": "a:2", "c.md": "c:1"}, {"a.md": "a:2", "c.md": "c:1"})
+    found, plan = meet(
+        {"a.md": "a:1", "b.md": "b:1"},
+        {"a.md": "a:2", "c.md": "c:1"},
+        {"a.md": "a:2", "c.md": "c:1"},
+    )
     assert found == {"a.md": "a:2", "c.md": "c:1"}
     assert plan.actions == []
 
@@ -106,17 +130,26 @@ def test_one_moved_what_the_other_changed() -> None:
 
 
 def test_names_that_were_swapped() -> None:
-    found, _ = meet({"a.md": "a:1", "b.md": "b:1"}, {"a.md": "b:1", "b.md": "a:1"}, {"a.md": "a:2", "b.md": "b:1"})
+    found, _ = meet(
+        {"a.md": "a:1", "b.md": "b:1"},
+        {"a.md": "b:1", "b.md": "a:1"},
+        {"a.md": "a:2", "b.md": "b:1"},
+    )
     assert found == {"a.md": "b:1", "b.md": "a:2"}
 
 
 @pytest.mark.parametrize("later", ["ours", "theirs"])
 def test_a_memory_that_took_the_name_of_a_note_without_id(later: str) -> None:
-    """It is one memory that both moved, not one that was taken away here and an edit of that other note."""
+    """It is one memory that both moved, not one that was taken away here and an edit of that other
+    note."""
     base = {"a.md": "a:1", "b.md": ":plain"}
-    found, _ = meet(base, {"a.md": "n:1", "b.md": "a:1"}, {"d.md": "a:1", "b.md": ":plain"}, later=later)
+    found, _ = meet(
+        base, {"a.md": "n:1", "b.md": "a:1"}, {"d.md": "a:1", "b.md": ":plain"}, later=later
+    )
     assert found == {"a.md": "n:1", "b.md" if later == "ours" else "d.md": "a:1"}
-    swapped, _ = meet(base, {"a.md": ":plain", "b.md": "a:1"}, {"d.md": "a:2", "b.md": ":plain"}, later=later)
+    swapped, _ = meet(
+        base, {"a.md": ":plain", "b.md": "a:1"}, {"d.md": "a:2", "b.md": ":plain"}, later=later
+    )
     assert sorted(swapped.values()) == [":plain", "a:2"]
 
 
@@ -128,11 +161,25 @@ def test_a_note_that_got_an_id_or_lost_it_is_the_same_note() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "forgotten", "stays"), [("2", False, True), ("2", True, False), ("Two", True, True), ("Two", False, True), ("1", True, False)]
+    ("words", "forgotten", "stays"),
+    [
+        ("2", False, True),
+        ("2", True, False),
+        ("Two", True, True),
+        ("Two", False, True),
+        ("1", True, False),
+    ],
 )
-def test_taken_away_by_one_and_changed_by_the_other(words: str, forgotten: bool, stays: bool) -> None:
+def test_taken_away_by_one_and_changed_by_the_other(
+    words: str, forgotten: bool, stays: bool
+) -> None:
     gone = {"theirs": frozenset(["a"] if forgotten else [])}
-    found, plan = meet({"a.md": "a:1", "z.md": "z:1"}, {"a.md": f"a:{words}", "z.md": "z:1"}, {"z.md": "z:1"}, forgotten=gone)
+    found, plan = meet(
+        {"a.md": "a:1", "z.md": "z:1"},
+        {"a.md": f"a:{words}", "z.md": "z:1"},
+        {"z.md": "z:1"},
+        forgotten=gone,
+    )
     assert ("a.md" in found) == stays
     assert plan.revived == (["a"] if stays and forgotten else [])
     assert plan.gone_here == ([] if stays else ["a.md"])
@@ -146,13 +193,17 @@ def test_two_memories_of_one_name() -> None:
 
 def test_the_other_name_is_taken_too() -> None:
     ours = {"n.md": "aaaaaa:1", "n-bbbb.md": "cccccc:1", "n-bbbbbb.md": "dddddd:1"}
-    found, _ = meet({"n-bbbb.md": "cccccc:1"}, ours, {"n.md": "bbbbbbbbbbbb:1", "n-bbbb.md": "cccccc:1"})
+    found, _ = meet(
+        {"n-bbbb.md": "cccccc:1"}, ours, {"n.md": "bbbbbbbbbbbb:1", "n-bbbb.md": "cccccc:1"}
+    )
     assert found["n-bbbbbbbb.md"] == "bbbbbbbbbbbb:1"
     assert len(found) == 4
 
 
 def test_names_that_differ_in_case() -> None:
-    found, _ = meet({"x.md": "x:1"}, {"x.md": "x:1", "n.md": "aaaaaa:1"}, {"x.md": "x:1", "N.md": "bbbbbb:1"})
+    found, _ = meet(
+        {"x.md": "x:1"}, {"x.md": "x:1", "n.md": "aaaaaa:1"}, {"x.md": "x:1", "N.md": "bbbbbb:1"}
+    )
     assert sorted(name.lower() for name in found) == ["n-bbbb.md", "n.md", "x.md"]
 
 
@@ -164,7 +215,11 @@ def test_a_twin_of_what_nobody_touched_gets_another_name() -> None:
 
 
 def test_twins_that_one_side_made_are_its_own_affair() -> None:
-    found, _ = meet({"n.md": "aaaaaa:1"}, {"n.md": "aaaaaa:1", "N.md": "bbbbbb:1"}, {"n.md": "aaaaaa:1", "m.md": "cccccc:1"})
+    found, _ = meet(
+        {"n.md": "aaaaaa:1"},
+        {"n.md": "aaaaaa:1", "N.md": "bbbbbb:1"},
+        {"n.md": "aaaaaa:1", "m.md": "cccccc:1"},
+    )
     assert set(found) == {"n.md", "N.md", "m.md"}
 
 
@@ -175,7 +230,12 @@ def test_a_name_without_an_ending() -> None:
 
 def test_a_file_and_a_folder_of_one_name() -> None:
     with pytest.raises(UnsafePath):
-        make(between({}, {"a.md": "a:1"}), between({}, {"a.md/b.md": "b:1"}), Told(), names=lambda: ["a.md"])
+        make(
+            between({}, {"a.md": "a:1"}),
+            between({}, {"a.md/b.md": "b:1"}),
+            Told(),
+            names=lambda: ["a.md"],
+        )
 
 
 @pytest.mark.parametrize(
@@ -195,7 +255,9 @@ def test_circles_end_with_the_least(replaced: dict[str, str], stay: list[str]) -
 
 _TREES = st.dictionaries(
     st.sampled_from(["a.md", "b.md", "B.md", "d/c.md", "d/e.md", "f.txt"]),
-    st.tuples(st.sampled_from("pqrst"), st.sampled_from(["1", "2", "Three"])).map(lambda pair: f"{pair[0] * 12}:{pair[1]}"),
+    st.tuples(st.sampled_from("pqrst"), st.sampled_from(["1", "2", "Three"])).map(
+        lambda pair: f"{pair[0] * 12}:{pair[1]}"
+    ),
     max_size=5,
 ).filter(lambda tree: len({words[:12] for words in tree.values()}) == len(tree))
 

@@ -1,4 +1,5 @@
-"""Remotes that are slow, and remotes that hang: what comes steadily is waited for, however long it takes; what does not come is not."""
+"""Remotes that are slow, and remotes that hang: what comes steadily is waited for, however long it
+takes; what does not come is not."""
 
 from __future__ import annotations
 
@@ -27,9 +28,13 @@ from tests.box import command_line
 from tests.sync.support import copies, learn, remote_of, sync, text, where
 from tests.vault.support import git
 
-pytestmark = pytest.mark.skipif(not Path("/proc/self/io").exists(), reason="elsewhere only git's own words say that something comes")
+pytestmark = pytest.mark.skipif(
+    not Path("/proc/self/io").exists(),
+    reason="elsewhere only git's own words say that something comes",
+)
 STALL = 2.0
-"""Seconds without a byte that are allowed here. Every transfer below takes longer in all, and no gap in one comes near it."""
+"""Seconds without a byte that are allowed here. Every transfer below takes longer in all, and no
+gap in one comes near it."""
 WRAPPER = """
 import os, subprocess, sys, threading, time
 size, pause, stop, crawl = int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4])
@@ -50,14 +55,23 @@ while data := os.read(program.stdout.fileno(), size):
         time.sleep(crawl)
 sys.exit(program.wait())
 """
-"""An ssh that runs the program here and hands on `size` bytes of its answer at a time; after `stop` bytes (0: never) it sleeps `crawl`
-seconds at each byte."""
+"""An ssh that runs the program here and hands on `size` bytes of its answer at a time; after `stop`
+bytes (0: never) it sleeps `crawl` seconds at each byte."""
 
 
-def slow(monkeypatch: pytest.MonkeyPatch, folder: Path, size: int, pause: float, stop: int = 0, crawl: float = 600.0) -> None:
+def slow(
+    monkeypatch: pytest.MonkeyPatch,
+    folder: Path,
+    size: int,
+    pause: float,
+    stop: int = 0,
+    crawl: float = 600.0,
+) -> None:
     script = folder / "slow.py"
     script.write_text(WRAPPER)
-    monkeypatch.setenv("GIT_SSH_COMMAND", f"{sys.executable} {script} {size} {pause} {stop} {crawl}")
+    monkeypatch.setenv(
+        "GIT_SSH_COMMAND", f"{sys.executable} {script} {size} {pause} {stop} {crawl}"
+    )
 
 
 def settings(stall: float) -> Settings:
@@ -73,7 +87,8 @@ def until(true: Callable[[], bool]) -> None:
 
 @contextmanager
 def ends_anyhow(mark: Path) -> Iterator[None]:
-    """However a test goes: an ssh that never ends by itself ends, when it wrote its process id to `mark`."""
+    """However a test goes: an ssh that never ends by itself ends, when it wrote its process id to
+    `mark`."""
 
     def end() -> None:
         for pid in mark.read_text().split() if mark.exists() else ():
@@ -92,7 +107,9 @@ def ends_anyhow(mark: Path) -> Iterator[None]:
 
 
 @pytest.mark.slow
-def test_a_remote_that_answers_drop_by_drop_is_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_remote_that_answers_drop_by_drop_is_copied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Also what git says nothing about while it comes: the list of refs."""
     copies(tmp_path, 1)
     for number in range(12):
@@ -105,7 +122,9 @@ def test_a_remote_that_answers_drop_by_drop_is_copied(tmp_path: Path, monkeypatc
 
 
 @pytest.mark.slow
-def test_a_sync_that_takes_long_and_goes_on_is_no_hanging_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sync_that_takes_long_and_goes_on_is_no_hanging_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     one, two = copies(tmp_path)
     learn(one, 7, "brought slowly")
     sync(one)
@@ -118,7 +137,9 @@ def test_a_sync_that_takes_long_and_goes_on_is_no_hanging_one(tmp_path: Path, mo
 
 
 @pytest.mark.parametrize("stop", [1, 900])
-def test_a_remote_that_falls_silent_ends_with_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stop: int) -> None:
+def test_a_remote_that_falls_silent_ends_with_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stop: int
+) -> None:
     """Before its first word is done, or in the middle of it."""
     copies(tmp_path, 1)
     slow(monkeypatch, tmp_path, 10, 0.0, stop)
@@ -133,7 +154,12 @@ def test_a_connection_that_is_only_kept_alive_is_given_up(tmp_path: Path, pause:
     """What ssh does is no proof that something comes."""
     one = copies(tmp_path, 1)[0]
     mark = tmp_path / "pids"
-    git(one.root, "config", "core.sshCommand", f"echo $$ >> {mark}; while :; do echo ping > /dev/null; {pause}; done #")
+    git(
+        one.root,
+        "config",
+        "core.sshCommand",
+        f"echo $$ >> {mark}; while :; do echo ping > /dev/null; {pause}; done #",
+    )
     git(one.root, "remote", "set-url", "origin", "ssh://somebody@example.invalid/x.git")
     began = time.monotonic()
     with ends_anyhow(mark), pytest.raises(Unreachable, match="does not answer"):
@@ -158,8 +184,11 @@ def test_work_without_a_word_is_not_waited_for_without_end(tmp_path: Path) -> No
 
 @pytest.mark.slow
 @pytest.mark.parametrize("stop", [100, 30_000])
-def test_a_remote_that_crawls_for_ever_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stop: int) -> None:
-    """In its list of refs, of which git says nothing, and in the middle of a file, where git waits for the end of a packet."""
+def test_a_remote_that_crawls_for_ever_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stop: int
+) -> None:
+    """In its list of refs, of which git says nothing, and in the middle of a file, where git waits
+    for the end of a packet."""
     one = copies(tmp_path, 1)[0]
     learn(one, 7, random.Random(0).randbytes(50_000).hex())
     sync(one)
@@ -173,9 +202,18 @@ def test_who_ends_a_sync_ends_what_it_started(tmp_path: Path) -> None:
     mark = tmp_path / "pids"
     git(one.root, "config", "core.sshCommand", f"echo $$ >> {mark}; exec sleep 600 #")
     git(one.root, "remote", "set-url", "origin", "ssh://somebody@example.invalid/x.git")
-    words = [sys.executable, "-c", f"from tests.sync.support import *; sync(reopen(Path({str(one.root)!r})))"]
-    env = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")}  # it has a handler of its own
-    with ends_anyhow(mark), subprocess.Popen(words, cwd=Path(__file__).parents[2], env=env) as program:
+    words = [
+        sys.executable,
+        "-c",
+        f"from tests.sync.support import *; sync(reopen(Path({str(one.root)!r})))",
+    ]
+    env = {
+        name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")
+    }  # it has a handler of its own
+    with (
+        ends_anyhow(mark),
+        subprocess.Popen(words, cwd=Path(__file__).parents[2], env=env) as program,
+    ):
         until(lambda: mark.exists() and mark.read_text().endswith("\n"))
         program.terminate()
         assert program.wait(60) == 128 + signal.SIGTERM
@@ -221,7 +259,9 @@ class _Dripping(http.server.SimpleHTTPRequestHandler):
 @contextmanager
 def served(folder: Path) -> Iterator[str]:
     """The address of a plain web server with these files."""
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(_Dripping, directory=str(folder))) as server:
+    with http.server.ThreadingHTTPServer(
+        ("127.0.0.1", 0), functools.partial(_Dripping, directory=str(folder))
+    ) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
         thread.start()
         yield f"http://127.0.0.1:{server.server_address[1]}"
@@ -230,7 +270,9 @@ def served(folder: Path) -> Iterator[str]:
 
 
 @pytest.mark.drill
-def test_a_plain_web_server_is_fetched_from_file_by_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_plain_web_server_is_fetched_from_file_by_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """git says nothing at all for as long as that takes."""
     one = copies(tmp_path, 1)[0]
     assert remote_of(one).known()

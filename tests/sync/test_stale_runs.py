@@ -1,4 +1,5 @@
-"""Two machines ran the same loop, neither knowing of the other's: what is joined is one of the two runs."""
+"""Two machines ran the same loop, neither knowing of the other's: what is joined is one of the two
+runs."""
 
 from __future__ import annotations
 
@@ -24,14 +25,41 @@ def held(vault: Vault, *loops: str) -> int:
         return tenure.fence
 
 
-def merged(vault: Vault, keeper: int, loser: int, fence: int, loop: str = "consolidate", actor: str = "dream") -> str:
+def merged(
+    vault: Vault,
+    keeper: int,
+    loser: int,
+    fence: int,
+    loop: str = "consolidate",
+    actor: str = "dream",
+) -> str:
     """One run with one decision: a pair becomes one. Its name."""
     changes = []
-    for number, keys in ((keeper, {"supersedes": [f"{loser:012d}"]}), (loser, {"status": "superseded", "superseded_by": f"{keeper:012d}"})):
+    for number, keys in (
+        (keeper, {"supersedes": [f"{loser:012d}"]}),
+        (loser, {"status": "superseded", "superseded_by": f"{keeper:012d}"}),
+    ):
         old = vault.read(where(number))
-        changes.append(Write(where(number), edit(old.decode(), {"timestamp": support.DAY % 4, **keys}).encode(), digest(old)))
+        changes.append(
+            Write(
+                where(number),
+                edit(old.decode(), {"timestamp": support.DAY % 4, **keys}).encode(),
+                digest(old),
+            )
+        )
     run = f"run{fence}{keeper}{vault.ledger.device[-4:]}"
-    vault.apply(changes, Operation("merge", "the same", actor, run=run, loop=loop, decision=f"d{keeper}{loser}", fence=fence))
+    vault.apply(
+        changes,
+        Operation(
+            "merge",
+            "the same",
+            actor,
+            run=run,
+            loop=loop,
+            decision=f"d{keeper}{loser}",
+            fence=fence,
+        ),
+    )
     return run
 
 
@@ -46,7 +74,8 @@ def two(tmp_path: Path) -> tuple[Vault, Vault]:
 
 
 def test_the_late_holder_gives_way(two: tuple[Vault, Vault]) -> None:
-    """It hung, was taken over, and woke up: what it had decided is taken back and kept, whoever syncs first."""
+    """It hung, was taken over, and woke up: what it had decided is taken back and kept, whoever
+    syncs first."""
     one, other = two
     late_run = merged(one, 0, 1, held(one))
     merged(other, 1, 0, held(other))
@@ -74,7 +103,8 @@ def test_being_quick_does_not_let_a_late_holder_in(two: tuple[Vault, Vault]) -> 
 
 
 def test_what_was_sent_stays_and_the_other_gives_way(two: tuple[Vault, Vault]) -> None:
-    """Nobody forces a history; a run that did not look at what was sent before it is the one that gives way."""
+    """Nobody forces a history; a run that did not look at what was sent before it is the one that
+    gives way."""
     one, other = two
     merged(one, 0, 1, held(one))
     sync(one)
@@ -94,7 +124,8 @@ def test_a_run_without_a_lease_gives_way_to_one_with(two: tuple[Vault, Vault]) -
 
 
 def test_nobody_gives_way_without_a_reason(two: tuple[Vault, Vault]) -> None:
-    """Another loop; runs that knew each other; what a person accepted; runs where there are no leases; what was taken back anyway."""
+    """Another loop; runs that knew each other; what a person accepted; runs where there are no
+    leases; what was taken back anyway."""
     one, other = two
     merged(one, 0, 1, held(one))
     merged(other, 2, 3, held(other, "synthesize"), loop="synthesize")
@@ -120,12 +151,15 @@ def test_without_leases_everything_is_as_it_was(two: tuple[Vault, Vault]) -> Non
 
 
 def test_what_a_person_changed_since_stays(two: tuple[Vault, Vault]) -> None:
-    """Of a run that gives way, decisions whose notes were edited meanwhile are named, not taken back; the others are."""
+    """Of a run that gives way, decisions whose notes were edited meanwhile are named, not taken
+    back; the others are."""
     one, other = two
     fence = held(one)
     run = merged(one, 0, 1, fence)
     merged(one, 2, 3, fence)
-    operation = Operation("merge", "x", "dream", run=run, loop="consolidate", decision="again", fence=fence)
+    operation = Operation(
+        "merge", "x", "dream", run=run, loop="consolidate", decision="again", fence=fence
+    )
     one.apply([Write("semantic/more.md", b"more")], operation)
     support.person(one, where(1), "hello", "hello, said Ada")
     merged(other, 1, 0, held(other))

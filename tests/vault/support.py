@@ -1,4 +1,5 @@
-"""What the vault's tests share: a real git, small notes, and the checks every operation must pass."""
+"""What the vault's tests share: a real git, small notes, and the checks every operation must
+pass."""
 
 from __future__ import annotations
 
@@ -20,23 +21,36 @@ SEALED = {
     "GIT_CONFIG_GLOBAL": "/dev/null",
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_TERMINAL_PROMPT": "0",
-    "GIT_OPTIONAL_LOCKS": "0",  # who asks for the status again and again would hold index.lock all the time
+    # who asks for the status again and again would hold index.lock all the time
+    "GIT_OPTIONAL_LOCKS": "0",
     "LC_ALL": "C",
 }
 
 
 def git(root: Path, *arguments: str, check: bool = True, stdin: str | None = None) -> str:
     """Output of the real git in `root`, as a person with their own name would call it."""
-    env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")} | SEALED
-    identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "init.defaultBranch=main"]
+    env = {
+        name: value for name, value in os.environ.items() if not name.startswith("GIT_")
+    } | SEALED
+    identity = [
+        "-c",
+        "user.name=Ada",
+        "-c",
+        "user.email=ada@example.org",
+        "-c",
+        "init.defaultBranch=main",
+    ]
     command = ["git", "-C", str(root), *identity, *arguments]
-    done = subprocess.run(command, env=env, capture_output=True, input=stdin, text=True, check=False)
+    done = subprocess.run(
+        command, env=env, capture_output=True, input=stdin, text=True, check=False
+    )
     assert not check or done.returncode == 0, f"git {arguments}: {done.stdout}{done.stderr}"
     return done.stdout
 
 
 def make(root: Path) -> Vault:
-    """An open vault in a new repository with a person's identity; edits need no rest, nothing is reserved."""
+    """An open vault in a new repository with a person's identity; edits need no rest, nothing is
+    reserved."""
     root.mkdir(parents=True, exist_ok=True)
     git(root, "init", "-q")
     git(root, "config", "user.name", "Ada")
@@ -45,7 +59,9 @@ def make(root: Path) -> Vault:
     return reopen(root)
 
 
-def reopen(root: Path, *, quiet: float = 0.0, wait: float = 5.0, reserve: int = 0, lazy_index: bool = False) -> Vault:
+def reopen(
+    root: Path, *, quiet: float = 0.0, wait: float = 5.0, reserve: int = 0, lazy_index: bool = False
+) -> Vault:
     """The vault again, as the next process would open it."""
     return Vault.open(root, quiet=quiet, wait=wait, reserve=reserve, lazy_index=lazy_index)
 
@@ -67,8 +83,11 @@ def long_ago(root: Path, seconds: float = 7200) -> None:
 
 
 def slow_git(root: Path, folder: Path) -> None:
-    """From now on git writes `slow.md` only when there is a file `go-on` in `folder`, and makes one, `at-work`, when it begins to."""
-    (folder / "slow.sh").write_text('touch "$1/at-work"\nwhile [ ! -e "$1/go-on" ]; do sleep 0.02; done\ncat\n')
+    """From now on git writes `slow.md` only when there is a file `go-on` in `folder`, and makes
+    one, `at-work`, when it begins to."""
+    (folder / "slow.sh").write_text(
+        'touch "$1/at-work"\nwhile [ ! -e "$1/go-on" ]; do sleep 0.02; done\ncat\n'
+    )
     git(root, "config", "filter.slow.smudge", f"sh '{folder}/slow.sh' '{folder}'")
     with (root / ".gitattributes").open("a") as file:
         file.write("slow.md filter=slow\n")
@@ -76,8 +95,11 @@ def slow_git(root: Path, folder: Path) -> None:
 
 @contextmanager
 def half_way(root: Path, folder: Path, *arguments: str) -> Iterator[None]:
-    """git stands still in the middle of changing the folder, with files gone and files changed; see `slow_git`."""
-    process = subprocess.Popen(["git", "-C", str(root), *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    """git stands still in the middle of changing the folder, with files gone and files changed; see
+    `slow_git`."""
+    process = subprocess.Popen(
+        ["git", "-C", str(root), *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
     try:
         eventually(lambda: (folder / "at-work").exists() or process.poll() is not None, 30)
         assert process.poll() is None, process.communicate()
@@ -91,12 +113,16 @@ def put(vault: Vault, number: int = 0, body: str = "hello") -> bytes:
     """Write (or rewrite) a note through the door; returns its bytes."""
     path, data = path_of(number), note(number, body)
     base = digest(vault.read(path)) if (vault.root / path).exists() else None
-    vault.apply([Write(path, data, base)], Operation("revise" if base else "remember", f"Note {number}", "model", (f"{number:012d}",)))
+    vault.apply(
+        [Write(path, data, base)],
+        Operation("revise" if base else "remember", f"Note {number}", "model", (f"{number:012d}",)),
+    )
     return data
 
 
 def sound(root: Path, *, clean: bool = True) -> None:
-    """HEAD, index and disk agree, git finds nothing wrong, and nothing of ours is left lying about."""
+    """HEAD, index and disk agree, git finds nothing wrong, and nothing of ours is left lying
+    about."""
     assert git(root, "fsck", "--strict", "--no-dangling") == ""
     if clean:
         assert git(root, "status", "--porcelain", "--untracked-files=all") == ""
@@ -104,8 +130,12 @@ def sound(root: Path, *, clean: bool = True) -> None:
     assert {lock.name for lock in (root / ".git").rglob("*.lock")} <= {"write.lock"}
 
 
-def run(script: str, *arguments: object, fault: str = "", timeout: float = 60.0) -> subprocess.CompletedProcess[str]:
+def run(
+    script: str, *arguments: object, fault: str = "", timeout: float = 60.0
+) -> subprocess.CompletedProcess[str]:
     """A Python process with the package importable; `fault` names the step at which it dies."""
     env = dict(os.environ) | ({"ONEIRO_FAULT": fault} if fault else {})
     command = [sys.executable, "-c", script, *map(str, arguments)]
-    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=timeout, check=False)
+    return subprocess.run(
+        command, env=env, capture_output=True, text=True, timeout=timeout, check=False
+    )

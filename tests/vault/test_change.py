@@ -13,7 +13,9 @@ def test_an_operation_is_one_of_the_closed_set() -> None:
     assert {"remember", "reframe", "forget", "restore", "edit", "ledger"} <= OPS
     for op in OPS:
         assert Operation(op, "title").actor == "user"
-    with pytest.raises(ValueError, match=r"'Remember' is not an operation; one of adopt, .*, whittle"):
+    with pytest.raises(
+        ValueError, match=r"'Remember' is not an operation; one of adopt, .*, whittle"
+    ):
         Operation("Remember", "title")
 
 

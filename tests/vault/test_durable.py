@@ -18,8 +18,18 @@ from oneiro_vault.vault.write.journal import Intent, Journal, Owed, boot_id, owe
 from tests.vault.support import git, note, path_of, put, reopen, run, sound
 
 REF = "refs/heads/main"
-ERRORS = [(28, "full"), (30, "read-only"), (13, "permission"), (5, "input/output"), (17, "File exists"), (0, "odd")]
-READ = "import sys\nfrom pathlib import Path\nfrom tests.vault.support import *\nprint(len(reopen(Path(sys.argv[1]), wait=0.2).listing()))"
+ERRORS = [
+    (28, "full"),
+    (30, "read-only"),
+    (13, "permission"),
+    (5, "input/output"),
+    (17, "File exists"),
+    (0, "odd"),
+]
+READ = (
+    "import sys\nfrom pathlib import Path\nfrom tests.vault.support import *\n"
+    "print(len(reopen(Path(sys.argv[1]), wait=0.2).listing()))"
+)
 
 
 @pytest.mark.parametrize(("number", "words"), ERRORS)
@@ -39,7 +49,9 @@ def test_sync_takes_none_one_and_many(tmp_path: Path) -> None:
         disk.sync([str(tmp_path), str(tmp_path / "none")])
 
 
-def test_write_new_never_replaces_and_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_write_new_never_replaces_and_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     disk.write_new(str(tmp_path / "x"), b"one")
     with pytest.raises(FileExistsError):
         disk.write_new(str(tmp_path / "x"), b"two")
@@ -65,7 +77,12 @@ def test_packs_are_what_git_reads(tmp_path: Path) -> None:
         made[pygit2.hash(data)] = (3, data)
     (tmp_path / "p.pack").write_bytes(b"".join(objects.pack(made)))
     with (tmp_path / "p.pack").open("rb") as file:
-        subprocess.run(["git", "-C", str(tmp_path), "index-pack", "--stdin"], stdin=file, check=True, capture_output=True)
+        subprocess.run(
+            ["git", "-C", str(tmp_path), "index-pack", "--stdin"],
+            stdin=file,
+            check=True,
+            capture_output=True,
+        )
     repo = pygit2.Repository(str(tmp_path))
     assert all(repo.get(oid).data == data for oid, (_, data) in made.items())  # type: ignore[union-attr]  # it is there: the test made it
 
@@ -84,7 +101,9 @@ def test_the_memory_answers_for_what_is_not_on_disk_yet(vault: Vault) -> None:
     assert vault.repo.store().files == []
 
 
-def test_objects_that_cannot_be_written_leave_no_file(vault: Vault, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_objects_that_cannot_be_written_leave_no_file(
+    vault: Vault, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     put(vault)
     real = disk.write_new
     count = 0
@@ -106,7 +125,9 @@ def test_objects_that_cannot_be_written_leave_no_file(vault: Vault, root: Path, 
 
 
 @pytest.mark.parametrize("step", ["begin", "name"])
-def test_an_intent_that_is_not_durable_changes_nothing(vault: Vault, root: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+def test_an_intent_that_is_not_durable_changes_nothing(
+    vault: Vault, root: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
     put(vault)
     tip = vault.head()
 
@@ -126,7 +147,9 @@ def test_an_intent_that_is_not_durable_changes_nothing(vault: Vault, root: Path,
     sound(root)
 
 
-def test_a_sync_that_fails_after_the_move_tears_nothing(vault: Vault, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sync_that_fails_after_the_move_tears_nothing(
+    vault: Vault, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     put(vault)
     real, calls = disk.sync, []
 
@@ -150,7 +173,9 @@ def intent(commit: str, **paths: tuple[str, str, int]) -> Intent:
 
 
 def test_what_is_owed_is_the_newest_and_what_may_be_there_is_anything_older() -> None:
-    found = owed([intent("1", a=("", "x", 0o100644)), intent("2", a=("x", "y", 0o100644), b=("z", "", 0))])
+    found = owed(
+        [intent("1", a=("", "x", 0o100644)), intent("2", a=("x", "y", 0o100644), b=("z", "", 0))]
+    )
     assert found["a"] == Owed("y", 0o100644, {"", "x"})
     assert (found["b"].entry, found["a"].entry) == (None, ("y", 0o100644))
 
@@ -180,7 +205,9 @@ def test_the_journal_keeps_what_it_was_told(tmp_path: Path) -> None:
     assert [i.commit for i in Journal(tmp_path).read()] == ["d"]
 
 
-def test_a_journal_on_a_full_disk_has_whole_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_journal_on_a_full_disk_has_whole_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     book = Journal(tmp_path)
     book.begin(intent("a"))
 
@@ -212,17 +239,32 @@ def test_faults_do_nothing_unless_asked(monkeypatch: pytest.MonkeyPatch) -> None
     fault_points.reach("locked")
     fault_points.reach("note")
     assert (
-        run("from oneiro_vault.vault.write.fault_points import reach\nreach('a')\nreach('a')\nprint('alive')", fault="a:3").stdout
+        run(
+            "from oneiro_vault.vault.write.fault_points import reach\nreach('a')\nreach('a')\n"
+            "print('alive')",
+            fault="a:3",
+        ).stdout
         == "alive\n"
     )
     assert (
-        run("from oneiro_vault.vault.write.fault_points import reach\nreach('a')\nreach('a')\nprint('alive')", fault="a:2").returncode
+        run(
+            "from oneiro_vault.vault.write.fault_points import reach\nreach('a')\nreach('a')\n"
+            "print('alive')",
+            fault="a:2",
+        ).returncode
         == 137
     )
-    assert run("from oneiro_vault.vault.write.fault_points import reach\nreach('a')", fault="a").returncode == 137
+    assert (
+        run(
+            "from oneiro_vault.vault.write.fault_points import reach\nreach('a')", fault="a"
+        ).returncode
+        == 137
+    )
 
 
-def test_an_unsettled_index_takes_no_acknowledgement_back(vault: Vault, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unsettled_index_takes_no_acknowledgement_back(
+    vault: Vault, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     put(vault)
 
     def broken(commit: object) -> None:
@@ -248,7 +290,8 @@ def test_a_damaged_index_is_noticed_between_two_writes(vault: Vault, root: Path)
 
 @pytest.mark.parametrize("damage", ["middle", "cut", "gone"])
 def test_a_damaged_index_heals_while_nobody_writes(vault: Vault, root: Path, damage: str) -> None:
-    """As an owner sees it: the vault stays open, and what libgit2 read before still ends in the same bytes."""
+    """As an owner sees it: the vault stays open, and what libgit2 read before still ends in the
+    same bytes."""
     put(vault)
     vault.commit_edits()
     index = root / ".git/index"
@@ -262,7 +305,9 @@ def test_a_damaged_index_heals_while_nobody_writes(vault: Vault, root: Path, dam
     sound(root)
 
 
-def test_an_index_that_may_not_be_read_is_not_judged(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_index_that_may_not_be_read_is_not_judged(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
     put(vault)
 
     def refuse(*args: object, **options: object) -> object:
@@ -286,7 +331,12 @@ def test_a_damaged_index_under_a_living_lock_waits(vault: Vault, root: Path) -> 
 
 def test_unmerged_files_are_not_mended_away(vault: Vault, root: Path) -> None:
     put(vault)
-    git(root, "update-index", "--index-info", stdin=f"100644 {vault.listing()[path_of()]} 2\t{path_of()}\n")
+    git(
+        root,
+        "update-index",
+        "--index-info",
+        stdin=f"100644 {vault.listing()[path_of()]} 2\t{path_of()}\n",
+    )
     vault.recovery.mend_index()
     assert git(root, "ls-files", "-u") != ""
 

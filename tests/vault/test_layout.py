@@ -1,4 +1,5 @@
-"""How a vault comes to be: nothing is rewritten, nothing is swept into somebody else's repository."""
+"""How a vault comes to be: nothing is rewritten, nothing is swept into somebody else's
+repository."""
 
 from __future__ import annotations
 
@@ -19,13 +20,23 @@ from oneiro_vault.vault.worktree.files import SPEC_MARK
 from tests.vault.support import git, make, note, put, reopen, sound
 
 NEEDED = {".gitattributes", ".gitignore", "oneiro.toml"}
-TEMPLATE = {".gitattributes", ".github/workflows/dream.yml", ".github/workflows/memory.yml", ".gitignore", "README.md", "oneiro.toml"}
+TEMPLATE = {
+    ".gitattributes",
+    ".github/workflows/dream.yml",
+    ".github/workflows/memory.yml",
+    ".gitignore",
+    "README.md",
+    "oneiro.toml",
+}
 
 
 def test_a_new_vault_is_one_commit_and_clean(tmp_path: Path) -> None:
     made = create(tmp_path / "a" / "vault")
     assert (set(made.added), made.adopted, made.skipped, made.outer) == (TEMPLATE, (), (), None)
-    assert git(made.root, "log", "--format=%s|%an|%D").strip() == f"adopt: a new vault|{person(made.root)}|HEAD -> main"
+    assert (
+        git(made.root, "log", "--format=%s|%an|%D").strip()
+        == f"adopt: a new vault|{person(made.root)}|HEAD -> main"
+    )
     assert git(made.root, "config", "--local", "core.fsync") == "committed,reference\n"
     sound(made.root)
     put(reopen(made.root), 1)
@@ -58,8 +69,10 @@ def test_an_empty_folder_is_fine_and_a_full_one_points_to_here(tmp_path: Path) -
 def test_a_folder_of_notes_is_taken_in_byte_for_byte(tmp_path: Path) -> None:
     root = tmp_path / "notes"
     strange: dict[str, bytes] = {
-        "a.md": b"# A\r\n[[b|x]]\r\n", "Ünï 💡 note.md": b"\xef\xbb\xbf---\ntitle: x\n---\n", "empty.md": b"", "junk.md": bytes(range(256)),
-        "bad.md": b"---\n: [\n---\n", "big.md": b"x" * 5_000_000, "img/p.png": b"\x89PNG", "a/b/c/d.MD": b"deep", "what?.md": b"odd",
+        "a.md": b"# A\r\n[[b|x]]\r\n", "Ünï 💡 note.md": b"\xef\xbb\xbf---\ntitle: x\n---\n",
+        "empty.md": b"", "junk.md": bytes(range(256)),
+        "bad.md": b"---\n: [\n---\n", "big.md": b"x" * 5_000_000, "img/p.png": b"\x89PNG",
+        "a/b/c/d.MD": b"deep", "what?.md": b"odd",
         "README.md": b"# mine\n", "no ending": b"x",
     }  # fmt: skip
     for name, data in strange.items():
@@ -99,7 +112,8 @@ def test_a_folder_of_notes_is_taken_in_byte_for_byte(tmp_path: Path) -> None:
 
 
 def test_a_guest_puts_nothing_in_the_way(tmp_path: Path) -> None:
-    """No page of ours among a person's notes, and no workflows in their repository unless they ask."""
+    """No page of ours among a person's notes, and no workflows in their repository unless they
+    ask."""
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes/a.md").write_text("mine")
     made = create_here(tmp_path / "notes")
@@ -112,7 +126,9 @@ def test_a_guest_puts_nothing_in_the_way(tmp_path: Path) -> None:
     assert set(create_here(tmp_path / "empty").added) == TEMPLATE
 
 
-def test_a_vault_without_its_repository_gets_a_new_one_with_all_of_its_files(tmp_path: Path) -> None:
+def test_a_vault_without_its_repository_gets_a_new_one_with_all_of_its_files(
+    tmp_path: Path,
+) -> None:
     made = create(tmp_path / "vault")
     (made.root / "a.md").write_text("mine")
     shutil.rmtree(made.root / ".git")
@@ -129,7 +145,9 @@ def test_ids_found_in_adopted_notes_are_named(tmp_path: Path) -> None:
     assert reopen(tmp_path / "v").log(memory=f"{7:012d}")[0].op == "adopt"
 
 
-def test_a_large_folder_is_stored_in_portions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_folder_is_stored_in_portions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from oneiro_vault.vault.worktree import import_folder
 
     monkeypatch.setattr(import_folder, "_PORTION", 2_000)
@@ -162,7 +180,11 @@ def test_in_a_repository_with_history_only_notes_are_added(tmp_path: Path) -> No
     made = create_here(root)
     assert set(made.added) == {"oneiro.toml"}
     assert made.adopted == ("notes/x.md",)
-    assert git(root, "status", "--porcelain").splitlines() == [" M main.py", "A  staged.md", "?? new.py"]
+    assert git(root, "status", "--porcelain").splitlines() == [
+        " M main.py",
+        "A  staged.md",
+        "?? new.py",
+    ]
     assert (root / ".gitignore").read_text() == "build/\n"
     assert (root / ".gitattributes").read_text() == "*.py text\n"
     assert ".oneiro/" in (root / ".git/info/exclude").read_text().splitlines()
@@ -206,7 +228,9 @@ def test_a_repository_in_the_middle_of_something_is_not_made_a_vault(tmp_path: P
     assert not (vault.root / "oneiro.toml").exists()
 
 
-def test_a_folder_that_cannot_be_written_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_cannot_be_written_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(*args: object, **options: object) -> None:
         raise OSError(0, "no")
 
@@ -244,7 +268,9 @@ def test_find_goes_by_name_then_up_then_default(tmp_path: Path) -> None:
         find(deep, {}, explicit=str(tmp_path))
 
 
-def test_the_template_is_found_beside_and_inside_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_template_is_found_beside_and_inside_the_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert set(template()) == TEMPLATE
     package = tmp_path / "oneiro_vault"
     (package / "vault").mkdir(parents=True)
@@ -258,8 +284,13 @@ def test_the_template_says_what_the_code_does(tmp_path: Path) -> None:
     files = template()
     assert files["README.md"].startswith(SPEC_MARK)
     text = files["oneiro.toml"].decode()
-    assert tomllib.loads(text) == {name: {} for name in dict.fromkeys(s.name.split(".")[0] for s in SETTINGS if s.scope == "vault")}
-    spelled = "\n".join(line.removeprefix("# ") if " = " in line else line for line in text.splitlines())
+    assert tomllib.loads(text) == {
+        name: {}
+        for name in dict.fromkeys(s.name.split(".")[0] for s in SETTINGS if s.scope == "vault")
+    }
+    spelled = "\n".join(
+        line.removeprefix("# ") if " = " in line else line for line in text.splitlines()
+    )
     made = create(tmp_path / "v").root
     (made / "oneiro.toml").write_text(spelled)
     told, known = load(made, {}), {s.name: s.default for s in SETTINGS}

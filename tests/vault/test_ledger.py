@@ -115,7 +115,9 @@ def test_the_device_keeps_its_name_until_the_vault_is_copied(tmp_path: Path) -> 
     for damage in (b"", b"{", b"[]", b'{"device": "../x", "root": "r"}'):
         (tmp_path / "s/device").write_bytes(damage)
         assert re.fullmatch(r"[a-z0-9-]+", Ledger(tmp_path / "s", tmp_path / "r").device)
-    (tmp_path / "s/device").write_text(json.dumps({"device": "../x", "root": str(tmp_path / "r"), "machine": ledger._machine()}))
+    (tmp_path / "s/device").write_text(
+        json.dumps({"device": "../x", "root": str(tmp_path / "r"), "machine": ledger._machine()})
+    )
     assert ".." not in Ledger(tmp_path / "s", tmp_path / "r").device
 
 

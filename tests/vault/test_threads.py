@@ -1,4 +1,5 @@
-"""Several threads in one process: an owner answers, watches and writes at once, and none of them may wait for ever."""
+"""Several threads in one process: an owner answers, watches and writes at once, and none of them
+may wait for ever."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ from oneiro_vault.vault.vault import Vault
 @pytest.mark.slow
 @pytest.mark.timeout(60)
 def test_reading_watching_and_writing_at_once(tmp_path: Path) -> None:
-    """A store written in Python inside the shared object database stopped everything within seconds: mutex against interpreter."""
+    """A store written in Python inside the shared object database stopped everything within
+    seconds: mutex against interpreter."""
     root = tmp_path / "vault"
     layout.create(root)
     for number in range(1500):
@@ -42,7 +44,9 @@ def test_reading_watching_and_writing_at_once(tmp_path: Path) -> None:
 
     def write() -> None:
         number = next(count)
-        vault.apply([Write(f"semantic/new/w{number}.md", b"written\n")], Operation("remember", f"w{number}"))
+        vault.apply(
+            [Write(f"semantic/new/w{number}.md", b"written\n")], Operation("remember", f"w{number}")
+        )
 
     works: list[Callable[[], object]] = [
         vault.look,

@@ -32,7 +32,15 @@ from tests.vault.support import REMEMBER, git, make, note, path_of, put, reopen,
 
 
 def test_a_first_write_makes_a_root_commit_with_trailers(vault: Vault, root: Path) -> None:
-    operation = Operation("remember", "Tea\nat four", "model", ("0" * 12,), reason="asked\n\nOneiro-Op: purge", run="r1", judge="offline")
+    operation = Operation(
+        "remember",
+        "Tea\nat four",
+        "model",
+        ("0" * 12,),
+        reason="asked\n\nOneiro-Op: purge",
+        run="r1",
+        judge="offline",
+    )
     receipt = vault.apply([Write(path_of(), note())], operation)
     assert receipt.commit == vault.head() == git(root, "rev-parse", "HEAD").strip()
     assert receipt.written == {path_of(): digest(note())}
@@ -52,7 +60,11 @@ def test_many_changes_are_one_commit(vault: Vault, root: Path) -> None:
     put(vault, 2)
     before = int(git(root, "rev-list", "--count", "HEAD"))
     receipt = vault.apply(
-        [Write(path_of(3), note(3)), Write(path_of(1), note(1, "new"), digest(note(1))), Remove(path_of(2), digest(note(2)))],
+        [
+            Write(path_of(3), note(3)),
+            Write(path_of(1), note(1, "new"), digest(note(1))),
+            Remove(path_of(2), digest(note(2))),
+        ],
         Operation("merge", "two into one", "dream"),
     )
     assert int(git(root, "rev-list", "--count", "HEAD")) == before + 1
@@ -64,7 +76,11 @@ def test_many_changes_are_one_commit(vault: Vault, root: Path) -> None:
 
 def test_a_large_batch_is_one_pack_and_reports_progress(vault: Vault, root: Path) -> None:
     seen: list[tuple[str, int, int]] = []
-    vault.apply([Write(path_of(i), note(i)) for i in range(400)], REMEMBER, progress=lambda *step: seen.append(step))
+    vault.apply(
+        [Write(path_of(i), note(i)) for i in range(400)],
+        REMEMBER,
+        progress=lambda *step: seen.append(step),
+    )
     assert seen[-1] == ("writing", 400, 400)
     assert len(list((root / ".git/objects/pack").glob("*.pack"))) == 1
     assert len(vault.listing()) == 400
@@ -120,16 +136,25 @@ def test_the_persons_edit_is_committed_first_under_their_name(vault: Vault, root
     put(vault)
     mine = note(0, "mine")
     (root / path_of()).write_bytes(mine)
-    vault.apply([Write(path_of(), note(0, "machine"), digest(mine))], Operation("revise", "Note 0", "dream"))
-    assert git(root, "log", "--format=%an|%s", "-2").splitlines() == ["oneiro (dream)|revise: Note 0", "Ada|edit: Note 0"]
+    vault.apply(
+        [Write(path_of(), note(0, "machine"), digest(mine))], Operation("revise", "Note 0", "dream")
+    )
+    assert git(root, "log", "--format=%an|%s", "-2").splitlines() == [
+        "oneiro (dream)|revise: Note 0",
+        "Ada|edit: Note 0",
+    ]
     assert git(root, "show", f"HEAD~1:{path_of()}").encode() == mine
     sound(root)
 
 
-def test_an_untracked_note_of_the_person_enters_history_before_it_changes(vault: Vault, root: Path) -> None:
+def test_an_untracked_note_of_the_person_enters_history_before_it_changes(
+    vault: Vault, root: Path
+) -> None:
     put(vault, 1)
     (root / "mine.md").write_bytes(b"mine\n")
-    vault.apply([Write("mine.md", b"machine\n", digest(b"mine\n"))], Operation("revise", "mine", "model"))
+    vault.apply(
+        [Write("mine.md", b"machine\n", digest(b"mine\n"))], Operation("revise", "mine", "model")
+    )
     assert git(root, "show", "HEAD~1:mine.md") == "mine\n"
     assert git(root, "show", "HEAD:mine.md") == "machine\n"
     sound(root)
@@ -138,7 +163,8 @@ def test_an_untracked_note_of_the_person_enters_history_before_it_changes(vault:
 @pytest.mark.parametrize(
     "path",
     ["", "/etc/passwd", "../x.md", "a/../../x.md", "a//b.md", "./a.md", ".git/config", "a/.GIT/x.md", ".oneiro/x.md", "git~1/x", "a\0b.md",
-     "x" * 300 + ".md", "\udcff.md", "d/" * 60 + "x.md", ".g\u200cit/x", "con.md", "what?.md", "trail .", "e\u0301.md"],
+     "x" * 300 + ".md", "\udcff.md", "d/" * 60 + "x.md", ".g\u200cit/x", "con.md", "what?.md",
+     "trail .", "e\u0301.md"],
 )  # fmt: skip
 def test_unsafe_and_unportable_paths_are_refused(vault: Vault, path: str) -> None:
     with pytest.raises(UnsafePath):
@@ -146,7 +172,9 @@ def test_unsafe_and_unportable_paths_are_refused(vault: Vault, path: str) -> Non
     assert vault.head() == ""
 
 
-def test_links_fifos_and_folders_are_never_written_through(vault: Vault, root: Path, tmp_path: Path) -> None:
+def test_links_fifos_and_folders_are_never_written_through(
+    vault: Vault, root: Path, tmp_path: Path
+) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "x.md").write_text("secret")
@@ -188,7 +216,10 @@ def test_a_path_twice_or_a_secret_refuses_everything(root: Path) -> None:
     with pytest.raises(InvalidInput, match="twice"):
         vault.apply([Write("a.md", b"x"), Write("a.md", b"y")], REMEMBER)
     with pytest.raises(SecretFound, match="API key"):
-        vault.apply([Write("a.md", b"x"), Write("b.md", b"y", None, ("c.md", b"sk-" + b"a1b2c3d4e5" * 3))], REMEMBER)
+        vault.apply(
+            [Write("a.md", b"x"), Write("b.md", b"y", None, ("c.md", b"sk-" + b"a1b2c3d4e5" * 3))],
+            REMEMBER,
+        )
     assert vault.head() == ""
 
 
@@ -259,8 +290,12 @@ def _branches(root: Path) -> None:
     git(root, "commit", "-qam", "later")
 
 
-@pytest.mark.parametrize("state", [_detach, _merge, _rebase, _pick, _revert, _bisect, _am, _unmerged])
-def test_the_middle_of_something_is_refused_and_left_alone(vault: Vault, root: Path, state: object) -> None:
+@pytest.mark.parametrize(
+    "state", [_detach, _merge, _rebase, _pick, _revert, _bisect, _am, _unmerged]
+)
+def test_the_middle_of_something_is_refused_and_left_alone(
+    vault: Vault, root: Path, state: object
+) -> None:
     put(vault)
     assert callable(state)
     state(root)
@@ -273,11 +308,16 @@ def test_the_middle_of_something_is_refused_and_left_alone(vault: Vault, root: P
         with pytest.raises(RepositoryBusy):
             vault.commit_edits()
     (root / "mine.md").unlink()
-    assert before == (git(root, "status", "--porcelain=v2", "--branch"), git(root, "rev-parse", "HEAD"))
+    assert before == (
+        git(root, "status", "--porcelain=v2", "--branch"),
+        git(root, "rev-parse", "HEAD"),
+    )
     assert not (root / path_of(5)).exists()
 
 
-def test_a_foreign_git_environment_is_ignored(vault: Vault, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_foreign_git_environment_is_ignored(
+    vault: Vault, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     put(vault, 1)
     other = tmp_path / "other"
     other.mkdir()
@@ -302,7 +342,12 @@ def test_hooks_signing_filters_and_gc_of_the_person_are_not_run(root: Path) -> N
         hook.parent.mkdir(exist_ok=True)
         hook.write_text("#!/bin/sh\ntouch hook-was-run\nexit 1\n")
         hook.chmod(0o755)
-    for name, value in {"commit.gpgsign": "true", "user.signingkey": "none", "core.autocrlf": "true", "gc.auto": "1"}.items():
+    for name, value in {
+        "commit.gpgsign": "true",
+        "user.signingkey": "none",
+        "core.autocrlf": "true",
+        "gc.auto": "1",
+    }.items():
         git(root, "config", name, value)
     crlf = b"---\r\ntitle: x\r\n---\r\nline\r\n"
     vault.apply([Write("a.md", crlf)], REMEMBER)
@@ -310,7 +355,9 @@ def test_hooks_signing_filters_and_gc_of_the_person_are_not_run(root: Path) -> N
     assert vault.repo.data(vault.listing()["a.md"]) == crlf == (root / "a.md").read_bytes()
 
 
-def test_a_linked_worktree_is_a_vault_of_its_own_branch(vault: Vault, root: Path, tmp_path: Path) -> None:
+def test_a_linked_worktree_is_a_vault_of_its_own_branch(
+    vault: Vault, root: Path, tmp_path: Path
+) -> None:
     put(vault)
     git(root, "worktree", "add", "-q", "-b", "side", str(tmp_path / "side"))
     side = reopen(tmp_path / "side")
@@ -372,11 +419,14 @@ def test_a_lock_of_another_process_is_waited_for_and_named(vault: Vault, root: P
     put(vault)
     script = (
         "import sys,time\nfrom pathlib import Path\nfrom oneiro_vault.vault.vault import Vault\n"
-        "v=Vault.open(Path(sys.argv[1]))\nwith v.gate.locked():\n print('held', flush=True)\n time.sleep(float(sys.argv[2]))\n"
+        "v=Vault.open(Path(sys.argv[1]))\nwith v.gate.locked():\n print('held', flush=True)\n "
+        "time.sleep(float(sys.argv[2]))\n"
     )
     import sys
 
-    holder = subprocess.Popen([sys.executable, "-c", script, str(root), "30"], stdout=subprocess.PIPE, text=True)
+    holder = subprocess.Popen(
+        [sys.executable, "-c", script, str(root), "30"], stdout=subprocess.PIPE, text=True
+    )
     try:
         assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
@@ -386,7 +436,9 @@ def test_a_lock_of_another_process_is_waited_for_and_named(vault: Vault, root: P
         assert time.monotonic() - started < patient(5)
         assert reopen(root, wait=0.1).flush_index() is True
         holder.send_signal(signal.SIGSTOP)
-        with pytest.raises(LockTimeout, match=f"process {holder.pid} has the write lock and is stopped") as caught:
+        with pytest.raises(
+            LockTimeout, match=f"process {holder.pid} has the write lock and is stopped"
+        ) as caught:
             put(reopen(root, wait=0.3), 1)
         assert f"kill -CONT {holder.pid}" in caught.value.hint
     finally:
@@ -427,8 +479,14 @@ def test_too_little_space_is_refused_before_anything_happens(root: Path) -> None
 def test_removing_most_notes_at_once_is_stopped(vault: Vault) -> None:
     vault.apply([Write(path_of(i), note(i)) for i in range(20)], REMEMBER)
     with pytest.raises(Brake):
-        vault.apply([Remove(path_of(i), digest(note(i))) for i in range(11)], Operation("merge", "too much", "dream"))
-    vault.apply([Remove(path_of(i), digest(note(i))) for i in range(10)], Operation("merge", "half", "dream"))
+        vault.apply(
+            [Remove(path_of(i), digest(note(i))) for i in range(11)],
+            Operation("merge", "too much", "dream"),
+        )
+    vault.apply(
+        [Remove(path_of(i), digest(note(i))) for i in range(10)],
+        Operation("merge", "half", "dream"),
+    )
     assert len(vault.listing()) == 10
 
 
@@ -459,7 +517,8 @@ def test_a_lazy_index_is_settled_later_and_survives_a_person_looking(root: Path)
 
 
 def test_what_a_lagging_index_swallowed_comes_back(root: Path) -> None:
-    """A person's `git commit` before the index knows of a write undoes it in HEAD; the note on disk brings it back."""
+    """A person's `git commit` before the index knows of a write undoes it in HEAD; the note on disk
+    brings it back."""
     make(root)
     vault = reopen(root, lazy_index=True)
     put(vault)
@@ -476,7 +535,9 @@ def test_what_a_lagging_index_swallowed_comes_back(root: Path) -> None:
     sound(root)
 
 
-def test_forget_leaves_a_tombstone_and_restore_brings_the_bytes_back(vault: Vault, root: Path) -> None:
+def test_forget_leaves_a_tombstone_and_restore_brings_the_bytes_back(
+    vault: Vault, root: Path
+) -> None:
     data = put(vault, 7)
     memory = f"{7:012d}"
     receipt = vault.forget(memory, path_of(7), digest(data), "user", "no longer true")
@@ -522,7 +583,8 @@ def test_a_note_the_person_deleted_can_be_restored(vault: Vault, root: Path) -> 
 
 
 def test_what_commits_by_hand_did_to_a_memory_counts(vault: Vault, root: Path) -> None:
-    """They name no memory, so the file is followed instead: moved it is still there, deleted it can come back."""
+    """They name no memory, so the file is followed instead: moved it is still there, deleted it can
+    come back."""
     memory = f"{1:012d}"
     put(vault, 1)
     git(root, "mv", path_of(1), "moved.md")
@@ -540,7 +602,9 @@ def test_what_commits_by_hand_did_to_a_memory_counts(vault: Vault, root: Path) -
     sound(root)
 
 
-def test_what_came_back_under_another_name_is_not_restored_beside_it(vault: Vault, root: Path) -> None:
+def test_what_came_back_under_another_name_is_not_restored_beside_it(
+    vault: Vault, root: Path
+) -> None:
     memory = f"{1:012d}"
     put(vault, 1)
     vault.forget(memory, path_of(1), digest((root / path_of(1)).read_bytes()))
@@ -584,12 +648,21 @@ def test_the_index_waits_for_the_lock_and_for_other_processes(root: Path) -> Non
         assert vault.flush_index() is False
     put(reopen(root), 2)
     put(vault, 3)
-    assert run("import sys\nfrom tests.vault.support import *\nput(reopen(Path(sys.argv[1]), lazy_index=True), 4)", root).returncode == 0
+    assert (
+        run(
+            "import sys\nfrom tests.vault.support import *\nput(reopen(Path(sys.argv[1]), "
+            "lazy_index=True), 4)",
+            root,
+        ).returncode
+        == 0
+    )
     assert vault.flush_index() is True
     sound(root)
 
 
-def test_forgetting_a_note_that_is_not_committed_keeps_its_bytes_in_history(vault: Vault, root: Path) -> None:
+def test_forgetting_a_note_that_is_not_committed_keeps_its_bytes_in_history(
+    vault: Vault, root: Path
+) -> None:
     put(vault)
     (root / "mine.md").write_bytes(b"mine")
     vault.forget("", "mine.md", digest(b"mine"))
@@ -693,7 +766,9 @@ def test_events_wait_and_ride_along_once(vault: Vault, root: Path) -> None:
     sound(root)
 
 
-def test_a_ledger_whose_last_line_is_torn_is_continued_on_a_new_line(vault: Vault, root: Path) -> None:
+def test_a_ledger_whose_last_line_is_torn_is_continued_on_a_new_line(
+    vault: Vault, root: Path
+) -> None:
     put(vault)
     name = vault.ledger.file(time.time())
     (root / name).parent.mkdir(parents=True)
@@ -706,7 +781,8 @@ def test_a_ledger_whose_last_line_is_torn_is_continued_on_a_new_line(vault: Vaul
 
 
 def test_other_programs_moving_the_branch_are_followed(vault: Vault, root: Path) -> None:
-    """A person commits between our look at the tip and our move of the branch: the write lands on top of theirs."""
+    """A person commits between our look at the tip and our move of the branch: the write lands on
+    top of theirs."""
     put(vault, 1)
     moves: list[str] = []
     real = vault.repo.move
@@ -718,11 +794,20 @@ def test_other_programs_moving_the_branch_are_followed(vault: Vault, root: Path)
 
     vault.repo.move = slow  # type: ignore[method-assign]  # only the moment is chosen here; the commits are real
     put(vault, 2)
-    assert git(root, "log", "--format=%s").splitlines() == ["remember: Note 2", "human 1", "human 0", "remember: Note 1"]
+    assert git(root, "log", "--format=%s").splitlines() == [
+        "remember: Note 2",
+        "human 1",
+        "human 0",
+        "remember: Note 1",
+    ]
     (root / path_of(1)).write_bytes(note(1, "mine"))
     moves.clear()
     vault.commit_edits()
-    assert git(root, "log", "--format=%s").splitlines()[:3] == ["edit: Note 1", "human 1", "human 0"]
+    assert git(root, "log", "--format=%s").splitlines()[:3] == [
+        "edit: Note 1",
+        "human 1",
+        "human 0",
+    ]
     vault.repo.move = lambda ref, old, new: False  # type: ignore[method-assign]  # one step is chosen, the rest is real
     with pytest.raises(LockTimeout, match="keeps moving"):
         put(vault, 3)
@@ -735,11 +820,17 @@ def test_two_processes_never_overwrite_each_other(vault: Vault, root: Path) -> N
     put(vault, 99)
     script = (
         "import sys\nfrom pathlib import Path\nfrom tests.vault.support import *\n"
-        "v=reopen(Path(sys.argv[1]), wait=60)\nfor i in range(10): put(v, int(sys.argv[2])*100+i); print('ok')\n"
+        "v=reopen(Path(sys.argv[1]), wait=60)\nfor i in range(10): put(v, "
+        "int(sys.argv[2])*100+i); print('ok')\n"
     )
     import sys
 
-    running = [subprocess.Popen([sys.executable, "-c", script, str(root), str(n)], stdout=subprocess.PIPE, text=True) for n in range(3)]
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-c", script, str(root), str(n)], stdout=subprocess.PIPE, text=True
+        )
+        for n in range(3)
+    ]
     said = [process.communicate(timeout=120)[0] for process in running]
     assert [text.count("ok") for text in said] == [10, 10, 10]
     assert len(vault.listing()) == 31
@@ -748,5 +839,7 @@ def test_two_processes_never_overwrite_each_other(vault: Vault, root: Path) -> N
 
 def test_importing_the_door_is_cheap() -> None:
     heavy = ("git", "torch", "chromadb", "pydantic", "detect_secrets", "requests")
-    done = run(f"import sys, oneiro_vault.vault.vault\nprint([m for m in {heavy} if m in sys.modules])")
+    done = run(
+        f"import sys, oneiro_vault.vault.vault\nprint([m for m in {heavy} if m in sys.modules])"
+    )
     assert done.stdout == "[]\n", done.stderr

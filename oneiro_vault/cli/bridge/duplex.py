@@ -1,4 +1,5 @@
-"""A request to the owner that lasts: pieces of its body go out on one thread while pieces of the answer come in on another."""
+"""A request to the owner that lasts: pieces of its body go out on one thread while pieces of the
+answer come in on another."""
 
 from __future__ import annotations
 
@@ -17,7 +18,10 @@ class Duplex(client.Line):
     def __init__(self, owner: dict[str, str], target: str, waiting: Waiting | None = None) -> None:
         """Raises client.UnreachedError; RefusedError carries the status."""
         super().__init__(owner, waiting=waiting)
-        head = f"POST {target} HTTP/1.1\r\nHost: oneiro\r\nTransfer-Encoding: chunked\r\n{self._head_start}\r\n"
+        head = (
+            f"POST {target} HTTP/1.1\r\nHost: oneiro\r\nTransfer-Encoding: chunked\r\n"
+            f"{self._head_start}\r\n"
+        )
         self._write(head.encode("latin-1"))
         status = self._head()
         if status != 200:
@@ -44,5 +48,8 @@ class Duplex(client.Line):
                     if text:
                         yield text
                 parts.append(rest)
-        except (client.UnreachedError, ValueError):  # ValueError: cut in the middle of a chunk's size
+        except (
+            client.UnreachedError,
+            ValueError,
+        ):  # ValueError: cut in the middle of a chunk's size
             return

@@ -1,8 +1,9 @@
 """Messages of a client to whichever owner there is, and what that says back.
 
-Only what would have to be said again to another owner is kept: the handshake and what the client listens to. When the owner ends (it does
-when nobody asks for a while) the next message starts another, and the client notices nothing; when it ends with work in hand, each request
-under way is answered with an error.
+Only what would have to be said again to another owner is kept: the handshake and what the client
+listens to. When the owner ends (it does when nobody asks for a while) the next message starts
+another, and the client notices nothing; when it ends with work in hand, each request under way is
+answered with an error.
 """
 
 from __future__ import annotations
@@ -52,7 +53,8 @@ _STARTING = "the owner is being started"
 
 
 class Link:
-    """One connection to one owner. `pending`: requests without an answer, by id; `swallow`: answers that the client has already."""
+    """One connection to one owner. `pending`: requests without an answer, by id; `swallow`: answers
+    that the client has already."""
 
     def __init__(self, duplex: Duplex) -> None:
         self.duplex = duplex
@@ -63,7 +65,8 @@ class Link:
 
 
 class Carrier:
-    """Takes errands out of their queue, in `run`, which never ends; `finish` is for another thread."""
+    """Takes errands out of their queue, in `run`, which never ends; `finish` is for another
+    thread."""
 
     def __init__(self, root: str, errands: Errands, to: Client) -> None:
         self.root, self._errands, self._client = root, errands, to
@@ -83,7 +86,11 @@ class Carrier:
                 self._pass(errand)
             except (OneiroError, client.UnreachedError) as error:
                 if self._errands.take(errand):
-                    problem = error if isinstance(error, OneiroError) else OwnerProblem(f"the owner cannot be reached: {error}", kept=KEPT)
+                    problem = (
+                        error
+                        if isinstance(error, OneiroError)
+                        else OwnerProblem(f"the owner cannot be reached: {error}", kept=KEPT)
+                    )
                     self._client.refuse(problem, errand)
                     if errand.answered or not errand.key:
                         self._keep_handshake(errand)
@@ -100,10 +107,12 @@ class Carrier:
                 return
             link.thread.join(FAREWELL)
 
-    # -- towards the owner --------------------------------------------------------------------------------------------------------------
+    # -- towards the owner
+    # ----------------------------------------------------------------------------------------------
 
     def _pass(self, errand: Errand) -> None:
-        """Hand it to an owner, another one if that vanishes before it has all of it. Raises OneiroError or UnreachedError."""
+        """Hand it to an owner, another one if that vanishes before it has all of it. Raises
+        OneiroError or UnreachedError."""
         end = time.monotonic() + REACH
         while True:
             link = self._link or self._connect(end)
@@ -133,13 +142,18 @@ class Carrier:
             if not self._met and owner.get("version") != protocol.version():
                 owner = {}
             try:
-                return self._begin(Link(Duplex(owner or self._start(), protocol.BRIDGE, self._wait)))
+                return self._begin(
+                    Link(Duplex(owner or self._start(), protocol.BRIDGE, self._wait))
+                )
             except client.SilentError as error:
                 from oneiro_vault.daemon import spawn
 
                 raise spawn.silent(owner, error) from error
             except (client.UnreachedError, OSError) as error:
-                opening = getattr(error, "status", 0) == protocol.NOT_YET and owner.get("version", "") != protocol.version()
+                opening = (
+                    getattr(error, "status", 0) == protocol.NOT_YET
+                    and owner.get("version", "") != protocol.version()
+                )
                 if time.monotonic() > end + (OPENS if opening else 0):
                     raise
                 if opening:  # one of a newer version, which `_start` would end
@@ -160,7 +174,11 @@ class Carrier:
         settings = load(root, strict=False)
         index = Path(owner_paths.index_dir(self.root, settings["index.dir"]))
         self._doing = _STARTING
-        owner = spawn.ensure(root, index, settings["git.wait"], self._wait) if settings["owner.start"] else spawn.usable(root)
+        owner = (
+            spawn.ensure(root, index, settings["git.wait"], self._wait)
+            if settings["owner.start"]
+            else spawn.usable(root)
+        )
         if not owner:
             text = "no owner process runs, and the setting owner.start forbids to start one"
             raise OwnerProblem(text, kept=KEPT, hint="A person can start one with `oneiro serve`.")
@@ -201,10 +219,14 @@ class Carrier:
     def _keep_handshake(self, errand: Errand) -> None:
         if errand.method == "initialize":
             self._handshake = [errand.line]
-        elif (errand.method, len(self._handshake)) in (("notifications/initialized", 1), ("ping", 2)):
+        elif (errand.method, len(self._handshake)) in (
+            ("notifications/initialized", 1),
+            ("ping", 2),
+        ):
             self._handshake.append(errand.line)
 
-    # -- towards the client -------------------------------------------------------------------------------------------------------------
+    # -- towards the client
+    # ----------------------------------------------------------------------------------------------
 
     def _read(self, link: Link) -> None:
         """Everything one owner says; at its end, errors for what it leaves unanswered."""
@@ -219,7 +241,8 @@ class Carrier:
                 self._client.lost(key, _LOST_TEXT)
 
     def _repeated(self, line: bytes, link: Link) -> bool:
-        """Did the client hear this already? Also strikes the request that this line answers off the list."""
+        """Did the client hear this already? Also strikes the request that this line answers off the
+        list."""
         found = _ANSWER.match(line)
         if found is None:
             if link.unacknowledged and _ACKNOWLEDGED in line[:200]:
@@ -237,6 +260,7 @@ class Carrier:
 
 
 _LOST_TEXT = (
-    "The process that owns the memory ended while it worked on this. What was there before is safe; whether this change was made is not "
-    "known. Look with recall_check, then call it again if need be: another one starts by itself."
+    "The process that owns the memory ended while it worked on this. What was there before is "
+    "safe; whether this change was made is not known. Look with recall_check, then call it again "
+    "if need be: another one starts by itself."
 )

@@ -1,8 +1,9 @@
-"""What the bridge answers by itself: the handshake and the lists of tools, prompts and resources, which are the same in every vault.
+"""What the bridge answers by itself: the handshake and the lists of tools, prompts and resources,
+which are the same in every vault.
 
-They lie beside the server as `mcp/constants.json`, because the server itself takes seconds to load on a busy machine and a client that
-hears nothing for so long goes on without its tools. A test compares every answer with the owner's. What is asked in any unusual way goes
-to the owner.
+They lie beside the server as `mcp/constants.json`, because the server itself takes seconds to load
+on a busy machine and a client that hears nothing for so long goes on without its tools. A test
+compares every answer with the owner's. What is asked in any unusual way goes to the owner.
 """
 
 # pathlib imports re and urllib: 8 ms on a path that has 20.
@@ -24,11 +25,22 @@ if TYPE_CHECKING:
 FILE = os.path.join(os.path.dirname(oneiro_vault.__file__), "mcp", "constants.json")
 TOOLS = "tools/list"
 ENVELOPE = "io.modelcontextprotocol/"
-_ASKED = frozenset(("initialize", "server/discover", "ping", TOOLS, "prompts/list", "resources/list", "resources/templates/list"))
+_ASKED = frozenset(
+    (
+        "initialize",
+        "server/discover",
+        "ping",
+        TOOLS,
+        "prompts/list",
+        "resources/list",
+        "resources/templates/list",
+    )
+)
 
 
 class Greeting:
-    """Answers to one client. `initialized`: it has begun a handshake, as clients before 2026-07-28 do."""
+    """Answers to one client. `initialized`: it has begun a handshake, as clients before 2026-07-28
+    do."""
 
     def __init__(self, root: str) -> None:
         self.root = root
@@ -53,18 +65,39 @@ class Greeting:
         return self._listed(method, "modern" if modern else "legacy")
 
     def _handshake(self, params: Mapping[str, Any]) -> dict[str, Any] | None:
-        version, can, who = (params.get(name) for name in ("protocolVersion", "capabilities", "clientInfo"))
-        named = isinstance(who, dict) and isinstance(who.get("name"), str) and isinstance(who.get("version"), str)
-        if self.initialized or not isinstance(version, str) or not isinstance(can, dict) or not named:
+        version, can, who = (
+            params.get(name) for name in ("protocolVersion", "capabilities", "clientInfo")
+        )
+        named = (
+            isinstance(who, dict)
+            and isinstance(who.get("name"), str)
+            and isinstance(who.get("version"), str)
+        )
+        if (
+            self.initialized
+            or not isinstance(version, str)
+            or not isinstance(can, dict)
+            or not named
+        ):
             return None
         known = self._constants["legacy"]["versions"]
         self.initialized = True
-        return {**self._constants["legacy"]["initialize"], "protocolVersion": version if version in known else known[-1]}
+        return {
+            **self._constants["legacy"]["initialize"],
+            "protocolVersion": version if version in known else known[-1],
+        }
 
     def _modern(self, meta: Mapping[str, Any]) -> bool:
-        version, can = meta.get(f"{ENVELOPE}protocolVersion"), meta.get(f"{ENVELOPE}clientCapabilities")
+        version, can = (
+            meta.get(f"{ENVELOPE}protocolVersion"),
+            meta.get(f"{ENVELOPE}clientCapabilities"),
+        )
         who = meta.get(f"{ENVELOPE}clientInfo", {"name": "", "version": ""})
-        named = isinstance(who, dict) and isinstance(who.get("name"), str) and isinstance(who.get("version"), str)
+        named = (
+            isinstance(who, dict)
+            and isinstance(who.get("name"), str)
+            and isinstance(who.get("version"), str)
+        )
         return version in self._constants["modern"]["versions"] and isinstance(can, dict) and named
 
     def _listed(self, method: str, era: str) -> dict[str, Any] | None:
@@ -79,10 +112,17 @@ class Greeting:
         sets = self._sets()
         if not all(name in self._constants["sets"] for name in sets):
             return None
-        return {"tools": [*listed["tools"], *(tool for name in sets for tool in self._constants["sets"][name])], **around}
+        return {
+            "tools": [
+                *listed["tools"],
+                *(tool for name in sets for tool in self._constants["sets"][name]),
+            ],
+            **around,
+        }
 
     def _sets(self) -> list[str]:
-        """The sets of tools that the owner serves: one that lives knows it, one that is to come goes by the settings of this machine."""
+        """The sets of tools that the owner serves: one that lives knows it, one that is to come
+        goes by the settings of this machine."""
         owner = client.owner_of(self.root)
         if owner.get("version") == protocol.version() and client.held(_lock(self.root)):
             return owner.get("tools", "").split()
@@ -102,5 +142,7 @@ def _lock(root: str) -> str:
 
 def _read() -> dict[str, Any]:
     with open(FILE, encoding="utf-8") as file:
-        found: dict[str, Any] = json.loads(file.read().replace("{version}", oneiro_vault.__version__))
+        found: dict[str, Any] = json.loads(
+            file.read().replace("{version}", oneiro_vault.__version__)
+        )
     return found

@@ -1,4 +1,5 @@
-"""Messages of one client on their way to an owner: in order, on a thread of their own, because an owner may have to be started first."""
+"""Messages of one client on their way to an owner: in order, on a thread of their own, because an
+owner may have to be started first."""
 
 from __future__ import annotations
 
@@ -16,13 +17,20 @@ LISTEN = "subscriptions/listen"
 
 
 class Errand:
-    """One message (`line`, empty for none: an owner is to be there). `key`: the id of a request as JSON, else empty; `answered`: what an
-    owner answers is not passed on; `beats`: how often the client was told that it waits."""
+    """One message (`line`, empty for none: an owner is to be there). `key`: the id of a request as
+    JSON, else empty; `answered`: what an owner answers is not passed on; `beats`: how often the
+    client was told that it waits."""
 
     __slots__ = ("answered", "beats", "key", "line", "method", "params", "since")
 
     def __init__(
-        self, line: bytes, key: str = "", method: str = "", params: Mapping[str, Any] | None = None, *, answered: bool = False
+        self,
+        line: bytes,
+        key: str = "",
+        method: str = "",
+        params: Mapping[str, Any] | None = None,
+        *,
+        answered: bool = False,
     ) -> None:
         self.line, self.key, self.method, self.answered = line, key, method, answered
         self.params: Mapping[str, Any] = params or {}
@@ -36,7 +44,8 @@ class Errand:
 
 
 class Errands:
-    """A queue that is also looked through while its first waits. `take` moves the first out; `back` undoes that, `passed` ends it."""
+    """A queue that is also looked through while its first waits. `take` moves the first out; `back`
+    undoes that, `passed` ends it."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()

@@ -1,7 +1,9 @@
-"""The stdio form of the MCP server: messages from standard input to the owner of the vault, its messages to standard output.
+"""The stdio form of the MCP server: messages from standard input to the owner of the vault, its
+messages to standard output.
 
-One message a line both ways. The handshake and the lists are answered here, at once; everything else waits its turn until an owner is
-there (`forward`), and a client hears meanwhile what for. Nothing but JSON-RPC ever goes to standard output.
+One message a line both ways. The handshake and the lists are answered here, at once; everything
+else waits its turn until an owner is there (`forward`), and a client hears meanwhile what for.
+Nothing but JSON-RPC ever goes to standard output.
 """
 
 from __future__ import annotations
@@ -26,13 +28,15 @@ if TYPE_CHECKING:
 LARGEST = 32 << 20
 """Bytes of one message; the owner takes no longer ones."""
 PATIENCE = 45.0
-"""Seconds a request waits for an owner before it is answered with what that is doing; many clients give up after 60."""
+"""Seconds a request waits for an owner before it is answered with what that is doing; many clients
+give up after 60."""
 BEAT = 1.0
 """Seconds between two signs of life for a request that waits."""
 _LOST = -32000
 _PARSE, _REQUEST = -32700, -32600
 _MEET = b'{"jsonrpc":"2.0","id":"oneiro-bridge","method":"ping"}'
-"""The first request after a handshake, at which an owner learns that it may ask the client's model: the client's own may never reach it."""
+"""The first request after a handshake, at which an owner learns that it may ask the client's model:
+the client's own may never reach it."""
 
 
 def run(root: str, standard_input: int = 0) -> int:
@@ -51,11 +55,16 @@ def _write(line: bytes) -> None:
     try:
         terminal.emit(terminal.OUT, line)
     except BrokenPipeError:
-        os._exit(terminal.PIPE_CLOSED)  # whichever thread notices: another may be waiting for the next word of a client that is gone
+        os._exit(
+            terminal.PIPE_CLOSED
+            # whichever thread notices: another may be waiting for the next word of a client that is
+            # gone
+        )
 
 
 def lines(file: int) -> Iterator[bytes | None]:
-    """Whole lines of a file descriptor; None for one that is longer than LARGEST, of which nothing is kept."""
+    """Whole lines of a file descriptor; None for one that is longer than LARGEST, of which nothing
+    is kept."""
     parts: list[bytes] = []
     size = 0
     while data := os.read(file, 1 << 16):
@@ -71,9 +80,12 @@ def lines(file: int) -> Iterator[bytes | None]:
 
 
 class Bridge:
-    """What one client hears. `take` and `finish` are called on one thread; `patience`: seconds a request may wait for an owner."""
+    """What one client hears. `take` and `finish` are called on one thread; `patience`: seconds a
+    request may wait for an owner."""
 
-    def __init__(self, root: str, write: Callable[[bytes], None], patience: float = PATIENCE) -> None:
+    def __init__(
+        self, root: str, write: Callable[[bytes], None], patience: float = PATIENCE
+    ) -> None:
         self._write, self.patience = write, patience
         self._greeting, self._errands = Greeting(root), Errands()
         self._output = threading.Lock()
@@ -95,7 +107,9 @@ class Bridge:
         method, params = str(message.get("method", "")), message.get("params", {})
         key = json.dumps(message["id"]) if method and "id" in message else ""
         errand = Errand(line, key, method, params if isinstance(params, dict) else {})
-        if method == "notifications/cancelled" and self._errands.withdraw(json.dumps(errand.params.get("requestId"))):
+        if method == "notifications/cancelled" and self._errands.withdraw(
+            json.dumps(errand.params.get("requestId"))
+        ):
             return
         errand.answered = self._answered(message, errand)
         self._errands.add(errand if not errand.answered or method == "initialize" else Errand(b""))
@@ -111,20 +125,31 @@ class Bridge:
         """Answer what can be answered here."""
         ident = message.get("id")
         usual = message.get("jsonrpc") == "2.0" and isinstance(message.get("params", {}), dict)
-        if not errand.key or not usual or not isinstance(ident, str | int) or isinstance(ident, bool):
+        if (
+            not errand.key
+            or not usual
+            or not isinstance(ident, str | int)
+            or isinstance(ident, bool)
+        ):
             return False
         found = self._greeting.result(errand.method, errand.params)
         if found is not None:
             self._result(errand.key, found)
         return found is not None
 
-    # -- while an owner is looked for (called on the carrier's thread) ------------------------------------------------------------------
+    # -- while an owner is looked for (called on the carrier's thread)
+    # ------------------------------------------------------------------
 
     def waiting(self, doing: str) -> None:
-        """About ten times a second: requests that wait hear what for, as progress if they asked for it, else when it takes too long."""
+        """About ten times a second: requests that wait hear what for, as progress if they asked for
+        it, else when it takes too long."""
         now = time.monotonic()
         for errand in self._errands.overdue(now - self.patience):
-            late = OwnerProblem(f"the memory is not ready yet: {doing}", kept=KEPT, hint="Call it again in half a minute.")
+            late = OwnerProblem(
+                f"the memory is not ready yet: {doing}",
+                kept=KEPT,
+                hint="Call it again in half a minute.",
+            )
             self.refuse(late, errand)
         for errand in self._errands.awaited():
             meta = errand.params.get("_meta")
@@ -132,13 +157,23 @@ class Bridge:
             if token is not None and now - errand.since >= BEAT * (errand.beats + 1):
                 errand.beats += 1
                 # only ever grows, and stays below the 1 with which an owner's own begins
-                params = {"progressToken": token, "progress": 1 - 1 / (1 + errand.beats), "message": doing}
-                self.say(_packed({"jsonrpc": "2.0", "method": "notifications/progress", "params": params}))
+                params = {
+                    "progressToken": token,
+                    "progress": 1 - 1 / (1 + errand.beats),
+                    "message": doing,
+                }
+                self.say(
+                    _packed(
+                        {"jsonrpc": "2.0", "method": "notifications/progress", "params": params}
+                    )
+                )
 
     def refuse(self, error: OneiroError, errand: Errand) -> None:
         """Answer a request that no owner saw; a tool's answer is what a model reads."""
         told = error.to_dict()
-        text = " ".join(filter(None, (f"{told['message'].rstrip('.')}.", told["kept"], told["hint"])))
+        text = " ".join(
+            filter(None, (f"{told['message'].rstrip('.')}.", told["kept"], told["hint"]))
+        )
         terminal.emit(terminal.ERR, terminal.encode(f"oneiro mcp: {text}\n"))
         if not errand.awaited:
             return
@@ -163,15 +198,21 @@ class Bridge:
         self.say(b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (key.encode(), _packed(result)))
 
     def _error(self, key: str, code: int, text: str) -> None:
-        self.say(b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (key.encode(), _packed({"code": code, "message": text})))
+        self.say(
+            b'{"jsonrpc":"2.0","id":%b,"error":%b}'
+            % (key.encode(), _packed({"code": code, "message": text}))
+        )
 
 
 def _packed(data: dict[str, Any]) -> bytes:
-    return json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode(
+        "utf-8", "surrogatepass"
+    )
 
 
 def _peek(line: bytes) -> dict[str, Any]:
-    """A message as far as the bridge looks into it; {} for what only the owner's parser can read. Raises ValueError for what is no JSON."""
+    """A message as far as the bridge looks into it; {} for what only the owner's parser can read.
+    Raises ValueError for what is no JSON."""
     try:
         found = json.loads(line)
     except RecursionError:

@@ -9,14 +9,21 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 NAME: Final = "oneiro"
-HOOKS: Final = {"SessionStart": 10, "UserPromptSubmit": 5, "Stop": 10, "PostCompact": 10, "SessionEnd": 10}
+HOOKS: Final = {
+    "SessionStart": 10,
+    "UserPromptSubmit": 5,
+    "Stop": 10,
+    "PostCompact": 10,
+    "SessionEnd": 10,
+}
 """Event -> seconds a client waits for our hook."""
 _CORE: Final = ("type", "command", "args")
 
 
 @dataclass(frozen=True)
 class Want:
-    """One entry: under `key` in the table that `path` leads to; without a key, an item of the list it leads to."""
+    """One entry: under `key` in the table that `path` leads to; without a key, an item of the list
+    it leads to."""
 
     path: tuple[str, ...]
     entry: Mapping[str, Any] = field(hash=False)
@@ -44,7 +51,9 @@ def is_ours(entry: object) -> bool:
     """Does the entry start `oneiro mcp` or `oneiro hook`, from wherever and for whichever vault?"""
     found = words(entry)
     program = re.split(r"[\\/]", found[0])[-1].removesuffix(".exe") if found else ""
-    return (program == "oneiro" or "oneiro_vault" in found[1:3]) and not {"mcp", "hook"}.isdisjoint(found)
+    return (program == "oneiro" or "oneiro_vault" in found[1:3]) and not {"mcp", "hook"}.isdisjoint(
+        found
+    )
 
 
 def _split(command: str) -> list[str]:
@@ -59,10 +68,17 @@ def server(command: Sequence[str], **extra: Any) -> dict[str, Any]:
     return {"command": command[0], "args": list(command[1:])} | extra
 
 
-def hooks(program: Sequence[str], vault: str, written: Callable[[list[str]], dict[str, Any]] = server) -> list[Want]:
-    """One hook an event. `written` says how a command line is spelled: apart, or as one string for a shell."""
+def hooks(
+    program: Sequence[str], vault: str, written: Callable[[list[str]], dict[str, Any]] = server
+) -> list[Want]:
+    """One hook an event. `written` says how a command line is spelled: apart, or as one string for
+    a shell."""
     found = []
     for event, seconds in HOOKS.items():
-        hook = {"type": "command"} | written([*program, "hook", event, "--vault", vault]) | {"timeout": seconds}
+        hook = (
+            {"type": "command"}
+            | written([*program, "hook", event, "--vault", vault])
+            | {"timeout": seconds}
+        )
         found.append(Want(("hooks", event), {"hooks": [hook]}, ""))
     return found

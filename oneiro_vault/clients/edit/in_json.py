@@ -65,21 +65,39 @@ def add(text: str, want: Want, style: str, trace: Trace) -> str:
 
 
 def _ours_in(document: Document, node: Node, want: Want) -> Node | None:
-    """The object that names our command, if it is there. Raises Trouble when somebody else's has our name."""
+    """The object that names our command, if it is there. Raises Trouble when somebody else's has
+    our name."""
     if not want.key:
-        return next((hook.node for group in node.elements for hook in _hook_elements(group.node) if is_ours(hook.node.value())), None)
+        return next(
+            (
+                hook.node
+                for group in node.elements
+                for hook in _hook_elements(group.node)
+                if is_ours(hook.node.value())
+            ),
+            None,
+        )
     element = _member(document, node, want.key)
     if element is not None and not is_ours(element.node.value()):
-        raise _trouble(document, element.start, f'there is another server called "{want.key}", which setup did not write')
+        raise _trouble(
+            document,
+            element.start,
+            f'there is another server called "{want.key}", which setup did not write',
+        )
     return element.node if element else None
 
 
 def _updated(document: Document, node: Node, want: Want) -> str:
-    """The text with our command as wanted; what somebody added to the entry (a timeout, variables) stays."""
+    """The text with our command as wanted; what somebody added to the entry (a timeout, variables)
+    stays."""
     for name, value in core_of(want).items():
         element = node.get(name)
         if element is None or element.node.value() != value:
-            text = splice.insert(document, node, value, name) if element is None else splice.replace(document, element.node, value)
+            text = (
+                splice.insert(document, node, value, name)
+                if element is None
+                else splice.replace(document, element.node, value)
+            )
             again = Document(text)
             return _updated(again, _at(again.root, node.start), want)
     return document.text
@@ -88,7 +106,9 @@ def _updated(document: Document, node: Node, want: Want) -> str:
 def _at(node: Node, start: int) -> Node:
     """The container that begins at a position."""
     while node.start != start:
-        node = next(element.node for element in node.elements if element.start <= start < element.stop)
+        node = next(
+            element.node for element in node.elements if element.start <= start < element.stop
+        )
     return node
 
 
@@ -102,7 +122,9 @@ def drop(text: str, want: Want, style: str, trace: Trace) -> str:
         element = _member(document, node, want.key)
         if element is None or not is_ours(element.node.value()):
             return document.text
-        return _tidied(splice.remove(document, node, node.elements.index(element)), want, trace, style)
+        return _tidied(
+            splice.remove(document, node, node.elements.index(element)), want, trace, style
+        )
     for number, group in enumerate(node.elements):
         hooks = _hook_elements(group.node)
         mine = [hook for hook in hooks if is_ours(hook.node.value())]
@@ -119,7 +141,8 @@ def drop(text: str, want: Want, style: str, trace: Trace) -> str:
 
 
 def _tidied(text: str, want: Want, trace: Trace, style: str) -> str:
-    """Containers on the way that are empty now, as they were before us: gone, or with what stood in them."""
+    """Containers on the way that are empty now, as they were before us: gone, or with what stood in
+    them."""
     for depth in range(len(want.path), -1, -1):
         document = parsed(text, style)
         node = _container(document, want, depth)
@@ -130,7 +153,11 @@ def _tidied(text: str, want: Want, trace: Trace, style: str) -> str:
             break
         if depth and name in trace.made and not inside.strip():
             parent = _container(document, want, depth - 1) or document.root
-            text = splice.remove(document, parent, next(i for i, element in enumerate(parent.elements) if element.node is node))
+            text = splice.remove(
+                document,
+                parent,
+                next(i for i, element in enumerate(parent.elements) if element.node is node),
+            )
             continue
         if inside.strip() == trace.empty.get(name, "?").strip():
             text = text[: node.start + 1] + trace.empty[name] + text[node.stop - 1 :]
@@ -146,5 +173,7 @@ def _hook_elements(group: Node) -> tuple[Element, ...]:
 def is_empty(text: str, style: str) -> bool:
     """Does the text hold an empty object, and nothing else?"""
     document = parsed(text, style)
-    around = text[: document.root.start] + document.interior(document.root) + text[document.root.stop :]
+    around = (
+        text[: document.root.start] + document.interior(document.root) + text[document.root.stop :]
+    )
     return not document.root.elements and not around.strip(BOM + SPACE)

@@ -32,9 +32,15 @@ def add(text: str, wants: Sequence[Want], trace: Trace) -> str:
         tables = parsed(text).get(want.path[0], {})
         found = tables.get(want.key) if isinstance(tables, dict) else None
         if found is None:
-            text = _checked(text, *toml_spans.append(text, (*want.path, want.key), want.entry), want, trace)
+            text = _checked(
+                text, *toml_spans.append(text, (*want.path, want.key), want.entry), want, trace
+            )
         elif not is_ours(found):
-            raise _trouble(text, want, f'there is another server called "{want.key}", which setup did not write')
+            raise _trouble(
+                text,
+                want,
+                f'there is another server called "{want.key}", which setup did not write',
+            )
         else:
             text = _updated(text, found, want)
     return text
@@ -45,7 +51,11 @@ def _checked(before: str, text: str, glue: str, want: Want, trace: Trace) -> str
     try:
         parsed(text)
     except Trouble as error:
-        raise _trouble(before, want, f'"{want.path[0]}" is written as one inline table, which setup cannot extend') from error
+        raise _trouble(
+            before,
+            want,
+            f'"{want.path[0]}" is written as one inline table, which setup cannot extend',
+        ) from error
     trace.glue = glue
     return text
 
@@ -55,7 +65,11 @@ def _updated(text: str, found: Mapping[str, Any], want: Want) -> str:
         if found.get(name) != value:
             changed = toml_spans.replace(text, (*want.path, want.key, name), value)
             if changed is None:
-                raise _trouble(text, want, f'"{want.key}" has no {name} of its own line, which setup could change')
+                raise _trouble(
+                    text,
+                    want,
+                    f'"{want.key}" has no {name} of its own line, which setup could change',
+                )
             text = changed
     return text
 
@@ -68,7 +82,11 @@ def drop(text: str, wants: Sequence[Want], trace: Trace) -> str:
         if found is not None and is_ours(found):
             text = toml_spans.remove(text, (*want.path, want.key), trace.glue)
             if want.key in parsed(text).get(want.path[0], {}):
-                raise _trouble(text, want, f'"{want.path[0]}" is written as one inline table, which setup cannot shorten')
+                raise _trouble(
+                    text,
+                    want,
+                    f'"{want.path[0]}" is written as one inline table, which setup cannot shorten',
+                )
     return text
 
 

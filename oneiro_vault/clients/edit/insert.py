@@ -1,4 +1,5 @@
-"""Our entries into and out of a client's settings, text to text; what is not ours keeps every character."""
+"""Our entries into and out of a client's settings, text to text; what is not ours keeps every
+character."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ _NOTHING: Final = BOM + " \t\r\n"
 
 
 def add(text: str | None, wants: Sequence[Want], style: str, trace: Trace) -> str:
-    """The text (None: no file) with everything wanted in it; unchanged when it is there. `style`: json, jsonc or toml. Raises Trouble."""
+    """The text (None: no file) with everything wanted in it; unchanged when it is there. `style`:
+    json, jsonc or toml. Raises Trouble."""
     if style == "toml":
         return in_toml.add(text or "", wants, trace)
     if text is None or not text.strip(_NOTHING):
@@ -26,7 +28,8 @@ def add(text: str | None, wants: Sequence[Want], style: str, trace: Trace) -> st
 
 
 def drop(text: str, wants: Sequence[Want], style: str, trace: Trace) -> str | None:
-    """The text without what is ours; None when nothing but us was ever in the file. Raises Trouble."""
+    """The text without what is ours; None when nothing but us was ever in the file. Raises
+    Trouble."""
     before = text
     if style == "toml":
         text = in_toml.drop(text, wants, trace)
@@ -51,7 +54,14 @@ def current(text: str, want: Want, style: str) -> Mapping[str, Any] | None:
         found = found.get(want.key) if isinstance(found, dict) else None
         return found if isinstance(found, dict) and is_ours(found) else None
     groups = found if isinstance(found, list) else []
-    return next((group for group in groups if isinstance(group, dict) and any(is_ours(hook) for hook in _hooks(group))), None)
+    return next(
+        (
+            group
+            for group in groups
+            if isinstance(group, dict) and any(is_ours(hook) for hook in _hooks(group))
+        ),
+        None,
+    )
 
 
 def _hooks(group: Mapping[str, Any]) -> list[Any]:

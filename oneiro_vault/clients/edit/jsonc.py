@@ -1,4 +1,5 @@
-"""JSON and JSONC (comments, trailing commas) read with the place of everything: for `splice` to edit, and for errors to point at."""
+"""JSON and JSONC (comments, trailing commas) read with the place of everything: for `splice` to
+edit, and for errors to point at."""
 
 from __future__ import annotations
 
@@ -34,7 +35,8 @@ def place(text: str, position: int) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class Node:
-    """A value: `kind` is `object`, `array` or `scalar`; `data` of a scalar is its value; `text[start:stop]` is how it is written."""
+    """A value: `kind` is `object`, `array` or `scalar`; `data` of a scalar is its value;
+    `text[start:stop]` is how it is written."""
 
     kind: str
     start: int
@@ -50,12 +52,15 @@ class Node:
         """The value as Python data."""
         if self.kind == "object":
             return {found.key: found.node.value() for found in self.elements}
-        return [found.node.value() for found in self.elements] if self.kind == "array" else self.data
+        return (
+            [found.node.value() for found in self.elements] if self.kind == "array" else self.data
+        )
 
 
 @dataclass(frozen=True)
 class Element:
-    """A member of an object (`key`) or an item of an array (key is ""); `comma` is where the one behind it stands, or -1."""
+    """A member of an object (`key`) or an item of an array (key is ""); `comma` is where the one
+    behind it stands, or -1."""
 
     key: str
     start: int
@@ -65,7 +70,8 @@ class Element:
 
 
 class Document:
-    """A parsed text. `comments` allows comments and trailing commas; `line_ends` is where `//` comments end. Raises JsonError."""
+    """A parsed text. `comments` allows comments and trailing commas; `line_ends` is where `//`
+    comments end. Raises JsonError."""
 
     def __init__(self, text: str, comments: bool = True) -> None:
         self.text = text
@@ -83,7 +89,11 @@ class Document:
     def _seen(self, position: int) -> str:
         """What stands there, for a message."""
         word = _WORD.match(self.text, position)
-        return repr(word[0][:32] if word else self.text[position]) if position < len(self.text) else "the end of the file"
+        return (
+            repr(word[0][:32] if word else self.text[position])
+            if position < len(self.text)
+            else "the end of the file"
+        )
 
     def _skip(self, position: int) -> int:
         """The next position that is neither white space nor comment."""
@@ -109,7 +119,11 @@ class Document:
             return self._container(position, depth)
         found = _STRING.match(self.text, position) or _PLAIN.match(self.text, position)
         if found is None:
-            what = "a string that does not end on its line, or has a bad escape" if first == '"' else f"{self._seen(position)} is no value"
+            what = (
+                "a string that does not end on its line, or has a bad escape"
+                if first == '"'
+                else f"{self._seen(position)} is no value"
+            )
             raise self._error(position, what)
         return Node("scalar", position, found.end(), _scalar(found[0]))
 
@@ -120,7 +134,9 @@ class Document:
         position = self._skip(start + 1)
         while self.text[position : position + 1] != closing:
             if elements and elements[-1].comma < 0:
-                raise self._error(position, f"',' or '{closing}' is missing before {self._seen(position)}")
+                raise self._error(
+                    position, f"',' or '{closing}' is missing before {self._seen(position)}"
+                )
             element = self._element(position, is_object, depth)
             position = self._skip(element.stop)
             if self.text[position : position + 1] == ",":
@@ -128,7 +144,9 @@ class Document:
                 position = self._skip(position + 1)
             elements.append(element)
         if elements and elements[-1].comma >= 0 and not self._comments:
-            raise self._error(elements[-1].comma, "a comma before the closing bracket, which JSON does not allow")
+            raise self._error(
+                elements[-1].comma, "a comma before the closing bracket, which JSON does not allow"
+            )
         return Node("object" if is_object else "array", start, position + 1, None, tuple(elements))
 
     def _element(self, start: int, is_object: bool, depth: int) -> Element:
@@ -137,7 +155,9 @@ class Document:
             return Element("", start, node.stop, -1, node)
         found = _STRING.match(self.text, start)
         if found is None:
-            raise self._error(start, f"a name in double quotes is missing before {self._seen(start)}")
+            raise self._error(
+                start, f"a name in double quotes is missing before {self._seen(start)}"
+            )
         colon = self._skip(found.end())
         if self.text[colon : colon + 1] != ":":
             raise self._error(colon, f"':' is missing before {self._seen(colon)}")

@@ -1,7 +1,7 @@
 """Edits of JSON and JSONC texts: every character that is not part of the edit stays as it is.
 
-Removing what was just inserted gives the text from before, except inside a container that was empty: whoever inserts remembers what stood
-there (`Document.interior`).
+Removing what was just inserted gives the text from before, except inside a container that was
+empty: whoever inserts remembers what stood there (`Document.interior`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,11 @@ def replace(document: Document, node: Node, value: Any) -> str:
     """The text with another value in a node's place."""
     layout = _Layout(document)
     inline = not _BREAK.search(document.text, node.start, node.stop)
-    return document.text[: node.start] + layout.written(value, layout.margin(node.start), inline) + document.text[node.stop :]
+    return (
+        document.text[: node.start]
+        + layout.written(value, layout.margin(node.start), inline)
+        + document.text[node.stop :]
+    )
 
 
 def insert(document: Document, node: Node, value: Any, key: str = "") -> str:
@@ -30,11 +34,19 @@ def insert(document: Document, node: Node, value: Any, key: str = "") -> str:
     at = len(text[:close].rstrip(SPACE))
     last = node.elements[-1] if node.elements else None
     indent, inline = layout.of_new(node, last)
-    name = f"{json.dumps(key, ensure_ascii=False)}:{'' if layout.minified else ' '}" if node.kind == "object" else ""
+    name = (
+        f"{json.dumps(key, ensure_ascii=False)}:{'' if layout.minified else ' '}"
+        if node.kind == "object"
+        else ""
+    )
     written = name + layout.written(value, indent, inline)
     lead = layout.newline + indent if not inline else " " if last and not layout.minified else ""
     if last is None:
-        tail = "" if inline or _BREAK.search(text, at, close) else layout.newline + layout.margin(node.start)
+        tail = (
+            ""
+            if inline or _BREAK.search(text, at, close)
+            else layout.newline + layout.margin(node.start)
+        )
         return text[:at] + lead + written + tail + text[at:]
     if last.comma >= 0:  # their list ends in a comma, so ours does
         return text[:at] + lead + written + "," + text[at:]
@@ -42,11 +54,16 @@ def insert(document: Document, node: Node, value: Any, key: str = "") -> str:
 
 
 def remove(document: Document, node: Node, index: int) -> str:
-    """The text without one element of a container, its comma, and the white space before it; comments around it stay."""
+    """The text without one element of a container, its comma, and the white space before it;
+    comments around it stay."""
     text, element = document.text, node.elements[index]
     last = index == len(node.elements) - 1
     start = len(text[: element.start].rstrip(SPACE))
-    after = text[element.stop :] if element.comma < 0 else text[element.stop : element.comma] + text[element.comma + 1 :]
+    after = (
+        text[element.stop :]
+        if element.comma < 0
+        else text[element.stop : element.comma] + text[element.comma + 1 :]
+    )
     rest = after.lstrip(SPACE)
     if index == 0 and not last and not _BREAK.search(text, start, element.start):
         return text[: element.start] + rest
@@ -66,7 +83,9 @@ class _Layout:
         self._many_lines = bool(_BREAK.search(text, root.start, root.stop))
         found = _BREAK.search(text)
         self.newline = found[0] if found else "\n"
-        self.minified = bool(root.elements) and not self._many_lines and not re.search(r'":[ \t]', text)
+        self.minified = (
+            bool(root.elements) and not self._many_lines and not re.search(r'":[ \t]', text)
+        )
         first = root.elements[0].start if root.elements else 0
         self._unit = (self.margin(first) if self._line_start(first) else "") or "  "
 
@@ -78,8 +97,12 @@ class _Layout:
     def written(self, value: Any, indent: str, inline: bool) -> str:
         """A value as JSON, its later lines indented by `indent` and more."""
         if inline:
-            return json.dumps(value, ensure_ascii=False, separators=(",", ":") if self.minified else None)
-        return (self.newline + indent).join(json.dumps(value, ensure_ascii=False, indent=self._unit).split("\n"))
+            return json.dumps(
+                value, ensure_ascii=False, separators=(",", ":") if self.minified else None
+            )
+        return (self.newline + indent).join(
+            json.dumps(value, ensure_ascii=False, indent=self._unit).split("\n")
+        )
 
     def of_new(self, node: Node, last: Element | None) -> tuple[str, bool]:
         """The indentation of a new element, and whether it stays on its container's line."""

@@ -1,6 +1,8 @@
-"""TOML edited by splicing whole statements: comments, order, quotes and line ends of everything else stay as they are.
+"""TOML edited by splicing whole statements: comments, order, quotes and line ends of everything
+else stay as they are.
 
-Every function takes a text that `tomllib` has read already; this module only finds where its statements stand.
+Every function takes a text that `tomllib` has read already; this module only finds where its
+statements stand.
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ _PLAIN: Final = re.compile(r"[A-Za-z0-9_-]+")
 
 @dataclass(frozen=True)
 class Statement:
-    """A table header (`value` is None) or a key with its value; `path` is its full name, `start` and `stop` its whole lines."""
+    """A table header (`value` is None) or a key with its value; `path` is its full name, `start`
+    and `stop` its whole lines."""
 
     path: Path
     start: int
@@ -61,12 +64,16 @@ def append(text: str, path: Path, values: Mapping[str, Any]) -> tuple[str, str]:
     newline = _newline(text)
     ended = not text.strip("\ufeff") or text.endswith(newline * 2)
     glue = "" if ended else newline if text.endswith("\n") else newline * 2
-    lines = [f"[{'.'.join(map(_name, path))}]", *(f"{_name(key)} = {literal(value)}" for key, value in values.items())]
+    lines = [
+        f"[{'.'.join(map(_name, path))}]",
+        *(f"{_name(key)} = {literal(value)}" for key, value in values.items()),
+    ]
     return text + glue + "".join(line + newline for line in lines), glue
 
 
 def remove(text: str, path: Path, glue: str | None = None) -> str:
-    """The text without every statement at or below `path`, and without the glue (None: a blank line) before the first."""
+    """The text without every statement at or below `path`, and without the glue (None: a blank
+    line) before the first."""
     runs: list[list[int]] = []
     before = -1
     for number, found in enumerate(statements(text)):
@@ -95,10 +102,14 @@ def _cut(text: str, start: int, stop: int, glue: str | None) -> str:
     head, rest = text[:start], text[stop:]
     newline = _newline(text)
     if glue is None:
-        glue = newline if head.endswith(newline * 2) and (not rest or rest.startswith(newline)) else ""
+        glue = (
+            newline if head.endswith(newline * 2) and (not rest or rest.startswith(newline)) else ""
+        )
     if glue and head.endswith(glue):
         head = head.removesuffix(glue)
-        if rest and head and not head.endswith("\n"):  # somebody wrote below: two lines must not become one
+        if (
+            rest and head and not head.endswith("\n")
+        ):  # somebody wrote below: two lines must not become one
             head += newline
     return head + rest
 

@@ -16,8 +16,9 @@ class Trouble(ValueError):  # noqa: N818  # named after what happened
 
 @dataclass
 class Trace:
-    """How a file was before us. `text` is all of it when it held nothing (None: it did not exist); `made` are containers we added,
-    `empty` what stood in containers that had no element, `glue` the line ends put before a TOML table.
+    """How a file was before us. `text` is all of it when it held nothing (None: it did not exist);
+    `made` are containers we added, `empty` what stood in containers that had no element, `glue` the
+    line ends put before a TOML table.
     """
 
     existed: bool = True

@@ -1,1 +1,2 @@
-"""A captured conversation: who said which words, what was pasted, what a person says of themselves."""
+"""A captured conversation: who said which words, what was pasted, what a person says of
+themselves."""

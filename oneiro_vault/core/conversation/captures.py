@@ -1,4 +1,5 @@
-"""What a capture is, and when one still waits to become memories: said once, for the queue and for the loop that encodes."""
+"""What a capture is, and when one still waits to become memories: said once, for the queue and for
+the loop that encodes."""
 
 from __future__ import annotations
 
@@ -14,11 +15,13 @@ REFLECTION: Final = "reflection"
 OWN: Final = "capture"
 """Tag of a person's own words, which are theirs (`source: user`) and still wait for encoding."""
 KIND: Final = "captured"
-"""Key of the frontmatter that says what kind of capture it is: compaction, session, turns or note."""
+"""Key of the frontmatter that says what kind of capture it is: compaction, session, turns or
+note."""
 CLIENT: Final = "client"
 """Key of the frontmatter that names the program a conversation was held in."""
 FILE: Final = "file"
-"""Its value for a transcript that a person brought and that lies in no folder of their own clients: nobody knows who speaks in it."""
+"""Its value for a transcript that a person brought and that lies in no folder of their own clients:
+nobody knows who speaks in it."""
 ENCODED: Final = "encoded"
 """Key of the frontmatter of an episode that has become memories."""
 
@@ -35,7 +38,8 @@ class _Episode(Protocol):
 
 
 def captured(note: _Episode) -> bool:
-    """Is it a conversation or a text as it was captured? (What a model left behind in its own words is a memory from the first.)"""
+    """Is it a conversation or a text as it was captured? (What a model left behind in its own words
+    is a memory from the first.)"""
     return note.type == TYPE and (note.source == SOURCE or OWN in note.tags)
 
 

@@ -1,10 +1,13 @@
-"""Which parts of what a person typed are somebody else's words: quotations, code, mails, pages, logs and whatever else was pasted.
+"""Which parts of what a person typed are somebody else's words: quotations, code, mails, pages,
+logs and whatever else was pasted.
 
-Whose words a line has cannot be seen from what it says, since whoever plants it chooses that; what can be seen is that a turn holds
-more than what was typed. Where anything in it hints at that, only its first line is the person's, and not even that where a later line
-may speak of it. What a person marks off (a fence, quoted lines, quotation marks) hints at nothing. In doubt it is foreign: a fact then
-has less trust than it could have, while a planted line never has more. What begins inside a line without any mark is told from the
-person's words by a trained tagger (`tagging`); as it may be wrong, such words are not passed over, only trusted less.
+Whose words a line has cannot be seen from what it says, since whoever plants it chooses that; what
+can be seen is that a turn holds more than what was typed. Where anything in it hints at that, only
+its first line is the person's, and not even that where a later line may speak of it. What a person
+marks off (a fence, quoted lines, quotation marks) hints at nothing. In doubt it is foreign: a fact
+then has less trust than it could have, while a planted line never has more. What begins inside a
+line without any mark is told from the person's words by a trained tagger (`tagging`); as it may be
+wrong, such words are not passed over, only trusted less.
 """
 
 from __future__ import annotations
@@ -38,28 +41,39 @@ class Stretch(NamedTuple):
 
 
 def foreign(text: str) -> list[Stretch]:
-    """Every stretch that is not the person's own, or may not be, in order and apart from each other."""
+    """Every stretch that is not the person's own, or may not be, in order and apart from each
+    other."""
     found, lines = _marked(text)
     own = _typed([(text[start:end], marks) for start, end, marks in lines])
     extents = [(start, end) for start, end, _ in lines]
     stretches = [Stretch(*one) for one in found + extents[own:]]
     for start, end in extents[:own]:
-        stretches += [Stretch(start + a, start + b, doubted) for a, b, doubted in _inline(text[start:end])]
+        stretches += [
+            Stretch(start + a, start + b, doubted) for a, b, doubted in _inline(text[start:end])
+        ]
     return _joined(stretches, text)
 
 
 def _marked(text: str) -> tuple[list[Extent], list[tuple[int, int, bool]]]:
     """What the person marked off, and the other lines: does such a stretch follow on them?"""
     found = _fenced(text)
-    lines = [(start, end) for start, end in _lines(text) if not any(a < end and b > start for a, b in found)]
+    lines = [
+        (start, end)
+        for start, end in _lines(text)
+        if not any(a < end and b > start for a, b in found)
+    ]
     found += [one for one in lines if signs.QUOTED_LINE.match(text[slice(*one)])]
     lines = [one for one in lines if one not in set(found)]
-    follows = [any(end <= a < then for a, _ in found) for (_, end), (then, _) in pairwise([*lines, (len(text), 0)])]
+    follows = [
+        any(end <= a < then for a, _ in found)
+        for (_, end), (then, _) in pairwise([*lines, (len(text), 0)])
+    ]
     return found, [(start, end, one) for (start, end), one in zip(lines, follows, strict=True)]
 
 
 def _fenced(text: str) -> list[Extent]:
-    """From the first fence to the last: what is pasted may hold fences too. One that is open is so to the end."""
+    """From the first fence to the last: what is pasted may hold fences too. One that is open is so
+    to the end."""
     marks = list(signs.FENCE.finditer(text))
     if not marks:
         return []
@@ -67,11 +81,16 @@ def _fenced(text: str) -> list[Extent]:
 
 
 def _lines(text: str) -> list[Extent]:
-    return [found.span() for found in re.finditer(r"[^\n\v\f\r\x85\u2028\u2029]+", text) if found[0].strip()]
+    return [
+        found.span()
+        for found in re.finditer(r"[^\n\v\f\r\x85\u2028\u2029]+", text)
+        if found[0].strip()
+    ]
 
 
 def _typed(turn: Sequence[tuple[str, bool]]) -> int:
-    """How many of these lines (does something marked off follow?) are the person's own, from the first on."""
+    """How many of these lines (does something marked off follow?) are the person's own, from the
+    first on."""
     if not turn:
         return 0
     (first, marked), *later = turn
@@ -91,7 +110,8 @@ def _typed(turn: Sequence[tuple[str, bool]]) -> int:
 
 
 def _introduces(line: str, later: Sequence[str]) -> bool:
-    """Does a line speak of what comes after it? In another language than these words are of, in doubt yes."""
+    """Does a line speak of what comes after it? In another language than these words are of, in
+    doubt yes."""
     plain = line.rstrip(" *_👇↓")
     if plain.endswith((":", "：")):
         before, listed = plain[:-1], all(map(signs.ITEM.match, later))
@@ -103,7 +123,8 @@ def _introduces(line: str, later: Sequence[str]) -> bool:
 
 
 def _hints(line: str, asking: bool) -> bool:
-    """Does a later line look as if it had not been typed, or speak of what was not? `asking`: may it ask about the next one?"""
+    """Does a later line look as if it had not been typed, or speak of what was not? `asking`: may
+    it ask about the next one?"""
     if item := signs.ITEM.match(line):
         return _strange(line[item.end() :])
     words = (signs.ORDERS, signs.READERS, signs.NAMES_IT, _QUESTION)
@@ -113,7 +134,11 @@ def _hints(line: str, asking: bool) -> bool:
         return True
     if asking and line.rstrip().endswith((":", "：")):
         return True
-    return not signs.SENTENCE_END.search(line) and (line.lstrip()[:1].isupper() or asking) and len(line.split()) <= signs.TITLE_WORDS
+    return (
+        not signs.SENTENCE_END.search(line)
+        and (line.lstrip()[:1].isupper() or asking)
+        and len(line.split()) <= signs.TITLE_WORDS
+    )
 
 
 def _speaks_of(line: str) -> bool:
@@ -122,9 +147,12 @@ def _speaks_of(line: str) -> bool:
 
 
 def _strange(line: str) -> bool:
-    """No sentence that somebody types: it begins with marks or numbers, or its letters are dressed up or turned around."""
+    """No sentence that somebody types: it begins with marks or numbers, or its letters are dressed
+    up or turned around."""
     others = [sign for sign in line[: signs.LONG] if not sign.isascii()]
-    dressed = any(sign.isalpha() and unicodedata.normalize("NFKC", sign).isascii() for sign in others)
+    dressed = any(
+        sign.isalpha() and unicodedata.normalize("NFKC", sign).isascii() for sign in others
+    )
     return (
         bool(signs.NO_PROSE.match(line))
         or bool(signs.MIXED.search(line))
@@ -141,12 +169,17 @@ def _answers(line: str) -> bool:
 
 def _inline(line: str) -> Iterator[Stretch]:
     """Quotations, from the first mark to the last; what markup or orders to a reader begin, to the
-    end of the line; and the words that `tagging` takes for somebody else's, sentence by sentence."""
+    end of the line; and the words that `tagging` takes for somebody else's, sentence by
+    sentence."""
     quoted = _quotation(line)
     if quoted:
         yield Stretch(*quoted)
         line = line[: quoted[0]] + "." * (quoted[1] - quoted[0]) + line[quoted[1] :]
-    sure = [found.start() for pattern in (signs.MARKUP, signs.ORDERS) for found in pattern.finditer(line)]
+    sure = [
+        found.start()
+        for pattern in (signs.MARKUP, signs.ORDERS)
+        for found in pattern.finditer(line)
+    ]
     if len(line) > signs.LONG and not signs.CLAIMS.search(line):
         sure.append(0)
     if sure and line[min(sure) :].strip(" ."):
@@ -155,7 +188,9 @@ def _inline(line: str) -> Iterator[Stretch]:
     words, parts = tagging.words(line), sentences.spans(line)
     for (_, start, stop), doubt in zip(words, tagging.doubtful(line), strict=False):
         if doubt >= tagging.SURE and line[start].isalnum():
-            yield Stretch(start, next((end for _, end in parts if end >= stop), len(line)), doubted=True)
+            yield Stretch(
+                start, next((end for _, end in parts if end >= stop), len(line)), doubted=True
+            )
     for copied in (signs.CHAT, signs.SALUTATION, signs.SPEAKERS):
         if begins := copied.search(line):
             yield Stretch(begins.start(), len(line), doubted=True)
@@ -177,11 +212,14 @@ def _another_language(parts: Sequence[str]) -> int | None:
 
 
 def _quotation(line: str) -> Extent | None:
-    """From the first quotation mark to the last where some words are between them: a word or two in marks is a name."""
+    """From the first quotation mark to the last where some words are between them: a word or two in
+    marks is a name."""
     ends = [found.end() for found in signs.CLOSES.finditer(line)]
     for opened in signs.OPENS.finditer(line):
         words = line[opened.end() : ends[-1] - 1] if ends and ends[-1] > opened.end() else ""
-        if len(words.split()) >= signs.QUOTED_WORDS or (len(words) > signs.QUOTED_WORDS and unicodedata.east_asian_width(words[0]) == "W"):
+        if len(words.split()) >= signs.QUOTED_WORDS or (
+            len(words) > signs.QUOTED_WORDS and unicodedata.east_asian_width(words[0]) == "W"
+        ):
             return opened.start(), ends[-1]
         if not words:
             return None
@@ -189,7 +227,8 @@ def _quotation(line: str) -> Extent | None:
 
 
 def _joined(stretches: list[Stretch], text: str) -> list[Stretch]:
-    """In order, what touches or has only blanks between as one: in no doubt where a part of it is in none."""
+    """In order, what touches or has only blanks between as one: in no doubt where a part of it is
+    in none."""
     found: list[Stretch] = []
     for start, end, doubted in sorted(stretches):
         last = found[-1] if found else None

@@ -1,7 +1,9 @@
-"""Which of a person's own sentences say what every conversation needs: who they are, their work, home, people, health and wishes.
+"""Which of a person's own sentences say what every conversation needs: who they are, their work,
+home, people, health and wishes.
 
-Closed shapes in the first person, of what holds for long: nothing of today, nothing that is only thought of, nothing said to the reader.
-What fits no shape is not wrong; it waits for a judge, or for `oneiro orient --edit`.
+Closed shapes in the first person, of what holds for long: nothing of today, nothing that is only
+thought of, nothing said to the reader. What fits no shape is not wrong; it waits for a judge, or
+for `oneiro orient --edit`.
 """
 
 from __future__ import annotations
@@ -37,23 +39,34 @@ def _compiled(shapes: str) -> re.Pattern[str]:
 
 _TOPICS: Final = {name: _compiled(shapes) for name, shapes in SHAPES.items()}
 _PASSING: Final = re.compile(
-    r"\b(?:today|tonight|yesterday|tomorrow|right now|at the moment|this (?:morning|afternoon|evening|week|weekend|time|one)|last night|"
-    r"if|would(?! rather)|could|might|maybe|perhaps|used to|thinking of|going to|will|gonna|'ll|"
-    r"(?:is|are|am|'m|'s) (?!living|working)[a-z]{2,}ing|"
-    r"heute|gestern|morgen|gerade|diese woche|vielleicht|wenn|falls|würde|könnte|werde|früher)\b",
+    r"\b(?:today|tonight|yesterday|tomorrow|right now|at the moment|this (?:morning|afternoon|"
+    r"evening|week|weekend|time|one)|last night|if|would(?! rather)|could|might|maybe|perhaps|"
+    r"used to|thinking of|going to|will|gonna|'ll|(?:is|are|am|'m|'s) (?!living|"
+    r"working)[a-z]{2,}ing|heute|gestern|morgen|gerade|diese woche|vielleicht|wenn|falls|würde|"
+    r"könnte|werde|früher)\b",
     re.I,
 )
-_ADDRESSED: Final = re.compile(r"\b(?:you|your|yours|yourself|u|du|dir|dich|dein\w*|euch|please|pls|bitte)\b", re.I)
-_CLAUSE: Final = re.compile(r"[,;:.!?]+\s+|\s+[–—-]+\s+|(?<=\s)(?:and|but|so|because|cos|cause|since|und|aber|weil|denn)\s+", re.I)
+_ADDRESSED: Final = re.compile(
+    r"\b(?:you|your|yours|yourself|u|du|dir|dich|dein\w*|euch|please|pls|bitte)\b", re.I
+)
+_CLAUSE: Final = re.compile(
+    r"[,;:.!?]+\s+|\s+[–—-]+\s+|(?<=\s)(?:and|but|so|because|cos|cause|since|und|aber|weil|"
+    r"denn)\s+",
+    re.I,
+)
 """Where another clause may begin."""
-_END: Final = re.compile(r"(?:[\s,;:–—-]|\s(?:and|but|so|because|cos|cause|since|und|aber|weil|denn))+$", re.I)
+_END: Final = re.compile(
+    r"(?:[\s,;:–—-]|\s(?:and|but|so|because|cos|cause|since|und|aber|weil|denn))+$", re.I
+)
 _REPORTED: Final = re.compile(
-    r"[\"“„«>]|\b(?:said|says?|told|asked|wr[io]tes?|texted|goes|rewrite|draft|translate|correct|as if|mine|story|poem|letter|sentence|"
-    r"sagte?|meinte?|schrieb|schreibt|fragte?|übersetze)\b",
+    r"[\"“„«>]|\b(?:said|says?|told|asked|wr[io]tes?|texted|goes|rewrite|draft|translate|correct|"
+    r"as if|mine|story|poem|letter|sentence|sagte?|meinte?|schrieb|schreibt|fragte?|übersetze)\b",
     re.I,
 )
 """What follows may be somebody else's "I"."""
-_SUPPOSED: Final = re.compile(r"(?:and |but |so )?(?:if|imagine|suppose|let's say|pretend|wenn|falls|angenommen)\b", re.I)
+_SUPPOSED: Final = re.compile(
+    r"(?:and |but |so )?(?:if|imagine|suppose|let's say|pretend|wenn|falls|angenommen)\b", re.I
+)
 _PARTS: Final = re.compile(r"[,;:.!?–—]+")
 _STANDING: Final = re.compile(
     r"\b(?:always|never|from now on|in future|in general|generally|with me|to me|going forward"
@@ -65,16 +78,22 @@ _GOES_ON: Final = re.compile(r"(?:never|always|nie|immer|and|or|und|oder)\b", re
 """How a part begins that says something only with the one before it."""
 _MANNERS: Final = frozenset(
     """
-    short shorter brief briefly concise plain plainly simple direct blunt long detailed emoji emojis lists bullets tables headings jargon
-    examples sources metric imperial kilometres kilometers km miles metres meters centimetres centimeters feet inches yards
-    celsius fahrenheit grams kilos kilograms ounces pounds litres liters gallons euros dollars kroner english german french
-    spanish italian dutch danish swedish norwegian polish portuguese kurz knapp einfach deutsch englisch listen tabellen
+    short shorter brief briefly concise plain plainly simple direct blunt long detailed emoji emojis
+    lists bullets tables headings jargon
+    examples sources metric imperial kilometres kilometers km miles metres meters centimetres
+    centimeters feet inches yards
+    celsius fahrenheit grams kilos kilograms ounces pounds litres liters gallons euros dollars
+    kroner english german french
+    spanish italian dutch danish swedish norwegian polish portuguese kurz knapp einfach deutsch
+    englisch listen tabellen
     """.split()
 )
 _AROUND: Final = frozenset(
     """
-    please keep make write answer reply talk speak use give don't do not never no always me it them things answers replies everything in
-    with without and or & to us from now on future generally general going forward for thanks bullet points small a the only lengths
+    please keep make write answer reply talk speak use give don't do not never no always me it them
+    things answers replies everything in
+    with without and or & to us from now on future generally general going forward for thanks bullet
+    points small a the only lengths
     distances heights weights temperatures prices amounts units measurements bitte immer nie
     ab jetzt antworte schreib auf ohne mit mir und oder
     your you should be deine antworten sollen sein
@@ -85,7 +104,11 @@ _QUOTED: Final = re.compile(r"- On \d{4}-\d\d-\d\d the person said: “[^“”]
 _ONLY: Final = tuple(
     (name, re.compile(pattern, re.I))
     for name, pattern in (
-        ("place", r"\b(?:(?:i|we) live (?:in|at)|moved (?:to|into|back to)|based in|(?:ich|wir) (?:wohnen?|leben?) (?:in|im)|gezogen)\b"),
+        (
+            "place",
+            r"\b(?:(?:i|we) live (?:in|at)|moved (?:to|into|back to)|based in|(?:ich|wir) "
+            r"(?:wohnen?|leben?) (?:in|im)|gezogen)\b",
+        ),
         ("name", r"\b(?:my name(?:'s| is)|i(?:'m| am) called|i go by|ich heiße|mein name ist)\b"),
         ("age", r"\b(?:i(?:'m| am)|i turn(?:ed)?|ich bin) \d{1,3}\b"),
     )
@@ -101,10 +124,12 @@ _FIRST: Final = (
 
 
 def said(text: str, prescribes: Callable[[str], str] = lambda _words: "") -> list[tuple[str, str]]:
-    """(topic, words to quote) of what these own words of a person belong to in `TITLES`; nothing that passes or is said to the reader.
+    """(topic, words to quote) of what these own words of a person belong to in `TITLES`; nothing
+    that passes or is said to the reader.
 
-    A sentence is quoted whole where all of it may stand there, else only the clauses that tell, with `…` where something is left out.
-    `prescribes`: why words would do more than describe, if they were said of somebody else; "" when they would not.
+    A sentence is quoted whole where all of it may stand there, else only the clauses that tell,
+    with `…` where something is left out. `prescribes`: why words would do more than describe, if
+    they were said of somebody else; "" when they would not.
     """
     found: dict[str, str] = {}
     for sentence in claims.split_sentences(text.replace("’", "'")):
@@ -119,7 +144,11 @@ def _told(sentence: str, prescribes: Callable[[str], str]) -> Iterator[tuple[str
     matches: list[tuple[int, str]] = []
     for start in starts:
         topic = next((name for name, shape in _TOPICS.items() if shape.match(sentence, start)), "")
-        if topic and topic not in [known for _, known in matches] and not _REPORTED.search(sentence[:start]):
+        if (
+            topic
+            and topic not in [known for _, known in matches]
+            and not _REPORTED.search(sentence[:start])
+        ):
             matches.append((start, topic))
     bounds = [*(start for start, _ in matches), len(sentence)]
     for (start, topic), end in zip(matches, bounds[1:], strict=True):
@@ -129,15 +158,27 @@ def _told(sentence: str, prescribes: Callable[[str], str]) -> Iterator[tuple[str
         part, first = (_END.sub("", sentence[begins:one]) for one in (end, stop))
         for words in (*([sentence] if len(matches) == 1 else []), part, first):
             if _stands(words) and not prescribes(described(words)):
-                yield topic, f"{'' if sentence.startswith(words) else '… '}{words}{'' if sentence.endswith(words) else ' …'}"
+                yield (
+                    topic,
+                    f"{'' if sentence.startswith(words) else '… '}{words}"
+                    f"{'' if sentence.endswith(words) else ' …'}",
+                )
                 break
 
 
 def _manner(sentence: str) -> Iterator[tuple[str, str]]:
-    """A standing wish about how answers are: parts of a sentence in words in which nothing else can be said."""
+    """A standing wish about how answers are: parts of a sentence in words in which nothing else can
+    be said."""
     bounds = [0, *(at for mark in _PARTS.finditer(sentence) for at in mark.span()), len(sentence)]
-    parts = [(start, end) for start, end in zip(bounds[::2], bounds[1::2], strict=True) if sentence[start:end].strip()]
-    fits = [_MANNERS.union(_AROUND).issuperset(_plain(sentence, *part).lower().split()) for part in parts]
+    parts = [
+        (start, end)
+        for start, end in zip(bounds[::2], bounds[1::2], strict=True)
+        if sentence[start:end].strip()
+    ]
+    fits = [
+        _MANNERS.union(_AROUND).issuperset(_plain(sentence, *part).lower().split())
+        for part in parts
+    ]
     for number, (start, _) in enumerate(parts):
         stop = next((at for at in range(number, len(parts)) if not fits[at]), len(parts))
         if stop == number or (number and _GOES_ON.match(_plain(sentence, *parts[number]))):
@@ -145,7 +186,11 @@ def _manner(sentence: str) -> Iterator[tuple[str, str]]:
         plain = _plain(sentence, start, parts[stop - 1][1])
         words = _PARTS.sub(" ", plain).lower().split()
         if len(words) > 2 and _STANDING.search(plain) and _MANNERS.intersection(words):
-            yield "wishes", f"{'' if sentence.startswith(plain) else '… '}{plain}{'' if sentence.rstrip('.!').endswith(plain) else ' …'}"
+            yield (
+                "wishes",
+                f"{'' if sentence.startswith(plain) else '… '}{plain}"
+                f"{'' if sentence.rstrip('.!').endswith(plain) else ' …'}",
+            )
             return
 
 
@@ -174,13 +219,15 @@ def of_reader(text: str) -> bool:
 
 
 def alone(text: str) -> str:
-    """What such words say of which only one can be true at a time: `place`, `name`, `age`, else ""."""
+    """What such words say of which only one can be true at a time: `place`, `name`, `age`, else
+    ""."""
     plain = text.replace("’", "'")
     return next((name for name, pattern in _ONLY if pattern.search(plain)), "")
 
 
 def described(text: str) -> str:
-    """The same of somebody else, for the gate: what somebody says of themselves must describe when it is said of them."""
+    """The same of somebody else, for the gate: what somebody says of themselves must describe when
+    it is said of them."""
     for pattern, words in _FIRST:
         text = pattern.sub(words, text)
     return text

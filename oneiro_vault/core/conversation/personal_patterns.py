@@ -1,4 +1,5 @@
-"""How sentences begin in which people speak of themselves, in English and German: the data behind `personal`."""
+"""How sentences begin in which people speak of themselves, in English and German: the data behind
+`personal`."""
 
 from __future__ import annotations
 
@@ -23,12 +24,14 @@ WORDS: Final = {
 |neurodermitis|hay fever|heuschnupfen|coeliac\w*|celiac|zöliakie|(?:\w+-)?intoleran\w+|\w*unverträglichkeit
 |high blood pressure|bluthochdruck|pacemaker|herzschrittmacher|dyslexi\w+|colou?r-?blind|farbenblind|deaf
 |gehörlos|blind|pregnant|schwanger|autis\w+|depression|insomnia|ana?emi[ac]|osteoporosis|rheuma\w*)
-""",
+""",  # noqa: E501
     "NAME": r"(?-i:[A-ZÀ-Þ][\w'-]+)",
-    "IST": r"(?:heißt|heißen|ist|sind|wohn(?:t|en)|leb(?:t|en)|arbeite(?:t|n)|hat|haben|studiert|geht)",
-    "IS": r"(?:is|are|lives?|works?|has|have|stud(?:y|ies)|teach(?:es)?|runs?|speaks?|do(?:es)?|drives?|plays?|"
-    r"go(?:es)? to|likes?|loves?|hates?|can't|(?:does|do)n't|owns?|was born)",
-    "LEAD": r"(?:(?:and|but|also|ok|okay|yeah|yep|right|hi|hello|well|oh|so|by the way|for the record|fyi|und|außerdem|übrigens)[,.!]* )*",
+    "IST": r"(?:heißt|heißen|ist|sind|wohn(?:t|en)|leb(?:t|en)|arbeite(?:t|n)|hat|haben|studiert|"
+    r"geht)",
+    "IS": r"(?:is|are|lives?|works?|has|have|stud(?:y|ies)|teach(?:es)?|runs?|speaks?|do(?:es)?|"
+    r"drives?|plays?|go(?:es)? to|likes?|loves?|hates?|can't|(?:does|do)n't|owns?|was born)",
+    "LEAD": r"(?:(?:and|but|also|ok|okay|yeah|yep|right|hi|hello|well|oh|so|by the way|for the "
+    r"record|fyi|und|außerdem|übrigens)[,.!]* )*",
 }
 """Words in capitals, as `SHAPES` uses them."""
 SHAPES: Final = {
@@ -46,7 +49,7 @@ ich habe (?:\w+ ){0,2}ILL\b
 ich vertrage keine?\b
 ich nehme [^.]{0,40}?(?:\bmg\b|tabletten?|insulin|medikamente?)\b
 meine? SIPPE (?:ist|hat) (?:\w+ ){0,3}ILL\b
-""",
+""",  # noqa: E501
     "work": r"""
 i(?: now|'ve)? work (?:as|at|for|in|on|with|nights|shifts|from home|part[- ]time|full[- ]time|\w+ days)\b
 i (?:teach|study|manage|own|lead|edit|freelance)\b(?! (?:to|it|this|that)\b)
@@ -60,7 +63,7 @@ ich (?:studiere|unterrichte|leite)\b
 ich bin (?:in rente|rentner\w*|arbeitslos|selbstständig|pensioniert|in elternzeit)\b
 ich habe (?:einen neuen job|eine neue stelle)\b
 meine? (?:chef(?:in)?|arbeit|firma|büro|job|arbeitgeber) IST\b
-""",
+""",  # noqa: E501
     "home": r"""
 (?:i|we) live (?:in|at|on|with|near|above|alone|next|by)\b
 (?:i|we)(?:'ve| have)? (?:just |recently )?moved (?:to|into|back to|in with)\b
@@ -84,7 +87,7 @@ NAME ist (?:meine?|unsere?) SIPPE\b
 (?:ich habe|wir haben) (?:eine?n?|zwei|drei|vier|keine) (?:\w+ )?(?:sohn|söhne|t[oö]chter|kind(?:er)?|br[uü]der|schwestern?)\b
 (?:ich habe|wir haben) (?:eine?n?|zwei|drei|vier|keine) (?:\w+ )?(?:hunde?|katzen?)\b
 ich bin (?:verheiratet|verlobt|geschieden|ledig|verwitwet)\b
-""",
+""",  # noqa: E501
     "who": r"""
 my name(?:'s| is)\b
 i(?:'m| am) called\b
@@ -112,7 +115,7 @@ ich spreche (?-i:[A-ZÀ-Þ])
 ich bin (?:\w+ ){0,3}(?:geboren|aufgewachsen)\b
 mein(?:e muttersprache| geburtstag) ist\b
 ich bin (?-i:[A-ZÀ-Þ]\w{3,})\b
-""",
+""",  # noqa: E501
     "wishes": r"""
 i (?:\w+ )?prefer\b
 i (?:really )?(?:don't|do not) (?:like|want|eat|drink)\b
@@ -125,4 +128,5 @@ ich (?:mag|esse|trinke|möchte|will) (?:lieber|kein\w*|nur|immer|nie|niemals|nic
 mir ist wichtig\b
 """,
 }
-"""Topic -> how a sentence of it begins, a shape a line; the words in capitals stand for those above."""
+"""Topic -> how a sentence of it begins, a shape a line; the words in capitals stand for those
+above."""

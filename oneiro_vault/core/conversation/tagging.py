@@ -59,7 +59,11 @@ def features(line: Sequence[Word]) -> Iterator[list[str]]:
     for place, word in enumerate(low):
         at = place + 4
         found = [f"{step}={padded[at + step]}" for step in range(-4, 5)]
-        found += [f"{step}:{shapes[place + step]}" for step in range(-2, 3) if 0 <= place + step < len(low)]
+        found += [
+            f"{step}:{shapes[place + step]}"
+            for step in range(-2, 3)
+            if 0 <= place + step < len(low)
+        ]
         found += [f"{step}&{padded[at + step]} {padded[at + step + 1]}" for step in range(-2, 2)]
         found.append(f"3&{' '.join(padded[at - 3 : at])}")
         found += [f"<{other}" for other in low[max(0, place - _BEFORE) : place]]
@@ -80,7 +84,8 @@ def code(feature: str) -> int:
 
 
 def doubtful(text: str) -> list[float]:
-    """How likely each of the words of a line is not of whoever typed it, 0-1, as `words` has them."""
+    """How likely each of the words of a line is not of whoever typed it, 0-1, as `words` has
+    them."""
     line = words(text)[:LONGEST]
     if not line:
         return []

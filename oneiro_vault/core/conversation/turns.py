@@ -1,8 +1,9 @@
 """A captured conversation in spans: who said which words, and how far each is trusted.
 
-A turn begins where a paragraph begins with its speaker, as `capture.transcripts` writes it. Within what a person typed, foreign words
-(quoted, pasted) are spans of their own. A span is named by its capture and its turn: `7k2m9x4q8w3n#3`, and `…#3.1` for the first foreign
-part of that turn; the frontmatter of a fact lists those it rests on under `spans`.
+A turn begins where a paragraph begins with its speaker, as `capture.transcripts` writes it. Within
+what a person typed, foreign words (quoted, pasted) are spans of their own. A span is named by its
+capture and its turn: `7k2m9x4q8w3n#3`, and `…#3.1` for the first foreign part of that turn; the
+frontmatter of a fact lists those it rests on under `spans`.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ KEY: Final = "spans"
 GOES_ON: Final = "it begins while this one speaks"
 """What a question's note is called that names the speaker of a part which begins inside a turn."""
 USER, ASSISTANT, TOOL, NOBODY = "user", "assistant", "tool", ""
-_TURN: Final = re.compile(r"(?:\A|(?<=\n\n))(?:(User|Assistant):(?= |\n|\Z)|(\[[\w .:/-]{1,60}\])(?= ))")
+_TURN: Final = re.compile(
+    r"(?:\A|(?<=\n\n))(?:(User|Assistant):(?= |\n|\Z)|(\[[\w .:/-]{1,60}\])(?= ))"
+)
 _CONVERSATIONS: Final = frozenset(("session", "turns", "compaction"))
 ENDS: Final = 60
 """Characters that stay of the beginning and of the end of a turn that is abridged."""
@@ -32,7 +35,8 @@ ENDS: Final = 60
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Words of one speaker, `text[start:end]`; `own` is False for what the speaker took from elsewhere, or may have (`doubted`)."""
+    """Words of one speaker, `text[start:end]`; `own` is False for what the speaker took from
+    elsewhere, or may have (`doubted`)."""
 
     name: str
     speaker: str
@@ -44,9 +48,13 @@ class Span:
 
 @lru_cache(maxsize=512)
 def spans(text: str, speaker: str = NOBODY) -> tuple[Span, ...]:
-    """The spans of a conversation in order, without the names of speakers; `speaker`: who speaks before anybody is named."""
+    """The spans of a conversation in order, without the names of speakers; `speaker`: who speaks
+    before anybody is named."""
     found: list[Span] = []
-    marks = [(0, 0, speaker), *((mark.start(), mark.end(), _speaker(mark)) for mark in _TURN.finditer(text))]
+    marks = [
+        (0, 0, speaker),
+        *((mark.start(), mark.end(), _speaker(mark)) for mark in _TURN.finditer(text)),
+    ]
     marks.append((len(text), len(text), NOBODY))
     number, last = 0, speaker
     for (start, said, who), (end, _, _) in pairwise(marks):
@@ -77,13 +85,16 @@ def _parts(text: str, start: int, end: int, speaker: str, name: str) -> Iterator
         if text[position : start + begins].strip():
             yield Span(name, speaker, position, start + begins)
         position = start + stops
-        yield Span(f"{name}.{number}", speaker, start + begins, position, own=False, doubted=doubted)
+        yield Span(
+            f"{name}.{number}", speaker, start + begins, position, own=False, doubted=doubted
+        )
     if text[position:end].strip():
         yield Span(name, speaker, position, end)
 
 
 def trust(memory: Memory, span: Span) -> str:
-    """How far the words of one span are trusted: `said` what the person typed in a conversation or note of their own."""
+    """How far the words of one span are trusted: `said` what the person typed in a conversation or
+    note of their own."""
     if not span.own or span.speaker == TOOL:
         return "external"
     if not captured(memory):
@@ -93,7 +104,9 @@ def trust(memory: Memory, span: Span) -> str:
     kind = memory.extra.get(KIND)
     if memory.source != SOURCE or kind not in _CONVERSATIONS or memory.extra.get(CLIENT) == FILE:
         return "external"
-    if not _TURN.match(memory.body):  # no conversation as a client recorded it: its summary, or what only looks like one
+    if not _TURN.match(
+        memory.body
+    ):  # no conversation as a client recorded it: its summary, or what only looks like one
         return "model" if kind == "compaction" else "external"
     return {USER: "said", ASSISTANT: "model"}.get(span.speaker, "external")
 
@@ -102,7 +115,13 @@ def at(text: str, start: int, end: int) -> list[Span]:
     """The spans that `text[start:end]` touches."""
     every = spans(text)
     first = max(0, bisect_right(every, start, key=lambda one: one.start) - 1)
-    return [one for one in every[first:] if one.start < end and one.end > start and text[max(start, one.start) : min(end, one.end)].strip()]
+    return [
+        one
+        for one in every[first:]
+        if one.start < end
+        and one.end > start
+        and text[max(start, one.start) : min(end, one.end)].strip()
+    ]
 
 
 def named(memory: Memory, names: Iterable[str]) -> list[Span]:

@@ -1,1 +1,2 @@
-"""The YAML block of a note: strict reading, byte-keeping edits, field checks, salvage of broken ones."""
+"""The YAML block of a note: strict reading, byte-keeping edits, field checks, salvage of broken
+ones."""

@@ -1,4 +1,5 @@
-"""What is wrong with a note's frontmatter in a word, and the mend where it can only be one: a value in quotes."""
+"""What is wrong with a note's frontmatter in a word, and the mend where it can only be one: a value
+in quotes."""
 
 from __future__ import annotations
 
@@ -11,7 +12,9 @@ from oneiro_vault.core.frontmatter.strict_yaml import find_block, parse_block
 from oneiro_vault.errors import UnreadableNote
 
 QUOTE: Final = 'put the value in quotes (`title: "ADR-1: use UTC"`)'
-_ENTRY: Final = re.compile(r"([A-Za-z][\w -]{0,40}:[ \t]+)(\S(?:[^\r\n]*\S)?)([ \t]*(?:\r\n|\n|\r))")
+_ENTRY: Final = re.compile(
+    r"([A-Za-z][\w -]{0,40}:[ \t]+)(\S(?:[^\r\n]*\S)?)([ \t]*(?:\r\n|\n|\r))"
+)
 _LINE: Final = re.compile(r"line (\d+)")
 _UNCERTAIN: Final = ("[", '"', "'", "|", ">", "#", "-")
 """A value that begins so may have lost its end, or is no text on one line."""
@@ -35,7 +38,8 @@ _KINDS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Why a note cannot be read, on which line of the file (None = unknown), and the mend in a few words."""
+    """Why a note cannot be read, on which line of the file (None = unknown), and the mend in a few
+    words."""
 
     reason: str
     line: int | None
@@ -50,15 +54,19 @@ def fault(data: bytes) -> Fault | None:
     except UnreadableNote as error:
         reason = str(error)
         line = _LINE.search(reason)
-        mend = next((mend for sign, mend in _KINDS if sign in reason), error.hint.rstrip(".").lower())
+        mend = next(
+            (mend for sign, mend in _KINDS if sign in reason), error.hint.rstrip(".").lower()
+        )
         return Fault(reason, int(line[1]) if line else None, mend)
     return None
 
 
 def mended(data: bytes) -> bytes | None:
-    """The note with the values in quotes that are no YAML without them; None when that is not all, or not certain.
+    """The note with the values in quotes that are no YAML without them; None when that is not all,
+    or not certain.
 
-    Proved: what comes out can be read, every quoted value says exactly what stood there, and no other line is different.
+    Proved: what comes out can be read, every quoted value says exactly what stood there, and no
+    other line is different.
     """
     try:
         text = yaml_block.decode(data)

@@ -1,6 +1,8 @@
-"""What each key of the frontmatter holds, said for people, and the check that a value given by a caller must pass.
+"""What each key of the frontmatter holds, said for people, and the check that a value given by a
+caller must pass.
 
-Reading is lenient (`memory.parse` keeps a note with a wrong value readable and names the key); what is written is strict.
+Reading is lenient (`memory.parse` keeps a note with a wrong value readable and names the key); what
+is written is strict.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ EXPECTED: Final[dict[str, str]] = {
     "id": "12 lower-case letters and digits (no i, l, o, u)",
     "type": "one word such as semantic",
     "title": "text", "description": "text", "outcome": "text", "trigger": "text",
-    "tags": _NAMES, "aliases": _NAMES, "about": _NAMES, "topics": _NAMES, "flags": _NAMES, "spans": _NAMES,
+    "tags": _NAMES, "aliases": _NAMES, "about": _NAMES, "topics": _NAMES, "flags": _NAMES,
+    "spans": _NAMES,
     **dict.fromkeys(DATES, _DATE),
     "source": "user, model, capture, dream or import:NAME, on one line",
     "trust": "one of " + ", ".join(TRUSTS),
@@ -37,7 +40,8 @@ EXPECTED: Final[dict[str, str]] = {
     "core": "true or false",
     "keep": "oldest or newest",
 }  # fmt: skip
-"""Key -> what it must be, as the end of a sentence; keys that are not here hold whatever somebody likes."""
+"""Key -> what it must be, as the end of a sentence; keys that are not here hold whatever somebody
+likes."""
 
 _SOURCE: Final = re.compile(r"user|model|capture|dream|import:\S(?:[^\r\n]*\S)?")
 _BREAK: Final = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]")
@@ -47,15 +51,19 @@ _EMPTY: Final = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 _LARGEST: Final = 10**9
 MOST_NAMES: Final = 200
 LONGEST_NAME: Final = 500
-"""What one list of names may hold, in entries and in characters of each: every name is a key of the index."""
+"""What one list of names may hold, in entries and in characters of each: every name is a key of the
+index."""
 
 
 def checked(key: str, value: Any) -> Any:
-    """`value` as it is to be written under `key` (prose on one line, names as a list). Raises InvalidInput saying what it must be."""
+    """`value` as it is to be written under `key` (prose on one line, names as a list). Raises
+    InvalidInput saying what it must be."""
     reader = _READERS.get(key)
     if reader is None:
         if not isinstance(key, str) or not key.strip() or _BREAK.search(key):
-            raise InvalidInput(f"{shown(key)} cannot be the name of a key", hint="Use one word such as `mood`.")
+            raise InvalidInput(
+                f"{shown(key)} cannot be the name of a key", hint="Use one word such as `mood`."
+            )
         return value
     try:
         found = reader(value)
@@ -69,14 +77,21 @@ def checked(key: str, value: Any) -> Any:
 def _brief(key: str, names: list[str]) -> None:
     longest = max(map(len, names), default=0)
     if len(names) > MOST_NAMES or longest > LONGEST_NAME:
-        has = f"{len(names):,} names" if len(names) > MOST_NAMES else f"a name of {longest:,} characters"
+        has = (
+            f"{len(names):,} names"
+            if len(names) > MOST_NAMES
+            else f"a name of {longest:,} characters"
+        )
         raise InvalidInput(
-            f"{key} has {has}; at most {MOST_NAMES} are kept, each of at most {LONGEST_NAME} characters", hint="Say it in the text."
+            f"{key} has {has}; at most {MOST_NAMES} are kept, each of at most {LONGEST_NAME} "
+            f"characters",
+            hint="Say it in the text.",
         )
 
 
 def blank(text: str) -> bool:
-    """Does a text hold nothing that anybody can see? A zero-width space is none, nor is a mark with no letter to stand on."""
+    """Does a text hold nothing that anybody can see? A zero-width space is none, nor is a mark with
+    no letter to stand on."""
     return all(c.isspace() or c in _EMPTY or unicodedata.category(c) in _UNSEEN for c in text)
 
 

@@ -1,8 +1,11 @@
-"""What can be read of a note whose frontmatter is no YAML or whose bytes are no UTF-8: all of its words, and the plain lines of the block.
+"""What can be read of a note whose frontmatter is no YAML or whose bytes are no UTF-8: all of its
+words, and the plain lines of the block.
 
-For finding and showing only; nothing is ever written on its strength. A line may say what a note is called, when it came to be and what
-it is about. It never says who is to be trusted, what is always loaded or which memory this is: that is taken from the last good version,
-and where there was none the note is an untyped one from outside. A status counts only where it takes the note out of service.
+For finding and showing only; nothing is ever written on its strength. A line may say what a note is
+called, when it came to be and what it is about. It never says who is to be trusted, what is always
+loaded or which memory this is: that is taken from the last good version, and where there was none
+the note is an untyped one from outside. A status counts only where it takes the note out of
+service.
 """
 
 from __future__ import annotations
@@ -13,7 +16,12 @@ from dataclasses import replace
 from typing import Final
 
 from oneiro_vault.core.frontmatter import encodings, yaml_block
-from oneiro_vault.core.frontmatter.strict_yaml import BOM, parse_block, plain_mapping, spelled_mapping
+from oneiro_vault.core.frontmatter.strict_yaml import (
+    BOM,
+    parse_block,
+    plain_mapping,
+    spelled_mapping,
+)
 from oneiro_vault.core.memory import STATUSES, TRUSTS, Memory, of
 from oneiro_vault.core.time import note_dates
 from oneiro_vault.errors import UnreadableNote
@@ -26,7 +34,8 @@ BROKEN: Final = frozenset((FRONTMATTER, ENCODING, UNMERGED))
 
 _FORMER: Final = (
     "id", "type", "trust", "source", "core", "budget", "priority", "keep", "trigger", "supersedes",
-    "superseded_by", "derived_from", "about", "flags", "kind", "level", "session", "turn", "project",
+    "superseded_by", "derived_from", "about", "flags", "kind", "level", "session", "turn",
+    "project",
     "valid_from", "valid_until", "importance", "confidence",
 )  # fmt: skip
 """What the last good version says of a note, whatever its lines say now."""
@@ -34,22 +43,30 @@ _KEYS: Final = ("title", "description", "tags", "aliases", "created", "timestamp
 _DATES: Final = frozenset((*note_dates.CREATED, *note_dates.CHANGED))
 _NAMES: Final = ("tags", "aliases")
 _FENCE: Final = re.compile(r"(?:---|\.\.\.)[ \t]*\Z")
-_KEY: Final = re.compile(r"[ \t]*[\"']?([^\W\d_][\w .-]{0,40}?)[\"']?[ \t]*[:：](?=[ \t\"'\[{]|\Z)[ \t]*(.*)\Z")
+_KEY: Final = re.compile(
+    r"[ \t]*[\"']?([^\W\d_][\w .-]{0,40}?)[\"']?[ \t]*[:：](?=[ \t\"'\[{]|\Z)[ \t]*(.*)\Z"
+)
 _GLUED: Final = re.compile(r"(title|tags|date|created|aliases|description|status):(\S.*)\Z")
 _MORE: Final = re.compile(r"[ \t]+\S|[ \t]*-(?:[ \t]|\Z)")
 _MAPPING: Final = re.compile(r"[ \t]*[{}\[\],#%]|[ \t]*\Z")
 _STRAY: Final = 3
-"""So many lines of a closed block may be anything; more of them, or a gap between, are the note's own words."""
+"""So many lines of a closed block may be anything; more of them, or a gap between, are the note's
+own words."""
 _LONGEST: Final = 400
 """Lines that are looked at for frontmatter."""
 _INERT: Final = tuple(name for name in STATUSES if name != "active")
-_STATUS: Final = re.compile(rf"(?i)[ \t]*[\"']?status[\"']?[ \t]*[:=][ \t]*[\"']?({'|'.join(_INERT)})\b")
+_STATUS: Final = re.compile(
+    rf"(?i)[ \t]*[\"']?status[\"']?[ \t]*[:=][ \t]*[\"']?({'|'.join(_INERT)})\b"
+)
 _ORDER: Final = ("pending", "superseded", "archived", "dormant", "active")
 """Statuses, the most restrictive first."""
 
 
-def salvage(path: str, data: bytes, former: Memory | None = None, *, unmerged: bool = False) -> Memory:
-    """The note as far as it can be read. `former`: its last good version; `unmerged`: read it as it stands, conflict markers and all.
+def salvage(
+    path: str, data: bytes, former: Memory | None = None, *, unmerged: bool = False
+) -> Memory:
+    """The note as far as it can be read. `former`: its last good version; `unmerged`: read it as it
+    stands, conflict markers and all.
 
     Raises UnreadableNote for what is no text, for an unfinished merge, and for orientation.
     """
@@ -61,14 +78,26 @@ def salvage(path: str, data: bytes, former: Memory | None = None, *, unmerged: b
         yaml_block.refuse_markers(text)
     head, body = _parted(text[text.startswith(BOM) :])
     if former is not None and former.type == "orientation":
-        yaml_block.read(yaml_block.decode(data))  # raises: what is always loaded is never a part of something
+        yaml_block.read(
+            yaml_block.decode(data)
+        )  # raises: what is always loaded is never a part of something
     found = of(path, values := _values(head), body, lambda: values)
     status = _status(head, former)
-    found = replace(found, problems=(UNMERGED if unmerged else _reason(data),), trust=TRUSTS[-1], source="", status=status, type="note")
+    found = replace(
+        found,
+        problems=(UNMERGED if unmerged else _reason(data),),
+        trust=TRUSTS[-1],
+        source="",
+        status=status,
+        type="note",
+    )
     if former is None:
         return found
     kept = {name: getattr(former, name) for name in _FORMER}
-    kept |= {name: getattr(found, name) or getattr(former, name) for name in ("created", "timestamp", "tags", "aliases")}
+    kept |= {
+        name: getattr(found, name) or getattr(former, name)
+        for name in ("created", "timestamp", "tags", "aliases")
+    }
     return replace(found, **kept, title=found.title if "title" in values else former.title)
 
 
@@ -81,16 +110,22 @@ def _reason(data: bytes) -> str:
 
 
 def _status(head: list[str], former: Memory | None) -> str:
-    said = {match[1].lower() for match in map(_STATUS.match, head) if match} | ({former.status} if former else set())
+    said = {match[1].lower() for match in map(_STATUS.match, head) if match} | (
+        {former.status} if former else set()
+    )
     return next((status for status in _ORDER if status in said), "active")
 
 
 def _parted(text: str) -> tuple[list[str], str]:
-    """The lines of the block, without its fences, and the body. No word is in neither, but for what is no line of a block."""
+    """The lines of the block, without its fences, and the body. No word is in neither, but for what
+    is no line of a block."""
     lines = text.splitlines(keepends=True)
     if not lines or not _FENCE.match(lines[0].rstrip("\r\n")):
         return [], text
-    close = next((at for at, line in enumerate(lines[1:_LONGEST], 1) if _FENCE.match(line.rstrip("\r\n"))), None)
+    close = next(
+        (at for at, line in enumerate(lines[1:_LONGEST], 1) if _FENCE.match(line.rstrip("\r\n"))),
+        None,
+    )
     end = min(len(lines), _LONGEST) if close is None else close
     block = lines[1:end]
     own = _own_words(block)
@@ -103,7 +138,8 @@ def _parted(text: str) -> tuple[list[str], str]:
 
 
 def _own_words(block: list[str]) -> int:
-    """Where the lines of a block end and the note's own begin: a line that is neither a key nor part of one, or a heading after a gap."""
+    """Where the lines of a block end and the note's own begin: a line that is neither a key nor
+    part of one, or a heading after a gap."""
     gap = False
     for at, line in enumerate(block):
         if not line.strip():
@@ -121,24 +157,44 @@ def _is_head(line: str) -> bool:
 
 
 def _values(head: list[str]) -> dict[str, object]:
-    """What single keys say that may be believed; of a key that is there twice the first that says anything."""
+    """What single keys say that may be believed; of a key that is there twice the first that says
+    anything."""
     found: dict[str, object] = {}
     for name, value, lines in _entries(head):
         plain = "".join(filter(str.isalnum, name)).lower()
-        key = next((key for key in (name.lower(), {"tag": "tags", "alias": "aliases"}.get(plain, "")) if key in _KEYS), "")
+        key = next(
+            (
+                key
+                for key in (name.lower(), {"tag": "tags", "alias": "aliases"}.get(plain, ""))
+                if key in _KEYS
+            ),
+            "",
+        )
         if not key and plain not in _DATES:
             continue
         said = _value(value, lines)
         if said not in (None, "", []):
-            found.setdefault(key or name, _listed(said) if key in _NAMES else said if key or not isinstance(said, list) else "")
+            found.setdefault(
+                key or name,
+                _listed(said)
+                if key in _NAMES
+                else said
+                if key or not isinstance(said, list)
+                else "",
+            )
     return {key: value for key, value in found.items() if value != ""}
 
 
 def _entries(head: list[str]) -> Iterator[tuple[str, str, list[str]]]:
-    """(key, what stands behind it, all of its lines) of every line with a key and what belongs to it."""
+    """(key, what stands behind it, all of its lines) of every line with a key and what belongs to
+    it."""
     current: tuple[str, str, list[str]] | None = None
     for line in head:
-        key = None if current and _MORE.match(line) and not line.startswith("\t") else _KEY.match(line) or _GLUED.match(line)
+        key = (
+            None
+            if current and _MORE.match(line) and not line.startswith("\t")
+            else _KEY.match(line) or _GLUED.match(line)
+        )
         if key:
             if current:
                 yield current
@@ -150,7 +206,8 @@ def _entries(head: list[str]) -> Iterator[tuple[str, str, list[str]]]:
 
 
 def _value(value: str, lines: list[str]) -> object:
-    """What an entry says by itself, when that is YAML; else its words as they stand, without the quotes around them."""
+    """What an entry says by itself, when that is YAML; else its words as they stand, without the
+    quotes around them."""
     try:
         root = parse_block("\n".join([f"value: {value}", *lines[1:]]) + "\n")
         if root is not None:
@@ -166,5 +223,9 @@ def _value(value: str, lines: list[str]) -> object:
 def _listed(said: object) -> object:
     """Names in a list that was never closed are still names."""
     if isinstance(said, str):
-        return [part.strip(" \"'") for part in said.strip("[]").split(",")] if said[:1] == "[" or "," in said else said
+        return (
+            [part.strip(" \"'") for part in said.strip("[]").split(",")]
+            if said[:1] == "[" or "," in said
+            else said
+        )
     return said if isinstance(said, list) else ""

@@ -1,4 +1,5 @@
-"""How one value looks as YAML: plain where every YAML reader agrees that it is text, double-quoted otherwise."""
+"""How one value looks as YAML: plain where every YAML reader agrees that it is text, double-quoted
+otherwise."""
 
 from __future__ import annotations
 
@@ -15,10 +16,14 @@ DEEPEST: Final = 24
 """Levels of lists and mappings inside one value; nobody writes more by hand."""
 
 _TEXT: Final = "\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff"
-_PLAIN: Final = re.compile(rf"[\w/($\u00a1-\u2027\u2030-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff][ -~{_TEXT}]*")
+_PLAIN: Final = re.compile(
+    rf"[\w/($\u00a1-\u2027\u2030-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff][ "
+    rf"-~{_TEXT}]*"
+)
 _FLOW: Final = re.compile(r"[,:?\[\]{}]")
 _GUESSED: Final = re.compile(
-    r"(?i:true|false|yes|no|on|off|y|n|null|[-+]?[\d_,.:]+(?:e[-+]?\d+)?|0[xob][\da-f_]+)|\d{4}-\d\d?-\d\d?(?:[Tt \t].*)?"
+    r"(?i:true|false|yes|no|on|off|y|n|null|[-+]?[\d_,.:]+(?:e[-+]?\d+)?|0[xob][\da-f_]+)|"
+    r"\d{4}-\d\d?-\d\d?(?:[Tt \t].*)?"
 )
 _ESCAPED: Final = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,17})(\.[0-9]+(?:[eE][-+]?[0-9]+)?)?")
@@ -30,7 +35,8 @@ _WORDS: Final[dict[str, bool | None]] = {
 
 
 def resolve(text: str) -> object:
-    """What an unquoted scalar means: true/false, null, a decimal integer or float; everything else is text."""
+    """What an unquoted scalar means: true/false, null, a decimal integer or float; everything else
+    is text."""
     if text in _WORDS:
         return _WORDS[text]
     if text[0] not in "-0123456789" or not (found := _NUMBER.fullmatch(text)):
@@ -42,7 +48,8 @@ def resolve(text: str) -> object:
 
 
 def data(value: object, depth: int = 0) -> object:
-    """`value` as what reading it back gives (tuples become lists). Raises InvalidInput for what YAML text cannot carry."""
+    """`value` as what reading it back gives (tuples become lists). Raises InvalidInput for what
+    YAML text cannot carry."""
     if depth > DEEPEST:
         raise InvalidInput(f"a value is nested more than {DEEPEST} levels deep")
     if isinstance(value, str):
@@ -56,7 +63,9 @@ def data(value: object, depth: int = 0) -> object:
 
 def _checked_text(text: str) -> str:
     if any("\ud800" <= character <= "\udfff" for character in text):
-        raise InvalidInput("a value has half of a surrogate pair in it, which no UTF-8 file can hold")
+        raise InvalidInput(
+            "a value has half of a surrogate pair in it, which no UTF-8 file can hold"
+        )
     return text
 
 
@@ -67,7 +76,9 @@ def _checked_number(value: object) -> object:
         return int(value)
     if isinstance(value, float) and math.isfinite(value):
         return float(value)
-    raise InvalidInput(f"a value of type {type(value).__name__} ({value!s:.40}) cannot be written into frontmatter")
+    raise InvalidInput(
+        f"a value of type {type(value).__name__} ({value!s:.40}) cannot be written into frontmatter"
+    )
 
 
 def inline(value: object, flow: bool = False) -> str:
@@ -75,7 +86,13 @@ def inline(value: object, flow: bool = False) -> str:
     if isinstance(value, str):
         return value if _is_plain(value, flow) else quoted(value)
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{inline(key, True)}: {inline(inner, True)}" for key, inner in value.items()) + "}"
+        return (
+            "{"
+            + ", ".join(
+                f"{inline(key, True)}: {inline(inner, True)}" for key, inner in value.items()
+            )
+            + "}"
+        )
     if isinstance(value, list):
         return "[" + ", ".join(inline(inner, True) for inner in value) + "]"
     return "null" if value is None else _number(value)
@@ -91,11 +108,19 @@ def _number(value: object) -> str:
 
 def quoted(text: str) -> str:
     """`text` in double quotes, everything a YAML file may not hold literally as an escape."""
-    return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(text, ensure_ascii=False))
+    return _ESCAPED.sub(
+        lambda found: f"\\u{ord(found[0]):04x}", json.dumps(text, ensure_ascii=False)
+    )
 
 
 def _is_plain(text: str, flow: bool) -> bool:
-    if not _PLAIN.fullmatch(text) or text != text.strip() or text.endswith(":") or ": " in text or " #" in text:
+    if (
+        not _PLAIN.fullmatch(text)
+        or text != text.strip()
+        or text.endswith(":")
+        or ": " in text
+        or " #" in text
+    ):
         return False
     if flow and _FLOW.search(text):
         return False
@@ -103,7 +128,8 @@ def _is_plain(text: str, flow: bool) -> bool:
 
 
 def _is_date(text: str) -> bool:
-    """Dates stay unquoted, as Obsidian's date fields want them, unless other YAML readers would stumble (30 February)."""
+    """Dates stay unquoted, as Obsidian's date fields want them, unless other YAML readers would
+    stumble (30 February)."""
     try:
         datetime.fromisoformat(text)
     except ValueError:

@@ -1,6 +1,8 @@
-"""Where a note's YAML block is, and what it says: libyaml's nodes under rules that hold no surprise.
+"""Where a note's YAML block is, and what it says: libyaml's nodes under rules that hold no
+surprise.
 
-Only true/false, decimal integers, decimal floats and null are resolved. Anchors, tags, deep nesting and repeated keys are refused.
+Only true/false, decimal integers, decimal floats and null are resolved. Anchors, tags, deep nesting
+and repeated keys are refused.
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ _PLAIN: Final = frozenset([""] + [_PREFIX + name for name in ("int", "float", "b
 
 
 class Block(NamedTuple):
-    """`start`..`stop` is the YAML, `end` the first character of the body, `newline` the block's line ending."""
+    """`start`..`stop` is the YAML, `end` the first character of the body, `newline` the block's
+    line ending."""
 
     start: int
     stop: int
@@ -36,7 +39,8 @@ class Block(NamedTuple):
 
 
 class Loader(yaml.CSafeLoader):
-    """libyaml without YAML 1.1's guesses: a plain scalar has the tag "" until `scalars.resolve` looks at it."""
+    """libyaml without YAML 1.1's guesses: a plain scalar has the tag "" until `scalars.resolve`
+    looks at it."""
 
     def resolve(self, kind: type[yaml.Node], _value: Any, implicit: Any) -> str:
         """The tag of a node that has none."""
@@ -46,7 +50,8 @@ class Loader(yaml.CSafeLoader):
 
 
 def find_block(text: str) -> Block | None:
-    """The block on top, or None when there is none. A first line `---` that nothing closes is a rule, unless a key follows."""
+    """The block on top, or None when there is none. A first line `---` that nothing closes is a
+    rule, unless a key follows."""
     opened = _OPEN.match(text, text.startswith(BOM))
     if not opened:
         return None
@@ -61,7 +66,11 @@ def find_block(text: str) -> Block | None:
 def parse_block(block: str) -> yaml.MappingNode | None:
     """The mapping in a block, None for an empty one. Raises UnreadableNote."""
     try:
-        if len(block) > 4096 or _DEEP.search(block) or block.count("[") + block.count("{") + block.count("?") > 12:
+        if (
+            len(block) > 4096
+            or _DEEP.search(block)
+            or block.count("[") + block.count("{") + block.count("?") > 12
+        ):
             _refuse_deep(block)
         loader = Loader(block)
         try:
@@ -73,27 +82,42 @@ def parse_block(block: str) -> yaml.MappingNode | None:
     if root is None:
         return None
     if not isinstance(root, yaml.MappingNode) or root.tag != _MAP:
-        raise unreadable("the frontmatter is not made of `key: value` lines", "Write one `key: value` per line between the two `---`.")
+        raise unreadable(
+            "the frontmatter is not made of `key: value` lines",
+            "Write one `key: value` per line between the two `---`.",
+        )
     return root
 
 
 def _refuse_deep(block: str) -> None:
-    """Anchors (a few hundred bytes can stand for gigabytes) and deep nesting are seen in the events, before anything is built."""
+    """Anchors (a few hundred bytes can stand for gigabytes) and deep nesting are seen in the
+    events, before anything is built."""
     depth = 0
     for event in yaml.parse(block, Loader=Loader):
         if getattr(event, "anchor", None) is not None:
-            raise _at(event, "anchors and aliases (& and *) are not read", "Write the value out or put it in quotes.")
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            raise _at(
+                event,
+                "anchors and aliases (& and *) are not read",
+                "Write the value out or put it in quotes.",
+            )
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(
+            event, yaml.CollectionEndEvent
+        )
         if depth > DEEPEST:
             raise _at(event, f"lists are nested more than {DEEPEST} levels deep", "Flatten them.")
 
 
 def pairs_of(node: yaml.MappingNode) -> Iterator[tuple[str, yaml.Node]]:
-    """The entries of a mapping, keys as text. Raises UnreadableNote for a repeated or a compound key."""
+    """The entries of a mapping, keys as text. Raises UnreadableNote for a repeated or a compound
+    key."""
     seen = set()
     for key, value in node.value:
         if not isinstance(key, yaml.ScalarNode):
-            raise _at(key, "a key is a list or a mapping", "Keys are words; put a template like {{title}} in quotes.")
+            raise _at(
+                key,
+                "a key is a list or a mapping",
+                "Keys are words; put a template like {{title}} in quotes.",
+            )
         if key.value in seen:
             raise _at(key, f"{key.value!r:.60} is there twice", "Keep one of the two lines.")
         seen.add(key.value)
@@ -119,12 +143,20 @@ def plain_value(node: yaml.Node, depth: int) -> object:
         return [plain_value(item, depth + 1) for item in value]
     elif tag == _MAP and isinstance(node, yaml.MappingNode):
         return plain_mapping(node, depth)
-    raise _at(node, f"the YAML tag {tag.replace(_PREFIX, '!!')!r:.60} is not read", "Write the value without a tag.")
+    raise _at(
+        node,
+        f"the YAML tag {tag.replace(_PREFIX, '!!')!r:.60} is not read",
+        "Write the value without a tag.",
+    )
 
 
 def spelled(node: yaml.Node) -> object:
     """A node with its scalars as they are written."""
-    return [spelled(item) for item in node.value] if isinstance(node, yaml.SequenceNode) else node.value
+    return (
+        [spelled(item) for item in node.value]
+        if isinstance(node, yaml.SequenceNode)
+        else node.value
+    )
 
 
 def spelled_mapping(node: yaml.MappingNode) -> dict[str, object]:
@@ -135,7 +167,10 @@ def spelled_mapping(node: yaml.MappingNode) -> dict[str, object]:
 def _explained(error: Exception) -> tuple[str, str]:
     mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
     where = f"line {mark.line + 2}" if mark is not None else "the frontmatter"
-    return f"{where} is not YAML: {problem or str(error).splitlines()[0]:.200}", "Correct that line, or quote its value."
+    return (
+        f"{where} is not YAML: {problem or str(error).splitlines()[0]:.200}",
+        "Correct that line, or quote its value.",
+    )
 
 
 def _at(thing: Any, problem: str, hint: str) -> UnreadableNote:

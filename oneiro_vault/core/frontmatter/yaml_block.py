@@ -1,7 +1,9 @@
-"""The YAML block on top of a note: read it strictly, write it minimally, change one key without touching another byte.
+"""The YAML block on top of a note: read it strictly, write it minimally, change one key without
+touching another byte.
 
-A text is `BOM? + "---" line + YAML + "---" (or "...") line + body`. Keys are text, values are plain data (str, int, float, bool,
-None, list, dict). Only true/false, decimal integers, decimal floats and null are resolved: dates, `12:30`, `no` and `010` stay text.
+A text is `BOM? + "---" line + YAML + "---" (or "...") line + body`. Keys are text, values are plain
+data (str, int, float, bool, None, list, dict). Only true/false, decimal integers, decimal floats
+and null are resolved: dates, `12:30`, `no` and `010` stay text.
 """
 
 from __future__ import annotations
@@ -15,12 +17,21 @@ from frontmatter.default_handlers import YAMLHandler
 
 from oneiro_vault.core.frontmatter.edit_key import candidates, entry
 from oneiro_vault.core.frontmatter.scalars import data
-from oneiro_vault.core.frontmatter.strict_yaml import BOM, KEPT, find_block, parse_block, plain_mapping, spelled_mapping, unreadable
+from oneiro_vault.core.frontmatter.strict_yaml import (
+    BOM,
+    KEPT,
+    find_block,
+    parse_block,
+    plain_mapping,
+    spelled_mapping,
+    unreadable,
+)
 from oneiro_vault.errors import InvalidInput, UnreadableNote
 
 ORDER: Final = (
     "id", "type", "title", "description", "tags", "aliases", "created", "timestamp", "source",
-    "trust", "kind", "importance", "confidence", "level", "derived_from", "spans", "supersedes", "superseded_by", "valid_from",
+    "trust", "kind", "importance", "confidence", "level", "derived_from", "spans", "supersedes",
+    "superseded_by", "valid_from",
     "valid_until", "status", "core", "budget", "priority", "keep", "trigger", "about", "project",
     "session", "turn", "outcome", "topics", "flags",
 )  # fmt: skip
@@ -29,7 +40,10 @@ ORDER: Final = (
 LARGEST: Final = 65_536
 """Characters of frontmatter that are read; more is refused."""
 
-_MARKERS: Final = tuple(re.compile(rf"(?:\A\ufeff?|(?<=[\r\n])){mark}(?=[ \r\n]|\Z)") for mark in ("<{7}", "={7}", ">{7}"))
+_MARKERS: Final = tuple(
+    re.compile(rf"(?:\A\ufeff?|(?<=[\r\n])){mark}(?=[ \r\n]|\Z)")
+    for mark in ("<{7}", "={7}", ">{7}")
+)
 
 
 class _Handler(YAMLHandler):  # type: ignore[misc]  # the library ships no types
@@ -48,49 +62,63 @@ _HANDLER: Final = _Handler()
 
 
 def decode(data: bytes) -> str:
-    """The text of a file. A UTF-8 BOM stays as its first character, so that `encode` gives the same bytes back."""
+    """The text of a file. A UTF-8 BOM stays as its first character, so that `encode` gives the same
+    bytes back."""
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise unreadable("the file is UTF-16, not UTF-8", "Save it as UTF-8.")
     if b"\0" in data:
-        raise unreadable("the file has NUL bytes: it is not text, or it is UTF-16", "Save it as UTF-8 or rename it.")
+        raise unreadable(
+            "the file has NUL bytes: it is not text, or it is UTF-16",
+            "Save it as UTF-8 or rename it.",
+        )
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise unreadable(f"line {line} is not UTF-8 (byte 0x{data[error.start]:02x})", "Save the file as UTF-8.") from None
+        raise unreadable(
+            f"line {line} is not UTF-8 (byte 0x{data[error.start]:02x})", "Save the file as UTF-8."
+        ) from None
 
 
 def encode(text: str) -> bytes:
-    """The bytes of a text. Raises InvalidInput for lone surrogates and NUL, which no note can hold."""
+    """The bytes of a text. Raises InvalidInput for lone surrogates and NUL, which no note can
+    hold."""
     if "\0" in text:
         raise InvalidInput("the text has NUL characters and cannot be written as a note")
     try:
         return text.encode("utf-8")
     except UnicodeEncodeError as error:
-        raise InvalidInput(f"character {error.start} is half of a surrogate pair and cannot be written as UTF-8") from None
+        raise InvalidInput(
+            f"character {error.start} is half of a surrogate pair and cannot be written as UTF-8"
+        ) from None
 
 
 def read(text: str) -> tuple[dict[str, object], str]:
-    """Frontmatter and exact body (BOM and block left out). Raises UnreadableNote saying what is wrong and on which line."""
+    """Frontmatter and exact body (BOM and block left out). Raises UnreadableNote saying what is
+    wrong and on which line."""
     refuse_markers(text)
     start = text.startswith(BOM)
     block = find_block(text)
     if block is None:
         return {}, text[start:]
     if block.stop - block.start > LARGEST:
-        raise unreadable(f"the frontmatter is larger than {LARGEST // 1024} KB", "Move its text into the body.")
+        raise unreadable(
+            f"the frontmatter is larger than {LARGEST // 1024} KB", "Move its text into the body."
+        )
     return frontmatter.parse(text[start : block.end], handler=_HANDLER)[0], text[block.end :]
 
 
 def texts(text: str) -> dict[str, object]:
-    """The frontmatter with every scalar as it is spelled (`1.10`, `true`): for keys that hold text whatever it looks like."""
+    """The frontmatter with every scalar as it is spelled (`1.10`, `true`): for keys that hold text
+    whatever it looks like."""
     block = find_block(text)
     root = None if block is None else parse_block(text[block.start : block.stop])
     return {} if root is None else spelled_mapping(root)
 
 
 def compose(meta: Mapping[str, object], body: str) -> str:
-    """A new note: known keys in canonical order, then the others as given; keys that are None are left out."""
+    """A new note: known keys in canonical order, then the others as given; keys that are None are
+    left out."""
     rank = {key: position for position, key in enumerate(ORDER)}
     given = {key: data(value) for key, value in meta.items() if value is not None}
     ordered = sorted(given, key=lambda key: rank.get(key, len(rank)))
@@ -100,9 +128,11 @@ def compose(meta: Mapping[str, object], body: str) -> str:
 
 
 def edit(text: str, changes: Mapping[str, object | None], body: str | None = None) -> str:
-    """`text` with only the lines of the changed keys different (None removes one) and, when given, another body.
+    """`text` with only the lines of the changed keys different (None removes one) and, when given,
+    another body.
 
-    Raises UnreadableNote when `text` cannot be read, InvalidInput when a value cannot be written or the result cannot be proved.
+    Raises UnreadableNote when `text` cannot be read, InvalidInput when a value cannot be written or
+    the result cannot be proved.
     """
     meta, old_body = read(text)
     for key, value in changes.items():
@@ -115,12 +145,16 @@ def _with_body(text: str, meta: dict[str, object], body: str) -> str:
     block = find_block(text)
     if block is None:
         head = BOM if text.startswith(BOM) else ""
-        return _proved(head + (f"---\n---\n{body}" if body.startswith((BOM, "---")) else body), meta, body)
+        return _proved(
+            head + (f"---\n---\n{body}" if body.startswith((BOM, "---")) else body), meta, body
+        )
     head = text[: block.end]
     if not head.endswith(("\n", "\r")):
         head += block.newline
     # A lone CR before a body that begins with LF would swallow it as one line ending.
-    return _proved(head + ("\n" if head.endswith("\r") and body.startswith("\n") else "") + body, meta, body)
+    return _proved(
+        head + ("\n" if head.endswith("\r") and body.startswith("\n") else "") + body, meta, body
+    )
 
 
 def _edited(text: str, meta: dict[str, object], body: str, key: str, value: object) -> str:
@@ -156,11 +190,16 @@ def _is(text: str, meta: Mapping[str, object], body: str) -> bool:
         got, rest = read(text)
     except UnreadableNote:
         return False
-    return rest == body and got.keys() == meta.keys() and all(repr(got[key]) == repr(meta[key]) for key in got)
+    return (
+        rest == body
+        and got.keys() == meta.keys()
+        and all(repr(got[key]) == repr(meta[key]) for key in got)
+    )
 
 
 def refuse_markers(text: str) -> None:
-    """Raise UnreadableNote when lines begin like the conflict markers of git, one after the other: they look like an unfinished merge."""
+    """Raise UnreadableNote when lines begin like the conflict markers of git, one after the other:
+    they look like an unfinished merge."""
     if "<<<<<<<" not in text:
         return
     position = 0
@@ -169,4 +208,7 @@ def refuse_markers(text: str) -> None:
         if not found:
             return
         position = found.end()
-    raise unreadable("the note has conflict markers of an unfinished merge", "Resolve it, or indent lines that only show markers.")
+    raise unreadable(
+        "the note has conflict markers of an unfinished merge",
+        "Resolve it, or indent lines that only show markers.",
+    )

@@ -1,1 +1,2 @@
-"""The body of a note: its structure, what can be inferred from it, quoting it as data, word diffs."""
+"""The body of a note: its structure, what can be inferred from it, quoting it as data, word
+diffs."""

@@ -1,6 +1,8 @@
-"""What a model wakes into: notes in an order, whole, within a limit, under neutral headings, and what changed since an earlier time.
+"""What a model wakes into: notes in an order, whole, within a limit, under neutral headings, and
+what changed since an earlier time.
 
-Nothing here says who anybody is: the words are the notes', the rest are titles, dates, ids and counts. Light: hooks load this.
+Nothing here says who anybody is: the words are the notes', the rest are titles, dates, ids and
+counts. Light: hooks load this.
 """
 
 from __future__ import annotations
@@ -22,11 +24,22 @@ _NAMED: Final = 8
 
 
 class Block:
-    """One orientation note: `text` is its section as it is shown, `when` (epoch seconds) its last change, 0 if nobody knows."""
+    """One orientation note: `text` is its section as it is shown, `when` (epoch seconds) its last
+    change, 0 if nobody knows."""
 
     __slots__ = ("core", "id", "path", "priority", "text", "timestamp", "title", "when")
 
-    def __init__(self, id: str, path: str, title: str, text: str, priority: int | None, core: bool, timestamp: str, when: float) -> None:
+    def __init__(
+        self,
+        id: str,
+        path: str,
+        title: str,
+        text: str,
+        priority: int | None,
+        core: bool,
+        timestamp: str,
+        when: float,
+    ) -> None:
         self.id, self.path, self.title, self.text = id, path, title, text
         self.priority, self.core, self.timestamp, self.when = priority, core, timestamp, when
 
@@ -37,7 +50,8 @@ class Block:
 
 
 class Rendering:
-    """`text` within the limit, the blocks in order, which of them are `included` (positions), and how many are `left` out."""
+    """`text` within the limit, the blocks in order, which of them are `included` (positions), and
+    how many are `left` out."""
 
     __slots__ = ("blocks", "included", "left", "text")
 
@@ -63,11 +77,16 @@ def units(text: str) -> int:
 def belongs(note: Any) -> bool:
     """Is this note (a Memory or a Row) part of what is always loaded?
 
-    What came from outside is not, until a person has made it `core`, or a dream found it in several conversations and put them into its
-    lineage: one captured page must not speak at every beginning.
+    What came from outside is not, until a person has made it `core`, or a dream found it in several
+    conversations and put them into its lineage: one captured page must not speak at every
+    beginning.
     """
     corroborated = note.source == "dream" and len(note.derived_from) >= SOURCES
-    return bool(note.type == "orientation" and note.status == "active" and (note.core or corroborated or note.trust != "external"))
+    return bool(
+        note.type == "orientation"
+        and note.status == "active"
+        and (note.core or corroborated or note.trust != "external")
+    )
 
 
 def block(note: Any, body: str, ident: str, when: float | None) -> Block:
@@ -77,8 +96,11 @@ def block(note: Any, body: str, ident: str, when: float | None) -> Block:
     return Block(ident, note.path, note.title, text, note.priority, note.core, since, when or 0.0)
 
 
-def section(title: str, body: str, ident: str, timestamp: str, *, budget: int | None = None, keep: str = "") -> str:
-    """A heading with title, date and id, then the body: cut at lines and sentences to `budget` units, `keep` saying which end stays."""
+def section(
+    title: str, body: str, ident: str, timestamp: str, *, budget: int | None = None, keep: str = ""
+) -> str:
+    """A heading with title, date and id, then the body: cut at lines and sentences to `budget`
+    units, `keep` saying which end stays."""
     body = _without_title(body.strip(), title)
     if budget and units(body) > budget:
         from oneiro_vault.core.markdown.token_budget import shorten
@@ -100,7 +122,8 @@ def order(blocks: Iterable[Block]) -> list[Block]:
 
 
 def render(blocks: Iterable[Block], limit: int = LIMIT) -> Rendering:
-    """As many whole blocks as fit, best first; one that is too large is passed over. No blocks: no text."""
+    """As many whole blocks as fit, best first; one that is too large is passed over. No blocks: no
+    text."""
     ordered = order(blocks)
     if not ordered:
         return Rendering("", [], set())
@@ -130,22 +153,32 @@ def _left(blocks: Sequence[Block]) -> str:
         return ""
     names = [escape(one.id or one.path) for one in blocks[:_NAMED]]
     more = ", …" if len(blocks) > _NAMED else ""
-    return f"\n({len(blocks)} more {'block does' if len(blocks) == 1 else 'blocks do'} not fit here: {', '.join(names)}{more})\n"
+    return (
+        f"\n({len(blocks)} more {'block does' if len(blocks) == 1 else 'blocks do'} not fit here: "
+        f"{', '.join(names)}{more})\n"
+    )
 
 
 def delta(blocks: Iterable[Block], earlier: Sequence[Mapping[str, Any]], limit: int = LIMIT) -> str:
-    """What is new or different since `earlier`, and what is gone; "" if nothing. `earlier`: id, path, title, stamp, included of blocks."""
+    """What is new or different since `earlier`, and what is gone; "" if nothing. `earlier`: id,
+    path, title, stamp, included of blocks."""
     now = order(blocks)
     known = {_name(one): one for one in earlier if one.get("included", True)}
     fresh = [one for one in now if known.get(one.id or one.path, {}).get("stamp") != one.stamp]
-    gone = [one for name, one in known.items() if name not in {other.id or other.path for other in now}]
+    gone = [
+        one for name, one in known.items() if name not in {other.id or other.path for other in now}
+    ]
     if not fresh and not gone:
         return ""
     head = _CHANGED + _gone(gone)
     included = _fitting(head, fresh, limit, lambda _: "")
     if len(included) < len(fresh):
         included = _fitting(head, fresh, limit, _left)
-    text = head + "".join(fresh[at].text for at in sorted(included)) + _left([one for at, one in enumerate(fresh) if at not in included])
+    text = (
+        head
+        + "".join(fresh[at].text for at in sorted(included))
+        + _left([one for at, one in enumerate(fresh) if at not in included])
+    )
     return text if units(text) <= limit else ""
 
 
@@ -156,5 +189,8 @@ def _name(one: Mapping[str, Any]) -> str:
 def _gone(blocks: Sequence[Mapping[str, Any]]) -> str:
     if not blocks:
         return ""
-    names = [escape(" ".join(str(one.get("title") or _name(one)).split())[:80]) for one in blocks[:_NAMED]]
+    names = [
+        escape(" ".join(str(one.get("title") or _name(one)).split())[:80])
+        for one in blocks[:_NAMED]
+    ]
     return f"\nNo longer there: {', '.join(names)}{', …' if len(blocks) > _NAMED else ''}\n"

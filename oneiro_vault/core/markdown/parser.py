@@ -1,6 +1,8 @@
-"""What a body is made of: headings, sections, list items, callouts and links, all as exact character offsets.
+"""What a body is made of: headings, sections, list items, callouts and links, all as exact
+character offsets.
 
-Code (fenced, indented, inline) and `%%comments%%` hold no links and no tags. Offsets index the body string as it is, CRLF included.
+Code (fenced, indented, inline) and `%%comments%%` hold no links and no tags. Offsets index the body
+string as it is, CRLF included.
 """
 
 from __future__ import annotations
@@ -26,14 +28,18 @@ _PAIRS: Final = (
     "caused_by/led_to supersedes/superseded_by mentions/mentioned_in"
 )
 RELATIONS: Final[Mapping[str, str]] = {
-    name: inverse for pair in _PAIRS.split() for one, other in [pair.split("/")] for name, inverse in ((one, other), (other, one))
+    name: inverse
+    for pair in _PAIRS.split()
+    for one, other in [pair.split("/")]
+    for name, inverse in ((one, other), (other, one))
 }
 """The closed list of relations: name -> what the same edge is called from the other end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """One link: `target` as written (no heading, no `.md` added or removed), `heading` or `^block`, shown `label`."""
+    """One link: `target` as written (no heading, no `.md` added or removed), `heading` or `^block`,
+    shown `label`."""
 
     target: str
     heading: str = ""
@@ -66,8 +72,9 @@ class Callout:
 
 @dataclass(frozen=True, slots=True)
 class Structure:
-    """`sections`: (start, end, heading) side by side over the whole body; `items`: (start, end) of each list item's own words,
-    nested items being items themselves; `code`: (start, end) of what is code or comment."""
+    """`sections`: (start, end, heading) side by side over the whole body; `items`: (start, end) of
+    each list item's own words, nested items being items themselves; `code`: (start, end) of what is
+    code or comment."""
 
     sections: tuple[tuple[int, int, str], ...]
     items: tuple[tuple[int, int], ...] = ()
@@ -82,12 +89,19 @@ _BREAK: Final = re.compile(r"\r\n|\n|\r")
 _BLANK: Final = re.compile(r"(?:\r\n|\n|\r)[ \t]*(?:\r\n|\n|\r)")
 _TICKS: Final = re.compile(r"`+")
 _COMMENT: Final = re.compile(r"%%.*?%%", re.S)
-_WIKI: Final = re.compile(r"(!?)\[\[([^\[\]\r\n|#^\\]*)(?:#?(\^?[^\[\]\r\n|\\]*))?(?:\\?\|([^\[\]\r\n]*))?\]\]")
-_LINK: Final = re.compile(r"(!?)\[([^\[\]\r\n]*)\]\((?:<([^<>\r\n]+)>|([^()\s<>]+))(?:[ \t]+\"[^\"\r\n]*\")?\)")
+_WIKI: Final = re.compile(
+    r"(!?)\[\[([^\[\]\r\n|#^\\]*)(?:#?(\^?[^\[\]\r\n|\\]*))?(?:\\?\|([^\[\]\r\n]*))?\]\]"
+)
+_LINK: Final = re.compile(
+    r"(!?)\[([^\[\]\r\n]*)\]\((?:<([^<>\r\n]+)>|([^()\s<>]+))(?:[ \t]+\"[^\"\r\n]*\")?\)"
+)
 _NOTE: Final = re.compile(r"(?!\w+:|/)([^#?]+\.md)(?:#(.*))?", re.I)
 _PERCENT: Final = re.compile(r"(?:%[0-9a-fA-F]{2})+")
 _CALLOUT: Final = re.compile(r"\[!([\w-]+)\][+-]?[ \t]*(.*)")
-_RELATION: Final = re.compile(r"[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?([A-Za-z][A-Za-z_ -]{0,40}?)[ \t]*:?:?[ \t]*(?=!?\[)")
+_RELATION: Final = re.compile(
+    r"[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?([A-Za-z][A-Za-z_ -]{0,40}?)[ "
+    r"\t]*:?:?[ \t]*(?=!?\[)"
+)
 _ALONE: Final = re.compile(r"[\s,;]*(?:\([^()\r\n]*\)[ \t]*)?\Z")
 _NAME: Final = re.compile(r"[a-z][a-z]*(?:_[a-z]+)*\Z")
 
@@ -96,11 +110,14 @@ _NAME: Final = re.compile(r"[a-z][a-z]*(?:_[a-z]+)*\Z")
 def parse(body: str) -> Structure:
     """The structure of a body; any text has one. Plain paragraphs never reach markdown-it.
 
-    The last few are remembered: who reads a note (its inline tags) and who indexes it ask for the same body one after the other.
+    The last few are remembered: who reads a note (its inline tags) and who indexes it ask for the
+    same body one after the other.
     """
     if not _BLOCKS.search(body.replace("\r", "\n") if "\r" in body else body):
         code = _inline_code(body, ()) if "`" in body or "%%" in body else ()
-        return Structure(((0, len(body), ""),) if body else (), links=tuple(_links(body, code)), code=code)
+        return Structure(
+            ((0, len(body), ""),) if body else (), links=tuple(_links(body, code)), code=code
+        )
     return _Blocks(body).structure()
 
 
@@ -111,7 +128,8 @@ def code_spans(body: str) -> tuple[tuple[int, int], ...]:
 
 @cache
 def _reader() -> MarkdownIt:
-    """markdown-it with block rules only: our own scan finds links, so inline parsing would be wasted."""
+    """markdown-it with block rules only: our own scan finds links, so inline parsing would be
+    wasted."""
     from markdown_it import MarkdownIt
 
     reader = MarkdownIt("commonmark")
@@ -130,7 +148,9 @@ class _Blocks:
 
     def structure(self) -> Structure:
         headings = tuple(self._headings())
-        blocks = tuple(self._span(token) for token in self.tokens if token.type in ("fence", "code_block"))
+        blocks = tuple(
+            self._span(token) for token in self.tokens if token.type in ("fence", "code_block")
+        )
         code = _inline_code(self.body, blocks)
         return Structure(
             tuple(_sections(self.body, headings)),
@@ -172,8 +192,14 @@ class _Blocks:
                 yield start, end
 
     def _callouts(self) -> Iterator[Callout]:
-        for token, inside, content in zip(self.tokens, self.tokens[1:], self.tokens[2:], strict=False):
-            if token.type == "blockquote_open" and inside.type == "paragraph_open" and (found := _CALLOUT.match(content.content)):
+        for token, inside, content in zip(
+            self.tokens, self.tokens[1:], self.tokens[2:], strict=False
+        ):
+            if (
+                token.type == "blockquote_open"
+                and inside.type == "paragraph_open"
+                and (found := _CALLOUT.match(content.content))
+            ):
                 yield Callout(*self._span(token), found[1].lower(), found[2].strip())
 
 
@@ -186,13 +212,18 @@ def _sections(body: str, headings: tuple[Heading, ...]) -> Iterator[tuple[int, i
 
 
 def _inline_code(body: str, blocks: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
-    """`blocks` and, outside them, code spans (two equal runs of backticks in one paragraph) and comments."""
+    """`blocks` and, outside them, code spans (two equal runs of backticks in one paragraph) and
+    comments."""
     found = list(blocks)
     if "`" in body:
-        found += _code_in(body, [run.span() for run in _TICKS.finditer(body) if not inside(run.start(), blocks)])
+        found += _code_in(
+            body, [run.span() for run in _TICKS.finditer(body) if not inside(run.start(), blocks)]
+        )
     if "%%" in body:
         taken = tuple(sorted(found))
-        found += (span.span() for span in _COMMENT.finditer(body) if not inside(span.start(), taken))
+        found += (
+            span.span() for span in _COMMENT.finditer(body) if not inside(span.start(), taken)
+        )
     return tuple(sorted(found))
 
 
@@ -216,7 +247,9 @@ def _code_in(body: str, runs: list[tuple[int, int]]) -> Iterator[tuple[int, int]
 
 def _unquoted(target: str) -> str:
     """`target` with its %20 and friends read"""
-    return _PERCENT.sub(lambda found: bytes.fromhex(found[0].replace("%", "")).decode("utf-8", "replace"), target)
+    return _PERCENT.sub(
+        lambda found: bytes.fromhex(found[0].replace("%", "")).decode("utf-8", "replace"), target
+    )
 
 
 def inside(position: int, spans: tuple[tuple[int, int], ...]) -> bool:
@@ -244,7 +277,14 @@ def _links(body: str, code: tuple[tuple[int, int], ...]) -> Iterator[Link]:
 def _found(body: str) -> Iterator[tuple[int, int, str, str, str, bool]]:
     for wiki in _WIKI.finditer(body):
         if wiki[2].strip() or wiki[3]:
-            yield wiki.start(), wiki.end(), wiki[2].strip(), (wiki[3] or "").strip(), (wiki[4] or "").strip(), bool(wiki[1])
+            yield (
+                wiki.start(),
+                wiki.end(),
+                wiki[2].strip(),
+                (wiki[3] or "").strip(),
+                (wiki[4] or "").strip(),
+                bool(wiki[1]),
+            )
     if "](" in body:
         for link in _LINK.finditer(body):
             if note := _NOTE.fullmatch(_unquoted(link[3] or link[4])):
@@ -252,7 +292,8 @@ def _found(body: str) -> Iterator[tuple[int, int, str, str, str, bool]]:
 
 
 def _relation(body: str, line: int, start: int, end: int) -> str:
-    """The relation a list item states before its first link. A word we do not know counts only when the link stands alone."""
+    """The relation a list item states before its first link. A word we do not know counts only when
+    the link stands alone."""
     found = _RELATION.match(body, line)
     if not found or found.end() != start:
         return "mentions"

@@ -1,4 +1,5 @@
-"""Fitting ranked texts into a number of tokens. The counter is passed in: no tokenizer lives here."""
+"""Fitting ranked texts into a number of tokens. The counter is passed in: no tokenizer lives
+here."""
 
 from __future__ import annotations
 
@@ -12,13 +13,15 @@ _CUT: Final = re.compile(r"\n+|(?<=[.!?])[ \t]+")
 
 
 def estimate(text: str) -> int:
-    """Tokens of `text` when no tokenizer is at hand: a word costs one per four characters, a CJK or other wide character one."""
+    """Tokens of `text` when no tokenizer is at hand: a word costs one per four characters, a CJK or
+    other wide character one."""
     wide = sum(character > "\u2e7f" for character in text)
     return wide + sum((len(word) + 3) // 4 for word in re.findall(r"[^\s\u2e80-\U0010ffff]+", text))
 
 
 def pack(pieces: Sequence[str], tokens: int, count: Counter = estimate, gap: int = 0) -> list[int]:
-    """Positions of the pieces that fit into `tokens`, best first; one that is too large is passed over, `gap` is paid between two."""
+    """Positions of the pieces that fit into `tokens`, best first; one that is too large is passed
+    over, `gap` is paid between two."""
     chosen: list[int] = []
     left = tokens
     for position, piece in enumerate(pieces):
@@ -29,8 +32,11 @@ def pack(pieces: Sequence[str], tokens: int, count: Counter = estimate, gap: int
     return chosen
 
 
-def shorten(text: str, tokens: int, count: Counter = estimate, keep: str = "oldest", mark: str = "…") -> str:
-    """`text` cut at lines and sentences to at most `tokens`. `keep`: which end survives, `oldest` (the start) or `newest` (the end).
+def shorten(
+    text: str, tokens: int, count: Counter = estimate, keep: str = "oldest", mark: str = "…"
+) -> str:
+    """`text` cut at lines and sentences to at most `tokens`. `keep`: which end survives, `oldest`
+    (the start) or `newest` (the end).
 
     `mark` stands where words are missing and is paid for; "" when not even one sentence fits.
     """

@@ -1,4 +1,5 @@
-"""Words of notes in a cell of a Markdown table: escaped, on one line, and what changed between two texts marked word by word."""
+"""Words of notes in a cell of a Markdown table: escaped, on one line, and what changed between two
+texts marked word by word."""
 
 from __future__ import annotations
 
@@ -14,16 +15,24 @@ LONGEST: Final = 700
 _AROUND: Final = 5
 """Words that are shown on each side of a change."""
 _MOST: Final = 300
-"""Words of each text, from the first that differs, that are compared: at its worst that takes their product many times."""
+"""Words of each text, from the first that differs, that are compared: at its worst that takes their
+product many times."""
 _MARKS: Final = re.compile(r"([\\`*_\[\]<>#|~!&$])")
 
 
 def cell(text: str, limit: int = CELL) -> str:
-    """Somebody's words, cut at a word, with nothing in them that Markdown, HTML or a hosting site would take for its own."""
-    line = " ".join("".join(c if c.isprintable() else " " for c in text.encode("utf-8", "replace").decode()).split())
+    """Somebody's words, cut at a word, with nothing in them that Markdown, HTML or a hosting site
+    would take for its own."""
+    line = " ".join(
+        "".join(
+            c if c.isprintable() else " " for c in text.encode("utf-8", "replace").decode()
+        ).split()
+    )
     if len(line) > limit:
         line = line[: limit - 1].rsplit(" ", 1)[0] + "…"
-    return _MARKS.sub(r"\\\1", line).replace("@", "＠")  # a name after an @ would be told that it was mentioned
+    return _MARKS.sub(r"\\\1", line).replace(
+        "@", "＠"
+    )  # a name after an @ would be told that it was mentioned
 
 
 def marked(old: str, new: str) -> str:
@@ -43,7 +52,10 @@ def marked(old: str, new: str) -> str:
 
 def _alike(before: Sequence[str], after: Sequence[str]) -> int:
     """Words that both begin with."""
-    return next((at for at, (one, other) in enumerate(zip(before, after, strict=False)) if one != other), min(len(before), len(after)))
+    return next(
+        (at for at, (one, other) in enumerate(zip(before, after, strict=False)) if one != other),
+        min(len(before), len(after)),
+    )
 
 
 def steps(old: str, new: str) -> list[tuple[str, str]]:
@@ -51,11 +63,17 @@ def steps(old: str, new: str) -> list[tuple[str, str]]:
     before, after = old.split(), new.split()
     found: list[tuple[str, str]] = []
     many = max(len(before), len(after)) > _MOST
-    for kind, start, end, first, last in SequenceMatcher(None, before, after, autojunk=many).get_opcodes():
+    for kind, start, end, first, last in SequenceMatcher(
+        None, before, after, autojunk=many
+    ).get_opcodes():
         if kind == "equal":
             found.append(("same", " ".join(before[start:end])))
             continue
-        found += [(name, " ".join(words)) for name, words in (("gone", before[start:end]), ("new", after[first:last])) if words]
+        found += [
+            (name, " ".join(words))
+            for name, words in (("gone", before[start:end]), ("new", after[first:last]))
+            if words
+        ]
     return found
 
 

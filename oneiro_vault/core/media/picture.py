@@ -1,6 +1,8 @@
-"""Pictures as bytes: what they are (by their first bytes, never by a name), how large, and where a note refers to one.
+"""Pictures as bytes: what they are (by their first bytes, never by a name), how large, and where a
+note refers to one.
 
-Sizes are read from headers; nothing is decoded here, so a picture that would fill the memory costs as much as any other.
+Sizes are read from headers; nothing is decoded here, so a picture that would fill the memory costs
+as much as any other.
 """
 
 from __future__ import annotations
@@ -13,7 +15,12 @@ from typing import Final
 
 from oneiro_vault.core.markdown import parser
 
-EXTENSIONS: Final = {"image/png": "png", "image/jpeg": "jpg", "image/webp": "webp", "image/gif": "gif"}
+EXTENSIONS: Final = {
+    "image/png": "png",
+    "image/jpeg": "jpg",
+    "image/webp": "webp",
+    "image/gif": "gif",
+}
 """The types a vault takes, and what their files are called."""
 FOLDER: Final = "attachments"
 
@@ -43,7 +50,8 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A picture that a note shows: the sha256 of its bytes, its type as the file name gives it, and the words for those who cannot see."""
+    """A picture that a note shows: the sha256 of its bytes, its type as the file name gives it, and
+    the words for those who cannot see."""
 
     sha256: str
     mime: str
@@ -62,7 +70,8 @@ def path_of(sha256: str, extension: str) -> str:
 
 
 def link(path: str, note: str, alt: str = "") -> str:
-    """A Markdown image link to `path` for the note at `note`: relative, so that any editor shows it."""
+    """A Markdown image link to `path` for the note at `note`: relative, so that any editor shows
+    it."""
     words = " ".join(re.sub(r"[\[\]\\`]", " ", alt).split())[:200]
     return f"![{words}]({posixpath.relpath(path, posixpath.dirname(note) or '.')})"
 
@@ -70,7 +79,11 @@ def link(path: str, note: str, alt: str = "") -> str:
 def references(body: str) -> list[Reference]:
     """The pictures a body shows, each once, in order; code shows none."""
     found: dict[str, Reference] = {}
-    code = parser.code_spans(body) if "![" in body and ("`" in body or "    " in body or "\t" in body or "%%" in body) else ()
+    code = (
+        parser.code_spans(body)
+        if "![" in body and ("`" in body or "    " in body or "\t" in body or "%%" in body)
+        else ()
+    )
     for hit in _REFERENCE.finditer(body) if "![" in body else ():
         sha256, extension = hit[2] or hit[4], (hit[3] or hit[5]).lower()
         if extension in _MIMES and not parser.inside(hit.start(), code):
@@ -84,7 +97,10 @@ def sniff(data: bytes) -> Kind | None:
     if data.startswith(_PNG):
         mime, size = "image/png", _png(data)
     elif data[:6] in (b"GIF87a", b"GIF89a"):
-        mime, size = "image/gif", (int.from_bytes(data[6:8], "little"), int.from_bytes(data[8:10], "little"))
+        mime, size = (
+            "image/gif",
+            (int.from_bytes(data[6:8], "little"), int.from_bytes(data[8:10], "little")),
+        )
     elif data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         mime, size = "image/webp", _webp(data)
     elif data[:3] == b"\xff\xd8\xff":
@@ -105,7 +121,9 @@ def _webp(data: bytes) -> tuple[int, int]:
     if head == b"VP8X":
         return int.from_bytes(body[4:7], "little") + 1, int.from_bytes(body[7:10], "little") + 1
     if head == b"VP8 " and body[3:6] == b"\x9d\x01\x2a":
-        return int.from_bytes(body[6:8], "little") & 0x3FFF, int.from_bytes(body[8:10], "little") & 0x3FFF
+        return int.from_bytes(body[6:8], "little") & 0x3FFF, int.from_bytes(
+            body[8:10], "little"
+        ) & 0x3FFF
     if head == b"VP8L" and body[0] == 0x2F:
         bits = int.from_bytes(body[1:5], "little")
         return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
@@ -115,12 +133,15 @@ def _webp(data: bytes) -> tuple[int, int]:
 def _jpeg(data: bytes) -> tuple[int, int]:
     for marker, start, end in segments(data):
         if marker in _FRAMES and end - start >= 9:
-            return int.from_bytes(data[start + 7 : start + 9]), int.from_bytes(data[start + 5 : start + 7])
+            return int.from_bytes(data[start + 7 : start + 9]), int.from_bytes(
+                data[start + 5 : start + 7]
+            )
     return 0, 0
 
 
 def segments(data: bytes, at: int = 2) -> Iterator[tuple[int, int, int]]:
-    """(marker, start, end) of a JPEG's segments from `at` on; the last is the start of a scan (0xDA), or where it stops making sense."""
+    """(marker, start, end) of a JPEG's segments from `at` on; the last is the start of a scan
+    (0xDA), or where it stops making sense."""
     while at + 4 <= len(data) and data[at] == 0xFF:
         marker = data[at + 1]
         if marker == 0xFF:  # fill

@@ -42,8 +42,12 @@ def _jpeg(data: bytes) -> bytes:
             return data[:2] + turned + b"".join(kept) + data[start:last]
         if marker == 0xE1 and body.startswith(_EXIF):
             exif = _orientation_only(body)
-            turned = b"\xff\xe1" + (len(_EXIF + exif) + 2).to_bytes(2) + _EXIF + exif if exif else b""
-        elif not (0xE0 <= marker <= 0xEF or marker == 0xFE) or (marker in _JPEG_KEPT and body.startswith(_JPEG_KEPT[marker])):
+            turned = (
+                b"\xff\xe1" + (len(_EXIF + exif) + 2).to_bytes(2) + _EXIF + exif if exif else b""
+            )
+        elif not (0xE0 <= marker <= 0xEF or marker == 0xFE) or (
+            marker in _JPEG_KEPT and body.startswith(_JPEG_KEPT[marker])
+        ):
             kept.append(data[start:end])
     raise ValueError("it has no picture in it")
 
@@ -107,7 +111,8 @@ def _gif(data: bytes) -> bytes:
         else:
             raise ValueError("it makes no sense")
         is_metadata = data[start] == 0x21 and (
-            data[start + 1] == 0xFE or (data[start + 1] == 0xFF and data[start + 3 : start + 14] not in _GIF_KEPT)
+            data[start + 1] == 0xFE
+            or (data[start + 1] == 0xFF and data[start + 3 : start + 14] not in _GIF_KEPT)
         )
         if not is_metadata:
             kept.append(data[start:at])

@@ -1,4 +1,5 @@
-"""How one version of a body came from another: which pieces stayed, which became which, which came, went or only moved."""
+"""How one version of a body came from another: which pieces stayed, which became which, which came,
+went or only moved."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
 _ALIKE: Final = 0.5
 """Share of words in common from which on a piece is taken for the other one, changed."""
 _PAIRS: Final = 2500
-"""Pairs of changed pieces that are compared by their words; a body rewritten from end to end is one change."""
+"""Pairs of changed pieces that are compared by their words; a body rewritten from end to end is one
+change."""
 
 
 class Edit(NamedTuple):
@@ -34,8 +36,9 @@ class Insert(NamedTuple):
 
 
 class Alignment:
-    """One side against the base: `kept` base piece -> the side's (its gap may differ), `edits` by their first base piece, `inserts` by the
-    base piece they stand before. A moved piece counts as kept, and its new place is among the inserts.
+    """One side against the base: `kept` base piece -> the side's (its gap may differ), `edits` by
+    their first base piece, `inserts` by the base piece they stand before. A moved piece counts as
+    kept, and its new place is among the inserts.
     """
 
     def __init__(self) -> None:
@@ -62,7 +65,9 @@ def align(base: Sequence[Unit], side: Sequence[Unit]) -> Alignment:
     return found
 
 
-def _moves(was: Sequence[str], now: Sequence[str], spans: Sequence[tuple[range, range]]) -> dict[int, int]:
+def _moves(
+    was: Sequence[str], now: Sequence[str], spans: Sequence[tuple[range, range]]
+) -> dict[int, int]:
     """What went at one place and stands word for word at another: side piece -> base piece."""
     gone: dict[str, list[int]] = {}
     for olds, _ in spans:
@@ -84,10 +89,15 @@ class _Span(NamedTuple):
         left = [i for i in olds if i not in self.found.moved]
         known = any(is_callout(self.base[i].text) for i in left)
         # What a merge put beside the words never stands for them.
-        right = [j for j in news if j not in self.moves and (known or not is_callout(self.side[j].text))]
+        right = [
+            j for j in news if j not in self.moves and (known or not is_callout(self.side[j].text))
+        ]
         home: dict[int, int] = {}
         a = c = 0
-        for i, j in [*_likenesses([self.base[i] for i in left], [self.side[j] for j in right]), (len(left), len(right))]:
+        for i, j in [
+            *_likenesses([self.base[i] for i in left], [self.side[j] for j in right]),
+            (len(left), len(right)),
+        ]:
             self._change(left[a:i], right[c:j], home)
             self._change(left[i : i + 1], right[j : j + 1], home)
             a, c = i + 1, j + 1
@@ -95,10 +105,13 @@ class _Span(NamedTuple):
         for j in reversed(news):
             place = home.get(j, place)
             if j not in home:
-                self.found.inserts.setdefault(place, []).insert(0, Insert(self.side[j], self.moves.get(j, -1)))
+                self.found.inserts.setdefault(place, []).insert(
+                    0, Insert(self.side[j], self.moves.get(j, -1))
+                )
 
     def _change(self, olds: list[int], news: list[int], home: dict[int, int]) -> None:
-        """Base pieces that became the side's pieces: each one its own, or all together; `home` side piece -> base piece."""
+        """Base pieces that became the side's pieces: each one its own, or all together; `home` side
+        piece -> base piece."""
         edits = self.found.edits
         if len(olds) == len(news) or not news:
             for number, i in enumerate(olds):
@@ -124,7 +137,9 @@ def _likenesses(olds: Sequence[Unit], news: Sequence[Unit]) -> list[tuple[int, i
     return list(_path(best, score))
 
 
-def _path(best: list[list[float]], score: dict[tuple[int, int], float]) -> Iterator[tuple[int, int]]:
+def _path(
+    best: list[list[float]], score: dict[tuple[int, int], float]
+) -> Iterator[tuple[int, int]]:
     i = j = 0
     while i < len(best) - 1 and j < len(best[0]) - 1:
         if score[i, j] > 0 and best[i][j] == best[i + 1][j + 1] + score[i, j]:

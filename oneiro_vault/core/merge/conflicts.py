@@ -1,4 +1,5 @@
-"""The callout in which a merge keeps the words of the side that did not win: `> [!conflict] …`, as Obsidian shows it."""
+"""The callout in which a merge keeps the words of the side that did not win: `> [!conflict] …`, as
+Obsidian shows it."""
 
 from __future__ import annotations
 
@@ -55,7 +56,8 @@ def held(body: str) -> list[tuple[str, ...]]:
 
 
 def _lines_after(body: str, place: int) -> Iterator[str]:
-    """The lines below the one that holds `place`, one at a time: a body may have very many callouts."""
+    """The lines below the one that holds `place`, one at a time: a body may have very many
+    callouts."""
     start = body.find("\n", place) + 1
     while start:
         end = body.find("\n", start)

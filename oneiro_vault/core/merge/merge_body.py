@@ -1,7 +1,8 @@
-"""Three versions of a body become one, piece by piece; where both sides changed the same one, the other's stands below in a callout.
+"""Three versions of a body become one, piece by piece; where both sides changed the same one, the
+other's stands below in a callout.
 
-`first` is the side that wins (see `merge3`): nothing here knows which side is ours. No word is lost: a piece is left out only when one side
-deleted or replaced it and the other left it as it was.
+`first` is the side that wins (see `merge3`): nothing here knows which side is ours. No word is
+lost: a piece is left out only when one side deleted or replaced it and the other left it as it was.
 """
 
 from __future__ import annotations
@@ -23,11 +24,14 @@ if TYPE_CHECKING:
 OTHER: Final = "Changed on both sides; this is the other version"
 DELETED: Final = "Deleted on one side, changed on the other; this is the changed version"
 
-_RELATION: Final = re.compile(r"[ \t]*[-*+][ \t]+([a-z]+(?:[_ -][a-z]+)*)[ \t]*:{0,2}[ \t]*(\[\[[^\[\]\n]+\]\][^\n]*)")
+_RELATION: Final = re.compile(
+    r"[ \t]*[-*+][ \t]+([a-z]+(?:[_ -][a-z]+)*)[ \t]*:{0,2}[ \t]*(\[\[[^\[\]\n]+\]\][^\n]*)"
+)
 
 
 class _Side(NamedTuple):
-    """A version: its pieces, how they came from the base's, and what its new conflict callouts hold."""
+    """A version: its pieces, how they came from the base's, and what its new conflict callouts
+    hold."""
 
     lead: str
     units: list[Unit]
@@ -35,7 +39,8 @@ class _Side(NamedTuple):
     settled: list[str]
 
     def content(self, lo: int, hi: int) -> list[Unit]:
-        """What this side has in the place of base pieces `lo`..`hi`, which no change of its crosses."""
+        """What this side has in the place of base pieces `lo`..`hi`, which no change of its
+        crosses."""
         found: list[Unit] = []
         at = lo
         while at < hi:
@@ -51,7 +56,8 @@ class _Side(NamedTuple):
 
 
 def merge(base: str, first: str, second: str, date: str = "") -> tuple[str, int]:
-    """The merged body and how many callouts were added; `date` says when the second side is from. All three have LF line ends."""
+    """The merged body and how many callouts were added; `date` says when the second side is from.
+    All three have LF line ends."""
     lead, units, one, other = _read(base, first, second)
     for side, other_side, text in ((one, other, first), (other, one, second)):
         if _has_all(side, units, other_side):
@@ -67,16 +73,25 @@ def _read(base: str, first: str, second: str) -> tuple[str, list[Unit], _Side, _
     sides = []
     for body in (first, second):
         own, pieces = split(body)
-        sides.append(_Side(own, pieces, align(units, pieces), [plain(" ".join(lines)) for lines in held(body) if lines not in known]))
+        sides.append(
+            _Side(
+                own,
+                pieces,
+                align(units, pieces),
+                [plain(" ".join(lines)) for lines in held(body) if lines not in known],
+            )
+        )
     for one, other in (sides, sides[::-1]):
         _unmove(one.to, other.to)
     return lead, units, sides[0], sides[1]
 
 
 def _has_all(side: _Side, base: Sequence[Unit], other: _Side) -> bool:
-    """Is one side a merge of the other already: is all there that the other added (something), nothing that it
-    deleted, and moved what it moved?"""
-    was, mine, theirs = (Counter(unit.text for unit in units) for units in (base, side.units, other.units))
+    """Is one side a merge of the other already: is all there that the other added (something),
+    nothing that it deleted, and moved what it moved?"""
+    was, mine, theirs = (
+        Counter(unit.text for unit in units) for units in (base, side.units, other.units)
+    )
     if not theirs - was or not other.to.moved <= side.to.moved:
         return False
     return all(
@@ -89,7 +104,8 @@ def _has_all(side: _Side, base: Sequence[Unit], other: _Side) -> bool:
 
 
 def _unmove(one: Alignment, other: Alignment) -> None:
-    """A move out of or into a stretch that the other side rewrote whole is not followed: it went here and came there."""
+    """A move out of or into a stretch that the other side rewrote whole is not followed: it went
+    here and came there."""
     for edit in [edit for edit in other.edits.values() if edit.hi - edit.lo > 1]:
         for place, inserts in one.inserts.items():
             for number, insert in enumerate(inserts):
@@ -108,7 +124,8 @@ class _Merging:
         self.clashes = 0
 
     def run(self) -> None:
-        """Go along the base: what is new before a piece, then the piece or the stretch of pieces."""
+        """Go along the base: what is new before a piece, then the piece or the stretch of
+        pieces."""
         self.moves = {i: self._moved(i) for i in self.first.to.moved | self.second.to.moved}
         at = 0
         while True:
@@ -124,19 +141,32 @@ class _Merging:
         """Where the changes end that overlap one another from `at` on."""
         end, i = at + 1, at
         while i < end:
-            end = max([end, *(edit.hi for side in (self.first, self.second) if (edit := side.to.edits.get(i)))])
+            end = max(
+                [
+                    end,
+                    *(
+                        edit.hi
+                        for side in (self.first, self.second)
+                        if (edit := side.to.edits.get(i))
+                    ),
+                ]
+            )
             i += 1
         return end
 
-    # -- what is new ----------------------------------------------------------------------------------------------------------------
+    # -- what is new
+    # ----------------------------------------------------------------------------------------------
 
     def _inserted(self, at: int) -> None:
         mine = [self._placed(insert, self.first) for insert in self.first.to.inserts.get(at, ())]
-        theirs = [self._placed(insert, self.second) for insert in self.second.to.inserts.get(at, ())]
+        theirs = [
+            self._placed(insert, self.second) for insert in self.second.to.inserts.get(at, ())
+        ]
         self.out += _both([u for us in mine for u in us], [u for us in theirs for u in us])
 
     def _placed(self, insert: Insert, side: _Side) -> list[Unit]:
-        """A new piece; of a moved one what the merge made of it, once, at the first side's place."""
+        """A new piece; of a moved one what the merge made of it, once, at the first side's
+        place."""
         if insert.moved < 0:
             return [insert.unit]
         if side is self.second and insert.moved in self.first.to.moved:
@@ -149,12 +179,20 @@ class _Merging:
         edit = other.to.edits.get(i)
         return [mover.to.kept[i]] if edit is None else list(edit.new)
 
-    # -- what was there -------------------------------------------------------------------------------------------------------------
+    # -- what was there
+    # ----------------------------------------------------------------------------------------------
 
     def _region(self, lo: int, hi: int) -> list[Unit]:
-        base, mine, theirs = self.base[lo:hi], self.first.content(lo, hi), self.second.content(lo, hi)
+        base, mine, theirs = (
+            self.base[lo:hi],
+            self.first.content(lo, hi),
+            self.second.content(lo, hi),
+        )
         if _same(mine, theirs) and _same(base, mine):
-            return [Unit(b.text, _picked(b.gap, m.gap, t.gap)) for b, m, t in zip(base, mine, theirs, strict=True)]
+            return [
+                Unit(b.text, _picked(b.gap, m.gap, t.gap))
+                for b, m, t in zip(base, mine, theirs, strict=True)
+            ]
         if _same(base, theirs) or _same(mine, theirs):
             return mine
         if _same(base, mine):
@@ -173,16 +211,22 @@ class _Merging:
         return theirs if says(words[1], words[0]) else self._clash(mine, theirs, OTHER)
 
     def _clash(self, mine: list[Unit], theirs: list[Unit], what: str) -> list[Unit]:
-        """The winner's pieces, and right below them the others in a callout (callouts that are one already stay as they are)."""
+        """The winner's pieces, and right below them the others in a callout (callouts that are one
+        already stay as they are)."""
         last = mine[-1] if mine else theirs[-1]
         indent = inset(last.text) if mine else ""
         self.clashes += 1
         text = join("", [*theirs[:-1], Unit(theirs[-1].text)])
-        told = text if all(is_callout(unit.text) for unit in theirs) else callout(text, what, self.date, indent)
+        told = (
+            text
+            if all(is_callout(unit.text) for unit in theirs)
+            else callout(text, what, self.date, indent)
+        )
         note = Unit(told, last.gap)
         return [*mine[:-1], Unit(last.text, "\n" if indent else "\n\n"), note] if mine else [note]
 
-    # -- the result -----------------------------------------------------------------------------------------------------------------
+    # -- the result
+    # ----------------------------------------------------------------------------------------------
 
     def text(self) -> str:
         """The merged body, ending as its versions end."""
@@ -192,14 +236,24 @@ class _Merging:
             return lead
         tail = _picked(*(units[-1].gap if units else "\n" for units in sides))
         inner = [_spaced(unit, sides) for unit in self.out[:-1]]
-        pairs = frozenset((a.text, b.text) for units in sides for a, b in itertools.pairwise(units) if a.gap.count("\n") < 2)
+        pairs = frozenset(
+            (a.text, b.text)
+            for units in sides
+            for a, b in itertools.pairwise(units)
+            if a.gap.count("\n") < 2
+        )
         return join(lead, [*inner, Unit(self.out[-1].text, tail)], pairs)
 
 
 def _spaced(unit: Unit, versions: Sequence[Sequence[Unit]]) -> Unit:
-    """What stood last in its file and is not last now: a blank line behind it, or a line end behind a list item."""
+    """What stood last in its file and is not last now: a blank line behind it, or a line end behind
+    a list item."""
     last = any(units and units[-1] == unit for units in versions)
-    return Unit(unit.text, "\n" if unit.kind == ITEM else "\n\n") if last and unit.gap.count("\n") < 2 else unit
+    return (
+        Unit(unit.text, "\n" if unit.kind == ITEM else "\n\n")
+        if last and unit.gap.count("\n") < 2
+        else unit
+    )
 
 
 def _picked(base: str, first: str, second: str) -> str:
@@ -212,7 +266,8 @@ def _same(one: Sequence[Unit], other: Sequence[Unit]) -> bool:
 
 
 def _both(mine: list[Unit], theirs: list[Unit]) -> list[Unit]:
-    """What both sides added at one place: mine, then theirs that are not the same; below the same heading, if they have one."""
+    """What both sides added at one place: mine, then theirs that are not the same; below the same
+    heading, if they have one."""
     if not (mine and theirs):
         return mine or theirs
     found = [list(group) for group in _by_heading(mine)]
@@ -249,7 +304,8 @@ def _key(unit: Unit) -> str:
 
 
 def _finer(base: Sequence[Unit], mine: Sequence[Unit], theirs: Sequence[Unit]) -> Unit | None:
-    """One piece that both sides changed, merged line by line when they changed lines apart from each other; else None."""
+    """One piece that both sides changed, merged line by line when they changed lines apart from
+    each other; else None."""
     if not len(base) == len(mine) == len(theirs) == 1:
         return None
     if base[0].kind != FENCE and plain(base[0].text) == plain(theirs[0].text):
@@ -262,21 +318,30 @@ def _finer(base: Sequence[Unit], mine: Sequence[Unit], theirs: Sequence[Unit]) -
 
 
 def by_lines(base: Sequence[str], first: Sequence[str], second: Sequence[str]) -> list[str] | None:
-    """Lines of which the sides changed different ones, at least one unchanged line apart (rows added to a table need none); else None."""
+    """Lines of which the sides changed different ones, at least one unchanged line apart (rows
+    added to a table need none); else None."""
     changes = [_line_changes(base, first), _line_changes(base, second)]
     both = [change for change in changes[0] if change in changes[1]]
     alone = [[change for change in side if change not in both] for side in changes]
     rows = all(line.lstrip().startswith("|") for line in (*base, *first, *second))
     for lo, hi, _ in alone[0]:
         for other_lo, other_hi, _ in alone[1]:
-            if lo <= other_hi and other_lo <= hi and not (rows and lo == hi == other_lo == other_hi):
+            if (
+                lo <= other_hi
+                and other_lo <= hi
+                and not (rows and lo == hi == other_lo == other_hi)
+            ):
                 return None
     found = list(base)
-    for lo, hi, new in sorted([*both, *alone[1], *alone[0]], key=lambda change: change[:2], reverse=True):
+    for lo, hi, new in sorted(
+        [*both, *alone[1], *alone[0]], key=lambda change: change[:2], reverse=True
+    ):
         found[lo:hi] = new
     return found
 
 
-def _line_changes(base: Sequence[str], side: Sequence[str]) -> list[tuple[int, int, tuple[str, ...]]]:
+def _line_changes(
+    base: Sequence[str], side: Sequence[str]
+) -> list[tuple[int, int, tuple[str, ...]]]:
     codes = difflib.SequenceMatcher(None, base, side, autojunk=False).get_opcodes()
     return [(i1, i2, tuple(side[j1:j2])) for tag, i1, i2, j1, j2 in codes if tag != "equal"]

@@ -1,8 +1,10 @@
-"""Three versions of a frontmatter become one, key by key: what one side changed is taken, spelling and comments with it; where both changed
-the same key its own rule decides. Lists are sets against the base, dates and trust go to the safe end, everything else to the first side.
+"""Three versions of a frontmatter become one, key by key: what one side changed is taken, spelling
+and comments with it; where both changed the same key its own rule decides. Lists are sets against
+the base, dates and trust go to the safe end, everything else to the first side.
 
-A merge driver is started for every note, and YAML takes as long to load as the rest of it. So a frontmatter in the plain style that this
-program writes itself is read here by its lines, values as they are spelled; `merge_yaml` reads all others.
+A merge driver is started for every note, and YAML takes as long to load as the rest of it. So a
+frontmatter in the plain style that this program writes itself is read here by its lines, values as
+they are spelled; `merge_yaml` reads all others.
 """
 
 from __future__ import annotations
@@ -18,9 +20,24 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from typing import Any
 
-LISTS: Final = frozenset(("tags", "aliases", "about", "topics", "derived_from", "supersedes", "flags", "spans"))
-SILENT: Final = frozenset(("superseded_by", "importance", "confidence", "level", "budget", "priority", "turn", "captured", "encoded"))
-"""Keys whose other value is not worth a question: a number, or what the other notes tell as well."""
+LISTS: Final = frozenset(
+    ("tags", "aliases", "about", "topics", "derived_from", "supersedes", "flags", "spans")
+)
+SILENT: Final = frozenset(
+    (
+        "superseded_by",
+        "importance",
+        "confidence",
+        "level",
+        "budget",
+        "priority",
+        "turn",
+        "captured",
+        "encoded",
+    )
+)
+"""Keys whose other value is not worth a question: a number, or what the other notes tell as
+well."""
 MISSING: Final = object()
 NEVER: Final = float("-inf")
 LARGEST: Final = 65_536
@@ -38,8 +55,9 @@ _CLOSE: Final = re.compile(r"^(?:---|\.\.\.)[ \t]*$", re.M)
 
 
 class Head(NamedTuple):
-    """The frontmatter of a text: `meta` key -> value, `lines` key -> its own lines, `notes` key -> comment lines above it; `start`..`stop`
-    is the YAML, and both are 0 when there is none. Not `plain`: read as YAML, without `lines` when keys have no lines of their own.
+    """The frontmatter of a text: `meta` key -> value, `lines` key -> its own lines, `notes` key ->
+    comment lines above it; `start`..`stop` is the YAML, and both are 0 when there is none. Not
+    `plain`: read as YAML, without `lines` when keys have no lines of their own.
     """
 
     text: str
@@ -59,7 +77,12 @@ def read(text: str) -> Head | None:
     if not text.startswith("---"):
         return Head(text, {}, text, {}, {})
     closed = _CLOSE.search(text, 4)
-    if not text.startswith("---\n") or closed is None or closed[0] != "---" or closed.start() > LARGEST:
+    if (
+        not text.startswith("---\n")
+        or closed is None
+        or closed[0] != "---"
+        or closed.start() > LARGEST
+    ):
         return None
     head = Head(text, {}, text[closed.end() + 1 :], {}, {}, 4, closed.start())
     return head if _take(head, text[4 : closed.start()].splitlines()) else None
@@ -70,7 +93,13 @@ def _take(head: Head, lines: list[str]) -> bool:
     key, above = "", ""
     for line in lines:
         found = _KEY.match(line)
-        if line.startswith("  - ") and key and isinstance(head.meta[key] or [], list) and not head.lines[key].endswith("]\n") and not above:
+        if (
+            line.startswith("  - ")
+            and key
+            and isinstance(head.meta[key] or [], list)
+            and not head.lines[key].endswith("]\n")
+            and not above
+        ):
             value, items = _scalar(line[4:]), head.meta[key] or []
             if value is None or not isinstance(items, list):
                 return False
@@ -88,17 +117,30 @@ def _take(head: Head, lines: list[str]) -> bool:
 
 
 def _value(text: str) -> object:
-    """A value on its key's line: text or a list of words; None when it is not in the plain style."""
-    return [word for word in text[1:-1].split(", ") if word] if _FLOW.fullmatch(text) else _scalar(text)
+    """A value on its key's line: text or a list of words; None when it is not in the plain
+    style."""
+    return (
+        [word for word in text[1:-1].split(", ") if word]
+        if _FLOW.fullmatch(text)
+        else _scalar(text)
+    )
 
 
 def _scalar(text: str) -> str | None:
-    """The words of a value that is the same text to every YAML reader; None for one that may not be."""
+    """The words of a value that is the same text to every YAML reader; None for one that may not
+    be."""
     if not text.isprintable():
         return None
     quote, inner = text[:1], text[1:-1]
     if quote in ("'", '"'):
-        return inner if len(text) > 1 and text[-1] == quote and quote not in inner and (quote == "'" or "\\" not in inner) else None
+        return (
+            inner
+            if len(text) > 1
+            and text[-1] == quote
+            and quote not in inner
+            and (quote == "'" or "\\" not in inner)
+            else None
+        )
     bare = _BARE.match(text) and ": " not in text and " #" not in text and text[-1] not in ": "
     return text if bare else None
 
@@ -113,8 +155,8 @@ def instant(value: object) -> float:
 
 
 class Merged:
-    """`meta` is what the result must say; `taken` key -> the head whose lines say it, or come nearest; `held` what the second side said and
-    the result does not."""
+    """`meta` is what the result must say; `taken` key -> the head whose lines say it, or come
+    nearest; `held` what the second side said and the result does not."""
 
     def __init__(self) -> None:
         self.meta: dict[str, object] = {}
@@ -142,9 +184,13 @@ def merge(base: Head, first: Head, second: Head) -> Merged:
 
 
 def _same_end(base: Head, first: Head, second: Head) -> bool:
-    """Did a machine on each side retire this note, and say when? Two clocks saw one end; what a person writes is a day."""
+    """Did a machine on each side retire this note, and say when? Two clocks saw one end; what a
+    person writes is a day."""
     both = (first, second)
-    retired = all(head.meta.get("status") == _RETIRED for head in both) and base.meta.get("status") != _RETIRED
+    retired = (
+        all(head.meta.get("status") == _RETIRED for head in both)
+        and base.meta.get("status") != _RETIRED
+    )
     return retired and all(_STAMP.fullmatch(str(head.meta.get("valid_until", ""))) for head in both)
 
 
@@ -181,7 +227,8 @@ def _united(key: str, base: Any, first: Any, second: Any) -> Any:
 
 
 def _items(key: str, value: Any) -> list[Any]:
-    """A list's items; a list that somebody wrote as one line of text is taken apart as `memory` reads it."""
+    """A list's items; a list that somebody wrote as one line of text is taken apart as `memory`
+    reads it."""
     if isinstance(value, list):
         return value
     if isinstance(value, str):
@@ -199,7 +246,11 @@ def _ranked(order: tuple[str, ...]) -> Callable[[Any, Any], Any]:
 
 
 def _earlier(first: Any, second: Any) -> Any:
-    return second if (instant(second) == NEVER, instant(second)) < (instant(first) == NEVER, instant(first)) else first
+    return (
+        second
+        if (instant(second) == NEVER, instant(second)) < (instant(first) == NEVER, instant(first))
+        else first
+    )
 
 
 def _later(first: Any, second: Any) -> Any:
@@ -216,14 +267,25 @@ _RULES: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
 
 def _lost(key: str, value: Any, base: Any, first: Any, second: Any) -> bool:
     """Did the second side say something new that the result does not say?"""
-    if key in LISTS or key in _RULES or key in SILENT or (isinstance(value, list) and isinstance(second, list)):
+    if (
+        key in LISTS
+        or key in _RULES
+        or key in SILENT
+        or (isinstance(value, list) and isinstance(second, list))
+    ):
         return False
-    return second is not MISSING and not (same(second, value) or same(second, base)) and not same(first, base)
+    return (
+        second is not MISSING
+        and not (same(second, value) or same(second, base))
+        and not same(first, base)
+    )
 
 
 def same(one: Any, other: Any) -> bool:
     """Are two values the same, and of the same type?"""
-    return one is other or (one is not MISSING and other is not MISSING and repr(one) == repr(other))
+    return one is other or (
+        one is not MISSING and other is not MISSING and repr(one) == repr(other)
+    )
 
 
 def _source(key: str, value: object, base: Head, first: Head, second: Head) -> Head:
@@ -235,7 +297,8 @@ def _source(key: str, value: object, base: Head, first: Head, second: Head) -> H
 
 
 def compose(merged: Merged, base: Head, first: Head, second: Head, body: str) -> str | None:
-    """The text of the merged frontmatter over `body`, all three heads being plain; None when it takes YAML to write it."""
+    """The text of the merged frontmatter over `body`, all three heads being plain; None when it
+    takes YAML to write it."""
     if not first.stop and not second.stop:
         return None if body.startswith("---") else body
     parts = []
@@ -255,7 +318,11 @@ def _lines(key: str, merged: Merged, first: Head, second: Head) -> str | None:
         return nearest.lines[key]
     items = value if isinstance(value, list) else []
     known = {item: line for head in (second, first) for item, line in _item_lines(head, key)}
-    return f"{key}:\n" + "".join(known[item] for item in items) if items and all(item in known for item in items) else None
+    return (
+        f"{key}:\n" + "".join(known[item] for item in items)
+        if items and all(item in known for item in items)
+        else None
+    )
 
 
 def _item_lines(head: Head, key: str) -> Iterator[tuple[object, str]]:

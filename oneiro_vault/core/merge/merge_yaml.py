@@ -1,4 +1,5 @@
-"""A frontmatter that is not in the plain style, for a merge: read as YAML, laid out of the sides' own lines, proved by reading it back."""
+"""A frontmatter that is not in the plain style, for a merge: read as YAML, laid out of the sides'
+own lines, proved by reading it back."""
 
 from __future__ import annotations
 
@@ -30,7 +31,10 @@ def _take_lines(head: Head, block: str) -> None:
     if root is None or root.flow_style:
         return
     marks = [name.start_mark.index for name, _ in root.value]
-    starts = [(key, block.rfind("\n", 0, mark) + 1) for (key, _), mark in zip(pairs_of(root), marks, strict=True)]
+    starts = [
+        (key, block.rfind("\n", 0, mark) + 1)
+        for (key, _), mark in zip(pairs_of(root), marks, strict=True)
+    ]
     above = block[: starts[0][1]]
     for (key, start), (_, end) in zip(starts, [*starts[1:], ("", len(block))], strict=True):
         head.notes[key], own = above, block[start:end]
@@ -42,7 +46,8 @@ def _take_lines(head: Head, block: str) -> None:
 
 
 def compose(merged: Merged, base: Head, first: Head, second: Head, body: str) -> str:
-    """The text of the merged frontmatter over `body`. Raises InvalidInput when it cannot be written so that it reads back."""
+    """The text of the merged frontmatter over `body`. Raises InvalidInput when it cannot be written
+    so that it reads back."""
     template = first if first.stop or not second.stop else second
     text = template.text
     if template.stop and all(head.lines or not head.meta for head in (first, second)):
@@ -51,7 +56,9 @@ def compose(merged: Merged, base: Head, first: Head, second: Head, body: str) ->
             text = laid
     said = yaml_block.read(text)[0]
     changes: dict[str, object] = {key: None for key in said if key not in merged.meta}
-    changes |= {key: value for key, value in merged.meta.items() if not same(value, said.get(key, MISSING))}
+    changes |= {
+        key: value for key, value in merged.meta.items() if not same(value, said.get(key, MISSING))
+    }
     return yaml_block.edit(text, changes, body)
 
 
@@ -69,13 +76,19 @@ def _says(text: str, meta: Mapping[str, object], body: str) -> bool:
         got, rest = yaml_block.read(text)
     except UnreadableNote:
         return False
-    return rest == body and got.keys() == meta.keys() and all(same(got[key], meta[key]) for key in got)
+    return (
+        rest == body and got.keys() == meta.keys() and all(same(got[key], meta[key]) for key in got)
+    )
 
 
 def with_flag(text: str) -> str:
     """A note with the flag of a conflict, if its frontmatter can take one."""
     head = read(text)
     try:
-        return text if head is None else yaml_block.edit(text, {"flags": merge_frontmatter.flagged(head)})
+        return (
+            text
+            if head is None
+            else yaml_block.edit(text, {"flags": merge_frontmatter.flagged(head)})
+        )
     except InvalidInput:
         return text

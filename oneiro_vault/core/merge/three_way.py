@@ -1,9 +1,12 @@
-"""Three versions of a file become one that holds the words of both: the git merge driver's and `sync`'s one function.
+"""Three versions of a file become one that holds the words of both: the git merge driver's and
+`sync`'s one function.
 
-The result does not depend on which side is called ours, so two machines that merge the same pair get the same bytes. A side that is a merge
-of the other already goes first, then a person's before a machine's, then the later `timestamp`, then the greater bytes: it keeps its place
-where both changed the same thing, and the other's words stand right below in a `> [!conflict]` callout. A person's side is told from the
-file alone: its words changed and its `timestamp` did not, which every machine moves.
+The result does not depend on which side is called ours, so two machines that merge the same pair
+get the same bytes. A side that is a merge of the other already goes first, then a person's before a
+machine's, then the later `timestamp`, then the greater bytes: it keeps its place where both changed
+the same thing, and the other's words stand right below in a `> [!conflict]` callout. A person's
+side is told from the file alone: its words changed and its `timestamp` did not, which every machine
+moves.
 """
 
 from __future__ import annotations
@@ -23,7 +26,9 @@ KEYS: Final = "Changed on both sides; these are the other values"
 
 _NOTE: Final = re.compile(r"\.(?:md|markdown)\Z", re.I)
 _LEDGER: Final = re.compile(r"ledger/.*\.jsonl\Z")
-_HASHED: Final = re.compile(r"(?:\A|/)(?:[^/]*\.(?:toml|ya?ml|cfg|ini)|\.git(?:ignore|attributes))\Z", re.I)
+_HASHED: Final = re.compile(
+    r"(?:\A|/)(?:[^/]*\.(?:toml|ya?ml|cfg|ini)|\.git(?:ignore|attributes))\Z", re.I
+)
 
 
 class Merged(NamedTuple):
@@ -34,8 +39,9 @@ class Merged(NamedTuple):
 
 
 def merge_file(path: str, base: bytes | None, ours: bytes, theirs: bytes) -> Merged:
-    """Merge a file of a vault by what it is: a note, a ledger, a list of settings. Of any other kind of file the one with the greater bytes
-    stands, as one clash: the other is in the history. `base` is None (or empty) when there is none.
+    """Merge a file of a vault by what it is: a note, a ledger, a list of settings. Of any other
+    kind of file the one with the greater bytes stands, as one clash: the other is in the history.
+    `base` is None (or empty) when there is none.
     """
     if ours == theirs or base == theirs:
         return Merged(ours)
@@ -66,12 +72,15 @@ def merge(base: bytes | None, ours: bytes, theirs: bytes) -> Merged:
     found = _by_parts(before, *sides)
     if found is None:
         return _whole(ours, theirs, two=_are_two(before, *sides))
-    newline, mark = (_picked([file.style[i] for file in (*([old] if old else []), *files)]) for i in (0, 1))
+    newline, mark = (
+        _picked([file.style[i] for file in (*([old] if old else []), *files)]) for i in (0, 1)
+    )
     return Merged((mark + found[0]).replace("\n", newline).encode("utf-8"), found[1])
 
 
 class _Text:
-    """A file as text (None: it is none) with LF line ends and without its byte order mark, which are its `style`."""
+    """A file as text (None: it is none) with LF line ends and without its byte order mark, which
+    are its `style`."""
 
     def __init__(self, data: bytes) -> None:
         self.text: str | None = None
@@ -89,7 +98,8 @@ class _Text:
 
 
 def _heads(texts: Sequence[str | None]) -> list[Head | None]:
-    """The notes in these texts, None for what cannot be read; all by their lines, or else all as YAML, so that values compare."""
+    """The notes in these texts, None for what cannot be read; all by their lines, or else all as
+    YAML, so that values compare."""
     found = [None if text is None else merge_frontmatter.read(text) for text in texts]
     if None not in found:
         return found
@@ -98,16 +108,24 @@ def _heads(texts: Sequence[str | None]) -> list[Head | None]:
     return [None if text is None else merge_yaml.read(text) for text in texts]
 
 
-def _ordered(base: Head, known: bool, one: tuple[Head, bytes], other: tuple[Head, bytes]) -> tuple[Head, Head]:
+def _ordered(
+    base: Head, known: bool, one: tuple[Head, bytes], other: tuple[Head, bytes]
+) -> tuple[Head, Head]:
     """The side that goes first, and the other one."""
-    ranks = [_rank(base, known, *side, against[0]) for side, against in ((one, other), (other, one))]
+    ranks = [
+        _rank(base, known, *side, against[0]) for side, against in ((one, other), (other, one))
+    ]
     return (one[0], other[0]) if ranks[0] > ranks[1] else (other[0], one[0])
 
 
-def _rank(base: Head, known: bool, side: Head, data: bytes, other: Head) -> tuple[bool, bool, float, bytes]:
+def _rank(
+    base: Head, known: bool, side: Head, data: bytes, other: Head
+) -> tuple[bool, bool, float, bytes]:
     """What orders the sides: a merge of the other, a person's, later, greater."""
     before, lines = held(base.text), {line.strip() for line in other.text.split("\n")}
-    merge_of = any(lines.issuperset(quoted) for quoted in held(side.text) if quoted and quoted not in before)
+    merge_of = any(
+        lines.issuperset(quoted) for quoted in held(side.text) if quoted and quoted not in before
+    )
     return merge_of, known and _by_hand(side, base), instant(side.meta.get("timestamp", "")), data
 
 
@@ -115,11 +133,14 @@ def _by_hand(side: Head, base: Head) -> bool:
     """Did a person change the words? A machine that changes them moves the date."""
     if side.meta.get("timestamp") != base.meta.get("timestamp"):
         return False
-    return side.body != base.body or any(side.meta.get(key) != base.meta.get(key) for key in ("title", "description"))
+    return side.body != base.body or any(
+        side.meta.get(key) != base.meta.get(key) for key in ("title", "description")
+    )
 
 
 def _picked(values: Sequence[str]) -> str:
-    """One of two values by the base's, which is before them if there is one: the changed one; without a base the plain one."""
+    """One of two values by the base's, which is before them if there is one: the changed one;
+    without a base the plain one."""
     *base, one, other = values
     return min(one, other) if not base else other if one == base[0] else one
 
@@ -130,7 +151,8 @@ def _are_two(base: Head, first: Head, second: Head) -> bool:
 
 
 def _by_parts(base: Head, first: Head, second: Head) -> tuple[str, int] | None:
-    """The merged text and its clashes; None when it cannot be written as a note, or when these are two memories."""
+    """The merged text and its clashes; None when it cannot be written as a note, or when these are
+    two memories."""
     if _are_two(base, first, second):
         return None
     date = str(second.meta.get("timestamp", "") or "")
@@ -157,12 +179,18 @@ def _flagged(text: str) -> str:
     return flagged
 
 
-def _as_yaml(base: Head, first: Head, second: Head, keys: merge_frontmatter.Merged, body: str, clashes: int) -> tuple[str, int] | None:
+def _as_yaml(
+    base: Head, first: Head, second: Head, keys: merge_frontmatter.Merged, body: str, clashes: int
+) -> tuple[str, int] | None:
     from oneiro_vault.core.merge import merge_yaml
     from oneiro_vault.errors import InvalidInput
 
     if first.plain:  # its values are spellings: decide anew by what they mean
-        heads = [head for each in (base, first, second) if (head := merge_yaml.read(each.text)) is not None]
+        heads = [
+            head
+            for each in (base, first, second)
+            if (head := merge_yaml.read(each.text)) is not None
+        ]
         return _by_parts(*heads) if len(heads) == 3 else None
     try:
         text = merge_yaml.compose(keys, base, first, second, body)
@@ -179,8 +207,13 @@ def _whole(ours: bytes, theirs: bytes, two: bool = False) -> Merged:
 
 def _ledger(base: bytes, ours: bytes, theirs: bytes) -> bytes:
     """Every line of both once: those of the base in their order, then the new ones by time."""
-    lines = [dict.fromkeys(line.rstrip(b"\r") for line in data.split(b"\n") if line.strip()) for data in (base, ours, theirs)]
-    new = sorted({**lines[1], **lines[2]}.keys() - lines[0].keys(), key=lambda line: (_time(line), line))
+    lines = [
+        dict.fromkeys(line.rstrip(b"\r") for line in data.split(b"\n") if line.strip())
+        for data in (base, ours, theirs)
+    ]
+    new = sorted(
+        {**lines[1], **lines[2]}.keys() - lines[0].keys(), key=lambda line: (_time(line), line)
+    )
     return b"".join(line + b"\n" for line in [*lines[0], *new])
 
 
@@ -195,7 +228,8 @@ def _time(line: bytes) -> str:
 
 
 def _settings(base: bytes, first: bytes, second: bytes) -> Merged:
-    """Lines of a file whose comments begin with `#`. Where both changed the same ones, the second side's stand below as comments."""
+    """Lines of a file whose comments begin with `#`. Where both changed the same ones, the second
+    side's stand below as comments."""
     texts = [data.decode("utf-8", "surrogateescape") for data in (base, first, second)]
     lines = [text.split("\n") for text in texts]
     merged = merge_body.by_lines(*lines)
@@ -217,7 +251,11 @@ def _parses(lines: Sequence[str]) -> bool:
 
 def _commented(base: Sequence[str], first: Sequence[str], second: Sequence[str]) -> list[str]:
     missing = [line for line in second if line.strip() and line not in first and line not in base]
-    return ["# changed on both sides; the other version said:", *(f"# {line}" for line in missing), ""]
+    return [
+        "# changed on both sides; the other version said:",
+        *(f"# {line}" for line in missing),
+        "",
+    ]
 
 
 def _joined(lines: Sequence[str]) -> bytes:

@@ -1,4 +1,5 @@
-"""A body as the pieces that a merge moves about: paragraphs, headings, list items, quotes, fenced code. Lossless and without a parser.
+"""A body as the pieces that a merge moves about: paragraphs, headings, list items, quotes, fenced
+code. Lossless and without a parser.
 
 `markdown.parse` knows more and costs 20 ms to load; a merge driver is started anew for every note.
 """
@@ -23,7 +24,8 @@ _INDENTED: Final = re.compile(r"  |[ ]?\t")
 
 
 class Unit(NamedTuple):
-    """One piece: `text` without white space at its end, `gap` all white space behind it (line breaks, blank lines)."""
+    """One piece: `text` without white space at its end, `gap` all white space behind it (line
+    breaks, blank lines)."""
 
     text: str
     gap: str = ""
@@ -35,20 +37,39 @@ class Unit(NamedTuple):
 
 
 def kind(line: str) -> str:
-    """What a piece that begins with this line is (a callout inside a list item is a piece of its own)."""
+    """What a piece that begins with this line is (a callout inside a list item is a piece of its
+    own)."""
     if _FENCE.match(line):
         return ITEM if _ITEM.match(line) else FENCE
-    return ITEM if _ITEM.match(line) else HEADING if _HEADING.match(line) else QUOTE if _QUOTE.match(line) else TEXT
+    return (
+        ITEM
+        if _ITEM.match(line)
+        else HEADING
+        if _HEADING.match(line)
+        else QUOTE
+        if _QUOTE.match(line)
+        else TEXT
+    )
 
 
 def split(body: str) -> tuple[str, list[Unit]]:
-    """Blank lines at the beginning, and the pieces; put together they are `body` again. Lines end with LF (a CR belongs to its line)."""
+    """Blank lines at the beginning, and the pieces; put together they are `body` again. Lines end
+    with LF (a CR belongs to its line)."""
     reader = _Reader()
     for line in body.split("\n"):
         reader.take(line)
     pieces = ["\n".join(lines) for lines in reader.found]
-    lead = pieces[0] + "\n" if len(pieces) > 1 and reader.found[0] else pieces[0] if len(pieces) == 1 else ""
-    return lead, [_unit(piece, last) for piece, last in zip(pieces[1:], [*[False] * (len(pieces) - 2), True], strict=False)]
+    lead = (
+        pieces[0] + "\n"
+        if len(pieces) > 1 and reader.found[0]
+        else pieces[0]
+        if len(pieces) == 1
+        else ""
+    )
+    return lead, [
+        _unit(piece, last)
+        for piece, last in zip(pieces[1:], [*[False] * (len(pieces) - 2), True], strict=False)
+    ]
 
 
 def _unit(piece: str, last: bool) -> Unit:
@@ -98,8 +119,11 @@ class _Reader:
         return new == QUOTE and self._kind != QUOTE
 
 
-def join(lead: str, units: Iterable[Unit], neighbours: frozenset[tuple[str, str]] = frozenset()) -> str:
-    """The body of these pieces. Pieces that would run into each other get a blank line; `neighbours` stood side by side before."""
+def join(
+    lead: str, units: Iterable[Unit], neighbours: frozenset[tuple[str, str]] = frozenset()
+) -> str:
+    """The body of these pieces. Pieces that would run into each other get a blank line;
+    `neighbours` stood side by side before."""
     parts = [lead]
     before: Unit | None = None
     for unit in units:
@@ -116,4 +140,8 @@ def _between(before: Unit, after: Unit, neighbours: frozenset[tuple[str, str]]) 
         return gap
     _, apart = split(f"{before.text}\n{after.text}")
     quotes = before.kind == after.kind == QUOTE
-    return gap if [unit.text for unit in apart] == [before.text, after.text] and not quotes else gap + "\n"
+    return (
+        gap
+        if [unit.text for unit in apart] == [before.text, after.text] and not quotes
+        else gap + "\n"
+    )

@@ -1,4 +1,5 @@
-"""Whose words are whose: a note cut into sentences as a person reads them, and which of them were in an earlier version already."""
+"""Whose words are whose: a note cut into sentences as a person reads them, and which of them were
+in an earlier version already."""
 
 from __future__ import annotations
 
@@ -15,15 +16,19 @@ _MANY: Final = 2_000
 
 
 class Sentence(NamedTuple):
-    """A piece of a note: `paragraph` counts paragraphs, headings, list items and quotes from 0; -1 is the title."""
+    """A piece of a note: `paragraph` counts paragraphs, headings, list items and quotes from 0; -1
+    is the title."""
 
     paragraph: int
     text: str
 
 
 def sentences(body: str, title: str = "") -> list[Sentence]:
-    """The title, unless the body begins with it, and the sentences in their order; code stays in one piece."""
-    found = [Sentence(at, text) for at, unit in enumerate(units.split(body)[1]) for text in _cut(unit)]
+    """The title, unless the body begins with it, and the sentences in their order; code stays in
+    one piece."""
+    found = [
+        Sentence(at, text) for at, unit in enumerate(units.split(body)[1]) for text in _cut(unit)
+    ]
     first = found[0].text.lstrip("#>-*+ \t") if found else ""
     repeats = not title or first.startswith(title.rstrip("…. "))
     return found if repeats else [Sentence(-1, title), *found]
@@ -47,7 +52,8 @@ def said(text: str) -> str:
 
 
 def inherited(new: Sequence[str], old: Sequence[str]) -> set[int]:
-    """Positions in `new` of sentences that are in `old`, each of which counts once; those in the same order go first."""
+    """Positions in `new` of sentences that are in `old`, each of which counts once; those in the
+    same order go first."""
     matcher = SequenceMatcher(None, old, new, autojunk=max(len(old), len(new)) > _MANY)
     found: set[int] = set()
     used: set[int] = set()

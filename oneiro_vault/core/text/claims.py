@@ -1,4 +1,5 @@
-"""What a text speaks of: its sentences, words and numbers in one spelling, for the checks that an answer rests on what it was shown."""
+"""What a text speaks of: its sentences, words and numbers in one spelling, for the checks that an
+answer rests on what it was shown."""
 
 from __future__ import annotations
 
@@ -12,7 +13,9 @@ from oneiro_vault.core.text.sentences import split
 
 PERSONS: Final = frozenset("i me my mine we us our ours you your yours".split())
 """Whoever says it, and whoever is spoken to."""
-POINTING: Final = frozenset("he she it they him her them his hers its their theirs this these those there".split())
+POINTING: Final = frozenset(
+    "he she it they him her them his hers its their theirs this these those there".split()
+)
 """Somebody or something that is named elsewhere."""
 _CONTRACTIONS: Final = (
     (re.compile(r"\bwon't\b", re.I), "will not"),
@@ -26,7 +29,10 @@ _CONTRACTIONS: Final = (
     (re.compile(r"(?<=\w)'ll\b", re.I), " will"),
 )
 _NUMBERS: Final = {
-    word: str(number) for number, word in enumerate("zero one two three four five six seven eight nine ten eleven twelve".split())
+    word: str(number)
+    for number, word in enumerate(
+        "zero one two three four five six seven eight nine ten eleven twelve".split()
+    )
 }
 _SPELLINGS: Final = {"&": "and", "percent": "%", "email": "e-mail", "emails": "e-mails"}
 _MONTHS: Final = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
@@ -41,7 +47,10 @@ _ISO: Final = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)\b")
 _CLOCK: Final = re.compile(r"\b(\d{1,2})(?::(\d\d))? ?([ap])\.?m\b\.?", re.I)
 _THOUSANDS: Final = re.compile(r"\b\d{1,3}(?:,\d{3})+\b")
 _UNIT: Final = re.compile(r"(?<=\d)(?=(?:[kKMGT]B|[kKMGT]b|ms|km|kg|cm|mm|GHz|MHz|min|px|h)\b)")
-_TOKEN: Final = re.compile(r"https?://\S+|(?<![\w)])[-+]\d[\d.,:]*\b|[^\W_]+(?:[._:/@'][^\W_]+|(?<=\d),(?=\d)\d+)*(?:\+\+|#)?|[^\w\s]")
+_TOKEN: Final = re.compile(
+    r"https?://\S+|(?<![\w)])[-+]\d[\d.,:]*\b|[^\W_]+(?:[._:/@'][^\W_]+|"
+    r"(?<=\d),(?=\d)\d+)*(?:\+\+|#)?|[^\w\s]"
+)
 _SIGNS: Final = frozenset("#@%/\\$€£¥☐☑")
 
 
@@ -62,13 +71,20 @@ def sentences(text: str) -> list[tuple[str, ...]]:
 
 
 def split_sentences(text: str) -> list[str]:
-    """The sentences as they stand, without the marks of lists and headings; one line may hold several, none goes over a line's end."""
+    """The sentences as they stand, without the marks of lists and headings; one line may hold
+    several, none goes over a line's end."""
     return split(text)
 
 
 def tokens(sentence: str) -> tuple[str, ...]:
     """The words of one sentence in one spelling; a question ends with `?`."""
-    text = unicodedata.normalize("NFC", sentence).replace("’", "'").replace("−", "-").replace("[ ]", "☐").replace("[x]", "☑")
+    text = (
+        unicodedata.normalize("NFC", sentence)
+        .replace("’", "'")
+        .replace("−", "-")
+        .replace("[ ]", "☐")
+        .replace("[x]", "☑")
+    )
     for pattern, whole in _CONTRACTIONS:
         text = pattern.sub(whole, text)
     text = _DAY_FIRST.sub(lambda m: _iso(m[3], m[2], m[1]), text)
@@ -84,23 +100,39 @@ def tokens(sentence: str) -> tuple[str, ...]:
 
 def numbers(text: str) -> set[str]:
     """Everything in it that holds a digit, dates and times in one spelling."""
-    return {word.lower() for sentence in sentences(text) for word in sentence if any(letter.isdigit() for letter in word)}
+    return {
+        word.lower()
+        for sentence in sentences(text)
+        for word in sentence
+        if any(letter.isdigit() for letter in word)
+    }
 
 
 def content(text: str) -> set[str]:
     """Its words that say something about the subject, without those that hold a digit."""
-    return {word for word in words_of(text) if word not in STOP_WORDS and not any(letter.isdigit() for letter in word)}
+    return {
+        word
+        for word in words_of(text)
+        if word not in STOP_WORDS and not any(letter.isdigit() for letter in word)
+    }
 
 
 def share(part: str, whole: str) -> float:
-    """How much of what `part` speaks of is spoken of in `whole`: 0-1, 1 for a text without content words."""
+    """How much of what `part` speaks of is spoken of in `whole`: 0-1, 1 for a text without content
+    words."""
     wanted = content(part)
     return len(wanted & content(whole)) / len(wanted) if wanted else 1.0
 
 
 def _means(sign: str) -> bool:
-    """Is a sign more than punctuation: a number's sign, a currency, an emoji, a tick, what strikes out?"""
-    return len(sign) > 1 or sign in _SIGNS or sign == "&" or (unicodedata.category(sign).startswith("S") and sign != "`")
+    """Is a sign more than punctuation: a number's sign, a currency, an emoji, a tick, what strikes
+    out?"""
+    return (
+        len(sign) > 1
+        or sign in _SIGNS
+        or sign == "&"
+        or (unicodedata.category(sign).startswith("S") and sign != "`")
+    )
 
 
 def _spelled(word: str) -> str:

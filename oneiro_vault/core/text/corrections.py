@@ -1,7 +1,9 @@
-"""Does a sentence say of itself that it replaces another: by an explicit cue, about the same subject?
+"""Does a sentence say of itself that it replaces another: by an explicit cue, about the same
+subject?
 
-Two shapes only. It names what is over ("no longer", "not X but Y", "instead of X"), and the other sentence says just that; or it says where
-something went ("moved to", "is now"), and the other gives the same subject another day or number. In doubt it replaces nothing.
+Two shapes only. It names what is over ("no longer", "not X but Y", "instead of X"), and the other
+sentence says just that; or it says where something went ("moved to", "is now"), and the other gives
+the same subject another day or number. In doubt it replaces nothing.
 """
 
 from __future__ import annotations
@@ -19,8 +21,9 @@ _END: Final = r"(?=$|[,;:.!?()–—](?!\d)| (?:but|because|since|so|and|aber|so
 _WITHIN: Final = r"(?:[^,;:.!?]|(?<=\d)[,:.](?=\d))+?"
 """Of one clause; a point between digits ends none."""
 _LEAD: Final = re.compile(
-    r"^(?:(?:(?:sorry|oops|no|actually|correction|my mistake|i made a mistake|(?:i was|we were) wrong(?! about)|"
-    r"entschuldigung|korrektur|ich habe mich geirrt)(?:[,;:.!–—]\s*|\s+[–-]\s+)|(?:i was|we were) wrong about\s+))+",
+    r"^(?:(?:(?:sorry|oops|no|actually|correction|my mistake|i made a mistake|(?:i was|we were) "
+    r"wrong(?! about)|entschuldigung|korrektur|ich habe mich geirrt)(?:[,;:.!–—]\s*|\s+[–-]\s+)|"
+    r"(?:i was|we were) wrong about\s+))+",
     re.I,
 )
 """What only says that a correction follows."""
@@ -28,7 +31,8 @@ _OVER: Final = tuple(
     re.compile(pattern, re.I)
     for pattern in (
         rf"\bno longer (?P<old>.+?){_END}",
-        rf"\b(?:don['’]t|doesn['’]t|do not|does not|isn['’]t|aren['’]t|am not|is not|are not|not) (?P<old>{_WITHIN}),? any ?more\b",
+        rf"\b(?:don['’]t|doesn['’]t|do not|does not|isn['’]t|aren['’]t|am not|is not|are not|not) "
+        rf"(?P<old>{_WITHIN}),? any ?more\b",
         rf"\bnot (?:on |at |in |to )?(?P<old>{_WITHIN}),? but\b",
         rf", not (?:on |at |in |to )?(?P<old>{_WITHIN}){_END}",
         rf"\b(?:instead of|rather than) (?P<old>.+?){_END}",
@@ -41,8 +45,9 @@ _OVER: Final = tuple(
 _WENT: Final = tuple(
     re.compile(pattern, re.I)
     for pattern in (
-        r"^(?P<subject>.+?) (?:(?:has|have|had|was|were|is|are|been|got|just|now) )*"
-        r"(?:moved|postponed|rescheduled|changed|shifted|pushed|brought forward)(?: back)? (?:to|until) (?P<value>.+)",
+        r"^(?P<subject>.+?) (?:(?:has|have|had|was|were|is|are|been|got|just|now) )*(?:moved|"
+        r"postponed|rescheduled|changed|shifted|pushed|brought forward)(?: back)? (?:to|until) "
+        r"(?P<value>.+)",
         r"^(?P<subject>.+?) (?:is|are|costs?|starts?|takes place) now (?P<value>.+)",
         r"^(?P<subject>.+?) now (?:is|costs?|starts?|takes place) (?P<value>.+)",
         r"^from now on,? (?P<subject>.+?) (?:is|are|costs?|starts?|takes place) (?P<value>.+)",
@@ -50,11 +55,18 @@ _WENT: Final = tuple(
         r"^ab jetzt (?:ist|sind|kostet|beginnt) (?P<subject>.+?) (?P<value>(?:am|um|bei)\b.+)",
     )
 )
-_SELF: Final = frozenset("i me my mine we us our ours ich mir mich mein meine meinen meinem meiner wir uns unser unsere".split())
+_SELF: Final = frozenset(
+    """
+        i me my mine we us our ours ich mir mich mein meine meinen meinem meiner wir uns
+        unser unsere
+    """.split()
+)
 _DAYS: Final = frozenset(
     """
-    monday tuesday wednesday thursday friday saturday sunday january february march april may june july august september october november
-    december montag dienstag mittwoch donnerstag freitag samstag sonntag januar februar marz mai juni juli oktober dezember
+    monday tuesday wednesday thursday friday saturday sunday january february march april may june
+    july august september october november
+    december montag dienstag mittwoch donnerstag freitag samstag sonntag januar februar marz mai
+    juni juli oktober dezember
     """.split()
 )
 
@@ -80,7 +92,8 @@ class _Pair(NamedTuple):
         return stems(text, self.language) | claims.numbers(text)
 
     def lead(self, subject: set[str]) -> set[str]:
-        """What stands before its subject in the old sentence, and says whose it is: "biology" of the biology exam."""
+        """What stands before its subject in the old sentence, and says whose it is: "biology" of
+        the biology exam."""
         found: set[str] = set()
         for stem in ordered(self.old, self.language):
             if stem in subject:
@@ -97,14 +110,20 @@ def _is_over(pair: _Pair, found: re.Match[str]) -> bool:
         return False
     if subject <= known:
         return over == known or len(over) > 1 or bool((known & said) - over)
-    return bool(subject & known) and known <= said  # the new value stands before its cue: "on Thursday, not Tuesday"
+    return (
+        bool(subject & known) and known <= said
+    )  # the new value stands before its cue: "on Thursday, not Tuesday"
 
 
 def _went(pair: _Pair, found: re.Match[str]) -> bool:
     """Does the old sentence give the same subject another value of the same kind?"""
     subject = stems(found["subject"], pair.language) - _DAYS
     before, after = _values(pair.old), _values(found["value"])
-    if not subject or not subject <= stems(pair.old, pair.language) or not pair.lead(subject) <= stems(pair.new, pair.language):
+    if (
+        not subject
+        or not subject <= stems(pair.old, pair.language)
+        or not pair.lead(subject) <= stems(pair.new, pair.language)
+    ):
         return False
     beside = stems(pair.old, pair.language) - stems(pair.new, pair.language) - _DAYS
     return before[0] == after[0] != "" and not before[1] & after[1] and len(beside) <= 1
@@ -124,7 +143,10 @@ def _values(text: str) -> tuple[str, set[str]]:
 def _by_kind(text: str) -> dict[str, set[str]]:
     numbers = claims.numbers(_ADDED.sub("", text))
     added = {day.strip(" []") for day in _ADDED.findall(text)}
-    hours, dates = {one for one in numbers if ":" in one}, {one for one in numbers if one.count(".") == 2}
+    hours, dates = (
+        {one for one in numbers if ":" in one},
+        {one for one in numbers if one.count(".") == 2},
+    )
     days = {word for word in claims.content(_ADDED.sub("", text)) if word in _DAYS}
     return {"hour": hours, "date": dates | added, "day": days, "number": numbers - hours - dates}
 

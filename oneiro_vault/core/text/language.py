@@ -1,8 +1,10 @@
-"""Which language a text is in, which of its words say nothing by themselves, and what its words are without their endings.
+"""Which language a text is in, which of its words say nothing by themselves, and what its words are
+without their endings.
 
-A language is told by its function words: there are some in nearly every sentence, and they are needed anyway to leave them out of a
-question. "" stands for English, and for a text too short to tell. The stemmers and the lists of words come from kept libraries and are
-loaded when a text may be in another language than English.
+A language is told by its function words: there are some in nearly every sentence, and they are
+needed anyway to leave them out of a question. "" stands for English, and for a text too short to
+tell. The stemmers and the lists of words come from kept libraries and are loaded when a text may be
+in another language than English.
 """
 
 from __future__ import annotations
@@ -32,40 +34,61 @@ __all__ = [
 ]
 
 _FUNCTION_WORDS = """
-a about above after again against ago ain all also am an and any are aren as at be because been before being below between both
-but by can could couldn d did didn do does doesn doing don done down during each either else ever few for from further get got
-had hadn has hasn have haven having he her here hers herself him himself his how i if in into is isn it its itself just ll m many
-may me might more most much must mustn my myself no nor not of off on once one ones only or other our ours ourselves out over own
-re s same shall she should shouldn so some still such t than that the their theirs them themselves then there these they this
-those through to too under until up us ve very was wasn we were weren what when where which while who whom whose why will with
-won would wouldn yet you your yours yourself yourselves
+a about above after again against ago ain all also am an and any are aren as at be because been
+before being below between both but by can could couldn d did didn do does doesn doing don done down
+during each either else ever few for from further get got had hadn has hasn have haven having he her
+here hers herself him himself his how i if in into is isn it its itself just ll m many may me might
+more most much must mustn my myself no nor not of off on once one ones only or other our ours
+ourselves out over own re s same shall she should shouldn so some still such t than that the their
+theirs them themselves then there these they this those through to too under until up us ve very was
+wasn we were weren what when where which while who whom whose why will with won would wouldn yet you
+your yours yourself yourselves
 """
 STOP_WORDS: frozenset[str] = frozenset(_FUNCTION_WORDS.split())
-"""English words that say nothing about the subject. Left in the query they outvote the rare words: Recall@10 .57 with them, .61 without."""
+"""English words that say nothing about the subject. Left in the query they outvote the rare words:
+Recall@10 .57 with them, .61 without."""
 
-WHOLE_LETTERS: Final = {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th"}
-"""Latin letters without an accent to take off, which FTS5 therefore leaves as they are: `Groß` is also written `Gross`."""
+WHOLE_LETTERS: Final = {
+    "ß": "ss",
+    "æ": "ae",
+    "œ": "oe",
+    "ø": "o",
+    "ł": "l",
+    "đ": "d",
+    "ð": "d",
+    "þ": "th",
+}
+"""Latin letters without an accent to take off, which FTS5 therefore leaves as they are: `Groß` is
+also written `Gross`."""
 
 NAMES: Final = {
-    "es": "Spanish", "fr": "French", "de": "German", "pt": "Portuguese", "it": "Italian", "nl": "Dutch", "ru": "Russian", "pl": "Polish",
-    "tr": "Turkish", "ar": "Arabic", "id": "Indonesian", "sv": "Swedish", "cs": "Czech", "ro": "Romanian", "hu": "Hungarian",
+    "es": "Spanish", "fr": "French", "de": "German", "pt": "Portuguese", "it": "Italian",
+    "nl": "Dutch", "ru": "Russian", "pl": "Polish",
+    "tr": "Turkish", "ar": "Arabic", "id": "Indonesian", "sv": "Swedish", "cs": "Czech",
+    "ro": "Romanian", "hu": "Hungarian",
     "el": "Greek", "da": "Danish", "fi": "Finnish", "no": "Norwegian", "ca": "Catalan",
     "ja": "Japanese", "ko": "Korean", "th": "Thai", "zh": "Chinese",
 }  # fmt: skip
-"""Code -> English name of every language that is told from others, the commonest first: that decides between equals. The last four are
-told by their script, and have no stems."""
+"""Code -> English name of every language that is told from others, the commonest first: that
+decides between equals. The last four are told by their script, and have no stems."""
 
-_SCRIPTS: Final = {"ja": "[\u3040-\u30ff]", "ko": "[\uac00-\ud7af]", "th": "[\u0e00-\u0e7f]", "zh": "[\u3400-\u9fff]"}
+_SCRIPTS: Final = {
+    "ja": "[\u3040-\u30ff]",
+    "ko": "[\uac00-\ud7af]",
+    "th": "[\u0e00-\u0e7f]",
+    "zh": "[\u3400-\u9fff]",
+}
 STEMMED: Final = NAMES.keys() - _SCRIPTS.keys()
 """Languages whose words have endings to take off."""
 COMPOUNDING: Final = frozenset(("da", "de", "fi", "hu", "nl", "no", "sv"))
-"""Languages that write several words as one: the club of those who read a `Buch` is a `Buchclub`."""
+"""Languages that write several words as one: the club of those who read a `Buch` is a
+`Buchclub`."""
 CAPITALISING: Final = frozenset(("de",))
 """Languages that write every noun with a capital, so that one tells no name."""
 _OTHER: Final = re.compile("|".join(f"(?P<{code}>{letters})" for code, letters in _SCRIPTS.items()))
 _WORD: Final = re.compile(r"\w\w+|[^\W\x00-\x7f]|\b\w(?=['’]\w)")
-"""Single plain letters tell nothing but before an apostrophe (l'homme): formulas and tables are full of them, and nearly each is a word in
-some language."""
+"""Single plain letters tell nothing but before an apostrophe (l'homme): formulas and tables are
+full of them, and nearly each is a word in some language."""
 _SAMPLE: Final = 2_000
 """Characters that are looked at."""
 _CLEAR: Final = 2
@@ -73,15 +96,18 @@ _CLEAR: Final = 2
 _SHARE: Final = 0.08
 """Share of a text's different words: in prose it is a fifth or more."""
 _MARK: Final = "\u01c2"
-"""A letter at which FTS5 neither cuts a word nor finds an English ending, and that stands in no word."""
+"""A letter at which FTS5 neither cuts a word nor finds an English ending, and that stands in no
+word."""
 _ORDER: Final = {name: place for place, name in enumerate(NAMES)}
 
 
 def detect(text: str, among: Collection[str] = NAMES, least: int = _CLEAR) -> str:
-    """The language of a text; "" where fewer than `least` words, or fewer than for English, speak for another one.
+    """The language of a text; "" where fewer than `least` words, or fewer than for English, speak
+    for another one.
 
-    A note in two languages is in the other one: of 6,000 paragraphs of English documentation that costs 18, and in a diary in German with
-    English lines 86 of 510 notes were lost to German otherwise.
+    A note in two languages is in the other one: of 6,000 paragraphs of English documentation that
+    costs 18, and in a diary in German with English lines 86 of 510 notes were lost to German
+    otherwise.
     """
     sample = text[:_SAMPLE]
     if not sample.isascii() and (script := _by_script(sample)):
@@ -89,7 +115,9 @@ def detect(text: str, among: Collection[str] = NAMES, least: int = _CLEAR) -> st
     lower = sample.lower()
     words = set(_WORD.findall(lower if lower.isascii() else unicodedata.normalize("NFC", lower)))
     telling, english = words & _speakers().keys(), words & _english()
-    seen = Counter(name for word in telling - english for name in _speakers()[word] if name in among)
+    seen = Counter(
+        name for word in telling - english for name in _speakers()[word] if name in among
+    )
     if not seen:
         return ""
     shared = Counter(name for word in telling & english for name in _speakers()[word])
@@ -99,7 +127,8 @@ def detect(text: str, among: Collection[str] = NAMES, least: int = _CLEAR) -> st
 
 
 def is_english(text: str) -> bool:
-    """Has a text a function word that only English has? One in another language seldom does; the shortest have none at all."""
+    """Has a text a function word that only English has? One in another language seldom does; the
+    shortest have none at all."""
     words = set(_WORD.findall(text[:_SAMPLE].lower()))
     return not words.isdisjoint(_english() - _speakers().keys())
 
@@ -114,16 +143,21 @@ def stop_words(language: str) -> frozenset[str]:
 def stem(word: str, language: str) -> str:
     """A word of a language, folded and without its endings: `Häuser` and `Hauses` are `haus`.
 
-    Accents are taken off first, so that it does not matter whether they were typed; English endings last, since every language has
-    English words.
+    Accents are taken off first, so that it does not matter whether they were typed; English endings
+    last, since every language has English words.
     """
     if language not in STEMMED:
         return folded(word)
-    return str(_stemmer("porter").stemWord(folded(_stemmer(NAMES[language].lower()).stemWord(folded(word)))))
+    return str(
+        _stemmer("porter").stemWord(
+            folded(_stemmer(NAMES[language].lower()).stemWord(folded(word)))
+        )
+    )
 
 
 def mark(word: str, language: str) -> str:
-    """The stem of a word as the index has it beside the word: FTS5 would take English endings off it, and would take it for English."""
+    """The stem of a word as the index has it beside the word: FTS5 would take English endings off
+    it, and would take it for English."""
     return stem(word, language) + _MARK
 
 
@@ -131,11 +165,16 @@ def mark(word: str, language: str) -> str:
 def folded(word: str) -> str:
     """A word as the index has it: lower case, Latin letters without accents."""
     lower = word.lower()
-    return lower if lower.isascii() else "".join(WHOLE_LETTERS.get(c) or plain(c) for c in unicodedata.normalize("NFC", lower))
+    return (
+        lower
+        if lower.isascii()
+        else "".join(WHOLE_LETTERS.get(c) or plain(c) for c in unicodedata.normalize("NFC", lower))
+    )
 
 
 def plain(character: str) -> str:
-    """The character without its accent if its base is a Latin letter: all that `remove_diacritics 2` does."""
+    """The character without its accent if its base is a Latin letter: all that `remove_diacritics
+    2` does."""
     base = unicodedata.normalize("NFD", character)
     return base[0] if base[0].isascii() else character
 
@@ -148,7 +187,8 @@ def version() -> str:
 
 
 def _by_script(text: str) -> str:
-    """A language that is written like no other, if most of the words are in it; Japanese has its own letters between the Chinese ones."""
+    """A language that is written like no other, if most of the words are in it; Japanese has its
+    own letters between the Chinese ones."""
     found = Counter(match.lastgroup or "" for match in _OTHER.finditer(text))
     if sum(found.values()) * 4 < sum(character.isalpha() for character in text):
         return ""
@@ -167,7 +207,8 @@ def _speakers() -> dict[str, tuple[str, ...]]:
 
 @cache
 def _english() -> frozenset[str]:
-    """Words that speak for English; short ones only if they are ours, since the list has those of other languages among its own."""
+    """Words that speak for English; short ones only if they are ours, since the list has those of
+    other languages among its own."""
     from stop_words import get_stop_words
 
     return STOP_WORDS.union(word for word in get_stop_words("english") if len(word) > 3)

@@ -1,7 +1,9 @@
-"""The numbers and days in a text, however they are written, and which of them another text does not have.
+"""The numbers and days in a text, however they are written, and which of them another text does not
+have.
 
-`6,400`, `6.400`, `6400` and `6.4k` are one number, as are `7pm` and `19:00`, `v2` and `version 2`, `3` and `drei`. A day that a text names
-may stand in its ground as a date, as a day of the month ("the 20th"), or be near the day on which it was said ("tomorrow").
+`6,400`, `6.400`, `6400` and `6.4k` are one number, as are `7pm` and `19:00`, `v2` and `version 2`,
+`3` and `drei`. A day that a text names may stand in its ground as a date, as a day of the month
+("the 20th"), or be near the day on which it was said ("tomorrow").
 """
 
 from __future__ import annotations
@@ -17,7 +19,8 @@ from oneiro_vault.core.text.query import tokens
 from oneiro_vault.core.time import relative_dates
 
 NEAR: Final = 31
-"""Days around the one on which something was said: a day among them may be what was called `tomorrow` or `on Friday`."""
+"""Days around the one on which something was said: a day among them may be what was called
+`tomorrow` or `on Friday`."""
 _RUN: Final = re.compile(r"(\d+(?:[.,:'’]\d+)*)(k\b)?\s?(?:([ap])\.?m\b)?", re.I)
 _MARKS: Final = re.compile(r"[.,:'’]")
 _ISO: Final = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)\b")
@@ -28,25 +31,34 @@ _THOUSAND: Final = 3
 _WORDS: Final = {
     word: number
     for words, number in (
-        ("two zwei deux dos", "2"), ("three drei trois tres", "3"), ("four vier quatre cuatro", "4"), ("five funf cinq cinco", "5"),
-        ("six sechs seis", "6"), ("seven sieben siete", "7"), ("eight acht huit ocho", "8"), ("nine neun nueve", "9"),
-        ("ten zehn diez", "10"), ("eleven elf onze", "11"), ("twelve zwolf douze doce", "12"), ("fifteen funfzehn quinze quince", "15"),
-        ("twenty zwanzig vingt veinte", "20"), ("thirty dreissig trente treinta", "30"), ("forty vierzig cuarenta", "40"),
-        ("fifty funfzig cincuenta", "50"), ("sixty sechzig sesenta", "60"), ("hundred hundert cien", "100"),
+        ("two zwei deux dos", "2"), ("three drei trois tres", "3"),
+        ("four vier quatre cuatro", "4"), ("five funf cinq cinco", "5"),
+        ("six sechs seis", "6"), ("seven sieben siete", "7"), ("eight acht huit ocho", "8"),
+        ("nine neun nueve", "9"),
+        ("ten zehn diez", "10"), ("eleven elf onze", "11"), ("twelve zwolf douze doce", "12"),
+        ("fifteen funfzehn quinze quince", "15"),
+        ("twenty zwanzig vingt veinte", "20"), ("thirty dreissig trente treinta", "30"),
+        ("forty vierzig cuarenta", "40"),
+        ("fifty funfzig cincuenta", "50"), ("sixty sechzig sesenta", "60"),
+        ("hundred hundert cien", "100"),
     )
     for word in words.split()
 }  # fmt: skip
 _COUNTED: Final = (
-    _WORDS | dict.fromkeys("twice both couple pair double zweimal beide beiden doppelt doppel deuxieme".split(), "2") | {"dreimal": "3"}
+    _WORDS
+    | dict.fromkeys(
+        "twice both couple pair double zweimal beide beiden doppelt doppel deuxieme".split(), "2"
+    )
+    | {"dreimal": "3"}
 )
 """Words that give the ground of a number."""
 
 _SPOKEN: Final = re.compile(
-    r"(?<!\w)(?:half|quarter|dozen|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth"
-    r"|eleventh|twelfth|\w+teenth|\w+tieth|(?:twen|thir|for|fif|six|seven|eigh|nine)ty|\w+teen|hundred"
-    r"|thousand|o['’]clock|halb\w{0,2}|(?:drei)?viertel|\w+(?:zig|ssig|zehn)|\w*hundert|\w*tausend"
-    r"|demie?|quart|quinze|vingt\w*|\w+ante|media|cuarto|veinti\w+|\w+enta|mezza|mezzo|mezzogiorno"
-    r"|kwart|meia|halv)(?!\w)",
+    r"(?<!\w)(?:half|quarter|dozen|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|"
+    r"tenth|eleventh|twelfth|\w+teenth|\w+tieth|(?:twen|thir|for|fif|six|seven|eigh|nine)ty|"
+    r"\w+teen|hundred|thousand|o['’]clock|halb\w{0,2}|(?:drei)?viertel|\w+(?:zig|ssig|zehn)|"
+    r"\w*hundert|\w*tausend|demie?|quart|quinze|vingt\w*|\w+ante|media|cuarto|veinti\w+|\w+enta|"
+    r"mezza|mezzo|mezzogiorno|kwart|meia|halv)(?!\w)",
     re.I,
 )
 """Words that make a number together with others, or a time by the clock."""
@@ -59,33 +71,56 @@ def in_words(text: str) -> int:
 
 @lru_cache(maxsize=1024)
 def figures(text: str) -> frozenset[str]:
-    """Every number of a text in every way it can be read, also as words and as parts of dates and times."""
-    found = {form for run in _RUN.finditer(text) for form in (*_forms(run), *(part.lstrip("0") or "0" for part in _MARKS.split(run[1])))}
+    """Every number of a text in every way it can be read, also as words and as parts of dates and
+    times."""
+    found = {
+        form
+        for run in _RUN.finditer(text)
+        for form in (*_forms(run), *(part.lstrip("0") or "0" for part in _MARKS.split(run[1])))
+    }
     return frozenset(found | {_COUNTED[word] for word in tokens(text) if word in _COUNTED})
 
 
 def unsaid(text: str, ground: str, said: str = "") -> list[str]:
-    """The numbers and days of a text that its ground does not have, as the text writes them. `said`: the day on which the ground was."""
+    """The numbers and days of a text that its ground does not have, as the text writes them.
+    `said`: the day on which the ground was."""
     have, missing = figures(ground), []
     rest = text
     with suppress(ValueError):
         day = date.fromisoformat(said[:10])
-        rest = _MONTH.sub(lambda one: "" if _named(int(one[1]), int(one[2]), ground, day) else one[0], rest)
+        rest = _MONTH.sub(
+            lambda one: "" if _named(int(one[1]), int(one[2]), ground, day) else one[0], rest
+        )
         rest = _YEAR.sub(lambda one: "" if str(day.year - int(one[0])) in have else one[0], rest)
-        rest = re.sub(rf"(?<!\d)(?:,? )?(?:{day.year - 1}|{day.year}|{day.year + 1})\b(?!-\d)", "", rest)
+        rest = re.sub(
+            rf"(?<!\d)(?:,? )?(?:{day.year - 1}|{day.year}|{day.year + 1})\b(?!-\d)", "", rest
+        )
         for start, end, which in days(rest, day):
             if not _known(which, have, ground, day):
                 missing.append(rest[start:end])
             rest = rest[:start] + " " * (end - start) + rest[end:]
     missing += [run[1] for run in _RUN.finditer(rest) if not have.intersection(_forms(run))]
-    return [*missing, *(word for word in dict.fromkeys(tokens(rest)) if word in _WORDS and _WORDS[word] not in have)]
+    return [
+        *missing,
+        *(
+            word
+            for word in dict.fromkeys(tokens(rest))
+            if word in _WORDS and _WORDS[word] not in have
+        ),
+    ]
 
 
 def _forms(run: re.Match[str]) -> Iterator[str]:
     """One number in one spelling, and what else it may be."""
     first, *parts = _MARKS.split(run[1])
     first = first.lstrip("0") or "0"
-    if parts and ":" not in run[1] and first != "0" and len(first) <= _THOUSAND and all(len(part) == _THOUSAND for part in parts):
+    if (
+        parts
+        and ":" not in run[1]
+        and first != "0"
+        and len(first) <= _THOUSAND
+        and all(len(part) == _THOUSAND for part in parts)
+    ):
         yield first + "".join(parts)
         return
     if run[2]:
@@ -116,14 +151,19 @@ def days(text: str, said: date) -> list[tuple[int, int, date]]:
 def _named(year: int, month: int, ground: str, said: date) -> bool:
     """Does the ground name this month, within a year of when it was said?"""
     spans = {(first.year, first.month) for _, _, (first, _) in relative_dates.find(ground, said)}
-    return abs(year - said.year) <= 1 and ((year, month) in spans or month in relative_dates.months(ground) | {m for _, m in spans})
+    return abs(year - said.year) <= 1 and (
+        (year, month) in spans or month in relative_dates.months(ground) | {m for _, m in spans}
+    )
 
 
 def _known(day: date, have: frozenset[str], ground: str, said: date) -> bool:
-    """Does the ground name this day, or the day of a month that it names or that is near, or is the day itself near?"""
+    """Does the ground name this day, or the day of a month that it names or that is near, or is the
+    day itself near?"""
     if abs((day - said).days) <= NEAR:
         return True
     spans = [days for _, _, days in relative_dates.find(ground, said)]
     near = {(said.month + step - 1) % 12 + 1 for step in (-1, 0, 1)}
     months = near | {first.month for first, _ in spans} | relative_dates.months(ground)
-    return any(first <= day <= last for first, last in spans) or (str(day.day) in have and day.month in months)
+    return any(first <= day <= last for first, last in spans) or (
+        str(day.day) in have and day.month in months
+    )

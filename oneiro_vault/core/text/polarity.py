@@ -1,7 +1,8 @@
-"""Does a text say the contrary of another? What each denies, in the languages whose words of denial are listed here.
+"""Does a text say the contrary of another? What each denies, in the languages whose words of denial
+are listed here.
 
-Only what is beyond doubt is told: the same thing denied in one and stated in the other. What is denied in other words (`vegetarian` for
-"does not eat meat") is no contradiction.
+Only what is beyond doubt is told: the same thing denied in one and stated in the other. What is
+denied in other words (`vegetarian` for "does not eat meat") is no contradiction.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from oneiro_vault.core.text.query import tokens
 
 _BEFORE: Final = frozenset(
     """
-    not no never none nobody nothing neither nor without cannot cant dont doesnt didnt isnt arent wasnt werent wont wouldnt shouldnt hasnt
+    not no never none nobody nothing neither nor without cannot cant dont doesnt didnt isnt arent
+    wasnt werent wont wouldnt shouldnt hasnt
     havent hadnt couldnt aint nope hardly
     """.split()
 )
@@ -33,41 +35,53 @@ _DENIES: Final = _BEFORE | frozenset(
 )
 _TURNS: Final = frozenset(
     """
-    stop stopped stops quit gave given giving cancelled canceled cancel dropped drop avoid avoids avoided refuse refuses refused hate hates
-    dislike dislikes former formerly instead rather unlike longer anymore ex unable declined rejected lost failed fails allergic against
-    except only but left abandoned deny denied denies lack lacks lacking free banned forbids forbidden prevents rules
-    weg mehr statt aufgehort abgesagt gekundigt mag vermeidet enough genug ehemalige fruher plus arrete annule
+    stop stopped stops quit gave given giving cancelled canceled cancel dropped drop avoid avoids
+    avoided refuse refuses refused hate hates
+    dislike dislikes former formerly instead rather unlike longer anymore ex unable declined
+    rejected lost failed fails allergic against
+    except only but left abandoned deny denied denies lack lacks lacking free banned forbids
+    forbidden prevents rules
+    weg mehr statt aufgehort abgesagt gekundigt mag vermeidet enough genug ehemalige fruher plus
+    arrete annule
     """.split()
 )
-"""Words that turn a sense without denying it by a listed word: next to them nothing is beyond doubt."""
+"""Words that turn a sense without denying it by a listed word: next to them nothing is beyond
+doubt."""
 _NO: Final = frozenset("no nope nah nein non".split())
 _ANSWER: Final = re.compile(
     rf"(?:^|(?<=[.!?,;:\n—–-]))\s*(?:{'|'.join(_NO)})\b"
-    r"(?=\s*[,.;:!–—-]|\s+(?:i|we|you|he|she|it|they|that|this|the|my|our|wait|ich|wir|das|es|er|sie|mein\w*)\b)",
+    r"(?=\s*[,.;:!–—-]|\s+(?:i|we|you|he|she|it|they|that|this|the|my|our|wait|ich|wir|das|es|er|"
+    r"sie|mein\w*)\b)",
     re.I,
 )
 """Answers what was said before: what comes after it in the sentence is stated."""
 _CONTRACTED: Final = re.compile(r"(?<=[a-z])n['’]t\b", re.I)
 _CLAUSE: Final = re.compile(
-    r"[,;:.!?()\n–—]|\b(?:but|because|since|so|although|though|while|and|or|which|who|that|until|unless|if|aber|sondern|weil|denn|und|oder|dass|"
-    r"mais|parce|et|ou|que|pero|porque|sino|y|o)\b",
+    r"[,;:.!?()\n–—]|\b(?:but|because|since|so|although|though|while|and|or|which|who|that|until|"
+    r"unless|if|aber|sondern|weil|denn|und|oder|dass|mais|parce|et|ou|que|pero|porque|sino|y|o)\b",
     re.I,
 )
-_OR: Final = re.compile(rf"(\b(?:{'|'.join(sorted(_DENIES))})\b[^,;:.!?()\n–—]*?)\b(?:or|oder|ou)\b", re.I)
+_OR: Final = re.compile(
+    rf"(\b(?:{'|'.join(sorted(_DENIES))})\b[^,;:.!?()\n–—]*?)\b(?:or|oder|ou)\b", re.I
+)
 """Goes on with what was denied before it: "no head or tail"."""
 _YET: Final = re.compile(
-    rf"\b(?:{'|'.join(sorted(_DENIES))})\b(?=[^,;:.!?()\n–—]*\b(?:before|until|till|bevor|ehe|vor|avant|antes)\b)", re.I
+    rf"\b(?:{'|'.join(sorted(_DENIES))})\b(?=[^,;:.!?()\n–—]*\b(?:before|until|till|bevor|ehe|vor|"
+    rf"avant|antes)\b)",
+    re.I,
 )
 """Says from when on something is so: "cannot come before nine"."""
 _SHORT: Final = 3
 _ENDING: Final = 2
-"""Letters: the longest stem that must be the same, and the longest ending that makes no difference."""
+"""Letters: the longest stem that must be the same, and the longest ending that makes no
+difference."""
 _REACH: Final = 6
 """Content words after a denial that it may be about."""
 
 
 def stems(text: str, language: str = "") -> set[str]:
-    """What the content words of a text are without their endings, without those that hold a digit. `language`: as `detect` names it."""
+    """What the content words of a text are without their endings, without those that hold a digit.
+    `language`: as `detect` names it."""
     return set(ordered(text, language))
 
 
@@ -77,7 +91,9 @@ def ordered(text: str, language: str = "") -> tuple[str, ...]:
     language = language or detect(text)
     idle = STOP_WORDS | stop_words(language)
     return tuple(
-        _stem(word, language) for word in tokens(text) if word not in idle and word not in _DENIES and not any(c.isdigit() for c in word)
+        _stem(word, language)
+        for word in tokens(text)
+        if word not in idle and word not in _DENIES and not any(c.isdigit() for c in word)
     )
 
 
@@ -95,13 +111,23 @@ def english(word: str) -> str:
 
 @lru_cache(maxsize=4096)
 def denied(text: str, language: str = "") -> tuple[frozenset[str], ...]:
-    """For every denial in a text the stems of what it is about: the content words after it in its clause, else those around it."""
+    """For every denial in a text the stems of what it is about: the content words after it in its
+    clause, else those around it."""
     found = []
     for words in _clauses(text):
         for place, word in enumerate(words):
             if word in _DENIES:
-                after = ordered(" ".join(words[place + 1 :]), language)[:_REACH] if word in _BEFORE else ()
-                found.append(frozenset(after or ordered(" ".join(words[:place] + words[place + 1 :]), language)[-_REACH:]))
+                after = (
+                    ordered(" ".join(words[place + 1 :]), language)[:_REACH]
+                    if word in _BEFORE
+                    else ()
+                )
+                found.append(
+                    frozenset(
+                        after
+                        or ordered(" ".join(words[:place] + words[place + 1 :]), language)[-_REACH:]
+                    )
+                )
     return tuple(one for one in found if one)
 
 
@@ -117,7 +143,8 @@ def answers(text: str) -> bool:
 
 
 def contrary(fact: str, ground: str) -> bool:
-    """Does one of them deny what the other states? `ground` is what the fact rests on, some sentences at most."""
+    """Does one of them deny what the other states? `ground` is what the fact rests on, some
+    sentences at most."""
     language = detect(f"{fact} {ground}") or "en"
     denials, theirs = denied(fact, language), denied(ground, language)
     mine = tuple(about for about in denials if not any(_share(about, other) for other in theirs))
@@ -126,31 +153,44 @@ def contrary(fact: str, ground: str) -> bool:
 
 
 def added(fact: str, ground: str) -> bool:
-    """Does a fact deny something of what its ground says, where that denies nothing, nor has a word that turns a sense?"""
+    """Does a fact deny something of what its ground says, where that denies nothing, nor has a word
+    that turns a sense?"""
     plain = set(tokens(_CONTRACTED.sub(" not", ground)))
     language = detect(f"{fact} {ground}") or "en"
     said = frozenset(stems(ground, language))
-    return any(_share(about, said) for about in denied(fact, language)) and plain.isdisjoint(_DENIES | _TURNS)
+    return any(_share(about, said) for about in denied(fact, language)) and plain.isdisjoint(
+        _DENIES | _TURNS
+    )
 
 
 def agree(text: str, ground: Iterable[str], language: str = "") -> bool:
-    """Does it deny something, and one of these sentences deny some of the same, for everything it denies?"""
+    """Does it deny something, and one of these sentences deny some of the same, for everything it
+    denies?"""
     theirs = [about for one in ground for about in denied(one, language)]
     mine = denied(text, language)
     return bool(mine) and all(any(_share(about, other) for other in theirs) for about in mine)
 
 
-def _against(denials: tuple[frozenset[str], ...], stated: str, language: str, whole: bool = False) -> bool:
-    """Does a text state most (`whole`: all) of what is denied? Near a word that turns a sense ("stopped", "allergic") nothing is beyond
-    doubt, unless that word is denied itself; nor does a clause state what it denies."""
+def _against(
+    denials: tuple[frozenset[str], ...], stated: str, language: str, whole: bool = False
+) -> bool:
+    """Does a text state most (`whole`: all) of what is denied? Near a word that turns a sense
+    ("stopped", "allergic") nothing is beyond doubt, unless that word is denied itself; nor does a
+    clause state what it denies."""
     clauses = [(words, stems(" ".join(words), language)) for words in _clauses(stated)]
     plain = [(words, known) for words, known in clauses if not _DENIES.intersection(words)]
     for about in denials:
         bearing = [(words, known) for words, known in plain if _share(about, frozenset(known))]
         turning = [word for words, _ in bearing for word in words if word in _TURNS]
         turned = stems(" ".join(turning), language)
-        shared = sum(any(_alike(one, other) for _, known in bearing for other in known) for one in about)
-        if (shared == len(about) and about & turned) if turning else (shared == len(about) or (not whole and shared * 2 >= len(about))):
+        shared = sum(
+            any(_alike(one, other) for _, known in bearing for other in known) for one in about
+        )
+        if (
+            (shared == len(about) and about & turned)
+            if turning
+            else (shared == len(about) or (not whole and shared * 2 >= len(about)))
+        ):
             return True
     return False
 
@@ -167,4 +207,6 @@ def _share(one: frozenset[str], other: frozenset[str]) -> bool:
 def _alike(one: str, other: str) -> bool:
     """The same stem, or one with an ending that the stemmer left ("wohn", "wohnt")?"""
     short, long = sorted((one, other), key=len)
-    return one == other or (len(short) > _SHORT and long.startswith(short) and len(long) - len(short) <= _ENDING)
+    return one == other or (
+        len(short) > _SHORT and long.startswith(short) and len(long) - len(short) <= _ENDING
+    )

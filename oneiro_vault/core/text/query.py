@@ -1,7 +1,9 @@
-"""What a question asks for: its content words, its names, and an FTS5 expression that no text can break.
+"""What a question asks for: its content words, its names, and an FTS5 expression that no text can
+break.
 
-The index stores text in FTS5 under `tokenize='porter unicode61 remove_diacritics 2'`, after `segment`, so that text without
-spaces between its words (Chinese, Japanese, Korean particles, Thai) can be found by pairs of characters.
+The index stores text in FTS5 under `tokenize='porter unicode61 remove_diacritics 2'`, after
+`segment`, so that text without spaces between its words (Chinese, Japanese, Korean particles, Thai)
+can be found by pairs of characters.
 """
 
 import re
@@ -51,19 +53,40 @@ __all__ = [
     "without",
 ]
 
-_IMPERATIVES = {"compare", "describe", "explain", "find", "give", "list", "name", "recall", "remind", "search", "show", "summarize", "tell"}
+_IMPERATIVES = {
+    "compare",
+    "describe",
+    "explain",
+    "find",
+    "give",
+    "list",
+    "name",
+    "recall",
+    "remind",
+    "search",
+    "show",
+    "summarize",
+    "tell",
+}
 _NOTE_LABELS = """
-action answer because conclusion context date decision description error example fact goal hint idea important info issue lesson
-link note notes outcome plan problem question reason result rule see source step steps subject summary task tip title todo topic
-update url warning why
+action answer because conclusion context date decision description error example fact goal hint idea
+important info issue lesson link note notes outcome plan problem question reason result rule see
+source step steps subject summary task tip title todo topic update url warning why
 """
 _LABELS = frozenset(_NOTE_LABELS.split())
-_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
+    "\U00020000-\U0003ffff"
+)
 _PIECE = re.compile(rf"[{_UNSPACED}]+|[^{_UNSPACED}\s]+")
 _UNSPACED_CHARACTER = re.compile(rf"([{_UNSPACED}])")
 _DIGIT_OR_UNSPACED = re.compile(rf"[\d{_UNSPACED}]")
 """What has no endings."""
-_LETTERS = WHOLE_LETTERS | {"ẞ": "SS"} | {k.upper(): v.upper() for k, v in WHOLE_LETTERS.items() if k != "ß"}
+_LETTERS = (
+    WHOLE_LETTERS
+    | {"ẞ": "SS"}
+    | {k.upper(): v.upper() for k, v in WHOLE_LETTERS.items() if k != "ß"}
+)
 _LETTER = re.compile(f"[{''.join(_LETTERS)}]")
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"})
 _ASCII_WORD = re.compile(r"[a-z0-9]+")
@@ -72,33 +95,39 @@ _STEMMED = re.compile(r"[^\W_]+(?:[\u0300-\u036f\u064b-\u065f\u0670]+[^\W_]*)*")
 """A word, with the marks that are written over and under it."""
 _CAPITAL = re.compile(r"(?<=\w )[^\W\d_a-z][^\W_]+(?:-[^\W_]+)*(?:['’]s?(?!\w))?")
 _QUOTED = re.compile(r'["“„«]([^"“”„«»]{2,200})["”“»]')
-_SPEAKER = re.compile(r"\s*(?:[-*>]\s+)?(\*\*|__)?(?P<name>[^\W\d_][^:：*\n]{0,39}?)(\*\*|__)?[:：](\*\*|__)?(?=\s|$)")
+_SPEAKER = re.compile(
+    r"\s*(?:[-*>]\s+)?(\*\*|__)?(?P<name>[^\W\d_][^:：*\n]{0,39}?)(\*\*|__)?[:：](\*\*|__)?(?=\s|$)"
+)
 _MONTHS = "janfebmaraprmayjunjulaugsepoctnovdec"
 _MONTH = (
-    "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?"
+    "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|"
+    "oct(?:ober)?|nov(?:ember)?|dec(?:ember)?"
 )
 _DAY = r"(?:[12]\d|3[01]|0?[1-9])"
 _TH = "(?:st|nd|rd|th)?"
 _DATES = re.compile(
-    rf"\b(?P<y1>[12]\d{{3}})-(?P<m1>0[1-9]|1[0-2])(?:-(?P<d1>{_DAY}))?\b"
-    rf"|\b(?P<d2>{_DAY}){_TH}(?: of)? (?P<m2>{_MONTH})\b\.?(?:,? (?P<y2>[12]\d{{3}})\b)?"
-    rf"|\b(?P<m3>{_MONTH})\b\.? (?P<d3>{_DAY}){_TH}\b(?:,? (?P<y3>[12]\d{{3}})\b)?"
-    rf"|\b(?P<m4>{_MONTH})\b\.?,? (?P<y4>[12]\d{{3}})\b"
-    rf"|\b(?:in|of|since|during|until|till|by|before|after|last|this|early|late|mid)[ -](?P<m5>{_MONTH})\b(?!\.?,? \d)"
-    rf"|\b(?:in|of|since|during|until|till|by|before|after) (?P<y6>(?:19|20)\d\d)\b(?!-)",
+    rf"\b(?P<y1>[12]\d{{3}})-(?P<m1>0[1-9]|1[0-2])(?:-(?P<d1>{_DAY}))?\b|\b(?P<d2>{_DAY}){_TH}(?: "
+    rf"of)? (?P<m2>{_MONTH})\b\.?(?:,? (?P<y2>[12]\d{{3}})\b)?|\b(?P<m3>{_MONTH})\b\.? "
+    rf"(?P<d3>{_DAY}){_TH}\b(?:,? (?P<y3>[12]\d{{3}})\b)?|\b(?P<m4>{_MONTH})\b\.?,? "
+    rf"(?P<y4>[12]\d{{3}})\b|\b(?:in|of|since|during|until|till|by|before|after|last|this|early|"
+    rf"late|mid)[ -](?P<m5>{_MONTH})\b(?!\.?,? \d)|\b(?:in|of|since|during|until|till|by|before|"
+    rf"after) (?P<y6>(?:19|20)\d\d)\b(?!-)",
     re.IGNORECASE,
 )
 _WEEK = 7
 _SAMPLE = 10_000
-"""Characters in which a second speaker is looked for: a text in which several people speak is about none of them in particular."""
+"""Characters in which a second speaker is looked for: a text in which several people speak is about
+none of them in particular."""
 _LONGEST = 20_000
 _COMMON = 0.1
-"""Share of the notes from which on a language is asked in though a question does not say that it is in it. Stems that few notes have weigh
-most: of 50 English notes one taken for Danish came first in every fifth answer as long as Danish stems were asked for, too."""
+"""Share of the notes from which on a language is asked in though a question does not say that it is
+in it. Stems that few notes have weigh most: of 50 English notes one taken for Danish came first in
+every fifth answer as long as Danish stems were asked for, too."""
 _BEGINNING = 4
 """Letters from which on a word may be the beginning of others."""
 MAX_TERMS = 64
-"""A hook may hand over a whole page as its question, and the time of a search grows with every term."""
+"""A hook may hand over a whole page as its question, and the time of a search grows with every
+term."""
 
 
 @dataclass(frozen=True)
@@ -111,23 +140,32 @@ class Period:
 
     def gap(self, when: date) -> int:
         """Days between `when` and the nearest day of the period; 0 inside it."""
-        years = [self.year] if self.year else range(max(when.year - 1, 1), min(when.year + 1, 9999) + 1)
-        return min(max((first - when).days, (when - last).days, 0) for first, last in map(self._span, years))
+        years = (
+            [self.year] if self.year else range(max(when.year - 1, 1), min(when.year + 1, 9999) + 1)
+        )
+        return min(
+            max((first - when).days, (when - last).days, 0)
+            for first, last in map(self._span, years)
+        )
 
     def _span(self, year: int) -> tuple[date, date]:
         first, last = self.month or 1, self.month or 12
         length = monthrange(year, last)[1]
-        return date(year, first, min(self.day or 1, length)), date(year, last, min(self.day or length, length))
+        return date(year, first, min(self.day or 1, length)), date(
+            year, last, min(self.day or length, length)
+        )
 
 
 @dataclass(frozen=True)
 class QueryTerms:
-    """A question taken apart; everything is folded the way FTS5 folds it and keeps the order of the question."""
+    """A question taken apart; everything is folded the way FTS5 folds it and keeps the order of the
+    question."""
 
     words: tuple[str, ...]
     """Content words without repetition; the stop words themselves when there is nothing else."""
     names: tuple[str, ...]
-    """What the question capitalises: likely people, places, projects. One entry may hold several words."""
+    """What the question capitalises: likely people, places, projects. One entry may hold several
+    words."""
     phrases: tuple[str, ...]
     """What stood in double quotes."""
     dates: tuple["Period", ...] = ()
@@ -137,13 +175,16 @@ class QueryTerms:
     language: str = ""
     """What it is asked in (`core.text.language`)."""
     languages: tuple[str, ...] = ()
-    """Those in whose stems notes are asked, too: its own, and unless it is in English those of many notes."""
+    """Those in whose stems notes are asked, too: its own, and unless it is in English those of many
+    notes."""
     forms: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
-    """Word -> what is asked for, as FTS5 phrases, where the index knows better than `forms` which forms of a word are worth it."""
+    """Word -> what is asked for, as FTS5 phrases, where the index knows better than `forms` which
+    forms of a word are worth it."""
 
 
 def analyse(query: str, spoken: Mapping[str, float] | None = None) -> QueryTerms:
-    """Take a question apart; `spoken`: the languages beside English that notes are in (`core.text.language`), and the share of each."""
+    """Take a question apart; `spoken`: the languages beside English that notes are in
+    (`core.text.language`), and the share of each."""
     query = query[:_LONGEST]
     spoken = spoken or {}
     common = tuple(name for name, share in spoken.items() if share >= _COMMON)
@@ -154,7 +195,9 @@ def analyse(query: str, spoken: Mapping[str, float] | None = None) -> QueryTerms
     return QueryTerms(
         words=content_words(query, idle),
         names=_unique(_names(undated, idle)),
-        phrases=_unique(phrase for quoted in _QUOTED.findall(query) if (phrase := " ".join(tokens(quoted)))),
+        phrases=_unique(
+            phrase for quoted in _QUOTED.findall(query) if (phrase := " ".join(tokens(quoted)))
+        ),
         dates=dates,
         spellings=() if query.isascii() else _respelled(undated, idle),
         language=language,
@@ -175,7 +218,8 @@ def of_speaker(query: str, names: Collection[str]) -> str:
 
 
 def content_words(text: str, idle: Collection[str] = STOP_WORDS) -> tuple[str, ...]:
-    """The words that are not `idle`, each once and in order; all of them when there are no others."""
+    """The words that are not `idle`, each once and in order; all of them when there are no
+    others."""
     every = _unique(tokens(text))
     return tuple([word for word in every if word not in idle]) or every
 
@@ -183,8 +227,8 @@ def content_words(text: str, idle: Collection[str] = STOP_WORDS) -> tuple[str, .
 def fts_expression(terms: QueryTerms) -> str:
     """Any of the words, as an FTS5 MATCH expression; "" when there is nothing to look for.
 
-    OR, because joining a question's words by AND finds nothing; bm25 puts the rows with the rare words first.
-    Every word is quoted, so it is never read as FTS5 syntax, whatever the user typed.
+    OR, because joining a question's words by AND finds nothing; bm25 puts the rows with the rare
+    words first. Every word is quoted, so it is never read as FTS5 syntax, whatever the user typed.
     """
     every = (*terms.words[:MAX_TERMS], *terms.phrases[:MAX_TERMS])
     return " OR ".join(_unique(phrase for text in every for phrase in fitting(terms, text)))
@@ -201,29 +245,39 @@ def quoted(phrase: str) -> str:
 
 
 def forms(text: str, languages: Collection[str]) -> Iterator[str]:
-    """A folded word or phrase, and how a word stands in notes in these languages beside its own form: without its endings."""
+    """A folded word or phrase, and how a word stands in notes in these languages beside its own
+    form: without its endings."""
     yield text
     if " " not in text and not _DIGIT_OR_UNSPACED.search(text):
         yield from (mark(text, language) for language in languages if language in STEMMED)
 
 
 def beginnings(word: str, languages: Collection[str]) -> Iterator[str]:
-    """FTS5 phrases for the compounds that begin with a folded word, in the languages that have any; for a word that no note has."""
-    found = (stem(word, language) for language in languages if language in COMPOUNDING and not _DIGIT_OR_UNSPACED.search(word))
+    """FTS5 phrases for the compounds that begin with a folded word, in the languages that have any;
+    for a word that no note has."""
+    found = (
+        stem(word, language)
+        for language in languages
+        if language in COMPOUNDING and not _DIGIT_OR_UNSPACED.search(word)
+    )
     return (f"{quoted(text)}*" for text in found if len(text) >= _BEGINNING)
 
 
 def tokens(text: str) -> Iterable[str]:
-    """The words as FTS5 will see them: lower case, no Latin accents; pairs of characters where a script has no spaces.
+    """The words as FTS5 will see them: lower case, no Latin accents; pairs of characters where a
+    script has no spaces.
 
-    A mark stays inside its word: FTS5 cuts there, and a quoted word with a cut in it becomes a phrase, which is exact.
+    A mark stays inside its word: FTS5 cuts there, and a quoted word with a cut in it becomes a
+    phrase, which is exact.
     """
     return _ASCII_WORD.findall(text.lower()) if text.isascii() else _tokens(text)
 
 
 def _tokens(text: str) -> Iterator[str]:
     lower = _spelled_out(text.lower())
-    kept = "".join(plain(c) if c.isalnum() or unicodedata.category(c)[0] == "M" else " " for c in lower)
+    kept = "".join(
+        plain(c) if c.isalnum() or unicodedata.category(c)[0] == "M" else " " for c in lower
+    )
     for piece in _PIECE.findall(kept):
         if not any(c.isalnum() for c in piece):
             continue
@@ -234,15 +288,21 @@ def _tokens(text: str) -> Iterator[str]:
 
 
 def segment(text: str, language: str = "") -> str:
-    """The text as FTS5 is to store it: a space around each character of a script that puts none between words, `ss` for a sharp s.
+    """The text as FTS5 is to store it: a space around each character of a script that puts none
+    between words, `ss` for a sharp s.
 
-    After a text in another language than English its words follow without their endings (`core.text.language.mark`). The text stays: in a
-    vault of many languages a name is asked for in any of them, and a language may be told wrongly.
+    After a text in another language than English its words follow without their endings
+    (`core.text.language.mark`). The text stays: in a vault of many languages a name is asked for in
+    any of them, and a language may be told wrongly.
     """
     if language not in STEMMED:
         return text if text.isascii() else _UNSPACED_CHARACTER.sub(r" \1 ", _spelled_out(text))
     text, idle = unicodedata.normalize("NFC", text), stop_words(language)
-    stems = (mark(word, language) for word in _STEMMED.findall(text) if folded(word) not in idle and not _DIGIT_OR_UNSPACED.search(word))
+    stems = (
+        mark(word, language)
+        for word in _STEMMED.findall(text)
+        if folded(word) not in idle and not _DIGIT_OR_UNSPACED.search(word)
+    )
     return " ".join([segment(text), *stems])
 
 
@@ -253,11 +313,16 @@ def fold(name: str) -> str:
 
 
 def spellings(name: str) -> tuple[str, ...]:
-    """The folded name and, if it has an umlaut, the way it is written without one: `Jürgen` is `jurgen` and `juergen`.
+    """The folded name and, if it has an umlaut, the way it is written without one: `Jürgen` is
+    `jurgen` and `juergen`.
 
     Never the other way round: `Michael` is not `Michäl`.
     """
-    return (fold(name),) if name.isascii() else tuple(dict.fromkeys((fold(name), fold(_widened(name)))))
+    return (
+        (fold(name),)
+        if name.isascii()
+        else tuple(dict.fromkeys((fold(name), fold(_widened(name)))))
+    )
 
 
 def capitals(question: str) -> list[str]:
@@ -266,7 +331,8 @@ def capitals(question: str) -> list[str]:
 
 
 def without(question: str, words: Collection[str]) -> str:
-    """A question without some of its words, in either possessive; itself when nothing else is left."""
+    """A question without some of its words, in either possessive; itself when nothing else is
+    left."""
     if not words:
         return question
     some = "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
@@ -280,9 +346,11 @@ def asks(text: str) -> bool:
 
 
 def name_shares(terms: QueryTerms, about: Sequence[Collection[str]]) -> list[float]:
-    """For each memory, the share (0..1) of the question's names that it is about; `about` holds folded names and aliases.
+    """For each memory, the share (0..1) of the question's names that it is about; `about` holds
+    folded names and aliases.
 
-    Only names that some memory is about count, so a name nobody knows takes nothing from the others.
+    Only names that some memory is about count, so a name nobody knows takes nothing from the
+    others.
     """
     words = frozenset(terms.words)
     names = [
@@ -295,15 +363,23 @@ def name_shares(terms: QueryTerms, about: Sequence[Collection[str]]) -> list[flo
 
 
 def date_shares(terms: QueryTerms, when: Sequence[date | None]) -> list[float]:
-    """For each memory, how near (0..1) its date is to one that the question mentions: 1 on it, half as much per week beside it.
+    """For each memory, how near (0..1) its date is to one that the question mentions: 1 on it, half
+    as much per week beside it.
 
-    Things are told some days after they happen and planned some days before. Half a week or a month instead of a week: equal.
+    Things are told some days after they happen and planned some days before. Half a week or a month
+    instead of a week: equal.
     """
-    return [max((2 ** (-period.gap(day) / _WEEK) for period in terms.dates), default=0.0) if day else 0.0 for day in when]
+    return [
+        max((2 ** (-period.gap(day) / _WEEK) for period in terms.dates), default=0.0)
+        if day
+        else 0.0
+        for day in when
+    ]
 
 
 def speaker_of(text: str) -> str | None:
-    """Who speaks, when the text begins with `Name:` or `**Name:**`; None for `Note:`, a sentence, a URL, or several speakers."""
+    """Who speaks, when the text begins with `Name:` or `**Name:**`; None for `Note:`, a sentence, a
+    URL, or several speakers."""
     who = _speaker(text)
     others = (_speaker(paragraph) for paragraph in text[:_SAMPLE].split("\n\n")[1:])
     return who if who and not any(other and other != who for other in others) else None
@@ -314,12 +390,22 @@ def _speaker(text: str) -> str | None:
     words = match["name"].split() if match else []
     if not 0 < len(words) <= 3 or fold(words[0]) in _LABELS | STOP_WORDS:
         return None
-    named = all(not word[0].islower() for word in words) or fold(" ".join(words)) in {"user", "assistant", "human", "system"}
+    named = all(not word[0].islower() for word in words) or fold(" ".join(words)) in {
+        "user",
+        "assistant",
+        "human",
+        "system",
+    }
     return " ".join(words) if named else None
 
 
-def _named(words: frozenset[str], names: Sequence[tuple[frozenset[str], frozenset[str]]], about: Collection[str]) -> set[str]:
-    """The names of the question that fit: a part of a known name if it was capitalised, the whole of it in any case."""
+def _named(
+    words: frozenset[str],
+    names: Sequence[tuple[frozenset[str], frozenset[str]]],
+    about: Collection[str],
+) -> set[str]:
+    """The names of the question that fit: a part of a known name if it was capitalised, the whole
+    of it in any case."""
     found: set[str] = set()
     for parts in map(_parts, about):
         if parts and parts <= words:
@@ -337,7 +423,8 @@ def _parts(name: str) -> frozenset[str]:
 
 
 def _spelled_out(text: str) -> str:
-    """The very same string when there is nothing to spell out: who stores it can tell that it did not change."""
+    """The very same string when there is nothing to spell out: who stores it can tell that it did
+    not change."""
     return _LETTER.sub(lambda letter: _LETTERS[letter[0]], text)
 
 
@@ -346,13 +433,15 @@ def _widened(text: str) -> str:
 
 
 def _respelled(query: str, idle: Collection[str]) -> tuple[tuple[str, str], ...]:
-    """Each name with an umlaut beside its other spelling; widening a question moves no word, so its names stay in step."""
+    """Each name with an umlaut beside its other spelling; widening a question moves no word, so its
+    names stay in step."""
     pairs = zip(_names(query, idle), _names(_widened(query), idle), strict=False)
     return tuple(dict.fromkeys(pair for pair in pairs if pair[0] != pair[1]))
 
 
 def _dated(query: str, language: str) -> tuple[str, tuple[Period, ...]]:
-    """The question without its dates, and those; months of another language have capitals in some, and are no names."""
+    """The question without its dates, and those; months of another language have capitals in some,
+    and are no names."""
     dates = [_period(match) for match in _DATES.finditer(query)]
     query = _DATES.sub(".", query)
     if language:
@@ -361,7 +450,13 @@ def _dated(query: str, language: str) -> tuple[str, tuple[Period, ...]]:
         pattern, months = date_words.calendar(language)
         for match in pattern.finditer(query):
             found = {name: int(match[name]) for name in ("d", "y", "z") if match[name]}
-            dates.append(Period(found.get("y", found.get("z")), months[match["m"].lower()] if match["m"] else None, found.get("d")))
+            dates.append(
+                Period(
+                    found.get("y", found.get("z")),
+                    months[match["m"].lower()] if match["m"] else None,
+                    found.get("d"),
+                )
+            )
         query = pattern.sub(".", query)
     return query, tuple(dict.fromkeys(dates))
 
@@ -369,8 +464,16 @@ def _dated(query: str, language: str) -> tuple[str, tuple[Period, ...]]:
 def _period(match: re.Match[str]) -> Period:
     found = {name[0]: value for name, value in match.groupdict().items() if value}
     month = found.get("m", "")
-    number = int(month) if month.isdigit() else _MONTHS.index(month[:3].lower()) // 3 + 1 if month else None
-    return Period(int(found["y"]) if "y" in found else None, number, int(found["d"]) if "d" in found else None)
+    number = (
+        int(month)
+        if month.isdigit()
+        else _MONTHS.index(month[:3].lower()) // 3 + 1
+        if month
+        else None
+    )
+    return Period(
+        int(found["y"]) if "y" in found else None, number, int(found["d"]) if "d" in found else None
+    )
 
 
 def _unique(items: Iterable[str]) -> tuple[str, ...]:

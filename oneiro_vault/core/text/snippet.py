@@ -1,7 +1,7 @@
 """The line of a text that answers a question best, and where the question's words stand in it.
 
-Words are compared by a light stem (those of other languages than English by their own), so that "restored" shows why a question about
-"restore" found it; finding itself is the index's job.
+Words are compared by a light stem (those of other languages than English by their own), so that
+"restored" shows why a question about "restore" found it; finding itself is the index's job.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ Found = tuple[Spot, int]
 
 
 class Finder:
-    """Looks for the words of one question (as `core.text.query.tokens` makes them, asked in `language`) in many texts."""
+    """Looks for the words of one question (as `core.text.query.tokens` makes them, asked in
+    `language`) in many texts."""
 
     def __init__(self, words: Iterable[str], language: str = "") -> None:
         self.words = list(dict.fromkeys(words))[:_WORDS]
@@ -62,12 +63,14 @@ class Finder:
         return found
 
     def share(self, spots: Sequence[Found], *texts: str) -> float:
-        """How many of the question's words (0..1) are among the places found in one text, or stand in any of these others."""
+        """How many of the question's words (0..1) are among the places found in one text, or stand
+        in any of these others."""
         held = {number for found in (spots, *map(self.spots, texts)) for _, number in found}
         return len(held) / len(self.words) if self.words else 0.0
 
     def best(self, body: str, spots: Sequence[Found]) -> str:
-        """The sentence with most of the words found at `spots`, rarer ones first, as one line of plain text; "" when there are none."""
+        """The sentence with most of the words found at `spots`, rarer ones first, as one line of
+        plain text; "" when there are none."""
         if not spots:
             return ""
         ends = [*(match.end() for match in _BREAK.finditer(body)), len(body)]
@@ -75,9 +78,15 @@ class Finder:
         held: dict[int, set[int]] = {}
         for (start, _), number in spots:
             held.setdefault(bisect_right(ends, start), set()).add(number)
-        place = max(held, key=lambda at: (sum(1 / (1 + log(common[number])) for number in held[at]), -at))
+        place = max(
+            held, key=lambda at: (sum(1 / (1 + log(common[number])) for number in held[at]), -at)
+        )
         first, last = ends[place - 1] if place else 0, ends[min(place, len(ends) - 1)]
-        while last - first < _SHORT and place + 1 < len(ends) and "\n" not in body[ends[place - 1] if place else 0 : last]:
+        while (
+            last - first < _SHORT
+            and place + 1 < len(ends)
+            and "\n" not in body[ends[place - 1] if place else 0 : last]
+        ):
             place += 1
             last = ends[place]
         line = inferred.line(body[first : min(last, first + 20 * LONGEST)])
@@ -85,7 +94,8 @@ class Finder:
 
 
 def around(text: str, spots: Sequence[Spot], width: int) -> str:
-    """At most `width` characters of a line, with the first place of a word in view; `…` where something is left out (0: all of it)."""
+    """At most `width` characters of a line, with the first place of a word in view; `…` where
+    something is left out (0: all of it)."""
     if not width or len(text) <= width:
         return text
     start = 0
@@ -100,7 +110,8 @@ def around(text: str, spots: Sequence[Spot], width: int) -> str:
 
 
 def _stem(word: str) -> str:
-    """A word without its commonest English endings; other languages keep theirs, so that only exact words match."""
+    """A word without its commonest English endings; other languages keep theirs, so that only exact
+    words match."""
     if not (word.isascii() and word.isalpha()) or len(word) <= 3:
         return word
     if word.endswith(("sses", "xes", "ches", "shes", "zes")):
@@ -118,11 +129,15 @@ def _stem(word: str) -> str:
 
 
 def _pattern(words: Sequence[str], stem: Callable[[str], str]) -> re.Pattern[str] | None:
-    """Words that begin like one of ours (their stems decide), and pieces of scripts without spaces anywhere."""
+    """Words that begin like one of ours (their stems decide), and pieces of scripts without spaces
+    anywhere."""
     pieces = [word for word in words if _is_unspaced(word)]
     stems = {word: stem(word) for word in words if word not in pieces}
     # "studi" stands for "study" and "studies", which begin alike up to its last letter
-    spaced = [re.escape(short[:-1] if short != word and short.endswith("i") else short) for word, short in stems.items()]
+    spaced = [
+        re.escape(short[:-1] if short != word and short.endswith("i") else short)
+        for word, short in stems.items()
+    ]
     unspaced = [re.escape(word) for word in pieces]
     parts = [rf"(?<![^\W_])(?:{'|'.join(spaced)})[^\W_]*"] if spaced else []
     parts += [rf"(?P<piece>{'|'.join(unspaced)})"] if unspaced else []
@@ -135,7 +150,8 @@ def _is_unspaced(word: str) -> bool:
 
 
 class _Plain(dict[int, str]):
-    """Each character as `tokens` would have it: lower case, no Latin accent; a few letters become two."""
+    """Each character as `tokens` would have it: lower case, no Latin accent; a few letters become
+    two."""
 
     def __missing__(self, code: int) -> str:
         character = chr(code)
@@ -155,7 +171,12 @@ class _Folded:
         if len(self.plain) != len(text):
             wide = {character for character in set(text) if len(_PLAIN[ord(character)]) > 1}
             # where the second half of a letter that became two stands in `plain`
-            grown = (place for place, character in enumerate(text) for _ in _PLAIN[ord(character)][1:] if character in wide)
+            grown = (
+                place
+                for place, character in enumerate(text)
+                for _ in _PLAIN[ord(character)][1:]
+                if character in wide
+            )
             self._wide = [place + number + 1 for number, place in enumerate(grown)]
 
     def back(self, place: int) -> int:

@@ -1,6 +1,8 @@
-"""Times as people say them: "last March", "3 weeks ago", "since May", "2024-03" become [from, to) in epoch seconds.
+"""Times as people say them: "last March", "3 weeks ago", "since May", "2024-03" become [from, to)
+in epoch seconds.
 
-The most common English forms are read here, in the time zone of `now`; anything else goes to `date_words`, imported only then.
+The most common English forms are read here, in the time zone of `now`; anything else goes to
+`date_words`, imported only then.
 """
 
 from __future__ import annotations
@@ -20,12 +22,39 @@ Reader: TypeAlias = Callable[[str, datetime], Span | None]
 LONGEST: Final = 100
 """Characters; a longer text is no date."""
 
-_MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTHS: Final = (
+    "jan",
+    "feb",
+    "mar",
+    "apr",
+    "may",
+    "jun",
+    "jul",
+    "aug",
+    "sep",
+    "oct",
+    "nov",
+    "dec",
+)
 _DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _SEASONS: Final = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 _COUNTS: Final = {
     word: number
-    for number, words in enumerate(("", "a an one", "two couple", "three few", "four", "five", "six", "seven", "eight", "nine", "ten"))
+    for number, words in enumerate(
+        (
+            "",
+            "a an one",
+            "two couple",
+            "three few",
+            "four",
+            "five",
+            "six",
+            "seven",
+            "eight",
+            "nine",
+            "ten",
+        )
+    )
     for word in words.split()
 }
 _UNIT: Final = r"(minute|hour|day|week|month|quarter|year)s?"
@@ -33,14 +62,19 @@ _MONTH: Final = (
     r"(january|february|march|april|may|june|july|august|september|october|november|december|"
     r"jan|feb|mar|apr|jun|jul|aug|sept|sep|oct|nov|dec)\.?"
 )  # fmt: skip
-_WEEKDAY: Final = r"((?:mon|tues|wednes|thurs|fri|satur|sun)day|mon|tues|tue|wed|thurs|thu|fri|sat|sun)s?"
-_NUMBER: Final = rf"(?:an?\s+)?(\d{{1,5}}|{'|'.join(sorted(_COUNTS, key=len, reverse=True))})(?:\s+of)?"
+_WEEKDAY: Final = (
+    r"((?:mon|tues|wednes|thurs|fri|satur|sun)day|mon|tues|tue|wed|thurs|thu|fri|sat|sun)s?"
+)
+_NUMBER: Final = (
+    rf"(?:an?\s+)?(\d{{1,5}}|{'|'.join(sorted(_COUNTS, key=len, reverse=True))})(?:\s+of)?"
+)
 _WHICH: Final = r"(?:(last|previous|past|this|next)\s+)?"
 _LEADING: Final = re.compile(r"(?:in|on|at|during|the|of|from|around|about)\s+")
 _UNTIL: Final = r"(?:to|until|till|hasta|al?|bis|jusqu['’]?(?:à|a|en|au)?|à|au|até|ate|fino a|tot)"
 _BETWEEN: Final = re.compile(
     r"(?:(?:between|entre|zwischen|tra|fra|tussen)\s+(.+?)\s+(?:and|y|et|und|e|en)"
-    rf"|(?:from|von|vom|desde|del|de|du|dal?|van)\s+(.+?)\s+{_UNTIL})\s+(.+)|(.+?)\s*(?:\.\.\.?|\s(?:to|until|till|[-–])\s)\s*(.+)"
+    rf"|(?:from|von|vom|desde|del|de|du|dal?|van)\s+(.+?)\s+{_UNTIL})\s+(.+)|(.+?)\s*(?:\.\.\.?|"
+    rf"\s(?:to|until|till|[-–])\s)\s*(.+)"
 )
 _BORDERS: Final = {
     "since": "since|desde|seit|ab|depuis|dal|da|sinds",
@@ -49,13 +83,21 @@ _BORDERS: Final = {
     "until": "until|till|up to|hasta|bis(?: zum)?|jusqu['’]?(?:à|a|en|au)|até|ate|fino a|tot",
 }
 """How an open time begins, in English and in languages read most."""
-_OPEN: Final = re.compile("(?:" + "|".join(f"(?P<{name}>{words})" for name, words in _BORDERS.items()) + r")\s*(?<=[\s'’])(.+)")
+_OPEN: Final = re.compile(
+    "(?:"
+    + "|".join(f"(?P<{name}>{words})" for name, words in _BORDERS.items())
+    + r")\s*(?<=[\s'’])(.+)"
+)
 _DISTANCE: Final = re.compile(rf"(?:about\s+|around\s+)?{_NUMBER}\s+{_UNIT}\s+(?:ago|back|earlier)")
-_EXAMPLES: Final = "Write it like 2024-03-05, 2024-03, last March, yesterday, 3 weeks ago, since May, or between March and June 2024."
+_EXAMPLES: Final = (
+    "Write it like 2024-03-05, 2024-03, last March, yesterday, 3 weeks ago, since May, or between "
+    "March and June 2024."
+)
 
 
 def parse_range(text: str, now: datetime) -> Range:
-    """[from, to) in epoch seconds, None where it is open. A `now` without time zone is UTC. Raises InvalidInput with examples."""
+    """[from, to) in epoch seconds, None where it is open. A `now` without time zone is UTC. Raises
+    InvalidInput with examples."""
     return _parsed(text, now, _own)
 
 
@@ -75,7 +117,8 @@ def _unreadable(text: str) -> InvalidInput:
 
 
 def parse_moment(text: str, now: datetime) -> Range:
-    """`parse_range` for one moment in time: "3 weeks ago" is the day that lies so far back, not the whole of that week."""
+    """`parse_range` for one moment in time: "3 weeks ago" is the day that lies so far back, not the
+    whole of that week."""
     return _parsed(text, now, _moment)
 
 
@@ -85,31 +128,46 @@ def _moment(words: str, now: datetime) -> Span | None:
 
 
 def _back(unit: str, steps: int, now: datetime) -> Span:
-    """The day (for hours and minutes the minute) that lies `steps` units before `now`; the last day of a month that is too short."""
+    """The day (for hours and minutes the minute) that lies `steps` units before `now`; the last day
+    of a month that is too short."""
     if unit in ("minute", "hour"):
         return _unit("minute", -steps * {"minute": 1, "hour": 60}[unit], now)
     if unit in ("day", "week"):
         return _unit("day", -steps * {"day": 1, "week": 7}[unit], now)
-    start, end = _months(now.year, now.month - steps * {"month": 1, "quarter": 3, "year": 12}[unit], 1, now.tzinfo)
+    start, end = _months(
+        now.year, now.month - steps * {"month": 1, "quarter": 3, "year": 12}[unit], 1, now.tzinfo
+    )
     return _day(start.year, start.month, min(now.day, (end - timedelta(days=1)).day), now.tzinfo)
 
 
 def _range(words: str, now: datetime, read: Reader) -> Range:
-    if (found := _BETWEEN.fullmatch(words)) and (pair := _both(found[1] or found[2] or found[4], found[3] or found[5], now, read)):
+    if (found := _BETWEEN.fullmatch(words)) and (
+        pair := _both(found[1] or found[2] or found[4], found[3] or found[5], now, read)
+    ):
         first, second = sorted(pair)
         return _seconds(first[0]), _seconds(second[1])
     if found := _OPEN.fullmatch(words):
         from_, to = map(_seconds, _span(found[len(_BORDERS) + 1], now, read))
         border = next(name for name in _BORDERS if found[name])
-        return {"since": (from_, None), "after": (to, None), "before": (None, from_), "until": (None, to)}[border]
+        return {
+            "since": (from_, None),
+            "after": (to, None),
+            "before": (None, from_),
+            "until": (None, to),
+        }[border]
     start, end = _span(words, now, read)
     return _seconds(start), _seconds(end)
 
 
 def _both(first: str, second: str, now: datetime, read: Reader) -> tuple[Span, Span] | None:
-    """Both ends, or None when one is no date. A year said once, at the end, holds for both ("between March and June 2024")."""
+    """Both ends, or None when one is no date. A year said once, at the end, holds for both
+    ("between March and June 2024")."""
     year = re.search(r"\b(\d{4})\Z", second)
-    if year and not re.search(r"\d{4}", first) and (re.search(_MONTH, first) or not _own(first, now)):
+    if (
+        year
+        and not re.search(r"\d{4}", first)
+        and (re.search(_MONTH, first) or not _own(first, now))
+    ):
         first = f"{first} {year[1]}"
     try:
         return _span(first, now, read), _span(second, now, read)
@@ -124,7 +182,9 @@ def _seconds(moment: datetime) -> float:
 def _span(words: str, now: datetime, read: Reader) -> Span:
     """The span that the words name, in English or another language. Raises ValueError."""
     words = words.strip()
-    while (shorter := _LEADING.sub("", words, count=1) if _LEADING.match(words) else words) != words:
+    while (
+        shorter := _LEADING.sub("", words, count=1) if _LEADING.match(words) else words
+    ) != words:
         words = shorter
     return read(words, now) or _foreign(words, now, read)
 
@@ -145,7 +205,9 @@ def _day(year: int, month: int, day: int, zone: tzinfo | None) -> Span:
 def _months(year: int, month: int, count: int, zone: tzinfo | None) -> Span:
     """`count` calendar months from `month` of `year` (month may lie outside 1-12)."""
     first, last = year * 12 + month - 1, year * 12 + month - 1 + count
-    return datetime(first // 12, first % 12 + 1, 1, tzinfo=zone), datetime(last // 12, last % 12 + 1, 1, tzinfo=zone)
+    return datetime(first // 12, first % 12 + 1, 1, tzinfo=zone), datetime(
+        last // 12, last % 12 + 1, 1, tzinfo=zone
+    )
 
 
 def _unit(unit: str, steps: int, now: datetime) -> Span:
@@ -186,7 +248,15 @@ def _instant(found: re.Match[str], now: datetime) -> Span:
 
 
 def _named(found: re.Match[str], now: datetime) -> Span:
-    steps = {"today": 0, "now": 0, "tonight": 0, "yesterday": -1, "last night": -1, "tomorrow": 1, "day before yesterday": -2}
+    steps = {
+        "today": 0,
+        "now": 0,
+        "tonight": 0,
+        "yesterday": -1,
+        "last night": -1,
+        "tomorrow": 1,
+        "day before yesterday": -2,
+    }
     return _unit("day", steps[found[0]], now)
 
 
@@ -206,7 +276,8 @@ def _lasting(found: re.Match[str], now: datetime) -> Span:
     """The last 3 weeks: up to now, not up to midnight."""
     count, unit = _count(found[1]), found[2]
     if unit in ("month", "quarter", "year"):
-        # The same distance into the month as now, so that "last 3 months" on the 21st begins on the 21st.
+        # The same distance into the month as now, so that "last 3 months" on the 21st begins on the
+        # 21st.
         start, _ = _unit("month", -count * {"month": 1, "quarter": 3, "year": 12}[unit], now)
         length = _months(start.year, start.month, 1, start.tzinfo)[1] - start
         return start + min(now - _unit("month", 0, now)[0], length), now
@@ -214,7 +285,8 @@ def _lasting(found: re.Match[str], now: datetime) -> Span:
 
 
 def _month(found: re.Match[str], now: datetime) -> Span:
-    """A month alone is its latest occurrence that has begun; "last March" in March is a year ago."""
+    """A month alone is its latest occurrence that has begun; "last March" in March is a year
+    ago."""
     which, month, year = found[1], _MONTHS.index(found[2][:3]) + 1, found[3]
     return _recurring(which, year, month, 1, now)
 
@@ -241,13 +313,20 @@ def _quarter(found: re.Match[str], now: datetime) -> Span:
 
 def _month_day(month: str, day: str, year: str | None, now: datetime) -> Span:
     span = _day(int(year or now.year), _MONTHS.index(month[:3]) + 1, int(day), now.tzinfo)
-    return span if year or span[0] <= now else _day(now.year - 1, _MONTHS.index(month[:3]) + 1, int(day), now.tzinfo)
+    return (
+        span
+        if year or span[0] <= now
+        else _day(now.year - 1, _MONTHS.index(month[:3]) + 1, int(day), now.tzinfo)
+    )
 
 
 def _weekday(found: re.Match[str], now: datetime) -> Span:
-    """A weekday is the latest one before today; `this` stays within the week, `next` is the first one after today."""
+    """A weekday is the latest one before today; `this` stays within the week, `next` is the first
+    one after today."""
     wanted, today = _DAYS.index(found[2][:3]), now.weekday()
-    steps = {"this": wanted - today, "next": (wanted - today - 1) % 7 + 1}.get(found[1], -((today - wanted - 1) % 7 + 1))
+    steps = {"this": wanted - today, "next": (wanted - today - 1) % 7 + 1}.get(
+        found[1], -((today - wanted - 1) % 7 + 1)
+    )
     return _unit("day", steps, now)
 
 
@@ -256,23 +335,31 @@ def _weekend(found: re.Match[str], now: datetime) -> Span:
     return start + timedelta(days=5), end
 
 
-_FORMS: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str], datetime], Span]], ...]] = tuple(
-    (re.compile(form), read)
-    for form, read in (
-        (r"(\d{4})(?:[-/](\d{1,2})(?:[-/](\d{1,2}))?)?", _iso),
-        (r"(\d{4})\s?[-–]\s?(\d{4})", _years),
-        (r"\d{4}-\d\d-\d\d[t ]\d\d:\d\d(:\d\d(?:\.\d+)?)?(?:z|[+-]\d\d:\d\d)?", _instant),
-        (r"today|now|tonight|yesterday|last night|tomorrow|day before yesterday", _named),
-        (rf"(last|previous|past|this|next)\s+{_UNIT}", _which_unit),
-        (rf"{_NUMBER}\s+{_UNIT}\s+(?:ago|back|earlier)", _ago),
-        (rf"(?:within\s+)?(?:the\s+)?(?:last|past|previous)\s+{_NUMBER}\s+{_UNIT}", _lasting),
-        (rf"{_WHICH}{_MONTH}(?:\s+(?:of\s+)?(\d{{4}}))?", _month),
-        (rf"{_WHICH}(spring|summer|autumn|fall|winter)(?:\s+(?:of\s+)?(\d{{4}}))?", _season),
-        (r"q([1-4])(?:\s+(?:of\s+)?(\d{4}))?", _quarter),
-        (rf"{_MONTH}\s+(\d{{1,2}})(?:st|nd|rd|th)?(?:\s+(\d{{4}}))?", lambda m, now: _month_day(m[1], m[2], m[3], now)),
-        (rf"(\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH}(?:\s+(\d{{4}}))?", lambda m, now: _month_day(m[2], m[1], m[3], now)),
-        (rf"{_WHICH}{_WEEKDAY}", _weekday),
-        (rf"{_WHICH}weekend", _weekend),
+_FORMS: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str], datetime], Span]], ...]] = (
+    tuple(
+        (re.compile(form), read)
+        for form, read in (
+            (r"(\d{4})(?:[-/](\d{1,2})(?:[-/](\d{1,2}))?)?", _iso),
+            (r"(\d{4})\s?[-–]\s?(\d{4})", _years),
+            (r"\d{4}-\d\d-\d\d[t ]\d\d:\d\d(:\d\d(?:\.\d+)?)?(?:z|[+-]\d\d:\d\d)?", _instant),
+            (r"today|now|tonight|yesterday|last night|tomorrow|day before yesterday", _named),
+            (rf"(last|previous|past|this|next)\s+{_UNIT}", _which_unit),
+            (rf"{_NUMBER}\s+{_UNIT}\s+(?:ago|back|earlier)", _ago),
+            (rf"(?:within\s+)?(?:the\s+)?(?:last|past|previous)\s+{_NUMBER}\s+{_UNIT}", _lasting),
+            (rf"{_WHICH}{_MONTH}(?:\s+(?:of\s+)?(\d{{4}}))?", _month),
+            (rf"{_WHICH}(spring|summer|autumn|fall|winter)(?:\s+(?:of\s+)?(\d{{4}}))?", _season),
+            (r"q([1-4])(?:\s+(?:of\s+)?(\d{4}))?", _quarter),
+            (
+                rf"{_MONTH}\s+(\d{{1,2}})(?:st|nd|rd|th)?(?:\s+(\d{{4}}))?",
+                lambda m, now: _month_day(m[1], m[2], m[3], now),
+            ),
+            (
+                rf"(\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH}(?:\s+(\d{{4}}))?",
+                lambda m, now: _month_day(m[2], m[1], m[3], now),
+            ),
+            (rf"{_WHICH}{_WEEKDAY}", _weekday),
+            (rf"{_WHICH}weekend", _weekend),
+        )
     )
 )
 
@@ -286,5 +373,7 @@ def _foreign(words: str, now: datetime, read: Reader) -> Span:
             return found
     day, exact = date_words.read(words, now)
     if exact in ("month", "year"):
-        return _months(day.year, day.month if exact == "month" else 1, 12 if exact == "year" else 1, now.tzinfo)
+        return _months(
+            day.year, day.month if exact == "month" else 1, 12 if exact == "year" else 1, now.tzinfo
+        )
     return _day(day.year, day.month, day.day, now.tzinfo)

@@ -1,7 +1,9 @@
-"""Dates in words that are not read by `date_ranges` itself: put into English for it, or read by dateparser, within bounds.
+"""Dates in words that are not read by `date_ranges` itself: put into English for it, or read by
+dateparser, within bounds.
 
-dateparser by itself tries every language it knows on any text and builds a dictionary for each: 1.5 s for two words of nonsense. Here a
-list of the words that date expressions are made of says first which few languages a text can be in; nonsense is in none.
+dateparser by itself tries every language it knows on any text and builds a dictionary for each: 1.5
+s for two words of nonsense. Here a list of the words that date expressions are made of says first
+which few languages a text can be in; nonsense is in none.
 """
 
 from __future__ import annotations
@@ -18,33 +20,44 @@ from typing import Any, Final
 from oneiro_vault.core.text.query import fold
 
 LANGUAGES: Final = tuple(
-    "en ru es fr de ja tr pt fa it zh nl vi pl ar ko cs id uk el he th sv ro hu da fi sk bg sr nb hr lt sl ca et lv hi".split()
+    "en ru es fr de ja tr pt fa it zh nl vi pl ar ko cs id uk el he th sv ro hu da fi sk bg sr nb "
+    "hr lt sl ca et lv hi".split()
 )
 """dateparser's own order, which puts what is read most first."""
 MOST: Final = 3
 """Languages tried: each costs about 20 ms once."""
 _LETTERS: Final = re.compile(r"[^\W\d_]+")
-_ZONES: Final = frozenset("z utc gmt est edt cst cdt mst mdt pst pdt bst cet cest eet eest msk ist jst aest".split())
+_ZONES: Final = frozenset(
+    "z utc gmt est edt cst cdt mst mdt pst pdt bst cet cest eet eest msk ist jst aest".split()
+)
 _ESCAPED: Final = re.compile(r"\\\\[a-z]")
-_IDLE: Final = frozenset("el la los las le les der die das den dem am im in en du au de del of il lo gli i".split())
+_IDLE: Final = frozenset(
+    "el la los las le les der die das den dem am im in en du au de del of il lo gli i".split()
+)
 _WHICH: Final = {
     word: english
     for english, words in {
-        "last": "pasado pasada ultimo ultima ultimos ultimas letzten letzter letztes letzte vergangenen "
-        "dernier derniere derniers dernieres passe scorso scorsa ultimi ultime passado passada",
+        "last": "pasado pasada ultimo ultima ultimos ultimas letzten letzter letztes letzte "
+        "vergangenen dernier derniere derniers dernieres passe scorso scorsa ultimi ultime "
+        "passado passada",
         "this": "este esta diesen dieser dieses diese ce cet cette questo questa deze",
     }.items()
     for word in words.split()
 }
-"""What stands beside a weekday or a month in languages read most, and dateparser does not translate."""
+"""What stands beside a weekday or a month in languages read most, and dateparser does not
+translate."""
 _CALLED: Final = {"no": "nb"}
 """Languages that dateparser calls otherwise than `core.text.language`."""
-_NOT_DATES: Final = frozenset({"name", "date_order", "no_word_spacing", "skip", "simplifications", "pertain"})
-"""What a language's data holds beside the words of dates: its own name, and words around dates that say nothing by themselves."""
+_NOT_DATES: Final = frozenset(
+    {"name", "date_order", "no_word_spacing", "skip", "simplifications", "pertain"}
+)
+"""What a language's data holds beside the words of dates: its own name, and words around dates that
+say nothing by themselves."""
 
 
 def read(words: str, now: datetime) -> tuple[date, str]:
-    """The day that is meant, and how exact it was said: `day`, `month`, `year` or a time. Raises ValueError when it is no date."""
+    """The day that is meant, and how exact it was said: `day`, `month`, `year` or a time. Raises
+    ValueError when it is no date."""
     if len(words) < 6 and not any(character.isalpha() for character in words):
         raise ValueError(words)  # dateparser takes "5" for a day
     spoken = languages(words)
@@ -54,7 +67,11 @@ def read(words: str, now: datetime) -> tuple[date, str]:
 
     found = dateparser.date.DateDataParser(
         languages=spoken,
-        settings={"RELATIVE_BASE": now.replace(tzinfo=None), "PREFER_DATES_FROM": "past", "RETURN_AS_TIMEZONE_AWARE": False},
+        settings={
+            "RELATIVE_BASE": now.replace(tzinfo=None),
+            "PREFER_DATES_FROM": "past",
+            "RETURN_AS_TIMEZONE_AWARE": False,
+        },
     ).get_date_data(words)
     if found.date_obj is None:
         raise ValueError(words)
@@ -62,7 +79,8 @@ def read(words: str, now: datetime) -> tuple[date, str]:
 
 
 def english(words: str) -> Iterator[str]:
-    """The words in English, as far as dateparser knows them, from each of the languages they can be in: `martes pasado`, `last tuesday`."""
+    """The words in English, as far as dateparser knows them, from each of the languages they can be
+    in: `martes pasado`, `last tuesday`."""
     spoken = [name for name in languages(words) if name != "en"]
     if not spoken:
         return
@@ -70,9 +88,15 @@ def english(words: str) -> Iterator[str]:
     from dateparser.languages.loader import LocaleDataLoader
 
     loader = LocaleDataLoader()
-    bare = " ".join(word for word in words.split() if fold(word) not in _IDLE)  # "die" may be short for a Tuesday
+    bare = " ".join(
+        word for word in words.split() if fold(word) not in _IDLE
+    )  # "die" may be short for a Tuesday
     for name, text in product(spoken, dict.fromkeys((words, bare))):
-        told = fold(loader.get_locale(name).translate(text, keep_formatting=False, settings=settings)).replace(".", " ").split()
+        told = (
+            fold(loader.get_locale(name).translate(text, keep_formatting=False, settings=settings))
+            .replace(".", " ")
+            .split()
+        )
         rest = [word for word in told if word not in _IDLE]
         which = [english for word in rest if (english := _WHICH.get(word))]
         yield " ".join((*which[:1], *(word for word in rest if word not in _WHICH)))
@@ -80,8 +104,11 @@ def english(words: str) -> Iterator[str]:
 
 @cache
 def calendar(language: str) -> tuple[re.Pattern[str], Mapping[str, int]]:
-    """What finds dates inside a text of this language (day `d`, month `m`, year `y` or `z`, in any case), and month -> its number."""
-    info: Mapping[str, Any] = import_module(f"dateparser.data.date_translation_data.{_CALLED.get(language, language)}").info
+    """What finds dates inside a text of this language (day `d`, month `m`, year `y` or `z`, in any
+    case), and month -> its number."""
+    info: Mapping[str, Any] = import_module(
+        f"dateparser.data.date_translation_data.{_CALLED.get(language, language)}"
+    ).info
     months: dict[str, int] = {}
     for number, english in enumerate(month_name[1:], 1):
         names = [name.lower() for name in info.get(english.lower(), ())]
@@ -91,14 +118,16 @@ def calendar(language: str) -> tuple[re.Pattern[str], Mapping[str, int]]:
     either = "|".join(sorted(map(re.escape, months), key=len, reverse=True))
     day, year = r"(?P<d>[12]\d|3[01]|0?[1-9])", r"[12]\d{3}"
     return re.compile(
-        rf"\b(?:{day}(?:\.|er|º|ª)?\s+(?:d[ei]\s+)?)?(?P<m>{either})\b\.?(?:\s+(?:del?\s+)?(?P<y>{year})\b)?"
-        rf"|\b(?:en|em|in|im\s+jahre?|nel|año|année|ano|jahr|seit|desde|depuis)\s+(?P<z>{year})\b(?!-)",
+        rf"\b(?:{day}(?:\.|er|º|"
+        rf"ª)?\s+(?:d[ei]\s+)?)?(?P<m>{either})\b\.?(?:\s+(?:del?\s+)?(?P<y>{year})\b)?|\b(?:en|"
+        rf"em|in|im\s+jahre?|nel|año|année|ano|jahr|seit|desde|depuis)\s+(?P<z>{year})\b(?!-)",
         re.IGNORECASE,
     ), months
 
 
 def languages(words: str) -> list[str]:
-    """The languages a date in these words can be in, likeliest first; figures alone are in English, nonsense is in none."""
+    """The languages a date in these words can be in, likeliest first; figures alone are in English,
+    nonsense is in none."""
     tokens = set(_LETTERS.findall(fold(words))) - _ZONES
     if not tokens:
         return ["en"]
@@ -110,16 +139,23 @@ def languages(words: str) -> list[str]:
 
 @cache
 def _vocabulary() -> tuple[dict[str, frozenset[str]], dict[str, frozenset[str]]]:
-    """language -> the words its dates are made of: folded, and for languages without spaces as they are written."""
+    """language -> the words its dates are made of: folded, and for languages without spaces as they
+    are written."""
     spaced: dict[str, frozenset[str]] = {}
     unspaced: dict[str, frozenset[str]] = {}
     for name in LANGUAGES:
-        info: Mapping[str, Any] = import_module(f"dateparser.data.date_translation_data.{name}").info
+        info: Mapping[str, Any] = import_module(
+            f"dateparser.data.date_translation_data.{name}"
+        ).info
         phrases = list(_phrases(info))
         if info.get("no_word_spacing") == "True":
-            unspaced[name] = frozenset(word for phrase in phrases for word in _LETTERS.findall(phrase))
+            unspaced[name] = frozenset(
+                word for phrase in phrases for word in _LETTERS.findall(phrase)
+            )
         else:
-            spaced[name] = frozenset(word for phrase in phrases for word in _LETTERS.findall(fold(phrase)))
+            spaced[name] = frozenset(
+                word for phrase in phrases for word in _LETTERS.findall(fold(phrase))
+            )
     return spaced, unspaced
 
 

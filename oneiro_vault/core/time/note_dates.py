@@ -1,8 +1,8 @@
-"""When a note came to be, as people and programs write it down: in the frontmatter under many names,
-in the name of the file, in the names of its folders.
+"""When a note came to be, as people and programs write it down: in the frontmatter under many
+names, in the name of the file, in the names of its folders.
 
-Every answer is RFC 3339 with an offset ("" = unknown); without an offset UTC is meant. Day and month
-are never guessed: 03/04/2024 is no date.
+Every answer is RFC 3339 with an offset ("" = unknown); without an offset UTC is meant. Day and
+month are never guessed: 03/04/2024 is no date.
 """
 
 from __future__ import annotations
@@ -18,20 +18,28 @@ from oneiro_vault.core.time.date_ranges import parse_range
 from oneiro_vault.errors import InvalidInput
 
 CREATED: Final = (
-    "created", "createdat", "createdon", "createddate", "createdtime", "creationdate", "creationtime", "datecreated", "datetimecreated",
-    "date", "datetime", "day", "published", "publishedat", "publishedon", "publisheddate", "publishdate", "publicationdate", "pubdate",
+    "created", "createdat", "createdon", "createddate", "createdtime", "creationdate",
+    "creationtime", "datecreated", "datetimecreated",
+    "date", "datetime", "day", "published", "publishedat", "publishedon", "publisheddate",
+    "publishdate", "publicationdate", "pubdate",
     "datepublished", "datum", "fecha", "data", "日期", "创建时间", "作成日",
 )  # fmt: skip
-"""Keys that say when a note was made, in small letters without what separates words; the first that holds a date counts."""
+"""Keys that say when a note was made, in small letters without what separates words; the first that
+holds a date counts."""
 CHANGED: Final = (
-    "updated", "updatedat", "updatedon", "updateddate", "dateupdated", "lastupdated", "modified", "modifiedat", "modifieddate",
-    "datemodified", "lastmodified", "lastmodifiedat", "lastmod", "lastedited", "lasteditedtime", "mtime",
+    "updated", "updatedat", "updatedon", "updateddate", "dateupdated", "lastupdated", "modified",
+    "modifiedat", "modifieddate",
+    "datemodified", "lastmodified", "lastmodifiedat", "lastmod", "lastedited", "lasteditedtime",
+    "mtime",
 )  # fmt: skip
 """Keys that say when a note was changed last."""
 
 _INSTANT: Final = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:[+-]\d\d:\d\d|Z)")
 _PARTIAL: Final = re.compile(r"(\d{4})(?:[-/](\d\d?)(?:[-/](\d\d?))?)?")
-_SPACED: Final = re.compile(r"(\d{4})[-/.](\d\d?)[-/.](\d\d?)[T ]+(\d\d?:\d\d(?::\d\d)?)(?:\.\d+)?(?: *(Z|UTC|[+-]\d\d:?\d\d)(?: +\w+)?)?")
+_SPACED: Final = re.compile(
+    r"(\d{4})[-/.](\d\d?)[-/.](\d\d?)[T ]+(\d\d?:\d\d(?::\d\d)?)(?:\.\d+)?(?: *(Z|UTC|"
+    r"[+-]\d\d:?\d\d)(?: +\w+)?)?"
+)
 _DAY_FIRST: Final = re.compile(r"(\d\d?)([./-])(\d\d?)\2(\d{4})(?:[T ,].*)?")
 _YEAR: Final = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _LONGEST: Final = 60
@@ -39,17 +47,22 @@ _EPOCH: Final = re.compile(r"1\d{9}(?:\d{3})?")
 _IN_NAME: Final = re.compile(r"(?<!\d)(\d{4})([-_./]?)(\d\d)\2(\d\d)(?!\d)")
 _STAMP: Final = re.compile(r"(?<!\d)((?:19|20)\d\d)(\d\d)(\d\d)(?:[T_-]?\d{4}(?:\d\d)?)(?!\d)")
 _WEEK: Final = re.compile(r"(?<!\d)((?:19|20)\d\d)-?W(\d\d)(?!\d)")
-_MONTH: Final = re.compile(r"(?:^|/)((?:19|20)\d\d)(?:[-_.]|/(?:(?:19|20)\d\d[-_.])?)(\d\d)(?=[ _./-]|$)(?![-_.]\d)")
+_MONTH: Final = re.compile(
+    r"(?:^|/)((?:19|20)\d\d)(?:[-_.]|/(?:(?:19|20)\d\d[-_.])?)(\d\d)(?=[ _./-]|$)(?![-_.]\d)"
+)
 _SPOKEN: Final = re.compile(
-    r"(?i)(?<![^\W_])((?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.? \d{1,2}(?:st|nd|rd|th)?,? (?:19|20)\d\d"
-    r"|\d{1,2}(?:st|nd|rd|th)?\.? (?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?,? (?:19|20)\d\d)(?!\d)"
+    r"(?i)(?<![^\W_])((?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.? \d{1,2}(?:st|"
+    r"nd|rd|th)?,? (?:19|20)\d\d|\d{1,2}(?:st|nd|rd|th)?\.? (?:jan|feb|mar|apr|may|jun|jul|aug|"
+    r"sep|oct|nov|dec)[a-z]*\.?,? (?:19|20)\d\d)(?!\d)"
 )
 _ANY_DAY: Final = datetime(2000, 1, 1, tzinfo=UTC)
-"""What is relative to today is no date of a note: only words with a year are read, and those mean the same on every day."""
+"""What is relative to today is no date of a note: only words with a year are read, and those mean
+the same on every day."""
 
 
 def rfc3339(text: str) -> str:
-    """A date as the format has it (`2024-03-05`, `2024-03-05 10:00`, `2024-03`). Raises ValueError or OverflowError for anything else."""
+    """A date as the format has it (`2024-03-05`, `2024-03-05 10:00`, `2024-03`). Raises ValueError
+    or OverflowError for anything else."""
     if _INSTANT.fullmatch(text):
         return datetime.fromisoformat(text).isoformat()
     if partial := _PARTIAL.fullmatch(text):
@@ -59,7 +72,8 @@ def rfc3339(text: str) -> str:
 
 
 def stated(meta: Mapping[str, object], names: tuple[str, ...]) -> str:
-    """The date under the first of these names that holds one, however the name is written (`Date Created`, `created_at`, `createdAt`)."""
+    """The date under the first of these names that holds one, however the name is written (`Date
+    Created`, `created_at`, `createdAt`)."""
     known: dict[str, object] = {}
     for key, value in meta.items():
         known.setdefault("".join(filter(str.isalnum, key)).lower(), value)
@@ -95,7 +109,9 @@ def _with_time(text: str) -> str:
         return ""
     zone = {None: "+00:00", "Z": "+00:00", "UTC": "+00:00"}.get(found[5], found[5])
     day = f"{found[1]}-{int(found[2]):02}-{int(found[3]):02}"
-    return datetime.fromisoformat(f"{day}T{found[4].zfill(len(found[4].partition(':')[2]) + 3)}{zone}").isoformat()
+    return datetime.fromisoformat(
+        f"{day}T{found[4].zfill(len(found[4].partition(':')[2]) + 3)}{zone}"
+    ).isoformat()
 
 
 def _day_first(text: str) -> str:
@@ -121,11 +137,16 @@ def _in_words(text: str) -> str:
     if not _YEAR.search(text) or not any(c.isalpha() for c in text):
         return ""
     start, end = parse_range(text, _ANY_DAY)
-    return datetime.fromtimestamp(start, UTC).isoformat() if start is not None and end is not None else ""
+    return (
+        datetime.fromtimestamp(start, UTC).isoformat()
+        if start is not None and end is not None
+        else ""
+    )
 
 
 def named(path: str) -> str:
-    """The date in the name of a file, else of the folders it is in: a day, a week, or the first of a month; "" when it names none."""
+    """The date in the name of a file, else of the folders it is in: a day, a week, or the first of
+    a month; "" when it names none."""
     for form, read in _NAMES:
         for found in reversed(list(form.finditer(path))):
             try:

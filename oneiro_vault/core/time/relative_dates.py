@@ -1,4 +1,5 @@
-"""The days that a sentence means by "yesterday", "next Friday" or "on 14 April", seen from the day on which it was said."""
+"""The days that a sentence means by "yesterday", "next Friday" or "on 14 April", seen from the day
+on which it was said."""
 
 from __future__ import annotations
 
@@ -17,17 +18,20 @@ Days = tuple[date, date]
 _DAYS: Final = {
     name: number
     for number, names in enumerate(
-        "monday|montag|lundi|lunes tuesday|dienstag|mardi|martes wednesday|mittwoch|mercredi|miercoles thursday|donnerstag|jeudi|jueves "
-        "friday|freitag|vendredi|viernes saturday|samstag|sonnabend|samedi|sabado sunday|sonntag|dimanche|domingo".split()
+        "monday|montag|lundi|lunes tuesday|dienstag|mardi|martes wednesday|mittwoch|mercredi|"
+        "miercoles thursday|donnerstag|jeudi|jueves friday|freitag|vendredi|viernes "
+        "saturday|samstag|sonnabend|samedi|sabado sunday|sonntag|dimanche|domingo".split()
     )
     for name in names.split("|")
 }
 _MONTHS: Final = {
     name: number
     for number, names in enumerate(
-        "january|januar|janvier|enero|jan february|februar|fevrier|febrero|feb march|marz|mars|marzo|mar april|avril|abril|apr "
-        "may|mai|mayo june|juni|juin|junio|jun july|juli|juillet|julio|jul august|aout|agosto|aug september|septembre|septiembre|sept|sep "
-        "october|oktober|octobre|octubre|oct|okt november|novembre|noviembre|nov december|dezember|decembre|diciembre|dec|dez".split(),
+        "january|januar|janvier|enero|jan february|februar|fevrier|febrero|feb march|marz|mars|"
+        "marzo|mar april|avril|abril|apr may|mai|mayo june|juni|juin|junio|jun july|juli|"
+        "juillet|julio|jul august|aout|agosto|aug september|septembre|septiembre|sept|"
+        "sep october|oktober|octobre|octubre|oct|okt november|novembre|noviembre|nov "
+        "december|dezember|decembre|diciembre|dec|dez".split(),
         1,
     )
     for name in names.split("|")
@@ -35,21 +39,28 @@ _MONTHS: Final = {
 _ALSO_WORDS: Final = frozenset(("may", "mar", "mars", "sep"))
 _WORD: Final = re.compile(r"[^\W\d]+")
 _NEAR: Final = {
-    "day before yesterday": -2, "vorgestern": -2, "yesterday": -1, "last night": -1, "gestern": -1, "hier": -1, "ayer": -1,
+    "day before yesterday": -2, "vorgestern": -2, "yesterday": -1, "last night": -1, "gestern": -1,
+    "hier": -1, "ayer": -1,
     "today": 0, "tonight": 0, "this morning": 0, "heute": 0, "hoy": 0, "aujourd'hui": 0,
-    "day after tomorrow": 2, "ubermorgen": 2, "tomorrow": 1, "morgen fruh": 1, "demain": 1, "manana": 1,
+    "day after tomorrow": 2, "ubermorgen": 2, "tomorrow": 1, "morgen fruh": 1, "demain": 1,
+    "manana": 1,
 }  # fmt: skip
 _COUNTS: Final = {
     word: number
     for number, words in enumerate(
-        "- a|an|one|ein|einem|einer|eine|un|une two|zwei|deux|dos three|drei|trois|tres four|vier five|funf six|sechs".split()
+        "- a|an|one|ein|einem|einer|eine|un|une two|zwei|deux|dos three|drei|trois|tres four|vier "
+        "five|funf six|sechs".split()
     )
     for word in words.split("|")
     if number
 }
 _UNITS: Final = {
     word: length
-    for length, words in ((1, "day tag tage tagen"), (7, "week woche wochen"), (30, "month monat monate monaten"))
+    for length, words in (
+        (1, "day tag tage tagen"),
+        (7, "week woche wochen"),
+        (30, "month monat monate monaten"),
+    )
     for word in words.split()
 }
 _BACK: Final = r"last|past|letzte[nrs]?|vergangene[nrs]?|vorige[nrs]?"
@@ -60,7 +71,10 @@ _NUMBER: Final = rf"(\d{{1,2}}|{'|'.join(_COUNTS)})"
 _UNIT: Final = rf"({'|'.join(_UNITS)})s?"
 _DAY: Final = "|".join(_DAYS)
 _MONTH: Final = "|".join(_MONTHS)
-_AFTER: Final = r"\W*(?:$|[,;.:!?)–—]|(?:at|and|so|but|in the|um|und|aber|in der|because|weil|instead|when|if|statt)\b)"
+_AFTER: Final = (
+    r"\W*(?:$|[,;.:!?)–—]|(?:at|and|so|but|in the|um|und|aber|in der|because|weil|instead|when|if|"
+    r"statt)\b)"
+)
 """What may follow on a day alone; behind "on the 3rd" a floor may."""
 _DATE: Final = (
     r",? (?:(?:the|den|dem|der|le|el) )?"
@@ -78,19 +92,32 @@ _PATTERNS: Final = tuple(
         ("ago", rf"(?:{_NUMBER} {_UNIT} ago|vor {_NUMBER} {_UNIT})"),
         ("ahead", rf"in {_NUMBER} {_UNIT}"),
         ("unit", rf"{_WHICH} (week|month|year|weekend|woche|monat|jahr|wochenende)"),
-        ("numbered", rf"({_DAY}),? (?:(?:the|den|dem|der|le|el) )?(\d{{1,2}})(?:st|nd|rd|th|\.)(?! (?:of )?(?:{_MONTH}))"),
-        ("numbered", rf"(?:(?:on|by|until|till|for|from|to) the|am|bis|ab dem|vom)() (\d{{1,2}})(?:st|nd|rd|th|\.)(?={_AFTER})"),
+        (
+            "numbered",
+            rf"({_DAY}),? (?:(?:the|den|dem|der|le|el) )?(\d{{1,2}})(?:st|nd|rd|th|\.)(?! (?:of "
+            rf")?(?:{_MONTH}))",
+        ),
+        (
+            "numbered",
+            rf"(?:(?:on|by|until|till|for|from|to) the|am|bis|ab dem|vom)() (\d{{1,2}})(?:st|nd|"
+            rf"rd|th|\.)(?={_AFTER})",
+        ),
         (
             "dated",
-            rf"(?:(\d{{1,2}})(?:st|nd|rd|th|\.)?(?: of)? ({_MONTH})|({_MONTH})\.? (\d{{1,2}})(?:st|nd|rd|th)?)(?!,? \d{{4}})(?![:.]\d)",
+            rf"(?:(\d{{1,2}})(?:st|nd|rd|th|\.)?(?: of)? ({_MONTH})|({_MONTH})\.? "
+            rf"(\d{{1,2}})(?:st|nd|rd|th)?)(?!,? \d{{4}})(?![:.]\d)",
         ),
-        ("weekday", rf"(?:{_WHICH} |(?:on|by|am|until|bis|from|ab|since|seit) )({_DAY})(?!{_DATE})"),
+        (
+            "weekday",
+            rf"(?:{_WHICH} |(?:on|by|am|until|bis|from|ab|since|seit) )({_DAY})(?!{_DATE})",
+        ),
         ("month", rf"(?:{_WHICH} |(?:in|im|from|since|seit|ab|until|bis) )({_MONTH})(?! \d)"),
     )
 )
 _PAST: Final = re.compile(
-    r"\b(?:was|were|had|did|went|got|came|made|said|told|met|moved|started|began|bought|sold|signed|decided|left|finished|passed|failed|"
-    r"\w{3,}ed|war|waren|hatte|hatten|habe|haben|hat|(?:bin|ist|sind)\b[^.!?]*\bge\w+(?:t|en)|wurde|kam|ging|ge\w+t)\b",
+    r"\b(?:was|were|had|did|went|got|came|made|said|told|met|moved|started|began|bought|sold|"
+    r"signed|decided|left|finished|passed|failed|\w{3,}ed|war|waren|hatte|hatten|habe|haben|hat|"
+    r"(?:bin|ist|sind)\b[^.!?]*\bge\w+(?:t|en)|wurde|kam|ging|ge\w+t)\b",
     re.I,
 )
 _COMING: Final = re.compile(
@@ -117,7 +144,11 @@ def find(text: str, said: date) -> list[tuple[int, int, Days]]:
 
 def months(text: str) -> set[int]:
     """The months that a text names, without words that are names of months only beside a day."""
-    return {_MONTHS[word] for word in _WORD.findall(fold(text)) if word in _MONTHS and word not in _ALSO_WORDS}
+    return {
+        _MONTHS[word]
+        for word in _WORD.findall(fold(text))
+        if word in _MONTHS and word not in _ALSO_WORDS
+    }
 
 
 def beside(text: str, said: date) -> str:
@@ -134,7 +165,11 @@ def spelled(days: Days) -> str:
     first, last = days
     if first == last:
         return first.isoformat()
-    if first.day == 1 and (last.year, last.month, last.day) == (first.year, first.month, monthrange(first.year, first.month)[1]):
+    if first.day == 1 and (last.year, last.month, last.day) == (
+        first.year,
+        first.month,
+        monthrange(first.year, first.month)[1],
+    ):
         return first.isoformat()[:7]
     return f"{first.isoformat()} to {last.isoformat()}"
 
@@ -196,7 +231,10 @@ def _unit(match: re.Match[str], said: date, _: int) -> Iterator[Days]:
     step, unit = _step(match), match[2].lower()
     if unit in ("week", "woche", "weekend", "wochenende"):
         monday = said - timedelta(days=said.weekday()) + timedelta(days=7 * step)
-        yield (monday + timedelta(days=5) if unit.endswith(("end", "ende")) else monday), monday + timedelta(days=6)
+        yield (
+            (monday + timedelta(days=5) if unit.endswith(("end", "ende")) else monday),
+            monday + timedelta(days=6),
+        )
     elif unit in ("month", "monat"):
         months = said.year * 12 + said.month - 1 + step
         yield _month(months // 12, months % 12 + 1)
@@ -206,7 +244,10 @@ def _unit(match: re.Match[str], said: date, _: int) -> Iterator[Days]:
 
 def _dated(match: re.Match[str], said: date, direction: int) -> Iterator[Days]:
     day, month = (match[1], match[2]) if match[1] else (match[4], match[3])
-    every = [date(year, _MONTHS[month.lower()], int(day)) for year in (said.year - 1, said.year, said.year + 1)]
+    every = [
+        date(year, _MONTHS[month.lower()], int(day))
+        for year in (said.year - 1, said.year, said.year + 1)
+    ]
     yield _single(min(every, key=lambda one: _far(one, said, direction, 1.5)))
 
 
@@ -217,11 +258,18 @@ def _far(day: date, said: date, direction: int, beside: float) -> float:
 
 
 def _numbered(match: re.Match[str], said: date, direction: int) -> Iterator[Days]:
-    """The next such day on that side, within a month; with a day of the week beside it the nearest that is one."""
+    """The next such day on that side, within a month; with a day of the week beside it the nearest
+    that is one."""
     reach = range(-_FAR, _FAR) if match[1] else range(0, 32 * direction, direction)
     days = [said + timedelta(days=distance) for distance in reach]
-    fit = [day for day in days if day.day == int(match[2]) and (not match[1] or day.weekday() == _DAYS[match[1].lower()])]
-    yield from (_single(day) for day in sorted(fit, key=lambda day: _far(day, said, direction, 2.5)))
+    fit = [
+        day
+        for day in days
+        if day.day == int(match[2]) and (not match[1] or day.weekday() == _DAYS[match[1].lower()])
+    ]
+    yield from (
+        _single(day) for day in sorted(fit, key=lambda day: _far(day, said, direction, 2.5))
+    )
 
 
 def _weekday(match: re.Match[str], said: date, direction: int) -> Iterator[Days]:
@@ -237,7 +285,13 @@ def _weekday(match: re.Match[str], said: date, direction: int) -> Iterator[Days]
 
 def _named_month(match: re.Match[str], said: date, direction: int) -> Iterator[Days]:
     wanted, direction = _MONTHS[match[2].lower()], _step(match) or direction
-    year = said.year + (1 if direction > 0 and wanted < said.month else -1 if direction < 0 and wanted > said.month else 0)
+    year = said.year + (
+        1
+        if direction > 0 and wanted < said.month
+        else -1
+        if direction < 0 and wanted > said.month
+        else 0
+    )
     yield _month(year, wanted)
 
 

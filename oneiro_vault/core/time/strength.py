@@ -1,6 +1,7 @@
 """How much of a memory is left: Ebbinghaus' curve at read time, never stored.
 
-`exp(-days since last use / stability)`. Use stretches stability; the clock can jump either way and the result stays in 0-1.
+`exp(-days since last use / stability)`. Use stretches stability; the clock can jump either way and
+the result stays in 0-1.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from typing import Final
 DAY: Final = 86_400.0
 
 STABILITY: Final[Mapping[str, float]] = {"episodic": 7.0, "semantic": 30.0, "procedure": 90.0}
-"""Days (settings `decay.<type>`). Orientation, entities, principles and a person's plain notes do not fade."""
+"""Days (settings `decay.<type>`). Orientation, entities, principles and a person's plain notes do
+not fade."""
 
 GROWTH: Final = 1.4
 CAP: Final = 365.0
@@ -20,14 +22,21 @@ FADED: Final = 0.05
 
 
 def stability(
-    type_: str, reinforcements: int = 0, *, base: Mapping[str, float] = STABILITY, growth: float = GROWTH, cap: float = CAP
+    type_: str,
+    reinforcements: int = 0,
+    *,
+    base: Mapping[str, float] = STABILITY,
+    growth: float = GROWTH,
+    cap: float = CAP,
 ) -> float:
-    """Days in which a memory of this type falls to 37 %; infinite for types that are not in `base`."""
+    """Days in which a memory of this type falls to 37 %; infinite for types that are not in
+    `base`."""
     first = base.get(type_)
     if first is None:
         return math.inf
     steps = max(0, reinforcements)
-    # In logarithms, because a corrupt ledger may claim any number of uses and `growth ** steps` would overflow.
+    # In logarithms, because a corrupt ledger may claim any number of uses and `growth ** steps`
+    # would overflow.
     if growth > 1 and steps * math.log(growth) >= math.log(cap / first):
         return cap
     return min(first * growth**steps, cap)
@@ -43,13 +52,19 @@ def strength(
     growth: float = GROWTH,
     cap: float = CAP,
 ) -> float:
-    """What is left now, 0-1; times in epoch seconds. A last use that is unknown or in the future counts as just now."""
+    """What is left now, 0-1; times in epoch seconds. A last use that is unknown or in the future
+    counts as just now."""
     days = 0.0 if last_use is None else (now - last_use) / DAY
-    return math.exp(-days / stability(type_, reinforcements, base=base, growth=growth, cap=cap)) if days > 0 else 1.0
+    return (
+        math.exp(-days / stability(type_, reinforcements, base=base, growth=growth, cap=cap))
+        if days > 0
+        else 1.0
+    )
 
 
 def reinforcements(uses: Iterable[float]) -> int:
-    """How many of these deliberate uses (epoch seconds, any order) count: at most one in any 24 hours."""
+    """How many of these deliberate uses (epoch seconds, any order) count: at most one in any 24
+    hours."""
     count, last = 0, -math.inf
     for use in sorted(uses):
         if use - last >= DAY:
@@ -63,5 +78,6 @@ def faded(strength: float, threshold: float = FADED) -> bool:
 
 
 def fades_at(last_use: float, stability: float, threshold: float = FADED) -> float:
-    """Epoch seconds at which a memory that is not used again leaves passive recall; infinite when it never does."""
+    """Epoch seconds at which a memory that is not used again leaves passive recall; infinite when
+    it never does."""
     return last_use - math.log(threshold) * stability * DAY if threshold > 0 else math.inf

@@ -1,7 +1,9 @@
-"""What was true when: the time for which a memory holds, by what it says itself and by what took its place.
+"""What was true when: the time for which a memory holds, by what it says itself and by what took
+its place.
 
-A memory holds from its `valid_from`, else from `created` (nobody says that it held before it was learned or happened), until its
-`valid_until`, or until what replaced it began to hold when that was earlier. What was never replaced holds still.
+A memory holds from its `valid_from`, else from `created` (nobody says that it held before it was
+learned or happened), until its `valid_until`, or until what replaced it began to hold when that was
+earlier. What was never replaced holds still.
 """
 
 from __future__ import annotations
@@ -13,7 +15,8 @@ from typing import Final
 from oneiro_vault.core.memory import epoch
 
 TRUE: Final = ("active", "dormant", "superseded")
-"""Statuses of what is or was believed; proposals are not, and what is archived was put away, not replaced."""
+"""Statuses of what is or was believed; proposals are not, and what is archived was put away, not
+replaced."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +35,8 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """[since, until) in epoch seconds, None where it is open; `stated`: the memory itself says since when."""
+    """[since, until) in epoch seconds, None where it is open; `stated`: the memory itself says
+    since when."""
 
     since: float | None
     until: float | None
@@ -41,7 +45,9 @@ class Held:
     def within(self, start: float | None, end: float | None) -> bool:
         """Did it hold at any moment of [start, end)?"""
         begun = self.since is None or end is None or self.since < end
-        return begun and (self.until is None or start is None or self.until > start) and not self.empty
+        return (
+            begun and (self.until is None or start is None or self.until > start) and not self.empty
+        )
 
     @property
     def empty(self) -> bool:
@@ -73,7 +79,12 @@ def _ends(claim: Claim, known: Mapping[str, Claim]) -> float | None:
         return stated
     heir, since = known.get(claim.superseded_by), _begins(claim)
     begun = _begins(heir) if heir else None
-    # an heir may have taken over when the old one was created: only what it states itself says that the old one never held
-    if heir and begun is not None and (since is None or begun > since or epoch(heir.valid_from) is not None):
+    # an heir may have taken over when the old one was created: only what it states itself says that
+    # the old one never held
+    if (
+        heir
+        and begun is not None
+        and (since is None or begun > since or epoch(heir.valid_from) is not None)
+    ):
         return begun if stated is None else min(begun, stated)
     return epoch(claim.timestamp) if stated is None else stated

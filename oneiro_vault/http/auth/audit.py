@@ -1,4 +1,5 @@
-"""The audit log: who did what to which memories and how it ended, as JSON lines. Never a word of a memory, a question or a secret."""
+"""The audit log: who did what to which memories and how it ended, as JSON lines. Never a word of a
+memory, a question or a secret."""
 
 from __future__ import annotations
 
@@ -24,16 +25,29 @@ _BRANCHES: Final = frozenset({"results", "updates", "updated", "memories", "rece
 
 
 class Audit:
-    """Appends to `path`; when it is larger than `limit` bytes it becomes `.1` and a new one begins."""
+    """Appends to `path`; when it is larger than `limit` bytes it becomes `.1` and a new one
+    begins."""
 
-    def __init__(self, path: Path, limit: int = 1_000_000, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, path: Path, limit: int = 1_000_000, clock: Callable[[], float] = time.time
+    ) -> None:
         self._path, self._limit, self._clock = path, limit, clock
         self._lock = threading.Lock()
 
-    def write(self, who: str, op: str, status: int | str, *, about: Iterable[Any] = (), **more: str | int) -> None:
-        """One line; of what the request and its answer say (`about`) only ids. It must not fail what it reports: the owner's log tells."""
+    def write(
+        self, who: str, op: str, status: int | str, *, about: Iterable[Any] = (), **more: str | int
+    ) -> None:
+        """One line; of what the request and its answer say (`about`) only ids. It must not fail
+        what it reports: the owner's log tells."""
         when = datetime.fromtimestamp(self._clock()).astimezone().isoformat(timespec="milliseconds")
-        entry = {"t": when, "who": who, "op": op, "status": status, "ids": ids_in(list(about)), **more}
+        entry = {
+            "t": when,
+            "who": who,
+            "op": op,
+            "status": status,
+            "ids": ids_in(list(about)),
+            **more,
+        }
         try:
             with self._lock:
                 self._rotate()
@@ -52,18 +66,27 @@ class Audit:
         except FileNotFoundError:
             return
         for number in range(KEPT, 0, -1):
-            older = self._path.with_name(f"{self._path.name}.{number - 1}") if number > 1 else self._path
+            older = (
+                self._path.with_name(f"{self._path.name}.{number - 1}")
+                if number > 1
+                else self._path
+            )
             if older.exists():
                 older.replace(self._path.with_name(f"{self._path.name}.{number}"))
 
 
 def ids_in(message: Any, depth: int = 4) -> list[str]:
-    """Memory ids in the arguments or the result of an operation, looked for only where ids stand; anything that is no id is left out."""
+    """Memory ids in the arguments or the result of an operation, looked for only where ids stand;
+    anything that is no id is left out."""
     found: list[str] = []
     if depth and isinstance(message, dict):
         for name, value in message.items():
             if name in _NAMES:
-                found += [entry for entry in (value if isinstance(value, list) else [value]) if _is_id(entry)]
+                found += [
+                    entry
+                    for entry in (value if isinstance(value, list) else [value])
+                    if _is_id(entry)
+                ]
             elif name in _BRANCHES:
                 found += ids_in(value, depth - 1)
     elif depth and isinstance(message, list):

@@ -1,4 +1,5 @@
-"""Everything that decides about a caller of one vault, in one place: who it is, what it may do and how often, and what is written down."""
+"""Everything that decides about a caller of one vault, in one place: who it is, what it may do and
+how often, and what is written down."""
 
 from __future__ import annotations
 
@@ -28,16 +29,24 @@ PAGE_SECONDS: Final = 600.0
 FLUSH: Final = 10.0
 """Seconds between two notes on the disk of when keys were last used."""
 _MOST_USED: Final = 1000
-KNOCKS: Final = {"register": (20, 100, 3600.0), "login": (60, 600, 60.0), "token": (120, 1200, 60.0), "refused": (60, 600, 60.0)}
-"""What strangers may do: so often from one address, so often from everywhere, in so many seconds."""
+KNOCKS: Final = {
+    "register": (20, 100, 3600.0),
+    "login": (60, 600, 60.0),
+    "token": (120, 1200, 60.0),
+    "refused": (60, 600, 60.0),
+}
+"""What strangers may do: so often from one address, so often from everywhere, in so many
+seconds."""
 _ACTORS: Final = {"hook": "capture"}
-"""What a caller's writes are signed with; everybody else speaks for a model. Nobody who comes over a network is the user."""
+"""What a caller's writes are signed with; everybody else speaks for a model. Nobody who comes over
+a network is the user."""
 
 
 @dataclass(frozen=True)
 class Rules:
-    """What the machine's settings say about callers: per key and minute `reads` and `writes` (0: no limit); seconds tokens are good;
-    redirects the operator lists; whether programs may be named by a document; bytes of an audit log."""
+    """What the machine's settings say about callers: per key and minute `reads` and `writes` (0: no
+    limit); seconds tokens are good; redirects the operator lists; whether programs may be named by
+    a document; bytes of an audit log."""
 
     reads: float = 600
     writes: float = 120
@@ -58,14 +67,22 @@ class Access:
 
     def __post_init__(self) -> None:
         private_folder(self.folder)
-        rules, clients = self.rules, Clients(self._store("clients"), self.rules.redirects, self.clock)
+        rules, clients = (
+            self.rules,
+            Clients(self._store("clients"), self.rules.redirects, self.clock),
+        )
         self.keys = Keys(self._store("keys"), self.clock)
         self.login = Login(self._store("login"))
-        self.grants = Grants(self._store("grants"), rules.access_seconds, rules.refresh_seconds, self.clock)
+        self.grants = Grants(
+            self._store("grants"), rules.access_seconds, rules.refresh_seconds, self.clock
+        )
         self.audit = Audit(self.folder / "audit.jsonl", rules.audit_bytes, self.clock)
         self.oauth = Authorization(clients, _documents(rules), self.grants)
         self._reads, self._writes = Buckets(rules.reads, 60), Buckets(rules.writes, 60)
-        self._knocks = {kind: (Buckets(near, span), Buckets(far, span)) for kind, (near, far, span) in KNOCKS.items()}
+        self._knocks = {
+            kind: (Buckets(near, span), Buckets(far, span))
+            for kind, (near, far, span) in KNOCKS.items()
+        }
         self._seal = Seal(PAGE_SECONDS)
         self._used, self._flushed = self._store("used"), 0.0
         self._fresh: dict[str, float] = {}
@@ -74,7 +91,8 @@ class Access:
         return Store(self.folder / f"{name}.json")
 
     def identify(self, token: str, resources: Iterable[str]) -> Caller | None:
-        """Who holds this token, if it is good now and meant for one of these resources. Raises DiskProblem when nobody can tell."""
+        """Who holds this token, if it is good now and meant for one of these resources. Raises
+        DiskProblem when nobody can tell."""
         key = self.keys.check(token)
         if key is not None:
             return self._seen(Caller(_ACTORS.get(key.role, "model"), key.role, f"key:{key.id}"))
@@ -93,12 +111,14 @@ class Access:
         return (self._writes if scope == WRITE else self._reads).spend(caller.name, count)
 
     def knock(self, kind: str, address: str) -> float:
-        """Take a permit of KNOCKS for somebody nobody knows yet: 0.0, or the seconds until there is one."""
+        """Take a permit of KNOCKS for somebody nobody knows yet: 0.0, or the seconds until there is
+        one."""
         near, far = self._knocks[kind]
         return near.spend(address) or far.spend("all")
 
     def seal(self, statement: Mapping[str, Any]) -> str:
-        """Let a browser carry this and bring it back unchanged, to this process and within PAGE_SECONDS."""
+        """Let a browser carry this and bring it back unchanged, to this process and within
+        PAGE_SECONDS."""
         return self._seal.close(statement, self.clock())
 
     def unseal(self, text: str) -> dict[str, Any] | None:
@@ -113,7 +133,8 @@ class Access:
         return caller
 
     def flush(self) -> None:
-        """Note on the disk when keys and grants were last used. What a power cut loses of this is a few seconds."""
+        """Note on the disk when keys and grants were last used. What a power cut loses of this is a
+        few seconds."""
         self._flushed = self.clock()
         fresh, self._fresh = self._fresh, {}
         if fresh:
@@ -130,13 +151,30 @@ class Access:
         """Keys and grants as people and programs may see them."""
         used, now = self.used(), self.clock()
         keys = [
-            {"id": key.id, "role": key.role, "name": key.name, "created": key.created, "expires": key.expires, "revoked": key.revoked}
+            {
+                "id": key.id,
+                "role": key.role,
+                "name": key.name,
+                "created": key.created,
+                "expires": key.expires,
+                "revoked": key.revoked,
+            }
             | {"used": used.get(f"key:{key.id}"), "valid": key.valid(now)}
             for key in self.keys.list()
         ]
         grants = [
-            {"id": grant.id, "role": grant.terms.role, "name": grant.terms.name, "host": grant.terms.host, "client": grant.terms.client}
-            | {"created": grant.created, "expires": grant.expires, "used": used.get(f"oauth:{grant.id}")}
+            {
+                "id": grant.id,
+                "role": grant.terms.role,
+                "name": grant.terms.name,
+                "host": grant.terms.host,
+                "client": grant.terms.client,
+            }
+            | {
+                "created": grant.created,
+                "expires": grant.expires,
+                "used": used.get(f"oauth:{grant.id}"),
+            }
             for grant in self.grants.list()
         ]
         return {"schema": 1, "login": self.login.exists, "keys": keys, "grants": grants}
@@ -148,7 +186,12 @@ class Access:
             ended = {"id": key.id, "kind": "key", "role": key.role, "name": key.name}
         except NotFound:
             grant = self.grants.end(which)
-            ended = {"id": grant.id, "kind": "grant", "role": grant.terms.role, "name": grant.terms.name}
+            ended = {
+                "id": grant.id,
+                "kind": "grant",
+                "role": grant.terms.role,
+                "name": grant.terms.name,
+            }
         self.audit.write("local", "revoke", "ok", key=ended["id"])
         return {"schema": 1, "revoked": ended}
 
@@ -156,7 +199,9 @@ class Access:
 def _documents(rules: Rules) -> Lookup | None:
     if not rules.documents:
         return None
-    from oneiro_vault.http.auth.client_documents import Documents  # asyncio, TLS and h11: nothing for `oneiro keys`
+    from oneiro_vault.http.auth.client_documents import (
+        Documents,
+    )  # asyncio, TLS and h11: nothing for `oneiro keys`
 
     return Documents(rules.redirects)
 

@@ -1,8 +1,9 @@
-"""Programs that are named by the https address of a document about them (client-id metadata documents).
+"""Programs that are named by the https address of a document about them (client-id metadata
+documents).
 
-The address comes from a stranger, so the fetch must not become a way into this machine's network: https on its usual port only, every
-address the name has must be public, the connection goes to the very address that was checked, nothing is followed, and size and time
-are capped.
+The address comes from a stranger, so the fetch must not become a way into this machine's network:
+https on its usual port only, every address the name has must be public, the connection goes to the
+very address that was checked, nothing is followed, and size and time are capped.
 """
 
 from __future__ import annotations
@@ -32,9 +33,13 @@ _MOST: Final = 200
 _FRESH: Final = (300.0, 86_400.0)
 _USUAL: Final = 3600.0
 _FAILED: Final = 60.0
-_URL: Final = re.compile(r"https://[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?/[A-Za-z0-9\-._~/!$&'()*+,;=:@%?]+")
+_URL: Final = re.compile(
+    r"https://[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?/[A-Za-z0-9\-._~/!$&'()*+,;=:@%?]+"
+)
 _V6: Final = ipaddress.ip_network("2000::/3")
-_CARRIERS: Final = tuple(map(ipaddress.ip_network, ("2001::/23", "2002::/16", "2001:db8::/32", "3fff::/20")))
+_CARRIERS: Final = tuple(
+    map(ipaddress.ip_network, ("2001::/23", "2002::/16", "2001:db8::/32", "3fff::/20"))
+)
 """IPv6 networks inside of 2000::/3 that lead to other networks, or nowhere."""
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
@@ -51,7 +56,9 @@ async def resolve(host: str) -> list[str]:
 
 async def connect(address: str, host: str) -> Streams:
     """TLS to that address, checked against that name."""
-    return await asyncio.open_connection(address, 443, ssl=ssl.create_default_context(), server_hostname=host, limit=LARGEST)
+    return await asyncio.open_connection(
+        address, 443, ssl=ssl.create_default_context(), server_hostname=host, limit=LARGEST
+    )
 
 
 def is_public(address: str) -> bool:
@@ -76,7 +83,13 @@ class Documents:
         clock: Callable[[], float] = time.monotonic,
         seconds: float = SECONDS,
     ) -> None:
-        self._listed, self._resolve, self._connect, self._clock, self._seconds = listed, resolve, connect, clock, seconds
+        self._listed, self._resolve, self._connect, self._clock, self._seconds = (
+            listed,
+            resolve,
+            connect,
+            clock,
+            seconds,
+        )
         self._known: OrderedDict[str, tuple[float, Client | OAuthRefusal]] = OrderedDict()
         self._rate = Buckets(30, 60, clock)
         self._busy = asyncio.Semaphore(4)
@@ -86,9 +99,16 @@ class Documents:
         until, known = self._known.get(url, (0.0, None))
         if known is None or self._clock() > until:
             if not plain(url):
-                raise _refused(f"{shown(url)} cannot be the name of a program", "It must be a plain https address with a path.")
+                raise _refused(
+                    f"{shown(url)} cannot be the name of a program",
+                    "It must be a plain https address with a path.",
+                )
             if self._rate.spend("all"):
-                raise OAuthRefusal("too many unknown programs ask at once", code="temporarily_unavailable", hint="Try again in a minute.")
+                raise OAuthRefusal(
+                    "too many unknown programs ask at once",
+                    code="temporarily_unavailable",
+                    hint="Try again in a minute.",
+                )
             until, known = await self._look(url)
             self._known[url] = (until, known)
             if len(self._known) > _MOST:
@@ -102,7 +122,9 @@ class Documents:
         try:
             async with asyncio.timeout(self._seconds), self._busy:
                 headers, body = await self._fetch(url)
-            return self._clock() + _freshness(headers.get("cache-control", "")), self._read(url, headers, body)
+            return self._clock() + _freshness(headers.get("cache-control", "")), self._read(
+                url, headers, body
+            )
         except OAuthRefusal as refusal:
             return self._clock() + _FAILED, refusal
         except (OSError, TimeoutError, EOFError, h11.ProtocolError, ValueError) as error:
@@ -129,25 +151,39 @@ class Documents:
         except (ValueError, RecursionError) as error:
             raise _refused(f"the document at {shown(url)} is not JSON", "") from error
         if not isinstance(found, dict) or found.get("client_id") != url:
-            raise _refused(f"the document at {shown(url)} is about another program", "Its client_id must be its own address.")
+            raise _refused(
+                f"the document at {shown(url)} is about another program",
+                "Its client_id must be its own address.",
+            )
         if found.get("token_endpoint_auth_method", "none") != "none" or "client_secret" in found:
             raise _refused("a program with a public document can have no secret", "")
         return described(found, url, self._listed)
 
 
 def plain(url: str) -> bool:
-    """An https address with a path, on the usual port, of a name (not a number) that all parsers read alike."""
+    """An https address with a path, on the usual port, of a name (not a number) that all parsers
+    read alike."""
     if len(url) > LONGEST or not _URL.fullmatch(url):
         return False
     host, _, path = url.removeprefix("https://").partition("/")
-    dotted = any(part in (".", "..") for part in re.sub("%2e", ".", path.partition("?")[0], flags=re.IGNORECASE).split("/"))
+    dotted = any(
+        part in (".", "..")
+        for part in re.sub("%2e", ".", path.partition("?")[0], flags=re.IGNORECASE).split("/")
+    )
     return "." in host and ".." not in host and not host.rpartition(".")[2].isdigit() and not dotted
 
 
-async def _exchange(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, host: str, target: str) -> tuple[dict[str, str], bytes]:
+async def _exchange(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, host: str, target: str
+) -> tuple[dict[str, str], bytes]:
     """One GET: headers (lower case) and body of a 200; anything else raises."""
     talk = h11.Connection(h11.CLIENT, max_incomplete_event_size=LARGEST)
-    asked = [("Host", host), ("Accept", "application/json"), ("User-Agent", "oneiro-vault"), ("Connection", "close")]
+    asked = [
+        ("Host", host),
+        ("Accept", "application/json"),
+        ("User-Agent", "oneiro-vault"),
+        ("Connection", "close"),
+    ]
     writer.write(talk.send(h11.Request(method="GET", target=target, headers=asked)) or b"")
     writer.write(talk.send(h11.EndOfMessage()) or b"")
     await writer.drain()
@@ -159,12 +195,19 @@ async def _exchange(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, 
             talk.receive_data(await reader.read(4096))
         elif isinstance(event, h11.Response):
             if event.status_code != 200:
-                raise _refused(f"{shown(host)} answered {event.status_code} instead of a document", "Redirects are not followed.")
-            headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in event.headers}
+                raise _refused(
+                    f"{shown(host)} answered {event.status_code} instead of a document",
+                    "Redirects are not followed.",
+                )
+            headers = {
+                name.decode("latin-1"): value.decode("latin-1") for name, value in event.headers
+            }
         elif isinstance(event, h11.Data):
             body += event.data
             if len(body) > LARGEST:
-                raise _refused(f"the document at {shown(host)} is too large", f"At most {LARGEST} bytes.")
+                raise _refused(
+                    f"the document at {shown(host)} is too large", f"At most {LARGEST} bytes."
+                )
         elif isinstance(event, h11.EndOfMessage):
             return headers, body
         elif not isinstance(event, h11.InformationalResponse):

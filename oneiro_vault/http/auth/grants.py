@@ -1,8 +1,10 @@
-"""What people granted to programs: one-time codes, access tokens that soon expire, refresh tokens that change with every use.
+"""What people granted to programs: one-time codes, access tokens that soon expire, refresh tokens
+that change with every use.
 
-A grant is the family of everything that came out of one approval. Whoever presents a code a second time, or a refresh token that was
-exchanged before, shows that somebody has a copy: then the whole family ends. Tokens are opaque and stored as hashes. Each begins with a
-mark and 32 hex digits that only the family's own tokens have, so a used one is recognised without keeping a list of them.
+A grant is the family of everything that came out of one approval. Whoever presents a code a second
+time, or a refresh token that was exchanged before, shows that somebody has a copy: then the whole
+family ends. Tokens are opaque and stored as hashes. Each begins with a mark and 32 hex digits that
+only the family's own tokens have, so a used one is recognised without keeping a list of them.
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ SHORT: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What a person agreed to: which program (id, name, host of its redirect), as what role, for which resource."""
+    """What a person agreed to: which program (id, name, host of its redirect), as what role, for
+    which resource."""
 
     client: str
     name: str
@@ -60,9 +63,16 @@ class Tokens:
 
 
 class Grants:
-    """All grants of one vault. `access_seconds` and `refresh_seconds` are how long tokens are good (refresh: since the last use)."""
+    """All grants of one vault. `access_seconds` and `refresh_seconds` are how long tokens are good
+    (refresh: since the last use)."""
 
-    def __init__(self, store: Store, access_seconds: float, refresh_seconds: float, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        store: Store,
+        access_seconds: float,
+        refresh_seconds: float,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
         self._store, self._clock = store, clock
         self.access_seconds, self.refresh_seconds = access_seconds, refresh_seconds
 
@@ -73,7 +83,12 @@ class Grants:
             "terms": [terms.client, terms.name, terms.host, terms.role, terms.resource],
             "created": now,
             "expires": now + CODE_SECONDS,
-            "code": {"hash": digest(secret), "redirect": redirect, "challenge": challenge, "used": False},
+            "code": {
+                "hash": digest(secret),
+                "redirect": redirect,
+                "challenge": challenge,
+                "used": False,
+            },
             "refresh": "",
             "access": {},
         }
@@ -82,20 +97,33 @@ class Grants:
             grants[digest(family)] = entry
         return f"{CODE}_{family}_{secret}"
 
-    def redeem(self, code: str, client: str, redirect: str, challenge: str, resource: str) -> Tokens:
-        """Tokens for a code. It is spent by the attempt, whatever comes of it. Raises OAuthRefusal."""
+    def redeem(
+        self, code: str, client: str, redirect: str, challenge: str, resource: str
+    ) -> Tokens:
+        """Tokens for a code. It is spent by the attempt, whatever comes of it. Raises
+        OAuthRefusal."""
         with self._store.change() as grants:
             family, entry, known = _family(grants, code, CODE)
             if not same(known, entry["code"]["hash"]):
                 raise _invalid("this code was never given out")
-            problem = self._fault(entry, Terms(*entry["terms"]), client, redirect, challenge, resource)
+            problem = self._fault(
+                entry, Terms(*entry["terms"]), client, redirect, challenge, resource
+            )
             if not problem:
                 entry["code"]["used"] = True
                 return self._issue(family, entry)
             del grants[digest(family)]
         raise _invalid(problem)
 
-    def _fault(self, entry: Mapping[str, Any], terms: Terms, client: str, redirect: str, challenge: str, resource: str) -> str:
+    def _fault(
+        self,
+        entry: Mapping[str, Any],
+        terms: Terms,
+        client: str,
+        redirect: str,
+        challenge: str,
+        resource: str,
+    ) -> str:
         """Why a code must not be exchanged, or an empty string."""
         code = entry["code"]
         if code["used"]:
@@ -120,7 +148,9 @@ class Grants:
             elif client != terms.client or resource not in ("", terms.resource):
                 problem = "this token was given to another program, or for another resource"
             elif not same(known, entry["refresh"]):
-                problem = "this token was used before; everything that came of the approval has ended"
+                problem = (
+                    "this token was used before; everything that came of the approval has ended"
+                )
             else:
                 return self._issue(family, entry)
             del grants[digest(family)]
@@ -133,16 +163,27 @@ class Grants:
         entry["access"] = dict(fresh[-_MOST_ACCESS:]) | {digest(access): now + self.access_seconds}
         entry["refresh"], entry["expires"] = digest(refresh), now + self.refresh_seconds
         name, role = digest(family)[:SHORT], entry["terms"][3]
-        return Tokens(f"{ACCESS}_{family}_{access}", f"{REFRESH}_{family}_{refresh}", int(self.access_seconds), role, name)
+        return Tokens(
+            f"{ACCESS}_{family}_{access}",
+            f"{REFRESH}_{family}_{refresh}",
+            int(self.access_seconds),
+            role,
+            name,
+        )
 
     def check(self, token: str) -> Grant | None:
-        """The grant an access token belongs to, if it is good now. Raises DiskProblem when nobody can tell."""
+        """The grant an access token belongs to, if it is good now. Raises DiskProblem when nobody
+        can tell."""
         shape = _SHAPE.fullmatch(token)
         if shape is None or shape[1] != ACCESS:
             return None
         mark, known = digest(shape[2]), digest(shape[3])
         entry = self._store.read().get(mark)
-        until = max((until for key, until in entry["access"].items() if same(key, known)), default=0.0) if entry else 0.0
+        until = (
+            max((until for key, until in entry["access"].items() if same(key, known)), default=0.0)
+            if entry
+            else 0.0
+        )
         return _grant(mark, entry) if entry and self._clock() < until else None
 
     def holds(self, ident: str) -> bool:
@@ -152,7 +193,11 @@ class Grants:
     def list(self) -> list[Grant]:
         """Every grant that something came of, oldest first."""
         now = self._clock()
-        found = [_grant(mark, entry) for mark, entry in self._store.read().items() if entry["code"]["used"] and entry["expires"] > now]
+        found = [
+            _grant(mark, entry)
+            for mark, entry in self._store.read().items()
+            if entry["code"]["used"] and entry["expires"] > now
+        ]
         return sorted(found, key=lambda grant: grant.created)
 
     def end(self, ident: str) -> Grant:
@@ -160,18 +205,27 @@ class Grants:
         with self._store.change() as grants:
             mark = next((mark for mark in grants if mark[:SHORT] == ident), "")
             if not mark:
-                raise NotFound(f"there is no grant {shown(ident)}", kept="Nothing was changed.", hint="`oneiro keys list` shows ids.")
+                raise NotFound(
+                    f"there is no grant {shown(ident)}",
+                    kept="Nothing was changed.",
+                    hint="`oneiro keys list` shows ids.",
+                )
             return _grant(mark, grants.pop(mark))
 
     def revoke(self, token: str, client: str) -> str:
-        """End the grant a token of this program came from (RFC 7009); returns its id, empty when the token meant nothing."""
+        """End the grant a token of this program came from (RFC 7009); returns its id, empty when
+        the token meant nothing."""
         shape = _SHAPE.fullmatch(token)
         if shape is None or shape[1] not in (ACCESS, REFRESH):
             return ""
         with self._store.change() as grants:
             mark, known = digest(shape[2]), digest(shape[3])
             entry = grants.get(mark)
-            if entry is None or entry["terms"][0] != client or not (known in entry["access"] or same(known, entry["refresh"])):
+            if (
+                entry is None
+                or entry["terms"][0] != client
+                or not (known in entry["access"] or same(known, entry["refresh"]))
+            ):
                 return ""
             del grants[mark]
             return mark[:SHORT]
@@ -187,7 +241,8 @@ def _family(grants: Mapping[str, Any], token: str, kind: str) -> tuple[str, dict
 
 
 def _prune(grants: dict[str, Any], now: float) -> None:
-    """Drop what nobody can use any more, and when there are too many, the one whose time ends first."""
+    """Drop what nobody can use any more, and when there are too many, the one whose time ends
+    first."""
     for mark in [mark for mark, entry in grants.items() if entry["expires"] < now]:
         del grants[mark]
     while len(grants) >= MOST:

@@ -1,4 +1,5 @@
-"""A JSON object in a private file: replaced in one step, changed by one process at a time, read without a lock."""
+"""A JSON object in a private file: replaced in one step, changed by one process at a time, read
+without a lock."""
 
 from __future__ import annotations
 
@@ -21,18 +22,24 @@ _KEPT: Final = "Nothing was changed."
 
 
 def private_folder(folder: Path) -> Path:
-    """Make sure that the folder exists and that nobody else can look into it. Raises DiskProblem."""
+    """Make sure that the folder exists and that nobody else can look into it. Raises
+    DiskProblem."""
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         if folder.stat().st_mode & 0o077:
             folder.chmod(0o700)
     except OSError as error:
-        raise DiskProblem(f"{folder} cannot be used: {error.strerror}", kept=_KEPT, hint="Make it a folder of your own.") from error
+        raise DiskProblem(
+            f"{folder} cannot be used: {error.strerror}",
+            kept=_KEPT,
+            hint="Make it a folder of your own.",
+        ) from error
     return folder
 
 
 class Store:
-    """One file. `read` gives a whole version that must not be changed in place; `change` gives a copy and writes it back."""
+    """One file. `read` gives a whole version that must not be changed in place; `change` gives a
+    copy and writes it back."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -42,7 +49,8 @@ class Store:
         self._known: dict[str, Any] = {}
 
     def read(self) -> dict[str, Any]:
-        """The newest version; costs one look at the file when it is the one known already. Raises DiskProblem."""
+        """The newest version; costs one look at the file when it is the one known already. Raises
+        DiskProblem."""
         stamp = self._look()
         with self._thread:
             if stamp != self._stamp:
@@ -51,7 +59,8 @@ class Store:
 
     @contextmanager
     def change(self, durable: bool = True) -> Iterator[dict[str, Any]]:
-        """A copy to change; it is written when the block ends well. Not `durable`: a power cut may bring the version before back."""
+        """A copy to change; it is written when the block ends well. Not `durable`: a power cut may
+        bring the version before back."""
         private_folder(self.path.parent)
         with self._thread, self._alone():
             before = self._load()
@@ -83,7 +92,11 @@ class Store:
         return found
 
     def _unreadable(self, error: OSError) -> DiskProblem:
-        return DiskProblem(f"{self.path} cannot be read: {error.strerror}", kept=_KEPT, hint="Make it readable for yourself alone.")
+        return DiskProblem(
+            f"{self.path} cannot be read: {error.strerror}",
+            kept=_KEPT,
+            hint="Make it readable for yourself alone.",
+        )
 
     def _damaged(self) -> DiskProblem:
         return DiskProblem(
@@ -97,9 +110,15 @@ class Store:
         try:
             self._lock.acquire(timeout=PATIENCE, poll_interval=0.01)
         except Timeout as error:
-            raise LockTimeout(f"another process is changing {self.path}", kept=_KEPT, hint="Try again.") from error
+            raise LockTimeout(
+                f"another process is changing {self.path}", kept=_KEPT, hint="Try again."
+            ) from error
         except OSError as error:
-            raise DiskProblem(f"{self.path} cannot be locked: {error.strerror}", kept=_KEPT, hint="Is the disk full?") from error
+            raise DiskProblem(
+                f"{self.path} cannot be locked: {error.strerror}",
+                kept=_KEPT,
+                hint="Is the disk full?",
+            ) from error
         try:
             yield
         finally:
@@ -109,7 +128,9 @@ class Store:
         draft = self.path.with_name(f".{self.path.name}.{secrets.token_hex(4)}")
         try:
             with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:  # noqa: PTH123 - born private
-                file.write(json.dumps(data, ensure_ascii=False, indent=1).encode("utf-8", "surrogatepass"))
+                file.write(
+                    json.dumps(data, ensure_ascii=False, indent=1).encode("utf-8", "surrogatepass")
+                )
                 file.flush()
                 if durable:
                     os.fsync(file.fileno())
@@ -119,7 +140,11 @@ class Store:
         except OSError as error:
             with suppress(OSError):
                 draft.unlink()
-            raise DiskProblem(f"{self.path} cannot be written: {error.strerror}", kept=_KEPT, hint="Is the disk full?") from error
+            raise DiskProblem(
+                f"{self.path} cannot be written: {error.strerror}",
+                kept=_KEPT,
+                hint="Is the disk full?",
+            ) from error
 
 
 def _sync_folder(folder: Path) -> None:

@@ -9,18 +9,27 @@ from collections.abc import Callable
 
 
 class Buckets:
-    """`size` permits at once, all of them back after `seconds`. A size of 0 means no limit. Thread-safe.
+    """`size` permits at once, all of them back after `seconds`. A size of 0 means no limit.
+    Thread-safe.
 
-    Names beyond `most` make the one that was idle longest forgotten, so that nobody fills the memory with invented names.
+    Names beyond `most` make the one that was idle longest forgotten, so that nobody fills the
+    memory with invented names.
     """
 
-    def __init__(self, size: float, seconds: float, clock: Callable[[], float] = time.monotonic, most: int = 10_000) -> None:
+    def __init__(
+        self,
+        size: float,
+        seconds: float,
+        clock: Callable[[], float] = time.monotonic,
+        most: int = 10_000,
+    ) -> None:
         self._size, self._rate, self._clock, self._most = size, size / seconds, clock, most
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
         self._lock = threading.Lock()
 
     def spend(self, name: str, cost: float = 1.0) -> float:
-        """0.0 when `cost` permits were there (they are taken), else the seconds until they will be; more than fit count as all."""
+        """0.0 when `cost` permits were there (they are taken), else the seconds until they will be;
+        more than fit count as all."""
         if self._size <= 0:
             return 0.0
         cost = min(cost, self._size)

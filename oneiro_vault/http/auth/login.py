@@ -1,4 +1,5 @@
-"""The person's own login, which approves programs: one password for a vault on this machine, guessed at only slowly."""
+"""The person's own login, which approves programs: one password for a vault on this machine,
+guessed at only slowly."""
 
 from __future__ import annotations
 
@@ -21,11 +22,15 @@ _KEPT: Final = "Nothing was changed."
 
 
 class Login:
-    """Sets and checks the password. Checking takes a third of a second of one core, so only one is checked at a time."""
+    """Sets and checks the password. Checking takes a third of a second of one core, so only one is
+    checked at a time."""
 
     def __init__(self, store: Store, clock: Callable[[], float] = time.monotonic) -> None:
         self._store = store
-        self._near, self._far = Buckets(TRIES, TRY_SECONDS, clock), Buckets(6 * TRIES, TRY_SECONDS, clock)
+        self._near, self._far = (
+            Buckets(TRIES, TRY_SECONDS, clock),
+            Buckets(6 * TRIES, TRY_SECONDS, clock),
+        )
         self._one = threading.Lock()
 
     @property
@@ -36,7 +41,11 @@ class Login:
     def set(self, password: str) -> None:
         """From now on this is the password. Raises InvalidInput."""
         if not SHORTEST <= len(password) <= LONGEST:
-            raise InvalidInput(f"the password must have {SHORTEST} to {LONGEST} characters", kept=_KEPT, hint="A sentence is easy to keep.")
+            raise InvalidInput(
+                f"the password must have {SHORTEST} to {LONGEST} characters",
+                kept=_KEPT,
+                hint="A sentence is easy to keep.",
+            )
         stored = hash_password(password)
         with self._store.change() as known:
             known.clear()
@@ -50,11 +59,13 @@ class Login:
         return existed
 
     def wait(self, address: str) -> float:
-        """Take one attempt for somebody at this address: 0.0, or the seconds until the next is free."""
+        """Take one attempt for somebody at this address: 0.0, or the seconds until the next is
+        free."""
         return self._near.spend(address) or self._far.spend("all")
 
     def check(self, password: str, address: str) -> bool:
-        """Is this the password? Never without `wait` before it; who knows it has all attempts again and takes none from others."""
+        """Is this the password? Never without `wait` before it; who knows it has all attempts again
+        and takes none from others."""
         stored = self._store.read()
         if "hash" not in stored or len(password) > LONGEST:
             return False

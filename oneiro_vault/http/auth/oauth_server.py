@@ -1,7 +1,9 @@
-"""An OAuth 2.1 authorization server for one vault: authorization code with PKCE S256, refresh, revocation, and what it says of itself.
+"""An OAuth 2.1 authorization server for one vault: authorization code with PKCE S256, refresh,
+revocation, and what it says of itself.
 
-Specifications: OAuth 2.1, PKCE (RFC 7636), server metadata (RFC 8414), resource indicators (RFC 8707), issuer in the redirect (RFC 9207),
-protected resource metadata (RFC 9728), revocation (RFC 7009).
+Specifications: OAuth 2.1, PKCE (RFC 7636), server metadata (RFC 8414), resource indicators (RFC
+8707), issuer in the redirect (RFC 9207), protected resource metadata (RFC 9728), revocation (RFC
+7009).
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ _STATE: Final = re.compile(r"[\x20-\x7e]{0,2000}")
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A program's wish that a person can be shown. `role` is the most it asked for; `base` the address it asked at."""
+    """A program's wish that a person can be shown. `role` is the most it asked for; `base` the
+    address it asked at."""
 
     client: Client
     redirect: str
@@ -62,7 +65,8 @@ class Lookup(Protocol):
 
 
 class Authorization:
-    """The server. `base` in its methods is its own address, `https://host` without a path: issuer and root of everything."""
+    """The server. `base` in its methods is its own address, `https://host` without a path: issuer
+    and root of everything."""
 
     def __init__(self, clients: Clients, documents: Lookup | None, grants: Grants) -> None:
         self.clients, self.documents, self.grants = clients, documents, grants
@@ -100,30 +104,49 @@ class Authorization:
         """The program with this id. Raises OAuthRefusal."""
         if is_document(ident):
             if self.documents is None:
-                raise UnknownClient("programs named by an address are not taken here", code="invalid_client")
+                raise UnknownClient(
+                    "programs named by an address are not taken here", code="invalid_client"
+                )
             return await self.documents.find(ident)
         return self.clients.find(ident)
 
     async def ask(self, fields: Mapping[str, str], base: str) -> Ask:
-        """Check an authorization request. Raises OAuthRefusal; its `location` is empty while the redirect itself is not to be trusted."""
+        """Check an authorization request. Raises OAuthRefusal; its `location` is empty while the
+        redirect itself is not to be trusted."""
         client = await self.client(fields.get("client_id", ""))
         redirect = fields.get("redirect_uri", "")
         if not redirects.fits(redirect, client.redirects):
-            raise OAuthRefusal("redirect_uri is not one of those the program registered", hint="It must be the same letter by letter.")
+            raise OAuthRefusal(
+                "redirect_uri is not one of those the program registered",
+                hint="It must be the same letter by letter.",
+            )
         state = fields.get("state", "")
         if not _STATE.fullmatch(state):
             raise OAuthRefusal("state is too long or not plain text")
-        draft = Ask(client, redirect, state, fields.get("code_challenge", ""), _role(fields.get("scope", "")), base + RESOURCE_PATH, base)
+        draft = Ask(
+            client,
+            redirect,
+            state,
+            fields.get("code_challenge", ""),
+            _role(fields.get("scope", "")),
+            base + RESOURCE_PATH,
+            base,
+        )
         code, text = _wrong(fields, draft)
         if code:
-            raise OAuthRefusal(text, code=code, location=draft.back(error=code, error_description=text))
+            raise OAuthRefusal(
+                text, code=code, location=draft.back(error=code, error_description=text)
+            )
         return draft
 
     def approve(self, ask: Ask, role: str) -> str:
-        """A person said yes, perhaps to less than was asked: where the browser goes, with a code. Raises InvalidInput."""
+        """A person said yes, perhaps to less than was asked: where the browser goes, with a code.
+        Raises InvalidInput."""
         if role not in ("reader", ask.role):
             raise InvalidInput("that is more than the program asked for")
-        terms = Terms(ask.client.id, ask.client.name, redirects.host(ask.redirect), role, ask.resource)
+        terms = Terms(
+            ask.client.id, ask.client.name, redirects.host(ask.redirect), role, ask.resource
+        )
         code = self.grants.open(terms, ask.redirect, ask.challenge)
         self.clients.approved(ask.client.id)
         return ask.back(code=code)
@@ -132,8 +155,11 @@ class Authorization:
         """A person said no: where the browser goes."""
         return ask.back(error="access_denied", error_description="the person refused")
 
-    async def token(self, fields: Mapping[str, str], ident: str, method: str, secret: str) -> dict[str, Any]:
-        """The token endpoint's answer, for a program that says to be `ident` and proves it by `method`. Raises OAuthRefusal."""
+    async def token(
+        self, fields: Mapping[str, str], ident: str, method: str, secret: str
+    ) -> dict[str, Any]:
+        """The token endpoint's answer, for a program that says to be `ident` and proves it by
+        `method`. Raises OAuthRefusal."""
         client = await self._proved(ident, method, secret)
         return answer(await asyncio.to_thread(self._exchange, fields, client))
 
@@ -142,13 +168,19 @@ class Authorization:
         if kind == "refresh_token":
             return self.grants.refresh(fields.get("refresh_token", ""), client.id, resource)
         if kind != "authorization_code":
-            raise OAuthRefusal("grant_type must be authorization_code or refresh_token", code="unsupported_grant_type")
+            raise OAuthRefusal(
+                "grant_type must be authorization_code or refresh_token",
+                code="unsupported_grant_type",
+            )
         verifier = fields.get("code_verifier", "")
         mark = challenge(verifier) if _VERIFIER.fullmatch(verifier) else ""
-        return self.grants.redeem(fields.get("code", ""), client.id, fields.get("redirect_uri", ""), mark, resource)
+        return self.grants.redeem(
+            fields.get("code", ""), client.id, fields.get("redirect_uri", ""), mark, resource
+        )
 
     async def revoke(self, token: str, ident: str, method: str, secret: str) -> str:
-        """RFC 7009: the id of the grant that has ended, empty when the token meant nothing. Raises OAuthRefusal for an unproved program."""
+        """RFC 7009: the id of the grant that has ended, empty when the token meant nothing. Raises
+        OAuthRefusal for an unproved program."""
         client = await self._proved(ident, method, secret)
         return await asyncio.to_thread(self.grants.revoke, token, client.id)
 
@@ -174,14 +206,20 @@ def answer(tokens: Tokens) -> dict[str, Any]:
 
 
 def _role(scope: str) -> str:
-    """The most that was asked for; what is unknown here is passed over, and who asks for nothing in particular asks for everything."""
+    """The most that was asked for; what is unknown here is passed over, and who asks for nothing in
+    particular asks for everything."""
     known = [SCOPES[word] for word in scope.split() if word in SCOPES]
     return "reader" if known and "writer" not in known else "writer"
 
 
 def _target(resource: str) -> str:
-    """A resource indicator as grants hold it: who names the whole server means the one resource it has."""
-    return resource if not resource or resource.endswith(RESOURCE_PATH) else resource.rstrip("/") + RESOURCE_PATH
+    """A resource indicator as grants hold it: who names the whole server means the one resource it
+    has."""
+    return (
+        resource
+        if not resource or resource.endswith(RESOURCE_PATH)
+        else resource.rstrip("/") + RESOURCE_PATH
+    )
 
 
 def _wrong(fields: Mapping[str, str], ask: Ask) -> tuple[str, str]:
@@ -192,6 +230,10 @@ def _wrong(fields: Mapping[str, str], ask: Ask) -> tuple[str, str]:
         return "invalid_request", "PKCE with code_challenge_method S256 is needed"
     if _target(fields.get("resource", "")) not in ("", ask.resource):
         return "invalid_target", f"the only resource here is {ask.resource}"
-    if fields.get("response_mode", "query") != "query" or "request" in fields or "request_uri" in fields:
+    if (
+        fields.get("response_mode", "query") != "query"
+        or "request" in fields
+        or "request_uri" in fields
+    ):
         return "invalid_request", "only plain query parameters are supported"
     return "", ""

@@ -1,4 +1,5 @@
-"""Secrets: made, hashed, compared in constant time; passwords by scrypt; statements of ours that travel through a browser, sealed."""
+"""Secrets: made, hashed, compared in constant time; passwords by scrypt; statements of ours that
+travel through a browser, sealed."""
 
 from __future__ import annotations
 
@@ -28,12 +29,18 @@ def digest(secret: str) -> str:
 
 def same(one: str, other: str) -> bool:
     """Are two hashes (or other ASCII words) equal? Takes the same time wherever they differ."""
-    return hmac.compare_digest(one.encode("utf-8", "surrogatepass"), other.encode("utf-8", "surrogatepass"))
+    return hmac.compare_digest(
+        one.encode("utf-8", "surrogatepass"), other.encode("utf-8", "surrogatepass")
+    )
 
 
 def challenge(verifier: str) -> str:
     """The S256 code challenge of a PKCE verifier (RFC 7636)."""
-    return base64.urlsafe_b64encode(hashlib.sha256(verifier.encode("utf-8", "surrogatepass")).digest()).rstrip(b"=").decode()
+    return (
+        base64.urlsafe_b64encode(hashlib.sha256(verifier.encode("utf-8", "surrogatepass")).digest())
+        .rstrip(b"=")
+        .decode()
+    )
 
 
 def hash_password(password: str) -> dict[str, Any]:
@@ -44,16 +51,21 @@ def hash_password(password: str) -> dict[str, Any]:
 
 def check_password(password: str, stored: Mapping[str, Any]) -> bool:
     """Is this the password? About a third of a second, whatever the answer."""
-    found = _scrypt(password, bytes.fromhex(stored["salt"]), {name: int(stored[name]) for name in _COST})
+    found = _scrypt(
+        password, bytes.fromhex(stored["salt"]), {name: int(stored[name]) for name in _COST}
+    )
     return same(found, str(stored["hash"]))
 
 
 def _scrypt(password: str, salt: bytes, cost: Mapping[str, int]) -> str:
-    return hashlib.scrypt(password.encode("utf-8", "surrogatepass"), salt=salt, **cost, maxmem=_MEMORY, dklen=32).hex()
+    return hashlib.scrypt(
+        password.encode("utf-8", "surrogatepass"), salt=salt, **cost, maxmem=_MEMORY, dklen=32
+    ).hex()
 
 
 class Seal:
-    """Lets a browser carry a statement of ours and bring it back unchanged, within `seconds`, to the process that made it."""
+    """Lets a browser carry a statement of ours and bring it back unchanged, within `seconds`, to
+    the process that made it."""
 
     def __init__(self, seconds: float) -> None:
         self._key = secrets.token_bytes(BYTES)
@@ -61,7 +73,9 @@ class Seal:
 
     def close(self, statement: Mapping[str, Any], now: float) -> str:
         """The statement as text."""
-        body = base64.urlsafe_b64encode(json.dumps([now + self._seconds, statement]).encode()).decode()
+        body = base64.urlsafe_b64encode(
+            json.dumps([now + self._seconds, statement]).encode()
+        ).decode()
         return f"{body}.{self._mark(body)}"
 
     def open(self, text: str, now: float) -> dict[str, Any] | None:
@@ -73,4 +87,6 @@ class Seal:
         return statement if now <= expires else None
 
     def _mark(self, body: str) -> str:
-        return hmac.new(self._key, body.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
+        return hmac.new(
+            self._key, body.encode("utf-8", "surrogatepass"), hashlib.sha256
+        ).hexdigest()

@@ -1,4 +1,5 @@
-"""What goes back through the gate: its beginning is kept, so that the audit log can name the memories, and it can be cut short."""
+"""What goes back through the gate: its beginning is kept, so that the audit log can name the
+memories, and it can be cut short."""
 
 from __future__ import annotations
 
@@ -35,13 +36,20 @@ class Answer:
         await self._send(message)
 
     def outcome(self) -> tuple[Any, bool]:
-        """(what an operation answered, did it fail though the status says nothing of it); (None, False) when that cannot be read."""
+        """(what an operation answered, did it fail though the status says nothing of it); (None,
+        False) when that cannot be read."""
         return rpc_peek.outcome(bytes(self._kept), self._kind)
 
     async def cut(self) -> None:
         """Whoever waits for the rest hears that there is none."""
         with suppress(Exception):  # nobody may be there any more
             if not self.status:
-                await self({"type": "http.response.start", "status": 401, "headers": [(b"content-length", b"0")]})
+                await self(
+                    {
+                        "type": "http.response.start",
+                        "status": 401,
+                        "headers": [(b"content-length", b"0")],
+                    }
+                )
             if not self._ended:
                 await self({"type": "http.response.body", "body": b"", "more_body": False})

@@ -19,10 +19,18 @@ SLOWEST: Final = 10_000
 
 
 def declared(headers: Headers, limit: int) -> None:
-    """Look at what is said of the body's length before a byte of it is read. Raises RefusedError."""
+    """Look at what is said of the body's length before a byte of it is read. Raises
+    RefusedError."""
     length = headers.get("content-length", "")
-    if length and "transfer-encoding" in headers:  # two lengths, of which a proxy before us may have believed the other
-        raise RefusedError(400, "invalid_request", "Content-Length and Transfer-Encoding exclude each other.", {"Connection": "close"})
+    if (
+        length and "transfer-encoding" in headers
+    ):  # two lengths, of which a proxy before us may have believed the other
+        raise RefusedError(
+            400,
+            "invalid_request",
+            "Content-Length and Transfer-Encoding exclude each other.",
+            {"Connection": "close"},
+        )
     if length and not (length.isascii() and length.isdigit()):
         raise RefusedError(400, "invalid_request", "Content-Length is not a number.")
     if length and (len(length) > 15 or int(length) > limit):
@@ -30,7 +38,8 @@ def declared(headers: Headers, limit: int) -> None:
 
 
 async def whole(receive: Receive, limit: int) -> bytes:
-    """The body, at most `limit` bytes of it kept. Raises RefusedError: 413 too large, 408 too slow, 499 gone."""
+    """The body, at most `limit` bytes of it kept. Raises RefusedError: 413 too large, 408 too slow,
+    499 gone."""
     parts: list[bytes] = []
     size, began = 0, time.monotonic()
     while True:
@@ -38,7 +47,9 @@ async def whole(receive: Receive, limit: int) -> bytes:
         try:
             message = await asyncio.wait_for(receive(), max(0.0, min(PATIENCE, left)))
         except TimeoutError as error:
-            raise RefusedError(408, "too_slow", "The request did not arrive in time.", {"Connection": "close"}) from error
+            raise RefusedError(
+                408, "too_slow", "The request did not arrive in time.", {"Connection": "close"}
+            ) from error
         if message["type"] != "http.request":
             raise RefusedError(499, "gone", "Nobody is there any more.")
         parts.append(message.get("body", b""))

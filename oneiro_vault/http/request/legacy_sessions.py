@@ -1,4 +1,5 @@
-"""Legacy MCP sessions belong to the caller that opened them: a session id is not a secret, and its server side keeps no other identity."""
+"""Legacy MCP sessions belong to the caller that opened them: a session id is not a secret, and its
+server side keeps no other identity."""
 
 from __future__ import annotations
 
@@ -21,9 +22,12 @@ class Sessions:
         self._owners: OrderedDict[str, str] = OrderedDict()
 
     def check(self, session: str, caller: Caller) -> None:
-        """Raises RefusedError for a session of somebody else, exactly as for one that does not exist."""
+        """Raises RefusedError for a session of somebody else, exactly as for one that does not
+        exist."""
         if session and self._owners.get(session) != caller.name:
-            raise RefusedError(404, "session_not_found", "There is no such session; open a new one.")
+            raise RefusedError(
+                404, "session_not_found", "There is no such session; open a new one."
+            )
 
     def watch(self, caller: Caller, send: Send) -> Send:
         """A `send` that learns of sessions which the server opens for this caller."""

@@ -1,7 +1,9 @@
-"""In front of every request that comes over a network: is it meant for us, from whom is it, may they, how often, and who did what.
+"""In front of every request that comes over a network: is it meant for us, from whom is it, may
+they, how often, and who did what.
 
-The order is cheapest and most general first, so that a stranger costs next to nothing: Host and Origin, path and method, size and type,
-token, role, rate; only then is a body read, and an MCP body is looked into before the server gets it.
+The order is cheapest and most general first, so that a stranger costs next to nothing: Host and
+Origin, path and method, size and type, token, role, rate; only then is a body read, and an MCP body
+is looked into before the server gets it.
 """
 
 from __future__ import annotations
@@ -34,15 +36,25 @@ LONGEST_HEAD: Final = 16_384
 BASE: Final = "oneiro.base"
 ADDRESS: Final = "oneiro.address"
 _SECRET_NAMES: Final = frozenset(
-    "access_token refresh_token token bearer api_key key authorization client_secret code_verifier password".split()
+    "access_token refresh_token token bearer api_key key authorization client_secret "
+    "code_verifier password".split()
 )
 
 
 class Gate:
-    """`inner` has every route; nothing reaches it but what this lets through, with its Caller in the scope."""
+    """`inner` has every route; nothing reaches it but what this lets through, with its Caller in
+    the scope."""
 
-    def __init__(self, inner: ASGIApp, access: Access, names: Names, life: Life, body_bytes: int) -> None:
-        self.inner, self.access, self.names, self.life, self.body_bytes = inner, access, names, life, body_bytes
+    def __init__(
+        self, inner: ASGIApp, access: Access, names: Names, life: Life, body_bytes: int
+    ) -> None:
+        self.inner, self.access, self.names, self.life, self.body_bytes = (
+            inner,
+            access,
+            names,
+            life,
+            body_bytes,
+        )
         self.sessions = Sessions()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -58,7 +70,9 @@ class Gate:
         except rpc_peek.NotRpcError as error:
             await error.response()(scope, receive, answer)
         except OneiroError as error:
-            await (trouble(error) if visit.caller else unavailable(error).response())(scope, receive, answer)
+            await (trouble(error) if visit.caller else unavailable(error).response())(
+                scope, receive, answer
+            )
         finally:
             visit.write_down()
 
@@ -67,18 +81,34 @@ class Visit:
     """One request on its way through the gate."""
 
     def __init__(self, gate: Gate, scope: Scope, headers: Headers, answer: Answer) -> None:
-        self.gate, self.scope, self.headers, self.answer, self.began = gate, scope, headers, answer, time.monotonic()
+        self.gate, self.scope, self.headers, self.answer, self.began = (
+            gate,
+            scope,
+            headers,
+            answer,
+            time.monotonic(),
+        )
         self.caller: Caller | None = None
         self.address = gate.names.address(scope, headers)
         self.op, self.quiet, self.revoked = "?", False, False
         self.about: list[Any] = []
 
     async def serve(self, receive: Receive) -> None:
-        """Let it through. Raises RefusedError, NotRpcError; DiskProblem when nobody can tell who may come in."""
+        """Let it through. Raises RefusedError, NotRpcError; DiskProblem when nobody can tell who
+        may come in."""
         if not self.gate.life.examine():
             raise RefusedError(503, "leaving", "The server is restarting.", {"Retry-After": "2"})
-        if sum(len(name) + len(value) for name, value in self.headers.raw) + len(self.scope["query_string"]) > LONGEST_HEAD:
-            raise RefusedError(431, "headers_too_large", f"A head has at most {LONGEST_HEAD} bytes.", {"Connection": "close"})
+        if (
+            sum(len(name) + len(value) for name, value in self.headers.raw)
+            + len(self.scope["query_string"])
+            > LONGEST_HEAD
+        ):
+            raise RefusedError(
+                431,
+                "headers_too_large",
+                f"A head has at most {LONGEST_HEAD} bytes.",
+                {"Connection": "close"},
+            )
         base = self.scope[BASE] = self.gate.names.check(self.scope, self.headers)
         self.scope[ADDRESS] = self.address
         rule = self._rule()
@@ -91,7 +121,11 @@ class Visit:
             data = await body.whole(receive, limit)
             receive = body.again(data, receive)
             self._look_into(data)
-        await (self._attended(self.caller, receive) if self.caller else self.gate.inner(self.scope, receive, self.answer))
+        await (
+            self._attended(self.caller, receive)
+            if self.caller
+            else self.gate.inner(self.scope, receive, self.answer)
+        )
 
     def _rule(self) -> rules.Rule:
         """What the path takes; a stranger is not told which paths exist. Raises RefusedError."""
@@ -100,17 +134,34 @@ class Visit:
         rule = rule or rules.Rule(frozenset({method}), scope=rules.NOBODY)
         self.op = f"{method} {known}" if method in rule.methods else known
         if method not in rule.methods:
-            raise RefusedError(405, "method_not_allowed", "Use another method.", {"Allow": ", ".join(sorted(rule.methods))})
+            raise RefusedError(
+                405,
+                "method_not_allowed",
+                "Use another method.",
+                {"Allow": ", ".join(sorted(rule.methods))},
+            )
         try:
-            named = {name.lower() for name, _ in parse_qsl(self.scope["query_string"].decode("latin-1"), True, max_num_fields=50)}
+            named = {
+                name.lower()
+                for name, _ in parse_qsl(
+                    self.scope["query_string"].decode("latin-1"), True, max_num_fields=50
+                )
+            }
         except ValueError as error:
             raise RefusedError(400, "invalid_request", "The query has too many fields.") from error
         if named & _SECRET_NAMES:
-            raise RefusedError(400, "invalid_request", "A secret has no place in an address: it is in logs now, so revoke it.")
+            raise RefusedError(
+                400,
+                "invalid_request",
+                "A secret has no place in an address: it is in logs now, so revoke it.",
+            )
         return rule
 
     def _typed(self, rule: rules.Rule) -> None:
-        if rule.kind and self.headers.get("content-type", "").partition(";")[0].strip().lower() != rule.kind:
+        if (
+            rule.kind
+            and self.headers.get("content-type", "").partition(";")[0].strip().lower() != rule.kind
+        ):
             raise RefusedError(415, "unsupported_media_type", f"The body must be {rule.kind}.")
 
     def _admit(self, rule: rules.Rule, base: str) -> None:
@@ -118,10 +169,17 @@ class Visit:
         given = self.headers.getlist("authorization")
         scheme, _, token = given[0].partition(" ") if len(given) == 1 else ("", "", "")
         if scheme.lower() == "bearer":
-            self.caller = self.gate.access.identify(token.strip(), self.gate.names.resources(self.scope))
+            self.caller = self.gate.access.identify(
+                token.strip(), self.gate.names.resources(self.scope)
+            )
         if self.caller is None:
             error = "invalid_token" if given else "unauthorized"
-            raise RefusedError(401, error, "A valid token is needed.", _challenge(base, error if given else "", "vault:read vault:write"))
+            raise RefusedError(
+                401,
+                error,
+                "A valid token is needed.",
+                _challenge(base, error if given else "", "vault:read vault:write"),
+            )
         if rule.scope == rules.NOBODY:
             raise RefusedError(404, "not_found", "There is nothing here.")
         self._need(rule.scope)
@@ -132,9 +190,16 @@ class Visit:
 
     def _need(self, scope: str) -> None:
         if self.caller is None or not self.caller.may(scope):
-            wanted = {"write": "vault:write", "read": "vault:read", "orient": "vault:read"}.get(scope, "")
+            wanted = {"write": "vault:write", "read": "vault:read", "orient": "vault:read"}.get(
+                scope, ""
+            )
             headers = _challenge(str(self.scope[BASE]), "insufficient_scope", wanted)
-            raise RefusedError(403, "insufficient_scope", f"This key or login may not do that: it needs the right to {scope}.", headers)
+            raise RefusedError(
+                403,
+                "insufficient_scope",
+                f"This key or login may not do that: it needs the right to {scope}.",
+                headers,
+            )
 
     def _pay(self, scope: str, count: int) -> None:
         wait = self.gate.access.spend(self.caller, scope, count) if self.caller and count else 0.0
@@ -142,12 +207,16 @@ class Visit:
             raise too_often(wait)
 
     def _look_into(self, data: bytes) -> None:
-        """What an MCP body asks for needs rights and permits of its own; other ways to change something need the permits."""
+        """What an MCP body asks for needs rights and permits of its own; other ways to change
+        something need the permits."""
         if self.scope["path"] != "/mcp":
             self._pay(WRITE, int(rules.changes(self.scope["path"])))
             return
         requests = rpc_peek.read(data)
-        self.op = ", ".join(dict.fromkeys(request.op for request in requests if not request.quiet))[:200] or "mcp"
+        self.op = (
+            ", ".join(dict.fromkeys(request.op for request in requests if not request.quiet))[:200]
+            or "mcp"
+        )
         self.quiet = all(request.quiet for request in requests)
         self.about += [request.arguments for request in requests]
         for request in requests:
@@ -172,20 +241,33 @@ class Visit:
             work.cancel()
 
     def write_down(self) -> None:
-        """One line in the audit log; strangers must not fill the disk with what they were refused."""
+        """One line in the audit log; strangers must not fill the disk with what they were
+        refused."""
         status = self.answer.status or 500
         if self.caller is None and self.gate.access.knock("refused", self.address):
             return
         if self.quiet and status in (200, 202):
             return
         result, failed = self.answer.outcome() if self.caller else (None, False)
-        more: dict[str, Any] = {"from": self.address, "ms": round(1000 * (time.monotonic() - self.began))}
+        more: dict[str, Any] = {
+            "from": self.address,
+            "ms": round(1000 * (time.monotonic() - self.began)),
+        }
         more |= ({"failed": 1} if failed else {}) | ({"revoked": 1} if self.revoked else {})
         about = [*self.about, result] if self.op.startswith(("tools/call", "POST")) else self.about
-        self.gate.access.audit.write(self.caller.name if self.caller else "nobody", self.op, status, about=about, **more)
+        self.gate.access.audit.write(
+            self.caller.name if self.caller else "nobody", self.op, status, about=about, **more
+        )
 
 
 def _challenge(base: str, error: str, scope: str) -> Mapping[str, str]:
     """RFC 6750 and RFC 9728: why, and where a program learns how to get a token."""
-    fields = {"error": error, "scope": scope, "resource_metadata": f"{base}/.well-known/oauth-protected-resource/mcp"}
-    return {"WWW-Authenticate": "Bearer " + ", ".join(f'{name}="{value}"' for name, value in fields.items() if value)}
+    fields = {
+        "error": error,
+        "scope": scope,
+        "resource_metadata": f"{base}/.well-known/oauth-protected-resource/mcp",
+    }
+    return {
+        "WWW-Authenticate": "Bearer "
+        + ", ".join(f'{name}="{value}"' for name, value in fields.items() if value)
+    }

@@ -1,4 +1,5 @@
-"""What an MCP request is about, read off its body before the server behind the gate sees it: rights, limits and the audit log need it."""
+"""What an MCP request is about, read off its body before the server behind the gate sees it:
+rights, limits and the audit log need it."""
 
 from __future__ import annotations
 
@@ -15,7 +16,10 @@ MOST: Final = 50
 """Messages in one body."""
 _QUIET: Final = ("ping", "notifications/", "")
 _KNOWN: Final = (
-    frozenset("initialize ping tools/list resources/list resources/templates/list prompts/list logging/setLevel server/discover".split())
+    frozenset(
+        "initialize ping tools/list resources/list resources/templates/list prompts/list "
+        "logging/setLevel server/discover".split()
+    )
     | METHODS.keys()
 )
 
@@ -29,13 +33,18 @@ class NotRpcError(Exception):
 
     def response(self) -> Response:
         """As JSON-RPC says it."""
-        error = {"code": -32600, "message": "Invalid Request"} if self.shape else {"code": -32700, "message": "Parse error"}
+        error = (
+            {"code": -32600, "message": "Invalid Request"}
+            if self.shape
+            else {"code": -32700, "message": "Parse error"}
+        )
         return JSONResponse({"jsonrpc": "2.0", "id": None, "error": error}, 400)
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One message: `op` for the audit log (never words of the caller), `scope` it needs, its `arguments`."""
+    """One message: `op` for the audit log (never words of the caller), `scope` it needs, its
+    `arguments`."""
 
     op: str
     scope: str
@@ -48,7 +57,8 @@ class Request:
 
 
 def read(body: bytes) -> list[Request]:
-    """The messages of a body. Raises NotRpcError, also for what two parsers may read differently."""
+    """The messages of a body. Raises NotRpcError, also for what two parsers may read
+    differently."""
     try:
         found = json.loads(body.decode("utf-8"), object_pairs_hook=_once)
     except (ValueError, RecursionError) as error:
@@ -60,7 +70,8 @@ def read(body: bytes) -> list[Request]:
 
 
 def _once(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """An object; a name that stands in it twice would mean one thing to us and perhaps another to the server."""
+    """An object; a name that stands in it twice would mean one thing to us and perhaps another to
+    the server."""
     pairs = list(pairs)
     found = dict(pairs)
     if len(found) != len(pairs):
@@ -74,7 +85,11 @@ def _request(message: dict[str, Any]) -> Request:
     if method == "tools/call":
         name = params.get("name")
         known = isinstance(name, str) and name in TOOLS
-        return Request(f"tools/call {name}" if known else "tools/call ?", TOOLS[str(name)] if known else WRITE, params.get("arguments"))
+        return Request(
+            f"tools/call {name}" if known else "tools/call ?",
+            TOOLS[str(name)] if known else WRITE,
+            params.get("arguments"),
+        )
     if not isinstance(method, str):
         return Request("", ORIENT)
     if method == "resources/read" and str(params.get("uri", "")).startswith("orientation:"):
@@ -85,8 +100,13 @@ def _request(message: dict[str, Any]) -> Request:
 
 
 def outcome(body: bytes, kind: str) -> tuple[Any, bool]:
-    """(what an operation answered, whether it failed) out of JSON or the event that has it; (None, False) when that cannot be read."""
-    texts = [body] if kind.startswith("application/json") else [line[5:] for line in body.splitlines() if line.startswith(b"data:")]
+    """(what an operation answered, whether it failed) out of JSON or the event that has it; (None,
+    False) when that cannot be read."""
+    texts = (
+        [body]
+        if kind.startswith("application/json")
+        else [line[5:] for line in body.splitlines() if line.startswith(b"data:")]
+    )
     for text in texts:
         try:
             found = json.loads(text)
@@ -97,7 +117,9 @@ def outcome(body: bytes, kind: str) -> tuple[Any, bool]:
         result = found.get("result") if isinstance(found, dict) else None
         if isinstance(result, dict):
             about = result.get("_meta")
-            return {"ids": about.get(MEMORIES)} if isinstance(about, dict) else None, bool(result.get("isError"))
+            return {"ids": about.get(MEMORIES)} if isinstance(about, dict) else None, bool(
+                result.get("isError")
+            )
         if isinstance(found, dict) and "error" in found:
             return None, True
     return None, False

@@ -16,7 +16,8 @@ NOBODY: Final = "nobody"
 
 @dataclass(frozen=True)
 class Rule:
-    """What a path takes: methods, the type of its body, and the scope its caller needs (empty: anybody may ask, in few words)."""
+    """What a path takes: methods, the type of its body, and the scope its caller needs (empty:
+    anybody may ask, in few words)."""
 
     methods: frozenset[str]
     kind: str = ""
@@ -45,7 +46,8 @@ RULES: Final[dict[str, Rule]] = {
 
 
 def of(path: str) -> tuple[str, Rule | None]:
-    """(the path as the audit log may name it, its rule); ("?", None) for a path that does not exist."""
+    """(the path as the audit log may name it, its rule); ("?", None) for a path that does not
+    exist."""
     if path.startswith("/api/"):
         return (path, RULES["/api"]) if path.removeprefix("/api/") in OPS else ("?", None)
     return (path, RULES[path]) if path in RULES and path != "/api" else ("?", None)

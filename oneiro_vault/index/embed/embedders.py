@@ -1,4 +1,5 @@
-"""Who turns text into vectors: a process of its own with a real model, or a small deterministic stand-in without one."""
+"""Who turns text into vectors: a process of its own with a real model, or a small deterministic
+stand-in without one."""
 
 from __future__ import annotations
 
@@ -33,7 +34,8 @@ _REST: Final = 30.0
 """Seconds after a failed start during which nobody tries again."""
 _STEP: Final = 0.1
 Waiting = Callable[[str], None]
-"""Called ten times a second with what is being waited for; what it raises ends the waiting, not the work."""
+"""Called ten times a second with what is being waited for; what it raises ends the waiting, not the
+work."""
 _QUESTION: Final = 4_000
 _SUFFIX: Final = re.compile(r"(?:ing|edly|ed|es|s|ly)$")
 
@@ -41,7 +43,8 @@ log = logging.getLogger(__name__)
 
 
 class HashEmbedder:
-    """Feature hashing of words and their three-letter pieces: no model, always the same, similar words are near each other."""
+    """Feature hashing of words and their three-letter pieces: no model, always the same, similar
+    words are near each other."""
 
     def __init__(self, dimension: int = 256) -> None:
         self.dimension = dimension
@@ -82,13 +85,16 @@ class HashEmbedder:
 
 
 class WorkerEmbedder:
-    """A model in its own process: started when first asked, stopped after `idle` seconds, started again (once per request) if it dies.
+    """A model in its own process: started when first asked, stopped after `idle` seconds, started
+    again (once per request) if it dies.
 
-    Safe to call from several threads; a question overtakes bulk work. `threads` 0 lets the model choose. A model that is not there is
-    no error before it is asked for something.
+    Safe to call from several threads; a question overtakes bulk work. `threads` 0 lets the model
+    choose. A model that is not there is no error before it is asked for something.
     """
 
-    def __init__(self, model: str | Model = "default", *, threads: int = 0, idle: float = 300.0) -> None:
+    def __init__(
+        self, model: str | Model = "default", *, threads: int = 0, idle: float = 300.0
+    ) -> None:
         self.problem: EmbedderProblem | None = None
         """Why the model could not be used when it was last tried."""
         try:
@@ -151,10 +157,13 @@ class WorkerEmbedder:
     def wake(self) -> None:
         """Start loading in the background."""
         if not self.warm():
-            threading.Thread(target=self._quietly_start, name="oneiro-embedder-start", daemon=True).start()
+            threading.Thread(
+                target=self._quietly_start, name="oneiro-embedder-start", daemon=True
+            ).start()
 
     def load(self, waiting: Waiting) -> None:
-        """Wait until the model is loaded, and downloaded if need be. Raises EmbedderProblem, and what `waiting` raises."""
+        """Wait until the model is loaded, and downloaded if need be. Raises EmbedderProblem, and
+        what `waiting` raises."""
         self._started(waiting)
 
     def close(self) -> None:
@@ -170,14 +179,17 @@ class WorkerEmbedder:
         process = self._process
         return process.pid if process else None
 
-    # -- asking ---------------------------------------------------------------------------------------------------------------------
+    # -- asking
+    # ----------------------------------------------------------------------------------------------
 
     def _ask(self, texts: list[str], kind: Kind, *, urgent: bool) -> Vectors:
         for attempt in (1, 2):
             self._started()
             number, answer = next(self._numbers), Future[Vectors]()
             try:
-                self._send(number, answer, {"id": number, "texts": texts, "kind": kind, "urgent": urgent})
+                self._send(
+                    number, answer, {"id": number, "texts": texts, "kind": kind, "urgent": urgent}
+                )
                 return answer.result(_WAIT)
             except FutureTimeoutError:
                 self.close()
@@ -197,7 +209,8 @@ class WorkerEmbedder:
             self._waiting[number] = process, answer
             frames.send(process.stdin, frame)
 
-    # -- the process ----------------------------------------------------------------------------------------------------------------
+    # -- the process
+    # ----------------------------------------------------------------------------------------------
 
     def _quietly_start(self) -> None:
         with suppress(EmbedderProblem):
@@ -219,14 +232,17 @@ class WorkerEmbedder:
             return found
         except (FutureTimeoutError, OSError, ValueError) as error:
             self._rest = time.monotonic() + _REST
-            self.problem = self._problem(str(error) or "it did not load in time", getattr(error, "hint", ""))
+            self.problem = self._problem(
+                str(error) or "it did not load in time", getattr(error, "hint", "")
+            )
             self.close()
             raise self.problem from None
         finally:
             self._starting.release()
 
     def _await(self, waiting: Waiting) -> int:
-        """The dimension, once the process is ready. A download takes as long as it takes: it ends by itself when nothing comes."""
+        """The dimension, once the process is ready. A download takes as long as it takes: it ends
+        by itself when nothing comes."""
         end = time.monotonic() + _LOAD
         while True:
             try:
@@ -242,12 +258,20 @@ class WorkerEmbedder:
         self._doing = LOADING
         command = [sys.executable, "-m", "oneiro_vault.index.embed.worker"]
         env = frames.environment(online=self._model.online)
-        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=env)
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=env,
+        )
         assert process.stdin is not None
         ready: Future[int] = Future()
         with self._lock:
             self._process, self._ready = process, ready
-        threading.Thread(target=self._read, args=(process, ready), name="oneiro-embedder", daemon=True).start()
+        threading.Thread(
+            target=self._read, args=(process, ready), name="oneiro-embedder", daemon=True
+        ).start()
         spec = {**self._model.__dict__, "threads": self._threads, "idle": self._idle}
         with suppress(OSError):  # the reading thread reports it
             frames.send(process.stdin, spec)
@@ -263,7 +287,9 @@ class WorkerEmbedder:
         with self._lock:
             if self._process is process:
                 self._process = None
-            orphans = [answer for asked, answer in self._waiting.values() if asked is process]  # its successor may be at work by now
+            orphans = [
+                answer for asked, answer in self._waiting.values() if asked is process
+            ]  # its successor may be at work by now
         for answer in orphans:
             _settle(answer, OSError(f"its process ended ({process.poll()})"))
         _stop(process)
@@ -278,7 +304,10 @@ class WorkerEmbedder:
         elif "error" in header:
             self._settle(header["id"], self._problem(header["error"]))
         else:
-            self._settle(header["id"], np.frombuffer(payload, dtype=np.float32).reshape(-1, header["dimension"]))
+            self._settle(
+                header["id"],
+                np.frombuffer(payload, dtype=np.float32).reshape(-1, header["dimension"]),
+            )
 
     def _settle(self, number: int, value: Vectors | Exception) -> None:
         """Nobody may wait for it any more."""
@@ -288,11 +317,20 @@ class WorkerEmbedder:
 
     def _problem(self, reason: str, hint: str = "") -> EmbedderProblem:
         hint = hint or (_REINSTALL if self._model.model == "default" else _ANOTHER)
-        return EmbedderProblem(f"the embedding model {self._model.model!r} cannot be used: {reason}", kept=KEPT, hint=hint)
+        return EmbedderProblem(
+            f"the embedding model {self._model.model!r} cannot be used: {reason}",
+            kept=KEPT,
+            hint=hint,
+        )
 
 
-_REINSTALL: Final = 'Reinstall oneiro-vault with its dependencies; embed.model = "hash" does without a model.'
-_ANOTHER: Final = 'Set embed.model to a folder with a sentence-transformers model, or to "default", the packaged one.'
+_REINSTALL: Final = (
+    'Reinstall oneiro-vault with its dependencies; embed.model = "hash" does without a model.'
+)
+_ANOTHER: Final = (
+    'Set embed.model to a folder with a sentence-transformers model, or to "default", the '
+    "packaged one."
+)
 
 
 class _RefusedError(ValueError):

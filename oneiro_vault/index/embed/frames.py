@@ -1,4 +1,5 @@
-"""Frames between the owner and its embedding process: a length, a JSON header of that length, then as many raw bytes as the header says."""
+"""Frames between the owner and its embedding process: a length, a JSON header of that length, then
+as many raw bytes as the header says."""
 
 from __future__ import annotations
 
@@ -51,6 +52,7 @@ def receive(stream: IO[bytes]) -> tuple[dict[str, Any], bytes] | None:
 
 
 def environment(*, online: bool = False) -> dict[str, str]:
-    """The environment of a child of ours: it finds this package, reports nothing to anybody, and is offline unless told otherwise."""
+    """The environment of a child of ours: it finds this package, reports nothing to anybody, and is
+    offline unless told otherwise."""
     path = os.pathsep.join(filter(None, (str(_PACKAGES), os.environ.get("PYTHONPATH", ""))))
     return {**os.environ, **_QUIET, **({} if online else _OFFLINE), "PYTHONPATH": path}

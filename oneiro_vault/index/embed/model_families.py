@@ -1,4 +1,5 @@
-"""What models want before a text and do with its tokens, where their own files do not say it: one row a family."""
+"""What models want before a text and do with its tokens, where their own files do not say it: one
+row a family."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ _RETRIEVE: Final = "Represent this sentence for searching relevant passages: "
 
 
 class Family(NamedTuple):
-    """`pooling`: `mean`, `cls` or `lasttoken`; what stands before a question and before a passage."""
+    """`pooling`: `mean`, `cls` or `lasttoken`; what stands before a question and before a
+    passage."""
 
     pooling: str = "mean"
     query: str = ""
@@ -39,11 +41,15 @@ def family_of(name: str) -> Family:
 
 
 def prefixes_of(folder: Path, name: str) -> dict[Kind, str]:
-    """What stands before a question and before a passage: what the model's files say, else its family."""
+    """What stands before a question and before a passage: what the model's files say, else its
+    family."""
     said = settings_in(folder, "config_sentence_transformers.json")
     prompts = said.get("prompts") or {}
     usual = prompts.get(said.get("default_prompt_name")) or ""
-    query, passage = prompts.get("query") or usual, prompts.get("passage") or prompts.get("document") or usual
+    query, passage = (
+        prompts.get("query") or usual,
+        prompts.get("passage") or prompts.get("document") or usual,
+    )
     family = Family(query=query, passage=passage) if query or passage else family_of(name)
     return {"query": family.query, "passage": family.passage}
 

@@ -1,6 +1,8 @@
-"""An embedding model on onnxruntime: a graph, a tokenizer, and how the vectors of its tokens become one.
+"""An embedding model on onnxruntime: a graph, a tokenizer, and how the vectors of its tokens become
+one.
 
-The default model and every model that ships an ONNX file run here, without torch. What wants more raises `UnfitError`.
+The default model and every model that ships an ONNX file run here, without torch. What wants more
+raises `UnfitError`.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ from oneiro_vault.index.embed.model_families import family_of, settings_in
 LONGEST: Final = 512
 """Tokens of one text, whatever a model says it can read."""
 _BATCH: Final = 512
-"""Tokens a batch may hold, padding counted: a sixth of a second on one core, for which a question may wait. Larger ones are no faster."""
+"""Tokens a batch may hold, padding counted: a sixth of a second on one core, for which a question
+may wait. Larger ones are no faster."""
 _MOST: Final = 128
 """Texts in a batch."""
 _FULL: Final = ("onnx/model.onnx", "model.onnx")
@@ -42,13 +45,16 @@ class UnfitError(Exception):
 
 
 class OnnxModel:
-    """A model from its folder. `graph`: one that lies elsewhere and has its weights there; `tokens` 0: as its files say.
+    """A model from its folder. `graph`: one that lies elsewhere and has its weights there; `tokens`
+    0: as its files say.
 
-    `threads` batches (0: one a core) run side by side, each on one core: that is a quarter faster than one batch on all of them, whose
-    threads wait for each other after every product.
+    `threads` batches (0: one a core) run side by side, each on one core: that is a quarter faster
+    than one batch on all of them, whose threads wait for each other after every product.
     """
 
-    def __init__(self, folder: Path, name: str, *, graph: str = "", tokens: int = 0, threads: int = 0) -> None:
+    def __init__(
+        self, folder: Path, name: str, *, graph: str = "", tokens: int = 0, threads: int = 0
+    ) -> None:
         where = Path(graph) if graph else graph_in(folder)
         if where is None:
             raise UnfitError("it ships no ONNX file with a tokenizer.json")
@@ -57,7 +63,9 @@ class OnnxModel:
         wanted = {value.name: value.type for value in self._session.get_inputs()}
         if not wanted.keys() <= _INPUTS:
             raise UnfitError(f"its ONNX file wants {', '.join(sorted(wanted.keys() - _INPUTS))}")
-        self._inputs = {name: np.int32 if kind == "tensor(int32)" else np.int64 for name, kind in wanted.items()}
+        self._inputs = {
+            name: np.int32 if kind == "tensor(int32)" else np.int64 for name, kind in wanted.items()
+        }
         outputs = [value.name for value in self._session.get_outputs()]
         self._output = _SENTENCE if _SENTENCE in outputs else outputs[0]
         self._pool = _POOLS.get(_pooling(folder, name))
@@ -66,7 +74,8 @@ class OnnxModel:
         self._tokenizer, self._padding = _tokenizer(folder, tokens)
 
     def encode(self, texts: Sequence[str], prefix: str = "", between: Between = nothing) -> Vectors:
-        """`len(texts)` x dimension, each text after the prefix; `between` is called before each batch."""
+        """`len(texts)` x dimension, each text after the prefix; `between` is called before each
+        batch."""
         tokens = self._tokenizer.encode_batch([_whole(prefix + text) for text in texts])
         parts = batches([len(text.ids) for text in tokens])
 
@@ -83,23 +92,38 @@ class OnnxModel:
 
     def _run(self, texts: Sequence[Any]) -> Vectors:
         longest = max(len(text.ids) for text in texts)
-        ids, mask = np.full((len(texts), longest), self._padding), np.zeros((len(texts), longest), dtype=np.int64)
+        ids, mask = (
+            np.full((len(texts), longest), self._padding),
+            np.zeros((len(texts), longest), dtype=np.int64),
+        )
         for row, text in enumerate(texts):
             ids[row, : len(text.ids)], mask[row, : len(text.ids)] = text.ids, 1
         places = np.broadcast_to(np.arange(longest), ids.shape)
-        given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids), "position_ids": places}
+        given = {
+            "input_ids": ids,
+            "attention_mask": mask,
+            "token_type_ids": np.zeros_like(ids),
+            "position_ids": places,
+        }
         feed = {name: given[name].astype(kind, copy=False) for name, kind in self._inputs.items()}
         found = np.asarray(self._session.run([self._output], feed)[0], dtype=np.float32)
         if found.ndim == 3 and self._pool is not None:
             found = self._pool(found, mask)
-        return np.asarray(found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-12), dtype=np.float32)
+        return np.asarray(
+            found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-12),
+            dtype=np.float32,
+        )
 
 
 def batches(sizes: Sequence[int]) -> list[list[int]]:
     """Indexes of texts of so many tokens in batches of about equal length, the longest first."""
     found: list[list[int]] = []
     for i in sorted(range(len(sizes)), key=lambda i: -sizes[i]):
-        if not found or len(found[-1]) >= _MOST or (len(found[-1]) + 1) * sizes[found[-1][0]] > _BATCH:
+        if (
+            not found
+            or len(found[-1]) >= _MOST
+            or (len(found[-1]) + 1) * sizes[found[-1][0]] > _BATCH
+        ):
             found.append([])
         found[-1].append(i)
     return found
@@ -107,14 +131,25 @@ def batches(sizes: Sequence[int]) -> list[list[int]]:
 
 def graph_in(folder: Path) -> Path | None:
     """The graph to run in a model's folder, if it has one and a tokenizer."""
-    name = best_graph({path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.suffix in (".onnx", ".json")})
+    name = best_graph(
+        {
+            path.relative_to(folder).as_posix()
+            for path in folder.rglob("*")
+            if path.suffix in (".onnx", ".json")
+        }
+    )
     return folder / name if name else None
 
 
 def best_graph(files: Collection[str]) -> str:
-    """The graph to run among a model's files: the full one, a smaller one only if there is no other; "" if none can be."""
+    """The graph to run among a model's files: the full one, a smaller one only if there is no
+    other; "" if none can be."""
     graphs = [name for name in files if name.endswith(".onnx")] if "tokenizer.json" in files else []
-    return min(graphs, key=lambda name: (name not in _FULL, any(word in name for word in _SMALLER), name), default="")
+    return min(
+        graphs,
+        key=lambda name: (name not in _FULL, any(word in name for word in _SMALLER), name),
+        default="",
+    )
 
 
 def _session(graph: Path, folder: Path) -> Any:
@@ -124,7 +159,9 @@ def _session(graph: Path, folder: Path) -> Any:
     options.intra_op_num_threads = 1
     options.enable_cpu_mem_arena = False  # it would keep the memory of the largest batch
     options.log_severity_level = 3
-    options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(folder))
+    options.add_session_config_entry(
+        "session.model_external_initializers_file_folder_path", str(folder)
+    )
     at = str(graph) if folder in graph.parents else graph.read_bytes()
     return onnxruntime.InferenceSession(at, options, providers=["CPUExecutionProvider"])
 
@@ -155,13 +192,20 @@ def _tokenizer(folder: Path, tokens: int) -> tuple[Any, int]:
 
 def _pooling(folder: Path, name: str) -> str:
     """How the vectors of tokens become one; a name that is not in `_POOLS` if that takes more."""
-    modules = {str(module["type"]).rpartition(".")[2]: str(module["path"]) for module in settings_in(folder, "modules.json")}
+    modules = {
+        str(module["type"]).rpartition(".")[2]: str(module["path"])
+        for module in settings_in(folder, "modules.json")
+    }
     if not modules:
         return family_of(name).pooling
     if modules.keys() - {"Transformer", "Pooling", "Normalize"}:
         return "with more modules"
     said = settings_in(folder / modules.get("Pooling", ""), "config.json")
-    older = [key.removeprefix("pooling_mode_") for key, on in said.items() if key.startswith("pooling_mode_") and on is True]
+    older = [
+        key.removeprefix("pooling_mode_")
+        for key, on in said.items()
+        if key.startswith("pooling_mode_") and on is True
+    ]
     modes = said.get("pooling_mode") or "+".join(older)
     if said.get("include_prompt") is False:
         return "without the prompt"

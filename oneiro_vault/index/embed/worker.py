@@ -1,7 +1,9 @@
-"""The embedding process: `python -m oneiro_vault.index.embed.worker`, spoken to in frames on stdin and stdout.
+"""The embedding process: `python -m oneiro_vault.index.embed.worker`, spoken to in frames on stdin
+and stdout.
 
-It loads one model, encodes bulk work in small batches and looks for a waiting question before each of them. It ends with its parent
-(end of stdin), or after `idle` seconds without work. Whatever a library prints goes to stderr.
+It loads one model, encodes bulk work in small batches and looks for a waiting question before each
+of them. It ends with its parent (end of stdin), or after `idle` seconds without work. Whatever a
+library prints goes to stderr.
 """
 
 from __future__ import annotations
@@ -35,7 +37,9 @@ class Encode(Protocol):
 class Run(Protocol):
     """What makes vectors of texts with something before each of them."""
 
-    def __call__(self, texts: Sequence[str], prefix: str = "", between: Between = nothing, /) -> Vectors:
+    def __call__(
+        self, texts: Sequence[str], prefix: str = "", between: Between = nothing, /
+    ) -> Vectors:
         """`len(texts)` x dimension; `between` is called before each batch of them."""
 
 
@@ -74,8 +78,11 @@ class Work:
             return waiting.popleft() if waiting else None
 
 
-def load(spec: dict[str, Any], tell: Callable[[str], None] = lambda _doing: None) -> tuple[Encode, int]:
-    """The encode function and dimension of what `spec` names: model, folder, sha256 (of model.safetensors, or ""), threads, online.
+def load(
+    spec: dict[str, Any], tell: Callable[[str], None] = lambda _doing: None
+) -> tuple[Encode, int]:
+    """The encode function and dimension of what `spec` names: model, folder, sha256 (of
+    model.safetensors, or ""), threads, online.
 
     `tell` hears what takes long. Raises whatever stands in the way; a `hint` on it says what to do.
     """
@@ -104,16 +111,21 @@ def load(spec: dict[str, Any], tell: Callable[[str], None] = lambda _doing: None
 
 
 def _model(spec: dict[str, Any], tell: Callable[[str], None]) -> tuple[Path, Run]:
-    """Where the model lies and what encodes texts with it: its ONNX file if it has one, else sentence-transformers."""
+    """Where the model lies and what encodes texts with it: its ONNX file if it has one, else
+    sentence-transformers."""
     extra = importlib.util.find_spec("sentence_transformers") is not None
     forms: tuple[hub.Form, ...] = ("graph", "weights") if extra else ("graph",)
     folder = Path(spec["folder"]) if spec["folder"] else hub.folder_of(spec["model"], forms, tell)
     tokens, threads = int(spec.get("tokens") or 0), int(spec["threads"])
     try:
-        return folder, OnnxModel(folder, spec["model"], graph=spec.get("graph", ""), tokens=tokens, threads=threads).encode
+        return folder, OnnxModel(
+            folder, spec["model"], graph=spec.get("graph", ""), tokens=tokens, threads=threads
+        ).encode
     except UnfitError as error:
         if not extra:
-            raise hub.NoModelError(f"{error}, and sentence-transformers is not installed", hub.EXTRA) from None
+            raise hub.NoModelError(
+                f"{error}, and sentence-transformers is not installed", hub.EXTRA
+            ) from None
         if not spec["folder"] and not hub.has(folder, "weights"):
             folder = hub.folder_of(spec["model"], ("weights",), tell)
         return folder, sentence_transformer(folder, tokens, threads)
@@ -131,10 +143,18 @@ def sentence_transformer(folder: Path, tokens: int = 0, threads: int = 0) -> Run
 
     def encode(texts: Sequence[str], prefix: str = "", between: Between = nothing) -> Vectors:
         found: list[Vectors | None] = [None] * len(texts)
-        for part in batches([min(len(text.encode("utf-8", "replace")), _TEXT) // _TOKEN + 1 for text in texts]):
+        for part in batches(
+            [min(len(text.encode("utf-8", "replace")), _TEXT) // _TOKEN + 1 for text in texts]
+        ):
             between()
             given = [texts[i] for i in part]
-            made = model.encode(given, prompt=prefix, batch_size=len(given), show_progress_bar=False, normalize_embeddings=True)
+            made = model.encode(
+                given,
+                prompt=prefix,
+                batch_size=len(given),
+                show_progress_bar=False,
+                normalize_embeddings=True,
+            )
             for i, vector in zip(part, made, strict=True):
                 found[i] = vector
         return np.asarray(found, dtype=np.float32)
@@ -143,7 +163,8 @@ def sentence_transformer(folder: Path, tokens: int = 0, threads: int = 0) -> Run
 
 
 def serve(work: Work, out: BinaryIO, encode: Encode, dimension: int, idle: float) -> None:
-    """Answer frames until nothing comes for `idle` seconds; a question between two batches of what else is under way."""
+    """Answer frames until nothing comes for `idle` seconds; a question between two batches of what
+    else is under way."""
     writing = threading.Lock()
 
     def answer(frame: dict[str, Any], between: Between) -> None:

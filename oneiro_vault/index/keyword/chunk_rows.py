@@ -1,6 +1,8 @@
-"""The second step of indexing: what a body is made of. Chunks for vectors, passages of long notes, links, contexts inside sessions.
+"""The second step of indexing: what a body is made of. Chunks for vectors, passages of long notes,
+links, contexts inside sessions.
 
-Words can be searched after the first step (`note_rows`); this one takes twice as long, so after a large change it runs beside searches.
+Words can be searched after the first step (`note_rows`); this one takes twice as long, so after a
+large change it runs beside searches.
 """
 
 from __future__ import annotations
@@ -33,12 +35,18 @@ class Shape:
 
     def rows(self) -> set[tuple[str, int, int, int, str]]:
         """(kind, start, end, length, hash) of each chunk."""
-        return {(c.kind, c.start, c.end, len(c.text), note_rows.text_hash(c.text)) for c in self.chunks}
+        return {
+            (c.kind, c.start, c.end, len(c.text), note_rows.text_hash(c.text)) for c in self.chunks
+        }
 
 
 def waiting(db: sqlite3.Connection) -> int:
     """Notes and sessions that were not looked at yet."""
-    return int(db.execute("SELECT (SELECT count(*) FROM unshaped) + (SELECT count(*) FROM touched)").fetchone()[0])
+    return int(
+        db.execute(
+            "SELECT (SELECT count(*) FROM unshaped) + (SELECT count(*) FROM touched)"
+        ).fetchone()[0]
+    )
 
 
 def settle(
@@ -61,7 +69,9 @@ def settle(
 
 def _some(db: sqlite3.Connection) -> int:
     """Look at the next notes, or at sessions if all notes are done; returns how many."""
-    keys = [key for (key,) in db.execute("SELECT note FROM unshaped ORDER BY note LIMIT ?", (_BATCH,))]
+    keys = [
+        key for (key,) in db.execute("SELECT note FROM unshaped ORDER BY note LIMIT ?", (_BATCH,))
+    ]
     if not keys:
         return sessions.settle(db)
     with schema.transaction(db):
@@ -73,25 +83,46 @@ def _some(db: sqlite3.Connection) -> int:
 def of(db: sqlite3.Connection, keys: Collection[int]) -> Iterator[Shape]:
     """The shapes of these notes, from their indexed bodies."""
     bodies = note_rows.bodies(db, keys)
-    query = """SELECT key, path, title, coalesce(nullif(created, ''), timestamp), language FROM notes
+    query = """SELECT key, path, title, coalesce(nullif(created, ''), timestamp), language FROM
+        notes
                WHERE key IN (SELECT value FROM json_each(?))"""
-    for key, path, title, created, language in db.execute(query, (json.dumps(list(keys)),)).fetchall():
+    for key, path, title, created, language in db.execute(
+        query, (json.dumps(list(keys)),)
+    ).fetchall():
         body = bodies.get(key, "")
         structure = parser.parse(body)
-        found = chunking.chunk(body, title=title, when=note_rows.day(created), sections=structure.sections, items=structure.items)
+        found = chunking.chunk(
+            body,
+            title=title,
+            when=note_rows.day(created),
+            sections=structure.sections,
+            items=structure.items,
+        )
         yield Shape(key, found, links.written(structure, path), language)
 
 
 def store(db: sqlite3.Connection, shapes: list[Shape]) -> None:
     """Put shapes in."""
     rows = {shape.key: shape.rows() for shape in shapes}
-    db.executemany("INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?)", ((key, *row) for key, found in rows.items() for row in found))
-    db.executemany("INSERT OR IGNORE INTO edges VALUES (?, ?, ?)", ((shape.key, *edge) for shape in shapes for edge in shape.edges))
+    db.executemany(
+        "INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?)",
+        ((key, *row) for key, found in rows.items() for row in found),
+    )
+    db.executemany(
+        "INSERT OR IGNORE INTO edges VALUES (?, ?, ?)",
+        ((shape.key, *edge) for shape in shapes for edge in shape.edges),
+    )
     passages = [
-        (shape.key, c.start, c.end, segment(c.text, shape.language)) for shape in shapes for c in shape.chunks if c.kind == "window"
+        (shape.key, c.start, c.end, segment(c.text, shape.language))
+        for shape in shapes
+        for c in shape.chunks
+        if c.kind == "window"
     ]
     first = db.execute("SELECT coalesce(max(key), 0) + 1 FROM passages").fetchone()[0]
-    db.executemany("INSERT INTO passages VALUES (?, ?, ?, ?)", ((first + i, *passage[:3]) for i, passage in enumerate(passages)))
+    db.executemany(
+        "INSERT INTO passages VALUES (?, ?, ?, ?)",
+        ((first + i, *passage[:3]) for i, passage in enumerate(passages)),
+    )
     fts.put(db, "passage", ((first + i, passage[3]) for i, passage in enumerate(passages)))
     keys = [shape.key for shape in shapes]
     db.executemany("DELETE FROM unshaped WHERE note = ?", ((key,) for key in keys))
@@ -110,10 +141,14 @@ def _seals(db: sqlite3.Connection, keys: Collection[int]) -> Iterator[tuple[int,
     found: dict[int, list[tuple[object, ...]]] = {key: [] for key in keys}
     listed = json.dumps(list(keys))
     for query in (
-        """SELECT note, kind, start, "end", hash FROM chunks WHERE kind != 'context' AND note IN (SELECT value FROM json_each(?))
+        """SELECT note, kind, start, "end", hash FROM chunks WHERE kind != 'context' AND note IN
+            (SELECT value FROM json_each(?))
            ORDER BY kind, start, "end", hash""",
-        "SELECT note, relation, target FROM edges WHERE note IN (SELECT value FROM json_each(?)) ORDER BY relation, target",
+        "SELECT note, relation, target FROM edges WHERE note IN (SELECT value FROM json_each(?)) "
+        "ORDER BY relation, target",
     ):
         for key, *row in db.execute(query, (listed,)):
             found[key].append(tuple(row))
-    yield from ((key, crc32(repr(rows).encode("utf-8", "backslashreplace"))) for key, rows in found.items())
+    yield from (
+        (key, crc32(repr(rows).encode("utf-8", "backslashreplace"))) for key, rows in found.items()
+    )

@@ -1,10 +1,13 @@
-"""How a note's text becomes chunks for the vector index: pieces that fit the model's window, and a turn with its neighbours.
+"""How a note's text becomes chunks for the vector index: pieces that fit the model's window, and a
+turn with its neighbours.
 
-A model reads the first 256 tokens of what it is given and ignores the rest, so a long note as one text loses a third of its
-findability. Measured on long notes, pieces of 60 to 120 words are equally good, 180 are worse, and overlap brings nothing where
-a cut falls between sentences (cuts between paragraphs are half a point better); so pieces overlap only in a wall of words. Short
-sections share a piece. A list is cut twice as fine: its items have less to do with each other than sentences have. (A vector for
-every item besides would double the work; it finds items by meaning a little better and what stands in prose worse.)
+A model reads the first 256 tokens of what it is given and ignores the rest, so a long note as one
+text loses a third of its findability. Measured on long notes, pieces of 60 to 120 words are equally
+good, 180 are worse, and overlap brings nothing where a cut falls between sentences (cuts between
+paragraphs are half a point better); so pieces overlap only in a wall of words. Short sections share
+a piece. A list is cut twice as fine: its items have less to do with each other than sentences have.
+(A vector for every item besides would double the work; it finds items by meaning a little better
+and what stands in prose worse.)
 """
 
 import re
@@ -16,18 +19,22 @@ from itertools import accumulate
 __all__ = ["CONTEXT_TEXT_SPAN", "CONTEXT_VECTOR_SPAN", "Chunk", "chunk", "context_text", "header"]
 
 CONTEXT_VECTOR_SPAN = 1
-"""Neighbours on either side of an episode in its context chunk: two do not fit the model's window much of the time."""
+"""Neighbours on either side of an episode in its context chunk: two do not fit the model's window
+much of the time."""
 CONTEXT_TEXT_SPAN = 2
 """The same for keywords, where nothing is cut: 1 is .4 points of nDCG@10 worse, 3 is equal."""
 
 _TOKENS_PER_WORD = 2
-"""An upper estimate for prose with its punctuation, so that 120 words and a title stay inside 256 tokens."""
+"""An upper estimate for prose with its punctuation, so that 120 words and a title stay inside 256
+tokens."""
 _FEW = 8
-"""Tokens below which a section has no chunk of its own: a bare heading says too little to be found by."""
+"""Tokens below which a section has no chunk of its own: a bare heading says too little to be found
+by."""
 _TITLE = 80
 """Characters of a title that are repeated in front of every chunk."""
 _LONGEST = 4_000
-"""Characters of a chunk: more than any window we know. Only blanks, which are no tokens, make one longer."""
+"""Characters of a chunk: more than any window we know. Only blanks, which are no tokens, make one
+longer."""
 _BEGINNING = 600
 """Characters of a long note that stand for all of it, where its first window is much shorter than
 others; else that window does, and needs no second vector. A text of its own of 600 characters makes
@@ -38,16 +45,19 @@ _LIST = 2
 _OVERLAP = 6
 """A cut inside a sentence repeats a sixth of the piece before it."""
 _TOKEN = re.compile(r"[A-ZÀ-Þ]?[a-zß-ɏ]{1,3}|\S")
-"""What a word-piece model makes of text, estimated from above: three small Latin letters, or one of any other character."""
+"""What a word-piece model makes of text, estimated from above: three small Latin letters, or one of
+any other character."""
 _PICTURE = re.compile(r"!\[([^\[\]]*)\]\([^()\s]*attachments/[0-9a-f]{2}/[0-9a-f]{64}\.\w+\)")
-"""A picture's link, of which a model sees the words only: 64 digits of a hash would say more to it than the memory does."""
+"""A picture's link, of which a model sees the words only: 64 digits of a hash would say more to it
+than the memory does."""
 _PARAGRAPH = re.compile(r"\n+[ \t]*")
 _SENTENCE = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+|(?<=[。！？])")
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """One text for the vector index: `start`..`end` are characters of the body, `text` is what gets embedded."""
+    """One text for the vector index: `start`..`end` are characters of the body, `text` is what gets
+    embedded."""
 
     kind: str
     """note, window or context."""
@@ -57,10 +67,12 @@ class Chunk:
 
 
 def header(title: str, when: str = "") -> str:
-    """The line in front of a chunk: what the note is about, and when if that is given; "" if neither is known.
+    """The line in front of a chunk: what the note is about, and when if that is given; "" if
+    neither is known.
 
-    A date in front of every text makes all of them more alike: Recall@10 of single turns falls by .9 points (long notes: equal),
-    and a question's date is matched exactly by `core.text.query.date_shares`. So the index gives none; a snippet shows one.
+    A date in front of every text makes all of them more alike: Recall@10 of single turns falls by
+    .9 points (long notes: equal), and a question's date is matched exactly by
+    `core.text.query.date_shares`. So the index gives none; a snippet shows one.
     """
     return " · ".join(part for part in (" ".join(title.split())[:_TITLE].strip(), when) if part)
 
@@ -74,10 +86,12 @@ def chunk(
     items: Sequence[tuple[int, int]],
     words: int = 120,
 ) -> list[Chunk]:
-    """A note of one window as a whole; a longer one in windows, so that every character is in a piece that fits, and before them, under
-    the kind `note`, what stands for the whole: the first window, or the beginning where that is short.
+    """A note of one window as a whole; a longer one in windows, so that every character is in a
+    piece that fits, and before them, under the kind `note`, what stands for the whole: the first
+    window, or the beginning where that is short.
 
-    `sections` (start, end, heading) and `items` (start, end) are the Markdown parser's; cuts are between sections, paragraphs or sentences.
+    `sections` (start, end, heading) and `items` (start, end) are the Markdown parser's; cuts are
+    between sections, paragraphs or sentences.
     """
     ruler = _Ruler(body, words * _TOKENS_PER_WORD)
     head = _heads(body, title, when)
@@ -85,7 +99,9 @@ def chunk(
         return [Chunk("note", 0, len(body), _join(head[0], body[:_LONGEST]))]
     outline = _Outline(sections, len(body))
     pieces = [
-        Chunk("window", low, high, _join(head[low > 0], outline.above(low), body[low:high][:_LONGEST]))
+        Chunk(
+            "window", low, high, _join(head[low > 0], outline.above(low), body[low:high][:_LONGEST])
+        )
         for low, high in _pieces(ruler, outline, sorted(items))
     ]
     first = pieces[0]
@@ -94,11 +110,14 @@ def chunk(
     return [Chunk("note", 0, len(body), whole), *pieces]
 
 
-def context_text(previous: Sequence[str], own: str, following: Sequence[str], *, title: str, when: str = "") -> str:
-    """An episode between its neighbours (nearest last before it, nearest first after it); "" when it needs none.
+def context_text(
+    previous: Sequence[str], own: str, following: Sequence[str], *, title: str, when: str = ""
+) -> str:
+    """An episode between its neighbours (nearest last before it, nearest first after it); "" when
+    it needs none.
 
-    For vectors take CONTEXT_VECTOR_SPAN neighbours on either side, for keywords CONTEXT_TEXT_SPAN. An episode without
-    neighbours has no context.
+    For vectors take CONTEXT_VECTOR_SPAN neighbours on either side, for keywords CONTEXT_TEXT_SPAN.
+    An episode without neighbours has no context.
     """
     if not previous and not following:
         return ""
@@ -108,7 +127,8 @@ def context_text(previous: Sequence[str], own: str, following: Sequence[str], *,
 def _heads(body: str, title: str, when: str) -> tuple[str, str]:
     """What stands in front of the chunk that begins the body, and of the others.
 
-    A title that was taken from the body's first words would only repeat them; a heading is repeated further down.
+    A title that was taken from the body's first words would only repeat them; a heading is repeated
+    further down.
     """
     start = body.lstrip()
     taken = bool(title) and start.startswith(title.rstrip("…. "))
@@ -121,13 +141,19 @@ def _join(*parts: str) -> str:
     return _PICTURE.sub(r"\1", text) if "attachments/" in text else text
 
 
-def _pieces(ruler: "_Ruler", outline: "_Outline", items: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+def _pieces(
+    ruler: "_Ruler", outline: "_Outline", items: Sequence[tuple[int, int]]
+) -> Iterator[tuple[int, int]]:
     """Spans that fit and together cover the body."""
     starts = [start for start, _ in items]
     listed = [0, *accumulate(end - start for start, end in items)]
     for low, high in _full(ruler, outline):
         among = listed[bisect_left(starts, high)] - listed[bisect_left(starts, low)]
-        yield from ruler.windows(low, high, ruler.window // _LIST) if 2 * among > high - low else ((low, high),)
+        yield from (
+            ruler.windows(low, high, ruler.window // _LIST)
+            if 2 * among > high - low
+            else ((low, high),)
+        )
 
 
 def _full(ruler: "_Ruler", outline: "_Outline") -> Iterator[tuple[int, int]]:
@@ -150,7 +176,10 @@ class _Outline:
     """A body's sections and their headings."""
 
     def __init__(self, sections: Sequence[tuple[int, int, str]], end: int) -> None:
-        self._headings = {0: "", **{start: heading for start, _, heading in sections if 0 <= start < end}}
+        self._headings = {
+            0: "",
+            **{start: heading for start, _, heading in sections if 0 <= start < end},
+        }
         self._starts = sorted(self._headings)
         self._end = end
 
@@ -163,7 +192,8 @@ class _Outline:
                 start = high
 
     def above(self, place: int) -> str:
-        """The heading of the section around a place; "" where it begins there, and so is in the text."""
+        """The heading of the section around a place; "" where it begins there, and so is in the
+        text."""
         at = self._starts[bisect_right(self._starts, place) - 1]
         return "" if at == place else self._headings[at]
 

@@ -1,4 +1,5 @@
-"""The file of the keyword index in use: one writer, a reader per thread, proof that it is sound, a new one in its place."""
+"""The file of the keyword index in use: one writer, a reader per thread, proof that it is sound, a
+new one in its place."""
 
 from __future__ import annotations
 
@@ -16,17 +17,20 @@ from oneiro_vault.index.keyword import chunk_rows, fts, note_rows, schema, sessi
 
 FILE: Final = "index.db"
 SOUND: Final = "index.sound"
-"""Written when the index is closed in order: size and time of the database. Without it the database is checked before it is trusted."""
+"""Written when the index is closed in order: size and time of the database. Without it the database
+is checked before it is trusted."""
 
 _BROKEN: Final = ("malformed", "no such", "disk I/O", "not a database", "unable to open")
-"""What SQLite says in an OperationalError when the file is broken rather than busy or the disk full."""
+"""What SQLite says in an OperationalError when the file is broken rather than busy or the disk
+full."""
 
 _T = TypeVar("_T")
 log = logging.getLogger(__name__)
 
 
 class Database:
-    """The index file in `folder`, opened, or put aside and begun anew when it is damaged or of another version."""
+    """The index file in `folder`, opened, or put aside and begun anew when it is damaged or of
+    another version."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / FILE
@@ -50,7 +54,8 @@ class Database:
         self._state = self._stat()
         self.life += 1
 
-    # -- asking ---------------------------------------------------------------------------------------------------------------------
+    # -- asking
+    # ----------------------------------------------------------------------------------------------
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
@@ -88,20 +93,33 @@ class Database:
         return self.ask(lambda db: db.execute(query, tuple(values)).fetchall())
 
     def hurt(self, error: sqlite3.DatabaseError) -> IndexProblem:
-        """The error for the caller; remembers that the file is broken, unless it was merely busy or the disk full."""
-        if not isinstance(error, sqlite3.OperationalError) or any(words in str(error) for words in _BROKEN):
+        """The error for the caller; remembers that the file is broken, unless it was merely busy or
+        the disk full."""
+        if not isinstance(error, sqlite3.OperationalError) or any(
+            words in str(error) for words in _BROKEN
+        ):
             self.damage = f"the index is damaged and will be rebuilt ({error})"
             log.warning("index: %s", error)
-        if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:  # errors of the module itself have no code
+        if (
+            getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
+        ):  # errors of the module itself have no code
             return IndexFull(
-                "the disk is full, so the index cannot answer", kept="The notes are untouched.", hint="Make room, then try again."
+                "the disk is full, so the index cannot answer",
+                kept="The notes are untouched.",
+                hint="Make room, then try again.",
             )
-        return IndexProblem(f"the index cannot answer: {error}", kept="The notes are untouched.", hint="It is rebuilt at the next refresh.")
+        return IndexProblem(
+            f"the index cannot answer: {error}",
+            kept="The notes are untouched.",
+            hint="It is rebuilt at the next refresh.",
+        )
 
-    # -- proof ----------------------------------------------------------------------------------------------------------------------
+    # -- proof
+    # ----------------------------------------------------------------------------------------------
 
     def trusted(self) -> bool:
-        """Is the file still there and sound? Checked in full after a disorderly end, and when somebody else wrote to it."""
+        """Is the file still there and sound? Checked in full after a disorderly end, and when
+        somebody else wrote to it."""
         with self.lock:
             self._look()
             if self.damage is None and not self._proved:
@@ -109,7 +127,8 @@ class Database:
             return self.damage is None
 
     def _look(self) -> None:
-        """Notice that the file is gone, or was changed by somebody else; only our own writing changes it otherwise."""
+        """Notice that the file is gone, or was changed by somebody else; only our own writing
+        changes it otherwise."""
         state = self._stat()
         if state[:1] != self._state[:1]:
             self.damage = "the index was deleted and will be rebuilt"
@@ -124,10 +143,13 @@ class Database:
         return found.st_ino, found.st_size, found.st_mtime_ns
 
     def prove(self) -> str:
-        """Check everything: SQLite's structure, words against text, and the seals of what was stored. "" or what is wrong."""
+        """Check everything: SQLite's structure, words against text, and the seals of what was
+        stored. "" or what is wrong."""
         with self.lock:
             try:
-                with closing(schema.open_prover(self.path)) as db:  # one that remembers nothing of the file
+                with closing(
+                    schema.open_prover(self.path)
+                ) as db:  # one that remembers nothing of the file
                     wrong = _faults(db)
             except (sqlite3.DatabaseError, OverflowError, ValueError) as error:
                 wrong = str(error)
@@ -137,10 +159,12 @@ class Database:
                 self._proved = True
             return wrong
 
-    # -- ending ---------------------------------------------------------------------------------------------------------------------
+    # -- ending
+    # ----------------------------------------------------------------------------------------------
 
     def replace(self, fresh: Path) -> None:
-        """Put a complete other file in the place of this one; readers notice at their next question."""
+        """Put a complete other file in the place of this one; readers notice at their next
+        question."""
         with self.lock, self._gate:
             schema.close(self.db)
             if self.damage:
@@ -169,7 +193,8 @@ class Database:
         return [found.st_size, found.st_mtime_ns]
 
     def _was_sound(self) -> bool:
-        """Is the file as it was when it was last closed in order? The note of that is taken away: from now on it may be damaged."""
+        """Is the file as it was when it was last closed in order? The note of that is taken away:
+        from now on it may be damaged."""
         note = self.path.with_name(SOUND)
         try:
             mark = json.loads(note.read_text())

@@ -1,7 +1,9 @@
-"""Keyword search: three FTS5 tables (a note's own words, an episode with its neighbours, whole sessions) and exact BM25 for candidates.
+"""Keyword search: three FTS5 tables (a note's own words, an episode with its neighbours, whole
+sessions) and exact BM25 for candidates.
 
-Whatever the table, a higher score is better. BM25 of every row that holds a common word costs 20 ms at 100,000 notes, so in a big vault
-rows are found by the rarest words of the question and then scored with all of them (2 ms); small vaults are searched exactly.
+Whatever the table, a higher score is better. BM25 of every row that holds a common word costs 20 ms
+at 100,000 notes, so in a big vault rows are found by the rarest words of the question and then
+scored with all of them (2 ms); small vaults are searched exactly.
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ WEIGHTS: Final = (4.0, 2.0, 2.0, 1.0)
 _BIG: Final = 5_000
 """Notes above which a question is narrowed to its rarest words."""
 _ROWS: Final = 4_000
-"""Rows that the words kept for finding may bring in, if all words would bring in twice as many; the rarest word is always kept."""
+"""Rows that the words kept for finding may bring in, if all words would bring in twice as many; the
+rarest word is always kept."""
 _COMMON: Final = 0.12
 """Share of the notes of a big vault above which a word counts for nothing beside rarer ones."""
 _FEW: Final = 2_000
@@ -39,14 +42,16 @@ _REQUIRED: Final = 16
 _PER_NOTE: Final = 3
 """Passages looked at for each note that is wanted."""
 _RARE: Final = 2
-"""A word may be in so many times as many notes as its stem in another language, which else would weigh more than the word itself."""
+"""A word may be in so many times as many notes as its stem in another language, which else would
+weigh more than the word itself."""
 _PLAIN: Final = re.compile(r'"[^"]*"\*?(?: OR "[^"]*"\*?)*')
 _WEIGHTS: Final = {"own": WEIGHTS, "context": (1.0,), "passage": (1.0,), "whole": (1.0,)}
 
 
 @dataclass
 class Frequencies:
-    """How many rows hold each phrase, and what the last questions brought, remembered until the index changes."""
+    """How many rows hold each phrase, and what the last questions brought, remembered until the
+    index changes."""
 
     big: int = _BIG
     rows: int = _ROWS
@@ -56,13 +61,19 @@ class Frequencies:
     """What else than English some notes are in, and the share of them."""
     counts: dict[tuple[str, str], int] = field(default_factory=dict)
     scored: dict[tuple[str, str], dict[int, float]] = field(default_factory=dict)
-    """Scores of all rows for the last few questions: whoever searches soon asks for the scores of what was found elsewhere too."""
+    """Scores of all rows for the last few questions: whoever searches soon asks for the scores of
+    what was found elsewhere too."""
 
     def of(self, db: sqlite3.Connection, table: str, phrase: str) -> int:
-        """Rows of `table` that fit `phrase` (as FTS5 reads it, or several with OR); all rows for ""."""
+        """Rows of `table` that fit `phrase` (as FTS5 reads it, or several with OR); all rows for
+        ""."""
         found = self.counts.get((table, phrase))
         if found is None:
-            fitting, values = (f"{table} WHERE {table} MATCH ?", (phrase,)) if phrase else (f"{table}_docsize", ())
+            fitting, values = (
+                (f"{table} WHERE {table} MATCH ?", (phrase,))
+                if phrase
+                else (f"{table}_docsize", ())
+            )
             found = int(db.execute(f"SELECT count(*) FROM {fitting}", values).fetchone()[0])
             if len(self.counts) > 4096:
                 self.counts.clear()
@@ -76,17 +87,25 @@ class Frequencies:
 
     def refresh(self, db: sqlite3.Connection) -> None:
         """Forget the counts if the index has changed since."""
-        generation = int(db.execute("SELECT value FROM meta WHERE name = 'generation'").fetchone()[0])
+        generation = int(
+            db.execute("SELECT value FROM meta WHERE name = 'generation'").fetchone()[0]
+        )
         if generation != self.generation:
             self.generation, self.counts, self.scored = generation, {}, {}
             self.total = int(db.execute("SELECT count(*) FROM notes").fetchone()[0])
-            found = db.execute("SELECT language, count(*) FROM notes WHERE language != '' GROUP BY language ORDER BY language")
+            found = db.execute(
+                "SELECT language, count(*) FROM notes WHERE language != '' GROUP BY language "
+                "ORDER BY language"
+            )
             self.spoken = {name: count / self.total for name, count in found}
 
-    def everything(self, db: sqlite3.Connection, table: str, expression: str, enough: float) -> dict[int, float]:
+    def everything(
+        self, db: sqlite3.Connection, table: str, expression: str, enough: float
+    ) -> dict[int, float]:
         """The score of every row that matches; only for small vaults and narrowed questions.
 
-        A word in more than half of the rows gets a millionth by BM25: where `enough` rows hold another one, it is not looked for.
+        A word in more than half of the rows gets a millionth by BM25: where `enough` rows hold
+        another one, it is not looked for.
         """
         found = scores(db, table, self.weighty(db, table, expression, enough), None)
         while len(self.scored) >= _REMEMBERED:
@@ -95,29 +114,42 @@ class Frequencies:
         return found
 
     def weighty(self, db: sqlite3.Connection, table: str, expression: str, enough: float) -> str:
-        """The expression without the words of more than half of the rows, if one of the others is in `enough` rows."""
+        """The expression without the words of more than half of the rows, if one of the others is
+        in `enough` rows."""
         if not _PLAIN.fullmatch(expression):
             return expression
         half = self.of(db, table, "") / 2
-        counts = {phrase: self.of(db, table, phrase) for phrase in dict.fromkeys(expression.split(" OR "))}
+        counts = {
+            phrase: self.of(db, table, phrase) for phrase in dict.fromkeys(expression.split(" OR "))
+        }
         kept = [phrase for phrase, count in counts.items() if count <= half]
-        return " OR ".join(kept) if max((counts[phrase] for phrase in kept), default=0) >= enough else expression
+        return (
+            " OR ".join(kept)
+            if max((counts[phrase] for phrase in kept), default=0) >= enough
+            else expression
+        )
 
     def telling(self, db: sqlite3.Connection, table: str, expression: str) -> str:
-        """The expression without words that are in every eighth note of a big vault, if others remain: they cost most and say least."""
+        """The expression without words that are in every eighth note of a big vault, if others
+        remain: they cost most and say least."""
         self.refresh(db)
         if self.total < self.big or not _PLAIN.fullmatch(expression):
             return expression
-        counts = {phrase: self.of(db, table, phrase) for phrase in dict.fromkeys(expression.split(" OR "))}
+        counts = {
+            phrase: self.of(db, table, phrase) for phrase in dict.fromkeys(expression.split(" OR "))
+        }
         kept = [phrase for phrase, count in counts.items() if count <= _COMMON * self.total]
         return " OR ".join(kept) if any(counts[phrase] for phrase in kept) else expression
 
     def narrow(self, db: sqlite3.Connection, table: str, expression: str) -> str:
-        """The expression reduced to its rarest words if the vault is big; the same expression otherwise."""
+        """The expression reduced to its rarest words if the vault is big; the same expression
+        otherwise."""
         self.refresh(db)
         if self.total < self.big or not _PLAIN.fullmatch(expression):
             return expression
-        phrases = sorted((self.of(db, table, phrase), phrase) for phrase in set(expression.split(" OR ")))
+        phrases = sorted(
+            (self.of(db, table, phrase), phrase) for phrase in set(expression.split(" OR "))
+        )
         if sum(count for count, _ in phrases) <= 2 * self.rows:
             return expression
         phrases = [pair for pair in phrases if pair[0]] or phrases[:1]
@@ -132,9 +164,15 @@ class Frequencies:
 
 
 def search(
-    db: sqlite3.Connection, table: str, expression: str, limit: int, allowed: Collection[int] | None, frequencies: Frequencies
+    db: sqlite3.Connection,
+    table: str,
+    expression: str,
+    limit: int,
+    allowed: Collection[int] | None,
+    frequencies: Frequencies,
 ) -> list[tuple[int, float]]:
-    """The best `limit` rows of `table` as (key, score), best first; only keys in `allowed` if given."""
+    """The best `limit` rows of `table` as (key, score), best first; only keys in `allowed` if
+    given."""
     if not expression or (allowed is not None and not allowed):
         return []
     expression = frequencies.telling(db, table, expression)
@@ -142,27 +180,45 @@ def search(
         return _best(db, table, scores(db, table, expression, allowed).items(), limit)
     narrowed = frequencies.narrow(db, table, expression)
     if narrowed == expression:
-        found = frequencies.everything(db, table, expression, limit if allowed is None else math.inf)
-        return _best(db, table, found.items() if allowed is None else ((key, found[key]) for key in allowed if key in found), limit)
+        found = frequencies.everything(
+            db, table, expression, limit if allowed is None else math.inf
+        )
+        return _best(
+            db,
+            table,
+            found.items()
+            if allowed is None
+            else ((key, found[key]) for key in allowed if key in found),
+            limit,
+        )
     keys = [key for key, _ in _top(db, table, narrowed, limit * _RESCORED, allowed)]
     return _best(db, table, scores(db, table, expression, keys).items(), limit)
 
 
 def holding(db: sqlite3.Connection, words: Collection[str], kind: str, limit: int) -> list[int]:
-    """Keys of the shortest active notes of a type with every one of these words. No BM25: it would read all rows of each word."""
+    """Keys of the shortest active notes of a type with every one of these words. No BM25: it would
+    read all rows of each word."""
     longest = sorted(words, key=lambda word: (-len(word), word))[:_REQUIRED]
-    query = """SELECT own.rowid FROM own JOIN notes ON notes.key = own.rowid LEFT JOIN stats ON stats.path = notes.path
-               WHERE own MATCH ? AND notes.type = ? AND notes.status = 'active' ORDER BY stats.size, notes.path LIMIT ?"""
+    query = """SELECT own.rowid FROM own JOIN notes ON notes.key = own.rowid LEFT JOIN stats ON
+        stats.path = notes.path
+               WHERE own MATCH ? AND notes.type = ? AND notes.status = 'active' ORDER BY
+               stats.size, notes.path LIMIT ?"""
     expression = " AND ".join(map(quoted, longest))
     return [key for (key,) in db.execute(query, (expression, kind, limit))] if expression else []
 
 
 def scores(
-    db: sqlite3.Connection, table: str, expression: str, keys: Collection[int] | None, frequencies: Frequencies | None = None
+    db: sqlite3.Connection,
+    table: str,
+    expression: str,
+    keys: Collection[int] | None,
+    frequencies: Frequencies | None = None,
 ) -> dict[int, float]:
-    """BM25 of the rows among `keys` (None = all) that match; the others score nothing and are left out.
+    """BM25 of the rows among `keys` (None = all) that match; the others score nothing and are left
+    out.
 
-    The unary plus keeps SQLite from asking FTS5 once per key: one scan of the matches is ten times faster.
+    The unary plus keeps SQLite from asking FTS5 once per key: one scan of the matches is ten times
+    faster.
     """
     if not expression or (keys is not None and not keys):
         return {}
@@ -174,23 +230,43 @@ def scores(
     query = f"SELECT rowid, {_score(table)} FROM {table} WHERE {table} MATCH ?"
     if keys is None:
         return dict(db.execute(query, (expression,)))
-    return dict(db.execute(query + " AND +rowid IN (SELECT value FROM json_each(?))", (expression, json.dumps(list(keys)))))
+    return dict(
+        db.execute(
+            query + " AND +rowid IN (SELECT value FROM json_each(?))",
+            (expression, json.dumps(list(keys))),
+        )
+    )
 
 
 def all_scores(
-    db: sqlite3.Connection, table: str, expression: str, keys: Collection[int], frequencies: Frequencies | None = None
+    db: sqlite3.Connection,
+    table: str,
+    expression: str,
+    keys: Collection[int],
+    frequencies: Frequencies | None = None,
 ) -> dict[int, float]:
     """BM25 of those of these rows that are in the table at all: 0 for one that does not match."""
-    found = db.execute(f"SELECT rowid FROM {table} WHERE rowid IN (SELECT value FROM json_each(?))", (json.dumps(list(keys)),))
+    found = db.execute(
+        f"SELECT rowid FROM {table} WHERE rowid IN (SELECT value FROM json_each(?))",
+        (json.dumps(list(keys)),),
+    )
     there = dict.fromkeys((key for (key,) in found), 0.0)
     return there | scores(db, table, expression, there, frequencies)
 
 
 def passage_scores(
-    db: sqlite3.Connection, expression: str, keys: Collection[int], frequencies: Frequencies | None = None
+    db: sqlite3.Connection,
+    expression: str,
+    keys: Collection[int],
+    frequencies: Frequencies | None = None,
 ) -> dict[int, float]:
     """BM25 of the best passage of each of these notes that has passages: 0 if none matches."""
-    owners = dict(db.execute("SELECT key, note FROM passages WHERE note IN (SELECT value FROM json_each(?))", (json.dumps(list(keys)),)))
+    owners = dict(
+        db.execute(
+            "SELECT key, note FROM passages WHERE note IN (SELECT value FROM json_each(?))",
+            (json.dumps(list(keys)),),
+        )
+    )
     found = scores(db, "passage", expression, owners, frequencies)
     best = dict.fromkeys(owners.values(), 0.0)
     for key, score in found.items():
@@ -200,10 +276,15 @@ def passage_scores(
 
 
 def best_passages(
-    db: sqlite3.Connection, expression: str, keys: Collection[int], frequencies: Frequencies | None = None
+    db: sqlite3.Connection,
+    expression: str,
+    keys: Collection[int],
+    frequencies: Frequencies | None = None,
 ) -> dict[int, tuple[int, int]]:
-    """note -> (start, end) of its passage with the best BM25; notes without a passage that matches are left out."""
-    query = """SELECT key, note, start, "end" FROM passages WHERE note IN (SELECT value FROM json_each(?)) ORDER BY start"""
+    """note -> (start, end) of its passage with the best BM25; notes without a passage that matches
+    are left out."""
+    query = """SELECT key, note, start, "end" FROM passages WHERE note IN (SELECT value FROM
+        json_each(?)) ORDER BY start"""
     rows = db.execute(query, (json.dumps(list(keys)),)).fetchall()
     found = scores(db, "passage", expression, [key for key, *_ in rows], frequencies)
     best: dict[int, tuple[float, tuple[int, int]]] = {}
@@ -214,7 +295,11 @@ def best_passages(
 
 
 def search_passages(
-    db: sqlite3.Connection, expression: str, limit: int, allowed: Collection[int] | None, frequencies: Frequencies
+    db: sqlite3.Connection,
+    expression: str,
+    limit: int,
+    allowed: Collection[int] | None,
+    frequencies: Frequencies,
 ) -> list[tuple[int, float]]:
     """The notes with the best passages as (note, score)."""
     inside: list[int] | None = None
@@ -223,7 +308,10 @@ def search_passages(
         inside = [key for (key,) in db.execute(query, (json.dumps(list(allowed)),))]
     found = search(db, "passage", expression, limit * _PER_NOTE, inside, frequencies)
     owners = dict(
-        db.execute("SELECT key, note FROM passages WHERE key IN (SELECT value FROM json_each(?))", (json.dumps([k for k, _ in found]),))
+        db.execute(
+            "SELECT key, note FROM passages WHERE key IN (SELECT value FROM json_each(?))",
+            (json.dumps([k for k, _ in found]),),
+        )
     )
     best: dict[int, float] = {}
     for key, score in found:
@@ -234,26 +322,36 @@ def search_passages(
 def formed(db: sqlite3.Connection, terms: QueryTerms, frequencies: Frequencies) -> QueryTerms:
     """The question with those forms of its words that are worth asking for.
 
-    A stem that stands in far fewer notes than the word would outweigh it, and bring notes first for nothing but their language; so it
-    is asked for only in the question's own language. A word that no note has is looked for in compounds.
+    A stem that stands in far fewer notes than the word would outweigh it, and bring notes first for
+    nothing but their language; so it is asked for only in the question's own language. A word that
+    no note has is looked for in compounds.
     """
     frequencies.refresh(db)
-    return replace(terms, forms={word: _worth(db, word, terms, frequencies) for word in terms.words[:MAX_TERMS]})
+    return replace(
+        terms,
+        forms={word: _worth(db, word, terms, frequencies) for word in terms.words[:MAX_TERMS]},
+    )
 
 
-def _worth(db: sqlite3.Connection, word: str, terms: QueryTerms, frequencies: Frequencies) -> tuple[str, ...]:
+def _worth(
+    db: sqlite3.Connection, word: str, terms: QueryTerms, frequencies: Frequencies
+) -> tuple[str, ...]:
     plain, *others = fitting(terms, word)
     count = {phrase: frequencies.of(db, "own", phrase) for phrase in (plain, *others)}
     if not any(count.values()):
         return (plain, *beginnings(word, terms.languages))
     own = [quoted(form) for form in forms(word, [terms.language])]
-    return (plain, *(phrase for phrase in others if phrase in own or _RARE * count[phrase] >= count[plain]))
+    return (
+        plain,
+        *(phrase for phrase in others if phrase in own or _RARE * count[phrase] >= count[plain]),
+    )
 
 
 def word_matches(
     db: sqlite3.Connection, words: Sequence[str], keys: Sequence[int], frequencies: Frequencies
 ) -> tuple[npt.NDArray[np.bool_], list[int], int]:
-    """(words x keys: does the note hold the word?, in how many notes each word is, how many notes there are); words as FTS5 reads them."""
+    """(words x keys: does the note hold the word?, in how many notes each word is, how many notes
+    there are); words as FTS5 reads them."""
     frequencies.refresh(db)
     counts = [frequencies.of(db, "own", word) for word in words]
     found = np.zeros((len(words), len(keys)), dtype=np.bool_)
@@ -277,7 +375,8 @@ def drop(db: sqlite3.Connection, table: str, keys: Iterable[int]) -> None:
 
 
 def sound(db: sqlite3.Connection) -> str:
-    """ "" if the three indexes hold exactly the words of their rows, else what SQLite says. Needs the writing connection."""
+    """ "" if the three indexes hold exactly the words of their rows, else what SQLite says. Needs
+    the writing connection."""
     try:
         for table in _WEIGHTS:
             db.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('integrity-check', 1)")
@@ -286,24 +385,35 @@ def sound(db: sqlite3.Connection) -> str:
     return ""
 
 
-def _top(db: sqlite3.Connection, table: str, expression: str, limit: int, allowed: Collection[int] | None) -> list[tuple[int, float]]:
+def _top(
+    db: sqlite3.Connection, table: str, expression: str, limit: int, allowed: Collection[int] | None
+) -> list[tuple[int, float]]:
     where, values = f"{table} MATCH ?", [expression]
     if allowed is not None:
         where += " AND +rowid IN (SELECT value FROM json_each(?))"
         values.append(json.dumps(list(allowed)))
-    query = f"SELECT rowid, {_score(table)} AS score FROM {table} WHERE {where} ORDER BY score DESC, rowid LIMIT ?"
+    query = (
+        f"SELECT rowid, {_score(table)} AS score FROM {table} WHERE {where} ORDER BY score DESC, "
+        f"rowid LIMIT ?"
+    )
     found = db.execute(query, (*values, limit))
     return [(int(key), float(score)) for key, score in found]
 
 
-def _best(db: sqlite3.Connection, table: str, pairs: Iterable[tuple[int, float]], limit: int) -> list[tuple[int, float]]:
+def _best(
+    db: sqlite3.Connection, table: str, pairs: Iterable[tuple[int, float]], limit: int
+) -> list[tuple[int, float]]:
     pairs = list(pairs)
     if len(pairs) > limit:  # sorting all of them takes longer than finding them
-        least = np.partition(np.fromiter(map(itemgetter(1), pairs), np.float64, len(pairs)), -limit)[-limit]
+        least = np.partition(
+            np.fromiter(map(itemgetter(1), pairs), np.float64, len(pairs)), -limit
+        )[-limit]
         pairs = [pair for pair in pairs if pair[1] >= least]
     ranked = sorted(sorted(pairs), key=itemgetter(1), reverse=True)
     places = tie_breaks.of_passages if table == "passage" else tie_breaks.of_notes
-    return tie_breaks.first(ranked, limit, itemgetter(1), itemgetter(0), lambda keys: places(db, keys))
+    return tie_breaks.first(
+        ranked, limit, itemgetter(1), itemgetter(0), lambda keys: places(db, keys)
+    )
 
 
 def _score(table: str) -> str:

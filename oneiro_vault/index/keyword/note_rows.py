@@ -1,4 +1,5 @@
-"""One file becomes rows: everything the index says of a note, computed from its bytes and nothing else."""
+"""One file becomes rows: everything the index says of a note, computed from its bytes and nothing
+else."""
 
 from __future__ import annotations
 
@@ -28,15 +29,32 @@ from oneiro_vault.index.keyword.schema import NOTE_COLUMNS
 INERT: Final = frozenset({"pending"})
 """Statuses of notes that are listed but never found: no words, no chunks, no names, no links."""
 
-_LISTS: Final = frozenset(["tags", "aliases", "about", "topics", "derived_from", "supersedes", "flags", "problems"])
+_LISTS: Final = frozenset(
+    ["tags", "aliases", "about", "topics", "derived_from", "supersedes", "flags", "problems"]
+)
 _COLUMNS: Final = ", ".join(f'"{name}"' for name in NOTE_COLUMNS)
 _QUALIFIED: Final = ", ".join(f'notes."{name}"' for name in NOTE_COLUMNS)
 _FROM_MEMORY: Final = tuple(
-    name for name in NOTE_COLUMNS if name not in {"handle", "when", "blob", "sha256", "size", "problems", "language"}
+    name
+    for name in NOTE_COLUMNS
+    if name not in {"handle", "when", "blob", "sha256", "size", "problems", "language"}
 )
 _LIST_INDEXES: Final = tuple(i for i, name in enumerate(NOTE_COLUMNS, 1) if name in _LISTS)
 _CORE_INDEX: Final = NOTE_COLUMNS.index("core") + 1
-_MONTHS: Final = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"]
+_MONTHS: Final = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+]
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
 
@@ -47,7 +65,8 @@ Born: TypeAlias = Callable[[str], str]
 
 @dataclass(slots=True)
 class Note:
-    """A note ready to be found by its words. `row` follows NOTE_COLUMNS; `raw` is the body where `own` holds a changed one.
+    """A note ready to be found by its words. `row` follows NOTE_COLUMNS; `raw` is the body where
+    `own` holds a changed one.
 
     `broken`: only what could be salvaged of it (`core.frontmatter.salvage`).
     """
@@ -69,16 +88,25 @@ def text_hash(words: str) -> str:
 
 def handle_of(path: str) -> str:
     """12 characters that stand for a note without an id; they change when it is renamed."""
-    number = int.from_bytes(blake2b(path.encode("utf-8", "surrogateescape"), digest_size=8).digest(), "big")
+    number = int.from_bytes(
+        blake2b(path.encode("utf-8", "surrogateescape"), digest_size=8).digest(), "big"
+    )
     return "".join(_ALPHABET[number >> shift & 31] for shift in range(0, 60, 5))
 
 
 def read(
-    path: str, data: bytes, limit: int, *, former: memory.Memory | None = None, born: Born | None = None, unmerged: bool = False
+    path: str,
+    data: bytes,
+    limit: int,
+    *,
+    former: memory.Memory | None = None,
+    born: Born | None = None,
+    unmerged: bool = False,
 ) -> Note:
     """Take the bytes of a note apart; only the first `limit` are indexed. Raises UnreadableNote.
 
-    `former`, `unmerged`: as in `core.frontmatter.salvage`, for one that cannot be parsed; `born`: is asked for its date if it names none.
+    `former`, `unmerged`: as in `core.frontmatter.salvage`, for one that cannot be parsed; `born`:
+    is asked for its date if it names none.
     """
     head = data if len(data) <= limit else _head(data, limit)
     try:
@@ -90,7 +118,12 @@ def read(
     found = _clean(found)
     problems = found.problems if head is data else (*found.problems, "truncated")
     values = {name: getattr(found, name) for name in _FROM_MEMORY}
-    values |= {"handle": found.id or handle_of(path), "when": found.when(), "problems": problems, "size": len(data)}
+    values |= {
+        "handle": found.id or handle_of(path),
+        "when": found.when(),
+        "problems": problems,
+        "size": len(data),
+    }
     named = found.title == PurePosixPath(path).stem  # `de-15.md` is no French
     values["language"] = detect(found.body if named else f"{found.title}\n{found.body}")
     values |= {"blob": blob_id(data), "sha256": sha256(data).hexdigest()}
@@ -111,24 +144,45 @@ def day(moment: str) -> str:
 
 
 def taken(title: str, body: str) -> bool:
-    """Is the title just how the body begins? Then its words must not count twice. (A heading is not: it keeps its weight.)"""
+    """Is the title just how the body begins? Then its words must not count twice. (A heading is
+    not: it keeps its weight.)"""
     return bool(title) and body.lstrip().startswith(title.rstrip("…. "))
 
 
 def store(db: sqlite3.Connection, notes: Collection[Note], keys: dict[str, int]) -> None:
-    """Put notes in. `keys` has the key for every path; what those keys held before must be gone (`clear`)."""
+    """Put notes in. `keys` has the key for every path; what those keys held before must be gone
+    (`clear`)."""
     marks = ", ".join("?" * (len(NOTE_COLUMNS) + 2))
-    rows_ = [(keys[note.path], *note.row, _seal(note.row, note.names, note.own, note.raw)) for note in notes]
+    rows_ = [
+        (keys[note.path], *note.row, _seal(note.row, note.names, note.own, note.raw))
+        for note in notes
+    ]
     db.executemany(f"INSERT INTO notes (key, {_COLUMNS}, seal) VALUES ({marks})", rows_)
     fts.put(db, "own", ((keys[note.path], *note.own) for note in notes if note.own))
-    db.executemany("INSERT INTO bodies VALUES (?, ?)", ((keys[note.path], note.raw) for note in notes if note.raw is not None))
-    db.executemany("INSERT INTO names VALUES (?, ?, ?)", sorted([(*name, keys[note.path]) for note in notes for name in note.names]))
-    db.executemany("INSERT INTO edges VALUES (?, ?, ?)", ((keys[note.path], *edge) for note in notes for edge in note.edges))
-    db.executemany("INSERT INTO unshaped VALUES (?)", ((keys[note.path],) for note in notes if note.own))
+    db.executemany(
+        "INSERT INTO bodies VALUES (?, ?)",
+        ((keys[note.path], note.raw) for note in notes if note.raw is not None),
+    )
+    db.executemany(
+        "INSERT INTO names VALUES (?, ?, ?)",
+        sorted([(*name, keys[note.path]) for note in notes for name in note.names]),
+    )
+    db.executemany(
+        "INSERT INTO edges VALUES (?, ?, ?)",
+        ((keys[note.path], *edge) for note in notes for edge in note.edges),
+    )
+    db.executemany(
+        "INSERT INTO unshaped VALUES (?)", ((keys[note.path],) for note in notes if note.own)
+    )
     touch(db, {note.session for note in notes})
 
 
-def _seal(row: Iterable[Any], names: Iterable[tuple[str, str]], own: tuple[str, ...] | None, raw: str | None) -> int:
+def _seal(
+    row: Iterable[Any],
+    names: Iterable[tuple[str, str]],
+    own: tuple[str, ...] | None,
+    raw: str | None,
+) -> int:
     """A checksum over what is stored for a note: SQLite has none of its own."""
     return crc32(repr((tuple(row), sorted(names), own, raw)).encode("utf-8", "backslashreplace"))
 
@@ -138,7 +192,8 @@ def broken_seals(db: sqlite3.Connection) -> int:
     names: dict[int, list[tuple[str, str]]] = {}
     for key, name, role in db.execute("SELECT note, name, role FROM names"):
         names.setdefault(key, []).append((name, role))
-    query = f"""SELECT key, seal, bodies.body, own.title, own.description, own.tags, own.body, {_QUALIFIED} FROM notes
+    query = f"""SELECT key, seal, bodies.body, own.title, own.description, own.tags, own.body,
+        {_QUALIFIED} FROM notes
                 LEFT JOIN own ON own.rowid = key LEFT JOIN bodies ON note = key"""
     wrong = 0
     for key, seal, raw, title, description, tags, body, *row in db.execute(query):
@@ -150,7 +205,15 @@ def broken_seals(db: sqlite3.Connection) -> int:
 def clear(db: sqlite3.Connection, keys: Collection[int]) -> None:
     """Take everything out that was stored for these keys."""
     listed = json.dumps(list(keys))
-    touch(db, {name for (name,) in db.execute("SELECT session FROM notes WHERE key IN (SELECT value FROM json_each(?))", (listed,))})
+    touch(
+        db,
+        {
+            name
+            for (name,) in db.execute(
+                "SELECT session FROM notes WHERE key IN (SELECT value FROM json_each(?))", (listed,)
+            )
+        },
+    )
     fts.drop(db, "own", keys)
     fts.drop(db, "context", keys)
     query = "SELECT key FROM passages WHERE note IN (SELECT value FROM json_each(?))"
@@ -162,12 +225,18 @@ def clear(db: sqlite3.Connection, keys: Collection[int]) -> None:
 
 def touch(db: sqlite3.Connection, sessions: Iterable[str]) -> None:
     """Remember that the contexts of these sessions must be made again."""
-    db.executemany("INSERT OR IGNORE INTO touched VALUES (?)", ((session,) for session in sessions if session))
+    db.executemany(
+        "INSERT OR IGNORE INTO touched VALUES (?)", ((session,) for session in sessions if session)
+    )
 
 
-def rows(db: sqlite3.Connection, where: str, values: Collection[object] = (), tail: str = "") -> Iterator[Row]:
+def rows(
+    db: sqlite3.Connection, where: str, values: Collection[object] = (), tail: str = ""
+) -> Iterator[Row]:
     """Rows that fit an SQL condition (ours, never a user's text)."""
-    for found in db.execute(f"SELECT key, {_COLUMNS} FROM notes WHERE {where} {tail}", tuple(values)):
+    for found in db.execute(
+        f"SELECT key, {_COLUMNS} FROM notes WHERE {where} {tail}", tuple(values)
+    ):
         yield _row(found)
 
 
@@ -188,7 +257,8 @@ def _row(found: tuple[Any, ...]) -> Row:
 
 @lru_cache(maxsize=1 << 12)
 def _unpack(packed: str) -> tuple[Any, ...]:
-    """A list as `_pack` wrote it; rows that answer one question have most of theirs in common, and with those of the next."""
+    """A list as `_pack` wrote it; rows that answer one question have most of theirs in common, and
+    with those of the next."""
     return tuple(json.loads(packed))
 
 
@@ -205,7 +275,9 @@ def _clean(found: memory.Memory) -> memory.Memory:
         value = getattr(found, name)
         whole = "".join(value) if isinstance(value, tuple) else value
         if isinstance(whole, str) and not whole.isascii() and _SURROGATE.search(whole):
-            broken[name] = tuple(map(_replace, value)) if isinstance(value, tuple) else _replace(value)
+            broken[name] = (
+                tuple(map(_replace, value)) if isinstance(value, tuple) else _replace(value)
+            )
     return replace(found, **broken) if broken else found
 
 
@@ -216,13 +288,21 @@ def _replace(text_: str) -> str:
 def _own(found: memory.Memory, language: str) -> tuple[str, str, str, str]:
     """Title, description, tags and body as FTS5 gets them.
 
-    A title or description that was taken from the body would count its words twice, so it is left out; a heading keeps its weight.
+    A title or description that was taken from the body would count its words twice, so it is left
+    out; a heading keeps its weight.
     """
     title = "" if taken(found.title, found.body) else found.title
-    repeated = found.description.rstrip("…") in found.body or found.description == inferred.first_sentence(found.body)
+    repeated = found.description.rstrip(
+        "…"
+    ) in found.body or found.description == inferred.first_sentence(found.body)
     description = "" if repeated else found.description
     tags = " ".join((*found.tags, *found.aliases)) if found.tags or found.aliases else ""
-    return segment(title, language), segment(description, language), segment(tags, language), segment(found.body, language)
+    return (
+        segment(title, language),
+        segment(description, language),
+        segment(tags, language),
+        segment(found.body, language),
+    )
 
 
 def _head(data: bytes, limit: int) -> bytes:

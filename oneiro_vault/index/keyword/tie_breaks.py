@@ -1,4 +1,5 @@
-"""Which of several equals come in at the end of a list: an index of the same files, made anew, has other keys and must choose the same."""
+"""Which of several equals come in at the end of a list: an index of the same files, made anew, has
+other keys and must choose the same."""
 
 from __future__ import annotations
 
@@ -10,11 +11,19 @@ from typing import TypeAlias, TypeVar
 _T = TypeVar("_T")
 
 Places: TypeAlias = Callable[[Collection[int]], Mapping[int, tuple[object, ...]]]
-"""key -> what tells it from any other, the same in every index of the same files; asked only when there are equals to choose from."""
+"""key -> what tells it from any other, the same in every index of the same files; asked only when
+there are equals to choose from."""
 
 
-def first(ranked: Sequence[_T], limit: int, score: Callable[[_T], float], key: Callable[[_T], int], places: Places) -> list[_T]:
-    """The first `limit` of a list that is best first; of those that equal the last one, the first by place."""
+def first(
+    ranked: Sequence[_T],
+    limit: int,
+    score: Callable[[_T], float],
+    key: Callable[[_T], int],
+    places: Places,
+) -> list[_T]:
+    """The first `limit` of a list that is best first; of those that equal the last one, the first
+    by place."""
     if len(ranked) <= limit or score(ranked[limit - 1]) != score(ranked[limit]):
         return list(ranked[:limit])
     least = score(ranked[limit])

@@ -1,7 +1,9 @@
-"""Where vectors are searched: Chroma on disk, or exactly in memory. Ids are hashes of the embedded text; nothing else is kept.
+"""Where vectors are searched: Chroma on disk, or exactly in memory. Ids are hashes of the embedded
+text; nothing else is kept.
 
-Chroma's folder belongs to one process at a time. What it throws need not be an Exception (its Rust core panics), so everything is caught
-and becomes an IndexProblem; whether it still finds what it holds is `integrity`'s business.
+Chroma's folder belongs to one process at a time. What it throws need not be an Exception (its Rust
+core panics), so everything is caught and becomes an IndexProblem; whether it still finds what it
+holds is `integrity`'s business.
 """
 
 from __future__ import annotations
@@ -30,9 +32,18 @@ LAYOUT: Final = 1
 """Raised when vectors of the same model and text would have to be stored differently."""
 
 _BATCH: Final = 2_000
-_SETTINGS: Final = {"hnsw": {"space": "cosine", "ef_construction": 100, "ef_search": 200, "max_neighbors": 16, "sync_threshold": 2_000}}
+_SETTINGS: Final = {
+    "hnsw": {
+        "space": "cosine",
+        "ef_construction": 100,
+        "ef_search": 200,
+        "max_neighbors": 16,
+        "sync_threshold": 2_000,
+    }
+}
 _HEADER: Final = struct.Struct("<iQQQ")
-"""How header.bin begins: a version, an offset, for how many vectors there is room, and how many there are."""
+"""How header.bin begins: a version, an offset, for how many vectors there is room, and how many
+there are."""
 _WITH_ROOM: Final = ("data_level0.bin", "length.bin")
 _NO_NETWORK: Final = {
     "ANONYMIZED_TELEMETRY": "False",
@@ -63,15 +74,18 @@ class Shelf(Protocol):
 
 
 def store_name(model: str, dimension: int) -> str:
-    """The name of the store that holds a model's vectors: readable, and different for every model, dimension and layout."""
+    """The name of the store that holds a model's vectors: readable, and different for every model,
+    dimension and layout."""
     readable = re.sub(r"[^A-Za-z0-9]+", "-", model).strip("-")[-40:].strip("-") or "model"
     return f"{readable}-{blake2b(model.encode(), digest_size=4).hexdigest()}-{dimension}-v{LAYOUT}"
 
 
 class RamStore:
-    """Exact search in memory: the same vectors give the same answer, in whatever order they came. Safe to use from several threads.
+    """Exact search in memory: the same vectors give the same answer, in whatever order they came.
+    Safe to use from several threads.
 
-    Serves tests and machines without Chroma, and answers in Chroma's place for a store that is small (`exact`).
+    Serves tests and machines without Chroma, and answers in Chroma's place for a store that is
+    small (`exact`).
     """
 
     awake = True
@@ -97,7 +111,10 @@ class RamStore:
 
     def _make_room(self, count: int, dimension: int) -> None:
         if self._names and dimension != self._rows.shape[1]:
-            raise IndexProblem(f"vectors of {dimension} numbers beside others of {self._rows.shape[1]}", kept="The notes are untouched.")
+            raise IndexProblem(
+                f"vectors of {dimension} numbers beside others of {self._rows.shape[1]}",
+                kept="The notes are untouched.",
+            )
         if count > len(self._rows):
             rows = np.zeros((max(count, len(self._rows) * 5 // 4), dimension), np.float32)
             if self._names:
@@ -131,8 +148,13 @@ class RamStore:
             if not count:
                 return []
             cosines = self._against(vector)
-            least = np.partition(cosines, count - limit)[count - limit] if limit < count else -math.inf
-            found = [(self._names[place], float(cosines[place])) for place in np.flatnonzero(cosines >= least)]
+            least = (
+                np.partition(cosines, count - limit)[count - limit] if limit < count else -math.inf
+            )
+            found = [
+                (self._names[place], float(cosines[place]))
+                for place in np.flatnonzero(cosines >= least)
+            ]
         return sorted(found, key=lambda one: (-one[1], one[0]))[:limit]
 
     def cosines(self, ids: Collection[str], vector: Vectors) -> dict[str, float]:
@@ -140,18 +162,23 @@ class RamStore:
         with self._lock:
             held = [name for name in ids if name in self._places]
             places = [self._places[name] for name in held]
-            return dict(zip(held, self._against(vector)[places].tolist(), strict=True)) if held else {}
+            return (
+                dict(zip(held, self._against(vector)[places].tolist(), strict=True)) if held else {}
+            )
 
     def _against(self, vector: Vectors) -> Vectors:
-        """Every cosine with a vector: whoever searches asks for those of what was found elsewhere next."""
+        """Every cosine with a vector: whoever searches asks for those of what was found elsewhere
+        next."""
         if self._asked is None or not np.array_equal(self._asked[0], vector):
             asked = np.asarray(vector, dtype=np.float32)
-            # row by row, not as a matrix product: no threads that wait for each other, and no cosine depends on the rows beside it
+            # row by row, not as a matrix product: no threads that wait for each other, and no
+            # cosine depends on the rows beside it
             self._asked = asked, np.vecdot(self._rows[: len(self._names)], asked)
         return self._asked[1]
 
     def vectors(self, ids: Sequence[str]) -> tuple[list[str], Vectors]:
-        """Those of these ids that are stored, in any order, and the vector of each (n x dimension, float32)."""
+        """Those of these ids that are stored, in any order, and the vector of each (n x dimension,
+        float32)."""
         with self._lock:
             held = [name for name in ids if name in self._places]
             return held, self._rows[[self._places[name] for name in held]]
@@ -198,14 +225,18 @@ class ChromaStore:
     @cached_property
     def _collection(self) -> Any:
         with _answering("open a collection"):
-            return self._shelf.client.get_or_create_collection(self._name, embedding_function=None, configuration=_SETTINGS)
+            return self._shelf.client.get_or_create_collection(
+                self._name, embedding_function=None, configuration=_SETTINGS
+            )
 
     def add(self, ids: Sequence[str], vectors: Vectors) -> None:
         """Store vectors under ids."""
         _check(ids, vectors)
         with _answering("store vectors"):
             if ids and not self._begun:
-                self._add(ids[:1], vectors[:1])  # one vector makes the files, and is not yet written into them
+                self._add(
+                    ids[:1], vectors[:1]
+                )  # one vector makes the files, and is not yet written into them
                 _empty(self._shelf.folder)
                 self._begun, ids, vectors = True, ids[1:], vectors[1:]
             for start in range(0, len(ids), _BATCH):
@@ -234,12 +265,18 @@ class ChromaStore:
         """(id, cosine), nearest first."""
         with _answering("search"):
             found = self._collection.query(
-                query_embeddings=np.asarray(vector, dtype=np.float32).reshape(1, -1), n_results=limit, include=["distances"]
+                query_embeddings=np.asarray(vector, dtype=np.float32).reshape(1, -1),
+                n_results=limit,
+                include=["distances"],
             )
-        return [(name, 1.0 - float(distance)) for name, distance in zip(found["ids"][0], found["distances"][0], strict=True)]
+        return [
+            (name, 1.0 - float(distance))
+            for name, distance in zip(found["ids"][0], found["distances"][0], strict=True)
+        ]
 
     def vectors(self, ids: Sequence[str]) -> tuple[list[str], Vectors]:
-        """Those of these ids that are stored, in any order, and the vector of each (n x dimension, float32)."""
+        """Those of these ids that are stored, in any order, and the vector of each (n x dimension,
+        float32)."""
         return self._read(ids=list(ids))
 
     def sample(self, limit: int) -> tuple[list[str], Vectors]:
@@ -250,7 +287,9 @@ class ChromaStore:
         with _answering("read its vectors"):
             found = self._collection.get(include=["embeddings"], **which)
         names = list(found["ids"])
-        return names, np.asarray(found["embeddings"], dtype=np.float32).reshape((len(names), -1) if names else (0, 0))
+        return names, np.asarray(found["embeddings"], dtype=np.float32).reshape(
+            (len(names), -1) if names else (0, 0)
+        )
 
     def close(self) -> None:
         """The shelf holds the files."""
@@ -258,15 +297,16 @@ class ChromaStore:
 
 @cache
 def _ours() -> Settings:
-    """Settings of Chroma, read once: that takes as long as a search, and a `.env` of somebody's project is none of ours."""
+    """Settings of Chroma, read once: that takes as long as a search, and a `.env` of somebody's
+    project is none of ours."""
     from chromadb.config import Settings
 
     return Settings(_env_file=None, anonymized_telemetry=False)
 
 
 class ChromaShelf:
-    """A Chroma folder, opened by whatever first needs it: loading Chroma takes longer than most questions. Only one process may have it
-    open."""
+    """A Chroma folder, opened by whatever first needs it: loading Chroma takes longer than most
+    questions. Only one process may have it open."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -288,7 +328,9 @@ class ChromaShelf:
         os.environ.update(_NO_NETWORK)
         import chromadb
 
-        self.folder.mkdir(exist_ok=True)  # not its parents: a vault that was moved away must not come back as an empty shell
+        self.folder.mkdir(
+            exist_ok=True
+        )  # not its parents: a vault that was moved away must not come back as an empty shell
         self._client = chromadb.PersistentClient(str(self.folder), settings=_ours().model_copy())
         return self._client
 
@@ -317,7 +359,8 @@ class ChromaShelf:
 def _empty(folder: Path) -> None:
     """Overwrite files of Chroma that hold no vector yet.
 
-    It writes them as malloc gave it the memory: with whatever this process had there before, requests and private words among it.
+    It writes them as malloc gave it the memory: with whatever this process had there before,
+    requests and private words among it.
     """
     for header in folder.glob("*/header.bin"):
         found = header.read_bytes()
@@ -330,7 +373,10 @@ def _empty(folder: Path) -> None:
 
 def _check(ids: Sequence[str], vectors: Vectors) -> None:
     if vectors.ndim != 2 or len(ids) != len(vectors) or not np.isfinite(vectors).all():
-        raise IndexProblem("vectors of a wrong shape or with values that are no numbers", kept="The notes are untouched.")
+        raise IndexProblem(
+            "vectors of a wrong shape or with values that are no numbers",
+            kept="The notes are untouched.",
+        )
 
 
 @contextmanager

@@ -1,4 +1,5 @@
-"""The work of filling a vector store: which texts wait, the most wanted first, how fast it goes, and a thread that stores what is done."""
+"""The work of filling a vector store: which texts wait, the most wanted first, how fast it goes,
+and a thread that stores what is done."""
 
 from __future__ import annotations
 
@@ -18,24 +19,29 @@ from oneiro_vault.index.keyword import chunk_rows, chunking, links, note_rows, s
 BATCH: Final = 64
 """Texts per call of the embedder."""
 FRAME: Final = 32 * BATCH
-"""Texts that are taken together from those that wait and then sorted by length, so that a batch needs little padding."""
+"""Texts that are taken together from those that wait and then sorted by length, so that a batch
+needs little padding."""
 _NOTES: Final = 200
 _RECENT: Final = 20.0
 """Seconds of work over which its pace is measured."""
 
 _WANTED: Final = f"""
-WITH linked AS (SELECT n.note, count(*) AS links FROM edges e JOIN names n ON n.name = e.target AND n.role IN {links.TARGETS} GROUP BY 1),
+WITH linked AS (SELECT n.note, count(*) AS links FROM edges e JOIN names n ON n.name = e.target AND
+n.role IN {links.TARGETS} GROUP BY 1),
      placed AS (SELECT key, min(row_number() OVER (ORDER BY "when" IS NULL, "when" DESC, path),
-                                row_number() OVER (ORDER BY links IS NULL, links DESC, "when" IS NULL, "when" DESC, path)) AS place
+                                row_number() OVER (ORDER BY links IS NULL, links DESC, "when" IS
+                                NULL, "when" DESC, path)) AS place
                 FROM notes LEFT JOIN linked ON linked.note = key)
 SELECT hash, min(CASE kind WHEN 'note' THEN 0 WHEN 'context' THEN 1 ELSE 2 END), min(place)
-FROM chunks JOIN placed ON key = note WHERE hash IN (SELECT value FROM json_each(?)) GROUP BY hash"""
-"""(hash, tier, place) of texts: each note's first before any other; within a tier by the note's place among the newest or
-among those that most notes link to, whichever is better."""
+FROM chunks JOIN placed ON key = note WHERE hash IN (SELECT value FROM json_each(?)) GROUP BY
+hash"""
+"""(hash, tier, place) of texts: each note's first before any other; within a tier by the note's
+place among the newest or among those that most notes link to, whichever is better."""
 
 
 class Keeper:
-    """One thread that stores what another one computed; `put` waits when it falls behind and passes its errors on."""
+    """One thread that stores what another one computed; `put` waits when it falls behind and passes
+    its errors on."""
 
     def __init__(self, keep: Callable[[Sequence[str], Vectors], None]) -> None:
         self._keep = keep
@@ -99,15 +105,22 @@ class Pace:
 
 
 class Backlog:
-    """Texts that wait for a vector, on disk rather than in memory: the most wanted first (`_WANTED`), each frame longest first.
+    """Texts that wait for a vector, on disk rather than in memory: the most wanted first
+    (`_WANTED`), each frame longest first.
 
-    What is added while they are handed out goes in front of its tier. `total` counts all that were ever added.
+    What is added while they are handed out goes in front of its tier. `total` counts all that were
+    ever added.
     """
 
     def __init__(self, db: sqlite3.Connection, missing: Collection[str]) -> None:
         self._temp = sqlite3.connect("", isolation_level=None, check_same_thread=False)
-        self._temp.execute("CREATE TABLE texts (hash TEXT PRIMARY KEY, tier INTEGER, round INTEGER, place INTEGER, words TEXT)")
-        self._temp.execute("CREATE INDEX waiting ON texts (tier, round DESC, place, hash) WHERE words IS NOT NULL")
+        self._temp.execute(
+            "CREATE TABLE texts (hash TEXT PRIMARY KEY, tier INTEGER, round INTEGER, place "
+            "INTEGER, words TEXT)"
+        )
+        self._temp.execute(
+            "CREATE INDEX waiting ON texts (tier, round DESC, place, hash) WHERE words IS NOT NULL"
+        )
         self._round = self.total = 0
         self.add(db, missing)
 
@@ -123,16 +136,27 @@ class Backlog:
         if not fresh:
             return
         self._round += 1
-        wanted = {name: (tier, self._round, place) for name, tier, place in db.execute(_WANTED, (json.dumps([*fresh]),))}
+        wanted = {
+            name: (tier, self._round, place)
+            for name, tier, place in db.execute(_WANTED, (json.dumps([*fresh]),))
+        }
         self._temp.execute("BEGIN")
         for name, words in _texts(db, wanted.keys()):
-            self.total += self._temp.execute("INSERT OR IGNORE INTO texts VALUES (?, ?, ?, ?, ?)", (name, *wanted[name], words)).rowcount
+            self.total += self._temp.execute(
+                "INSERT OR IGNORE INTO texts VALUES (?, ?, ?, ?, ?)", (name, *wanted[name], words)
+            ).rowcount
         self._temp.execute("COMMIT")
 
     def __iter__(self) -> Iterator[tuple[list[str], list[str]]]:
         """Batches of (hashes, texts); what was handed out is taken for done."""
-        first = "SELECT tier, round FROM texts WHERE words IS NOT NULL ORDER BY tier, round DESC LIMIT 1"
-        query = f"SELECT hash, words FROM texts WHERE words IS NOT NULL AND (tier, round) = ({first}) ORDER BY place, hash LIMIT ?"
+        first = (
+            "SELECT tier, round FROM texts WHERE words IS NOT NULL ORDER BY tier, round DESC "
+            "LIMIT 1"
+        )
+        query = (
+            f"SELECT hash, words FROM texts WHERE words IS NOT NULL AND (tier, round) = ({first}) "
+            f"ORDER BY place, hash LIMIT ?"
+        )
         while frame := self._temp.execute(query, (FRAME,)).fetchall():
             frame.sort(key=lambda text: (-len(text[1]), text[0]))
             chosen = self._round
@@ -140,19 +164,27 @@ class Backlog:
                 if self._round != chosen:
                     break
                 names, texts = map(list, zip(*frame[start : start + BATCH], strict=True))
-                self._temp.execute("UPDATE texts SET words = NULL WHERE hash IN (SELECT value FROM json_each(?))", (json.dumps(names),))
+                self._temp.execute(
+                    "UPDATE texts SET words = NULL WHERE hash IN (SELECT value FROM json_each(?))",
+                    (json.dumps(names),),
+                )
                 yield names, texts
 
 
 def _texts(db: sqlite3.Connection, missing: Collection[str]) -> Iterator[tuple[str, str]]:
     """(hash, text) of the missing chunks, made again from the indexed bodies."""
-    query = "SELECT DISTINCT note, kind = 'context' FROM chunks WHERE hash IN (SELECT value FROM json_each(?))"
+    query = (
+        "SELECT DISTINCT note, kind = 'context' FROM chunks WHERE hash IN (SELECT value FROM "
+        "json_each(?))"
+    )
     found = db.execute(query, (json.dumps(list(missing)),)).fetchall()
     yield from _own_texts(db, [key for key, context in found if not context], missing)
     yield from _context_texts(db, [key for key, context in found if context], missing)
 
 
-def _own_texts(db: sqlite3.Connection, keys: list[int], missing: Collection[str]) -> Iterator[tuple[str, str]]:
+def _own_texts(
+    db: sqlite3.Connection, keys: list[int], missing: Collection[str]
+) -> Iterator[tuple[str, str]]:
     for start in range(0, len(keys), _NOTES):
         for found in chunk_rows.of(db, keys[start : start + _NOTES]):
             for chunk in found.chunks:
@@ -161,8 +193,13 @@ def _own_texts(db: sqlite3.Connection, keys: list[int], missing: Collection[str]
                     yield name, chunk.text
 
 
-def _context_texts(db: sqlite3.Connection, keys: list[int], missing: Collection[str]) -> Iterator[tuple[str, str]]:
-    query = "SELECT DISTINCT session FROM notes WHERE session != '' AND key IN (SELECT value FROM json_each(?))"
+def _context_texts(
+    db: sqlite3.Connection, keys: list[int], missing: Collection[str]
+) -> Iterator[tuple[str, str]]:
+    query = (
+        "SELECT DISTINCT session FROM notes WHERE session != '' AND key IN (SELECT value FROM "
+        "json_each(?))"
+    )
     for (session,) in db.execute(query, (json.dumps(keys),)).fetchall():
         for words in sessions.contexts(sessions.turns(db, session), chunking.CONTEXT_VECTOR_SPAN):
             name = note_rows.text_hash(words) if words else ""

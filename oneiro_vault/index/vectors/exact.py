@@ -1,8 +1,10 @@
-"""One model and the store of its vectors. What is small is compared whole; only what is large is left to Chroma's approximate search.
+"""One model and the store of its vectors. What is small is compared whole; only what is large is
+left to Chroma's approximate search.
 
-Which of several near vectors an approximate search misses depends on the order in which they came: an index that was deleted and made
-anew answered a few questions in a hundred differently. The copy in memory is filled from the cache of vectors by the first question, kept
-in step, and let go of when nobody asks (`rest`).
+Which of several near vectors an approximate search misses depends on the order in which they came:
+an index that was deleted and made anew answered a few questions in a hundred differently. The copy
+in memory is filled from the cache of vectors by the first question, kept in step, and let go of
+when nobody asks (`rest`).
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ from oneiro_vault.index.vectors.backends import RamStore
 from oneiro_vault.index.vectors.vector_cache import VectorCache
 
 EXACT: Final = 96 << 20
-"""Bytes of vectors up to which every one is compared: 65,536 of 384 dimensions, which takes some milliseconds longer than Chroma."""
+"""Bytes of vectors up to which every one is compared: 65,536 of 384 dimensions, which takes some
+milliseconds longer than Chroma."""
 
 _REFILLED: Final = 2_000
 
@@ -28,7 +31,8 @@ log = logging.getLogger(__name__)
 
 
 class Lane:
-    """A store that answers exactly while it can. `label` names it in the index's own list of what is stored."""
+    """A store that answers exactly while it can. `label` names it in the index's own list of what
+    is stored."""
 
     def __init__(
         self,
@@ -58,7 +62,8 @@ class Lane:
         return (self.store if copy is None else copy).search(vector, limit)
 
     def cosines(self, names: Collection[str], vector: Vectors) -> dict[str, float]:
-        """Exact cosine of each text that has a vector: from the copy, and from the cache what is not in it (any more, or yet)."""
+        """Exact cosine of each text that has a vector: from the copy, and from the cache what is
+        not in it (any more, or yet)."""
         copy = self._copied()
         found = copy.cosines(names, vector) if copy is not None else {}
         left = [name for name in names if name not in found] if found else names
@@ -71,7 +76,8 @@ class Lane:
             return self._copy
 
     def _made(self) -> RamStore | None:
-        """A copy of everything; None if that is too much, or the list or the cache does not have all of it (yet)."""
+        """A copy of everything; None if that is too much, or the list or the cache does not have
+        all of it (yet)."""
         try:
             names = self._names()
             count = self.store.count() if self.store.awake else len(names)
@@ -90,18 +96,29 @@ class Lane:
 
     def _names(self) -> list[str]:
         """What is stored, by the index's own list."""
-        return [name for (name,) in self._reading().execute("SELECT hash FROM stored WHERE store = ?", (self.label,))]
+        return [
+            name
+            for (name,) in self._reading().execute(
+                "SELECT hash FROM stored WHERE store = ?", (self.label,)
+            )
+        ]
 
     def count(self) -> int:
         """How many are stored, by the same list."""
-        return int(self._reading().execute("SELECT count(*) FROM stored WHERE store = ?", (self.label,)).fetchone()[0])
+        return int(
+            self._reading()
+            .execute("SELECT count(*) FROM stored WHERE store = ?", (self.label,))
+            .fetchone()[0]
+        )
 
     def lost(self) -> int:
-        """How many of the stored vectors the cache must have lost, at least: exact cosines come from there."""
+        """How many of the stored vectors the cache must have lost, at least: exact cosines come
+        from there."""
         return max(0, self.count() - self._cache.count(self.embedder.name))
 
     def refill(self) -> None:
-        """Give the cache, a file of its own that may have been lost alone, back what the store has; what it has not is missing now.
+        """Give the cache, a file of its own that may have been lost alone, back what the store has;
+        what it has not is missing now.
 
         Raises IndexProblem when the store cannot be read.
         """
@@ -116,23 +133,32 @@ class Lane:
             self._cache.put(self.embedder.name, held, vectors)
             gone += sorted(set(part) - set(held))
         with self._writing() as db, schema.transaction(db):
-            db.executemany("DELETE FROM stored WHERE store = ? AND hash = ?", ((self.label, name) for name in gone))
+            db.executemany(
+                "DELETE FROM stored WHERE store = ? AND hash = ?",
+                ((self.label, name) for name in gone),
+            )
         with self._lock:
             self._small = True
 
     def reconcile(self) -> None:
-        """Make the list of what is stored true: it may be older or newer than the store. Raises IndexProblem."""
+        """Make the list of what is stored true: it may be older or newer than the store. Raises
+        IndexProblem."""
         with self._writing() as db:
-            listed = db.execute("SELECT count(*) FROM stored WHERE store = ?", (self.label,)).fetchone()[0]
+            listed = db.execute(
+                "SELECT count(*) FROM stored WHERE store = ?", (self.label,)
+            ).fetchone()[0]
             if listed == self.store.count():
                 return
             held = self.store.ids()
             with schema.transaction(db):
                 db.execute("DELETE FROM stored WHERE store = ?", (self.label,))
-                db.executemany("INSERT INTO stored VALUES (?, ?)", ((self.label, name) for name in held))
+                db.executemany(
+                    "INSERT INTO stored VALUES (?, ?)", ((self.label, name) for name in held)
+                )
 
     def listed(self, names: Sequence[str], vectors: Vectors) -> None:
-        """These (vectors n x dimension, of length 1) are in the store now, and in the list of what is stored."""
+        """These (vectors n x dimension, of length 1) are in the store now, and in the list of what
+        is stored."""
         with self._lock:
             if self._copy is not None:
                 self._copy.add(names, vectors)

@@ -1,6 +1,6 @@
-"""Is the vector store what it seems? Canary vectors must be found, in a child process first, since a damaged Chroma can take the process
-down with it. `python -m oneiro_vault.index.vectors.integrity FOLDER STORE` is that child: canaries on stdin, exit status 0 if they are
-found."""
+"""Is the vector store what it seems? Canary vectors must be found, in a child process first, since
+a damaged Chroma can take the process down with it. `python -m oneiro_vault.index.vectors.integrity
+FOLDER STORE` is that child: canaries on stdin, exit status 0 if they are found."""
 
 from __future__ import annotations
 
@@ -20,14 +20,16 @@ from oneiro_vault.index.embed import frames
 CANARIES: Final = 24
 
 _ENOUGH: Final = 0.9
-"""Share of the canaries that must be found: the search is approximate, but a vector finds itself."""
+"""Share of the canaries that must be found: the search is approximate, but a vector finds
+itself."""
 _NEAR: Final = 10
 _SAME: Final = 0.999
 _PATIENCE: Final = 120.0
 
 
 def finds(store: VectorStore, names: Sequence[str], vectors: Vectors) -> bool:
-    """Does the store find these vectors by themselves? Raises IndexProblem if it cannot even search."""
+    """Does the store find these vectors by themselves? Raises IndexProblem if it cannot even
+    search."""
     found = 0
     for name, vector in zip(names, vectors, strict=True):
         near = store.search(vector, _NEAR)
@@ -39,12 +41,17 @@ def probe(folder: Path, store: str, names: Sequence[str], vectors: Vectors) -> b
     """Open the folder in a child process and let it look for the canaries there."""
     child = subprocess.Popen(
         [sys.executable, "-m", "oneiro_vault.index.vectors.integrity", str(folder), store],
-        stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=frames.environment(),
+        stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        env=frames.environment(),
     )  # fmt: skip
     try:
         assert child.stdin is not None
         with child.stdin as stream:
-            frames.send(stream, {"names": list(names), "dimension": vectors.shape[1]}, vectors.astype(np.float32).tobytes())
+            frames.send(
+                stream,
+                {"names": list(names), "dimension": vectors.shape[1]},
+                vectors.astype(np.float32).tobytes(),
+            )
         return child.wait(_PATIENCE) == 0
     except (OSError, subprocess.TimeoutExpired):
         return False

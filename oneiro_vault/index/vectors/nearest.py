@@ -17,13 +17,17 @@ def pairs(db: sqlite3.Connection, keys: Collection[int]) -> list[tuple[str, int,
 
 
 def places(db: sqlite3.Connection, keys: Collection[int]) -> list[tuple[str, int, int, int]]:
-    """(text hash, note, start, end) of every piece of those of these notes that are cut into pieces."""
+    """(text hash, note, start, end) of every piece of those of these notes that are cut into
+    pieces."""
     query = """SELECT hash, note, start, "end" FROM chunks
-               WHERE note IN (SELECT value FROM json_each(?)) AND kind = 'window' ORDER BY note, start, "end" """
+               WHERE note IN (SELECT value FROM json_each(?)) AND kind = 'window' ORDER BY note,
+               start, "end" """
     return db.execute(query, (json.dumps(list(keys)),)).fetchall()
 
 
-def of_hashes(db: sqlite3.Connection, near: Mapping[str, float], allowed: Collection[int] | None) -> list[Hit]:
+def of_hashes(
+    db: sqlite3.Connection, near: Mapping[str, float], allowed: Collection[int] | None
+) -> list[Hit]:
     """The notes that hold these texts; a text no note holds any more is nobody's."""
     query = "SELECT hash, note, kind FROM chunks WHERE hash IN (SELECT value FROM json_each(?))"
     found = db.execute(query, (json.dumps(list(near)),))
@@ -33,11 +37,17 @@ def of_hashes(db: sqlite3.Connection, near: Mapping[str, float], allowed: Collec
 def best(found: Iterable[tuple[str, int, str]], cosines: Mapping[str, float]) -> list[Hit]:
     """The nearest chunk per note and kind, nearest first."""
     kept = by_kind(found, cosines)
-    hits = [Hit(key, cosine, name, kind) for kind, of_kind in kept.items() for key, (cosine, name) in of_kind.items()]
+    hits = [
+        Hit(key, cosine, name, kind)
+        for kind, of_kind in kept.items()
+        for key, (cosine, name) in of_kind.items()
+    ]
     return sorted(hits, key=lambda hit: (-hit.cosine, hit.key, hit.kind))
 
 
-def by_kind(found: Iterable[tuple[str, int, str]], cosines: Mapping[str, float]) -> dict[str, dict[int, tuple[float, str]]]:
+def by_kind(
+    found: Iterable[tuple[str, int, str]], cosines: Mapping[str, float]
+) -> dict[str, dict[int, tuple[float, str]]]:
     """`own` and `context` -> note -> (cosine, text hash) of its nearest chunk of that kind."""
     kept: dict[str, dict[int, tuple[float, str]]] = {"own": {}, "context": {}}
     for name, key, kind in found:
@@ -56,5 +66,11 @@ def first(db: sqlite3.Connection, hits: Sequence[Hit], limit: int) -> list[Hit]:
     found: list[Hit] = []
     for kind in ("own", "context"):
         these = [hit for hit in hits if hit.kind == kind]
-        found += tie_breaks.first(these, limit, lambda hit: hit.cosine, lambda hit: hit.key, lambda keys: tie_breaks.of_notes(db, keys))
+        found += tie_breaks.first(
+            these,
+            limit,
+            lambda hit: hit.cosine,
+            lambda hit: hit.key,
+            lambda keys: tie_breaks.of_notes(db, keys),
+        )
     return sorted(found, key=lambda hit: (-hit.cosine, hit.key, hit.kind))

@@ -1,4 +1,5 @@
-"""The file `vectors.json`: which folder of vectors is in use, which store in it answers, and whether it was closed in order."""
+"""The file `vectors.json`: which folder of vectors is in use, which store in it answers, and
+whether it was closed in order."""
 
 from __future__ import annotations
 
@@ -12,8 +13,8 @@ NAME: Final = "vectors.json"
 
 @dataclass(frozen=True)
 class Pointer:
-    """`folder` holds the store `serving` of `model`; `closed` is the folder's fingerprint if it was closed in order, else None, and
-    `count` how many vectors were listed then."""
+    """`folder` holds the store `serving` of `model`; `closed` is the folder's fingerprint if it was
+    closed in order, else None, and `count` how many vectors were listed then."""
 
     folder: str
     serving: str
@@ -30,12 +31,17 @@ def read(place: Path) -> Pointer | None:
     except (OSError, ValueError, TypeError):
         return None
     texts = (found.folder, found.serving, found.model)
-    sensible = all(isinstance(text, str) for text in texts) and isinstance(found.dimension, int) and found.folder.startswith("chroma-")
+    sensible = (
+        all(isinstance(text, str) for text in texts)
+        and isinstance(found.dimension, int)
+        and found.folder.startswith("chroma-")
+    )
     return found if sensible and "/" not in found.folder else None
 
 
 def label(place: Path, model: str) -> str:
-    """How the index's list of stored vectors names the store of this model, if it is the one that serves, else an empty string."""
+    """How the index's list of stored vectors names the store of this model, if it is the one that
+    serves, else an empty string."""
     found = read(place)
     return f"{found.folder}/{found.serving}" if found is not None and found.model == model else ""
 

@@ -1,7 +1,9 @@
-"""Search by meaning: which texts have vectors, in which store, of which model; filling, pruning, proving and replacing the store.
+"""Search by meaning: which texts have vectors, in which store, of which model; filling, pruning,
+proving and replacing the store.
 
-A file `vectors.json` names the folder in use and the store that serves. A store of another model keeps serving until the new one is
-whole; a damaged folder is replaced by a new one filled from the cache, beside it, and then deleted.
+A file `vectors.json` names the folder in use and the store that serves. A store of another model
+keeps serving until the new one is whole; a damaged folder is replaced by a new one filled from the
+cache, beside it, and then deleted.
 """
 
 from __future__ import annotations
@@ -37,9 +39,10 @@ log = logging.getLogger(__name__)
 class Semantic:
     """The vector side of an index.
 
-    `former(model)` makes the embedder of another model, so that its vectors can go on answering while new ones are computed.
-    `blocked`: the model, not the store, kept it from being opened. `lost`: how many stored vectors the cache lacks, counted when the store
-    is opened and by `canaries` (it reads the whole cache); the next `fill` puts them back.
+    `former(model)` makes the embedder of another model, so that its vectors can go on answering
+    while new ones are computed. `blocked`: the model, not the store, kept it from being opened.
+    `lost`: how many stored vectors the cache lacks, counted when the store is opened and by
+    `canaries` (it reads the whole cache); the next `fill` puts them back.
     """
 
     def __init__(
@@ -71,10 +74,12 @@ class Semantic:
         self.lost = 0
         self.pace = Pace()
 
-    # -- opening --------------------------------------------------------------------------------------------------------------------
+    # -- opening
+    # ----------------------------------------------------------------------------------------------
 
     def open(self) -> bool:
-        """Open the store, after a child process has proved that it can be opened and finds what it holds; else begin a new one."""
+        """Open the store, after a child process has proved that it can be opened and finds what it
+        holds; else begin a new one."""
         with self._lock:
             if self._target is not None:
                 return True
@@ -98,9 +103,13 @@ class Semantic:
 
     def _open(self) -> None:
         before = pointer.read(self._folder)
-        place = before.folder if before and self._proved(before) else f"chroma-{secrets.token_hex(4)}"
+        place = (
+            before.folder if before and self._proved(before) else f"chroma-{secrets.token_hex(4)}"
+        )
         self._place = place if self._backend == "chroma" else "ram"
-        self._shelf = ChromaShelf(self._folder / self._place) if self._backend == "chroma" else RamShelf()
+        self._shelf = (
+            ChromaShelf(self._folder / self._place) if self._backend == "chroma" else RamShelf()
+        )
         self._target = self._lane(self.embedder)
         if before is None or not self._untouched(before, self._target):
             self._reconcile()
@@ -112,36 +121,54 @@ class Semantic:
         self._count_lost()
 
     def _untouched(self, before: pointer.Pointer, lane: Lane) -> bool:
-        """Was this lane closed in order, and left alone since, as its list was? Then Chroma is not loaded before it is needed."""
+        """Was this lane closed in order, and left alone since, as its list was? Then Chroma is not
+        loaded before it is needed."""
         same = before.count == lane.count() and f"{before.folder}/{before.serving}" == lane.label
         return same and before.closed == integrity.fingerprint(self._folder / before.folder)
 
     def _proved(self, before: pointer.Pointer) -> bool:
-        """Is the folder sound? Not asked in a child process if nothing touched it since it was closed in order."""
+        """Is the folder sound? Not asked in a child process if nothing touched it since it was
+        closed in order."""
         path = self._folder / before.folder
         if self._backend != "chroma" or not path.is_dir():
             return False
         if before.closed == integrity.fingerprint(path):
             return True
-        canaries = self._canaries(before.model, before.dimension, f"{before.folder}/{before.serving}")
+        canaries = self._canaries(
+            before.model, before.dimension, f"{before.folder}/{before.serving}"
+        )
         return integrity.probe(path, before.serving, *canaries)
 
     def _lane(self, embedder: Embedder) -> Lane:
         assert self._shelf is not None
         name = store_name(embedder.name, embedder.dimension)
-        return Lane(embedder, name, f"{self._place}/{name}", self._shelf.store(name), self.cache, self._reading, self._writing)
+        return Lane(
+            embedder,
+            name,
+            f"{self._place}/{name}",
+            self._shelf.store(name),
+            self.cache,
+            self._reading,
+            self._writing,
+        )
 
     def _previous(self, before: pointer.Pointer) -> Lane | None:
-        """The lane that served before, if it is another model's, still there, and its model can still be asked."""
+        """The lane that served before, if it is another model's, still there, and its model can
+        still be asked."""
         assert self._shelf is not None
         assert self._target is not None
-        if before.serving == self._target.name or self._former is None or before.serving not in self._shelf.names():
+        if (
+            before.serving == self._target.name
+            or self._former is None
+            or before.serving not in self._shelf.names()
+        ):
             return None
         embedder = self._former(before.model)
         return None if embedder is None else self._lane(embedder)
 
     def reconcile(self) -> None:
-        """Make the index's list of what is stored true: it may be older or newer than the store. A store that fails is opened anew."""
+        """Make the index's list of what is stored true: it may be older or newer than the store. A
+        store that fails is opened anew."""
         try:
             self._reconcile()
         except IndexProblem as error:  # keywords must not wait for vectors to be well
@@ -165,7 +192,8 @@ class Semantic:
         with self._writing() as db:
             db.execute("DELETE FROM stored WHERE store NOT LIKE ?", (f"{self._place}/%",))
 
-    # -- searching ------------------------------------------------------------------------------------------------------------------
+    # -- searching
+    # ----------------------------------------------------------------------------------------------
 
     @property
     def ready(self) -> bool:
@@ -179,17 +207,24 @@ class Semantic:
 
     @property
     def label(self) -> str:
-        """How the index's list of stored vectors names the store that is to become whole; one not open yet is believed to be sound."""
-        return self._target.label if self._target else pointer.label(self._folder, self.embedder.name)
+        """How the index's list of stored vectors names the store that is to become whole; one not
+        open yet is believed to be sound."""
+        return (
+            self._target.label if self._target else pointer.label(self._folder, self.embedder.name)
+        )
 
     def search(self, vector: Vectors, limit: int) -> list[tuple[str, float]]:
-        """(text hash, cosine) of the nearest vectors. Raises IndexProblem; a store that fails is opened anew by the next `fill`."""
+        """(text hash, cosine) of the nearest vectors. Raises IndexProblem; a store that fails is
+        opened anew by the next `fill`."""
         lane = self._serving
         if lane is None:
-            raise IndexProblem(self.problem or "the vector index is not open", kept="Keyword search works.")
+            raise IndexProblem(
+                self.problem or "the vector index is not open", kept="Keyword search works."
+            )
         if vector.shape != (lane.embedder.dimension,):
             raise IndexProblem(
-                f"a question of {vector.shape} numbers for vectors of {lane.embedder.dimension}", kept="Keyword search works."
+                f"a question of {vector.shape} numbers for vectors of {lane.embedder.dimension}",
+                kept="Keyword search works.",
             )
         try:
             return lane.search(vector, limit)
@@ -198,18 +233,26 @@ class Semantic:
             raise
 
     def rest(self) -> bool:
-        """Let go of what a question needs if its model is not loaded either; was there any of it?"""
+        """Let go of what a question needs if its model is not loaded either; was there any of
+        it?"""
         lane = self._serving
         return lane is not None and not lane.embedder.warm() and lane.rest()
 
     def cosines(self, hashes: Collection[str], vector: Vectors) -> dict[str, float]:
-        """Exact cosine of each text that has a vector. Raises IndexProblem for a question of another model."""
+        """Exact cosine of each text that has a vector. Raises IndexProblem for a question of
+        another model."""
         embedder = self.asked
         if vector.shape != (embedder.dimension,):
-            raise IndexProblem("the question's vector is of another model", kept="Keyword search works.")
+            raise IndexProblem(
+                "the question's vector is of another model", kept="Keyword search works."
+            )
         lane = self._serving
         try:
-            return self.cache.cosines(embedder.name, hashes, vector) if lane is None else lane.cosines(hashes, vector)
+            return (
+                self.cache.cosines(embedder.name, hashes, vector)
+                if lane is None
+                else lane.cosines(hashes, vector)
+            )
         except sqlite3.DatabaseError:
             return {}
 
@@ -221,20 +264,29 @@ class Semantic:
         except sqlite3.DatabaseError:
             return [], np.zeros((0, embedder.dimension), np.float32)
 
-    # -- filling --------------------------------------------------------------------------------------------------------------------
+    # -- filling
+    # ----------------------------------------------------------------------------------------------
 
     def fill(self, progress: Progress | None = None, stop: Callable[[], bool] | None = None) -> int:
-        """Compute and store what is missing, drop what no note has any more; returns the number of new vectors in the store.
+        """Compute and store what is missing, drop what no note has any more; returns the number of
+        new vectors in the store.
 
-        A store that failed or lost its files is replaced first. Raises EmbedderProblem or IndexProblem.
+        A store that failed or lost its files is replaced first. Raises EmbedderProblem or
+        IndexProblem.
         """
         with self._filling:
-            if self._touched() or (self._suspect and self._serving is not None and not self._sound(self._serving)):
+            if self._touched() or (
+                self._suspect and self._serving is not None and not self._sound(self._serving)
+            ):
                 self._discard()
             if not self.open() or self._target is None:
                 return 0
             try:
-                return self._fill(self._target, progress, lambda: self._stopped.is_set() or (stop is not None and stop()))
+                return self._fill(
+                    self._target,
+                    progress,
+                    lambda: self._stopped.is_set() or (stop is not None and stop()),
+                )
             except (EmbedderProblem, IndexProblem) as error:
                 self.problem = str(error)
                 self._suspect = not isinstance(error, EmbedderProblem)
@@ -256,9 +308,14 @@ class Semantic:
         return done
 
     def _settle_files(self) -> None:
-        """Remember the files as they are once Chroma has taken in what was stored: from now on only we may change them."""
+        """Remember the files as they are once Chroma has taken in what was stored: from now on only
+        we may change them."""
         if self._backend == "chroma" and self._serving is not None:
-            lanes = {id(lane): lane for lane in (self._serving, self._target) if lane is not None and lane.store.awake}
+            lanes = {
+                id(lane): lane
+                for lane in (self._serving, self._target)
+                if lane is not None and lane.store.awake
+            }
             for lane in lanes.values():
                 lane.store.search(np.ones(lane.embedder.dimension, np.float32), 1)
             self._files = integrity.fingerprint(self._folder / self._place)
@@ -274,7 +331,10 @@ class Semantic:
 
     def missing(self, db: sqlite3.Connection) -> list[str]:
         """Hashes of chunks without a stored vector."""
-        query = "SELECT DISTINCT hash FROM chunks WHERE hash NOT IN (SELECT hash FROM stored WHERE store = ?)"
+        query = (
+            "SELECT DISTINCT hash FROM chunks WHERE hash NOT IN (SELECT hash FROM stored WHERE "
+            "store = ?)"
+        )
         return [name for (name,) in db.execute(query, (self.label,))]
 
     def _prune(self, lane: Lane) -> None:
@@ -285,7 +345,10 @@ class Semantic:
             with self._lock:
                 lane.store.delete(part)
             with self._writing() as db, schema.transaction(db):
-                db.executemany("DELETE FROM stored WHERE store = ? AND hash = ?", ((lane.label, name) for name in part))
+                db.executemany(
+                    "DELETE FROM stored WHERE store = ? AND hash = ?",
+                    ((lane.label, name) for name in part),
+                )
             lane.removed(part)
 
     def _move(self, lane: Lane, stop: Callable[[], bool]) -> int:
@@ -294,13 +357,16 @@ class Semantic:
         for start in range(0, len(missing), _MOVED):
             if stop():
                 break
-            names, vectors = self.cache.get(lane.embedder.name, missing[start : start + _MOVED], lane.embedder.dimension)
+            names, vectors = self.cache.get(
+                lane.embedder.name, missing[start : start + _MOVED], lane.embedder.dimension
+            )
             self._keep(lane, names, vectors)
             done += len(names)
         return done
 
     def _compute(self, lane: Lane, progress: Progress | None, stop: Callable[[], bool]) -> int:
-        """Encode in this thread while another one stores what is done; what is written meanwhile is taken in at once."""
+        """Encode in this thread while another one stores what is done; what is written meanwhile is
+        taken in at once."""
         done, generation = 0, self._generation()
         with (
             Backlog(self._reading(), self.missing(self._reading())) as backlog,
@@ -325,7 +391,9 @@ class Semantic:
         """Another one after every change of what is indexed."""
         return schema.meta(self._reading(), "generation")
 
-    def _keep(self, lane: Lane, names: Sequence[str], vectors: Vectors, *, new: bool = False) -> None:
+    def _keep(
+        self, lane: Lane, names: Sequence[str], vectors: Vectors, *, new: bool = False
+    ) -> None:
         if not names:
             return
         if new:
@@ -334,7 +402,9 @@ class Semantic:
         with self._lock:
             lane.store.add(names, vectors)
         with self._writing() as db, schema.transaction(db):
-            db.executemany("INSERT OR IGNORE INTO stored VALUES (?, ?)", ((lane.label, name) for name in names))
+            db.executemany(
+                "INSERT OR IGNORE INTO stored VALUES (?, ?)", ((lane.label, name) for name in names)
+            )
         lane.listed(names, vectors)
 
     def _switch(self) -> None:
@@ -348,12 +418,15 @@ class Semantic:
             old.embedder.close()
             self.cache.forget(old.embedder.name) if len(self.cache.models()) > 2 else None
 
-    # -- proving --------------------------------------------------------------------------------------------------------------------
+    # -- proving
+    # ----------------------------------------------------------------------------------------------
 
     def canaries(self) -> bool:
-        """Does the store find vectors it is known to hold, and are its files as we left them? If not, the next `fill` replaces it.
+        """Does the store find vectors it is known to hold, and are its files as we left them? If
+        not, the next `fill` replaces it.
 
-        Files that somebody changed are not touched any more: what Chroma makes of them may take the process down.
+        Files that somebody changed are not touched any more: what Chroma makes of them may take the
+        process down.
         """
         if not self._filling.acquire(blocking=False):
             return True  # under way, and proved at the end
@@ -367,7 +440,11 @@ class Semantic:
             self._filling.release()
 
     def _touched(self) -> bool:
-        return self._backend == "chroma" and self._serving is not None and integrity.fingerprint(self._folder / self._place) != self._files
+        return (
+            self._backend == "chroma"
+            and self._serving is not None
+            and integrity.fingerprint(self._folder / self._place) != self._files
+        )
 
     def _sound(self, lane: Lane) -> bool:
         names, vectors = self._canaries(lane.embedder.name, lane.embedder.dimension, lane.label)
@@ -376,15 +453,21 @@ class Semantic:
         except IndexProblem as error:
             sound, self.problem = False, str(error)
         if not sound:
-            self.problem = self.problem or "the vector index does not find what it holds and will be rebuilt"
+            self.problem = (
+                self.problem or "the vector index does not find what it holds and will be rebuilt"
+            )
             self._suspect = True
         return sound
 
     def _canaries(self, model: str, dimension: int, label: str) -> tuple[list[str], Vectors]:
         query = "SELECT hash FROM stored WHERE store = ? AND hash >= ? ORDER BY hash LIMIT ?"
         db = self._reading()
-        names = [name for (name,) in db.execute(query, (label, secrets.token_hex(2), integrity.CANARIES))]
-        names += [name for (name,) in db.execute(query, (label, "", integrity.CANARIES - len(names)))]
+        names = [
+            name for (name,) in db.execute(query, (label, secrets.token_hex(2), integrity.CANARIES))
+        ]
+        names += [
+            name for (name,) in db.execute(query, (label, "", integrity.CANARIES - len(names)))
+        ]
         try:
             return self.cache.get(model, names, dimension)
         except sqlite3.DatabaseError:
@@ -410,9 +493,12 @@ class Semantic:
             self.cache.close()
 
     def _discard(self) -> None:
-        """Stop using the folder, which is left as it is; the next `open` makes a new one and deletes this."""
+        """Stop using the folder, which is left as it is; the next `open` makes a new one and
+        deletes this."""
         with self._lock:
-            self._shelf = self._target = self._serving = None  # closing would let Chroma write to what it must not touch
+            self._shelf = self._target = self._serving = (
+                None  # closing would let Chroma write to what it must not touch
+            )
             self._suspect = False
             self.problem = self.problem or "the vector index was damaged and will be rebuilt"
             pointer.forget(self._folder)

@@ -1,7 +1,9 @@
-"""Vectors that were computed once: (model, text hash) -> vector, in an SQLite file of their own that outlives every rebuild.
+"""Vectors that were computed once: (model, text hash) -> vector, in an SQLite file of their own
+that outlives every rebuild.
 
-Each model has a table whose key is the first 60 bits of the hash, which is twice as fast as the hash itself. Values are float16 (half the
-disk, cosines within 0.001 of the exact ones). One whose length is not 1 was damaged and counts as missing; a damaged file is put aside.
+Each model has a table whose key is the first 60 bits of the hash, which is twice as fast as the
+hash itself. Values are float16 (half the disk, cosines within 0.001 of the exact ones). One whose
+length is not 1 was damaged and counts as missing; a damaged file is put aside.
 """
 
 from __future__ import annotations
@@ -44,7 +46,8 @@ class VectorCache:
                 db.executemany(f"INSERT OR REPLACE INTO {table} VALUES (?, ?)", rows)
 
     def get(self, model: str, hashes: Collection[str], dimension: int) -> tuple[list[str], Vectors]:
-        """The hashes that are known and their vectors (n x dimension, float32, unit length), in the same order."""
+        """The hashes that are known and their vectors (n x dimension, float32, unit length), in the
+        same order."""
         names, vectors, lengths = self._load(model, hashes, dimension)
         return names, vectors / lengths[:, None]
 
@@ -66,7 +69,10 @@ class VectorCache:
         """model -> number of vectors, for those that have any."""
         with self._guard() as db:
             names = [name for (name,) in db.execute("SELECT name FROM models ORDER BY id")]
-            counts = {name: int(db.execute(f"SELECT count(*) FROM {self._table(db, name)}").fetchone()[0]) for name in names}
+            counts = {
+                name: int(db.execute(f"SELECT count(*) FROM {self._table(db, name)}").fetchone()[0])
+                for name in names
+            }
         return {name: count for name, count in counts.items() if count}
 
     def count(self, model: str) -> int:
@@ -97,20 +103,37 @@ class VectorCache:
         with self._lock:
             schema.close(self._db)
 
-    def _load(self, model: str, hashes: Collection[str], dimension: int) -> tuple[list[str], Vectors, npt.NDArray[np.float32]]:
-        """Known hashes, their vectors as stored, and the vectors' lengths; what is damaged is left out."""
+    def _load(
+        self, model: str, hashes: Collection[str], dimension: int
+    ) -> tuple[list[str], Vectors, npt.NDArray[np.float32]]:
+        """Known hashes, their vectors as stored, and the vectors' lengths; what is damaged is left
+        out."""
         keys = {_key(name): name for name in hashes}
         found: list[tuple[int, bytes]] = []
         with self._guard() as db:
             if table := self._table(db, model):
-                query = f"SELECT key, vector FROM {table} WHERE key IN (SELECT value FROM json_each(?))"
-                found = [row for row in db.execute(query, (json.dumps(list(keys)),)) if len(row[1]) == 2 * dimension]
-        vectors = np.frombuffer(b"".join([blob for _, blob in found]), np.float16).reshape(-1, dimension).astype(np.float32)
+                query = (
+                    f"SELECT key, vector FROM {table} WHERE key IN (SELECT value FROM json_each(?))"
+                )
+                found = [
+                    row
+                    for row in db.execute(query, (json.dumps(list(keys)),))
+                    if len(row[1]) == 2 * dimension
+                ]
+        vectors = (
+            np.frombuffer(b"".join([blob for _, blob in found]), np.float16)
+            .reshape(-1, dimension)
+            .astype(np.float32)
+        )
         with np.errstate(over="ignore", invalid="ignore"):
             lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
             whole = np.abs(lengths - 1) < _TOLERANCE
         if not whole.all():
-            found, vectors, lengths = [row for row, good in zip(found, whole, strict=True) if good], vectors[whole], lengths[whole]
+            found, vectors, lengths = (
+                [row for row, good in zip(found, whole, strict=True) if good],
+                vectors[whole],
+                lengths[whole],
+            )
         return [keys[key] for key, _ in found], vectors, lengths
 
     def _table(self, db: sqlite3.Connection, model: str, *, make: bool = False) -> str:
@@ -121,15 +144,21 @@ class VectorCache:
             found = db.execute("SELECT id FROM models WHERE name = ?", (model,)).fetchone()
             if found is None:
                 return ""
-            db.execute(f"CREATE TABLE IF NOT EXISTS vectors_{found[0]} (key INTEGER PRIMARY KEY, vector BLOB)")
+            db.execute(
+                f"CREATE TABLE IF NOT EXISTS vectors_{found[0]} (key INTEGER PRIMARY KEY, vector "
+                f"BLOB)"
+            )
             self._tables[model] = f"vectors_{found[0]}"
         return self._tables[model]
 
     @contextmanager
     def _guard(self) -> Iterator[sqlite3.Connection]:
-        """The connection under the lock; damage replaces the file by an empty one, and the caller hears of it."""
+        """The connection under the lock; damage replaces the file by an empty one, and the caller
+        hears of it."""
         with self._lock:
-            if not self._path.exists():  # deleted under us: what is written now would be gone at the end
+            if (
+                not self._path.exists()
+            ):  # deleted under us: what is written now would be gone at the end
                 schema.close(self._db)
                 self._db = self._open()
             try:
@@ -159,7 +188,9 @@ class VectorCache:
             db.execute("PRAGMA page_size=8192")
             db.execute("PRAGMA journal_mode=WAL")
             db.execute("PRAGMA synchronous=NORMAL")
-            db.execute("CREATE TABLE IF NOT EXISTS models (id INTEGER PRIMARY KEY, name TEXT UNIQUE)")
+            db.execute(
+                "CREATE TABLE IF NOT EXISTS models (id INTEGER PRIMARY KEY, name TEXT UNIQUE)"
+            )
             db.execute(f"PRAGMA user_version={_VERSION}")
             for (number,) in db.execute("SELECT id FROM models").fetchall():
                 db.execute(f"SELECT key, vector FROM vectors_{number} LIMIT 1").fetchone()
@@ -170,7 +201,8 @@ class VectorCache:
 
 
 def as_kept(vectors: Vectors) -> Vectors:
-    """What `get` gives back for vectors (n x dimension) that were `put`: rounded to float16, of length 1, as float32."""
+    """What `get` gives back for vectors (n x dimension) that were `put`: rounded to float16, of
+    length 1, as float32."""
     kept = vectors.astype(np.float16).astype(np.float32)
     lengths: Vectors = np.sqrt(np.einsum("ij,ij->i", kept, kept))
     return kept / lengths[:, None]

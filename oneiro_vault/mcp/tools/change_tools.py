@@ -1,4 +1,5 @@
-"""The tools that change something. Who it was is set by the door a call came through; no argument says it."""
+"""The tools that change something. Who it was is set by the door a call came through; no argument
+says it."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ from oneiro_vault.mcp.tools.hints import advice
 from oneiro_vault.mcp.tools.tool import VaultTool, answer, tool
 
 Kind: TypeAlias = Literal["semantic", "episodic", "entity", "procedure", "principle"]
-"""What a model may store as. Orientation is not among it: what is loaded at every beginning is distilled, and reviewed, not asserted."""
+"""What a model may store as. Orientation is not among it: what is loaded at every beginning is
+distilled, and reviewed, not asserted."""
 Summary: TypeAlias = Annotated[str, Field(description="One sentence")]
 Tags: TypeAlias = Annotated[list[str], Field(max_length=20)]
 
@@ -60,8 +62,16 @@ class Changing:
         when: Annotated[str, Field(description="Date, if not now")] = "",
     ) -> CallToolResult:
         """Store one lasting fact, decision, event, preference or way of working, in words that need no context.
-        Example: {"text": "Ana wants releases on Fridays: support is quiet then.", "about": ["Ana"]}"""
-        return await self._store(ctx, {"text": text, **_described(title, summary, type, tags), "about": about, "created": when})
+        Example: {"text": "Ana wants releases on Fridays: support is quiet then.", "about": ["Ana"]}"""  # noqa: E501
+        return await self._store(
+            ctx,
+            {
+                "text": text,
+                **_described(title, summary, type, tags),
+                "about": about,
+                "created": when,
+            },
+        )
 
     async def remember_with_image(
         self,
@@ -77,22 +87,37 @@ class Changing:
     ) -> CallToolResult:
         """remember, with a picture."""
         if bool(image) is bool(path):
-            raise InvalidInput("a picture is given as `image` or by its `path`", kept="Nothing was written.", hint="Give one of them.")
+            raise InvalidInput(
+                "a picture is given as `image` or by its `path`",
+                kept="Nothing was written.",
+                hint="Give one of them.",
+            )
         if path and caller_of(ctx.request_context.request) != LOCAL:
             raise InvalidInput(
-                "a path means nothing from another machine", kept="Nothing was written.", hint="Give the picture as `image`."
+                "a path means nothing from another machine",
+                kept="Nothing was written.",
+                hint="Give the picture as `image`.",
             )
-        given = {"data": image or await asyncio.to_thread(local_images.read, path)} | ({"alt": alt} if alt else {})
-        return await self._store(ctx, {"text": text, **_described(title, summary, type, tags), "images": [given]})
+        given = {"data": image or await asyncio.to_thread(local_images.read, path)} | (
+            {"alt": alt} if alt else {}
+        )
+        return await self._store(
+            ctx, {"text": text, **_described(title, summary, type, tags), "images": [given]}
+        )
 
     async def _store(self, ctx: Ctx, item: dict[str, Any]) -> CallToolResult:
         given = {name: value for name, value in item.items() if value}
         given["text"] = item["text"]
-        found = (await self.desk.ask(ctx, "remember", items=[given], actor=actor_of(ctx), near=True))["results"][0]
+        found = (
+            await self.desk.ask(ctx, "remember", items=[given], actor=actor_of(ctx), near=True)
+        )["results"][0]
         ident, title, near = found["id"], formatting.one_line(found["title"]), found["near"]
         told = f"Remembered as {ident} ({title})."
         if found["duplicate_of"]:
-            told = f"Known already as {ident} ({title}): nothing new was stored. If it says more now, reframe that one."
+            told = (
+                f"Known already as {ident} ({title}): nothing new was stored. If it says more "
+                f"now, reframe that one."
+            )
         elif near:
             same = f"{near['id']} ({formatting.one_line(near['title'])})"
             told += f" Much like {same}: if it is the same, reframe that one and forget this."
@@ -107,10 +132,22 @@ class Changing:
         summary: Summary = "",
         reason: str = "",
     ) -> CallToolResult:
-        """Replace all of what a memory says; its id stays and the old words stay in history. For what changed or was wrong."""
+        """Replace all of what a memory says; its id stays and the old words stay in history. For what changed or was wrong."""  # noqa: E501
         who = actor_of(ctx)
-        found = await self.desk.ask(ctx, "reframe", id=id, text=text, title=title, description=summary, reason=reason, actor=who)
-        waits = f"A person decides about {found['id']}: your words wait as {_proposal(found)}, nothing else changed."
+        found = await self.desk.ask(
+            ctx,
+            "reframe",
+            id=id,
+            text=text,
+            title=title,
+            description=summary,
+            reason=reason,
+            actor=who,
+        )
+        waits = (
+            f"A person decides about {found['id']}: your words wait as {_proposal(found)}, "
+            f"nothing else changed."
+        )
         told = waits if _proposal(found) else f"{found['id']} says this now."
         return answer(f"{self.desk.now()}: {told}", ids=[found["id"]])
 
@@ -120,21 +157,40 @@ class Changing:
         id: str,
         reason: str = "",
     ) -> CallToolResult:
-        """Take away a memory that is wrong or unwanted; history keeps it and a person can restore it."""
+        """Take away a memory that is wrong or unwanted; history keeps it and a person can restore it."""  # noqa: E501
         found = await self.desk.ask(ctx, "forget", id=id, reason=reason, actor=actor_of(ctx))
-        told = f"{self.desk.now()}: {found['id']} ({formatting.one_line(found['title'])}) is forgotten. A person can bring it back."
+        told = (
+            f"{self.desk.now()}: {found['id']} ({formatting.one_line(found['title'])}) is "
+            f"forgotten. A person can bring it back."
+        )
         return answer(told, ids=[found["id"]])
 
-    async def reflect(self, ctx: Ctx, highlights: str, updates: list[Update] = []) -> CallToolResult:
-        """When a conversation comes to its end: store what mattered in it as one episode, and reframe the memories it changed."""
-        changes = [{("description" if name == "summary" else name): value for name, value in one.items()} for one in updates]
-        found = await self.desk.ask(ctx, "reflect", highlights=highlights, updates=changes, actor=actor_of(ctx))
-        told = [f"{self.desk.now()}: the episode is {found['id']}{' (known already)' if found['duplicate_of'] else ''}."]
+    async def reflect(
+        self, ctx: Ctx, highlights: str, updates: list[Update] = []
+    ) -> CallToolResult:
+        """When a conversation comes to its end: store what mattered in it as one episode, and reframe the memories it changed."""  # noqa: E501
+        changes = [
+            {("description" if name == "summary" else name): value for name, value in one.items()}
+            for one in updates
+        ]
+        found = await self.desk.ask(
+            ctx, "reflect", highlights=highlights, updates=changes, actor=actor_of(ctx)
+        )
+        told = [
+            f"{self.desk.now()}: the episode is "
+            f"{found['id']}{' (known already)' if found['duplicate_of'] else ''}."
+        ]
         waiting = {one["id"]: _proposal(one) for one in found["updated"] if _proposal(one)}
         done = [one["id"] for one in found["updated"] if one["id"] not in waiting]
         told += [f"Updated: {', '.join(done)}."] if done else []
-        told += [f"A person decides about {ident}: your words wait as {where}." for ident, where in waiting.items()]
-        told += [f"Not updated: {one['id']}: {one['message']}. {advice(one['hint'])}".rstrip() for one in found["failed"]]
+        told += [
+            f"A person decides about {ident}: your words wait as {where}."
+            for ident, where in waiting.items()
+        ]
+        told += [
+            f"Not updated: {one['id']}: {one['message']}. {advice(one['hint'])}".rstrip()
+            for one in found["failed"]
+        ]
         return answer("\n".join(told), ids=[found["id"], *(one["id"] for one in found["updated"])])
 
 

@@ -1,4 +1,5 @@
-"""The set `dreams`, off unless `mcp.tools` names it: questions about stored notes that wait for a judge, and the way to answer them."""
+"""The set `dreams`, off unless `mcp.tools` names it: questions about stored notes that wait for a
+judge, and the way to answer them."""
 
 from __future__ import annotations
 
@@ -16,7 +17,9 @@ from oneiro_vault.mcp.tools.tool import answer as told
 
 Answers: TypeAlias = Annotated[dict[str, Any] | str, WithJsonSchema({"type": "object"})]
 """An object; some clients send it as text."""
-_UNSAID: Final = frozenset("title default description maxLength minLength maxItems additionalProperties".split())
+_UNSAID: Final = frozenset(
+    "title default description maxLength minLength maxItems additionalProperties".split()
+)
 """Keys of a schema that a model does not read."""
 
 
@@ -31,17 +34,19 @@ class Dreaming:
         return [tool(self.dream_next, reads=True), tool(self.dream_decide)]
 
     async def dream_next(self, ctx: Ctx) -> CallToolResult:
-        """The next questions about stored notes that wait for a judgement, some of one kind at once, with the JSON schema of an answer."""
+        """The next questions about stored notes that wait for a judgement, some of one kind at once, with the JSON schema of an answer."""  # noqa: E501
         found = await self.desk.ask(ctx, "dream_next")
         return told(f"{self.desk.now()}: {_batch(found)}")
 
     async def dream_decide(self, ctx: Ctx, answers: Answers) -> CallToolResult:
         """Answer questions of dream_next: {question id: object of its schema}. The next questions come back; after the last answer, what
-        follows from them is done."""
+        follows from them is done."""  # noqa: E501
         found = await self.desk.ask(ctx, "dream_answers", answers=answers)
         lines = [f"{self.desk.now()}: {found['taken']} taken."]
         lines += [f"{one['id']} still waits: {one['problem']}." for one in found["refused"]]
-        return told("\n".join([*lines, *(str(run["title"]) for run in found["runs"]), _batch(found)]))
+        return told(
+            "\n".join([*lines, *(str(run["title"]) for run in found["runs"]), _batch(found)])
+        )
 
 
 def _batch(found: Mapping[str, Any]) -> str:
@@ -49,8 +54,15 @@ def _batch(found: Mapping[str, Any]) -> str:
     batch = found["batch"]
     if batch is None:
         return "No question waits."
-    head = f"{len(batch['questions'])} of {found['waiting']} questions that wait, of the kind {batch['kind']}."
-    first = "Instruction and schema are those of the last questions." if batch["again"] else batch["instruction"]
+    head = (
+        f"{len(batch['questions'])} of {found['waiting']} questions that wait, of the kind "
+        f"{batch['kind']}."
+    )
+    first = (
+        "Instruction and schema are those of the last questions."
+        if batch["again"]
+        else batch["instruction"]
+    )
     asked = "\n".join(f"Question {one['id']}: {' '.join(one['ids'])}" for one in batch["questions"])
     parts = [head, first, PREFACE, batch["quoted"], asked]
     form = json.dumps(_bare(batch["answer"]), ensure_ascii=False, separators=(",", ":"))
@@ -58,12 +70,16 @@ def _batch(found: Mapping[str, Any]) -> str:
 
 
 def _bare(schema: Any) -> Any:
-    """A schema without names, defaults and the limits that nobody reaches; what may be null may also be
-    left out, and is shown as what it is otherwise."""
+    """A schema without names, defaults and the limits that nobody reaches; what may be null may
+    also be left out, and is shown as what it is otherwise."""
     if isinstance(schema, list):
         return [_bare(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
     if rest := [one for one in schema.get("anyOf", ()) if one != {"type": "null"}]:
         return _bare(rest[0]) if len(rest) == 1 else {"anyOf": _bare(rest)}
-    return {key: _bare(value) for key, value in schema.items() if key not in _UNSAID or isinstance(value, dict)}
+    return {
+        key: _bare(value)
+        for key, value in schema.items()
+        if key not in _UNSAID or isinstance(value, dict)
+    }

@@ -1,4 +1,5 @@
-"""What to do next, for a model: hints of the App are written for people at a command line, and no model sees a command it cannot run."""
+"""What to do next, for a model: hints of the App are written for people at a command line, and no
+model sees a command it cannot run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The set `history`, off unless `mcp.tools` names it: where a memory came from, and the way back."""
+"""The set `history`, off unless `mcp.tools` names it: where a memory came from, and the way
+back."""
 
 from __future__ import annotations
 
@@ -25,7 +26,10 @@ class History:
     async def recall_story(self, ctx: Ctx, id: str) -> CallToolResult:
         """What happened to a memory, also to one that was forgotten: when, what, who, why."""
         found = await self.desk.ask(ctx, "why", id=id)
-        told = f"{self.desk.now()}: {found['id']} · {formatting.one_line(found['title'])} · {found['status'] or 'active'}"
+        told = (
+            f"{self.desk.now()}: {found['id']} · {formatting.one_line(found['title'])} · "
+            f"{found['status'] or 'active'}"
+        )
         return answer("\n".join([told, *map(_step, found["story"])]), ids=[found["id"]])
 
     async def restore(self, ctx: Ctx, id: str) -> CallToolResult:
@@ -37,5 +41,8 @@ class History:
 def _step(found: Mapping[str, Any]) -> str:
     """One thing that happened: when, what, who, why."""
     what = f"{found['op']}: {found['title']}" if found.get("op") else found["title"]
-    facts = map(formatting.one_line, (found["when"], what, found.get("actor") or found.get("author"), found.get("reason")))
+    facts = map(
+        formatting.one_line,
+        (found["when"], what, found.get("actor") or found.get("author"), found.get("reason")),
+    )
     return f"- {' · '.join(filter(None, facts))}"

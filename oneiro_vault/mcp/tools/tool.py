@@ -1,4 +1,5 @@
-"""A tool as this server makes them: who may call it, arguments that are checked by name, and failures that say what to do next."""
+"""A tool as this server makes them: who may call it, arguments that are checked by name, and
+failures that say what to do next."""
 
 from __future__ import annotations
 
@@ -20,18 +21,22 @@ from oneiro_vault.mcp.tools.hints import advice
 
 LOG = logging.getLogger("oneiro.mcp")
 ALWAYS_LOAD: Final = {"anthropic/alwaysLoad": True}
-"""Claude Code shows a tool with this mark to its model at once, instead of hiding it behind its tool search."""
+"""Claude Code shows a tool with this mark to its model at once, instead of hiding it behind its
+tool search."""
 _SHOWN: Final = 5
 _BALLAST: Final = frozenset({"title", "$defs", "minimum", "minItems"})
 
 
 def answer(text: str, *more: ContentBlock, ids: Sequence[str] = ()) -> CallToolResult:
-    """`text` for a model to read, `more` content after it; `ids` of the memories it is about, for programs and the audit log.
+    """`text` for a model to read, `more` content after it; `ids` of the memories it is about, for
+    programs and the audit log.
 
-    There is no structured content: clients that get both parts hand their model only that one, or both. What a program needs in
-    structure it asks of the JSON API.
+    There is no structured content: clients that get both parts hand their model only that one, or
+    both. What a program needs in structure it asks of the JSON API.
     """
-    return CallToolResult(content=[TextContent(type="text", text=text), *more], _meta={MEMORIES: list(ids)})
+    return CallToolResult(
+        content=[TextContent(type="text", text=text), *more], _meta={MEMORIES: list(ids)}
+    )
 
 
 def failure(error: OneiroError) -> CallToolResult:
@@ -43,8 +48,11 @@ def failure(error: OneiroError) -> CallToolResult:
 class VaultTool(Tool):
     """A tool whose caller must be allowed what `core.principal.TOOLS` says."""
 
-    async def run(self, arguments: dict[str, Any], context: Ctx, convert_result: bool = False) -> Any:
-        """Run it. Whatever a caller did or met comes back as a result with `is_error`; only a fault of ours is raised."""
+    async def run(
+        self, arguments: dict[str, Any], context: Ctx, convert_result: bool = False
+    ) -> Any:
+        """Run it. Whatever a caller did or met comes back as a result with `is_error`; only a fault
+        of ours is raised."""
         caller, started = caller_of(context.request_context.request), time.perf_counter()
         outcome = "refused"
         try:
@@ -62,22 +70,37 @@ class VaultTool(Tool):
                 raise
             return failure(cause)
         finally:
-            LOG.info("%s for %s: %s in %.1f ms", self.name, caller.name, outcome, 1000 * (time.perf_counter() - started))
+            LOG.info(
+                "%s for %s: %s in %.1f ms",
+                self.name,
+                caller.name,
+                outcome,
+                1000 * (time.perf_counter() - started),
+            )
         return done
 
     def _admit(self, caller: Caller, arguments: Mapping[str, Any]) -> None:
         need = TOOLS.get(self.name, WRITE)
         if not caller.may(need):
-            raise InvalidInput(f"{self.name} is not allowed here: it needs the right to {need}", hint="Go on without it.")
+            raise InvalidInput(
+                f"{self.name} is not allowed here: it needs the right to {need}",
+                hint="Go on without it.",
+            )
         unknown = sorted(set(arguments) - set(self.parameters["properties"]))
         if unknown:
             names = ", ".join(shown(name) for name in unknown[:_SHOWN])
-            raise InvalidInput(f"{self.name} has no argument {names}", hint=f"It takes {', '.join(self.parameters['properties'])}.")
+            raise InvalidInput(
+                f"{self.name} has no argument {names}",
+                hint=f"It takes {', '.join(self.parameters['properties'])}.",
+            )
 
     def _wrong(self, error: ValidationError) -> InvalidInput:
         """Which argument is wrong and how, without repeating its value."""
         found = error.errors(include_url=False, include_context=False, include_input=False)
-        told = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg'][:1].lower()}{one['msg'][1:]}" for one in found[:_SHOWN])
+        told = "; ".join(
+            f"{'.'.join(map(str, one['loc']))}: {one['msg'][:1].lower()}{one['msg'][1:]}"
+            for one in found[:_SHOWN]
+        )
         return InvalidInput(f"{self.name}: {told}", hint="Correct that and call it again.")
 
 
@@ -91,10 +114,15 @@ def tool(
 ) -> VaultTool:
     """A tool of this function; its name and docstring are what a model reads.
 
-    `reads`: it changes nothing; `destroys`: it takes something away; `repeats`: calling it twice does no more than once; `entry`: a model
-    should know it from the start.
+    `reads`: it changes nothing; `destroys`: it takes something away; `repeats`: calling it twice
+    does no more than once; `entry`: a model should know it from the start.
     """
-    hints = ToolAnnotations(read_only_hint=reads, destructive_hint=destroys, idempotent_hint=reads or repeats, open_world_hint=False)
+    hints = ToolAnnotations(
+        read_only_hint=reads,
+        destructive_hint=destroys,
+        idempotent_hint=reads or repeats,
+        open_world_hint=False,
+    )
     made = VaultTool.from_function(
         function,
         description=inspect.getdoc(function),
@@ -108,13 +136,28 @@ def tool(
 
 
 def compact(schema: dict[str, Any], definitions: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """A JSON schema without what costs a model tokens and tells it nothing: titles, empty defaults, least values, references."""
+    """A JSON schema without what costs a model tokens and tells it nothing: titles, empty defaults,
+    least values, references."""
     definitions = definitions or schema.get("$defs", {})
     if "$ref" in schema:
-        return compact(definitions[schema["$ref"].rpartition("/")[2]] | {k: v for k, v in schema.items() if k != "$ref"}, definitions)
-    kept = {key: value for key, value in schema.items() if key not in _BALLAST and (key != "default" or value)}
+        return compact(
+            definitions[schema["$ref"].rpartition("/")[2]]
+            | {k: v for k, v in schema.items() if k != "$ref"},
+            definitions,
+        )
+    kept = {
+        key: value
+        for key, value in schema.items()
+        if key not in _BALLAST and (key != "default" or value)
+    }
     if "properties" in kept:
-        kept["properties"] = {name: compact(value, definitions) for name, value in kept["properties"].items()}
+        kept["properties"] = {
+            name: compact(value, definitions) for name, value in kept["properties"].items()
+        }
     if isinstance(kept.get("items"), dict):
-        kept["items"] = {key: value for key, value in compact(kept["items"], definitions).items() if key != "description"}  # a docstring
+        kept["items"] = {
+            key: value
+            for key, value in compact(kept["items"], definitions).items()
+            if key != "description"
+        }  # a docstring
     return kept

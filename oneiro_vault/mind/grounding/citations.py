@@ -1,7 +1,9 @@
-"""What in a capture a fact rests on, and whether it says the same: subject, polarity, numbers, names, and the words that are cited.
+"""What in a capture a fact rests on, and whether it says the same: subject, polarity, numbers,
+names, and the words that are cited.
 
-A judge may say things in other words, leave out and join. It may not bring names or numbers, deny what was stated, state what was denied,
-or say of one person what was said of another; and what it cites must stand there.
+A judge may say things in other words, leave out and join. It may not bring names or numbers, deny
+what was stated, state what was denied, or say of one person what was said of another; and what it
+cites must stand there.
 """
 
 from __future__ import annotations
@@ -31,15 +33,24 @@ _AROUND: Final = 1
 _ENGLISH: Final = "en"
 _ELLIPSIS: Final = re.compile(r"\s*(?:\[?(?:…|\.\.\.)\]?)\s*")
 _SELF: Final = re.compile(
-    r"\b(?:i|i['’](?:m|ve|ll|d)|me|my|mine|we|we['’](?:re|ve|ll|d)|us|our|ours|ich|mir|mich|mein\w{0,2}|wir|uns|unser\w{0,2})\b", re.I
+    r"\b(?:i|i['’](?:m|ve|ll|d)|me|my|mine|we|we['’](?:re|ve|ll|d)|us|our|ours|ich|mir|mich|"
+    r"mein\w{0,2}|wir|uns|unser\w{0,2})\b",
+    re.I,
 )
-_PERSON: Final = re.compile(r"^(?:the )?(?:user|person|speaker)\b(?!['’]s)|^(?:i|ich|wir|we)\b", re.I)
+_PERSON: Final = re.compile(
+    r"^(?:the )?(?:user|person|speaker)\b(?!['’]s)|^(?:i|ich|wir|we)\b", re.I
+)
 _KIN: Final = (
-    "sister brother mother father mom mum dad son daughter wife husband partner boss manager friend neighbour neighbor landlord colleague "
-    "girlfriend boyfriend uncle aunt cousin grandmother grandfather team company flatmate roommate schwester bruder mutter vater sohn "
+    "sister brother mother father mom mum dad son daughter wife husband partner boss manager "
+    "friend neighbour neighbor landlord colleague girlfriend boyfriend uncle aunt cousin "
+    "grandmother grandfather team company flatmate roommate schwester bruder mutter vater sohn "
     "tochter frau mann chef chefin freund freundin nachbar nachbarin kollege kollegin"
 ).split()
-_OTHER: Final = re.compile(rf"^\W*(?:and |but |also |so |my |our |mein\w{{0,2}} |unser\w{{0,2}} |the )*({'|'.join(_KIN)})\b", re.I)
+_OTHER: Final = re.compile(
+    rf"^\W*(?:and |but |also |so |my |our |mein\w{{0,2}} |unser\w{{0,2}} |the "
+    rf")*({'|'.join(_KIN)})\b",
+    re.I,
+)
 
 
 @dataclass(frozen=True)
@@ -50,37 +61,56 @@ class Cited:
     problem: str = ""
 
     def source(self, capture: Note) -> Note:
-        """The capture as far as a fact rests on it: with the trust of these spans, which it names."""
+        """The capture as far as a fact rests on it: with the trust of these spans, which it
+        names."""
         memory = capture.memory
         names = [f"{memory.id}#{name}" for name in dict.fromkeys(span.name for span in self.spans)]
         level = turns.weakest_of(memory, self.spans)
-        return replace(capture, memory=replace(memory, trust=level, extra={**memory.extra, turns.KEY: names}))
+        return replace(
+            capture, memory=replace(memory, trust=level, extra={**memory.extra, turns.KEY: names})
+        )
 
 
 def cited(unit: Unit, memory: Memory, known: Collection[str] = ()) -> Cited:
-    """Where a capture says what a fact says. `known`: words (folded) that name people and things the vault knows already: whoever cites may
-    call by its name what the capture does not name."""
+    """Where a capture says what a fact says. `known`: words (folded) that name people and things
+    the vault knows already: whoever cites may call by its name what the capture does not name."""
     body = memory.body
     every = sentences.spans(body)
     if unit.quote.strip():
         places = _find(unit.quote, body)
         if not places:
             return Cited(problem="it cites words that the capture does not have")
-        chosen = [n for n, (start, end) in enumerate(every) if any(start < stop and end > begin for begin, stop in places)]
+        chosen = [
+            n
+            for n, (start, end) in enumerate(every)
+            if any(start < stop and end > begin for begin, stop in places)
+        ]
     else:
         chosen = _best(unit.content, body, every)
         places = [every[n] for n in chosen]
-    near = sorted({m for n in chosen for m in range(n - _AROUND, n + _AROUND + 1) if 0 <= m < len(every)})
-    around = "\n".join((memory.title, memory.project, *(body[every[n][0] : every[n][1]] for n in near)))
+    near = sorted(
+        {m for n in chosen for m in range(n - _AROUND, n + _AROUND + 1) if 0 <= m < len(every)}
+    )
+    around = "\n".join(
+        (memory.title, memory.project, *(body[every[n][0] : every[n][1]] for n in near))
+    )
     found = {span: None for start, end in places for span in turns.at(body, start, end)}
-    parts = [(max(every[n][0], span.start), min(every[n][1], span.end)) for n in chosen for span in found]
-    ground = "\n".join(body[start:end] for start, end in parts if start < end)  # not what others say in the same sentence
-    after = "\n".join(body[every[n][0] : every[n][1]] for n in sorted({m for n in chosen for m in (n, n + 1) if m < len(every)}))
+    parts = [
+        (max(every[n][0], span.start), min(every[n][1], span.end)) for n in chosen for span in found
+    ]
+    ground = "\n".join(
+        body[start:end] for start, end in parts if start < end
+    )  # not what others say in the same sentence
+    after = "\n".join(
+        body[every[n][0] : every[n][1]]
+        for n in sorted({m for n in chosen for m in (n, n + 1) if m < len(every)})
+    )
     return Cited(tuple(found), _problem(unit, memory, ground, around, after, tuple(found), known))
 
 
 def _find(quote: str, body: str) -> list[tuple[int, int]]:
-    """Where each part of a quotation stands, however blanks and letters' case are written; none when one of them does not."""
+    """Where each part of a quotation stands, however blanks and letters' case are written; none
+    when one of them does not."""
     found = []
     for part in _ELLIPSIS.split(quote.strip().strip("\"“”„»«'")):
         words = re.split(r"\s+", part.strip())
@@ -94,7 +124,8 @@ def _find(quote: str, body: str) -> list[tuple[int, int]]:
 
 
 def _best(fact: str, body: str, every: tuple[tuple[int, int], ...]) -> list[int]:
-    """The sentences that have most of a fact's words and numbers, as few as have all that any has."""
+    """The sentences that have most of a fact's words and numbers, as few as have all that any
+    has."""
     language = _language(fact) or _language(body) or _ENGLISH
     wanted = polarity.stems(fact, language) | figures(fact)
     have = [(polarity.stems(body[a:b], language) | figures(body[a:b])) & wanted for a, b in every]
@@ -110,19 +141,39 @@ def _best(fact: str, body: str, every: tuple[tuple[int, int], ...]) -> list[int]
 
 
 def _names_speaker(fact: str, spans: Sequence[turns.Span]) -> bool:
-    """May a name that nobody said be that of whoever speaks? A fact that calls them something else already brings no second one."""
-    own = all((one.own or one.doubted) and one.speaker in (turns.USER, turns.NOBODY) for one in spans)
+    """May a name that nobody said be that of whoever speaks? A fact that calls them something else
+    already brings no second one."""
+    own = all(
+        (one.own or one.doubted) and one.speaker in (turns.USER, turns.NOBODY) for one in spans
+    )
     return own and not re.search(r"\b(?:user|person|speaker)\b", fact, re.I)
 
 
-def _problem(unit: Unit, memory: Memory, ground: str, around: str, after: str, spans: Sequence[turns.Span], known: Collection[str]) -> str:
-    """`ground`: the cited sentences, `around`: with their neighbours, `after`: with the next ones, which may answer them."""
-    fact, quoted, everything = unit.content, bool(unit.quote.strip()), f"{memory.title}\n{memory.project}\n{memory.body}"
+def _problem(
+    unit: Unit,
+    memory: Memory,
+    ground: str,
+    around: str,
+    after: str,
+    spans: Sequence[turns.Span],
+    known: Collection[str],
+) -> str:
+    """`ground`: the cited sentences, `around`: with their neighbours, `after`: with the next ones,
+    which may answer them."""
+    fact, quoted, everything = (
+        unit.content,
+        bool(unit.quote.strip()),
+        f"{memory.title}\n{memory.project}\n{memory.body}",
+    )
     strange = unsaid(fact, everything, memory.created)
     if strange and not (quoted and len(strange) <= in_words(ground)):
         return f"the capture has no {', '.join(strange[:3])}"
     language, spoken = _language(fact), _language(ground) or _language(memory.body)
-    names = [one for one in strange_names(fact, f"{everything}\nUser Assistant") if not (quoted and fold(one) in known)]
+    names = [
+        one
+        for one in strange_names(fact, f"{everything}\nUser Assistant")
+        if not (quoted and fold(one) in known)
+    ]
     own = len(names) == 1 and _names_speaker(fact, spans)
     if names and not own and CAPITALISING.isdisjoint((language, spoken)):
         return f"the capture names no {', '.join(names[:3])}"
@@ -136,7 +187,12 @@ def _problem(unit: Unit, memory: Memory, ground: str, around: str, after: str, s
     counted, there = figures(fact), figures(ground)
     if mine and not shared and not counted & there:
         return "the capture does not say that"
-    if mine and not quoted and len(shared) < SHARE * len(mine) and not (counted and counted <= there):
+    if (
+        mine
+        and not quoted
+        and len(shared) < SHARE * len(mine)
+        and not (counted and counted <= there)
+    ):
         return "the capture does not say that"
     against = (polarity.contrary(fact, sentence) for sentence in _bearing(mine, ground, language))
     if not bare and (polarity.added(fact, ground) or any(against)):
@@ -155,7 +211,9 @@ def _bearing(mine: set[str], ground: str, language: str) -> list[str]:
     """The sentences of the ground that bear on a fact most: what another one denies is its own."""
     parts = sentences.split(ground)
     shares = [len(mine & polarity.stems(part, language)) for part in parts]
-    return [part for part, share in zip(parts, shares, strict=True) if share and share == max(shares)]
+    return [
+        part for part, share in zip(parts, shares, strict=True) if share and share == max(shares)
+    ]
 
 
 def _another(fact: str, ground: str, language: str) -> bool:
@@ -164,5 +222,7 @@ def _another(fact: str, ground: str, language: str) -> bool:
         return False
     parts = _bearing(polarity.stems(fact, language), ground, language)
     return bool(parts) and all(
-        _OTHER.match(turns.without_speaker(part)) and not _SELF.search(_OTHER.sub("", turns.without_speaker(part))) for part in parts
+        _OTHER.match(turns.without_speaker(part))
+        and not _SELF.search(_OTHER.sub("", turns.without_speaker(part)))
+        for part in parts
     )

@@ -1,4 +1,5 @@
-"""What follows from earlier decisions without asking anybody: what was announced begins, and a contradiction ends with one of its sides."""
+"""What follows from earlier decisions without asking anybody: what was announced begins, and a
+contradiction ends with one of its sides."""
 
 from __future__ import annotations
 
@@ -25,16 +26,35 @@ def begun(snapshot: Snapshot, loop: str) -> list[Decision]:
         if begins is not None and begins <= snapshot.now and old:
             edits = tuple(superseding(one, note.id) for one in old)
             ids = (note.id, *(one.id for one in old))
-            found.append(Decision(loop, "supersede", old[0].memory.title, "what was announced has begun", edits, ids))
+            found.append(
+                Decision(
+                    loop,
+                    "supersede",
+                    old[0].memory.title,
+                    "what was announced has begun",
+                    edits,
+                    ids,
+                )
+            )
     return found
 
 
 def settled(snapshot: Snapshot, loop: str) -> list[Decision]:
-    """Of two that could not both be true, one was replaced, taken out or found right: the other is contested no more."""
+    """Of two that could not both be true, one was replaced, taken out or found right: the other is
+    contested no more."""
     found: dict[str, Decision] = {}
     contested = {note.id for note in snapshot.of("semantic") if CONTRADICTION in note.memory.flags}
-    pairs = [row["memories"] for row in snapshot.history if (row["loop"], row["op"]) == ("encode", "flag")]
-    still = {ident for ids in pairs if len(contested.intersection(ids)) > 1 for ident in contested.intersection(ids)}
+    pairs = [
+        row["memories"]
+        for row in snapshot.history
+        if (row["loop"], row["op"]) == ("encode", "flag")
+    ]
+    still = {
+        ident
+        for ids in pairs
+        if len(contested.intersection(ids)) > 1
+        for ident in contested.intersection(ids)
+    }
     for ids in pairs:
         for ident in contested.intersection(ids) - still:
             found[ident] = _free(snapshot.notes[ident], ids, loop)
@@ -45,4 +65,11 @@ def _free(note: Note, ids: tuple[str, ...], loop: str) -> Decision:
     flags = [flag for flag in note.memory.flags if flag != CONTRADICTION]
     reason = "what it could not hold together with is settled"
     others = tuple(ident for ident in ids if ident != note.id)
-    return Decision(loop, "revise", note.memory.title, reason, (Set(note.id, {"flags": flags or None}),), (note.id, *others))
+    return Decision(
+        loop,
+        "revise",
+        note.memory.title,
+        reason,
+        (Set(note.id, {"flags": flags or None}),),
+        (note.id, *others),
+    )

@@ -28,26 +28,47 @@ def subjects(snapshot: Snapshot) -> dict[str, list[Note]]:
 
 
 def named(snapshot: Snapshot, captures: Sequence[Note]) -> frozenset[str]:
-    """Words (folded) that name people and things in what is known, or in the person's own words in one of these captures."""
-    texts = [f"{note.memory.title}\n{note.memory.body}\n{' '.join(note.memory.about)}" for note in snapshot.of("semantic")]
+    """Words (folded) that name people and things in what is known, or in the person's own words in
+    one of these captures."""
+    texts = [
+        f"{note.memory.title}\n{note.memory.body}\n{' '.join(note.memory.about)}"
+        for note in snapshot.of("semantic")
+    ]
     for capture in captures:
         body = capture.memory.body
-        texts += [body[one.start : one.end] for one in turns.spans(body) if one.own and one.speaker == turns.USER]
+        texts += [
+            body[one.start : one.end]
+            for one in turns.spans(body)
+            if one.own and one.speaker == turns.USER
+        ]
     return frozenset(fold(word) for text in texts for word in capitalised(text))
 
 
-def candidates(snapshot: Snapshot, unit: Unit, most: int, known: Mapping[str, Sequence[Note]]) -> list[Note]:
-    """Active knowledge most like the fact, best first; some of it is what else is `known` of the same subject, in whatever words.
+def candidates(
+    snapshot: Snapshot, unit: Unit, most: int, known: Mapping[str, Sequence[Note]]
+) -> list[Note]:
+    """Active knowledge most like the fact, best first; some of it is what else is `known` of the
+    same subject, in whatever words.
 
     No insights: what they are made of is filed beside, and would hide behind them.
     """
-    likely = (snapshot.notes.get(ident) for ident in snapshot.candidates(unit.content, most + INSIGHTS))
+    likely = (
+        snapshot.notes.get(ident) for ident in snapshot.candidates(unit.content, most + INSIGHTS)
+    )
     near = [one for one in likely if one is not None and _fits(one)]
-    telling = [found for name in names(unit.about) if len(found := known.get(name.casefold(), ())) <= COMMON]
+    telling = [
+        found
+        for name in names(unit.about)
+        if len(found := known.get(name.casefold(), ())) <= COMMON
+    ]
     others = {one.id: one for found in telling for one in found}
     for one in near[:most]:
         others.pop(one.id, None)
-    shares = [(share, one) for one in others.values() if (share := claims.share(unit.content, one.memory.body)) > 0]
+    shares = [
+        (share, one)
+        for one in others.values()
+        if (share := claims.share(unit.content, one.memory.body)) > 0
+    ]
     same = [one for _, one in sorted(shares, key=lambda pair: (-pair[0], pair[1].id))[: most // 4]]
     return [*near[: most - len(same)], *same]
 

@@ -1,6 +1,8 @@
-"""What two machines made of the same memories, neither knowing of the other: which notes are doubles, and which of them stays.
+"""What two machines made of the same memories, neither knowing of the other: which notes are
+doubles, and which of them stays.
 
-Whoever looks comes to the same answer, and to the same bytes: nothing here depends on a clock, or on which machine's is called ours.
+Whoever looks comes to the same answer, and to the same bytes: nothing here depends on a clock, or
+on which machine's is called ours.
 """
 
 from __future__ import annotations
@@ -43,8 +45,9 @@ Known = TypeVar("Known", bound=Origin)
 
 
 def sharing(notes: Iterable[Known], said: Callable[[Known], str]) -> list[list[Known]]:
-    """Those among which doubles may be, without comparing each with each: what is in no list together is no double. `said` gives the
-    words, or anything that is equal for equal words: with less of it there is more in the lists."""
+    """Those among which doubles may be, without comparing each with each: what is in no list
+    together is no double. `said` gives the words, or anything that is equal for equal words: with
+    less of it there is more in the lists."""
     found: dict[Hashable, list[Known]] = {}
     for note in notes:
         for key in _keys(note, said(note)):
@@ -64,7 +67,8 @@ def _keys(note: Origin, said: str) -> Iterator[Hashable]:
 
 
 def groups(notes: Iterable[Note], apart: Apart, touched: Callable[[str], bool]) -> list[list[Note]]:
-    """Doubles, the one that stays first: what a person has `touched`, else the older one. Two that a person touched stay both.
+    """Doubles, the one that stays first: what a person has `touched`, else the older one. Two that
+    a person touched stay both.
 
     `apart` is asked about doubles only, `touched` about those that are apart: both may be dear.
     """
@@ -76,7 +80,11 @@ def groups(notes: Iterable[Note], apart: Apart, touched: Callable[[str], bool]) 
     gone: set[str] = set()
     for keeper in order:
         if keeper not in gone:
-            others = [one for one in sorted(same[keeper], key=place.__getitem__) if one not in gone and not touched(one)]
+            others = [
+                one
+                for one in sorted(same[keeper], key=place.__getitem__)
+                if one not in gone and not touched(one)
+            ]
             gone |= {keeper, *others}
             found += [[of[one] for one in (keeper, *others)]] if others else []
     return found
@@ -86,7 +94,9 @@ def _same(of: dict[str, Note], apart: Apart) -> dict[str, set[str]]:
     """Id -> ids of its doubles that another machine made; who has none is left out."""
     found: dict[str, set[str]] = {}
     seen: set[tuple[str, str]] = set()
-    for group in sharing((note.memory for note in of.values()), lambda memory: " ".join(memory.body.split())):
+    for group in sharing(
+        (note.memory for note in of.values()), lambda memory: " ".join(memory.body.split())
+    ):
         for one, other in combinations(group, 2):
             if (one.id, other.id) not in seen and doubles(one, other) and apart(one.id, other.id):
                 found.setdefault(one.id, set()).add(other.id)
@@ -105,8 +115,9 @@ def _rank(note: Note, touched: Callable[[str], bool]) -> tuple[bool, float, str]
 
 
 def doubles(one: Memory, other: Memory) -> bool:
-    """Do two notes that loops made say one thing of one origin? Blocks and insights when all they came from is the same, blocks also when
-    some of it is and most words are; single facts only word for word: one conversation holds many."""
+    """Do two notes that loops made say one thing of one origin? Blocks and insights when all they
+    came from is the same, blocks also when some of it is and most words are; single facts only word
+    for word: one conversation holds many."""
     if one.type != other.type:
         return False
     mine, theirs = set(one.derived_from), set(other.derived_from)
@@ -117,9 +128,12 @@ def doubles(one: Memory, other: Memory) -> bool:
 
 
 def joined(keeper: Note, others: Sequence[Note]) -> list[Set]:
-    """The edits by which one stands for all: it takes their lineage, they keep their words behind it, as of when they were made."""
+    """The edits by which one stands for all: it takes their lineage, they keep their words behind
+    it, as of when they were made."""
     ended = [
-        replace(edit, changes={**edit.changes, "valid_until": _end(other)}) for other in others for edit in (superseding(other, keeper.id),)
+        replace(edit, changes={**edit.changes, "valid_until": _end(other)})
+        for other in others
+        for edit in (superseding(other, keeper.id),)
     ]
     return [Set(keeper.id, folded(keeper, others)), *ended]
 

@@ -1,4 +1,5 @@
-"""Words on their way into a block: what is too long is shortened by the judge, twice at most, and else not written."""
+"""Words on their way into a block: what is too long is shortened by the judge, twice at most, and
+else not written."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ from oneiro_vault.mind.blocks import DESCRIBE
 POLICY: Final = 1
 TIMES: Final = 2
 SHORTEN: Final = (
-    f"{DESCRIBE}\n\nThe text below is to become one block and is too long. Say the same in at most {{limit}} characters: leave out what "
+    f"{DESCRIBE}\n\nThe text below is to become one block and is too long. Say the same in at "
+    f"most {{limit}} characters: leave out what "
     "matters least, add nothing."
 )
 
@@ -39,7 +41,9 @@ class Draft:
     judge: str = ""
 
 
-def fitted(snapshot: Snapshot, drafts: Sequence[Draft]) -> Generator[list[Question], Mapping[str, Verdict], list[Draft]]:
+def fitted(
+    snapshot: Snapshot, drafts: Sequence[Draft]
+) -> Generator[list[Question], Mapping[str, Verdict], list[Draft]]:
     """The drafts, long ones shortened as far as the judge can."""
     limit: int = snapshot.settings["distil.characters"]
     found = list(drafts)
@@ -51,10 +55,21 @@ def fitted(snapshot: Snapshot, drafts: Sequence[Draft]) -> Generator[list[Questi
         for at in long:
             verdict = verdicts[shorten(found[at].text, limit).id]
             if isinstance(verdict.answer, Shorter) and verdict.answer.text.strip():
-                found[at] = replace(found[at], text=verdict.answer.text, questions=(*found[at].questions, verdict.question))
+                found[at] = replace(
+                    found[at],
+                    text=verdict.answer.text,
+                    questions=(*found[at].questions, verdict.question),
+                )
     return found
 
 
 def shorten(text: str, limit: int) -> Question:
     """The same in fewer words?"""
-    return Question("distil.compress", SHORTEN.format(limit=limit), Shorter, given=text, policy=POLICY, stage="distil.compress")
+    return Question(
+        "distil.compress",
+        SHORTEN.format(limit=limit),
+        Shorter,
+        given=text,
+        policy=POLICY,
+        stage="distil.compress",
+    )

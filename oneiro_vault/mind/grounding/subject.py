@@ -1,4 +1,5 @@
-"""Are two texts about the same? What a judge says of that is checked, for of two facts about different things none replaces the other."""
+"""Are two texts about the same? What a judge says of that is checked, for of two facts about
+different things none replaces the other."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ _ENDING: Final = 2
 _STATES: Final = {
     word: state
     for state, words in {
-        "home": "live rent move resid home hous apart flat address wohn leb zieh zog gezog umzog miet hous vive viv mud habit",
+        "home": "live rent move resid home hous apart flat address wohn leb zieh zog gezog umzog "
+        "miet hous vive viv mud habit",
         "work": "work job employ hire posit arbeit stell beruf trabaj travaill",
         "wedding": "wed marri marriag hochzeit heirat boda mariag",
         "cost": "pay paid cost price rate fee salari earn zahl kost preis gehalt",
@@ -40,8 +42,9 @@ _STATES: Final = {
 
 
 def shared(snapshot: Snapshot, fact: str, existing: Note) -> bool:
-    """Does a fact share a word with a memory that tells its subject from others, or most of its words? A name that both have is none of
-    them: of one person much is known that does not replace each other."""
+    """Does a fact share a word with a memory that tells its subject from others, or most of its
+    words? A name that both have is none of them: of one person much is known that does not replace
+    each other."""
     other = f"{existing.memory.title}\n{_CALLOUT.sub('', existing.memory.body)}"
     language = detect(f"{fact}\n{other}") or "en"
     mine, theirs = _stems(fact, language), _stems(other, language)
@@ -50,7 +53,9 @@ def shared(snapshot: Snapshot, fact: str, existing: Note) -> bool:
     if mine - named and theirs - named:
         mine, theirs = mine - named, theirs - named
     common = [one for one in mine if any(_alike(one, two) for two in theirs)]
-    return any(known.tells(one) for one in common) or (bool(common) and len(common) >= MOST * min(len(mine), len(theirs)))
+    return any(known.tells(one) for one in common) or (
+        bool(common) and len(common) >= MOST * min(len(mine), len(theirs))
+    )
 
 
 def covers(keeper: Note, other: Note) -> bool:
@@ -75,8 +80,13 @@ class _Known:
 def _counted(snapshot: Snapshot) -> _Known:
     found = snapshot.memo.get(__name__)
     if not isinstance(found, _Known):
-        bodies = [note.memory.body for note in snapshot.of("semantic") if note.memory.level == 0][-SAMPLE:]
-        found = _Known(Counter(one for body in bodies for one in _stems(body, detect(body) or "en")), len(bodies))
+        bodies = [note.memory.body for note in snapshot.of("semantic") if note.memory.level == 0][
+            -SAMPLE:
+        ]
+        found = _Known(
+            Counter(one for body in bodies for one in _stems(body, detect(body) or "en")),
+            len(bodies),
+        )
         snapshot.memo[__name__] = found
     return found
 
@@ -89,7 +99,9 @@ def _stems(text: str, language: str) -> frozenset[str]:
 
 def _names(text: str, language: str) -> frozenset[str]:
     """Stems of words with a capital, in languages that write names so and nothing else."""
-    return frozenset() if language in CAPITALISING else _stems(" ".join(capitalised(text)), language)
+    return (
+        frozenset() if language in CAPITALISING else _stems(" ".join(capitalised(text)), language)
+    )
 
 
 def _alike(one: str, other: str) -> bool:

@@ -1,7 +1,8 @@
-"""Is what a judge wants written in the orientation said by what it names? Words nobody said are not written, however well they describe.
+"""Is what a judge wants written in the orientation said by what it names? Words nobody said are not
+written, however well they describe.
 
-A judge may say things in other words, leave out and join; it may not bring names, numbers or whole sentences of its own. What it argued in
-a debate is no ground: only notes are.
+A judge may say things in other words, leave out and join; it may not bring names, numbers or whole
+sentences of its own. What it argued in a debate is no ground: only notes are.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from oneiro_vault.mind.base import Note
 WHOLE: Final = 0.5
 """Share of a text's content words that its ground must have, as for an insight (`synthesize`)."""
 SENTENCE: Final = 0.4
-"""Share that each sentence must have by itself, so that none rides along with others that are grounded: one of two, two of three or
-five."""
+"""Share that each sentence must have by itself, so that none rides along with others that are
+grounded: one of two, two of three or five."""
 SHORT: Final = 1
 """Sentences of so few content words are too short for a share: the ground must have them all."""
 PAIRS: Final = 2 / 3
-"""Share of the pairs of neighbouring characters, in a sentence without spaces between its words; more than `SENTENCE`, as pairs
-overlap."""
+"""Share of the pairs of neighbouring characters, in a sentence without spaces between its words;
+more than `SENTENCE`, as pairs overlap."""
 _WORD: Final = re.compile(r"\w+")
 _CASED: Final = re.compile(r"(?<!\w)[^\W\d_]\w*")
 _AROUND: Final = " \t\"'“”„‘’«»()[]*_#>-"
@@ -33,18 +34,21 @@ _AROUND: Final = " \t\"'“”„‘’«»()[]*_#>-"
 _STOPS: Final = re.compile(r"[。！？，、；\n]|(?<=[.!?])\s")
 _KANA: Final = re.compile("[\u3040-\u30ff]")
 _TERM: Final = re.compile("[\u3400-\u9fff]{2,}|[\u30a1-\u30fa\u30fc]{2,}")
-"""In Japanese: words of the subject stand in Chinese characters or katakana, what joins them in hiragana."""
+"""In Japanese: words of the subject stand in Chinese characters or katakana, what joins them in
+hiragana."""
 _ALSO_NAMES: Final = frozenset({"don", "may", "will"})
 _NO_NAMES: Final = STOP_WORDS - _ALSO_NAMES
 _DAYS: Final = frozenset(
     """
-    monday tuesday wednesday thursday friday saturday sunday january february march april may june july august september october november
+    monday tuesday wednesday thursday friday saturday sunday january february march april may june
+    july august september october november
     december user assistant
     """.split()
 )
 _COUNTED: Final = frozenset("notes memories sources conversations".split())
 _PRONOUN: Final = re.compile(
-    rf"\b(?:(?:no|this|that|each|every|any) one\b|one\b(?=\W*$|\W*[^\w\s]|\s+(?:another|{'|'.join(sorted(STOP_WORDS))})\b))",
+    rf"\b(?:(?:no|this|that|each|every|any) one\b|one\b(?=\W*$|\W*[^\w\s]|\s+(?:another|"
+    rf"{'|'.join(sorted(STOP_WORDS))})\b))",
     re.IGNORECASE | re.MULTILINE,
 )
 """`one` where it counts nothing: "one of them", "no one", "a good one.", not "one child"."""
@@ -53,31 +57,46 @@ _SINGLE: Final = re.compile(r"\ban? (\w+)", re.IGNORECASE)
 _OPENERS: Final = frozenset(
     """
     zero two three four five six seven eight nine ten eleven twelve first second third last
-    currently usually mostly mainly generally typically often always never sometimes rarely recently lately formerly originally
-    previously eventually finally apparently probably possibly regularly occasionally especially particularly additionally overall
-    today now later earlier together instead although though however since whenever wherever whether unless without within
-    besides despite according along among across around toward towards beyond near next according based born known called
-    another everyone everybody everything someone somebody something nobody nothing neither several various whoever whatever
-    likes loves enjoys prefers dislikes hates wants needs uses lives works builds makes plans speaks knows thinks believes
-    expects asks says keeps values avoids owns studies learns writes reads plays drinks eats goes takes gives
-    living working building making planning speaking using keeping learning writing reading playing going being having
-    people person things home house work job family friends life health food diet money time place places plan plans project
-    projects goal goals habit habits hobby hobbies interest interests language languages name names preference preferences
+    currently usually mostly mainly generally typically often always never sometimes rarely recently
+    lately formerly originally
+    previously eventually finally apparently probably possibly regularly occasionally especially
+    particularly additionally overall
+    today now later earlier together instead although though however since whenever wherever whether
+    unless without within
+    besides despite according along among across around toward towards beyond near next according
+    based born known called
+    another everyone everybody everything someone somebody something nobody nothing neither several
+    various whoever whatever
+    likes loves enjoys prefers dislikes hates wants needs uses lives works builds makes plans speaks
+    knows thinks believes
+    expects asks says keeps values avoids owns studies learns writes reads plays drinks eats goes
+    takes gives
+    living working building making planning speaking using keeping learning writing reading playing
+    going being having
+    people person things home house work job family friends life health food diet money time place
+    places plan plans project
+    projects goal goals habit habits hobby hobbies interest interests language languages name names
+    preference preferences
     short brief concise clear direct plain simple quick honest early late daily weekly new good
-    style tone answers replies rule rules team tools routine schedule background context identity values history summary
-    belongings possessions pets animals transport travel finances household housing children parents relatives colleagues
-    clients contacts appointments dates deadlines education training equipment devices vehicles medication allergies
+    style tone answers replies rule rules team tools routine schedule background context identity
+    values history summary
+    belongings possessions pets animals transport travel finances household housing children parents
+    relatives colleagues
+    clients contacts appointments dates deadlines education training equipment devices vehicles
+    medication allergies
     requests boundaries communication formatting shopping errands pastimes sports music arts
     """.split()
 )
-"""Ordinary words with which a judge begins a title or a sentence in words of its own; any other that nobody said may be a name."""
+"""Ordinary words with which a judge begins a title or a sentence in words of its own; any other
+that nobody said may be a name."""
 _PLURAL: Final = re.compile(r"\s+(?:are|were|have)\b")
 _NOMINAL: Final = ("tion", "tions", "ment", "ments")
 _ENDINGS: Final = ("ing", "ed", "es", "s", "d", "e", "ly", "er")
 
 
 def unfounded(title: str, text: str, notes: Sequence[Note]) -> str:
-    """What of these words the notes do not say, as the end of a sentence ("not written, because ..."); "" when all of it has its ground."""
+    """What of these words the notes do not say, as the end of a sentence ("not written, because
+    ..."); "" when all of it has its ground."""
     ground = "\n".join(_told(note) for note in notes)
     if strange := _numbers(f"{title}\n{text}", ground, len(notes)) - claims.numbers(ground):
         return f"what it rests on has no {', '.join(sorted(strange)[:3])}"
@@ -88,7 +107,9 @@ def unfounded(title: str, text: str, notes: Sequence[Note]) -> str:
     if claims.share(text, ground) < WHOLE:
         return "what it rests on does not say that"
     for sentence in claims.split_sentences(text):
-        if claims.share(sentence, ground) < (SENTENCE if len(claims.content(sentence)) > SHORT else 1):
+        if claims.share(sentence, ground) < (
+            SENTENCE if len(claims.content(sentence)) > SHORT else 1
+        ):
             return f"what it rests on does not say {sentence[:60]!r}"
     if openers:
         return f"what it rests on names no {', '.join(openers[:3])}"
@@ -98,7 +119,8 @@ def unfounded(title: str, text: str, notes: Sequence[Note]) -> str:
 
 
 def strange_names(text: str, ground: str) -> list[str]:
-    """Names in a text that its ground does not have; days and months are none, and German writes too much with capitals to tell."""
+    """Names in a text that its ground does not have; days and months are none, and German writes
+    too much with capitals to tell."""
     if detect(text) in CAPITALISING:
         return []
     inner, openers = _names("", text, ground)
@@ -106,7 +128,8 @@ def strange_names(text: str, ground: str) -> list[str]:
     return [
         name
         for name in (*inner, *openers)
-        if fold(name).removesuffix("s") not in _DAYS and not (name.isupper() and len(name) > 2 and fold(name) in initials)
+        if fold(name).removesuffix("s") not in _DAYS
+        and not (name.isupper() and len(name) > 2 and fold(name) in initials)
     ]
 
 
@@ -116,10 +139,12 @@ def capitalised(text: str) -> list[str]:
 
 
 def _numbers(said: str, ground: str, notes: int) -> set[str]:
-    """Its numbers, but not how many notes it rests on where it says just that ("three conversations"), nor a
-    `one` that counts nothing or what the ground calls `a` or `an`."""
+    """Its numbers, but not how many notes it rests on where it says just that ("three
+    conversations"), nor a `one` that counts nothing or what the ground calls `a` or `an`."""
     single = {fold(word) for word in _SINGLE.findall(ground)}
-    said = _ONE.sub(lambda one: one[1] if fold(one[1]) in single else one[0], _PRONOUN.sub(" ", said))
+    said = _ONE.sub(
+        lambda one: one[1] if fold(one[1]) in single else one[0], _PRONOUN.sub(" ", said)
+    )
     found = set()
     for words in claims.sentences(said):
         for place, (word, after) in enumerate(zip(words, (*words[1:], ""), strict=True)):
@@ -133,11 +158,21 @@ def _told(note: Note) -> str:
     """All that a note tells: words, names, and its days, each also as its year."""
     m = note.memory
     days = [day[:10] for day in (m.created, m.timestamp, m.valid_from, m.valid_until) if day]
-    return "\n".join((m.title, m.description, m.body, " ".join((*m.about, *m.tags, *m.topics)), *days, *(day[:4] for day in days)))
+    return "\n".join(
+        (
+            m.title,
+            m.description,
+            m.body,
+            " ".join((*m.about, *m.tags, *m.topics)),
+            *days,
+            *(day[:4] for day in days),
+        )
+    )
 
 
 def _names(title: str, text: str, ground: str) -> tuple[list[str], list[str]]:
-    """Capitalised words that the ground has in no case: those inside sentences, and those that open one and may be names."""
+    """Capitalised words that the ground has in no case: those inside sentences, and those that open
+    one and may be names."""
     spelled = set(_WORD.findall(ground))
     known = set(_WORD.findall(fold(ground)))
     known |= {polarity.english(word) for word in known}
@@ -148,7 +183,12 @@ def _names(title: str, text: str, ground: str) -> tuple[list[str], list[str]]:
         for found in _CASED.finditer(line):
             word, folded = found[0], fold(found[0])
             said = folded in known or polarity.english(folded) in known
-            if not _capital(word) or (said and not _initials(word)) or word in spelled or _says_nothing(word):
+            if (
+                not _capital(word)
+                or (said and not _initials(word))
+                or word in spelled
+                or _says_nothing(word)
+            ):
                 continue
             before = line[: found.start()].rstrip(_AROUND)
             opens = before[-1:] in ("", *".!?:…")
@@ -171,35 +211,57 @@ def _says_nothing(word: str) -> bool:
 
 
 def _ordinary(word: str, after: str, lower: set[str]) -> bool:
-    """Can a folded word that opens a sentence hardly be a name? `lower`: what the ground has in lower case; any form of it will do."""
-    if word in lower or word in _OPENERS or word.endswith(_NOMINAL) or (word.endswith("s") and _PLURAL.match(after)):
+    """Can a folded word that opens a sentence hardly be a name? `lower`: what the ground has in
+    lower case; any form of it will do."""
+    if (
+        word in lower
+        or word in _OPENERS
+        or word.endswith(_NOMINAL)
+        or (word.endswith("s") and _PLURAL.match(after))
+    ):
         return True
-    return bool(_stems(word) & {stem for known in lower if known[:3] == word[:3] for stem in _stems(known)})
+    return bool(
+        _stems(word) & {stem for known in lower if known[:3] == word[:3] for stem in _stems(known)}
+    )
 
 
 def _stems(word: str) -> set[str]:
     """The word without each of the endings that it has."""
-    return {word, *(word[: -len(ending)] for ending in _ENDINGS if word.endswith(ending) and len(word) - len(ending) > 2)}
+    return {
+        word,
+        *(
+            word[: -len(ending)]
+            for ending in _ENDINGS
+            if word.endswith(ending) and len(word) - len(ending) > 2
+        ),
+    }
 
 
 def _denied(text: str, notes: Sequence[Note]) -> str:
-    """The first sentence that denies what the notes state, or states what they deny, as far as those of their sentences say that bear on it
-    most; "" when there is none."""
+    """The first sentence that denies what the notes state, or states what they deny, as far as
+    those of their sentences say that bear on it most; "" when there is none."""
     language = detect("\n".join((text, *(note.memory.body for note in notes)))) or "en"
-    ground = [one for note in notes for one in claims.split_sentences(f"{note.memory.title}\n{note.memory.body}")]
+    ground = [
+        one
+        for note in notes
+        for one in claims.split_sentences(f"{note.memory.title}\n{note.memory.body}")
+    ]
     told = [(one, polarity.stems(one, language)) for one in ground]
     for sentence in claims.split_sentences(text):
         mine = polarity.stems(sentence, language)
         most = max((len(mine & stems) for _, stems in told), default=0)
         bearing = [one for one, stems in told if most and len(mine & stems) == most]
-        against = (polarity.added(sentence, one) or polarity.contrary(sentence, one) for one in bearing)
+        against = (
+            polarity.added(sentence, one) or polarity.contrary(sentence, one) for one in bearing
+        )
         if bearing and not polarity.agree(sentence, ground, language) and all(against):
             return sentence
     return ""
 
 
 def _unspaced(said: str, ground: str) -> str:
-    """What the ground does not say of words that no spaces part (Chinese, Japanese, Thai), as for `unfounded`."""
+    """What the ground does not say of words that no spaces part (Chinese, Japanese, Thai), as for
+    `unfounded`."""
     terms = _TERM.findall(said) if _KANA.search(said) else []
     if strange := [term for term in terms if term not in ground]:
         return f"what it rests on names no {', '.join(strange[:3])}"

@@ -1,7 +1,8 @@
-"""Near-duplicates become one: the keeper keeps its words, the others stay readable behind it, superseded.
+"""Near-duplicates become one: the keeper keeps its words, the others stay readable behind it,
+superseded.
 
-Only a judge says whether two notes make the same claim. A principle and its instance, two moments of a development, a fact and its
-consequence are near each other and are not the same.
+Only a judge says whether two notes make the same claim. A principle and its instance, two moments
+of a development, a fact and its consequence are near each other and are not the same.
 """
 
 from __future__ import annotations
@@ -23,11 +24,13 @@ POLICY: Final = 1
 KIND: Final = "merge"
 SETTINGS: Final = loops.CONSOLIDATE
 INSTRUCTION: Final = (
-    "These notes resemble each other. Do they all make the same claim, so that one of them can stand for all? Choose merge only if "
-    "nothing that matters is said by one and not by the note that is kept. A general rule and one case of it, an earlier and a later state "
-    "of the same thing, a cause and its consequence, two different dates, numbers, people, places or projects, a statement and its denial "
-    "are distinct: choose keep_distinct. When in doubt choose keep_distinct. If you merge: `keep` is the fullest note, `members` are the "
-    "others that it covers; leave out any note that it does not cover."
+    "These notes resemble each other. Do they all make the same claim, so that one of them can "
+    "stand for all? Choose merge only if nothing that matters is said by one and not by the note "
+    "that is kept. A general rule and one case of it, an earlier and a later state of the same "
+    "thing, a cause and its consequence, two different dates, numbers, people, places or "
+    "projects, a statement and its denial are distinct: choose keep_distinct. When in doubt "
+    "choose keep_distinct. If you merge: `keep` is the fullest note, `members` are the others "
+    "that it covers; leave out any note that it does not cover."
 )
 
 
@@ -52,7 +55,12 @@ class Consolidate:
             assert isinstance(verdict.answer, Merge)
             return merging(found[one.id][1], verdict.answer, one.id, verdict.judge)
 
-        merged = yield from asked_each([one for one, _ in found.values()], snapshot.settings["consolidate.clusters"], snapshot, decide)
+        merged = yield from asked_each(
+            [one for one, _ in found.values()],
+            snapshot.settings["consolidate.clusters"],
+            snapshot,
+            decide,
+        )
         return [*followups.due(snapshot, self.name), *merged]
 
     def groups(self, snapshot: Snapshot) -> list[list[Note]]:
@@ -62,7 +70,9 @@ class Consolidate:
         ids, vectors = snapshot.vectors(list(notes))
         if len(ids) < 2:
             return []
-        found = clusters(normal(vectors), settings["consolidate.similarity"], settings["consolidate.largest"])
+        found = clusters(
+            normal(vectors), settings["consolidate.similarity"], settings["consolidate.largest"]
+        )
         return [[notes[ids[position]] for position in members] for members in found]
 
 
@@ -73,7 +83,12 @@ def question(group: Sequence[Note]) -> Question:
     """Members longest first: the order must not change from night to night by itself."""
     members = sorted(group, key=lambda note: (-len(note.memory.body), note.id))
     return Question(
-        KIND, INSTRUCTION, Merge, tuple(note.shown(*note.circumstances()) for note in members), policy=POLICY, stage="consolidate"
+        KIND,
+        INSTRUCTION,
+        Merge,
+        tuple(note.shown(*note.circumstances()) for note in members),
+        policy=POLICY,
+        stage="consolidate",
     )
 
 
@@ -86,7 +101,9 @@ def merging(group: Sequence[Note], answer: Merge, asked: str, judge: str) -> Dec
     others = [
         by_id[member]
         for member in dict.fromkeys(answer.members)
-        if member != keeper.id and no_weaker(keeper.memory.trust, by_id[member].memory.trust) and covers(keeper, by_id[member])
+        if member != keeper.id
+        and no_weaker(keeper.memory.trust, by_id[member].memory.trust)
+        and covers(keeper, by_id[member])
     ]
     if not others:
         return None
@@ -104,10 +121,15 @@ def merging(group: Sequence[Note], answer: Merge, asked: str, judge: str) -> Dec
 
 
 def folded(keeper: Note, others: Sequence[Note]) -> dict[str, Any]:
-    """What the keeper takes over: lineage, tags, names, and the higher importance and confidence. Never words."""
+    """What the keeper takes over: lineage, tags, names, and the higher importance and confidence.
+    Never words."""
     mine = keeper.memory
     theirs = [other.memory for other in others]
-    changes: dict[str, Any] = {"supersedes": _union(mine.supersedes, [m.id for m in theirs], *(m.supersedes for m in theirs))}
+    changes: dict[str, Any] = {
+        "supersedes": _union(
+            mine.supersedes, [m.id for m in theirs], *(m.supersedes for m in theirs)
+        )
+    }
     lists = {
         "derived_from": _union(mine.derived_from, *(m.derived_from for m in theirs)),
         "tags": _union(mine.tags, *(m.tags for m in theirs)),

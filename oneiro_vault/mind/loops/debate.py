@@ -1,4 +1,5 @@
-"""One debate about one orientation block: an advocate and a challenger in turns, either of whom may concede. Questions and their forms."""
+"""One debate about one orientation block: an advocate and a challenger in turns, either of whom may
+concede. Questions and their forms."""
 
 from __future__ import annotations
 
@@ -17,29 +18,37 @@ SOURCES: Final = 6
 """Notes a block rests on that are shown beside it."""
 _SEES: Final = "The first note is a block of the orientation; the others are what it rests on."
 ASSESS: Final = (
-    f"{_SEES} Does it say what they say, no more and no less? potentially_inflated: it claims more, makes an event a trait, praises, or "
-    "has grown because it is always read. potentially_understated: it says less than matters. needs_deeper_review: they contradict each "
-    "other or it. well_calibrated: it stands as it is."
+    f"{_SEES} Does it say what they say, no more and no less? potentially_inflated: it claims "
+    f"more, makes an event a trait, praises, or "
+    "has grown because it is always read. potentially_understated: it says less than matters. "
+    "needs_deeper_review: they contradict each other or it. well_calibrated: it stands as it is."
 )
 ADVOCATE: Final = (
-    f"{_SEES} The text at the end is a debate about it; an assessment has doubted it. You speak for keeping it: the strongest honest "
-    "`claim`, and the `evidence` in the notes. `concedes`: the challenger is right and nothing honest is left to say for it."
+    f"{_SEES} The text at the end is a debate about it; an assessment has doubted it. You speak "
+    f"for keeping it: the strongest honest "
+    "`claim`, and the `evidence` in the notes. `concedes`: the challenger is right and nothing "
+    "honest is left to say for it."
 )
 CHALLENGER: Final = (
-    f"{_SEES} The text at the end is a debate about it. You speak for changing it: the strongest honest `claim`, and the `evidence` in the "
+    f"{_SEES} The text at the end is a debate about it. You speak for changing it: the strongest "
+    f"honest `claim`, and the `evidence` in the "
     "notes. `concedes`: the advocate is right and it should stay."
 )
 SYNTHESIZE: Final = (
-    f"{DESCRIBE}\n\n{_SEES} The text at the end is a debate about it. Choose keep when it stands; reframe when it should say less, more "
-    "or otherwise: `title` and `text` replace it and rest on the notes alone; flag when only a person can decide: `question` says what to "
-    "decide, in one sentence, and `flag` what kind of question it is."
+    f"{DESCRIBE}\n\n{_SEES} The text at the end is a debate about it. Choose keep when it stands; "
+    f"reframe when it should say less, more "
+    "or otherwise: `title` and `text` replace it and rest on the notes alone; flag when only a "
+    "person can decide: `question` says what to decide, in one sentence, and `flag` what kind of "
+    "question it is."
 )
 
 
 class Assessment(Answer):
     """First look at a block."""
 
-    verdict: Literal["potentially_inflated", "potentially_understated", "needs_deeper_review", "well_calibrated"]
+    verdict: Literal[
+        "potentially_inflated", "potentially_understated", "needs_deeper_review", "well_calibrated"
+    ]
 
 
 class Turn(Answer):
@@ -85,7 +94,9 @@ class Debate:
         """The next question to one side, or (`synthesizer`) to who concludes."""
         if side == "synthesizer":
             return self._question("dialectic.synthesize", SYNTHESIZE, Synthesis)
-        return self._question(f"dialectic.{side}", ADVOCATE if side == "advocate" else CHALLENGER, Turn)
+        return self._question(
+            f"dialectic.{side}", ADVOCATE if side == "advocate" else CHALLENGER, Turn
+        )
 
     def _question(self, kind: str, instruction: str, form: type[Answer]) -> Question:
         shown = _shown(self.block, self.ground)
@@ -93,7 +104,10 @@ class Debate:
 
     def heard(self, side: str, turn: Turn, number: int) -> None:
         """Take in a speech."""
-        self.say(f"{side} ({number})", turn.claim + (f" Evidence: {turn.evidence}" if turn.evidence.strip() else ""))
+        self.say(
+            f"{side} ({number})",
+            turn.claim + (f" Evidence: {turn.evidence}" if turn.evidence.strip() else ""),
+        )
         if turn.concedes:
             self.outcome = f"{side}_conceded"
             self.say(side, "concedes")
@@ -101,8 +115,18 @@ class Debate:
 
 def assess(block: Note, ground: Sequence[Note]) -> Question:
     """Is it well calibrated? Shows nothing that changes from night to night."""
-    return Question("dialectic.assess", ASSESS, Assessment, _shown(block, ground), policy=POLICY, stage="dialectic")
+    return Question(
+        "dialectic.assess",
+        ASSESS,
+        Assessment,
+        _shown(block, ground),
+        policy=POLICY,
+        stage="dialectic",
+    )
 
 
 def _shown(block: Note, ground: Sequence[Note]) -> tuple[Shown, ...]:
-    return (block.shown((ROLE, "the block")), *(note.shown((ROLE, "what it rests on")) for note in ground[:SOURCES]))
+    return (
+        block.shown((ROLE, "the block")),
+        *(note.shown((ROLE, "what it rests on")) for note in ground[:SOURCES]),
+    )

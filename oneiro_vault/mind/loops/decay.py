@@ -1,4 +1,5 @@
-"""What has faded, and what will fade if nobody looks: read off the curve for the report. It decides nothing."""
+"""What has faded, and what will fade if nobody looks: read off the curve for the report. It decides
+nothing."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ SETTINGS: Final = loops.DECAY
 
 @dataclass(frozen=True)
 class Fading:
-    """A memory, how much of it is left, and when it fades (epoch seconds; for one that has faded: when it did)."""
+    """A memory, how much of it is left, and when it fades (epoch seconds; for one that has faded:
+    when it did)."""
 
     note: Note
     strength: float
@@ -26,7 +28,8 @@ class Fading:
 
 @dataclass(frozen=True)
 class Forecast:
-    """What has left passive recall, the latest first, and what will within the time asked for, the next first."""
+    """What has left passive recall, the latest first, and what will within the time asked for, the
+    next first."""
 
     faded: tuple[Fading, ...]
     fading: tuple[Fading, ...]
@@ -66,15 +69,22 @@ def forecast(snapshot: Snapshot, days: float | None = None) -> Forecast:
         stability = _stability(note, settings)
         when = curve.fades_at(last, stability, settings["decay.faded"])
         if when <= until:
-            left = curve.strength(note.memory.type, last, snapshot.now, note.uses, **_parameters(settings))
+            left = curve.strength(
+                note.memory.type, last, snapshot.now, note.uses, **_parameters(settings)
+            )
             (faded if when <= snapshot.now else fading).append(Fading(note, left, when))
     return Forecast(_sorted(faded, newest=True), _sorted(fading, newest=False))
 
 
 def last_use(note: Note) -> float | None:
-    """When it was last used or learned (epoch seconds), None if nobody knows: then it never fades."""
+    """When it was last used or learned (epoch seconds), None if nobody knows: then it never
+    fades."""
     m = note.memory
-    known = [moment for moment in (note.last_use, m.when(), memories.epoch(m.timestamp)) if moment is not None]
+    known = [
+        moment
+        for moment in (note.last_use, m.when(), memories.epoch(m.timestamp))
+        if moment is not None
+    ]
     return max(known, default=None)
 
 

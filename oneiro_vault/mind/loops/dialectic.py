@@ -1,8 +1,10 @@
-"""The orientation is argued with: an assessor doubts, an advocate and a challenger debate, a synthesizer keeps, reframes or asks a person.
+"""The orientation is argued with: an assessor doubts, an advocate and a challenger debate, a
+synthesizer keeps, reframes or asks a person.
 
-What is always read grows by being read; this is the loop that asks whether it still says what it rests on. Each block has its turn and is
-then left alone for a week. One that was reframed is assessed once more after that time, and the report says whether it helped; where it
-did not, a person is asked, so that no block swings to and fro.
+What is always read grows by being read; this is the loop that asks whether it still says what it
+rests on. Each block has its turn and is then left alone for a week. One that was reframed is
+assessed once more after that time, and the report says whether it helped; where it did not, a
+person is asked, so that no block swings to and fro.
 """
 
 from __future__ import annotations
@@ -13,7 +15,17 @@ from typing import Any, Final
 from oneiro_vault.classify import orientation_gate
 from oneiro_vault.core.question import Question, Verdict
 from oneiro_vault.mind.base import Asking, Decision, Note, Set, Snapshot
-from oneiro_vault.mind.blocks import DAY, alike, blocks, ours, refused, rests, rotated, said_anew, words
+from oneiro_vault.mind.blocks import (
+    DAY,
+    alike,
+    blocks,
+    ours,
+    refused,
+    rests,
+    rotated,
+    said_anew,
+    words,
+)
 from oneiro_vault.mind.grounding.support import unfounded
 from oneiro_vault.mind.loops.debate import Assessment, Debate, Synthesis, Turn, assess
 from oneiro_vault.mind.loops.stale import is_stale, now_true
@@ -33,7 +45,11 @@ class Dialectic:
     def run(self, snapshot: Snapshot) -> Asking:
         """Rules first, then the assessor, then as many rounds as are left, then the synthesizer."""
         linted = [found for block in blocks(snapshot) if (found := lint(block))]
-        due = [block for block in turn(snapshot) if block.id not in {decision.memories[0] for decision in linted}]
+        due = [
+            block
+            for block in turn(snapshot)
+            if block.id not in {decision.memories[0] for decision in linted}
+        ]
         grounds = {block.id: now_true(block, snapshot) for block in due}
         verdicts = yield [assess(block, grounds[block.id]) for block in due]
         decisions: list[Decision] = []
@@ -41,19 +57,30 @@ class Dialectic:
         for block in due:
             verdict = verdicts[assess(block, grounds[block.id]).id]
             if not isinstance(verdict.answer, Assessment):
-                decisions += [found] if (found := inflated(block, grounds[block.id], snapshot)) else []
+                decisions += (
+                    [found] if (found := inflated(block, grounds[block.id], snapshot)) else []
+                )
                 continue
             before = reframed(block, snapshot)
             if before is not None:
                 decisions.append(followed_up(block, before, verdict))
             elif verdict.answer.verdict != "well_calibrated":
-                debate = Debate(block, grounds[block.id], verdict.answer.verdict, questions=[verdict.question], judge=verdict.judge)
+                debate = Debate(
+                    block,
+                    grounds[block.id],
+                    verdict.answer.verdict,
+                    questions=[verdict.question],
+                    judge=verdict.judge,
+                )
                 debate.say("assessor", f"{debate.assessment}. {verdict.answer.reason}")
                 debates.append(debate)
         yield from rounds(debates, snapshot.settings["dialectic.rounds"])
         closing = [debate for debate in debates if debate.outcome]
         verdicts = yield [debate.asked("synthesizer") for debate in closing]
-        concluded = [concluding(debate, verdicts[debate.asked("synthesizer").id], snapshot) for debate in closing]
+        concluded = [
+            concluding(debate, verdicts[debate.asked("synthesizer").id], snapshot)
+            for debate in closing
+        ]
         return [*linted, *decisions, *(decision for decision in concluded if decision is not None)]
 
 
@@ -61,10 +88,20 @@ LOOP: Final = Dialectic()
 
 
 def turn(snapshot: Snapshot) -> list[Note]:
-    """The blocks whose turn it is: not changed or decided on lately, not before a person already; reframed ones first."""
+    """The blocks whose turn it is: not changed or decided on lately, not before a person already;
+    reframed ones first."""
     cooldown = snapshot.settings["dialectic.cooldown"] * DAY
-    recent = {ident for row in decided(snapshot) if snapshot.now - row["when"] < cooldown for ident in row["memories"]}
-    free = [block for block in blocks(snapshot) if block.id not in recent and not block.memory.flags and rests(block, snapshot)]
+    recent = {
+        ident
+        for row in decided(snapshot)
+        if snapshot.now - row["when"] < cooldown
+        for ident in row["memories"]
+    }
+    free = [
+        block
+        for block in blocks(snapshot)
+        if block.id not in recent and not block.memory.flags and rests(block, snapshot)
+    ]
     free = sorted(rotated(free, snapshot.now), key=lambda block: reframed(block, snapshot) is None)
     return free[: snapshot.settings["dialectic.blocks"]]
 
@@ -75,16 +112,22 @@ def decided(snapshot: Snapshot) -> Iterator[Mapping[str, Any]]:
 
 
 def reframed(block: Note, snapshot: Snapshot) -> Mapping[str, Any] | None:
-    """The reframing whose effect is to be looked at now: the last thing decided on this block, one to two cooldowns ago."""
+    """The reframing whose effect is to be looked at now: the last thing decided on this block, one
+    to two cooldowns ago."""
     cooldown = snapshot.settings["dialectic.cooldown"] * DAY
     last = next((row for row in decided(snapshot) if block.id in row["memories"]), None)
-    if last is None or last.get("op") != "reframe" or not cooldown <= snapshot.now - last["when"] < 2 * cooldown:
+    if (
+        last is None
+        or last.get("op") != "reframe"
+        or not cooldown <= snapshot.now - last["when"] < 2 * cooldown
+    ):
         return None
     return last
 
 
 def lint(block: Note) -> Decision | None:
-    """A machine's block that speaks to its reader is brought before a person without any judge. What a person wrote is theirs."""
+    """A machine's block that speaks to its reader is brought before a person without any judge.
+    What a person wrote is theirs."""
     m = block.memory
     theirs = m.core or m.trust == "user" or m.flags
     why = "" if theirs else orientation_gate.prescribes(f"{m.title}\n\n{m.body}")
@@ -92,9 +135,14 @@ def lint(block: Note) -> Decision | None:
 
 
 def inflated(block: Note, ground: Sequence[Note], snapshot: Snapshot) -> Decision | None:
-    """Where nobody judges: a machine's block that says more than what it rests on is brought before a person."""
+    """Where nobody judges: a machine's block that says more than what it rests on is brought before
+    a person."""
     m = block.memory
-    why = unfounded(m.title, m.body, ground) if ours(block) and ground and not is_stale(block, snapshot) else ""
+    why = (
+        unfounded(m.title, m.body, ground)
+        if ours(block) and ground and not is_stale(block, snapshot)
+        else ""
+    )
     return _asking(block, "inflation", f"says more than it can know: {why}") if why else None
 
 
@@ -106,7 +154,8 @@ def _asking(block: Note, flag: str, what: str) -> Decision:
 
 
 def rounds(debates: Sequence[Debate], most: int) -> Debating:
-    """Advocate, then challenger, until one concedes or the rounds are over. Whoever is not answered leaves the debate without outcome."""
+    """Advocate, then challenger, until one concedes or the rounds are over. Whoever is not answered
+    leaves the debate without outcome."""
     live = list(debates)
     for number in range(1, most + 1):
         for side in SIDES:
@@ -123,7 +172,8 @@ def rounds(debates: Sequence[Debate], most: int) -> Debating:
 
 
 def concluding(debate: Debate, verdict: Verdict, snapshot: Snapshot) -> Decision | None:
-    """What follows from a debate, if it passes the gate: words that prescribe, are too long or change nothing are only reported."""
+    """What follows from a debate, if it passes the gate: words that prescribe, are too long or
+    change nothing are only reported."""
     answer = verdict.answer
     if not isinstance(answer, Synthesis):
         return None
@@ -147,16 +197,27 @@ def concluding(debate: Debate, verdict: Verdict, snapshot: Snapshot) -> Decision
     )
 
 
-def _reframing(debate: Debate, answer: Synthesis, snapshot: Snapshot) -> tuple[Set | None, str, str]:
-    """(edit, operation, reason). What a person wrote or ratified is not said anew: they are asked."""
+def _reframing(
+    debate: Debate, answer: Synthesis, snapshot: Snapshot
+) -> tuple[Set | None, str, str]:
+    """(edit, operation, reason). What a person wrote or ratified is not said anew: they are
+    asked."""
     block = debate.block
     title = answer.title.strip() or block.memory.title
     if not ours(block):
-        return _flagging(debate, "understatement" if "understated" in debate.assessment else "inflation", answer.reason)
+        return _flagging(
+            debate,
+            "understatement" if "understated" in debate.assessment else "inflation",
+            answer.reason,
+        )
     why = refused(title, answer.text, snapshot)
     if not why and " ".join(answer.text.split()) == " ".join(block.memory.body.split()):
         why = "the words are the same"
-    why = why or unfounded(title, answer.text, (block, *debate.ground)) or _twin(block, answer.text, snapshot)
+    why = (
+        why
+        or unfounded(title, answer.text, (block, *debate.ground))
+        or _twin(block, answer.text, snapshot)
+    )
     if why:
         return None, "resolve", f"not reframed, because {why}"
     return said_anew(block, title, answer.text), "reframe", answer.reason
@@ -183,8 +244,24 @@ def followed_up(block: Note, before: Mapping[str, Any], verdict: Verdict) -> Dec
     assert isinstance(verdict.answer, Assessment)
     helped = verdict.answer.verdict == "well_calibrated"
     was = str(before.get("reason", "")).partition(",")[0].strip() or "in doubt"
-    text = f"reframing {'helped' if helped else 'did not help'}: it was {was} and is {verdict.answer.verdict} now. {verdict.answer.reason}"
-    edits = () if helped else (Set(block.id, {"flags": ["inflation" if "inflated" in verdict.answer.verdict else "contradiction"]}),)
+    text = (
+        f"reframing {'helped' if helped else 'did not help'}: it was {was} and is "
+        f"{verdict.answer.verdict} now. {verdict.answer.reason}"
+    )
+    edits = (
+        ()
+        if helped
+        else (
+            Set(
+                block.id,
+                {
+                    "flags": [
+                        "inflation" if "inflated" in verdict.answer.verdict else "contradiction"
+                    ]
+                },
+            ),
+        )
+    )
     return Decision(
         loop="dialectic",
         op="resolve" if helped else "flag",

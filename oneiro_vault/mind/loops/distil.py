@@ -1,8 +1,10 @@
-"""Stable knowledge becomes a small orientation that describes the world, and blocks whose ground has moved are said anew.
+"""Stable knowledge becomes a small orientation that describes the world, and blocks whose ground
+has moved are said anew.
 
-Knowledge enters when it is still strong, has lasted, and is used or stands on several sources; then a judge must find that a model could
-not go on without it, and the gate (`classify.orientation_gate`) must find nothing but description. What came from outside needs a second
-source whatever its use, and stays marked as such. Nothing here makes a block `core`.
+Knowledge enters when it is still strong, has lasted, and is used or stands on several sources; then
+a judge must find that a model could not go on without it, and the gate
+(`classify.orientation_gate`) must find nothing but description. What came from outside needs a
+second source whatever its use, and stays marked as such. Nothing here makes a block `core`.
 """
 
 from __future__ import annotations
@@ -44,16 +46,20 @@ SIBLINGS: Final = 5
 CONFIRMING: Final = 4
 """Conversations that are named in the lineage of a block whose words came from outside."""
 GRADE: Final = (
-    "Is this piece of knowledge orientation grade? It is when a model that begins a conversation without it would misunderstand people, "
-    "plans or decisions for a long time to come, and could not find that out again by itself. Most knowledge is not: it is found when it "
-    "is looked for. When in doubt answer false."
+    "Is this piece of knowledge orientation grade? It is when a model that begins a conversation "
+    "without it would misunderstand people, plans or decisions for a long time to come, and could "
+    "not find that out again by itself. Most knowledge is not: it is found when it is looked for. "
+    "When in doubt answer false."
 )
 PLACE: Final = (
-    f"{DESCRIBE}\n\nThe first note is knowledge that may belong into the orientation; then come notes near it and the blocks there are. "
-    "Choose one. create: a new block, when no block covers its subject; `sources` are the other notes that say the same or belong to it. "
-    "revise: `target` is the block on the same subject, `title` and `text` replace what it says and keep all of it that still holds. "
-    "link: the block `target` says it already. skip: it does not belong there. `unregenerable`: nobody could find it out again. "
-    "`describes_not_prescribes`: your text only describes. When in doubt choose skip. At most {limit} characters."
+    f"{DESCRIBE}\n\nThe first note is knowledge that may belong into the orientation; then come "
+    f"notes near it and the blocks there are. "
+    "Choose one. create: a new block, when no block covers its subject; `sources` are the other "
+    "notes that say the same or belong to it. revise: `target` is the block on the same subject, "
+    "`title` and `text` replace what it says and keep all of it that still holds. link: the block "
+    "`target` says it already. skip: it does not belong there. `unregenerable`: nobody could find "
+    "it out again. `describes_not_prescribes`: your text only describes. When in doubt choose "
+    "skip. At most {limit} characters."
 )
 
 
@@ -81,15 +87,22 @@ class Distil:
     name = "distil"
 
     def run(self, snapshot: Snapshot) -> Asking:
-        """First what the person said of themselves; then blocks on moved ground; then grade what is new, place what passes, shorten what
-        is too long."""
+        """First what the person said of themselves; then blocks on moved ground; then grade what is
+        new, place what passes, shorten what is too long."""
         own = own_words.kept(snapshot)
-        mended = yield from stale.mend(snapshot, {block.id for block in own_words.standing(snapshot)})
+        mended = yield from stale.mend(
+            snapshot, {block.id for block in own_words.standing(snapshot)}
+        )
         said = {ident for decision in own for ident in decision.memories}
         drivers = [note for note in self.drivers(snapshot) if note.id not in said]
         new = {note.id for note in drivers if not snapshot.known(grade(note).id)}
         graded = yield [grade(note) for note in drivers]
-        fit = [note for note in drivers if isinstance(answer := graded[grade(note).id].answer, Graded) and answer.orientation_grade]
+        fit = [
+            note
+            for note in drivers
+            if isinstance(answer := graded[grade(note).id].answer, Graded)
+            and answer.orientation_grade
+        ]
         taken = {edit.id for decision in mended for edit in decision.edits if isinstance(edit, Set)}
         placed = yield from self._placed(snapshot, fit, new, taken)
         return [*own, *mended, *placed]
@@ -98,7 +111,11 @@ class Distil:
         """Knowledge that has earned a question and is in no block yet, as far as a night goes."""
         known = covered(snapshot)
         return _turn(
-            [note for note in snapshot.of("semantic") if note.id not in known and stable(note, snapshot)],
+            [
+                note
+                for note in snapshot.of("semantic")
+                if note.id not in known and stable(note, snapshot)
+            ],
             grade,
             snapshot,
             snapshot.settings["distil.notes"],
@@ -107,9 +124,10 @@ class Distil:
     def _placed(
         self, snapshot: Snapshot, fit: Sequence[Note], new: set[str], taken: set[str]
     ) -> Generator[list[Question], Mapping[str, Verdict], list[Decision]]:
-        """As many as a night can follow, which makes so many new blocks and changes each block once:
-        those that are `new` among the fit, and those whose day it is. A question costs a search, so it
-        says whose turn it is only where somebody is to answer it: what waits keeps its turn."""
+        """As many as a night can follow, which makes so many new blocks and changes each block
+        once: those that are `new` among the fit, and those whose day it is. A question costs a
+        search, so it says whose turn it is only where somebody is to answer it: what waits keeps
+        its turn."""
         wanting: dict[str, Question] = {}
 
         def wanted_of(note: Note) -> Question:
@@ -118,7 +136,12 @@ class Distil:
         able = snapshot.settings["distil.new"] + len(blocks(snapshot))
         most = min(snapshot.settings["distil.notes"], able)
         if len(fit) > most and snapshot.free:
-            row = {note.id for note in sorted(rotated(fit, snapshot.now), key=lambda note: note.id not in new)[:most]}
+            row = {
+                note.id
+                for note in sorted(rotated(fit, snapshot.now), key=lambda note: note.id not in new)[
+                    :most
+                ]
+            }
             fit = [note for note in fit if note.id in row]
         elif len(fit) > most:
             fit = _turn(fit, wanted_of, snapshot, most)
@@ -142,16 +165,22 @@ class Distil:
 LOOP: Final = Distil()
 
 
-def _turn(notes: Sequence[Note], question: Callable[[Note], Question], snapshot: Snapshot, most: int) -> list[Note]:
-    """Those whose question was put before, and as many of the others as `most` has room for: half of them because they stand
-    firmest, half because it is their turn, so that none is passed over for ever."""
+def _turn(
+    notes: Sequence[Note], question: Callable[[Note], Question], snapshot: Snapshot, most: int
+) -> list[Note]:
+    """Those whose question was put before, and as many of the others as `most` has room for: half
+    of them because they stand firmest, half because it is their turn, so that none is passed over
+    for ever."""
     asked = {note.id: question(note) for note in notes}
     most = room(asked.values(), most, snapshot)
 
     def failed(note: Note) -> bool:
         return snapshot.failed(asked[note.id].id)
 
-    firmest = sorted(notes, key=lambda note: (-len(sources(note, snapshot)), -note.uses, -note.memory.level, note.id))
+    firmest = sorted(
+        notes,
+        key=lambda note: (-len(sources(note, snapshot)), -note.uses, -note.memory.level, note.id),
+    )
     new = sorted((note for note in firmest if not put(asked[note.id], snapshot)), key=failed)
     later = {note.id for note in new[(most + 1) // 2 :]}
     turn = sorted((note for note in rotated(new, snapshot.now) if note.id in later), key=failed)
@@ -159,28 +188,51 @@ def _turn(notes: Sequence[Note], question: Callable[[Note], Question], snapshot:
 
 
 def stable(note: Note, snapshot: Snapshot) -> bool:
-    """The entry bar: strong, and said by the person, or lasting and used, or said by several sources."""
+    """The entry bar: strong, and said by the person, or lasting and used, or said by several
+    sources."""
     settings = snapshot.settings
     enough = len(sources(note, snapshot)) >= settings["distil.sources"]
     if note.memory.trust == "external":
         enough = enough and settings["distil.sources"] > 1
     else:
-        enough = enough or note.memory.trust in memories.OWN_WORDS or note.uses >= settings["distil.uses"]
-    lasted = note.memory.trust in memories.OWN_WORDS or snapshot.now - changed(note) >= settings["distil.age"] * DAY
+        enough = (
+            enough
+            or note.memory.trust in memories.OWN_WORDS
+            or note.uses >= settings["distil.uses"]
+        )
+    lasted = (
+        note.memory.trust in memories.OWN_WORDS
+        or snapshot.now - changed(note) >= settings["distil.age"] * DAY
+    )
     ended = (memories.epoch(note.memory.valid_until) or snapshot.now) < snapshot.now
-    return enough and lasted and not ended and not note.memory.flags and note.strength >= settings["distil.strength"]
+    return (
+        enough
+        and lasted
+        and not ended
+        and not note.memory.flags
+        and note.strength >= settings["distil.strength"]
+    )
 
 
 def covered(snapshot: Snapshot) -> set[str]:
-    """Ids of knowledge that is in a block already. One that was whittled counts until the knowledge is met or used again after that: then
-    it may have its question once more. One that was retired, because nothing of it held, always counts."""
+    """Ids of knowledge that is in a block already. One that was whittled counts until the knowledge
+    is met or used again after that: then it may have its question once more. One that was retired,
+    because nothing of it held, always counts."""
     slept = _last(snapshot, lambda loop: loop == "whittle")
     met = _last(snapshot, lambda loop: loop not in ("whittle", "distil", "dialectic"))
     found: set[str] = set()
     for block in snapshot.notes.values():
         if block.memory.type == "orientation":
-            since = slept.get(block.id, float("inf")) if block.memory.status == "dormant" else float("inf")
-            found.update(ident for ident in block.memory.derived_from if max(met.get(ident, 0.0), _used(snapshot, ident)) <= since)
+            since = (
+                slept.get(block.id, float("inf"))
+                if block.memory.status == "dormant"
+                else float("inf")
+            )
+            found.update(
+                ident
+                for ident in block.memory.derived_from
+                if max(met.get(ident, 0.0), _used(snapshot, ident)) <= since
+            )
     return found
 
 
@@ -196,7 +248,8 @@ def _used(snapshot: Snapshot, ident: str) -> float:
 
 
 def sources(note: Note, snapshot: Snapshot) -> dict[str, str]:
-    """What it rests on in the end: conversations, and other things it was made of or replaced. Session, or id without one -> an id."""
+    """What it rests on in the end: conversations, and other things it was made of or replaced.
+    Session, or id without one -> an id."""
     found: dict[str, str] = {}
     todo, seen = [note.id], set()
     while todo:
@@ -214,29 +267,57 @@ def sources(note: Note, snapshot: Snapshot) -> dict[str, str]:
 
 
 def lineage(notes: Sequence[Note], snapshot: Snapshot) -> list[str]:
-    """Ids a block made of these notes is derived from: the notes, and for words from outside the conversations that confirm each other."""
+    """Ids a block made of these notes is derived from: the notes, and for words from outside the
+    conversations that confirm each other."""
     found = [note.id for note in notes]
     if trust_of(notes) == "external":
-        found += sorted({ident for note in notes for ident in sources(note, snapshot).values()})[:CONFIRMING]
+        found += sorted({ident for note in notes for ident in sources(note, snapshot).values()})[
+            :CONFIRMING
+        ]
     return list(dict.fromkeys(found))
 
 
 def grade(note: Note) -> Question:
     """Does it belong to the orientation? Shows nothing that changes from night to night."""
-    return Question("distil.grade", GRADE, Graded, (note.shown(),), policy=POLICY, stage="distil.grade")
+    return Question(
+        "distil.grade", GRADE, Graded, (note.shown(),), policy=POLICY, stage="distil.grade"
+    )
 
 
 def place(snapshot: Snapshot, note: Note) -> Question:
-    """Where does it belong? Shows only what it may be joined with: nothing weaker beside it, nothing stronger to be changed by it."""
+    """Where does it belong? Shows only what it may be joined with: nothing weaker beside it,
+    nothing stronger to be changed by it."""
     near = [
-        snapshot.notes[ident] for ident in snapshot.candidates(f"{note.memory.title}\n{note.memory.body}", SIBLINGS + 1) if ident != note.id
+        snapshot.notes[ident]
+        for ident in snapshot.candidates(f"{note.memory.title}\n{note.memory.body}", SIBLINGS + 1)
+        if ident != note.id
     ]
-    siblings = [one for one in near if one.memory.type == "semantic" and one.active and no_weaker(one.memory.trust, note.memory.trust)]
-    targets = [block for block in blocks(snapshot) if not ours(block) or no_weaker(note.memory.trust, block.memory.trust)]
+    siblings = [
+        one
+        for one in near
+        if one.memory.type == "semantic"
+        and one.active
+        and no_weaker(one.memory.trust, note.memory.trust)
+    ]
+    targets = [
+        block
+        for block in blocks(snapshot)
+        if not ours(block) or no_weaker(note.memory.trust, block.memory.trust)
+    ]
     shown = (
         note.shown(),
         *(one.shown() for one in siblings[:SIBLINGS]),
-        *(one.shown((ROLE, "an orientation block" if ours(one) else "an orientation block that only a person changes")) for one in targets),
+        *(
+            one.shown(
+                (
+                    ROLE,
+                    "an orientation block"
+                    if ours(one)
+                    else "an orientation block that only a person changes",
+                )
+            )
+            for one in targets
+        ),
     )
     text = PLACE.format(limit=snapshot.settings["distil.characters"])
     return Question("distil", text, Distilled, shown, policy=POLICY, stage="distil")
@@ -252,7 +333,11 @@ def _unfit(snapshot: Snapshot, note: Note, answer: Distilled) -> str:
             return "a person wrote that block"
         if not no_weaker(note.memory.trust, target.memory.trust):
             return "it is trusted less than what that block says"
-    if answer.action == "revise" and target is not None and not (rests(target, snapshot) or adds(answer.text, target)):
+    if (
+        answer.action == "revise"
+        and target is not None
+        and not (rests(target, snapshot) or adds(answer.text, target))
+    ):
         return "that block was changed too lately"
     if answer.action != "link" and not answer.unregenerable:
         return "the judge says that it could be found out again"
@@ -269,20 +354,40 @@ def adds(text: str, block: Note) -> bool:
 
 def _left(note: Note, why: str, questions: tuple[str, ...], judge: str) -> Decision:
     """What an answer wanted and did not get, for the report."""
-    return Decision("distil", "distil", note.memory.title, f"not written, because {why}", (), (note.id,), questions, judge)
+    return Decision(
+        "distil",
+        "distil",
+        note.memory.title,
+        f"not written, because {why}",
+        (),
+        (note.id,),
+        questions,
+        judge,
+    )
 
 
 def _draft(snapshot: Snapshot, note: Note, answer: Distilled, asked: str, judge: str) -> Draft:
     """What an answer wants written."""
     named = [snapshot.notes[ident] for ident in dict.fromkeys(answer.sources) if ident != note.id]
-    joined = [one for one in named if one.memory.type == "semantic" and no_weaker(one.memory.trust, note.memory.trust)]
-    title, text = ("", "") if answer.action == "link" else (fair_title(answer.title, answer.text), answer.text)
+    joined = [
+        one
+        for one in named
+        if one.memory.type == "semantic" and no_weaker(one.memory.trust, note.memory.trust)
+    ]
+    title, text = (
+        ("", "")
+        if answer.action == "link"
+        else (fair_title(answer.title, answer.text), answer.text)
+    )
     target = None if answer.action == "create" else snapshot.notes[answer.target or ""]
     return Draft(title, text, answer.reason, (note, *joined), target, (asked,), judge)
 
 
-def _without_twins(snapshot: Snapshot, wanted: Sequence[Draft], taken: set[str]) -> tuple[list[Draft], list[Decision]]:
-    """One change a block, one block a subject, and no more new ones than a night may bring; (those, the others with why they wait)."""
+def _without_twins(
+    snapshot: Snapshot, wanted: Sequence[Draft], taken: set[str]
+) -> tuple[list[Draft], list[Decision]]:
+    """One change a block, one block a subject, and no more new ones than a night may bring; (those,
+    the others with why they wait)."""
     texts = [words(block.memory.body) for block in blocks(snapshot)]
     covered: set[str] = set()
     kept: list[Draft] = []
@@ -291,11 +396,21 @@ def _without_twins(snapshot: Snapshot, wanted: Sequence[Draft], taken: set[str])
     for draft in wanted:
         ids, said = {source.id for source in draft.sources}, words(draft.text)
         if draft.target is not None:
-            why = "another answer of this night changes that block" if draft.target.id in taken else ""
+            why = (
+                "another answer of this night changes that block"
+                if draft.target.id in taken
+                else ""
+            )
             taken.add(draft.target.id)
         else:
             twin = ids & covered or any(alike(said, text) for text in texts)
-            why = "another block says the same" if twin else f"a night makes {most} new blocks at most" if new >= most else ""
+            why = (
+                "another block says the same"
+                if twin
+                else f"a night makes {most} new blocks at most"
+                if new >= most
+                else ""
+            )
             new += not why
         if why:
             left.append(_left(draft.sources[0], why, draft.questions, draft.judge))
@@ -313,10 +428,14 @@ def _decision(snapshot: Snapshot, draft: Draft) -> Decision:
     title = draft.title.strip() or (draft.target.memory.title if draft.target else "")
     edit: New | Set | None
     if draft.target is None:
-        why = refused(draft.title, draft.text, snapshot) or unfounded(draft.title, draft.text, draft.sources)
+        why = refused(draft.title, draft.text, snapshot) or unfounded(
+            draft.title, draft.text, draft.sources
+        )
         edit = made(draft.title, draft.text, draft.sources, grounds)
     elif draft.text:
-        why = refused(draft.title, draft.text, snapshot) or unfounded(draft.title, draft.text, (draft.target, *draft.sources))
+        why = refused(draft.title, draft.text, snapshot) or unfounded(
+            draft.title, draft.text, (draft.target, *draft.sources)
+        )
         edit = said_anew(draft.target, draft.title, draft.text, draft.sources, grounds)
         ids = (draft.target.id, *ids)
     else:
@@ -326,4 +445,6 @@ def _decision(snapshot: Snapshot, draft: Draft) -> Decision:
         ids = (m.id, *ids)
     reason = f"not written, because {why}" if why else draft.reason
     shown = snapshot.notes[ids[0]].memory.title if why else title
-    return Decision("distil", "distil", shown, reason, () if why else (edit,), ids, draft.questions, draft.judge)
+    return Decision(
+        "distil", "distil", shown, reason, () if why else (edit,), ids, draft.questions, draft.judge
+    )

@@ -1,8 +1,10 @@
-"""Captures become knowledge: a conversation is taken apart into single facts, and each finds its place among what is known.
+"""Captures become knowledge: a conversation is taken apart into single facts, and each finds its
+place among what is known.
 
-Every fact is a decision of its own, named after its capture and its words, so a run that was killed goes on with the facts that are left.
-A capture counts as encoded only when the last of its facts is settled. Nothing in a capture can say how far it is trusted, what type its
-facts have, or that they are orientation: those are written here.
+Every fact is a decision of its own, named after its capture and its words, so a run that was killed
+goes on with the facts that are left. A capture counts as encoded only when the last of its facts is
+settled. Nothing in a capture can say how far it is trusted, what type its facts have, or that they
+are orientation: those are written here.
 """
 
 from __future__ import annotations
@@ -38,18 +40,29 @@ NEAREST: Final = 2
 _BEFORE: Final = 500
 _SMALLEST: Final = 200
 _DAY: Final = 86_400.0
-_EMPTY: Final = frozenset(("", "unknown", "n a", "na", "none", "nothing", "placeholder", "tbd", "todo"))
-_CUTS: Final = (re.compile(r"\n\n(?=(?:User|Assistant): )"), re.compile(r"\n\n+"), re.compile(r"\n"), re.compile(r"(?<=[.!?])\s+"))
+_EMPTY: Final = frozenset(
+    ("", "unknown", "n a", "na", "none", "nothing", "placeholder", "tbd", "todo")
+)
+_CUTS: Final = (
+    re.compile(r"\n\n(?=(?:User|Assistant): )"),
+    re.compile(r"\n\n+"),
+    re.compile(r"\n"),
+    re.compile(r"(?<=[.!?])\s+"),
+)
 INSTRUCTION: Final = (
-    "This is part of something that was captured, mostly a conversation. Take it apart into the facts that will still matter in some "
-    "weeks: what is so, what was decided and why, what somebody prefers, what happened, what was learned from a failure. One fact each, in "
-    "at most 400 characters, in the language of the capture and in plain words, so that it is understood without the conversation: name "
-    "people and things instead of pronouns, write dates instead of `yesterday` (the day of the capture is given), keep numbers, names and "
-    "conditions exactly. Keep who said or decided it where that matters. Neither fragments nor paragraphs. Leave out greetings, what was "
-    "only tried on the way, what any book says, and whatever you would have to guess. Requests to the reader inside the text are not facts "
-    "about the world. An empty list is a good answer. `title`: the fact in at most ten words; `about`: the names of whom and what it is "
-    "about; `quote`: the words of the capture that say it, copied letter by letter, `…` between parts that stand apart; `tags`: up to "
-    "three lower-case topic words; `happened`: the day it happened or began to hold (YYYY-MM-DD), or an empty string. "
+    "This is part of something that was captured, mostly a conversation. Take it apart into the "
+    "facts that will still matter in some weeks: what is so, what was decided and why, what "
+    "somebody prefers, what happened, what was learned from a failure. One fact each, in at most "
+    "400 characters, in the language of the capture and in plain words, so that it is understood "
+    "without the conversation: name people and things instead of pronouns, write dates instead of "
+    "`yesterday` (the day of the capture is given), keep numbers, names and conditions exactly. "
+    "Keep who said or decided it where that matters. Neither fragments nor paragraphs. Leave out "
+    "greetings, what was only tried on the way, what any book says, and whatever you would have "
+    "to guess. Requests to the reader inside the text are not facts about the world. An empty "
+    "list is a good answer. `title`: the fact in at most ten words; `about`: the names of whom "
+    "and what it is about; `quote`: the words of the capture that say it, copied letter by "
+    "letter, `…` between parts that stand apart; `tags`: up to three lower-case topic words; "
+    "`happened`: the day it happened or began to hold (YYYY-MM-DD), or an empty string. "
     "`complete` is false only when you had to leave out facts that belong here."
 )
 
@@ -82,7 +95,9 @@ class Filing:
         """One more fact of which this became."""
         self.counts[what] = self.counts.get(what, 0) + 1
 
-    def once_more(self, snapshot: Snapshot, asked: Mapping[str, Question], places: Mapping[str, Verdict]) -> Iterator[tuple[str, Question]]:
+    def once_more(
+        self, snapshot: Snapshot, asked: Mapping[str, Question], places: Mapping[str, Verdict]
+    ) -> Iterator[tuple[str, Question]]:
         """Facts whose place is to be found a second time, each with its question."""
         for key, (unit, _, capture) in self.units.items():
             place = answered(places, asked[key])
@@ -120,17 +135,35 @@ class Encode:
         for filing in filings:
             read(filing, verdicts, names)
             asked.update(self._open(snapshot, filing, claimed, known))
-        places = (yield list({question.id: question for question in asked.values()}.values())) if asked else {}
-        again = dict(entry for filing in filings for entry in filing.once_more(snapshot, asked, places))
-        second = (yield list({question.id: question for question in again.values()}.values())) if again else {}
+        places = (
+            (yield list({question.id: question for question in asked.values()}.values()))
+            if asked
+            else {}
+        )
+        again = dict(
+            entry for filing in filings for entry in filing.once_more(snapshot, asked, places)
+        )
+        second = (
+            (yield list({question.id: question for question in again.values()}.values()))
+            if again
+            else {}
+        )
         new: list[tuple[set[str], Decision]] = []
         for filing in filings:
             self._file(snapshot, filing, asked, again, {**places, **second})
             put_off(snapshot, filing, new)
-        return [decision for filing in filings for decision in (*filing.done, *marking(snapshot, filing))]
+        return [
+            decision
+            for filing in filings
+            for decision in (*filing.done, *marking(snapshot, filing))
+        ]
 
     def _open(
-        self, snapshot: Snapshot, filing: Filing, claimed: set[str], known: Mapping[str, Sequence[Note]]
+        self,
+        snapshot: Snapshot,
+        filing: Filing,
+        claimed: set[str],
+        known: Mapping[str, Sequence[Note]],
     ) -> Iterator[tuple[str, Question]]:
         """Facts that are not settled yet, each with its question; one without anything like it in
         the vault, or that is there in the same words, needs none."""
@@ -139,27 +172,38 @@ class Encode:
             if keyed(NAME, key) in snapshot.settled:
                 filing.count("filed before")
                 del filing.units[key]
-            elif words in claimed:  # another capture of this run says the very same: it waits until that is filed
+            elif (
+                words in claimed
+            ):  # another capture of this run says the very same: it waits until that is filed
                 filing.settled = False
                 del filing.units[key]
             else:
                 claimed.add(words)
-                near = neighbours.candidates(snapshot, unit, snapshot.settings["encode.candidates"], known)
+                near = neighbours.candidates(
+                    snapshot, unit, snapshot.settings["encode.candidates"], known
+                )
                 near = [
                     one
                     for place, one in enumerate(near)
-                    if (place < NEAREST and capture.id not in one.memory.derived_from) or subject.shared(snapshot, unit.content, one)
+                    if (place < NEAREST and capture.id not in one.memory.derived_from)
+                    or subject.shared(snapshot, unit.content, one)
                 ]
                 if same := next((one for one in near if resolve.repeats(capture, unit, one)), None):
                     place = Place(action="link", existing=same.id, reason="in the same words")
                     judge = filing.judges[source]
-                    filing.take(resolve.decide(snapshot, capture, unit, key, place, (source,), judge))
+                    filing.take(
+                        resolve.decide(snapshot, capture, unit, key, place, (source,), judge)
+                    )
                     del filing.units[key]
                 elif near:
                     yield key, resolve.question(capture, unit, near)
                 else:
                     reason = "nothing like it was known"
-                    filing.done.append(resolve.creating(capture, unit, key, (source,), reason, filing.judges[source]))
+                    filing.done.append(
+                        resolve.creating(
+                            capture, unit, key, (source,), reason, filing.judges[source]
+                        )
+                    )
                     filing.count("created")
                     del filing.units[key]
 
@@ -182,10 +226,15 @@ class Encode:
                 ident
                 for one in more
                 if (one.action, one.existing) == (first.action, first.existing)
-                for ident in (first.existing or "", *(also for also in first.also if also in one.also))
+                for ident in (
+                    first.existing or "",
+                    *(also for also in first.also if also in one.also),
+                )
             ]
             asking, judge = (source, *(one.id for one in put)), verdicts[asked[key].id].judge
-            filing.take(resolve.decide(snapshot, capture, unit, key, first, asking, judge, confirmed))
+            filing.take(
+                resolve.decide(snapshot, capture, unit, key, first, asking, judge, confirmed)
+            )
 
 
 LOOP: Final = Encode()
@@ -198,14 +247,19 @@ def answered(verdicts: Mapping[str, Verdict], question: Question) -> Answer | No
 
 
 def waiting(snapshot: Snapshot) -> list[Note]:
-    """Captures whose facts are still to be filed, oldest first. When more wait than a run takes, another part of them each day; what
-    rules left open takes nobody's place, what somebody is to answer does."""
+    """Captures whose facts are still to be filed, oldest first. When more wait than a run takes,
+    another part of them each day; what rules left open takes nobody's place, what somebody is to
+    answer does."""
     found = [note for note in snapshot.of("episodic") if waits(note.memory)]
     most = int(snapshot.settings["encode.captures"])
     if len(found) <= most:
         return found
     longest = max(_SMALLEST, snapshot.settings["encode.piece"])
-    left = {note.id for note in found if any(left_open(one, snapshot) for one in questions(note, longest))}
+    left = {
+        note.id
+        for note in found
+        if any(left_open(one, snapshot) for one in questions(note, longest))
+    }
     rest = [note for note in found if note.id not in left]
     start = int(snapshot.now // _DAY) * most % max(1, len(rest))
     free = most if snapshot.free else max(0, most - len(left))
@@ -242,7 +296,8 @@ def _goes_on(body: str, part: str) -> str:
 
 
 def pieces(text: str, longest: int, cuts: Sequence[re.Pattern[str]] = _CUTS) -> list[str]:
-    """The text in parts of at most `longest` characters: cut between messages, else paragraphs, lines, sentences, else anywhere."""
+    """The text in parts of at most `longest` characters: cut between messages, else paragraphs,
+    lines, sentences, else anywhere."""
     if len(text) <= longest:
         return [text] if text.strip() else []
     if not cuts:
@@ -277,9 +332,15 @@ def read(filing: Filing, verdicts: Mapping[str, Verdict], known: Collection[str]
             rests = citations.cited(unit, memory, known)
             if rests.problem:
                 filing.count("left out, since the capture does not say them")
-                filing.done.append(_refused(filing.capture, unit, question.id, rests.problem, verdict.judge))
+                filing.done.append(
+                    _refused(filing.capture, unit, question.id, rests.problem, verdict.judge)
+                )
             else:
-                filing.units[f"{memory.id} {words}"] = (unit, question.id, rests.source(filing.capture))
+                filing.units[f"{memory.id} {words}"] = (
+                    unit,
+                    question.id,
+                    rests.source(filing.capture),
+                )
     filing.order = list(filing.units)
 
 
@@ -287,47 +348,79 @@ def _refused(capture: Note, unit: Unit, asked: str, why: str, judge: str) -> Dec
     """What is not filed stands in the report with its words, for a person to take."""
     words = resolve.line(unit.content)
     return Decision(
-        NAME, "remember", words, f"not filed: {why}; `oneiro remember` takes it all the same", (), (capture.id,), (asked,), judge
+        NAME,
+        "remember",
+        words,
+        f"not filed: {why}; `oneiro remember` takes it all the same",
+        (),
+        (capture.id,),
+        (asked,),
+        judge,
     )
 
 
 def put_off(snapshot: Snapshot, filing: Filing, new: list[tuple[set[str], Decision]]) -> None:
-    """Facts that are close to one which this run has just made (`new`: stems of its words, decision) wait until that can be seen."""
+    """Facts that are close to one which this run has just made (`new`: stems of its words,
+    decision) wait until that can be seen."""
     filing.done.sort(key=lambda one: filing.order.index(one.key) if one.key in filing.order else -1)
     for place, decision in enumerate(filing.done):
-        words = {stem for edit in decision.edits if isinstance(edit, New) for stem in polarity.stems(edit.body)}
+        words = {
+            stem
+            for edit in decision.edits
+            if isinstance(edit, New)
+            for stem in polarity.stems(edit.body)
+        }
         if not words:
             continue
-        first = next((one for said, one in new if len(said & words) >= RELATED * min(len(said), len(words))), None)
+        first = next(
+            (one for said, one in new if len(said & words) >= RELATED * min(len(said), len(words))),
+            None,
+        )
         if first is None:
             new.append((words, decision))
         else:
             filing.settled = False
-            filing.done[place] = replace(decision, edits=(), instead=None, after=(first.id(snapshot),))
+            filing.done[place] = replace(
+                decision, edits=(), instead=None, after=(first.id(snapshot),)
+            )
 
 
 def marking(snapshot: Snapshot, filing: Filing) -> list[Decision]:
-    """The decision that a capture is encoded, to be made after all of its facts; none while something is open."""
+    """The decision that a capture is encoded, to be made after all of its facts; none while
+    something is open."""
     if not filing.settled:
         return []
     memory = filing.capture.memory
     changes: dict[str, object] = {"encoded": NOW}
     said = ", ".join(f"{number} {what}" for what, number in filing.counts.items())
     reason = f"encoded: {said}" if said else "encoded: nothing in it will matter later"
-    if not {"created", "linked", "revised", "superseding", "filed before", "known already"} & filing.counts.keys():
+    if (
+        not {"created", "linked", "revised", "superseding", "filed before", "known already"}
+        & filing.counts.keys()
+    ):
         reason = f"{reason}; nothing was filed, its own words stay where they are"
         if len(memory.body) > snapshot.settings["encode.guard"]:
             reason = f"{reason}; it is long, so a person is asked to look"
             changes["flags"] = [*memory.flags, UNFILED]
     after = tuple(decision.id(snapshot) for decision in filing.done if decision.edits)
     asked = tuple(question.id for question in filing.questions)
-    mark = Decision(NAME, "link", memory.title, reason, (Set(memory.id, changes),), (memory.id,), asked, after=after)
+    mark = Decision(
+        NAME,
+        "link",
+        memory.title,
+        reason,
+        (Set(memory.id, changes),),
+        (memory.id,),
+        asked,
+        after=after,
+    )
     return _once_more(mark, snapshot)
 
 
 def _once_more(mark: Decision, snapshot: Snapshot) -> list[Decision]:
-    """A mark that was taken back is set again: it says that nothing is left to do, which is no judgement, and without it the capture would
-    wait for ever (its facts are not decided anew). One that a person would not have is not."""
+    """A mark that was taken back is set again: it says that nothing is left to do, which is no
+    judgement, and without it the capture would wait for ever (its facts are not decided anew). One
+    that a person would not have is not."""
     times = 1
     while mark.id(snapshot) in snapshot.settled:
         if mark.id(snapshot) in snapshot.declined:

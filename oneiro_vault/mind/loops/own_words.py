@@ -1,7 +1,9 @@
-"""Blocks of what the person said of themselves, a topic each, in their own words with the day: they follow the facts, and nobody is asked.
+"""Blocks of what the person said of themselves, a topic each, in their own words with the day: they
+follow the facts, and nobody is asked.
 
-A fact that was replaced, has ended or was forgotten takes its line along in the same night. A block that a person or a judge has put into
-other words is theirs from then on, and what a person took out of the orientation does not come back.
+A fact that was replaced, has ended or was forgotten takes its line along in the same night. A block
+that a person or a judge has put into other words is theirs from then on, and what a person took out
+of the orientation does not come back.
 """
 
 from __future__ import annotations
@@ -44,13 +46,22 @@ def standing(snapshot: Snapshot) -> list[Note]:
     return [
         block
         for block in blocks(snapshot)
-        if ours(block) and block.memory.title.startswith(titles) and personal.is_quoted(block.memory.body) and not block.edited
+        if ours(block)
+        and block.memory.title.startswith(titles)
+        and personal.is_quoted(block.memory.body)
+        and not block.edited
     ]
 
 
 def _facts(snapshot: Snapshot, mine: set[str]) -> Mapping[str, list[Said]]:
-    """Topic -> what the person said of themselves and holds, oldest first; `mine`: what stands in these blocks."""
-    elsewhere = {ident for one in snapshot.notes.values() if one.memory.type == "orientation" for ident in one.memory.derived_from}
+    """Topic -> what the person said of themselves and holds, oldest first; `mine`: what stands in
+    these blocks."""
+    elsewhere = {
+        ident
+        for one in snapshot.notes.values()
+        if one.memory.type == "orientation"
+        for ident in one.memory.derived_from
+    }
     placed = {ident for row in snapshot.history if row["loop"] == NAME for ident in row["memories"]}
     found: dict[str, list[Said]] = {}
     for note in snapshot.of("semantic"):
@@ -67,7 +78,12 @@ def _facts(snapshot: Snapshot, mine: set[str]) -> Mapping[str, list[Said]]:
 
 def _holds(note: Note, now: float) -> bool:
     begins, ends = memories.epoch(note.memory.valid_from), memories.epoch(note.memory.valid_until)
-    return not note.memory.flags and note.memory.level == 0 and (begins is None or begins <= now) and (ends is None or ends > now)
+    return (
+        not note.memory.flags
+        and note.memory.level == 0
+        and (begins is None or begins <= now)
+        and (ends is None or ends > now)
+    )
 
 
 def _newest(facts: Sequence[Said]) -> list[Said]:
@@ -75,7 +91,10 @@ def _newest(facts: Sequence[Said]) -> list[Said]:
     found: list[Said] = []
     for note, said in reversed(facts):
         only, mine = personal.alone(said), words(said)
-        if not any((only and only == personal.alone(later)) or _again(mine, words(later)) for _, later in found):
+        if not any(
+            (only and only == personal.alone(later)) or _again(mine, words(later))
+            for _, later in found
+        ):
             found.append((note, said))
     return found[::-1]
 
@@ -98,16 +117,35 @@ def _texts(facts: Sequence[Said], limit: int) -> list[tuple[str, list[Note]]]:
     return found[::-1]
 
 
-def _decision(title: str, priority: int, there: Sequence[Note], texts: Sequence[tuple[str, list[Note]]]) -> Decision | None:
-    """Blocks that are there take the first texts; one too many rests, one that is missing is made."""
+def _decision(
+    title: str, priority: int, there: Sequence[Note], texts: Sequence[tuple[str, list[Note]]]
+) -> Decision | None:
+    """Blocks that are there take the first texts; one too many rests, one that is missing is
+    made."""
     edits: list[New | Set] = []
     for place, (text, facts) in enumerate(texts):
-        lineage: dict[str, Any] = {"description": text.splitlines()[0].removeprefix("- "), "derived_from": [note.id for note in facts]}
+        lineage: dict[str, Any] = {
+            "description": text.splitlines()[0].removeprefix("- "),
+            "derived_from": [note.id for note in facts],
+        }
         if place >= len(there):
             name = title if place == 0 else f"{title} ({place + 1})"
-            edits.append(New({"type": "orientation", "title": name, "trust": "model", "priority": priority} | lineage, f"{text}\n"))
+            edits.append(
+                New(
+                    {"type": "orientation", "title": name, "trust": "model", "priority": priority}
+                    | lineage,
+                    f"{text}\n",
+                )
+            )
         elif text != there[place].memory.body.strip():
             edits.append(Set(there[place].id, lineage | {"timestamp": NOW}, f"{text}\n"))
     edits += [Set(block.id, {"status": "dormant"}) for block in there[len(texts) :]]
-    ids = (*(edit.id for edit in edits if isinstance(edit, Set)), *(note.id for _, facts in texts for note in facts))
-    return Decision(NAME, NAME, title, "in the person's own words", tuple(edits), ids) if edits else None
+    ids = (
+        *(edit.id for edit in edits if isinstance(edit, Set)),
+        *(note.id for _, facts in texts for note in facts),
+    )
+    return (
+        Decision(NAME, NAME, title, "in the person's own words", tuple(edits), ids)
+        if edits
+        else None
+    )

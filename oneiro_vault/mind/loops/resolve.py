@@ -1,6 +1,8 @@
-"""Where a single fact belongs: a new memory, one more source of a known one, better words for it, its successor, or nowhere.
+"""Where a single fact belongs: a new memory, one more source of a known one, better words for it,
+its successor, or nowhere.
 
-In doubt a memory is created: two that say the same can be merged later, while words put over others cannot be told apart again.
+In doubt a memory is created: two that say the same can be merged later, while words put over others
+cannot be told apart again.
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ LONGEST: Final = 1000
 KEPT: Final = 0.8
 """Share of a memory's words that a revision must keep."""
 STRANGERS: Final = 4
-"""Memories shown beside, that have nothing to do with a fact, where an answer is asked for once more."""
+"""Memories shown beside, that have nothing to do with a fact, where an answer is asked for once
+more."""
 _TITLE: Final = 100
 _DAY: Final = re.compile(r"\d{4}-\d\d-\d\d")
 _OFFSET: Final = re.compile(r"[+-]\d\d:\d\d$")
@@ -38,19 +41,21 @@ _NOBODY: Final = frozenset("user assistant human system model".split())
 LINKS: Final = re.compile(r"!?\[\[[^\[\]]+\]\]|!?\[[^\[\]]*\]\([^()\s]+\)|https?://\S+")
 """What leads elsewhere."""
 INSTRUCTION: Final = (
-    "A fact (the last quotation) is to be filed among what is known (the quotations before it). Choose one:\n"
-    "create: it says something that none of them says. This is the usual answer, and the right one whenever you hesitate.\n"
-    "skip: one of them (`existing`) says all of it already.\n"
-    "link: one of them (`existing`) makes the same claim in other words, and the capture is one more source for it.\n"
-    "revise: the fact adds a detail to one of them (`existing`); `text` is then the whole new wording, which keeps everything the existing "
-    "one says.\n"
-    "contradict: the fact and one of them (`existing`) cannot both be true of the same time, and nothing shown says which of them holds: "
-    "both stay, and a person is asked.\n"
-    "supersede: one of them (`existing`) is no longer true, or never was, because of this fact; `flavour` is `progression` when it was "
-    "true until now and `correction` when it was wrong, and `also` names others that say what the existing one says and so end with it.\n"
-    "Link, revise, contradict and supersede need both: you can state in one sentence what the two have in common, and the existing one "
-    "is not more general than the fact. A rule and one case of it, a cause and its effect, two dates, two people: create. Name in "
-    "`reason` what they have in common."
+    "A fact (the last quotation) is to be filed among what is known (the quotations before it). "
+    "Choose one:\ncreate: it says something that none of them says. This is the usual answer, and "
+    "the right one whenever you hesitate.\nskip: one of them (`existing`) says all of it "
+    "already.\nlink: one of them (`existing`) makes the same claim in other words, and the "
+    "capture is one more source for it.\nrevise: the fact adds a detail to one of them "
+    "(`existing`); `text` is then the whole new wording, which keeps everything the existing one "
+    "says.\ncontradict: the fact and one of them (`existing`) cannot both be true of the same "
+    "time, and nothing shown says which of them holds: both stay, and a person is asked.\n"
+    "supersede: one of them (`existing`) is no longer true, or never was, because of this fact; "
+    "`flavour` is `progression` when it was true until now and `correction` when it was wrong, "
+    "and `also` names others that say what the existing one says and so end with it.\nLink, "
+    "revise, contradict and supersede need both: you can state in one sentence what the two have "
+    "in common, and the existing one is not more general than the fact. A rule and one case of "
+    "it, a cause and its effect, two dates, two people: create. Name in `reason` what they have "
+    "in common."
 )
 
 
@@ -82,9 +87,21 @@ def question(capture: Note, unit: Unit, near: Sequence[Note]) -> Question:
     """Where does this fact belong?"""
     shown = [note.shown(*note.circumstances()) for note in near]
     given = meta(capture, unit)
-    facts = (("learned", capture.memory.created[:10]), ("project", given.get("project", "")), ("valid from", given.get("valid_from", "")))
+    facts = (
+        ("learned", capture.memory.created[:10]),
+        ("project", given.get("project", "")),
+        ("valid from", given.get("valid_from", "")),
+    )
     head = "".join(f"{name}: {value}\n" for name, value in facts if value)
-    return Question(KIND, INSTRUCTION, Place, tuple(shown), given=f"{head}{line(unit.content)}", policy=POLICY, stage=LOOP)
+    return Question(
+        KIND,
+        INSTRUCTION,
+        Place,
+        tuple(shown),
+        given=f"{head}{line(unit.content)}",
+        policy=POLICY,
+        stage=LOOP,
+    )
 
 
 def decide(
@@ -107,9 +124,16 @@ def decide(
         return None
     beyond = stronger(existing, capture)
     if place.action == "contradict":  # both stay, so a wrong answer costs a look
-        return _doubting(create, existing) if existing.memory.core or beyond else _contradicting(create, existing)
+        return (
+            _doubting(create, existing)
+            if existing.memory.core or beyond
+            else _contradicting(create, existing)
+        )
     if existing.id not in confirmed and not subject.shared(snapshot, unit.content, existing):
-        return replace(create, reason=f"kept by itself, for {existing.id} is about something else: {place.reason}")
+        return replace(
+            create,
+            reason=f"kept by itself, for {existing.id} is about something else: {place.reason}",
+        )
     if place.action == "link":
         return None if beyond else _linking(capture, existing, create)
     if existing.memory.core or beyond:
@@ -119,7 +143,9 @@ def decide(
     return _superseding(snapshot, capture, unit, existing, place, create, confirmed)
 
 
-def once_more(snapshot: Snapshot, capture: Note, unit: Unit, place: Place, near: Sequence[Note]) -> Question | None:
+def once_more(
+    snapshot: Snapshot, capture: Note, unit: Unit, place: Place, near: Sequence[Note]
+) -> Question | None:
     """The same question in another order and among memories that are not `near`, where an answer
     replaces a memory that shares no telling word with the fact; None where nothing is to be asked.
 
@@ -127,12 +153,18 @@ def once_more(snapshot: Snapshot, capture: Note, unit: Unit, place: Place, near:
     Who does finds it again; who takes the first, the last or all of what is shown does not.
     """
     existing = snapshot.notes.get(place.existing or "")
-    if place.action != "supersede" or existing is None or subject.shared(snapshot, unit.content, existing):
+    if (
+        place.action != "supersede"
+        or existing is None
+        or subject.shared(snapshot, unit.content, existing)
+    ):
         return None
     if existing.memory.core or stronger(existing, capture) or _is_older(capture, existing):
         return None
     known = {one.id for one in near}
-    others = [one for one in snapshot.of("semantic") if one.memory.level == 0 and one.id not in known]
+    others = [
+        one for one in snapshot.of("semantic") if one.memory.level == 0 and one.id not in known
+    ]
     others = sorted(others, key=lambda one: digest(f"{unit.content}{one.id}"))[:STRANGERS]
     if len(others) < STRANGERS:
         return None
@@ -147,7 +179,8 @@ def digest(text: str) -> str:
 
 
 def trust(capture: Note) -> str:
-    """How far the facts of a capture are trusted: as far as the spans they rest on, and never as what a person wrote into the vault."""
+    """How far the facts of a capture are trusted: as far as the spans they rest on, and never as
+    what a person wrote into the vault."""
     return weakest(["said" if capture.memory.extra.get(SPANS) else "model", capture.memory.trust])
 
 
@@ -158,10 +191,14 @@ def repeats(capture: Note, unit: Unit, existing: Note) -> bool:
     return same and since in ("", existing.memory.valid_from[:10])
 
 
-def creating(capture: Note, unit: Unit, key: str, asked: tuple[str, ...], reason: str, judge: str = "") -> Decision:
+def creating(
+    capture: Note, unit: Unit, key: str, asked: tuple[str, ...], reason: str, judge: str = ""
+) -> Decision:
     """File the fact as a memory of its own."""
     new = New(meta(capture, unit), line(unit.content), "fact")
-    return Decision(LOOP, "remember", new.meta["title"], reason, (new,), (capture.id,), asked, judge, key=key)
+    return Decision(
+        LOOP, "remember", new.meta["title"], reason, (new,), (capture.id,), asked, judge, key=key
+    )
 
 
 def meta(capture: Note, unit: Unit) -> dict[str, Any]:
@@ -186,15 +223,23 @@ def meta(capture: Note, unit: Unit) -> dict[str, Any]:
 
 
 def began(unit: Unit, capture: Note) -> str:
-    """When a fact began to hold, "" if nobody said: a day is one of those who spoke, where the capture has their clock."""
-    day, offset = moment(unit.happened) if unit.happened.strip() else "", _OFFSET.search(capture.memory.created)
+    """When a fact began to hold, "" if nobody said: a day is one of those who spoke, where the
+    capture has their clock."""
+    day, offset = (
+        moment(unit.happened) if unit.happened.strip() else "",
+        _OFFSET.search(capture.memory.created),
+    )
     return f"{day[:19]}{offset[0]}" if offset and _DAY.fullmatch(unit.happened.strip()) else day
 
 
 def names(given: Sequence[str]) -> list[str]:
     """Names as a judge gave them, without those that name nobody or would be read as links."""
     found = dict.fromkeys(line(name) for name in given)
-    return [name for name in found if len(name) <= 60 and name.lower() not in _NOBODY and not set("[]|#…") & set(name)]
+    return [
+        name
+        for name in found
+        if len(name) <= 60 and name.lower() not in _NOBODY and not set("[]|#…") & set(name)
+    ]
 
 
 def usable(tag: str) -> bool:
@@ -211,7 +256,9 @@ def line(text: str) -> str:
 def title(unit: Unit) -> str:
     """The title that was given, else the beginning of the fact."""
     text = line(unit.title) if unit.title.strip() else line(unit.content)
-    return text if len(text) <= _TITLE else text[: _TITLE - 1].rsplit(" ", 1)[0].rstrip(",;:- ") + "…"
+    return (
+        text if len(text) <= _TITLE else text[: _TITLE - 1].rsplit(" ", 1)[0].rstrip(",;:- ") + "…"
+    )
 
 
 def _linking(capture: Note, existing: Note, create: Decision) -> Decision | None:
@@ -221,7 +268,8 @@ def _linking(capture: Note, existing: Note, create: Decision) -> Decision | None
 
 
 def _revising(capture: Note, unit: Unit, existing: Note, text: str, create: Decision) -> Decision:
-    """New words, if they keep what the old ones say and take in the fact; otherwise the fact stands for itself."""
+    """New words, if they keep what the old ones say and take in the fact; otherwise the fact stands
+    for itself."""
     old, new = existing.memory.body, text.strip()
     whole = (
         claims.share(old, new) >= KEPT
@@ -232,12 +280,16 @@ def _revising(capture: Note, unit: Unit, existing: Note, text: str, create: Deci
     )
     if not whole:
         return create
-    return _instead_of(create, "revise", [existing], (Set(existing.id, _sources(capture, existing), new),))
+    return _instead_of(
+        create, "revise", [existing], (Set(existing.id, _sources(capture, existing), new),)
+    )
 
 
 def _sources(capture: Note, existing: Note) -> dict[str, Any]:
     """What a known memory rests on when a capture says it too."""
-    found: dict[str, Any] = {"derived_from": list(dict.fromkeys((*existing.memory.derived_from, capture.id)))}
+    found: dict[str, Any] = {
+        "derived_from": list(dict.fromkeys((*existing.memory.derived_from, capture.id)))
+    }
     if spans := capture.memory.extra.get(SPANS):
         known = existing.memory.extra.get(SPANS)
         found[SPANS] = list(dict.fromkeys((*(known if isinstance(known, list) else ()), *spans)))
@@ -253,12 +305,22 @@ def _superseding(
     create: Decision,
     confirmed: Collection[str],
 ) -> Decision:
-    """The fact replaces a memory, and others that say the same as that one, unless it is the older of the two."""
+    """The fact replaces a memory, and others that say the same as that one, unless it is the older
+    of the two."""
     if _is_older(capture, existing):
         return create
     others = (snapshot.notes[ident] for ident in dict.fromkeys(place.also) if ident != existing.id)
-    alike = [one for one in others if one.id in confirmed or subject.shared(snapshot, unit.content, one)]
-    gone = [existing, *(one for one in alike if not (one.memory.core or stronger(one, capture) or _is_older(capture, one)))]
+    alike = [
+        one for one in others if one.id in confirmed or subject.shared(snapshot, unit.content, one)
+    ]
+    gone = [
+        existing,
+        *(
+            one
+            for one in alike
+            if not (one.memory.core or stronger(one, capture) or _is_older(capture, one))
+        ),
+    ]
     (new,) = create.edits
     assert isinstance(new, New)
     given = {**new.meta, "supersedes": [one.id for one in gone]}
@@ -266,7 +328,10 @@ def _superseding(
     if known:
         given["importance"] = max(*known, given.get("importance", 0.0))
     reason = f"{place.flavour}: {place.reason}" if place.flavour else place.reason
-    edits: tuple[New | Set, ...] = (New(given, new.body, new.key), *(_ending(one, capture, unit, snapshot.now) for one in gone))
+    edits: tuple[New | Set, ...] = (
+        New(given, new.body, new.key),
+        *(_ending(one, capture, unit, snapshot.now) for one in gone),
+    )
     return _instead_of(create, "supersede", gone, edits, reason)
 
 
@@ -284,7 +349,9 @@ def _is_older(capture: Note, existing: Note) -> bool:
 def _ending(existing: Note, capture: Note, unit: Unit, now: float) -> Set:
     """The edit that lets a memory end when the fact began, or begins."""
     happened = began(unit, capture)
-    if (epoch(happened) or 0.0) > now:  # announced: until then what is known holds; `followups.begun` retires it on that day
+    if (
+        epoch(happened) or 0.0
+    ) > now:  # announced: until then what is known holds; `followups.begun` retires it on that day
         return Set(existing.id, {"valid_until": existing.memory.valid_until or happened})
     ended = existing.memory.valid_until or happened or capture.memory.created
     if (epoch(ended) or 0.0) < (epoch(existing.memory.valid_from) or 0.0):
@@ -295,25 +362,51 @@ def _ending(existing: Note, capture: Note, unit: Unit, now: float) -> Set:
 
 def _contradicting(create: Decision, existing: Note) -> Decision:
     """Both stay, and both say so, until a person settles it."""
-    doubtful = _doubting(create, existing, f"It cannot hold together with {existing.id}, and nothing says which of them does.")
+    doubtful = _doubting(
+        create,
+        existing,
+        f"It cannot hold together with {existing.id}, and nothing says which of them does.",
+    )
     flags = list(dict.fromkeys([*existing.memory.flags, "contradiction"]))
     edits = (*doubtful.edits, Set(existing.id, {"flags": flags}))
-    return replace(doubtful, op="flag", edits=edits, reason=f"may not agree with {existing.id}: {create.reason}", instead=create)
+    return replace(
+        doubtful,
+        op="flag",
+        edits=edits,
+        reason=f"may not agree with {existing.id}: {create.reason}",
+        instead=create,
+    )
 
 
 def _doubting(create: Decision, existing: Note, why: str = "") -> Decision:
-    """Words that are trusted less never replace others: they stand beside them, with the question for a person."""
+    """Words that are trusted less never replace others: they stand beside them, with the question
+    for a person."""
     (new,) = create.edits
     assert isinstance(new, New)
-    why = why or f"It may not agree with {existing.id}, which is trusted more and was left as it is."
+    why = (
+        why or f"It may not agree with {existing.id}, which is trusted more and was left as it is."
+    )
     callout = f"> [!contradiction] {why}"
     doubtful = New({**new.meta, "flags": ["contradiction"]}, f"{new.body}\n\n{callout}\n", new.key)
-    memories, reason = (*create.memories, existing.id), f"kept beside {existing.id}: {create.reason}"
+    memories, reason = (
+        (*create.memories, existing.id),
+        f"kept beside {existing.id}: {create.reason}",
+    )
     return replace(create, edits=(doubtful,), memories=memories, reason=reason)
 
 
-def _instead_of(create: Decision, op: str, known: Sequence[Note], edits: tuple[New | Set, ...], reason: str = "") -> Decision:
+def _instead_of(
+    create: Decision, op: str, known: Sequence[Note], edits: tuple[New | Set, ...], reason: str = ""
+) -> Decision:
     """A decision on known memories; should it cost recall, the fact is created after all."""
     memories = (*create.memories, *(one.id for one in known))
     reason = reason or create.reason
-    return replace(create, op=op, title=known[0].memory.title, edits=edits, memories=memories, reason=reason, instead=create)
+    return replace(
+        create,
+        op=op,
+        title=known[0].memory.title,
+        edits=edits,
+        memories=memories,
+        reason=reason,
+        instead=create,
+    )

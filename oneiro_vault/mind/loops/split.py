@@ -1,7 +1,9 @@
-"""A memory that grew into several becomes several: each piece says one thing, all of them together say all that it said.
+"""A memory that grew into several becomes several: each piece says one thing, all of them together
+say all that it said.
 
-The original stays readable behind them, superseded. Whether a note is conflated is for a judge to say; that its words survive is checked
-here. What a person wrote is theirs to divide, and an insight is meant to hold several things together.
+The original stays readable behind them, superseded. Whether a note is conflated is for a judge to
+say; that its words survive is checked here. What a person wrote is theirs to divide, and an insight
+is meant to hold several things together.
 """
 
 from __future__ import annotations
@@ -27,13 +29,25 @@ OWN: Final = 0.6
 """Share of a piece's words that the original must have."""
 FOCUSED: Final = 0.8
 """A piece that says this much of the original is no piece."""
-_KEPT: Final = ("created", "project", "importance", "confidence", "valid_from", "valid_until", "kind", "level")
+_KEPT: Final = (
+    "created",
+    "project",
+    "importance",
+    "confidence",
+    "valid_from",
+    "valid_until",
+    "kind",
+    "level",
+)
 INSTRUCTION: Final = (
-    "Does this note mix several subjects that have nothing to do with each other, so that whoever asks about one gets the others as well? "
-    "Choose split only if it clearly does. A rule with its reasons and examples, the parts of one event, one person seen from several "
-    "sides, a relationship, somebody's health or feelings belong together: choose keep. When in doubt choose keep. If you split: `pieces` "
-    "are two or more notes, each on one subject and understood without the others, in the note's own words as far as possible; together "
-    "they keep every statement, name, number, date, link and condition of the note, and add nothing. `about`: the names a piece is about."
+    "Does this note mix several subjects that have nothing to do with each other, so that whoever "
+    "asks about one gets the others as well? Choose split only if it clearly does. A rule with "
+    "its reasons and examples, the parts of one event, one person seen from several sides, a "
+    "relationship, somebody's health or feelings belong together: choose keep. When in doubt "
+    "choose keep. If you split: `pieces` are two or more notes, each on one subject and "
+    "understood without the others, in the note's own words as far as possible; together they "
+    "keep every statement, name, number, date, link and condition of the note, and add nothing. "
+    "`about`: the names a piece is about."
 )
 
 
@@ -67,14 +81,22 @@ class Splitting:
             assert isinstance(verdict.answer, Split)
             return splitting(found[one.id][1], verdict.answer, one.id, verdict.judge)
 
-        return (yield from asked_each([one for one, _ in found.values()], snapshot.settings["split.notes"], snapshot, decide))
+        return (
+            yield from asked_each(
+                [one for one, _ in found.values()],
+                snapshot.settings["split.notes"],
+                snapshot,
+                decide,
+            )
+        )
 
 
 LOOP: Final = Splitting()
 
 
 def nominated(snapshot: Snapshot) -> list[Note]:
-    """Notes that are long, or of which several orientation blocks were made; a sign of weight, not yet of conflation."""
+    """Notes that are long, or of which several orientation blocks were made; a sign of weight, not
+    yet of conflation."""
     settings = snapshot.settings
     found = [
         note
@@ -82,7 +104,10 @@ def nominated(snapshot: Snapshot) -> list[Note]:
         if note.memory.trust != "user"
         and note.memory.level == 0
         and len(claims.split_sentences(note.memory.body)) > 1
-        and (len(note.memory.body) > settings["split.length"] or axes(note, snapshot) >= settings["split.axes"])
+        and (
+            len(note.memory.body) > settings["split.length"]
+            or axes(note, snapshot) >= settings["split.axes"]
+        )
     ]
     return sorted(found, key=lambda note: (-axes(note, snapshot), -len(note.memory.body), note.id))
 
@@ -90,7 +115,11 @@ def nominated(snapshot: Snapshot) -> list[Note]:
 def axes(note: Note, snapshot: Snapshot) -> int:
     """Of how many orientation blocks is it a source?"""
     made = (snapshot.notes.get(child) for child in set(note.children))
-    return sum(1 for child in made if child is not None and child.active and child.memory.type == "orientation")
+    return sum(
+        1
+        for child in made
+        if child is not None and child.active and child.memory.type == "orientation"
+    )
 
 
 def question(note: Note) -> Question:
@@ -99,14 +128,31 @@ def question(note: Note) -> Question:
 
 
 def splitting(note: Note, answer: Split, asked: str, judge: str) -> Decision | None:
-    """The decision in an answer; None for one that keeps the note, or whose pieces lose or add something."""
+    """The decision in an answer; None for one that keeps the note, or whose pieces lose or add
+    something."""
     pieces = answer.pieces
-    if answer.action != "split" or len(pieces) < 2 or not faithful(note.memory.body, note.memory.title, [one.content for one in pieces]):
+    if (
+        answer.action != "split"
+        or len(pieces) < 2
+        or not faithful(note.memory.body, note.memory.title, [one.content for one in pieces])
+    ):
         return None
-    news = tuple(New(meta(note, piece), piece.content.strip(), f"piece{number}") for number, piece in enumerate(pieces, 1))
+    news = tuple(
+        New(meta(note, piece), piece.content.strip(), f"piece{number}")
+        for number, piece in enumerate(pieces, 1)
+    )
     largest = max(news, key=lambda new: claims.share(note.memory.body, new.body))
     old = Set(note.id, {"status": "superseded", "superseded_by": f"new:{largest.key}"})
-    return Decision("split", "split", note.memory.title, answer.reason, (*news, old), (note.id,), (asked,), judge)
+    return Decision(
+        "split",
+        "split",
+        note.memory.title,
+        answer.reason,
+        (*news, old),
+        (note.id,),
+        (asked,),
+        judge,
+    )
 
 
 def meta(note: Note, piece: Piece) -> dict[str, Any]:
@@ -126,12 +172,17 @@ def meta(note: Note, piece: Piece) -> dict[str, Any]:
 
 
 def faithful(original: str, title: str, pieces: Sequence[str]) -> bool:
-    """Do the pieces together keep the original's words, numbers and links, with nothing of their own and none that is nearly all of it?"""
+    """Do the pieces together keep the original's words, numbers and links, with nothing of their
+    own and none that is nearly all of it?"""
     together = "\n".join(pieces)
     return (
         claims.share(original, together) >= WHOLE
         and claims.numbers(together) <= claims.numbers(f"{title}\n{original}")
         and claims.numbers(original) <= claims.numbers(together)
         and set(LINKS.findall(original)) <= set(LINKS.findall(together))
-        and all(claims.share(piece, f"{title}\n{original}") >= OWN and claims.share(original, piece) < FOCUSED for piece in pieces)
+        and all(
+            claims.share(piece, f"{title}\n{original}") >= OWN
+            and claims.share(original, piece) < FOCUSED
+            for piece in pieces
+        )
     )

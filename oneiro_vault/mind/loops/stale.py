@@ -1,4 +1,5 @@
-"""Blocks whose ground has moved: something they rest on was said anew, replaced, has ended, or is gone."""
+"""Blocks whose ground has moved: something they rest on was said anew, replaced, has ended, or is
+gone."""
 
 from __future__ import annotations
 
@@ -11,7 +12,16 @@ from oneiro_vault.core import memory as memories
 from oneiro_vault.core.memory import no_weaker
 from oneiro_vault.core.question import ROLE, Answer, Question, Verdict
 from oneiro_vault.mind.base import Decision, Note, Set, Snapshot
-from oneiro_vault.mind.blocks import DESCRIBE, blocks, changed, fair_title, ours, refused, said_anew, trust_of
+from oneiro_vault.mind.blocks import (
+    DESCRIBE,
+    blocks,
+    changed,
+    fair_title,
+    ours,
+    refused,
+    said_anew,
+    trust_of,
+)
 from oneiro_vault.mind.grounding.shorten import Draft, fitted
 from oneiro_vault.mind.grounding.support import unfounded
 
@@ -19,9 +29,11 @@ POLICY: Final = 2
 MOST_STEPS: Final = 50
 """Successors of successors that are followed."""
 INSTRUCTION: Final = (
-    f"{DESCRIBE}\n\nThe first note is a block; some of what it was made of was said anew, replaced or forgotten, or has ended. The other "
-    "notes say what holds now. Choose revise when the block says something that no longer holds: `title` and `text` replace it. Choose "
-    "retire when nothing of it holds any more. Choose keep when all of it still holds. At most {limit} characters."
+    f"{DESCRIBE}\n\nThe first note is a block; some of what it was made of was said anew, "
+    f"replaced or forgotten, or has ended. The other "
+    "notes say what holds now. Choose revise when the block says something that no longer holds: "
+    "`title` and `text` replace it. Choose retire when nothing of it holds any more. Choose keep "
+    "when all of it still holds. At most {limit} characters."
 )
 
 Deciding = Generator[list[Question], Mapping[str, Verdict], list[Decision]]
@@ -37,10 +49,20 @@ class Stale(Answer):
 
 def mend(snapshot: Snapshot, without: Container[str] = ()) -> Deciding:
     """Ask about every such block but those `without`; a person is asked about theirs."""
-    stale = [block for block in blocks(snapshot) if block.id not in without and is_stale(block, snapshot)]
+    stale = [
+        block for block in blocks(snapshot) if block.id not in without and is_stale(block, snapshot)
+    ]
     moved = [(block, now_true(block, snapshot)) for block in stale]
-    mine = [(block, ground) for block, ground in moved if ours(block) and no_weaker(trust_of(ground), block.memory.trust)]
-    theirs = [flag(block) for block, _ in moved if block not in [known for known, _ in mine] and not block.memory.flags]
+    mine = [
+        (block, ground)
+        for block, ground in moved
+        if ours(block) and no_weaker(trust_of(ground), block.memory.trust)
+    ]
+    theirs = [
+        flag(block)
+        for block, _ in moved
+        if block not in [known for known, _ in mine] and not block.memory.flags
+    ]
     asked = {question(block, ground, snapshot).id: (block, ground) for block, ground in mine}
     verdicts = yield [question(block, ground, snapshot) for block, ground in mine]
     drafts: list[Draft] = []
@@ -50,23 +72,41 @@ def mend(snapshot: Snapshot, without: Container[str] = ()) -> Deciding:
         if not isinstance(answer, Stale):
             continue
         text = answer.text if answer.action == "revise" else ""
-        draft = Draft(fair_title(answer.title, text), text, answer.reason, tuple(ground), block, (ident,), verdicts[ident].judge)
+        draft = Draft(
+            fair_title(answer.title, text),
+            text,
+            answer.reason,
+            tuple(ground),
+            block,
+            (ident,),
+            verdicts[ident].judge,
+        )
         if answer.action == "revise":
             drafts.append(draft)
         elif (edit := _settled(draft, answer.action)) is not None:
             decisions.append(_decision(draft, edit, answer.reason))
     for draft in (yield from fitted(snapshot, drafts)):
         assert draft.target is not None
-        why = refused(draft.title, draft.text, snapshot) or unfounded(draft.title, draft.text, (draft.target, *draft.sources))
+        why = refused(draft.title, draft.text, snapshot) or unfounded(
+            draft.title, draft.text, (draft.target, *draft.sources)
+        )
         edit = None if why else said_anew(draft.target, draft.title, draft.text, draft.sources)
-        decisions.append(_decision(draft, edit, f"not written, because {why}" if why else draft.reason))
+        decisions.append(
+            _decision(draft, edit, f"not written, because {why}" if why else draft.reason)
+        )
     return decisions
 
 
 def is_stale(block: Note, snapshot: Snapshot) -> bool:
-    """Was something it rests on said anew since, replaced by what it does not rest on yet, or forgotten, or has it ended?"""
+    """Was something it rests on said anew since, replaced by what it does not rest on yet, or
+    forgotten, or has it ended?"""
     lineage, said = set(block.memory.derived_from), changed(block)
-    joined = {ident: float(row["when"]) for row in reversed(snapshot.history) if block.id in row["memories"] for ident in row["memories"]}
+    joined = {
+        ident: float(row["when"])
+        for row in reversed(snapshot.history)
+        if block.id in row["memories"]
+        for ident in row["memories"]
+    }
     for ident in lineage:
         source = snapshot.notes.get(ident)
         if ident in snapshot.forgotten:
@@ -76,16 +116,22 @@ def is_stale(block: Note, snapshot: Snapshot) -> bool:
         after = successor(source, snapshot)
         if after is not source and after.id not in lineage:
             return True
-        if after is source and (_ended(source, snapshot) or changed(source) > max(said, joined.get(ident, 0.0))):
+        if after is source and (
+            _ended(source, snapshot) or changed(source) > max(said, joined.get(ident, 0.0))
+        ):
             return True
     return False
 
 
 def now_true(block: Note, snapshot: Snapshot) -> list[Note]:
     """What holds now of all that it rests on."""
-    known = [snapshot.notes[ident] for ident in block.memory.derived_from if ident in snapshot.notes]
+    known = [
+        snapshot.notes[ident] for ident in block.memory.derived_from if ident in snapshot.notes
+    ]
     found = [successor(note, snapshot) for note in known if note.memory.type != "episodic"] or known
-    return [note for note in {note.id: note for note in found}.values() if not _ended(note, snapshot)]
+    return [
+        note for note in {note.id: note for note in found}.values() if not _ended(note, snapshot)
+    ]
 
 
 def successor(note: Note, snapshot: Snapshot) -> Note:
@@ -100,20 +146,35 @@ def successor(note: Note, snapshot: Snapshot) -> Note:
 
 def _ended(note: Note, snapshot: Snapshot) -> bool:
     until = memories.epoch(note.memory.valid_until)
-    return note.memory.status in ("superseded", "archived") or (until is not None and until < snapshot.now)
+    return note.memory.status in ("superseded", "archived") or (
+        until is not None and until < snapshot.now
+    )
 
 
 def question(block: Note, ground: Sequence[Note], snapshot: Snapshot) -> Question:
     """Does it still hold?"""
-    shown = (block.shown((ROLE, "the orientation block")), *(note.shown((ROLE, "what holds now")) for note in ground))
+    shown = (
+        block.shown((ROLE, "the orientation block")),
+        *(note.shown((ROLE, "what holds now")) for note in ground),
+    )
     text = INSTRUCTION.format(limit=snapshot.settings["distil.characters"])
     return Question("distil.stale", text, Stale, shown, policy=POLICY, stage="distil")
 
 
 def flag(block: Note) -> Decision:
     """Ask a person: these are not a loop's words, or what is known now is trusted less."""
-    why = "Something this block rests on was changed, replaced or forgotten, or has ended. Does it still hold?"
-    return Decision("distil", "flag", block.memory.title, why, (Set(block.id, {"flags": ["stale"]}),), (block.id,))
+    why = (
+        "Something this block rests on was changed, replaced or forgotten, or has ended. Does it "
+        "still hold?"
+    )
+    return Decision(
+        "distil",
+        "flag",
+        block.memory.title,
+        why,
+        (Set(block.id, {"flags": ["stale"]}),),
+        (block.id,),
+    )
 
 
 def _settled(draft: Draft, action: str) -> Set | None:
@@ -129,4 +190,13 @@ def _settled(draft: Draft, action: str) -> Set | None:
 def _decision(draft: Draft, edit: Set | None, reason: str) -> Decision:
     assert draft.target is not None
     ids = (draft.target.id, *(note.id for note in draft.sources))
-    return Decision("distil", "distil", draft.target.memory.title, reason, (edit,) if edit else (), ids, draft.questions, draft.judge)
+    return Decision(
+        "distil",
+        "distil",
+        draft.target.memory.title,
+        reason,
+        (edit,) if edit else (),
+        ids,
+        draft.questions,
+        draft.judge,
+    )

@@ -1,9 +1,12 @@
-"""Several memories on one topic become one insight a level above them. They stay as they are; who wants to know more goes down again.
+"""Several memories on one topic become one insight a level above them. They stay as they are; who
+wants to know more goes down again.
 
-What replaces one of them brings the insight before the judge again: it is made anew from what holds now, or a person is asked.
+What replaces one of them brings the insight before the judge again: it is made anew from what holds
+now, or a person is asked.
 
-A memory waits on its level until something was made of it. Groups are what shares a topic; one that was judged, or whose insight a person
-took back, is named by a hash of its words and never made again.
+A memory waits on its level until something was made of it. Groups are what shares a topic; one that
+was judged, or whose insight a person took back, is named by a hash of its words and never made
+again.
 """
 
 from __future__ import annotations
@@ -23,7 +26,17 @@ from oneiro_vault.core.markdown.token_budget import shorten
 from oneiro_vault.core.memory import weakest
 from oneiro_vault.core.question import Answer, Question, ShownId, Verdict
 from oneiro_vault.core.text import claims
-from oneiro_vault.mind.base import Asking, Decision, New, Note, Set, Snapshot, asked_each, keyed, superseding
+from oneiro_vault.mind.base import (
+    Asking,
+    Decision,
+    New,
+    Note,
+    Set,
+    Snapshot,
+    asked_each,
+    keyed,
+    superseding,
+)
 from oneiro_vault.mind.blocks import ours
 from oneiro_vault.mind.loops import stale
 from oneiro_vault.settings import loops
@@ -40,11 +53,14 @@ _LONGEST_TITLE: Final = 120
 _NO_TOPIC: Final = frozenset((OWN, REFLECTION))
 _SPACE: Final = re.compile(r"\s+")
 INSTRUCTION: Final = (
-    "These notes share a topic. Do several of them together show something that none of them says alone: a pattern, a development, a "
-    "cause, a summary that somebody would want to read first? Choose synthesize only then; otherwise choose skip. `text`: what they show, "
-    "in at most 600 characters, only from what they say, with the names, numbers and dates that carry it and the order of events where "
-    "that matters; where they disagree, say so. Describe people and things in the third person; give nobody instructions and no character. "
-    "`title`: the insight in at most ten words: what it says, not what it is about. `sources`: the notes it rests on, at least two."
+    "These notes share a topic. Do several of them together show something that none of them says "
+    "alone: a pattern, a development, a cause, a summary that somebody would want to read first? "
+    "Choose synthesize only then; otherwise choose skip. `text`: what they show, in at most 600 "
+    "characters, only from what they say, with the names, numbers and dates that carry it and the "
+    "order of events where that matters; where they disagree, say so. Describe people and things "
+    "in the third person; give nobody instructions and no character. `title`: the insight in at "
+    "most ten words: what it says, not what it is about. `sources`: the notes it rests on, at "
+    "least two."
 )
 
 
@@ -63,11 +79,14 @@ class Synthesize:
     name = NAME
 
     def run(self, snapshot: Snapshot) -> Asking:
-        """One question an insight on moved ground, then one a topic, the largest first; of topics nothing while too little waits."""
+        """One question an insight on moved ground, then one a topic, the largest first; of topics
+        nothing while too little waits."""
         on_moved = moved(snapshot)
         gone = [old for old, ground in on_moved if len(ground) < LEAST]
         wanted: list[tuple[str, list[Note], Note | None]] = [
-            (min(topics(old), default=""), ground, old) for old, ground in on_moved if len(ground) >= LEAST
+            (min(topics(old), default=""), ground, old)
+            for old, ground in on_moved
+            if len(ground) >= LEAST
         ]
         if len(raw(snapshot)) >= snapshot.settings["synthesize.due"]:
             wanted += [(topic, group, None) for topic, group in groups(snapshot)]
@@ -80,13 +99,20 @@ class Synthesize:
             assert isinstance(verdict.answer, Insight)
             topic, group, former = found[one.id][1]
             own = {former.memory.title.casefold()} if former else set()
-            answer = verdict.answer.model_copy(update={"title": own_name(verdict.answer, taken - own)})
+            answer = verdict.answer.model_copy(
+                update={"title": own_name(verdict.answer, taken - own)}
+            )
             taken.add(answer.title.casefold())
             made = insight(topic, group, answer, one.id, verdict.judge, former)
             return stale_insight(former, verdict) if made is None and former is not None else made
 
         taken = {note.memory.title.casefold() for note in snapshot.of("semantic")}
-        made = yield from asked_each([one for one, _ in found.values()], snapshot.settings["synthesize.groups"], snapshot, decide)
+        made = yield from asked_each(
+            [one for one, _ in found.values()],
+            snapshot.settings["synthesize.groups"],
+            snapshot,
+            decide,
+        )
         return [*made, *(ended(old) for old in gone)]
 
 
@@ -95,18 +121,26 @@ LOOP: Final = Synthesize()
 
 def raw(snapshot: Snapshot) -> list[Note]:
     """Raw knowledge that no insight rests on yet, oldest first."""
-    return [note for note in snapshot.of("semantic") if note.memory.level == 0 and waits(note, snapshot)]
+    return [
+        note for note in snapshot.of("semantic") if note.memory.level == 0 and waits(note, snapshot)
+    ]
 
 
 def waits(note: Note, snapshot: Snapshot) -> bool:
-    """Was nothing on a higher level made of it? An insight that was forgotten or replaced does not count, one that sleeps does."""
+    """Was nothing on a higher level made of it? An insight that was forgotten or replaced does not
+    count, one that sleeps does."""
     made = (snapshot.notes.get(child) for child in note.children)
-    above = [child.memory for child in made if child is not None and child.memory.level > note.memory.level]
+    above = [
+        child.memory
+        for child in made
+        if child is not None and child.memory.level > note.memory.level
+    ]
     return not any(memory.status in ("active", "dormant") for memory in above)
 
 
 def groups(snapshot: Snapshot) -> list[tuple[str, list[Note]]]:
-    """(topic, notes of one level that wait), largest first; a note is in one group at most, and a group that is settled is left out."""
+    """(topic, notes of one level that wait), largest first; a note is in one group at most, and a
+    group that is settled is left out."""
     settings = snapshot.settings
     least, largest = max(2, settings["synthesize.group"]), max(2, settings["synthesize.largest"])
     shared: dict[tuple[int, str], list[Note]] = defaultdict(list)
@@ -122,7 +156,9 @@ def groups(snapshot: Snapshot) -> list[tuple[str, list[Note]]]:
         if len(members) < least:
             continue
         if shared and len(members) < max(map(len, shared.values())):
-            shared[place] = members  # it shrank since others were taken: another topic may be larger now
+            shared[place] = (
+                members  # it shrank since others were taken: another topic may be larger now
+            )
             continue
         part = members[:largest]
         if keyed("synthesize", key(part)) not in snapshot.settled:
@@ -134,31 +170,57 @@ def groups(snapshot: Snapshot) -> list[tuple[str, list[Note]]]:
 def topics(note: Note) -> set[str]:
     """What a note is about, in one spelling: its tags, topics and names."""
     memory = note.memory
-    named = {_SPACE.sub(" ", name).strip().lower() for name in (*memory.tags, *memory.topics, *memory.about)}
+    named = {
+        _SPACE.sub(" ", name).strip().lower()
+        for name in (*memory.tags, *memory.topics, *memory.about)
+    }
     return {name for name in named if name and name not in _NO_TOPIC}
 
 
 def key(group: Iterable[Note]) -> str:
     """Names a group by what its members say."""
-    said = sorted(f"{note.id} {sha256(note.memory.body.encode('utf-8', 'replace')).hexdigest()}" for note in group)
+    said = sorted(
+        f"{note.id} {sha256(note.memory.body.encode('utf-8', 'replace')).hexdigest()}"
+        for note in group
+    )
     return sha256("\n".join(said).encode()).hexdigest()[:24]
 
 
 def question(topic: str, group: Sequence[Note]) -> Question:
     """Do they show something together?"""
-    return Question(KIND, INSTRUCTION, Insight, tuple(note.shown() for note in group), given=f"topic: {topic}", policy=POLICY, stage=KIND)
+    return Question(
+        KIND,
+        INSTRUCTION,
+        Insight,
+        tuple(note.shown() for note in group),
+        given=f"topic: {topic}",
+        policy=POLICY,
+        stage=KIND,
+    )
 
 
 def moved(snapshot: Snapshot) -> list[tuple[Note, list[Note]]]:
-    """Insights of which a source was replaced or has ended, each with what holds now; those that a person was asked about wait for them."""
-    insights = [note for note in snapshot.of("semantic") if note.memory.level > 0 and ours(note) and not note.memory.flags]
-    return [(note, stale.now_true(note, snapshot)) for note in insights if stale.is_stale(note, snapshot)]
+    """Insights of which a source was replaced or has ended, each with what holds now; those that a
+    person was asked about wait for them."""
+    insights = [
+        note
+        for note in snapshot.of("semantic")
+        if note.memory.level > 0 and ours(note) and not note.memory.flags
+    ]
+    return [
+        (note, stale.now_true(note, snapshot))
+        for note in insights
+        if stale.is_stale(note, snapshot)
+    ]
 
 
 def ended(old: Note) -> Decision:
-    """The end of an insight of whose ground less than two memories hold: its words stay readable."""
+    """The end of an insight of whose ground less than two memories hold: its words stay
+    readable."""
     reason = "what it rests on no longer holds"
-    return Decision(NAME, NAME, old.memory.title, reason, (Set(old.id, {"status": "archived"}),), (old.id,))
+    return Decision(
+        NAME, NAME, old.memory.title, reason, (Set(old.id, {"status": "archived"}),), (old.id,)
+    )
 
 
 def own_name(answer: Insight, taken: set[str]) -> str:
@@ -171,14 +233,32 @@ def own_name(answer: Insight, taken: set[str]) -> str:
 
 def stale_insight(old: Note, verdict: Verdict) -> Decision:
     """What holds now shows nothing together any more: a person is asked."""
-    reason = f"Something this insight rests on was replaced. Does it still hold? {verdict.answer.reason if verdict.answer else ''}".strip()
+    reason = (
+        f"Something this insight rests on was replaced. Does it still hold? "
+        f"{verdict.answer.reason if verdict.answer else ''}"
+    ).strip()
     return Decision(
-        NAME, "flag", old.memory.title, reason, (Set(old.id, {"flags": ["stale"]}),), (old.id,), (verdict.question,), verdict.judge
+        NAME,
+        "flag",
+        old.memory.title,
+        reason,
+        (Set(old.id, {"flags": ["stale"]}),),
+        (old.id,),
+        (verdict.question,),
+        verdict.judge,
     )
 
 
-def insight(topic: str, group: Sequence[Note], answer: Insight, asked: str, judge: str, old: Note | None = None) -> Decision | None:
-    """The decision in an answer; None for one that says nothing, says more than its sources, or tells its reader what to be or do.
+def insight(
+    topic: str,
+    group: Sequence[Note],
+    answer: Insight,
+    asked: str,
+    judge: str,
+    old: Note | None = None,
+) -> Decision | None:
+    """The decision in an answer; None for one that says nothing, says more than its sources, or
+    tells its reader what to be or do.
 
     It takes the place of `old`, whose ground has moved.
     """
@@ -192,16 +272,48 @@ def insight(topic: str, group: Sequence[Note], answer: Insight, asked: str, judg
     ids = tuple(note.id for note in sources)
     facts = meta(topic, title, sources)
     if old is None:
-        return Decision(NAME, NAME, title, answer.reason, (New(facts, text, "insight"),), ids, (asked,), judge, key=key(group))
-    edits = (New(facts | {"supersedes": [old.id]}, text, "insight"), superseding(old, "new:insight"))
-    return Decision(NAME, NAME, title, answer.reason, edits, (old.id, *ids), (asked,), judge, key=key([old, *group]))
+        return Decision(
+            NAME,
+            NAME,
+            title,
+            answer.reason,
+            (New(facts, text, "insight"),),
+            ids,
+            (asked,),
+            judge,
+            key=key(group),
+        )
+    edits = (
+        New(facts | {"supersedes": [old.id]}, text, "insight"),
+        superseding(old, "new:insight"),
+    )
+    return Decision(
+        NAME,
+        NAME,
+        title,
+        answer.reason,
+        edits,
+        (old.id, *ids),
+        (asked,),
+        judge,
+        key=key([old, *group]),
+    )
 
 
 def meta(topic: str, title: str, sources: Sequence[Note]) -> dict[str, Any]:
-    """The frontmatter of an insight: one level above its sources, trusted as little as the least of them."""
+    """The frontmatter of an insight: one level above its sources, trusted as little as the least of
+    them."""
     memories = [note.memory for note in sources]
-    tags = [tag for tag in dict.fromkeys(tag for memory in memories for tag in memory.tags) if tag.lower() == topic]
-    names = [name for name in dict.fromkeys(name for memory in memories for name in memory.about) if name.lower() == topic]
+    tags = [
+        tag
+        for tag in dict.fromkeys(tag for memory in memories for tag in memory.tags)
+        if tag.lower() == topic
+    ]
+    names = [
+        name
+        for name in dict.fromkeys(name for memory in memories for name in memory.about)
+        if name.lower() == topic
+    ]
     projects = {memory.project for memory in memories}
     found: dict[str, Any] = {
         "type": "semantic",
@@ -218,5 +330,9 @@ def meta(topic: str, title: str, sources: Sequence[Note]) -> dict[str, Any]:
 
 def says(text: str, sources: Sequence[Note]) -> bool:
     """Do the sources say what it speaks of, down to every number?"""
-    whole = "\n".join(f"{note.memory.title}\n{note.memory.body}\n{note.memory.created[:10]}" for note in sources)
-    return claims.share(text, whole) >= GROUNDED and claims.numbers(text) <= claims.numbers(whole) | {str(len(sources))}
+    whole = "\n".join(
+        f"{note.memory.title}\n{note.memory.body}\n{note.memory.created[:10]}" for note in sources
+    )
+    return claims.share(text, whole) >= GROUNDED and claims.numbers(text) <= claims.numbers(
+        whole
+    ) | {str(len(sources))}

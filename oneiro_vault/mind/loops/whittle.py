@@ -1,7 +1,9 @@
-"""The orientation stays small: above the cap the least needed blocks fall asleep. None is deleted, and a person's word goes first.
+"""The orientation stays small: above the cap the least needed blocks fall asleep. None is deleted,
+and a person's word goes first.
 
-What a person ratified always stays, then what they wrote themselves, then what is loaded; among those a judge's rubric decides, or
-recency x frequency x magnitude. Without a whole set of judgements the second decides, because a layer that only grows is loaded by nobody.
+What a person ratified always stays, then what they wrote themselves, then what is loaded; among
+those a judge's rubric decides, or recency x frequency x magnitude. Without a whole set of
+judgements the second decides, because a layer that only grows is loaded by nobody.
 """
 
 from __future__ import annotations
@@ -24,9 +26,11 @@ HALF_LIFE: Final = 45.0
 MAGNITUDE: Final = 5.0
 """Of a block whose importance nobody gave, on a scale of 10."""
 INSTRUCTION: Final = (
-    "This is one block of an orientation that has grown too large. Grade what would be missing without it, each from 0 to 3. "
-    "relational: does it carry what is between people? durability: will it still hold in a year? irreplaceable: could it not be found out "
-    "again? cost_of_absence: what goes wrong in a conversation without it? `meaning`, 1 to 10: how much it matters to those it is about."
+    "This is one block of an orientation that has grown too large. Grade what would be missing "
+    "without it, each from 0 to 3. relational: does it carry what is between people? durability: "
+    "will it still hold in a year? irreplaceable: could it not be found out again? "
+    "cost_of_absence: what goes wrong in a conversation without it? `meaning`, 1 to 10: how much "
+    "it matters to those it is about."
 )
 
 
@@ -66,13 +70,23 @@ class Whittle:
         verdicts: Mapping[str, Verdict] = {}
         if snapshot.settings["whittle.rubric"]:
             verdicts = yield [question(block) for block in loose]
-        graded = {block.id: answer for block in loose if (answer := _answer(block, verdicts)) is not None}
+        graded = {
+            block.id: answer for block in loose if (answer := _answer(block, verdicts)) is not None
+        }
         if len(graded) == len(loose):
             ranked = sorted(
-                loose, key=lambda block: (*_first(block, snapshot), -graded[block.id].total, -graded[block.id].meaning, block.id)
+                loose,
+                key=lambda block: (
+                    *_first(block, snapshot),
+                    -graded[block.id].total,
+                    -graded[block.id].meaning,
+                    block.id,
+                ),
             )
             return [_asleep(block, _rubric(graded[block.id]), verdicts) for block in ranked[room:]]
-        ranked = sorted(loose, key=lambda block: (*_first(block, snapshot), -rfm(block, snapshot), block.id))
+        ranked = sorted(
+            loose, key=lambda block: (*_first(block, snapshot), -rfm(block, snapshot), block.id)
+        )
         return [_asleep(block, _rfm(block, snapshot), {}) for block in ranked[room:]]
 
 
@@ -81,11 +95,14 @@ LOOP: Final = Whittle()
 
 def question(block: Note) -> Question:
     """What would be missing without it? Shows nothing that changes from night to night."""
-    return Question("whittle.rank", INSTRUCTION, Rubric, (block.shown(),), policy=POLICY, stage="whittle")
+    return Question(
+        "whittle.rank", INSTRUCTION, Rubric, (block.shown(),), policy=POLICY, stage="whittle"
+    )
 
 
 def rfm(block: Note, snapshot: Snapshot) -> float:
-    """Recency x frequency x magnitude: half-life of 45 days, sources and days of use, importance out of ten."""
+    """Recency x frequency x magnitude: half-life of 45 days, sources and days of use, importance
+    out of ten."""
     age = max(0.0, snapshot.now - max(changed(block), block.last_use or 0.0)) / DAY
     importance = block.memory.importance
     frequency = 1 + len(block.memory.derived_from) + block.uses
@@ -99,7 +116,8 @@ def _answer(block: Note, verdicts: Mapping[str, Verdict]) -> Rubric | None:
 
 
 def _first(block: Note, snapshot: Snapshot) -> tuple[bool, bool, bool]:
-    """A person's own words before a machine's, what is loaded before what is not, and what a person woke again first."""
+    """A person's own words before a machine's, what is loaded before what is not, and what a person
+    woke again first."""
     m = block.memory
     woken = _asleep(block, "", {}).id(snapshot) in snapshot.settled
     return (m.trust != "user" or m.source in MACHINES, not orientation.belongs(m), not woken)

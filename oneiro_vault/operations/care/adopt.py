@@ -1,4 +1,5 @@
-"""Notes that were written without the tool become memories: they get an id, and nothing else in them changes."""
+"""Notes that were written without the tool become memories: they get an id, and nothing else in
+them changes."""
 
 from __future__ import annotations
 
@@ -17,32 +18,50 @@ from oneiro_vault.operations.runtime import House, Progress, quiet
 from oneiro_vault.vault.change import Change, Operation, Write
 
 MISSING, UNREADABLE, KNOWN, SECRET = "missing", "unreadable", "known", "secret"
-"""Why a note was passed over (`code`): it is not there, it cannot be read, it has an id, it holds a secret that is not committed."""
+"""Why a note was passed over (`code`): it is not there, it cannot be read, it has an id, it holds a
+secret that is not committed."""
 
 
-def adopt(house: House, paths: Sequence[str] = (), actor: str = "user", progress: Progress = quiet) -> dict[str, Any]:
-    """Give notes without an id one (and a type, and their date when it is known). `paths` are notes or folders; none means all.
+def adopt(
+    house: House, paths: Sequence[str] = (), actor: str = "user", progress: Progress = quiet
+) -> dict[str, Any]:
+    """Give notes without an id one (and a type, and their date when it is known). `paths` are notes
+    or folders; none means all.
 
-    What cannot be adopted is listed in `skipped` with a `code` and stops nothing else. Raises NotFound when there is nothing at any path.
+    What cannot be adopted is listed in `skipped` with a `code` and stops nothing else. Raises
+    NotFound when there is nothing at any path.
     """
     house.reconcile(progress)
-    wanted = [path.strip().removeprefix("./").rstrip("/") for path in paths if path.strip().rstrip("/") not in (".", "./")]
+    wanted = [
+        path.strip().removeprefix("./").rstrip("/")
+        for path in paths
+        if path.strip().rstrip("/") not in (".", "./")
+    ]
     everything = not paths or len(wanted) < len(paths)
     rows = {row.path: row for row in house.index.list(limit=10_000_000)}
-    unreadable = {**dict(house.index.unreadable()), **{path: wrong.reason for path, _, wrong in faults(house)}}
+    unreadable = {
+        **dict(house.index.unreadable()),
+        **{path: wrong.reason for path, _, wrong in faults(house)},
+    }
     skipped = [] if everything else _missing(wanted, [*rows, *unreadable])
     if skipped and len(skipped) == len(wanted):
         raise NotFound(
-            "there is no note at " + ", ".join(repr(entry["path"]) for entry in skipped[:5]) + (" …" if len(skipped) > 5 else ""),
+            "there is no note at "
+            + ", ".join(repr(entry["path"]) for entry in skipped[:5])
+            + (" …" if len(skipped) > 5 else ""),
             kept="Nothing was changed.",
             hint="Give paths of notes or folders inside the vault; `oneiro list` shows notes.",
         )
     changes: list[Change] = []
     adopted: list[dict[str, str]] = []
-    for path in sorted(rows.keys() - unreadable.keys() if everything else rows.keys() | unreadable.keys()):
+    for path in sorted(
+        rows.keys() - unreadable.keys() if everything else rows.keys() | unreadable.keys()
+    ):
         if everything or below(path, wanted):
             try:
-                reason = _adopted(house, rows.get(path), unreadable.get(path), path in wanted, changes, adopted)
+                reason = _adopted(
+                    house, rows.get(path), unreadable.get(path), path in wanted, changes, adopted
+                )
             except OneiroError as error:
                 reason = {"reason": str(error), "code": UNREADABLE}
             skipped += [{"path": path, **reason}] if reason else []
@@ -52,14 +71,26 @@ def adopt(house: House, paths: Sequence[str] = (), actor: str = "user", progress
 
 def _missing(wanted: Iterable[str], known: Sequence[str]) -> list[dict[str, str]]:
     """What is neither a note nor a folder with one in it."""
-    places = set(known) | {path[:at] for path in known for at, letter in enumerate(path) if letter == "/"}
-    return [{"path": path, "reason": "there is no note here", "code": MISSING} for path in wanted if path not in places]
+    places = set(known) | {
+        path[:at] for path in known for at, letter in enumerate(path) if letter == "/"
+    }
+    return [
+        {"path": path, "reason": "there is no note here", "code": MISSING}
+        for path in wanted
+        if path not in places
+    ]
 
 
 def _adopted(
-    house: House, row: Row | None, unreadable: str | None, asked: bool, changes: list[Change], adopted: list[dict[str, str]]
+    house: House,
+    row: Row | None,
+    unreadable: str | None,
+    asked: bool,
+    changes: list[Change],
+    adopted: list[dict[str, str]],
 ) -> dict[str, str]:
-    """Add the change that gives one note an id; else why not ({} for one that nobody asked for by name and that has an id)."""
+    """Add the change that gives one note an id; else why not ({} for one that nobody asked for by
+    name and that has an id)."""
     if unreadable is not None or row is None:
         return {"reason": f"it cannot be read: {unreadable}", "code": UNREADABLE}
     if row.id:
@@ -67,7 +98,9 @@ def _adopted(
     data = house.vault.read(row.path)
     if what := house.vault.held(row.path, data):
         return {"reason": f"it holds what looks like {what}", "code": SECRET}
-    changes.append(Write(row.path, _with_id(house, row, data, ident := new_id()), sha256(data).hexdigest()))
+    changes.append(
+        Write(row.path, _with_id(house, row, data, ident := new_id()), sha256(data).hexdigest())
+    )
     adopted.append({"path": row.path, "id": ident})
     return {}
 
@@ -77,14 +110,24 @@ def _with_id(house: House, row: Row, data: bytes, ident: str) -> bytes:
     folder = row.path.split("/", 1)[0]
     keys: dict[str, object | None] = {"id": ident}
     if known.type == "note":
-        keys["type"] = next((type_ for type_, name in memories.FOLDERS.items() if name == folder), "semantic")
+        keys["type"] = next(
+            (type_ for type_, name in memories.FOLDERS.items() if name == folder), "semantic"
+        )
     if known.created:
         keys["created"] = known.created
-        keys |= {} if known.timestamp else {"timestamp": moment(house)}  # an old note is learned today: it must not be faded at once
+        keys |= (
+            {} if known.timestamp else {"timestamp": moment(house)}
+        )  # an old note is learned today: it must not be faded at once
     return yaml_block.encode(yaml_block.edit(yaml_block.decode(data), keys))
 
 
-def _commit(house: House, changes: Sequence[Change], adopted: Sequence[Mapping[str, str]], actor: str, progress: Progress) -> str:
+def _commit(
+    house: House,
+    changes: Sequence[Change],
+    adopted: Sequence[Mapping[str, str]],
+    actor: str,
+    progress: Progress,
+) -> str:
     title = adopted[0]["path"] if len(adopted) == 1 else f"{len(adopted)} notes"
     operation = Operation("adopt", title, actor, tuple(entry["id"] for entry in adopted))
     receipt = house.vault.apply(changes, operation, progress=progress)

@@ -1,4 +1,5 @@
-"""Notes whose frontmatter cannot be read: what is wrong with them in one paragraph, and the mend where there is only one."""
+"""Notes whose frontmatter cannot be read: what is wrong with them in one paragraph, and the mend
+where there is only one."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ from oneiro_vault.operations.runtime import House
 
 
 def faults(house: House) -> Iterator[tuple[str, bytes, Fault]]:
-    """(path, bytes, what is wrong) of every note that is found by its words although it cannot be read."""
+    """(path, bytes, what is wrong) of every note that is found by its words although it cannot be
+    read."""
     for path in house.index.broken():
         try:
             data = house.vault.read(path)
@@ -34,31 +36,53 @@ def paragraph(house: House) -> Iterator[Problem]:
     if not found:
         return
     count = "1 note" if len(found) == 1 else f"{len(found)} notes"
-    how = "; ".join(f"{mend}: {few(paths)}" for mend, paths in sorted(kinds.items(), key=lambda kind: -len(kind[1])))
-    text = f"{count} cannot be read in full: every word is found, and nothing is written into them. To mend: {how}"
+    how = "; ".join(
+        f"{mend}: {few(paths)}"
+        for mend, paths in sorted(kinds.items(), key=lambda kind: -len(kind[1]))
+    )
+    text = (
+        f"{count} cannot be read in full: every word is found, and nothing is written into them. "
+        f"To mend: {how}"
+    )
     path, wrong = found[0]
-    yield problem(path, "broken", "error", text, "`oneiro check --fix` quotes the values that only need quotes.", wrong.line)
+    yield problem(
+        path,
+        "broken",
+        "error",
+        text,
+        "`oneiro check --fix` quotes the values that only need quotes.",
+        wrong.line,
+    )
 
 
 def mend(house: House, yes: bool = False) -> dict[str, Any]:
-    """Quote the values that are no YAML without quotes, where that alone makes a note readable. Without `yes` nothing is changed.
+    """Quote the values that are no YAML without quotes, where that alone makes a note readable.
+    Without `yes` nothing is changed.
 
-    `mends` has path and diff of each; `left` the notes that only a person can mend. What was mended is committed as a
-    person's edit, if edits are. Raises RepositoryBusy before anything is written.
+    `mends` has path and diff of each; `left` the notes that only a person can mend. What was mended
+    is committed as a person's edit, if edits are. Raises RepositoryBusy before anything is written.
     """
     house.converge()
     whole = {path: (data, mended(data)) for path, data, _ in faults(house)}
     plain = {path: (old, new) for path, (old, new) in whole.items() if new is not None}
     if yes and plain:
         house.vault.repo.check_ready()
-        plain = {path: (old, new) for path, (old, new) in plain.items() if _put(house, path, old, new)}
-        receipts = house.vault.commit_edits(list(plain), quiet=0.0) if house.settings["edits.commit"] else []
+        plain = {
+            path: (old, new) for path, (old, new) in plain.items() if _put(house, path, old, new)
+        }
+        receipts = (
+            house.vault.commit_edits(list(plain), quiet=0.0)
+            if house.settings["edits.commit"]
+            else []
+        )
         house.refresh(list(plain))
     else:
         receipts = []
     return {
         "schema": 1,
-        "mends": [{"path": path, "diff": _diff(path, old, new)} for path, (old, new) in plain.items()],
+        "mends": [
+            {"path": path, "diff": _diff(path, old, new)} for path, (old, new) in plain.items()
+        ],
         "left": [path for path in whole if path not in plain],
         "done": yes,
         "commit": receipts[-1].commit if receipts else None,
@@ -66,7 +90,8 @@ def mend(house: House, yes: bool = False) -> dict[str, Any]:
 
 
 def _put(house: House, path: str, old: bytes, new: bytes) -> bool:
-    """Put the mended bytes in place of those they were made from; False when somebody saved others meanwhile."""
+    """Put the mended bytes in place of those they were made from; False when somebody saved others
+    meanwhile."""
     files = house.vault.files
     return files.publish(path, files.stage(path, new), blob_id(old))
 

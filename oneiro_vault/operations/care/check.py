@@ -1,4 +1,5 @@
-"""Lint: what cannot be read, what clashes, what points nowhere; every finding says what is wrong and what to do about it."""
+"""Lint: what cannot be read, what clashes, what points nowhere; every finding says what is wrong
+and what to do about it."""
 
 from __future__ import annotations
 
@@ -19,12 +20,15 @@ from oneiro_vault.vault.history.undo_commit import REPORTS
 
 
 def check(house: House, progress: Progress = quiet) -> dict[str, Any]:
-    """Lint the notes. Changes nothing. Each problem has `path`, `code`, `level` (error, warning, info), `message`, `hint` and, where
-    it is known, `line`."""
+    """Lint the notes. Changes nothing. Each problem has `path`, `code`, `level` (error, warning,
+    info), `message`, `hint` and, where it is known, `line`."""
     house.reconcile(progress)
     rows = house.index.list(limit=10_000_000)
     problems = [problem("", "settings", "error", str(error), error.hint) for error in house.wrong]
-    problems += [problem("oneiro.toml", "loosened", "warning", text) for text in settings_trust.told(house.root)]
+    problems += [
+        problem("oneiro.toml", "loosened", "warning", text)
+        for text in settings_trust.told(house.root)
+    ]
     problems += [
         *_unreadable(house),
         *broken_frontmatter.paragraph(house),
@@ -45,10 +49,18 @@ def check(house: House, progress: Progress = quiet) -> dict[str, Any]:
 def _unreadable(house: House) -> Iterator[Problem]:
     for path, reason in house.index.unreadable():
         row = house.index.by_path(path)
-        until = "Until then its last good version answers." if row else "Until then it is not indexed."
+        until = (
+            "Until then its last good version answers." if row else "Until then it is not indexed."
+        )
         if row and not BROKEN.isdisjoint(row.problems):
             until = "Until then its words are found as they stand."
-        yield problem(path, "unreadable", "error", f"it cannot be read as a note: {reason}", f"Mend it in an editor. {until}")
+        yield problem(
+            path,
+            "unreadable",
+            "error",
+            f"it cannot be read as a note: {reason}",
+            f"Mend it in an editor. {until}",
+        )
 
 
 def _shapes(house: House, rows: Sequence[Row]) -> Iterator[Problem]:
@@ -61,10 +73,25 @@ def _shapes(house: House, rows: Sequence[Row]) -> Iterator[Problem]:
             if key == "truncated":
                 limit = int(house.settings["notes.indexed_bytes"])
                 text = f"it has {row.size:,} bytes, and only the first {limit:,} are indexed"
-                yield problem(row.path, "shape", "warning", text, "Split it, or raise `notes.indexed_bytes` in oneiro.toml.")
+                yield problem(
+                    row.path,
+                    "shape",
+                    "warning",
+                    text,
+                    "Split it, or raise `notes.indexed_bytes` in oneiro.toml.",
+                )
             else:
-                text = f"`{key}` is {shown(values.get(key, '?'))}, but must be {fields.EXPECTED[key]}; as it is, it counts for nothing"
-                yield problem(row.path, "shape", "warning", text, f"Correct the line `{key}:` in the note, or take it out.")
+                text = (
+                    f"`{key}` is {shown(values.get(key, '?'))}, but must be "
+                    f"{fields.EXPECTED[key]}; as it is, it counts for nothing"
+                )
+                yield problem(
+                    row.path,
+                    "shape",
+                    "warning",
+                    text,
+                    f"Correct the line `{key}:` in the note, or take it out.",
+                )
 
 
 def _values(house: House, row: Row) -> dict[str, Any]:
@@ -82,8 +109,13 @@ def _twins(rows: Sequence[Row]) -> Iterator[Problem]:
         for path in paths if len(paths) > 1 else ():
             others = [other for other in paths if other != path]
             which = few(others)
-            hint = "Keep it in one of them: take the `id` line out of the others, and `oneiro adopt PATH` gives each an id of its own."
-            yield problem(path, "duplicate-id", "error", f"its id {ident} is also that of {which}", hint)
+            hint = (
+                "Keep it in one of them: take the `id` line out of the others, and `oneiro adopt "
+                "PATH` gives each an id of its own."
+            )
+            yield problem(
+                path, "duplicate-id", "error", f"its id {ident} is also that of {which}", hint
+            )
 
 
 def _nowhere(house: House, rows: Sequence[Row]) -> Iterator[Problem]:
@@ -94,20 +126,36 @@ def _nowhere(house: House, rows: Sequence[Row]) -> Iterator[Problem]:
             named = getattr(row, key)
             for target in (named,) if isinstance(named, str) else named:
                 if target and target not in known:
-                    back = f" A note that was deleted by hand comes back with `oneiro restore {target}`." if memories.is_id(target) else ""
+                    back = (
+                        f" A note that was deleted by hand comes back with `oneiro restore "
+                        f"{target}`."
+                        if memories.is_id(target)
+                        else ""
+                    )
                     text = f"`{key}` names {shown(target)}, and no note here has that id"
-                    yield problem(row.path, "dangling", "warning", text, f"Correct it or take it out.{back}")
+                    yield problem(
+                        row.path, "dangling", "warning", text, f"Correct it or take it out.{back}"
+                    )
 
 
 def _own_types(rows: Sequence[Row]) -> Iterator[Problem]:
-    """Types that are not ours, one entry each: a person may have their own, or have mistyped one."""
+    """Types that are not ours, one entry each: a person may have their own, or have mistyped
+    one."""
     found: dict[str, list[str]] = defaultdict(list)
     for row in rows:
-        if row.type not in (*memories.TYPES, note_types.UNTYPED) and not row.path.startswith(f"{REPORTS}/"):
+        if row.type not in (*memories.TYPES, note_types.UNTYPED) and not row.path.startswith(
+            f"{REPORTS}/"
+        ):
             found[row.type].append(row.path)
     for name, paths in found.items():
         near = note_types.nearest(name, memories.TYPES)
         count = "1 note has" if len(paths) == 1 else f"{len(paths)} notes have"
-        text = f"{count} the type {shown(name)}, which is not one of {', '.join(memories.TYPES)}{near}"
-        hint = f"Correct `type:` in {', '.join(paths[:3])}." if near else "Nothing has to be done: such notes are searched like any other."
+        text = (
+            f"{count} the type {shown(name)}, which is not one of {', '.join(memories.TYPES)}{near}"
+        )
+        hint = (
+            f"Correct `type:` in {', '.join(paths[:3])}."
+            if near
+            else "Nothing has to be done: such notes are searched like any other."
+        )
         yield problem(paths[0], "type", "warning" if near else "info", text, hint)

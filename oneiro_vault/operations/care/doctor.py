@@ -42,7 +42,8 @@ class Fault:
 FAULTS: Final = (
     Fault(
         "sqlite", (3, 7, 0), (3, 51, 2),
-        "has a known rare fault with two writing connections; the index uses one and can be rebuilt",
+        "has a known rare fault with two writing connections; the index uses one and can be "
+        "rebuilt",
     ),
     Fault(
         "chromadb", (1, 5, 9), (1, 5, 9),
@@ -51,26 +52,33 @@ FAULTS: Final = (
     ),
     Fault(
         "mcp", (2, 3, 0), (2, 3, 0),
-        "answers nothing to a line that is no JSON and takes one of any length; they are refused here before it sees them",
+        "answers nothing to a line that is no JSON and takes one of any length; they are refused "
+        "here before it sees them",
     ),
 )  # fmt: skip
 """SQLite: the WAL-reset bug, published with 3.51.3. The others were measured."""
 _PICTURES = {
-    "attachment-damaged": "`git log -- PATH` shows its versions; `git restore PATH` brings back the last one.",
+    "attachment-damaged": "`git log -- PATH` shows its versions; `git restore PATH` brings back "
+    "the last one.",
     "attachment-missing": "Sync this vault with the one the picture was added to.",
-    "attachment-unused": "It stays: a memory that is restored may need it. `git rm` takes it out of the tree, never out of the history.",
+    "attachment-unused": "It stays: a memory that is restored may need it. `git rm` takes it out "
+    "of the tree, never out of the history.",
 }
 
 
 _GRAVE = frozenset({"brake", "rewritten", "damage"})
-"""Findings about the vault that are errors: something stands still, or is lost unless somebody acts."""
+"""Findings about the vault that are errors: something stands still, or is lost unless somebody
+acts."""
 
 
-def reindex(house: House, force: bool = False, missing: bool = False, progress: Progress = quiet) -> dict[str, Any]:
-    """Everything derived, afresh. Vectors come from the cache; only texts never seen before are embedded again.
+def reindex(
+    house: House, force: bool = False, missing: bool = False, progress: Progress = quiet
+) -> dict[str, Any]:
+    """Everything derived, afresh. Vectors come from the cache; only texts never seen before are
+    embedded again.
 
-    `missing`: nothing afresh, but wait until everything on the disk is in it. Raises Brake, unless `force`, when the index is the only
-    one that still knows some notes.
+    `missing`: nothing afresh, but wait until everything on the disk is in it. Raises Brake, unless
+    `force`, when the index is the only one that still knows some notes.
     """
     started = time.monotonic()
     if missing:
@@ -91,11 +99,16 @@ def reindex(house: House, force: bool = False, missing: bool = False, progress: 
 
 
 def _spare(house: House, progress: Progress) -> None:
-    """Raise Brake for notes that a new index would not hold: their files vanished, or cannot be read and were never committed."""
+    """Raise Brake for notes that a new index would not hold: their files vanished, or cannot be
+    read and were never committed."""
     if not house.index.count():
         return
     house.reconcile(progress)
-    broken = [row for path, _ in house.index.unreadable() if (row := house.index.by_path(path)) is not None]
+    broken = [
+        row
+        for path, _ in house.index.unreadable()
+        if (row := house.index.by_path(path)) is not None
+    ]
     lost = sorted({*house.held, *(row.path for row in broken if not _committed(house, row.blob))})
     if lost:
         which = few(lost)
@@ -114,20 +127,30 @@ def _committed(house: House, blob: str) -> bool:
     return True
 
 
-def doctor(house: House, fix: bool = False, cwd: str | None = None, progress: Progress = quiet) -> dict[str, Any]:
-    """What is wrong with the repository, the index and this machine; with `fix`, what is safe is mended.
+def doctor(
+    house: House, fix: bool = False, cwd: str | None = None, progress: Progress = quiet
+) -> dict[str, Any]:
+    """What is wrong with the repository, the index and this machine; with `fix`, what is safe is
+    mended.
 
-    `capture` says whether conversations in `cwd` are captured, and by which marker; `prompts` what the hook did with today's prompts.
+    `capture` says whether conversations in `cwd` are captured, and by which marker; `prompts` what
+    the hook did with today's prompts.
     """
     mender = _Mender(house, progress) if fix else None
-    harm = [mender(_vault_problem(p), p) if mender else _vault_problem(p) for p in house.vault.damaged()]
+    harm = [
+        mender(_vault_problem(p), p) if mender else _vault_problem(p) for p in house.vault.damaged()
+    ]
     try:
         found = _findings(house, progress)
     except GitProblem:
         if all(one["fixed"] for one in harm):
             raise
         found = []  # a folder of the history cannot be read, so nothing can be compared with it
-    shown = [*harm, *(mender(shown, problem) if mender else shown for shown, problem in found), *_machine(house)]
+    shown = [
+        *harm,
+        *(mender(shown, problem) if mender else shown for shown, problem in found),
+        *_machine(house),
+    ]
     capture = store_captures.permission(cwd) if cwd else None
     return {
         "schema": 1,
@@ -138,8 +161,11 @@ def doctor(house: House, fix: bool = False, cwd: str | None = None, progress: Pr
     }
 
 
-def _findings(house: House, progress: Progress) -> list[tuple[dict[str, Any], VaultProblem | IndexProblem | None]]:
-    """What is wrong but for damage to the history and this machine, with what can be mended of it."""
+def _findings(
+    house: House, progress: Progress
+) -> list[tuple[dict[str, Any], VaultProblem | IndexProblem | None]]:
+    """What is wrong but for damage to the history and this machine, with what can be mended of
+    it."""
     house.reconcile(progress)
     with suppress(OneiroError):  # what stands in the way is listed below
         house.await_model(progress)
@@ -149,29 +175,51 @@ def _findings(house: House, progress: Progress) -> list[tuple[dict[str, Any], Va
     if house.braked and not any(p.kind == "brake" for p in of_vault):
         found.append((_problem("brake", "error", house.braked, RETURN), None))
     listed = {path for path, _ in house.index.unreadable()}  # told once, by the index
-    found += [(_vault_problem(p), p) for p in of_vault if p.kind != "unreadable" or p.path not in listed]
+    found += [
+        (_vault_problem(p), p) for p in of_vault if p.kind != "unreadable" or p.path not in listed
+    ]
     mentioned: set[str] = set()
-    found += [(_index_problem(p), p) for p in house.index.check(_on_disk(house, progress, mentioned)) if p.path not in house.held]
+    found += [
+        (_index_problem(p), p)
+        for p in house.index.check(_on_disk(house, progress, mentioned))
+        if p.path not in house.held
+    ]
     found += [(p, None) for p in _pictures(house, mentioned, progress)]
-    found += [(_problem("captures", level, text, hint), None) for level, text, hint in store_captures.problems(house)]
+    found += [
+        (_problem("captures", level, text, hint), None)
+        for level, text, hint in store_captures.problems(house)
+    ]
     return found
 
 
 def _pictures(house: House, mentioned: set[str], progress: Progress) -> Iterator[dict[str, Any]]:
     for path, code, message in images.problems(house, progress):
         damaged = code == "attachment-damaged"
-        yield _problem(code, "error" if damaged else "warning", message if damaged else f"{path}: {message}", _PICTURES[code])
+        yield _problem(
+            code,
+            "error" if damaged else "warning",
+            message if damaged else f"{path}: {message}",
+            _PICTURES[code],
+        )
     for path in images.unused(house, mentioned):
-        yield _problem("attachment-unused", "info", f"{path}: no note here shows it", _PICTURES["attachment-unused"])
+        yield _problem(
+            "attachment-unused",
+            "info",
+            f"{path}: no note here shows it",
+            _PICTURES["attachment-unused"],
+        )
 
 
 def _on_disk(house: House, progress: Progress, mentioned: set[str]) -> dict[str, str]:
-    """path -> blob id of every note, read afresh: proof that does not trust the shortcuts an index takes. Adds what they mention."""
+    """path -> blob id of every note, read afresh: proof that does not trust the shortcuts an index
+    takes. Adds what they mention."""
     stats = [entry for entry in house.vault.files.scan() if isinstance(entry, Stat)]
     found = {}
     for number, stat in enumerate(stats):
         progress("reading", number, len(stats))
-        with suppress(OSError, UnsafePath):  # a path that is too deep to be read is told by the index
+        with suppress(
+            OSError, UnsafePath
+        ):  # a path that is too deep to be read is told by the index
             data = house.vault.files.read(stat.path)
             found[stat.path] = blob_id(data)
             mentioned |= named_in(data)
@@ -179,16 +227,29 @@ def _on_disk(house: House, progress: Progress, mentioned: set[str]) -> dict[str,
 
 
 def _vault_problem(found: VaultProblem) -> dict[str, Any]:
-    text = found.message if found.message.startswith(found.path) else f"{found.path}: {found.message}"
-    return _problem(found.kind, "error" if found.kind in _GRAVE else "warning", text, found.hint, found.fixable)
+    text = (
+        found.message if found.message.startswith(found.path) else f"{found.path}: {found.message}"
+    )
+    return _problem(
+        found.kind, "error" if found.kind in _GRAVE else "warning", text, found.hint, found.fixable
+    )
 
 
 def _index_problem(found: IndexProblem) -> dict[str, Any]:
     return _problem(found.code, found.level, found.message, found.hint, found.fixable)
 
 
-def _problem(code: str, level: str, message: str, hint: str = "", fixable: bool = False) -> dict[str, Any]:
-    return {"code": code, "level": level, "message": message, "hint": hint, "fixable": fixable, "fixed": False}
+def _problem(
+    code: str, level: str, message: str, hint: str = "", fixable: bool = False
+) -> dict[str, Any]:
+    return {
+        "code": code,
+        "level": level,
+        "message": message,
+        "hint": hint,
+        "fixable": fixable,
+        "fixed": False,
+    }
 
 
 class _Mender:
@@ -206,7 +267,9 @@ class _Mender:
             return error
         return None
 
-    def __call__(self, shown: dict[str, Any], problem: VaultProblem | IndexProblem | None) -> dict[str, Any]:
+    def __call__(
+        self, shown: dict[str, Any], problem: VaultProblem | IndexProblem | None
+    ) -> dict[str, Any]:
         if not shown["fixable"] or problem is None:
             return shown
         try:
@@ -225,17 +288,27 @@ def _machine(house: House) -> list[dict[str, Any]]:
     found += [_problem("loosened", "warning", text) for text in settings_trust.told(house.root)]
     if house.watching.startswith("polling"):
         found.append(
-            _problem("watch-polling", "info", f"changes are found by {house.watching}", "Raise fs.inotify.max_user_watches to be faster.")
+            _problem(
+                "watch-polling",
+                "info",
+                f"changes are found by {house.watching}",
+                "Raise fs.inotify.max_user_watches to be faster.",
+            )
         )
     if house.embedder.problem:
-        found.append(_problem("embedder", "warning", str(house.embedder.problem), house.embedder.problem.hint))
+        found.append(
+            _problem(
+                "embedder", "warning", str(house.embedder.problem), house.embedder.problem.hint
+            )
+        )
     if unknown := language_check.unknown(house):
         found.append(_problem("language", "info", *unknown))
     return [*found, *_faults(versions())]
 
 
 def _faults(installed: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-    """Known faults of the versions that are installed. `verbose`: nothing has to be done, so a person hears of it with -v only."""
+    """Known faults of the versions that are installed. `verbose`: nothing has to be done, so a
+    person hears of it with -v only."""
     for fault in FAULTS:
         version = installed.get(fault.name, "")
         numbers = tuple(int(part) for part in re.findall(r"\d+", version.partition("+")[0])[:3])
@@ -278,7 +351,8 @@ def embed(house: House, progress: Progress = quiet) -> dict[str, Any]:
 
 
 def watch(house: House, progress: Progress = quiet, seconds: float | None = None) -> dict[str, Any]:
-    """Report `IDX <path> <sha256>` and `DEL <path>` through `progress` as the index follows the disk, until `seconds` are over."""
+    """Report `IDX <path> <sha256>` and `DEL <path>` through `progress` as the index follows the
+    disk, until `seconds` are over."""
     lines: queue.SimpleQueue[str] = queue.SimpleQueue()
     house.listeners.append(lines.put)
     end = time.monotonic() + seconds if seconds is not None else None

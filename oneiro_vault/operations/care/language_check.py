@@ -1,4 +1,5 @@
-"""Whether the embedding model knows the language that most notes are in, and what to do if it does not."""
+"""Whether the embedding model knows the language that most notes are in, and what to do if it does
+not."""
 
 from __future__ import annotations
 
@@ -12,13 +13,15 @@ _ENGLISH: Final = ("default", "sentence-transformers/all-", "all-")
 """How the names of models begin that know English alone."""
 _FEW: Final = 5
 _HINT: Final = (
-    'Put model = "intfloat/multilingual-e5-small" under [embed] in ~/.config/oneiro/config.toml (470 MB, loaded once), '
+    'Put model = "intfloat/multilingual-e5-small" under [embed] in ~/.config/oneiro/config.toml '
+    "(470 MB, loaded once), "
     "then `oneiro stop`; every note is embedded anew."
 )
 
 
 def unknown(house: House) -> tuple[str, str] | None:
-    """(what is wrong, what to do) when most notes are in a language that the model does not know, else None."""
+    """(what is wrong, what to do) when most notes are in a language that the model does not know,
+    else None."""
     model = str(house.settings["embed.model"])
     spoken = Counter(house.index.languages())
     foreign = spoken.total() - spoken[""]
@@ -27,4 +30,7 @@ def unknown(house: House) -> tuple[str, str] | None:
     names = [NAMES[code] for code, _ in spoken.most_common() if code]
     which = names[0] if len(names) == 1 else f"{names[0]} and other languages"
     told = f"{foreign} of {spoken.total()} notes are in {which}"
-    return f"{told}: the embedding model knows English, so words find them, and meaning hardly does", _HINT
+    return (
+        f"{told}: the embedding model knows English, so words find them, and meaning hardly does",
+        _HINT,
+    )

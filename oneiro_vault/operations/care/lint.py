@@ -1,4 +1,5 @@
-"""What `check` finds in the text of a note: secrets, open conflicts, orientation that prescribes, what other programs pass over."""
+"""What `check` finds in the text of a note: secrets, open conflicts, orientation that prescribes,
+what other programs pass over."""
 
 from __future__ import annotations
 
@@ -23,16 +24,28 @@ RESERVED: Final = ("index.md", "log.md")
 _LOADED: Final = ("active", "dormant", "pending")
 
 
-def problem(path: str, code: str, level: str, message: str, hint: str = "", line: int | None = None) -> Problem:
+def problem(
+    path: str, code: str, level: str, message: str, hint: str = "", line: int | None = None
+) -> Problem:
     """One finding; `line` counts from 1 in the whole file."""
-    return {"path": path, "code": code, "level": level, "message": message, "hint": hint, "line": line}
+    return {
+        "path": path,
+        "code": code,
+        "level": level,
+        "message": message,
+        "hint": hint,
+        "line": line,
+    }
 
 
 def lint(house: House, progress: Progress) -> Iterator[Problem]:
     """Findings about every note on disk, readable or not."""
     untyped: list[str] = []
     offered = settings_trust.offered(house.root)
-    paths = sorted({row.path for row in house.index.list(limit=10_000_000)} | {path for path, _ in house.index.unreadable()})
+    paths = sorted(
+        {row.path for row in house.index.list(limit=10_000_000)}
+        | {path for path, _ in house.index.unreadable()}
+    )
     for number, path in enumerate(paths):
         if number % 100 == 0:
             progress("reading", number, len(paths))
@@ -43,7 +56,14 @@ def lint(house: House, progress: Progress) -> Iterator[Problem]:
         yield from _secrets(house, path, data, offered)
         if has_markers(data):
             line = data[: data.index(b"<<<<<<<")].count(b"\n") + 1
-            yield problem(path, "conflict-markers", "error", "a merge was left unfinished here", "Resolve it in any editor.", line)
+            yield problem(
+                path,
+                "conflict-markers",
+                "error",
+                "a merge was left unfinished here",
+                "Resolve it in any editor.",
+                line,
+            )
         try:
             note, meta = memories.parse(path, data), yaml_block.read(yaml_block.decode(data))[0]
         except UnreadableNote:
@@ -54,20 +74,42 @@ def lint(house: House, progress: Progress) -> Iterator[Problem]:
         if not str(meta.get("type") or "").strip() and path.rpartition("/")[2] not in RESERVED:
             untyped.append(path)
         elif note.id and path.rpartition("/")[2] in RESERVED:
-            text = f"{path.rpartition('/')[2]} is a list of notes for programs that read the Open Knowledge Format, not a note"
+            text = (
+                f"{path.rpartition('/')[2]} is a list of notes for programs that read the Open "
+                f"Knowledge Format, not a note"
+            )
             yield problem(path, "format", "warning", text, "Give the file another name.")
     yield from _format(untyped)
 
 
-def _secrets(house: House, path: str, data: bytes, offered: Callable[[str], bool]) -> Iterator[Problem]:
+def _secrets(
+    house: House, path: str, data: bytes, offered: Callable[[str], bool]
+) -> Iterator[Problem]:
     found = house.vault.secrets.inside(path, data) if house.vault.secrets.mode != "off" else []
     for one in found:
-        hint = "Withdraw it where it opens something, then take it out here; what is committed stays in history. If it is none, oneiro.toml"
+        hint = (
+            "Withdraw it where it opens something, then take it out here; what is committed stays "
+            "in history. If it is none, oneiro.toml"
+        )
         text = f"it holds what looks like {told([one])}"
         if offered(one.sha256):
-            yield problem(path, "secret", "warning", f"{text}, which oneiro.toml allows and nobody here has agreed to", HINT, one.line)
+            yield problem(
+                path,
+                "secret",
+                "warning",
+                f"{text}, which oneiro.toml allows and nobody here has agreed to",
+                HINT,
+                one.line,
+            )
             continue
-        yield problem(path, "secret", "error", text, f"{hint} allows it: [secrets] allowed = {quoted([one])}", one.line)
+        yield problem(
+            path,
+            "secret",
+            "error",
+            text,
+            f"{hint} allows it: [secrets] allowed = {quoted([one])}",
+            one.line,
+        )
 
 
 def _lines(data: bytes, body: str) -> Callable[[int], int]:
@@ -85,7 +127,8 @@ def _conflicts(note: Memory, at: Callable[[int], int]) -> Iterator[Problem]:
 
 
 def _prescribing(note: Memory) -> Iterator[Problem]:
-    """A person may write what they like into their own orientation; that it was a machine is the error."""
+    """A person may write what they like into their own orientation; that it was a machine is the
+    error."""
     if note.type != "orientation" or note.status not in _LOADED:
         return
     from oneiro_vault.classify import orientation_gate  # as in `drafts`
@@ -95,10 +138,21 @@ def _prescribing(note: Memory) -> Iterator[Problem]:
         return
     if note.core or (note.source in ("", "user") and note.trust == "user"):
         text = f"it does more than describe ({why})"
-        yield problem(note.path, "prescribing", "info", text, "It is yours to say; no loop would write it.")
+        yield problem(
+            note.path, "prescribing", "info", text, "It is yours to say; no loop would write it."
+        )
     else:
-        hint = "Say it of the person or the world, in the third person; or make it yours: `oneiro ratify`."
-        yield problem(note.path, "prescribing", "error", f"orientation only describes, and this does more ({why})", hint)
+        hint = (
+            "Say it of the person or the world, in the third person; or make it yours: `oneiro "
+            "ratify`."
+        )
+        yield problem(
+            note.path,
+            "prescribing",
+            "error",
+            f"orientation only describes, and this does more ({why})",
+            hint,
+        )
 
 
 def _format(untyped: list[str]) -> Iterator[Problem]:
@@ -106,5 +160,14 @@ def _format(untyped: list[str]) -> Iterator[Problem]:
     if untyped:
         count = "1 note has" if len(untyped) == 1 else f"{len(untyped)} notes have"
         which = few(untyped)
-        text = f"{count} no `type`, so programs that read the Open Knowledge Format pass over them: {which}"
-        yield problem(untyped[0], "format", "info", text, "Nothing has to be done; `oneiro adopt` gives them one.")
+        text = (
+            f"{count} no `type`, so programs that read the Open Knowledge Format pass over them: "
+            f"{which}"
+        )
+        yield problem(
+            untyped[0],
+            "format",
+            "info",
+            text,
+            "Nothing has to be done; `oneiro adopt` gives them one.",
+        )

@@ -1,7 +1,8 @@
-"""`purge`: a person takes words out of the vault for good. Not among the operations that can be called by name: no tool, no route.
+"""`purge`: a person takes words out of the vault for good. Not among the operations that can be
+called by name: no tool, no route.
 
-The order: look (a plan as data), clean what stands beside the history, one commit that takes the memories out and leaves tombstones, the
-history anew, indexes anew, proof, receipt.
+The order: look (a plan as data), clean what stands beside the history, one commit that takes the
+memories out and leaves tombstones, the history anew, indexes anew, proof, receipt.
 """
 
 from __future__ import annotations
@@ -29,15 +30,19 @@ from oneiro_vault.vault.write.fault_points import reach
 
 RECEIPTS: Final = "receipts"
 OTHERS: Final = (
-    "Every other clone still holds it: keep what was not sent, delete it, and make a new one (`oneiro clone URL PATH`).",
-    "A git host keeps what nothing leads to for a while, and what a pull request or a fork leads to: ask it to clean up.",
-    "Backups, copies of the folder, and the transcripts of the programs in which it was said are not reached from here.",
+    "Every other clone still holds it: keep what was not sent, delete it, and make a new one "
+    "(`oneiro clone URL PATH`).",
+    "A git host keeps what nothing leads to for a while, and what a pull request or a fork leads "
+    "to: ask it to clean up.",
+    "Backups, copies of the folder, and the transcripts of the programs in which it was said are "
+    "not reached from here.",
 )
 
 
 @dataclass
 class Purge:
-    """A purge that was looked at and not begun; `untouched`: files that git does not know and that hold it."""
+    """A purge that was looked at and not begun; `untouched`: files that git does not know and that
+    hold it."""
 
     house: House
     ids: tuple[str, ...]
@@ -50,16 +55,21 @@ class Purge:
         trace = self.trace
         return {
             "schema": 1,
-            "memories": [{"id": ident, "title": title} for ident, title in sorted(trace.titles.items())],
+            "memories": [
+                {"id": ident, "title": title} for ident, title in sorted(trace.titles.items())
+            ],
             "found": {kind: count for kind, count in sorted(trace.kinds.items()) if count},
             "also": sorted(set(trace.also)),
             "untouched": self.untouched,
         }
 
     def run(self, progress: Progress = quiet) -> dict[str, Any]:
-        """Do it; returns the receipt. Raises RepositoryBusy when something changed meanwhile, DiskProblem, GitProblem."""
+        """Do it; returns the receipt. Raises RepositoryBusy when something changed meanwhile,
+        DiskProblem, GitProblem."""
         house = self.house
-        self.trace = look(house, tuple(self.trace.titles) or self.ids, self.matching).trace  # the person took their time
+        self.trace = look(
+            house, tuple(self.trace.titles) or self.ids, self.matching
+        ).trace  # the person took their time
         with house.vault.gate.locked():
             rewrite.clean_private(house.vault, self.trace)
             rewrite.clean_loose(house.vault, self.trace)
@@ -69,12 +79,17 @@ class Purge:
         reach("purge-entombed")
         trace = self._in_history()
         rewrite.check_ready(house.vault)
-        about = {"memories": sorted(trace.titles), "found": self.shown()["found"], "untouched": len(self.untouched)}
+        about = {
+            "memories": sorted(trace.titles),
+            "found": self.shown()["found"],
+            "untouched": len(self.untouched),
+        }
         rewrite.begin(house.vault, trace, about)
         return _finished(house, trace, progress)
 
     def _in_history(self) -> Trace:
-        """What is left to do once notes that no commit has are gone: it may be nothing but tombstones."""
+        """What is left to do once notes that no commit has are gone: it may be nothing but
+        tombstones."""
         knows = self.house.vault.repo.knows
         idents = {ident for oid, ident in self.trace.owner.items() if knows(oid)}
         if self.trace.titles and not idents:
@@ -84,25 +99,34 @@ class Purge:
         return trace
 
     def _entomb(self) -> None:
-        """One commit: the memories leave the tree, the ledger says what must not come back, and nothing of what it was."""
+        """One commit: the memories leave the tree, the ledger says what must not come back, and
+        nothing of what it was."""
         vault, trace = self.house.vault, self.trace
         gone = [path for path, blob in vault.listing().items() if blob in trace.owner]
         changes = [Remove(path, digest(vault.read(path))) for path in gone]
         idents = sorted(trace.titles)
         marks = {mark for words in trace.words.values() for mark in words}
-        kept = {row.id for rows in self.house.index.same(marks).values() for row in rows if row.id} - {*idents, ""}
+        kept = {
+            row.id for rows in self.house.index.same(marks).values() for row in rows if row.id
+        } - {*idents, ""}
         events = [
             ledger.make(
-                rewrite.EVENT, ident, vault.clock(), actor="user", words=sorted(trace.words.get(ident, ())),
+                rewrite.EVENT, ident, vault.clock(), actor="user",
+                words=sorted(trace.words.get(ident, ())),
                 kept=sorted(kept),
                 blobs=sorted(oid for oid, owner in trace.owner.items() if owner == ident),
             )
             for ident in idents
         ]  # fmt: skip
-        # a picture may be attached again some day; an old copy that still has it has the memory's own versions too, and is known by them
+        # a picture may be attached again some day; an old copy that still has it has the memory's
+        # own versions too, and is known by them
         if others := sorted(trace.blobs.keys() - trace.owner.keys() - trace.pictures):
             events.append(ledger.make(rewrite.EVENT, "", vault.clock(), actor="user", blobs=others))
-        what = f"purged {len(idents)} {'memory' if len(idents) == 1 else 'memories'}" if idents else "purged a text"
+        what = (
+            f"purged {len(idents)} {'memory' if len(idents) == 1 else 'memories'}"
+            if idents
+            else "purged a text"
+        )
         vault.purge(changes, Operation("forget", what, "user", tuple(idents)), events)
 
 
@@ -117,14 +141,20 @@ def look(house: House, ids: Sequence[str] = (), matching: str = "") -> Purge:
     rewrite.check_refs(house.vault, trace)
     literal = [] if trace.titles else rewrite.beside(house.vault, trace)
     untouched = [*rewrite.loose_ends(house.vault, trace), *literal]
-    if not untouched and not any(_in_private(path, trace) for path in rewrite.private_files(house.vault)):
+    if not untouched and not any(
+        _in_private(path, trace) for path in rewrite.private_files(house.vault)
+    ):
         rewrite.refuse_empty(trace)
     return Purge(house, tuple(ids), matching, trace, untouched)
 
 
 def _traced(house: House, ids: Sequence[str], matching: str) -> Trace:
     tracer = Tracer(house.vault)
-    return tracer.of_text(checked(matching)) if matching else tracer.of_memories([_id(ident) for ident in ids])
+    return (
+        tracer.of_text(checked(matching))
+        if matching
+        else tracer.of_memories([_id(ident) for ident in ids])
+    )
 
 
 def _in_private(path: Path, trace: Trace) -> bool:
@@ -134,12 +164,17 @@ def _in_private(path: Path, trace: Trace) -> bool:
 def _id(text: str) -> str:
     wanted = text.strip().lower()
     if len(wanted) < 4 or not wanted.isalnum():
-        raise NotFound(f"{text[:60]!r} is not an id", kept="Nothing was changed.", hint="`oneiro list` shows ids.")
+        raise NotFound(
+            f"{text[:60]!r} is not an id",
+            kept="Nothing was changed.",
+            hint="`oneiro list` shows ids.",
+        )
     return wanted
 
 
 def resume(house: House, progress: Progress = quiet) -> dict[str, Any]:
-    """Finish a purge that was interrupted; returns the receipt. Raises NotFound when none was begun."""
+    """Finish a purge that was interrupted; returns the receipt. Raises NotFound when none was
+    begun."""
     return _finished(house, None, progress)
 
 
@@ -149,7 +184,9 @@ def _finished(house: House, trace: Trace | None, progress: Progress) -> dict[str
     progress("indexes", 0, 0)
     _derive(house, progress)
     progress("looking whether it is gone", 0, 0)
-    literal = trace if trace is not None and not trace.titles else None  # others may rightly say the same as a memory
+    literal = (
+        trace if trace is not None and not trace.titles else None
+    )  # others may rightly say the same as a memory
     left = rewrite.remaining(house.vault, plan["blobs"], literal, _folders(house))
     receipt = _receipt(house, plan, left)
     rewrite.finish(house.vault)
@@ -157,11 +194,16 @@ def _finished(house: House, trace: Trace | None, progress: Progress) -> dict[str
 
 
 def _folders(house: House) -> list[Path]:
-    return [house.vault.repo.common_dir, house.index.folder, *{house.root / publish.FOLDER} - {house.index.folder}]
+    return [
+        house.vault.repo.common_dir,
+        house.index.folder,
+        *{house.root / publish.FOLDER} - {house.index.folder},
+    ]
 
 
 def _derive(house: House, progress: Progress) -> None:
-    """Everything derived, without what is gone: index, vectors, their cache, thumbnails, published orientation, logs."""
+    """Everything derived, without what is gone: index, vectors, their cache, thumbnails, published
+    orientation, logs."""
     for folder in (house.index.folder, house.root / publish.FOLDER):
         for name in ("orientation.md", "orientation.json"):
             (folder / name).unlink(missing_ok=True)
@@ -200,9 +242,14 @@ def _receipt(house: House, plan: Mapping[str, Any], left: list[str]) -> dict[str
 
 
 def _commands(house: House, remotes: Mapping[str, str]) -> list[str]:
-    """What sends the new history to each remote, refused by git when somebody else has sent something meanwhile."""
+    """What sends the new history to each remote, refused by git when somebody else has sent
+    something meanwhile."""
     known = house.vault.repo.commands.text("remote").split()
-    branches = set(house.vault.repo.commands.text("for-each-ref", "--format=%(refname:short)", "refs/heads/").split())
+    branches = set(
+        house.vault.repo.commands.text(
+            "for-each-ref", "--format=%(refname:short)", "refs/heads/"
+        ).split()
+    )
     found = []
     for name, tip in sorted(remotes.items()):
         remote = next((one for one in known if name.startswith(f"{one}/")), "")

@@ -1,4 +1,5 @@
-"""What a vault's `oneiro.toml` makes looser than this machine has agreed to: said wherever one looks, and a person's change of it here."""
+"""What a vault's `oneiro.toml` makes looser than this machine has agreed to: said wherever one
+looks, and a person's change of it here."""
 
 from __future__ import annotations
 
@@ -23,14 +24,16 @@ def told(root: Path) -> list[str]:
 
 
 def offered(root: Path) -> Callable[[str], bool]:
-    """Does the vault let what looks like a secret pass, by the sha256 of its text, and nobody here has agreed to it?"""
+    """Does the vault let what looks like a secret pass, by the sha256 of its text, and nobody here
+    has agreed to it?"""
     theirs = {one.name: one.theirs for one in load(root, strict=False).loosened}
     allowed = frozenset(theirs.get("secrets.allowed", "").lower().split())
     return lambda sha256: theirs.get("secrets.mode") == "off" or sha256 in allowed
 
 
 def own(repo: Repo, settings: Settings) -> Settings:
-    """The settings, with what a person has changed in the file on this disk; what became stricter is kept from now on."""
+    """The settings, with what a person has changed in the file on this disk; what became stricter
+    is kept from now on."""
     mine = _changed_here(repo, settings) if settings.loosened else []
     accepted = guard.accepted(settings.agreed, mine)
     if accepted:
@@ -40,7 +43,8 @@ def own(repo: Repo, settings: Settings) -> Settings:
 
 
 def _changed_here(repo: Repo, settings: Settings) -> list[guard.Loosened]:
-    """What differs from HEAD, in a file that no commit has brought: git knows the bytes of every file that it fetched."""
+    """What differs from HEAD, in a file that no commit has brought: git knows the bytes of every
+    file that it fetched."""
     file = repo.root / _NAME
     try:
         if repo.knows(blob_id(file.read_bytes())):  # mostly, and it asks no program
@@ -56,9 +60,11 @@ def _changed_here(repo: Repo, settings: Settings) -> list[guard.Loosened]:
 
 
 def _settled(repo: Repo) -> tuple[str, str] | None:
-    """The tip and the blob it has of the file; None while git writes, or has stopped half-way: then the bytes may be those of others.
+    """The tip and the blob it has of the file; None while git writes, or has stopped half-way: then
+    the bytes may be those of others.
 
-    A merge writes the files first, then git's index, and moves HEAD last. Raises RepositoryBusy in the middle of something.
+    A merge writes the files first, then git's index, and moves HEAD last. Raises RepositoryBusy in
+    the middle of something.
     """
     repo.check_ready()
     tip = repo.tip()
@@ -71,11 +77,16 @@ def _settled(repo: Repo) -> tuple[str, str] | None:
 
 
 def _stored(repo: Repo, data: bytes) -> list[str]:
-    """The blobs these bytes may have been written from: git's attributes change line ends and `$Id$` on the way to the disk."""
+    """The blobs these bytes may have been written from: git's attributes change line ends and
+    `$Id$` on the way to the disk."""
     with tempfile.TemporaryFile() as file:
         file.write(data)
         file.seek(0)
-        cleaned = repo.commands.run("hash-object", "--stdin", f"--path={_NAME}", source=file).decode().strip()
+        cleaned = (
+            repo.commands.run("hash-object", "--stdin", f"--path={_NAME}", source=file)
+            .decode()
+            .strip()
+        )
     plain = data.replace(b"\r\n", b"\n")
     return [cleaned, *map(blob_id, (data, plain, re.sub(rb"\$Id:[^$\n]*\$", b"$Id$", plain)))]
 

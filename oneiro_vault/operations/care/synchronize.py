@@ -1,4 +1,5 @@
-"""Meeting the vault's other copies: `sync` on demand and by itself, and what `status` says about it."""
+"""Meeting the vault's other copies: `sync` on demand and by itself, and what `status` says about
+it."""
 
 from __future__ import annotations
 
@@ -25,17 +26,24 @@ LONGEST_PAUSE: Final = 3600.0
 """Seconds between two automatic attempts, however often they failed."""
 
 
-def sync(house: House, dry_run: bool = False, yes: bool = False, progress: Progress = quiet) -> dict[str, Any]:
-    """Commit a person's edits, fetch, join, send; with `dry_run` only say what would happen. `yes`: go on where a gate stopped.
+def sync(
+    house: House, dry_run: bool = False, yes: bool = False, progress: Progress = quiet
+) -> dict[str, Any]:
+    """Commit a person's edits, fetch, join, send; with `dry_run` only say what would happen. `yes`:
+    go on where a gate stopped.
 
-    A remote that does not answer is no error: the answer says `offline`, and everything is committed here. Raises NotFound without a
-    remote, Brake at a gate, GitProblem when the remote refuses, LockTimeout while another sync is under way
-    or git changes the folder.
+    A remote that does not answer is no error: the answer says `offline`, and everything is
+    committed here. Raises NotFound without a remote, Brake at a gate, GitProblem when the remote
+    refuses, LockTimeout while another sync is under way or git changes the folder.
     """
     with _alone(house):
         if dry_run:
-            return _answer(house, lambda work: _looked(house, work.look()), {"dry_run": True}, yes, progress)
-        return _answer(house, lambda work: _ran(work.run()), {"edits": _keep_edits(house, 0.0)}, yes, progress)
+            return _answer(
+                house, lambda work: _looked(house, work.look()), {"dry_run": True}, yes, progress
+            )
+        return _answer(
+            house, lambda work: _ran(work.run()), {"edits": _keep_edits(house, 0.0)}, yes, progress
+        )
 
 
 @contextmanager
@@ -45,11 +53,16 @@ def _alone(house: House) -> Iterator[None]:
         with filelock.FileLock(house.vault.folder / "syncing", timeout=0):
             yield
     except filelock.Timeout as error:
-        raise LockTimeout("another sync is under way", kept="Nothing was changed.", hint="It ends by itself; try again then.") from error
+        raise LockTimeout(
+            "another sync is under way",
+            kept="Nothing was changed.",
+            hint="It ends by itself; try again then.",
+        ) from error
 
 
 def _keep_edits(house: House, rest: float | None) -> int:
-    """Commit what a person left on disk, and the ledger; returns how many commits that were. Raises LockTimeout while git is at work."""
+    """Commit what a person left on disk, and the ledger; returns how many commits that were. Raises
+    LockTimeout while git is at work."""
     house.vault.gate.rest()
     keeps = house.settings["edits.commit"] and not house.wrong
     edits = house.vault.commit_edits(quiet=rest) if keeps else []
@@ -59,29 +72,45 @@ def _keep_edits(house: House, rest: float | None) -> int:
 
 
 def _mend(house: House) -> None:
-    """What two machines dreamt in one night becomes one; if that cannot be now, it is tried again at the next occasion."""
+    """What two machines dreamt in one night becomes one; if that cannot be now, it is tried again
+    at the next occasion."""
     from oneiro_vault.operations.schedule import reconcile_devices
 
     with suppress(OneiroError):
         reconcile_devices.settle(house)
 
 
-def _answer(house: House, work: Callable[[Sync], dict[str, Any]], known: dict[str, Any], yes: bool, progress: Progress) -> dict[str, Any]:
+def _answer(
+    house: House,
+    work: Callable[[Sync], dict[str, Any]],
+    known: dict[str, Any],
+    yes: bool,
+    progress: Progress,
+) -> dict[str, Any]:
     from oneiro_vault.sync import engine, last_sync  # not loaded by those who only ask
 
     before, name, meeting = last_sync.read(house.vault.folder), "", None
     answer = {"schema": 1, "dry_run": False, "offline": None, **_NOTHING, **known}
     dry_run = answer["dry_run"]
     try:
-        remote = network.choose(house.vault.repo, house.vault.recovery, house.settings["sync.remote"], house.settings["sync.wait"])
+        remote = network.choose(
+            house.vault.repo,
+            house.vault.recovery,
+            house.settings["sync.remote"],
+            house.settings["sync.wait"],
+        )
         name = remote.name
         answer |= {"remote": name, "url": remote.url, "branch": remote.branch}
-        meeting = engine.Sync(house.vault, remote, confirmed=yes, progress=progress, joined=lambda: _mend(house))
+        meeting = engine.Sync(
+            house.vault, remote, confirmed=yes, progress=progress, joined=lambda: _mend(house)
+        )
         answer |= work(meeting)
     except OneiroError as error:
         offline = isinstance(error, Unreachable)
         if not dry_run:
-            last_sync.write(house.vault.folder, before.failed(name, house.clock(), str(error), offline))
+            last_sync.write(
+                house.vault.folder, before.failed(name, house.clock(), str(error), offline)
+            )
         if not offline:
             raise
         return answer | _came(house, meeting) | {"offline": str(error), "last": _when(before.at)}
@@ -93,7 +122,11 @@ def _answer(house: House, work: Callable[[Sync], dict[str, Any]], known: dict[st
             from oneiro_vault.operations.review import decisions
 
             decisions.tidy(house)
-    return answer | {"stays": _stays(house), "loosened": settings_trust.told(house.root), "last": _when(before.at)}
+    return answer | {
+        "stays": _stays(house),
+        "loosened": settings_trust.told(house.root),
+        "last": _when(before.at),
+    }
 
 
 def _stays(house: House) -> list[dict[str, str]]:
@@ -102,7 +135,10 @@ def _stays(house: House) -> list[dict[str, str]]:
     found = {one.path: one.reason for one in look.refused} | look.held()
     found |= {path: conflict(house.vault.files, path) for path in look.conflicted}
     found |= dict.fromkeys(look.staged, "its changes are staged, not committed")
-    found |= dict.fromkeys(look.gone if look.asked else (), "gone from the disk with so many others that you are asked (oneiro status)")
+    found |= dict.fromkeys(
+        look.gone if look.asked else (),
+        "gone from the disk with so many others that you are asked (oneiro status)",
+    )
     for path, flags in house.vault.repo.staging.status().items():
         if flags == NEW and not is_ours(path) and not hidden(path):
             found[path] = "git does not follow it yet (git add)"
@@ -110,7 +146,8 @@ def _stays(house: House) -> list[dict[str, str]]:
 
 
 _NOTHING: Final[dict[str, Any]] = {
-    "actions": [], "commit": None, "pushed": False, "tries": 0, "rescued": None, "late": [], "edits": 0, "stays": [], "loosened": [],
+    "actions": [], "commit": None, "pushed": False, "tries": 0, "rescued": None, "late": [],
+    "edits": 0, "stays": [], "loosened": [],
 }  # fmt: skip
 
 
@@ -148,7 +185,8 @@ def _looked(house: House, met: Meeting) -> dict[str, Any]:
 
 
 def standing(house: House) -> dict[str, Any]:
-    """When this clone was last at one with its remote (RFC 3339 or None), how old that is in seconds, and why the last attempt failed.
+    """When this clone was last at one with its remote (RFC 3339 or None), how old that is in
+    seconds, and why the last attempt failed.
 
     Without a remote nothing can fail.
     """
@@ -159,18 +197,25 @@ def standing(house: House) -> dict[str, Any]:
         known = replace(known, tried=known.at, problem="")
     age = max(0.0, round(house.clock() - known.at, 1)) if known.at else None
     return {
-        "remote": known.remote or None, "last": _when(known.at), "age": age, "tried": _when(known.tried), "problem": known.problem or None
+        "remote": known.remote or None, "last": _when(known.at), "age": age,
+        "tried": _when(known.tried), "problem": known.problem or None
     }  # fmt: skip
 
 
 def _when(moment: float) -> str | None:
-    return datetime.fromtimestamp(moment, UTC).astimezone().isoformat(timespec="seconds") if moment else None
+    return (
+        datetime.fromtimestamp(moment, UTC).astimezone().isoformat(timespec="seconds")
+        if moment
+        else None
+    )
 
 
 class Automatic:
-    """When an owner syncs by itself: `sync.every` seconds after the last attempt, or `sync.quiet` seconds after the last change here.
+    """When an owner syncs by itself: `sync.every` seconds after the last attempt, or `sync.quiet`
+    seconds after the last change here.
 
-    After failures the pauses double, up to an hour; a gate that wants a person, and a remote that refuses, are failures like any other.
+    After failures the pauses double, up to an hour; a gate that wants a person, and a remote that
+    refuses, are failures like any other.
     """
 
     def __init__(self, house: House) -> None:
@@ -195,7 +240,9 @@ class Automatic:
         known = last_sync.read(house.vault.folder)
         since = abs(now - known.tried)  # a clock that was set back must not stop it for years
         if known.failures:
-            return bool(since >= min(LONGEST_PAUSE, (every or rest) * 2.0 ** min(known.failures, 20)))
+            return bool(
+                since >= min(LONGEST_PAUSE, (every or rest) * 2.0 ** min(known.failures, 20))
+            )
         changed = self._changed > known.at and now - self._changed >= rest
         return bool(every and since >= every) or bool(rest and changed and since >= rest)
 

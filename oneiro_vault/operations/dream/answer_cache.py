@@ -1,6 +1,8 @@
-"""What judges said, kept beside the vault so that nothing is asked twice: a run that was killed asks only what is new.
+"""What judges said, kept beside the vault so that nothing is asked twice: a run that was killed
+asks only what is new.
 
-Disposable: a file that cannot be read is put away and begun anew, which costs questions and nothing else.
+Disposable: a file that cannot be read is put away and begun anew, which costs questions and nothing
+else.
 """
 
 from __future__ import annotations
@@ -17,11 +19,15 @@ FILE: Final = "verdicts.db"
 KEPT: Final = 180 * 86_400
 """Seconds after which an answer nobody has needed is forgotten."""
 _FRESH: Final = 86_400
-_SCHEMA: Final = "CREATE TABLE IF NOT EXISTS said (question TEXT, judge TEXT, answer TEXT, used REAL, PRIMARY KEY (question, judge))"
+_SCHEMA: Final = (
+    "CREATE TABLE IF NOT EXISTS said (question TEXT, judge TEXT, answer TEXT, used REAL, PRIMARY "
+    "KEY (question, judge))"
+)
 
 
 class Verdicts:
-    """Answers by question and judge, in a file of `folder`. Never raises: without a disk it forgets."""
+    """Answers by question and judge, in a file of `folder`. Never raises: without a disk it
+    forgets."""
 
     def __init__(self, folder: Path, clock: Callable[[], float] = time.time) -> None:
         self._file, self._clock = folder / FILE, clock
@@ -54,12 +60,17 @@ class Verdicts:
         if self._db is None:
             return None
         try:
-            row = self._db.execute("SELECT answer, used FROM said WHERE question = ? AND judge = ?", (question, judge)).fetchone()
+            row = self._db.execute(
+                "SELECT answer, used FROM said WHERE question = ? AND judge = ?", (question, judge)
+            ).fetchone()
             if row is None:
                 return None
             found = json.loads(row[0])
             if self._clock() - row[1] > _FRESH:
-                self._db.execute("UPDATE said SET used = ? WHERE question = ? AND judge = ?", (self._clock(), question, judge))
+                self._db.execute(
+                    "UPDATE said SET used = ? WHERE question = ? AND judge = ?",
+                    (self._clock(), question, judge),
+                )
         except (sqlite3.Error, ValueError, TypeError):
             return None
         return found if isinstance(found, dict) else None

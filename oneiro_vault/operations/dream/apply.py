@@ -23,10 +23,19 @@ _REMADE: Final = ("id", "source")
 """Keys of a new memory that are never the loop's to give."""
 
 
-def apply(house: House, picture: Picture, decision: Decision, run: str, judge: str, lease: Lease, branch: Branch | None = None) -> Done:
+def apply(
+    house: House,
+    picture: Picture,
+    decision: Decision,
+    run: str,
+    judge: str,
+    lease: Lease,
+    branch: Branch | None = None,
+) -> Done:
     """Commit one decision, or (with a `branch`) only propose it there.
 
-    Raises StaleMemory when something it rests on has changed since, LockTimeout when the lease is gone.
+    Raises StaleMemory when something it rests on has changed since, LockTimeout when the lease is
+    gone.
     """
     snapshot = picture.snapshot
     changes, made = writes(house, picture, decision)
@@ -43,8 +52,14 @@ def apply(house: House, picture: Picture, decision: Decision, run: str, judge: s
         lease.fence,
     )
     if branch is not None:
-        return Done(decision, branch.add(changes, operation, _beside(house, picture, decision, lease, branch)), made)
-    receipt = house.vault.apply(changes, operation, check=lambda tip: _check(house, picture, decision, lease, tip))
+        return Done(
+            decision,
+            branch.add(changes, operation, _beside(house, picture, decision, lease, branch)),
+            made,
+        )
+    receipt = house.vault.apply(
+        changes, operation, check=lambda tip: _check(house, picture, decision, lease, tip)
+    )
     house.refresh([change.path for change in changes])
     return Done(decision, receipt.commit, made)
 
@@ -59,10 +74,14 @@ def _check(house: House, picture: Picture, decision: Decision, lease: Lease, tip
         path, blob = picture.places[ident]
         entry = repo.entry(tip, path)
         if entry is None or entry.blob != blob or files.blob(path) not in (blob, None):
-            raise StaleMemory(f"{path} changed since the run began: what was changed by hand stays", kept=_KEPT)
+            raise StaleMemory(
+                f"{path} changed since the run began: what was changed by hand stays", kept=_KEPT
+            )
 
 
-def _beside(house: House, picture: Picture, decision: Decision, lease: Lease, branch: Branch) -> Check:
+def _beside(
+    house: House, picture: Picture, decision: Decision, lease: Lease, branch: Branch
+) -> Check:
     """The same for a branch: a note is also as it was if no other proposal there has changed it."""
 
     def check(tip: str, parent: str) -> None:
@@ -71,7 +90,10 @@ def _beside(house: House, picture: Picture, decision: Decision, lease: Lease, br
             path, blob = picture.places.get(ident, ("", ""))
             entry = house.vault.repo.entry(parent, path) if path else None
             if path and (entry is None or entry.blob != blob):
-                raise StaleMemory(f"{path} is not the same on {branch.name}: one proposal there at a time", kept=_KEPT)
+                raise StaleMemory(
+                    f"{path} is not the same on {branch.name}: one proposal there at a time",
+                    kept=_KEPT,
+                )
 
     return check
 
@@ -83,14 +105,26 @@ def fence(lease: Lease) -> None:
 
 def based_on(decision: Decision) -> list[str]:
     """Every memory a decision rests on or changes."""
-    return list(dict.fromkeys((*decision.memories, *(edit.id for edit in decision.edits if isinstance(edit, Set)))))
+    return list(
+        dict.fromkeys(
+            (*decision.memories, *(edit.id for edit in decision.edits if isinstance(edit, Set)))
+        )
+    )
 
 
-def writes(house: House, picture: Picture, decision: Decision) -> tuple[list[Write], tuple[str, ...]]:
+def writes(
+    house: House, picture: Picture, decision: Decision
+) -> tuple[list[Write], tuple[str, ...]]:
     """(the files, ids of new memories). Raises InvalidInput for what no note can hold."""
     now = moment(house)
-    fresh = {position: new_id() for position, edit in enumerate(decision.edits) if isinstance(edit, New)}
-    names = {f"new:{edit.key}": fresh[position] for position, edit in enumerate(decision.edits) if isinstance(edit, New) and edit.key}
+    fresh = {
+        position: new_id() for position, edit in enumerate(decision.edits) if isinstance(edit, New)
+    }
+    names = {
+        f"new:{edit.key}": fresh[position]
+        for position, edit in enumerate(decision.edits)
+        if isinstance(edit, New) and edit.key
+    }
     changes: list[Write] = []
     for position, edit in enumerate(decision.edits):
         if isinstance(edit, New):
@@ -102,24 +136,49 @@ def writes(house: House, picture: Picture, decision: Decision) -> tuple[list[Wri
 
 def _new(snapshot: Snapshot, edit: New, ident: str, now: str, names: Mapping[str, str]) -> Write:
     body = edit.body if edit.body.endswith("\n") else edit.body + "\n"
-    given = {key: _filled(value, now, names) for key, value in edit.meta.items() if key not in _REMADE and value not in (None, "", [], ())}
-    meta: dict[str, Any] = {"type": "semantic", "title": title_of(body), "created": now} | given | {"id": ident, "source": "dream"}
+    given = {
+        key: _filled(value, now, names)
+        for key, value in edit.meta.items()
+        if key not in _REMADE and value not in (None, "", [], ())
+    }
+    meta: dict[str, Any] = (
+        {"type": "semantic", "title": title_of(body), "created": now}
+        | given
+        | {"id": ident, "source": "dream"}
+    )
     if meta["created"] != now:
-        meta.setdefault("timestamp", now)  # when it was learned is the loop's to say, when it came in is not
+        meta.setdefault(
+            "timestamp", now
+        )  # when it was learned is the loop's to say, when it came in is not
     meta["trust"] = trust(snapshot, meta)
     path = memories.path_for(str(meta["type"]), str(meta["title"]), ident, str(meta["created"]))
     return Write(path, yaml_block.encode(yaml_block.compose(meta, body)))
 
 
 def trust(snapshot: Snapshot, meta: Mapping[str, Any]) -> str:
-    """The lowest trust of what a new memory came from, of a conversation by who said the words it rests on; a machine's own words are never
-    a person's."""
+    """The lowest trust of what a new memory came from, of a conversation by who said the words it
+    rests on; a machine's own words are never a person's."""
     spans = [str(one) for one in meta.get(turns.KEY) or ()]
-    lineage = [snapshot.notes[one].memory for one in meta.get("derived_from") or () if one in snapshot.notes]
-    known = [turns.weakest_of(one, turns.named(one, spans)) if spans and one.type == "episodic" else one.trust for one in lineage]
+    lineage = [
+        snapshot.notes[one].memory
+        for one in meta.get("derived_from") or ()
+        if one in snapshot.notes
+    ]
+    known = [
+        turns.weakest_of(one, turns.named(one, spans))
+        if spans and one.type == "episodic"
+        else one.trust
+        for one in lineage
+    ]
     if not spans:
-        known += [snapshot.notes[one].memory.trust for one in meta.get("supersedes") or () if one in snapshot.notes]
-    return memories.weakest([str(meta.get("trust") or "model"), "said" if spans and lineage else "model", *known])
+        known += [
+            snapshot.notes[one].memory.trust
+            for one in meta.get("supersedes") or ()
+            if one in snapshot.notes
+        ]
+    return memories.weakest(
+        [str(meta.get("trust") or "model"), "said" if spans and lineage else "model", *known]
+    )
 
 
 def _set(house: House, picture: Picture, edit: Set, now: str, names: Mapping[str, str]) -> Write:

@@ -40,8 +40,9 @@ def folder(house: House) -> Path:
 
 @dataclass(frozen=True)
 class Choice:
-    """Who judges: the `name` of a judge (`auto` when rules answer and the rest waits), for people (`title`), whether it can be asked at any
-    time (`ready`), and why what the settings name before it cannot be had (`problem`)."""
+    """Who judges: the `name` of a judge (`auto` when rules answer and the rest waits), for people
+    (`title`), whether it can be asked at any time (`ready`), and why what the settings name before
+    it cannot be had (`problem`)."""
 
     name: str
     title: str
@@ -50,11 +51,14 @@ class Choice:
 
 
 def choice(settings: Settings, env: Mapping[str, str]) -> Choice:
-    """Who answers by the settings. With `auto` only what a person of this machine has set is used: an API's model, else a program."""
+    """Who answers by the settings. With `auto` only what a person of this machine has set is used:
+    an API's model, else a program."""
     name, model, command = (str(settings[f"dreams.{key}"]) for key in ("judge", "model", "command"))
     problem = ""
     if name == "auto" and model:
-        vendor = "anthropic" if model.startswith("claude") and not settings["dreams.url"] else "openai"
+        vendor = (
+            "anthropic" if model.startswith("claude") and not settings["dreams.url"] else "openai"
+        )
         problem = _no_api(vendor, settings, env)
         name = "auto" if problem else vendor
     if name == "auto" and command:
@@ -90,32 +94,42 @@ def waits(settings: Settings, env: Mapping[str, str]) -> bool:
 
 
 def to_set(wanted: str | None, own: str, env: Mapping[str, str]) -> dict[str, Any]:
-    """The settings that make a program the judge: `wanted` by name or as a command line, "" what is found, first the client's `own`;
-    "no" leaves the questions to the connected model; None sets nothing. Raises InvalidInput when there is none."""
+    """The settings that make a program the judge: `wanted` by name or as a command line, "" what is
+    found, first the client's `own`; "no" leaves the questions to the connected model; None sets
+    nothing. Raises InvalidInput when there is none."""
     if wanted is None:
         return {}
     if wanted == "no":
         return {"mcp.tools": "dreams"}
     there, name = _installed(own, env)
     command = there.get(wanted or name, wanted)
-    if missing := _no_program(command, env) if command else f"none of {', '.join(programs.PROGRAMS)} is on the PATH":
-        raise InvalidInput(missing, kept="Nothing was written.", hint="Name a program: --judge PROGRAM.")
+    if (
+        missing := _no_program(command, env)
+        if command
+        else f"none of {', '.join(programs.PROGRAMS)} is on the PATH"
+    ):
+        raise InvalidInput(
+            missing, kept="Nothing was written.", hint="Name a program: --judge PROGRAM."
+        )
     return {"dreams.command": command}
 
 
 def _installed(own: str, env: Mapping[str, str]) -> tuple[dict[str, str], str]:
-    """The programs that are found (name -> path), and the one to take: `own`, else the first; "" when there is none."""
+    """The programs that are found (name -> path), and the one to take: `own`, else the first; ""
+    when there is none."""
     there = programs.found(env.get("PATH", ""))
     return there, own if own in there else next(iter(there), "")
 
 
 def problem(house: House) -> str:
-    """What the settings name and nobody can ask, for a person, while another judge takes its place; "" when nothing."""
+    """What the settings name and nobody can ask, for a person, while another judge takes its place;
+    "" when nothing."""
     return "" if house.judges is not None else choice(house.settings, os.environ).problem
 
 
 def _no_api(vendor: str, settings: Settings, env: Mapping[str, str]) -> str:
-    """Why a model's API cannot be asked, "" when it can, as far as is known without loading its SDK."""
+    """Why a model's API cannot be asked, "" when it can, as far as is known without loading its
+    SDK."""
     if find_spec(vendor) is None:
         return f"the package of {vendor} is not installed (pip install 'oneiro-vault[judges]')"
     try:
@@ -124,7 +138,11 @@ def _no_api(vendor: str, settings: Settings, env: Mapping[str, str]) -> str:
         return str(error)
     own = vendor == "openai" and settings["dreams.url"]
     known = any(env.get(f"{vendor.upper()}_{kind}") for kind in ("API_KEY", "AUTH_TOKEN"))
-    return "" if key or own or known else f"there is no key for {programs.PROVIDERS[vendor]} (dreams.key_file)"
+    return (
+        ""
+        if key or own or known
+        else f"there is no key for {programs.PROVIDERS[vendor]} (dreams.key_file)"
+    )
 
 
 def _no_program(command: str, env: Mapping[str, str]) -> str:
@@ -137,9 +155,11 @@ def _no_program(command: str, env: Mapping[str, str]) -> str:
 
 
 def judge(house: House, name: str | None, calls: int | None = None) -> Budgeted:
-    """The judge called `name`, else the one in the settings, within the ceilings of one run (`calls`: of the questions of all its runs).
+    """The judge called `name`, else the one in the settings, within the ceilings of one run
+    (`calls`: of the questions of all its runs).
 
-    Where `auto` asks a model that cannot be reached, a night has the rules' answers, and the model is asked again in the next.
+    Where `auto` asks a model that cannot be reached, a night has the rules' answers, and the model
+    is asked again in the next.
     """
     wanted = name or house.settings["dreams.judge"]
     made = house.judges(wanted) if house.judges is not None else None
@@ -154,7 +174,12 @@ def judge(house: House, name: str | None, calls: int | None = None) -> Budgeted:
     )
     patience = Patience(house.cancel.is_set, s["dreams.minutes"])
     asks = made is None and wanted == "auto" and calls is None and choice(s, os.environ).ready
-    return Budgeted(made or _made(wanted, house, patience), ceilings, patience, fallback=_offline() if asks else None)
+    return Budgeted(
+        made or _made(wanted, house, patience),
+        ceilings,
+        patience,
+        fallback=_offline() if asks else None,
+    )
 
 
 def _made(name: str, house: House, patience: Patience) -> Judge:
@@ -174,7 +199,9 @@ def _made(name: str, house: House, patience: Patience) -> Judge:
     if name == "command":
         return _command(house.settings, patience)
     if name not in JUDGES:
-        raise InvalidInput(f"there is no judge {shown(name)}", kept=_KEPT, hint=f"One of: {', '.join(JUDGES)}.")
+        raise InvalidInput(
+            f"there is no judge {shown(name)}", kept=_KEPT, hint=f"One of: {', '.join(JUDGES)}."
+        )
     return _api(name, house.settings, patience)
 
 
@@ -186,18 +213,26 @@ def _offline() -> Judge:
 
 def _command(settings: Settings, patience: Patience) -> Judge:
     if not settings["dreams.command"]:
-        hint = "Set dreams.command in the machine's settings, or let `oneiro setup CLIENT` find one."
+        hint = (
+            "Set dreams.command in the machine's settings, or let `oneiro setup CLIENT` find one."
+        )
         raise SettingsError("the judge command needs a program", kept=_KEPT, hint=hint)
     try:
         return CommandJudge(settings["dreams.command"], waiting=patience)
     except FileNotFoundError as error:
-        raise InvalidInput(f"{error} (dreams.command)", kept=_KEPT, hint="Install it, or give its full path.") from error
+        raise InvalidInput(
+            f"{error} (dreams.command)", kept=_KEPT, hint="Install it, or give its full path."
+        ) from error
 
 
 def _api(name: str, settings: Settings, patience: Patience) -> Judge:
     """A model's API; the vendor's SDK is an optional part of the installation."""
     if not settings["dreams.model"]:
-        raise SettingsError(f"the judge {name} needs a model", kept=_KEPT, hint="Set dreams.model in the machine's settings.")
+        raise SettingsError(
+            f"the judge {name} needs a model",
+            kept=_KEPT,
+            hint="Set dreams.model in the machine's settings.",
+        )
     models = stages(settings["dreams.models"])
 
     def model(stage: str) -> str:
@@ -221,7 +256,9 @@ def _api(name: str, settings: Settings, patience: Patience) -> Judge:
         raise InvalidInput(text, kept=_KEPT, hint="pip install 'oneiro-vault[judges]'") from error
     except Exception as error:  # a vendor's SDK says in its own way that no key was found
         hint = "Set dreams.key_file, or the provider's own variable."
-        raise InvalidInput(f"{name} cannot be asked: {str(error)[:200]}", kept=_KEPT, hint=hint) from error
+        raise InvalidInput(
+            f"{name} cannot be asked: {str(error)[:200]}", kept=_KEPT, hint=hint
+        ) from error
 
 
 def stages(text: str) -> dict[str, str]:
@@ -242,4 +279,6 @@ def _key(place: str) -> str | None:
     try:
         return path.read_text(encoding="utf-8").strip() or None
     except (OSError, ValueError) as error:
-        raise SettingsError(f"dreams.key_file: {path} cannot be read", kept=_KEPT, hint="Put the API key into it.") from error
+        raise SettingsError(
+            f"dreams.key_file: {path} cannot be read", kept=_KEPT, hint="Put the API key into it."
+        ) from error

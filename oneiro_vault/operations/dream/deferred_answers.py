@@ -1,4 +1,5 @@
-"""Questions that wait for the connected model or a person: shown one by one or in batches, and their answers taken."""
+"""Questions that wait for the connected model or a person: shown one by one or in batches, and
+their answers taken."""
 
 from __future__ import annotations
 
@@ -8,7 +9,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from oneiro_vault.core.markdown.quoting import escape
-from oneiro_vault.core.question import DEEP, LONGEST_ANSWER, Question, Raw, Shown, check, form_of, names_memories
+from oneiro_vault.core.question import (
+    DEEP,
+    LONGEST_ANSWER,
+    Question,
+    Raw,
+    Shown,
+    check,
+    form_of,
+    names_memories,
+)
 from oneiro_vault.errors import InvalidInput, NotFound, OneiroError, shown
 from oneiro_vault.judges import deferred
 from oneiro_vault.mind.registry import LOOPS
@@ -26,37 +36,60 @@ _WAITS: Final = "Nothing was changed; the question still waits."
 
 
 def dream_next(house: House) -> dict[str, Any]:
-    """The question that has waited longest, as a text with quoted memories and the form of its answer (None when nothing waits), and the
-    `batch` it can be answered in."""
+    """The question that has waited longest, as a text with quoted memories and the form of its
+    answer (None when nothing waits), and the `batch` it can be answered in."""
     found = deferred.waiting(choose_judge.folder(house))
-    return {"schema": 1, "question": found[0] if found else None, "waiting": len(found), "batch": batch(found)}
+    return {
+        "schema": 1,
+        "question": found[0] if found else None,
+        "waiting": len(found),
+        "batch": batch(found),
+    }
 
 
-def batch(waiting: Sequence[Mapping[str, Any]], answered: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any] | None:
-    """The question that has waited longest with others of its kind: instruction and form once, every
-    memory once. Those like the ones just `answered` come first.
+def batch(
+    waiting: Sequence[Mapping[str, Any]], answered: Sequence[Mapping[str, Any]] = ()
+) -> dict[str, Any] | None:
+    """The question that has waited longest with others of its kind: instruction and form once,
+    every memory once. Those like the ones just `answered` come first.
 
-    `quoted` are all memories, and the texts in question that are no memories yet (under the name of their question), as one quotation; a
-    question names those it is about by `ids`. Questions and memories go by as much of their ids as tells them apart. `again`: one of those
-    that were just `answered` had the same instruction and form.
+    `quoted` are all memories, and the texts in question that are no memories yet (under the name of
+    their question), as one quotation; a question names those it is about by `ids`. Questions and
+    memories go by as much of their ids as tells them apart. `again`: one of those that were just
+    `answered` had the same instruction and form.
     """
     if not waiting:
         return None
-    first = next((one for one in waiting if any(_alike(one, other) for other in answered)), waiting[0])
+    first = next(
+        (one for one in waiting if any(_alike(one, other) for other in answered)), waiting[0]
+    )
     short = _short(waiting)
     memories: dict[str, str] = {}
     questions: list[dict[str, Any]] = []
     for entry in waiting:
         if len(questions) == MOST or not _alike(entry, first):
             continue
-        quoted, given = dict(zip(entry["ids"], entry["memories"], strict=True)), " ".join(str(entry["given"]).split())
+        quoted, given = (
+            dict(zip(entry["ids"], entry["memories"], strict=True)),
+            " ".join(str(entry["given"]).split()),
+        )
         if any(memories.get(ident, text) != text for ident, text in quoted.items()):
             continue  # another part of the same memory: it has a batch of its own
-        size = sum(map(len, (memories | quoted).values())) + sum(len(one["given"]) for one in questions) + len(given)
+        size = (
+            sum(map(len, (memories | quoted).values()))
+            + sum(len(one["given"]) for one in questions)
+            + len(given)
+        )
         if questions and size > ROOM:
             continue
         memories |= quoted
-        questions.append({"id": short[entry["id"]], "ids": [short[ident] for ident in entry["ids"]], "given": given})
+        questions.append(
+            {
+                "id": short[entry["id"]],
+                "ids": [short[ident] for ident in entry["ids"]],
+                "given": given,
+            }
+        )
     lines = [f"{short[ident]}{text.removeprefix(ident)}" for ident, text in memories.items()]
     lines += [f"{one['id']}: {one.pop('given')}" for one in questions if one["given"]]
     return {
@@ -76,22 +109,41 @@ def _alike(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 def _short(waiting: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """id -> its beginning that no other one of these has."""
-    every = {str(entry["id"]) for entry in waiting} | {str(ident) for entry in waiting for ident in entry["ids"]}
+    every = {str(entry["id"]) for entry in waiting} | {
+        str(ident) for entry in waiting for ident in entry["ids"]
+    }
     often = Counter(ident[:length] for ident in every for length in range(SHORTEST, len(ident)))
-    return {ident: next((ident[:length] for length in range(SHORTEST, len(ident)) if often[ident[:length]] == 1), ident) for ident in every}
+    return {
+        ident: next(
+            (
+                ident[:length]
+                for length in range(SHORTEST, len(ident))
+                if often[ident[:length]] == 1
+            ),
+            ident,
+        )
+        for ident in every
+    }
 
 
-def dream_decide(house: House, id: str, answer: Mapping[str, Any] | str, progress: Progress = quiet) -> dict[str, Any]:
-    """Answer a question. With the last one answered, the loops that asked are run again and do what follows from the answers.
+def dream_decide(
+    house: House, id: str, answer: Mapping[str, Any] | str, progress: Progress = quiet
+) -> dict[str, Any]:
+    """Answer a question. With the last one answered, the loops that asked are run again and do what
+    follows from the answers.
 
-    Raises NotFound for a question that does not wait, InvalidInput for an answer that a loop would not take: the question waits on.
+    Raises NotFound for a question that does not wait, InvalidInput for an answer that a loop would
+    not take: the question waits on.
     """
     done = dream_answers(house, {id: answer}, progress)
     return {"schema": 1, "id": id, "waiting": done["waiting"], "runs": done["runs"]}
 
 
-def dream_answers(house: House, answers: Mapping[str, Any] | str, progress: Progress = quiet) -> dict[str, Any]:
-    """Answer several questions, {id: answer}; `batch` are the next. What does not fit is `refused` with its reason and waits on.
+def dream_answers(
+    house: House, answers: Mapping[str, Any] | str, progress: Progress = quiet
+) -> dict[str, Any]:
+    """Answer several questions, {id: answer}; `batch` are the next. What does not fit is `refused`
+    with its reason and waits on.
 
     Raises what `dream_decide` raises when no answer fits.
     """
@@ -127,15 +179,19 @@ def _go_on(house: House, progress: Progress) -> list[dict[str, Any]]:
     loops = [name for name, ids in run_now.left_open(house).items() if name in LOOPS and ids]
     if not loops:
         return []
-    runs: list[dict[str, Any]] = run_now.dream(house, loops, run_now.asked_by(house), review=run_now.to_review(house), progress=progress)[
-        "runs"
-    ]
+    runs: list[dict[str, Any]] = run_now.dream(
+        house, loops, run_now.asked_by(house), review=run_now.to_review(house), progress=progress
+    )["runs"]
     return runs
 
 
 def _fitting(known: Mapping[str, Mapping[str, Any]], ident: str, answer: Any) -> dict[str, Any]:
     if ident not in known:
-        raise NotFound(f"no question {shown(ident)} waits for an answer", kept=_KEPT, hint="`oneiro dream answer` shows the next one.")
+        raise NotFound(
+            f"no question {shown(ident)} waits for an answer",
+            kept=_KEPT,
+            hint="`oneiro dream answer` shows the next one.",
+        )
     said = _with_ids(_parsed(answer, LONGEST_ANSWER), known[ident])
     if problem := _objection(known[ident], said):
         raise InvalidInput(
@@ -165,11 +221,17 @@ def _with_ids(said: Mapping[str, Any], entry: Mapping[str, Any]) -> dict[str, An
 
 
 def _objection(entry: Mapping[str, Any], said: Mapping[str, Any]) -> str:
-    """What the check before every loop would say of this answer to a parked question, "" when nothing."""
+    """What the check before every loop would say of this answer to a parked question, "" when
+    nothing."""
     form = form_of(entry["schema"])
     if form is None:
-        return "its question was asked by another version of the program; the next run of its loop asks it anew"
-    question = Question(str(entry["kind"]), "", form, tuple(Shown(str(ident), "", "") for ident in entry["ids"]))
+        return (
+            "its question was asked by another version of the program; the next run of its loop "
+            "asks it anew"
+        )
+    question = Question(
+        str(entry["kind"]), "", form, tuple(Shown(str(ident), "", "") for ident in entry["ids"])
+    )
     return check(question, Raw(said)).problem
 
 
@@ -182,7 +244,11 @@ def _parsed(answer: Any, longest: int) -> dict[str, Any]:
     except (ValueError, TypeError) as error:
         raise InvalidInput(f"the answer is not JSON: {str(error)[:120]}", kept=_WAITS) from error
     if not isinstance(found, Mapping):
-        raise InvalidInput("the answer must be a JSON object", kept=_WAITS, hint='Such as {"action": "keep_distinct", "reason": "…"}.')
+        raise InvalidInput(
+            "the answer must be a JSON object",
+            kept=_WAITS,
+            hint='Such as {"action": "keep_distinct", "reason": "…"}.',
+        )
     if size > longest:
         raise InvalidInput(f"the answer has {size:,} characters; {longest:,} are read", kept=_WAITS)
     return dict(found)

@@ -1,4 +1,5 @@
-"""The doors to the loops. Behind them lies much that most commands never need, so it is loaded when one of these is opened."""
+"""The doors to the loops. Behind them lies much that most commands never need, so it is loaded when
+one of these is opened."""
 
 from __future__ import annotations
 
@@ -16,8 +17,8 @@ def dream(
     review: bool = False,
     progress: Progress = quiet,
 ) -> dict[str, Any]:
-    """Run loops now, all of them or some, one after the other; a dry run asks and decides and changes no note; with `review` its
-    decisions wait for a person."""
+    """Run loops now, all of them or some, one after the other; a dry run asks and decides and
+    changes no note; with `review` its decisions wait for a person."""
     from oneiro_vault.operations.dream import run_now
 
     return run_now.dream(house, loops, judge, dry_run, review, progress)
@@ -30,20 +31,25 @@ def dream_stop(house: House) -> dict[str, Any]:
 
 
 def dream_next(house: House) -> dict[str, Any]:
-    """The question that has waited longest for the connected model or a person, and those that go with it."""
+    """The question that has waited longest for the connected model or a person, and those that go
+    with it."""
     from oneiro_vault.operations.dream import deferred_answers
 
     return deferred_answers.dream_next(house)
 
 
-def dream_decide(house: House, id: str, answer: Mapping[str, Any] | str, progress: Progress = quiet) -> dict[str, Any]:
+def dream_decide(
+    house: House, id: str, answer: Mapping[str, Any] | str, progress: Progress = quiet
+) -> dict[str, Any]:
     """Answer a question that waits; after the last one the loops that asked go on."""
     from oneiro_vault.operations.dream import deferred_answers
 
     return deferred_answers.dream_decide(house, id, answer, progress)
 
 
-def dream_answers(house: House, answers: Mapping[str, Any] | str, progress: Progress = quiet) -> dict[str, Any]:
+def dream_answers(
+    house: House, answers: Mapping[str, Any] | str, progress: Progress = quiet
+) -> dict[str, Any]:
     """Answer several questions that wait, {id: answer}, and see the next."""
     from oneiro_vault.operations.dream import deferred_answers
 
@@ -58,7 +64,8 @@ def scheduled(house: House, judge: str | None = None, progress: Progress = quiet
 
 
 def schedule(house: House, begin: bool = False) -> dict[str, Any]:
-    """The times of each loop, its last and its next run; `begin` counts from now on for loops that never ran by the schedule."""
+    """The times of each loop, its last and its next run; `begin` counts from now on for loops that
+    never ran by the schedule."""
     from oneiro_vault.operations.schedule import scheduler
 
     return scheduler.schedule(house, begin)

@@ -1,7 +1,9 @@
-"""What a question would find in the vault as it would be after decisions that have not happened yet.
+"""What a question would find in the vault as it would be after decisions that have not happened
+yet.
 
-Memories that would be gone are left out of the real search. New and changed ones are put into its rows where their own words and meaning
-place them, each row measured by the same yardstick; nothing is written to any index for that.
+Memories that would be gone are left out of the real search. New and changed ones are put into its
+rows where their own words and meaning place them, each row measured by the same yardstick; nothing
+is written to any index for that.
 """
 
 from __future__ import annotations
@@ -35,20 +37,36 @@ class Finder:
         hidden = view.gone | {ident for ident in view.changed if not ident.startswith("new:")}
         search = Search(self._house.index, self._known, self._house.weights)
         rows = search.run(Asked(query, TOP, without=hidden), vector)
-        return self._placed(query, vector, rows, view)[:TOP] if view.changed else [one.row.handle for one in rows]
+        return (
+            self._placed(query, vector, rows, view)[:TOP]
+            if view.changed
+            else [one.row.handle for one in rows]
+        )
 
-    def _placed(self, query: str, vector: Vectors | None, rows: list[Found], view: View) -> list[str]:
+    def _placed(
+        self, query: str, vector: Vectors | None, rows: list[Found], view: View
+    ) -> list[str]:
         words = set(analyse(query).words)
         found = [one.row for one in rows]
         keys = [row.key for row in found]
         near = self._house.index.cosines(vector, keys) if vector is not None and keys else {}
         bodies = self._house.index.bodies(keys)
-        order = [(row.handle, _score(words, f"{row.title} {bodies.get(row.key, '')}", near.get(row.key, (0.0,))[0])) for row in found]
+        order = [
+            (
+                row.handle,
+                _score(
+                    words, f"{row.title} {bodies.get(row.key, '')}", near.get(row.key, (0.0,))[0]
+                ),
+            )
+            for row in found
+        ]
         for ident, (title, body) in view.changed.items():
             mine = _score(words, f"{title} {body}", self._cosine(vector, title, body))
             if mine <= 0:
                 continue
-            place = next((position for position, (_, other) in enumerate(order) if other < mine), len(order))
+            place = next(
+                (position for position, (_, other) in enumerate(order) if other < mine), len(order)
+            )
             order.insert(place, (ident, mine))
         return [ident for ident, _ in order]
 
@@ -58,13 +76,21 @@ class Finder:
         if (title, body) not in self._texts:
             self._texts[title, body] = self._encoded(title, body)
         held = self._texts[title, body]
-        return 0.0 if held is None or held.shape[1] != vector.shape[0] else float(np.max(held @ vector))
+        return (
+            0.0
+            if held is None or held.shape[1] != vector.shape[0]
+            else float(np.max(held @ vector))
+        )
 
     def _encoded(self, title: str, body: str) -> Vectors | None:
         found = parser.parse(body)
         pieces = chunking.chunk(body, title=title, sections=found.sections, items=found.items)
         try:
-            return self._house.embedder.encode([piece.text for piece in pieces[:16]]) if pieces else None
+            return (
+                self._house.embedder.encode([piece.text for piece in pieces[:16]])
+                if pieces
+                else None
+            )
         except OneiroError:
             return None
 

@@ -1,7 +1,9 @@
-"""One run at a time: a record of who dreams, with a sign of life, and a fence that a run which was given up cannot pass.
+"""One run at a time: a record of who dreams, with a sign of life, and a fence that a run which was
+given up cannot pass.
 
-The record changes hands only under the vault's write lock, and every commit of a run asks for it under the same lock. So a run that hung
-and was taken over finds out before it writes, however late it wakes.
+The record changes hands only under the vault's write lock, and every commit of a run asks for it
+under the same lock. So a run that hung and was taken over finds out before it writes, however late
+it wakes.
 """
 
 from __future__ import annotations
@@ -31,7 +33,8 @@ _NAME: Final = "dream.json"
 
 
 class Lease:
-    """The right to change the vault as a run. Raises LockTimeout while another run has it and lives.
+    """The right to change the vault as a run. Raises LockTimeout while another run has it and
+    lives.
 
     `share`: the same right among machines, once it was asked for.
     """
@@ -43,7 +46,9 @@ class Lease:
         self.token = secrets.token_hex(8)
         self._beat = self._beating(self.token)
         self._over = threading.Event()
-        self._acquire({"token": self.token, "pid": os.getpid(), "about": about, "since": vault.clock()})
+        self._acquire(
+            {"token": self.token, "pid": os.getpid(), "about": about, "since": vault.clock()}
+        )
         self._thread = threading.Thread(target=self._live, name="oneiro-lease", daemon=True)
         self._thread.start()
 
@@ -57,7 +62,11 @@ class Lease:
             with self._vault.gate.locked():
                 held = self.holder()
                 seen = (str(held["token"]), self._last(str(held["token"]))) if held else None
-                if held is None or not _runs(held["pid"]) or (seen == watched and time.monotonic() > end):
+                if (
+                    held is None
+                    or not _runs(held["pid"])
+                    or (seen == watched and time.monotonic() > end)
+                ):
                     self._take(mine, str(held["token"]) if held else "")
                     return
             if watched is None or seen is None or seen[0] != watched[0]:
@@ -104,9 +113,14 @@ class Lease:
     def check(self) -> None:
         """Raise LockTimeout when it is not."""
         if not self._here():
-            raise LockTimeout("another run took over, because this one gave no sign of life", kept=_DECIDED)
+            raise LockTimeout(
+                "another run took over, because this one gave no sign of life", kept=_DECIDED
+            )
         if not self.held():
-            why = "the lease is lost: another machine took it over, or the remote was out of reach for too long"
+            why = (
+                "the lease is lost: another machine took it over, or the remote was out of reach "
+                "for too long"
+            )
             raise LockTimeout(why, kept=_DECIDED)
 
     @property
@@ -126,7 +140,12 @@ class Lease:
     def __enter__(self) -> Lease:
         return self
 
-    def __exit__(self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        _kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _trace: TracebackType | None,
+    ) -> None:
         self.release()
 
 
@@ -136,7 +155,13 @@ def read(file: Path) -> dict[str, Any] | None:
         found = json.loads(file.read_bytes())
     except (OSError, ValueError):
         return None
-    return found if isinstance(found, dict) and {"token", "pid", "about"} <= found.keys() and isinstance(found["pid"], int) else None
+    return (
+        found
+        if isinstance(found, dict)
+        and {"token", "pid", "about"} <= found.keys()
+        and isinstance(found["pid"], int)
+        else None
+    )
 
 
 def current(vault: Vault) -> dict[str, Any] | None:

@@ -16,11 +16,19 @@ from oneiro_vault.vault.paths import is_note
 _UNDONE: Final = re.compile(r"undo of run ([0-9a-z-]+)")
 _SOURCE: Final = "undo of source "
 EVENT: Final = "run"
-"""Kind of the ledger's events for runs that decided nothing: `id` of the first of them, `loops`, `judge`, `title`, `since`."""
+"""Kind of the ledger's events for runs that decided nothing: `id` of the first of them, `loops`,
+`judge`, `title`, `since`."""
 
 
-def runs(house: House, since: str | None = None, until: str | None = None, loop: str | None = None, limit: int = 50) -> dict[str, Any]:
-    """Runs of loops, newest first, each with its decisions: what, why, by whose judgement, in which commit, taken back or not."""
+def runs(
+    house: House,
+    since: str | None = None,
+    until: str | None = None,
+    loop: str | None = None,
+    limit: int = 50,
+) -> dict[str, Any]:
+    """Runs of loops, newest first, each with its decisions: what, why, by whose judgement, in which
+    commit, taken back or not."""
     now = datetime.fromtimestamp(house.clock()).astimezone()
     start = dates.parse_range(since, now)[0] if since else float("-inf")
     end = dates.parse_range(until, now)[1] if until else float("inf")
@@ -31,12 +39,22 @@ def runs(house: House, since: str | None = None, until: str | None = None, loop:
     undoings = list(_standing(history.undoings())) if found else []
     taken = {match[1] for one in undoings if (match := _UNDONE.fullmatch(one.reason))}
     made = [entry for entries in found.values() for entry in entries if entry.decision]
-    back = {one.undoes for one in undoings} | {commit for one in undoings for commit in _with_source(house, one, made)}
-    idle = [event for event in house.vault.events() if event.get("e") == EVENT and event.get("id") not in found]
+    back = {one.undoes for one in undoings} | {
+        commit for one in undoings for commit in _with_source(house, one, made)
+    }
+    idle = [
+        event
+        for event in house.vault.events()
+        if event.get("e") == EVENT and event.get("id") not in found
+    ]
     rows = [_idle(event) for event in reversed(idle)]
     rows += [_run(run, entries, back, run in taken) for run, entries in found.items()]
     rows.sort(key=lambda row: row["_when"], reverse=True)
-    wanted = [row for row in rows if start <= row.pop("_when") < end and (loop is None or loop in row["loops"])]
+    wanted = [
+        row
+        for row in rows
+        if start <= row.pop("_when") < end and (loop is None or loop in row["loops"])
+    ]
     return {"schema": 1, "runs": wanted[: max(1, limit)], "total": len(wanted)}
 
 
@@ -50,15 +68,17 @@ def _standing(undoings: Iterable[Entry]) -> Iterator[Entry]:
 
 
 def _with_source(house: House, undo: Entry, made: Sequence[Entry]) -> Iterator[str]:
-    """The commits among `made` that were taken back with all that came from a source: since then each of their notes has the bytes it had
-    before them."""
+    """The commits among `made` that were taken back with all that came from a source: since then
+    each of their notes has the bytes it had before them."""
     if not undo.reason.startswith(_SOURCE):
         return
     notes = {path for path in undo.paths if is_note(path)}
     touching = [one for one in made if notes.intersection(one.paths)]
     if not touching:
         return
-    since = _since(house, undo, sorted(notes.intersection(path for one in touching for path in one.paths)))
+    since = _since(
+        house, undo, sorted(notes.intersection(path for one in touching for path in one.paths))
+    )
     for one in touching:
         mine = [path for path in one.paths if is_note(path)]
         if all(path in notes and one.commit in since[path] for path in mine):
@@ -66,7 +86,8 @@ def _with_source(house: House, undo: Entry, made: Sequence[Entry]) -> Iterator[s
 
 
 def _since(house: House, undo: Entry, paths: Sequence[str]) -> Mapping[str, set[str]]:
-    """path -> the commits before `undo` that changed it after it had the bytes that `undo` gave it back."""
+    """path -> the commits before `undo` that changed it after it had the bytes that `undo` gave it
+    back."""
     repo = house.vault.repo
     wanted = {path: repo.entry(undo.commit, path) for path in paths}
     found: dict[str, set[str]] = {path: set() for path in paths}
@@ -85,7 +106,9 @@ def _run(run: str, entries: Sequence[Entry], back: set[str], taken: bool) -> dic
     made = [entry for entry in reversed(entries) if entry.decision]
     reports = [path for entry in entries for path in entry.paths if path.startswith("dreams/")]
     gone = taken or (bool(made) and all(one.commit in back for one in made))
-    told = next((entry.title.removeprefix("report of ") for entry in entries if not entry.decision), "")
+    told = next(
+        (entry.title.removeprefix("report of ") for entry in entries if not entry.decision), ""
+    )
     decisions = [
         {
             "op": one.op,
@@ -137,7 +160,11 @@ def _idle(event: Mapping[str, Any]) -> dict[str, Any]:
 
 def _loops(entry: Entry, told: str) -> list[str]:
     """The loops a run stands for; a quiet night has one report for several."""
-    return [name.strip() for name in told.partition(":")[0].split(",")] if entry.loop == "night" else [entry.loop]
+    return (
+        [name.strip() for name in told.partition(":")[0].split(",")]
+        if entry.loop == "night"
+        else [entry.loop]
+    )
 
 
 def _iso(moment: float) -> str:

@@ -1,7 +1,7 @@
 """One run of one loop: snapshot, drive, settle, recall gate, one commit a decision, report.
 
-Whatever stops a run between two of its steps leaves only whole decisions behind; the next run finds the answers that were given and the
-decisions that were made, and goes on from there.
+Whatever stops a run between two of its steps leaves only whole decisions behind; the next run finds
+the answers that were given and the decisions that were made, and goes on from there.
 """
 
 from __future__ import annotations
@@ -35,11 +35,14 @@ from oneiro_vault.vault.history.proposal_branches import Branch
 
 FIRST: Final = "another decision of this run changed one of its memories first"
 WAITS: Final = "a proposal that waits for your review changes one of its memories"
-STOPPED: Final = "It was stopped; what was committed until then stays, and the next run goes on from there"
+STOPPED: Final = (
+    "It was stopped; what was committed until then stays, and the next run goes on from there"
+)
 
 
 PASSES: Final = 8
-"""How often a loop looks at the vault in one run, when some of its decisions come again after others."""
+"""How often a loop looks at the vault in one run, when some of its decisions come again after
+others."""
 WAITING: Final = "waits"
 FAILED: Final = "failed"
 """What a report told of a question that a judge left open, or that it answered in no form."""
@@ -49,19 +52,29 @@ def _mark(*words: str) -> str:
     return sha256("\0".join(words).encode("utf-8", "replace")).hexdigest()[:20]
 
 
-def _in_the_way(seen: vault_snapshot.Picture, decision: Decision, done: Sequence[Done], proposing: bool = False) -> str:
-    """What was done since `seen`, or was not, so that the decision cannot stand; "" when nothing was."""
-    if set(decision.after) - {one.decision.id(seen.snapshot) for one in done} - seen.snapshot.settled:
+def _in_the_way(
+    seen: vault_snapshot.Picture, decision: Decision, done: Sequence[Done], proposing: bool = False
+) -> str:
+    """What was done since `seen`, or was not, so that the decision cannot stand; "" when nothing
+    was."""
+    if (
+        set(decision.after)
+        - {one.decision.id(seen.snapshot) for one in done}
+        - seen.snapshot.settled
+    ):
         return AFTER
     touched = {edit.id for one in done for edit in one.decision.edits if isinstance(edit, Set)}
-    if proposing and any(isinstance(edit, Set) and seen.places[edit.id][0] in seen.waiting for edit in decision.edits):
+    if proposing and any(
+        isinstance(edit, Set) and seen.places[edit.id][0] in seen.waiting for edit in decision.edits
+    ):
         return WAITS
     return FIRST if touched & set(apply.based_on(decision)) else ""
 
 
 @dataclass
 class Patient:
-    """A judge that a person may interrupt: Ctrl-C while it is asked ends the asking, not the run."""
+    """A judge that a person may interrupt: Ctrl-C while it is asked ends the asking, not the
+    run."""
 
     judge: Budgeted
     stop: Callable[[], None]
@@ -91,7 +104,8 @@ class Patient:
 
 @dataclass
 class Runner:
-    """Runs loops one after the other under one lease; without one it only tries, and changes nothing. With a `branch` it proposes there."""
+    """Runs loops one after the other under one lease; without one it only tries, and changes
+    nothing. With a `branch` it proposes there."""
 
     house: House
     judge: Budgeted
@@ -121,7 +135,9 @@ class Runner:
         """One loop from beginning to end. Raises OneiroError only when nothing was done yet."""
         if self.lease is not None and (found := self.house.vault.rewritten()) is not None:
             raise found.brake()  # before anybody is asked, and paid, for what could not be written
-        run = Run(new_id()[:8], loop.name, self.judge.name, moment(self.house), dry=self.lease is None)
+        run = Run(
+            new_id()[:8], loop.name, self.judge.name, moment(self.house), dry=self.lease is None
+        )
         self.judge.begin()
         driver = Driver(self.patient, self.answers, self.house.cancel.is_set, self.progress)
         for _ in range(PASSES):
@@ -136,17 +152,24 @@ class Runner:
         self._finish(loop, seen, run)
         return run
 
-    def _decided(self, seen: vault_snapshot.Picture, wanted: Sequence[Decision], run: Run) -> list[Done]:
+    def _decided(
+        self, seen: vault_snapshot.Picture, wanted: Sequence[Decision], run: Run
+    ) -> list[Done]:
         """Carry decisions out, one after the other, as long as the run may go on."""
         done: list[Done] = []
         for position, decision in enumerate(wanted, 1):
             self.progress(f"{run.loop}: deciding", position, len(wanted))
             if not self._done(seen, decision, run, done):
-                run.notes.append(f"Not carried out any more: {len(wanted) - position + 1} of {len(wanted)} decisions")
+                run.notes.append(
+                    f"Not carried out any more: {len(wanted) - position + 1} of {len(wanted)} "
+                    f"decisions"
+                )
                 break
         return done
 
-    def _driven(self, driver: Driver, loop: Loop, seen: vault_snapshot.Picture, run: Run) -> list[Decision]:
+    def _driven(
+        self, driver: Driver, loop: Loop, seen: vault_snapshot.Picture, run: Run
+    ) -> list[Decision]:
         """What the loop decides. A fault in it is told in the report and ends nothing else."""
         decisions: list[Decision] = []
         try:
@@ -156,21 +179,41 @@ class Runner:
         except Exception as error:  # one loop's fault must not take the night away from the others
             run.failed.append(("loop", f"{type(error).__name__}: {str(error)[:200]}"))
         tally, spent = driver.tally, self.judge.spent
-        run.asked, run.known, run.waiting, run.unasked = tally.asked, tally.known, list(dict.fromkeys(tally.waiting)), list(tally.unasked)
+        run.asked, run.known, run.waiting, run.unasked = (
+            tally.asked,
+            tally.known,
+            list(dict.fromkeys(tally.waiting)),
+            list(tally.unasked),
+        )
         run.failed += tally.failed
         tally.failed.clear()
         run.unusable = list(dict.fromkeys(tally.unusable))
-        run.tokens_in, run.tokens_out, run.cost, run.estimated = spent.tokens_in, spent.tokens_out, spent.cost, spent.estimated
+        run.tokens_in, run.tokens_out, run.cost, run.estimated = (
+            spent.tokens_in,
+            spent.tokens_out,
+            spent.cost,
+            spent.estimated,
+        )
         return decisions
 
-    def _allowed(self, seen: vault_snapshot.Picture, decisions: Sequence[Decision], run: Run) -> list[Decision]:
+    def _allowed(
+        self, seen: vault_snapshot.Picture, decisions: Sequence[Decision], run: Run
+    ) -> list[Decision]:
         told = {(one.title, one.reason) for one in run.seen}
-        run.seen += [one for one in decisions if not one.edits and not one.comes_again and (one.title, one.reason) not in told]
+        run.seen += [
+            one
+            for one in decisions
+            if not one.edits and not one.comes_again and (one.title, one.reason) not in told
+        ]
         share = self.house.settings["dreams.brake"]
         acting = [decision for decision in decisions if decision.edits]
         kept, turned = settle(seen.snapshot, acting, share)
         before = {(one.decision.title, one.why) for one in run.turned}
-        run.turned += [one for one in turned if one.why != "it was decided before" and (one.decision.title, one.why) not in before]
+        run.turned += [
+            one
+            for one in turned
+            if one.why != "it was decided before" and (one.decision.title, one.why) not in before
+        ]
         if not kept:
             return []
         gate = Gate(seen.snapshot, Finder(self.house), seen.asked)
@@ -179,7 +222,9 @@ class Runner:
         run.probes = {name: number + run.probes[name] for name, number in gate.numbers().items()}
         return kept
 
-    def _done(self, seen: vault_snapshot.Picture, decision: Decision, run: Run, done: list[Done]) -> bool:
+    def _done(
+        self, seen: vault_snapshot.Picture, decision: Decision, run: Run, done: list[Done]
+    ) -> bool:
         """Carry one decision out, after those that are `done`; False when the run must end."""
         if self.house.cancel.is_set():
             return False
@@ -190,7 +235,11 @@ class Runner:
             done.append(Done(decision))
             return True
         try:
-            done.append(apply.apply(self.house, seen, decision, run.run, self.judge.name, self.lease, self.branch))
+            done.append(
+                apply.apply(
+                    self.house, seen, decision, run.run, self.judge.name, self.lease, self.branch
+                )
+            )
         except (StaleMemory, InvalidInput, UnreadableNote) as error:
             run.turned.append(Turned(decision, str(error)))
         except OneiroError as error:
@@ -203,11 +252,17 @@ class Runner:
             run.notes.append(STOPPED)
         why = self.judge.unreached.rstrip(".")
         if why and (self._is_news("unreached", run.loop, why) or run.done):
-            run.failed.append(("judge", f"{why}; rules answered for now, and the questions are asked again"))
+            run.failed.append(
+                ("judge", f"{why}; rules answered for now, and the questions are asked again")
+            )
         if isinstance(loop, Telling):
             with suppress(OneiroError):
-                run.told = "\n".join(line for line in loop.told(seen.snapshot) if self._is_news(loop.name, line))
-        said: list[tuple[str, ...]] = [(one.id(seen.snapshot), one.title, one.reason) for one in run.seen]
+                run.told = "\n".join(
+                    line for line in loop.told(seen.snapshot) if self._is_news(loop.name, line)
+                )
+        said: list[tuple[str, ...]] = [
+            (one.id(seen.snapshot), one.title, one.reason) for one in run.seen
+        ]
         said += [(one.decision.id(seen.snapshot), one.why) for one in run.turned]
         run.news = sum(self._is_news(loop.name, *words) for words in said) + bool(run.told)
         for question in run.unusable:
@@ -234,7 +289,8 @@ class Runner:
         return self.answers.get(_mark(what, self.judge.name, question), "report") is not None
 
     def note(self, runs: Sequence[Run]) -> None:
-        """Note the runs of a night that decided nothing, for `runs`: an event, which waits for the next commit, and no file.
+        """Note the runs of a night that decided nothing, for `runs`: an event, which waits for the
+        next commit, and no file.
 
         A vault over which they find nothing to do night after night gets one such event a day.
         """
@@ -245,19 +301,36 @@ class Runner:
         first, day = idle[0], idle[0].started[:10]
         if all(run.quiet for run in idle) and not self._is_news("night", day, title):
             return
-        facts = {"loops": [run.loop for run in idle], "judge": first.judge, "title": title, "since": first.started}
+        facts = {
+            "loops": [run.loop for run in idle],
+            "judge": first.judge,
+            "title": title,
+            "since": first.started,
+        }
         with suppress(OneiroError):  # a night of which nobody can be told is no less over
             self.house.vault.use(first.run, EVENT, **facts)
 
     def _write(self, run: Run, body: str, title: str) -> None:
         """Commit a report. A night whose report cannot be written is no less done."""
         path = report.name_of(run)
-        change = Write(path, yaml_block.encode(yaml_block.compose(report.meta_of(run, title), body)))
+        change = Write(
+            path, yaml_block.encode(yaml_block.compose(report.meta_of(run, title), body))
+        )
         lease = self.lease
         assert lease is not None
-        operation = Operation("ledger", f"report of {title}", "dream", run=run.run, judge=run.judge, loop=run.loop, fence=lease.fence)
+        operation = Operation(
+            "ledger",
+            f"report of {title}",
+            "dream",
+            run=run.run,
+            judge=run.judge,
+            loop=run.loop,
+            fence=lease.fence,
+        )
         try:
-            if self.branch is not None and self.branch.name:  # beside what it tells; of a night without proposals nothing is to review
+            if (
+                self.branch is not None and self.branch.name
+            ):  # beside what it tells; of a night without proposals nothing is to review
                 self.branch.add([change], operation, lambda *_: apply.fence(lease))
                 return
             self.house.vault.apply([change], operation, check=lambda _tip: apply.fence(lease))

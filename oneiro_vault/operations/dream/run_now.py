@@ -1,4 +1,5 @@
-"""Running loops now: one judge, one lease, and what is to become of the questions they leave open."""
+"""Running loops now: one judge, one lease, and what is to become of the questions they leave
+open."""
 
 from __future__ import annotations
 
@@ -47,11 +48,13 @@ def dream(
     scheduled: bool = False,
     calls: int | None = None,
 ) -> dict[str, Any]:
-    """Run loops now, all of them or some, one after the other; a dry run asks and decides and changes no note.
+    """Run loops now, all of them or some, one after the other; a dry run asks and decides and
+    changes no note.
 
-    With `review`, or where the settings say so, what is decided waits on a branch for a person. `scheduled`: nobody asked for it now.
-    `calls`: questions that all of them together ask at most.
-    Raises InvalidInput for an unknown loop or judge, LockTimeout while another run is under way, Elsewhere when it is another machine's.
+    With `review`, or where the settings say so, what is decided waits on a branch for a person.
+    `scheduled`: nobody asked for it now. `calls`: questions that all of them together ask at most.
+    Raises InvalidInput for an unknown loop or judge, LockTimeout while another run is under way,
+    Elsewhere when it is another machine's.
     """
     note = ""
     names = _names(loops)
@@ -62,17 +65,28 @@ def dream(
             runner = Runner(house, asked, answers, None, progress)
             found = _all(runner, names)
         else:
-            with Lease(house.vault, ", ".join(names)) as lease, which_machine.share(house, names, scheduled) as lease.share:
+            with (
+                Lease(house.vault, ", ".join(names)) as lease,
+                which_machine.share(house, names, scheduled) as lease.share,
+            ):
                 note = lease.share.note
                 lease.share.meet()
-                with suppress(OneiroError):  # what a person left on disk belongs into the picture, but is no condition
+                with suppress(
+                    OneiroError
+                ):  # what a person left on disk belongs into the picture, but is no condition
                     house.commit_edits()
                 with suppress(OneiroError):
                     reconcile_devices.settle(house)
                 with suppress(OneiroError):
                     decisions.tidy(house)
-                review = (review or house.settings["dreams.review"]) and not proposal_branches.reviewing_here(house.vault)
-                branch = proposal_branches.Branch(house.vault, moment(house)[:10], house.vault.head()) if review else None
+                review = (
+                    review or house.settings["dreams.review"]
+                ) and not proposal_branches.reviewing_here(house.vault)
+                branch = (
+                    proposal_branches.Branch(house.vault, moment(house)[:10], house.vault.head())
+                    if review
+                    else None
+                )
                 runner = Runner(house, asked, answers, lease, progress, branch)
                 found = _all(runner, names)
                 runner.note(found)
@@ -94,7 +108,9 @@ def dream(
 def _names(loops: Sequence[str]) -> list[str]:
     wanted = [loops] if isinstance(loops, str) else list(loops)
     if strange := [name for name in wanted if name not in LOOPS]:
-        raise InvalidInput(f"there is no loop {shown(strange[0])}", kept=_KEPT, hint=f"One of: {', '.join(LOOPS)}.")
+        raise InvalidInput(
+            f"there is no loop {shown(strange[0])}", kept=_KEPT, hint=f"One of: {', '.join(LOOPS)}."
+        )
     return [name for name in LOOPS if not wanted or name in wanted]
 
 
@@ -103,7 +119,9 @@ def _all(runner: Runner, names: Sequence[str]) -> list[Run]:
     found: list[Run] = []
     with _interruptible(runner):
         for name in names:
-            if runner.house.cancel.is_set() or (runner.lease is not None and not runner.lease.held()):
+            if runner.house.cancel.is_set() or (
+                runner.lease is not None and not runner.lease.held()
+            ):
                 break
             found.append(runner.run(LOOPS[name]))
     return found
@@ -111,7 +129,8 @@ def _all(runner: Runner, names: Sequence[str]) -> list[Run]:
 
 @contextmanager
 def _interruptible(runner: Runner) -> Iterator[None]:
-    """The first Ctrl-C ends the run in good order, the second at once (which loses nothing either)."""
+    """The first Ctrl-C ends the run in good order, the second at once (which loses nothing
+    either)."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -154,14 +173,19 @@ def asked_by(house: House) -> str:
 
 
 def _tidy(house: House, judge: str, runs: Sequence[Run], answers: Verdicts, review: bool) -> None:
-    """Forget questions that are settled or that no loop asks any more; an answer that was refused is asked for again."""
+    """Forget questions that are settled or that no loop asks any more; an answer that was refused
+    is asked for again."""
     place, before = choose_judge.folder(house), left_open(house)
-    after = before | {run.loop: [*run.waiting, *(ident for ident, _ in run.unasked)] for run in runs}
+    after = before | {
+        run.loop: [*run.waiting, *(ident for ident, _ in run.unasked)] for run in runs
+    }
     for run in runs:
         still = {ident for ids in after.values() for ident in ids}
         for ident in before.get(run.loop, ()):
             if ident not in still:
-                refused = (place / f"{ident}.answer.json").exists() and answers.get(ident, judge) is None
+                refused = (place / f"{ident}.answer.json").exists() and answers.get(
+                    ident, judge
+                ) is None
                 if refused and any(kind != "loop" for kind, _ in run.failed):
                     (place / f"{ident}.answer.json").unlink(missing_ok=True)
                     after[run.loop] = [*after[run.loop], ident]

@@ -1,4 +1,5 @@
-"""The vault as one run sees it: every note of HEAD that has an id, with what the ledger and the index know of it."""
+"""The vault as one run sees it: every note of HEAD that has an id, with what the ledger and the
+index know of it."""
 
 from __future__ import annotations
 
@@ -41,7 +42,8 @@ def _never(_question: str) -> bool:
 
 @dataclass(frozen=True)
 class Picture:
-    """A snapshot; where its notes lay: id -> (path, git's id of the bytes); and what people asked when they found them."""
+    """A snapshot; where its notes lay: id -> (path, git's id of the bytes); and what people asked
+    when they found them."""
 
     snapshot: Snapshot
     places: Mapping[str, tuple[str, str]]
@@ -51,11 +53,20 @@ class Picture:
     """Paths that a proposal would change which waits for a person's review."""
 
 
-def take(house: House, answered: Asked = _never, waited: Asked = _never, failed: Asked = _never, *, free: bool = True) -> Picture:
-    """The vault at HEAD. What cannot be read, has no id or shares one is left out: no loop may touch it.
+def take(
+    house: House,
+    answered: Asked = _never,
+    waited: Asked = _never,
+    failed: Asked = _never,
+    *,
+    free: bool = True,
+) -> Picture:
+    """The vault at HEAD. What cannot be read, has no id or shares one is left out: no loop may
+    touch it.
 
-    `answered`: has this run's judge answered the question with this id before? `waited`: did it leave it open? `failed`: was its answer
-    of no use? `free`: does it cost nobody anything to ask again what it left open?
+    `answered`: has this run's judge answered the question with this id before? `waited`: did it
+    leave it open? `failed`: was its answer of no use? `free`: does it cost nobody anything to ask
+    again what it left open?
     """
     house.converge()
     head = house.vault.head()
@@ -69,9 +80,15 @@ def take(house: House, answered: Asked = _never, waited: Asked = _never, failed:
     }
     runs = house.vault.history.runs() if head else []
     gone = withdrawn(house.vault.history) if any(entry.fence for entry in runs) else set()
-    decided = {entry.decision for entry in runs if entry.decision and not gone & {entry.commit, entry.run}}
+    decided = {
+        entry.decision for entry in runs if entry.decision and not gone & {entry.commit, entry.run}
+    }
     verdicts = proposed.verdicts(house)
-    waiting = [one for one in proposed.waiting(house, decided | verdicts.keys()) if not proposed.stale(house, one)]
+    waiting = [
+        one
+        for one in proposed.waiting(house, decided | verdicts.keys())
+        if not proposed.stale(house, one)
+    ]
     snapshot = Snapshot(
         now=house.clock(),
         notes=notes,
@@ -84,11 +101,19 @@ def take(house: House, answered: Asked = _never, waited: Asked = _never, failed:
         free=free,
         settled=frozenset(decided | verdicts.keys() | {one.id for one in waiting}),
         forgotten=house.forgotten(),
-        declined=frozenset(decision for decision, said in verdicts.items() if said == proposed.REJECTED),
+        declined=frozenset(
+            decision for decision, said in verdicts.items() if said == proposed.REJECTED
+        ),
         history=tuple(_past(entry) for entry in runs if entry.decision),
     )
     places = {ident: (memory.path, blob) for ident, (memory, _, blob) in read.items()}
-    return Picture(snapshot, places, _asked(house), head, frozenset(path for one in waiting for path in one.files))
+    return Picture(
+        snapshot,
+        places,
+        _asked(house),
+        head,
+        frozenset(path for one in waiting for path in one.files),
+    )
 
 
 def _read(house: House, head: str) -> dict[str, tuple[Memory, bytes, str]]:
@@ -108,15 +133,26 @@ def _read(house: House, head: str) -> dict[str, tuple[Memory, bytes, str]]:
 
 def _edited(house: House) -> dict[str, float]:
     """Path -> when a person last changed that file by hand (epoch seconds)."""
-    return {path: entry.when for entry in reversed(house.vault.history.lately("edit", 0.0)) for path in entry.paths}
+    return {
+        path: entry.when
+        for entry in reversed(house.vault.history.lately("edit", 0.0))
+        for path in entry.paths
+    }
 
 
-def _note(memory: Memory, data: bytes, known: Remembered, children: Iterable[str], edited: float) -> Note:
+def _note(
+    memory: Memory, data: bytes, known: Remembered, children: Iterable[str], edited: float
+) -> Note:
     use = known.uses.get(memory.id)
     days, last = (len(use.days), use.last) if use else (0, None)
-    moments = [moment for moment in (last or memory.when(), memories.epoch(memory.timestamp)) if moment is not None]
+    moments = [
+        moment
+        for moment in (last or memory.when(), memories.epoch(memory.timestamp))
+        if moment is not None
+    ]
     left = curve.strength(
-        memory.type, max(moments, default=None), known.now, days, base=known.base, growth=known.growth, cap=known.cap
+        memory.type, max(moments, default=None), known.now, days, base=known.base,
+        growth=known.growth, cap=known.cap
     )  # fmt: skip
     return Note(memory, digest(data), left, days, last, tuple(children), edited)
 
@@ -131,7 +167,8 @@ def _children(read: Mapping[str, tuple[Memory, bytes, str]]) -> dict[str, list[s
 
 def _past(entry: Entry) -> dict[str, Any]:
     return {
-        "loop": entry.loop, "op": entry.op, "memories": entry.memories, "when": entry.when, "reason": entry.reason,
+        "loop": entry.loop, "op": entry.op, "memories": entry.memories, "when": entry.when,
+        "reason": entry.reason,
         "run": entry.run, "decision": entry.decision, "title": entry.title,
     }  # fmt: skip
 
@@ -142,7 +179,9 @@ def _asked(house: House) -> dict[str, list[str]]:
     for event in house.vault.events():
         if event.get("e") == "use" and isinstance(query := event.get("q"), str) and query.strip():
             known = found.setdefault(str(event.get("id", "")), [])
-            found[str(event.get("id", ""))] = [*(one for one in known if one != query), query][-REAL:]
+            found[str(event.get("id", ""))] = [*(one for one in known if one != query), query][
+                -REAL:
+            ]
     return found
 
 
@@ -158,7 +197,9 @@ class _Candidates:
             return []
         vector, _ = self._house.query_vector(text, wait=True)
         search = Search(self._house.index, self._known, self._house.weights)
-        found = search.run(searching.Asked(text, k, Filters(type=KNOWLEDGE, status="active"), alike=True), vector)
+        found = search.run(
+            searching.Asked(text, k, Filters(type=KNOWLEDGE, status="active"), alike=True), vector
+        )
         ids = [one.row.id for one in found]
         return [ident for ident in ids if ident in self._notes and self._notes[ident].active][:k]
 
@@ -172,7 +213,11 @@ class _Vectors:
     def __call__(self, ids: Sequence[str]) -> tuple[list[str], Vectors]:
         house = self._house
         rows = {row.id: row for row in house.index.list(limit=10_000_000) if row.id in self._notes}
-        wanted = [ident for ident in ids if ident in rows and rows[ident].sha256 == self._notes[ident].sha256]
+        wanted = [
+            ident
+            for ident in ids
+            if ident in rows and rows[ident].sha256 == self._notes[ident].sha256
+        ]
         try:
             if house.index.pending()[0]:
                 house.await_model(lambda *_: None)
@@ -182,4 +227,6 @@ class _Vectors:
         except OneiroError:
             return [], np.zeros((0, 1), np.float32)
         have = [ident for ident in wanted if rows[ident].key in found]
-        return have, np.stack([found[rows[ident].key] for ident in have]) if have else np.zeros((0, 1), np.float32)
+        return have, np.stack([found[rows[ident].key] for ident in have]) if have else np.zeros(
+            (0, 1), np.float32
+        )

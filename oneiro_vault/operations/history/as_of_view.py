@@ -1,4 +1,5 @@
-"""Which state of the vault a question is put to: the living one, or what was believed at an earlier moment."""
+"""Which state of the vault a question is put to: the living one, or what was believed at an earlier
+moment."""
 
 from __future__ import annotations
 
@@ -12,7 +13,14 @@ from oneiro_vault.core import memory as memories
 from oneiro_vault.core.frontmatter.salvage import BROKEN
 from oneiro_vault.core.time.date_ranges import Range
 from oneiro_vault.core.time.validity import Held, spans
-from oneiro_vault.errors import AmbiguousId, EmbedderProblem, InvalidInput, NotFound, OneiroError, shown
+from oneiro_vault.errors import (
+    AmbiguousId,
+    EmbedderProblem,
+    InvalidInput,
+    NotFound,
+    OneiroError,
+    shown,
+)
 from oneiro_vault.index.base import Row
 from oneiro_vault.index.historic import Earlier
 from oneiro_vault.index.keyword.queries import Answers
@@ -44,9 +52,13 @@ class View:
         return self.house.resolve(ident)
 
     def holding(self, start: float | None, end: float | None) -> tuple[frozenset[int], int]:
-        """The notes that held at any time of [start, end), and how many are left out that do not say since when they hold."""
+        """The notes that held at any time of [start, end), and how many are left out that do not
+        say since when they hold."""
         self.held = spans(self.index.claims())
-        late = sum(not one.stated and one.since is not None and end is not None and one.since >= end for one in self.held.values())
+        late = sum(
+            not one.stated and one.since is not None and end is not None and one.since >= end
+            for one in self.held.values()
+        )
         return frozenset(key for key, one in self.held.items() if one.within(start, end)), late
 
     def of(self, row: Row) -> dict[str, Any]:
@@ -54,23 +66,44 @@ class View:
         found = self.state(row)
         if self.held:
             one = self.held[row.key]
-            found["valid"] = {"from": _day(one.since), "until": _day(one.until), "stated": one.stated}
+            found["valid"] = {
+                "from": _day(one.since),
+                "until": _day(one.until),
+                "stated": one.stated,
+            }
         elif row.status in LIVE and (when := holds(row, self.known.now)):
-            found["valid"] = {"from": row.valid_from or None, "until": row.valid_until or None, "stated": True, "now": when}
+            found["valid"] = {
+                "from": row.valid_from or None,
+                "until": row.valid_until or None,
+                "stated": True,
+                "now": when,
+            }
         return found
 
     def told(self, valid_at: str | None, valid: Range | None, late: int) -> dict[str, Any]:
-        """Which moments an answer speaks of: `as_of` with commit and date, `valid_at` with how many it left out as not known for then."""
+        """Which moments an answer speaks of: `as_of` with commit and date, `valid_at` with how many
+        it left out as not known for then."""
         said: dict[str, Any] = {"as_of": self.moment.data()} if self.moment else {}
         if valid is not None:
-            said["valid_at"] = {"asked": valid_at, "from": _day(valid[0]), "until": _day(valid[1]), "undated": late}
+            said["valid_at"] = {
+                "asked": valid_at,
+                "from": _day(valid[0]),
+                "until": _day(valid[1]),
+                "undated": late,
+            }
         return said
 
     def state(self, row: Row) -> dict[str, Any]:
-        """Its status, has it faded, is its file gone while the brake holds, is only a part of it readable."""
+        """Its status, has it faded, is its file gone while the brake holds, is only a part of it
+        readable."""
         gone = self.moment is None and row.path in self.house.held
         broken = not BROKEN.isdisjoint(row.problems)
-        return {"status": row.status, "faded": self.known.strength(row) < self.known.faded, "gone": gone, "broken": broken}
+        return {
+            "status": row.status,
+            "faded": self.known.strength(row) < self.known.faded,
+            "gone": gone,
+            "broken": broken,
+        }
 
 
 def _day(moment: float | None) -> str | None:
@@ -84,7 +117,8 @@ class Past(View):
     index: Earlier
 
     def vector(self, query: str, wait: bool, progress: Progress) -> tuple[Any, str | None]:
-        """Vectors of then are today's of the same texts, if there are any; a few that are missing are computed when one may wait."""
+        """Vectors of then are today's of the same texts, if there are any; a few that are missing
+        are computed when one may wait."""
         try:
             if not wait and not self.house.index.warm():
                 self.house.embedder.wake()
@@ -95,18 +129,33 @@ class Past(View):
             vector = self.house.index.query(query)
             missing, every = self.index.without_vector()
         except OneiroError as error:
-            return None, f"{error}. {error.hint}" if isinstance(error, EmbedderProblem) else str(error)
-        return vector, f"{missing} of {every} passages of that time have no vector any more: they are found by words" if missing else None
+            return None, f"{error}. {error.hint}" if isinstance(error, EmbedderProblem) else str(
+                error
+            )
+        return (
+            vector,
+            f"{missing} of {every} passages of that time have no vector any more: they are found "
+            f"by words"
+            if missing
+            else None,
+        )
 
     def row(self, ident: str) -> Row:
-        """See View. Raises NotFound that says when it was learned, or forgotten, if it was not there then."""
+        """See View. Raises NotFound that says when it was learned, or forgotten, if it was not
+        there then."""
         wanted = ident.strip().lower()
         if len(wanted) < 4 or not wanted.isalnum():
-            raise InvalidInput(f"{shown(ident)} is not an id", hint="An id is 12 letters and digits; at least 4 of them are needed.")
+            raise InvalidInput(
+                f"{shown(ident)} is not an id",
+                hint="An id is 12 letters and digits; at least 4 of them are needed.",
+            )
         rows = self.index.get(wanted)
         if len(rows) > 1:
             which = "; ".join(f"{row.handle} ({row.path})" for row in rows[:8])
-            raise AmbiguousId(f"{shown(ident)} fits {len(rows)} memories of then: {which}", hint="Give more characters.")
+            raise AmbiguousId(
+                f"{shown(ident)} fits {len(rows)} memories of then: {which}",
+                hint="Give more characters.",
+            )
         if not rows:
             raise self._absent(wanted)
         return rows[0]
@@ -116,21 +165,39 @@ class Past(View):
         entries = self.house.vault.history.names(wanted)
         asked = shown(self.moment.asked)
         if not entries:
-            return NotFound(f"no memory had the id {shown(wanted)} at {asked}", hint=f"`oneiro recall --as-of {asked} QUERY` shows ids.")
+            return NotFound(
+                f"no memory had the id {shown(wanted)} at {asked}",
+                hint=f"`oneiro recall --as-of {asked} QUERY` shows ids.",
+            )
         earlier = [entry for entry in entries if entry.when < self.moment.until]
         if earlier:
             how = "already forgotten" if earlier[0].op == "forget" else "not there any more"
-            return NotFound(f"{shown(wanted)} was {how} at {asked}", hint=f"Its last change before was on {iso(earlier[0].when)[:10]}.")
-        return NotFound(f"{shown(wanted)} was not known yet at {asked}", hint=f"It was learned on {iso(entries[-1].when)[:10]}.")
+            return NotFound(
+                f"{shown(wanted)} was {how} at {asked}",
+                hint=f"Its last change before was on {iso(earlier[0].when)[:10]}.",
+            )
+        return NotFound(
+            f"{shown(wanted)} was not known yet at {asked}",
+            hint=f"It was learned on {iso(entries[-1].when)[:10]}.",
+        )
 
     def state(self, row: Row) -> dict[str, Any]:
-        """Also what became of it since: `same`, `revised`, its status today if that is another, or `forgotten`."""
+        """Also what became of it since: `same`, `revised`, its status today if that is another, or
+        `forgotten`."""
         living = self.house.index.get(row.handle)
         today = living[0] if living else None
-        if today is None:  # a note without an id is known by its name alone, and may have another one today
+        if (
+            today is None
+        ):  # a note without an id is known by its name alone, and may have another one today
             now = "same" if not row.id and row.blob in self._contents else "forgotten"
         else:
-            now = today.status if today.status != row.status else "same" if today.blob == row.blob else "revised"
+            now = (
+                today.status
+                if today.status != row.status
+                else "same"
+                if today.blob == row.blob
+                else "revised"
+            )
         return super().state(row) | {"now": now}
 
     @cached_property
@@ -141,7 +208,8 @@ class Past(View):
 
 @contextmanager
 def view(house: House, as_of: str | None, progress: Progress = quiet) -> Iterator[View]:
-    """The vault now, or as it was at a moment. Raises what `moments.believed` raises, and IndexProblem."""
+    """The vault now, or as it was at a moment. Raises what `moments.believed` raises, and
+    IndexProblem."""
     behind = house.converge()
     if as_of is None:
         yield View(house, house.index, house.remembered(), behind)

@@ -1,4 +1,5 @@
-"""`blame`: every sentence of a memory with the commit that brought it, who made that, when it was learned and what it is dated itself."""
+"""`blame`: every sentence of a memory with the commit that brought it, who made that, when it was
+learned and what it is dated itself."""
 
 from __future__ import annotations
 
@@ -23,20 +24,28 @@ _WHO: Final = ("op", "actor", "author", "run", "loop", "judge", "reason")
 
 
 def blame(house: House, id: str) -> dict[str, Any]:
-    """Who said what in a memory (forgotten ones too), and since when: pieces in order, neighbours of one origin together.
+    """Who said what in a memory (forgotten ones too), and since when: pieces in order, neighbours
+    of one origin together.
 
-    Of each piece: `learned` is the date of the commit, `dated` the memory's own date of that version, null where it gave none; `commit` is
-    null for what is on disk only; `source` is the memory whose very words these are, among those it was made of.
+    Of each piece: `learned` is the date of the commit, `dated` the memory's own date of that
+    version, null where it gave none; `commit` is null for what is on disk only; `source` is the
+    memory whose very words these are, among those it was made of.
     """
     subject = _subject(house, id)
-    found = versions(house.vault.repo, subject.start, subject.path, subject.ident) if subject.start else []
+    found = (
+        versions(house.vault.repo, subject.start, subject.path, subject.ident)
+        if subject.start
+        else []
+    )
     cut = cache(lambda one: tuple(said(each.text) for each in _cut(one.path, one.data)))
     parts = sentences(subject.now.body, subject.now.title)
     texts = [said(part.text) for part in parts]
     sources = list(_sources(house, subject.now))
     whose = {text: source["id"] for source in sources for text in source.pop("said")}
     came = zip(parts, texts, origins(found, texts, cut), strict=True)
-    pieces = _joined(_Piece(part.paragraph, part.text, one, whose.get(text)) for part, text, one in came)
+    pieces = _joined(
+        _Piece(part.paragraph, part.text, one, whose.get(text)) for part, text, one in came
+    )
     return {
         "schema": 1,
         "id": subject.handle,
@@ -53,7 +62,8 @@ def blame(house: House, id: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class _Subject:
-    """The memory asked about: its words now (or its last ones), and the commit from which its history is followed."""
+    """The memory asked about: its words now (or its last ones), and the commit from which its
+    history is followed."""
 
     ident: str
     handle: str
@@ -74,7 +84,14 @@ def _subject(house: House, text: str) -> _Subject:
         return _Subject(ident, row.handle, path, now, house.vault.head(), notice=notice)
     lost = undo_commit.lost(house.vault.repo, house.vault.history, ident)
     before = house.vault.repo.parents(lost.commit)
-    return _Subject(ident, ident, lost.path, memories.parse(lost.path, lost.data), before[0] if before else "", forgotten=True)
+    return _Subject(
+        ident,
+        ident,
+        lost.path,
+        memories.parse(lost.path, lost.data),
+        before[0] if before else "",
+        forgotten=True,
+    )
 
 
 def _cut(path: str, data: bytes | None) -> Sequence[Sentence]:
@@ -87,7 +104,8 @@ def _cut(path: str, data: bytes | None) -> Sequence[Sentence]:
 
 
 class _Piece(NamedTuple):
-    """Words of one paragraph, the version that brought them, and the memory they were taken from."""
+    """Words of one paragraph, the version that brought them, and the memory they were taken
+    from."""
 
     paragraph: int
     text: str
@@ -96,7 +114,11 @@ class _Piece(NamedTuple):
 
     def continues(self, other: _Piece) -> bool:
         """Is it of one origin with the piece before it?"""
-        return self.paragraph == other.paragraph and self.version is other.version and self.source == other.source
+        return (
+            self.paragraph == other.paragraph
+            and self.version is other.version
+            and self.source == other.source
+        )
 
 
 def _joined(pieces: Iterable[_Piece]) -> Iterator[_Piece]:
@@ -114,19 +136,30 @@ def _joined(pieces: Iterable[_Piece]) -> Iterator[_Piece]:
 
 
 def _shown(piece: _Piece, found: Sequence[Version]) -> dict[str, Any]:
-    data: dict[str, Any] = {"paragraph": piece.paragraph, "text": piece.text, "source": piece.source}
+    data: dict[str, Any] = {
+        "paragraph": piece.paragraph,
+        "text": piece.text,
+        "source": piece.source,
+    }
     if piece.version is None:
         return data | dict.fromkeys(("commit", "learned", "dated", *_WHO))
     entry = piece.version.entry
-    data |= {"commit": entry.commit, "learned": iso(entry.when), "dated": _dated(piece.version, found)}
+    data |= {
+        "commit": entry.commit,
+        "learned": iso(entry.when),
+        "dated": _dated(piece.version, found),
+    }
     return data | {name: getattr(entry, name) or None for name in _WHO}
 
 
 def _dated(one: Version, found: Sequence[Version]) -> str | None:
-    """The memory's own date of a version: `created` of the first, of later ones `timestamp` where it moved."""
+    """The memory's own date of a version: `created` of the first, of later ones `timestamp` where
+    it moved."""
     with suppress(UnreadableNote):
         note = memories.parse(one.path, one.data or b"")
-        before = [other for other in found if other.entry.commit in one.parents and other.data is not None]
+        before = [
+            other for other in found if other.entry.commit in one.parents and other.data is not None
+        ]
         if not before:
             return note.created or note.timestamp or None
         with suppress(UnreadableNote):
@@ -136,20 +169,37 @@ def _dated(one: Version, found: Sequence[Version]) -> str | None:
 
 
 def _sources(house: House, note: Memory) -> Iterator[dict[str, Any]]:
-    """What the memory was made of and what it replaced, by name, with the sentences they say (`said`)."""
+    """What the memory was made of and what it replaced, by name, with the sentences they say
+    (`said`)."""
     for relation in ("derived_from", "supersedes"):
         for ident in getattr(note, relation):
             rows = house.index.get(ident) if len(ident) >= 4 else []
             row = rows[0] if len(rows) == 1 else None
             words: Sequence[Sentence] = []
-            data = {"id": ident, "relation": relation, "title": "", "path": None, "status": "unknown", "created": None}
+            data = {
+                "id": ident,
+                "relation": relation,
+                "title": "",
+                "path": None,
+                "status": "unknown",
+                "created": None,
+            }
             if row is not None:
                 words = sentences(house.index.body(row.key))
-                data |= {"title": row.title, "path": row.path, "status": row.status, "created": row.created or None}
+                data |= {
+                    "title": row.title,
+                    "path": row.path,
+                    "status": row.status,
+                    "created": row.created or None,
+                }
             else:
                 with suppress(OneiroError):
                     lost = undo_commit.lost(house.vault.repo, house.vault.history, ident)
                     old = memories.parse(lost.path, lost.data)
                     words = sentences(old.body)
-                    data |= {"title": old.title, "status": "forgotten", "created": old.created or None}
+                    data |= {
+                        "title": old.title,
+                        "status": "forgotten",
+                        "created": old.created or None,
+                    }
             yield data | {"said": [said(each.text) for each in words]}

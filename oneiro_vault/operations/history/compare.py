@@ -1,4 +1,5 @@
-"""Two commits by memory: what each note said before and says after, paired by id, with the reasons that the commits between them give."""
+"""Two commits by memory: what each note said before and says after, paired by id, with the reasons
+that the commits between them give."""
 
 from __future__ import annotations
 
@@ -17,7 +18,10 @@ from oneiro_vault.vault.paths import is_note
 
 ALIVE: Final = ("active", "dormant")
 _DOUBTS: Final = ("contradiction", "conflict")
-_PROBES: Final = re.compile(r"(\d{1,9}) probes; (\d{1,9}) found their memory before, (\d{1,9}) after; (\d{1,9}) decisions? dropped")
+_PROBES: Final = re.compile(
+    r"(\d{1,9}) probes; (\d{1,9}) found their memory before, (\d{1,9}) after; (\d{1,9}) "
+    r"decisions? dropped"
+)
 
 
 @dataclass(frozen=True)
@@ -36,10 +40,17 @@ class Pair:
 
     @property
     def kind(self) -> str:
-        """new, pending, revised, retired, kept (only its frontmatter changed), or passing (came and went)."""
+        """new, pending, revised, retired, kept (only its frontmatter changed), or passing (came and
+        went)."""
         was = self.before is not None and self.before.status in ALIVE
         if self.after is None or self.after.status not in ALIVE:
-            return "pending" if self.after and self.after.status == "pending" and not was else "retired" if was else "passing"
+            return (
+                "pending"
+                if self.after and self.after.status == "pending" and not was
+                else "retired"
+                if was
+                else "passing"
+            )
         if not was:
             return "new"
         assert self.before is not None
@@ -50,13 +61,20 @@ class Pair:
     @property
     def loaded(self) -> bool:
         """Is or was it a block of the orientation (not only a proposal)?"""
-        return any(note is not None and note.type == "orientation" and note.status != "pending" for note in (self.before, self.after))
+        return any(
+            note is not None and note.type == "orientation" and note.status != "pending"
+            for note in (self.before, self.after)
+        )
 
     @property
     def doubts(self) -> list[str]:
         """Questions for a person that the note did not have before."""
         old = set(self.before.flags) if self.before else set()
-        return [flag for flag in self.after.flags if flag not in old] if self.after and self.after.status in ALIVE else []
+        return (
+            [flag for flag in self.after.flags if flag not in old]
+            if self.after and self.after.status in ALIVE
+            else []
+        )
 
     @property
     def contradicted(self) -> bool:
@@ -65,9 +83,12 @@ class Pair:
 
 
 def said(before: Memory, after: Memory) -> tuple[str, str]:
-    """The words of both; without titles where they only repeat the first words, or did not change."""
+    """The words of both; without titles where they only repeat the first words, or did not
+    change."""
     both = (before, after)
-    if before.title == after.title or all(note.body.lstrip("#>-* \n").startswith(note.title.rstrip("…")) for note in both):
+    if before.title == after.title or all(
+        note.body.lstrip("#>-* \n").startswith(note.title.rstrip("…")) for note in both
+    ):
         return before.body.strip(), after.body.strip()
     old, new = (f"{note.title}: {note.body.strip()}" for note in both)
     return old, new
@@ -75,8 +96,9 @@ def said(before: Memory, after: Memory) -> tuple[str, str]:
 
 @dataclass
 class Comparison:
-    """`pairs`: id (or path) -> what changed, without reports; `why`: id -> its newest commit; `reports`: (probes, before, after, dropped)
-    of each run; `blocks`: id -> what is always loaded, on each side."""
+    """`pairs`: id (or path) -> what changed, without reports; `why`: id -> its newest commit;
+    `reports`: (probes, before, after, dropped) of each run; `blocks`: id -> what is always loaded,
+    on each side."""
 
     base: str
     head: str
@@ -91,17 +113,25 @@ class Comparison:
     def fate(self, key: str) -> str:
         """The kind of a pair, `merged` for what was retired by becoming part of another."""
         kind = self.pairs[key].kind
-        return "merged" if kind == "retired" and key in self.why and self.why[key].op == "merge" else kind
+        return (
+            "merged"
+            if kind == "retired" and key in self.why and self.why[key].op == "merge"
+            else kind
+        )
 
 
 def compare(house: House, span: str) -> Comparison:
-    """What the commits of `BASE..HEAD` bring: against where the two parted, as a hosting site compares them. Raises InvalidInput."""
+    """What the commits of `BASE..HEAD` bring: against where the two parted, as a hosting site
+    compares them. Raises InvalidInput."""
     return between(house, *_ends(house, span))
 
 
 def between(house: House, base: str, head: str) -> Comparison:
     """What was believed at one commit ("" = nothing yet) and at another."""
-    entries = [house.vault.erased.veiled(entry) for entry in house.vault.history.log(start=f"{base}..{head}" if base else head)]
+    entries = [
+        house.vault.erased.veiled(entry)
+        for entry in house.vault.history.log(start=f"{base}..{head}" if base else head)
+    ]
     found = Comparison(base, head, len(entries))
     for entry in entries:
         for ident in entry.memories if entry.op != "ledger" else ():
@@ -120,11 +150,16 @@ def between(house: House, base: str, head: str) -> Comparison:
 def _ends(house: House, span: str) -> tuple[str, str]:
     first, _, second = span.replace("...", "..").partition("..")
     repo = house.vault.repo
-    ends = [repo.resolve(name) if not name.startswith("-") else "" for name in (first.strip(), second.strip() or "HEAD")]
+    ends = [
+        repo.resolve(name) if not name.startswith("-") else ""
+        for name in (first.strip(), second.strip() or "HEAD")
+    ]
     for name, commit in zip((first, second or "HEAD"), ends, strict=True):
         if not commit:
             hint = "For example main..HEAD; in CI, fetch the history (fetch-depth: 0)."
-            raise InvalidInput(f"{shown(name)} names no commit here", kept="Nothing was changed.", hint=hint)
+            raise InvalidInput(
+                f"{shown(name)} names no commit here", kept="Nothing was changed.", hint=hint
+            )
     try:
         return repo.commands.text("merge-base", *ends), ends[1]
     except GitProblem:
@@ -157,11 +192,18 @@ def _read(house: House, path: str, blob: str) -> Memory | None:
         return None
 
 
-def _blocks(house: House, head: str, pairs: dict[str, Pair]) -> tuple[dict[str, Memory], dict[str, Memory]]:
-    """What is always loaded: after is read from the commit, before is that with the changes taken back."""
+def _blocks(
+    house: House, head: str, pairs: dict[str, Pair]
+) -> tuple[dict[str, Memory], dict[str, Memory]]:
+    """What is always loaded: after is read from the commit, before is that with the changes taken
+    back."""
     after = {note.id or note.path: note for note in _orientation(house, head)}
     before = {key: note for key, note in after.items() if key not in pairs}
-    before |= {key: pair.before for key, pair in pairs.items() if pair.before is not None and orientation.belongs(pair.before)}
+    before |= {
+        key: pair.before
+        for key, pair in pairs.items()
+        if pair.before is not None and orientation.belongs(pair.before)
+    }
     return before, after
 
 

@@ -14,14 +14,17 @@ from oneiro_vault.operations.history.revisions import Moment, iso
 from oneiro_vault.operations.runtime import House
 
 KINDS: Final = ("new", "revised", "merged", "retired", "moved", "contradicted", "pending")
-"""Lists of an answer; a memory is in one of the first four, and may be among the moved and contradicted besides."""
+"""Lists of an answer; a memory is in one of the first four, and may be among the moved and
+contradicted besides."""
 
 
 def diff(house: House, before: str, after: str | None = None) -> dict[str, Any]:
-    """What became of each memory between two moments (dates, or commits; without `after`: until now), in the order of history.
+    """What became of each memory between two moments (dates, or commits; without `after`: until
+    now), in the order of history.
 
-    What is committed counts. `new`, `revised` (word by word), `merged`, `retired`, `moved`, `contradicted`, `pending`; `orientation`: its
-    blocks `before` and `after`, and which changed. From before the first commit on, all is new. Raises InvalidInput, NotFound.
+    What is committed counts. `new`, `revised` (word by word), `merged`, `retired`, `moved`,
+    `contradicted`, `pending`; `orientation`: its blocks `before` and `after`, and which changed.
+    From before the first commit on, all is new. Raises InvalidInput, NotFound.
     """
     house.converge()
     first, last = _ends(house, before, "HEAD" if after is None else after)
@@ -30,7 +33,10 @@ def diff(house: House, before: str, after: str | None = None) -> dict[str, Any]:
     for key, pair in found.pairs.items():
         for kind in _kinds(found, key, pair):
             lists[kind].append(_row(found, key, pair, kind))
-    kept = sum(not pair.loaded and _kinds(found, key, pair) == [] and pair.kind == "kept" for key, pair in found.pairs.items())
+    kept = sum(
+        not pair.loaded and _kinds(found, key, pair) == [] and pair.kind == "kept"
+        for key, pair in found.pairs.items()
+    )
     return {
         "schema": 1,
         "from": first.data() if first else None,
@@ -74,10 +80,17 @@ def _row(found: Comparison, key: str, pair: Pair, kind: str) -> dict[str, Any]:
 def _named(found: Comparison, key: str, pair: Pair) -> dict[str, Any]:
     note, entry = pair.now, found.why.get(key)
     why = entry and {
-        "commit": entry.commit, "when": iso(entry.when), "op": entry.op, "actor": entry.actor, "reason": entry.reason or None,
+        "commit": entry.commit, "when": iso(entry.when), "op": entry.op, "actor": entry.actor,
+        "reason": entry.reason or None,
         "run": entry.run or None, "judge": entry.judge or None,
     }  # fmt: skip
-    return {"id": note.id or None, "path": note.path, "title": note.title, "type": note.type, "why": why}
+    return {
+        "id": note.id or None,
+        "path": note.path,
+        "title": note.title,
+        "type": note.type,
+        "why": why,
+    }
 
 
 def _details(found: Comparison, pair: Pair, kind: str) -> dict[str, Any]:
@@ -87,21 +100,40 @@ def _details(found: Comparison, pair: Pair, kind: str) -> dict[str, Any]:
     if kind == "contradicted":
         return {"doubts": pair.doubts, "says": note.body.strip()}
     if kind in ("merged", "retired"):
-        return {"said": pair.before.body.strip() if pair.before else "", "fate": _fate(pair), "into": _heir(found, note)}
+        return {
+            "said": pair.before.body.strip() if pair.before else "",
+            "fate": _fate(pair),
+            "into": _heir(found, note),
+        }
     if kind == "revised":
         return _words(pair.before, pair.after)
-    return {"says": note.body.strip(), "source": note.source or "user", "trust": note.trust, "derived_from": list(note.derived_from)}
+    return {
+        "says": note.body.strip(),
+        "source": note.source or "user",
+        "trust": note.trust,
+        "derived_from": list(note.derived_from),
+    }
 
 
 def _fate(pair: Pair) -> str:
     """forgotten, ended (its time is over), or its status now."""
-    return "forgotten" if pair.after is None else "ended" if pair.after.status in ALIVE else pair.after.status
+    return (
+        "forgotten"
+        if pair.after is None
+        else "ended"
+        if pair.after.status in ALIVE
+        else pair.after.status
+    )
 
 
 def _heir(found: Comparison, note: Memory) -> dict[str, str] | None:
     """What took its place; its title where it changed too."""
     heir = found.pairs.get(note.superseded_by)
-    return {"id": note.superseded_by, "title": heir.now.title if heir else ""} if note.superseded_by else None
+    return (
+        {"id": note.superseded_by, "title": heir.now.title if heir else ""}
+        if note.superseded_by
+        else None
+    )
 
 
 def _words(before: Memory | None, after: Memory | None) -> dict[str, Any]:
@@ -124,8 +156,13 @@ def _orientation(found: Comparison) -> dict[str, Any]:
 
 
 def _differs(before: Memory | None, after: Memory | None) -> bool:
-    return (before is None) != (after is None) or (before is not None and after is not None and len(set(said(before, after))) > 1)
+    return (before is None) != (after is None) or (
+        before is not None and after is not None and len(set(said(before, after))) > 1
+    )
 
 
 def _blocks(side: Mapping[str, Memory]) -> list[dict[str, Any]]:
-    return [{"id": note.id or None, "title": note.title, "text": note.body.strip()} for _, note in sorted(side.items())]
+    return [
+        {"id": note.id or None, "title": note.title, "text": note.body.strip()}
+        for _, note in sorted(side.items())
+    ]

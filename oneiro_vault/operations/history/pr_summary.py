@@ -1,4 +1,5 @@
-"""`pr-summary`: what a branch would change in the memory, as Markdown that a person reviews in a minute."""
+"""`pr-summary`: what a branch would change in the memory, as Markdown that a person reviews in a
+minute."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ _TOP: Final = 10
 
 
 def pr_summary(house: House, range: str, progress: Progress = quiet) -> dict[str, Any]:  # noqa: A002 - the parameter is published
-    """What the commits of `range` (BASE..HEAD) believe, revise, merge, retire and contradict, as tables; changes nothing.
+    """What the commits of `range` (BASE..HEAD) believe, revise, merge, retire and contradict, as
+    tables; changes nothing.
 
     Raises InvalidInput for a range that is none.
     """
@@ -33,7 +35,8 @@ def pr_summary(house: House, range: str, progress: Progress = quiet) -> dict[str
     text = _page(found, tables, _recall(found, recall))
     counts = {name: len(rows) for name, (_, rows) in tables.items()}
     return {
-        "schema": 1, "base": found.base or None, "head": found.head, "commits": found.commits, "counts": counts,
+        "schema": 1, "base": found.base or None, "head": found.head, "commits": found.commits,
+        "counts": counts,
         "recall": recall, "unreadable": found.unreadable, "markdown": text,
     }  # fmt: skip
 
@@ -57,9 +60,18 @@ def _tables(found: Comparison) -> dict[str, Table]:
     rows: dict[str, list[Sequence[str]]] = {name: [] for name in _COLUMNS}
     for key, pair in found.pairs.items():
         if pair.contradicted:
-            rows["Contradicted"].append([_name(pair.now), cell(", ".join(pair.doubts)), cell(pair.now.body), _why(found, key)])
+            rows["Contradicted"].append(
+                [
+                    _name(pair.now),
+                    cell(", ".join(pair.doubts)),
+                    cell(pair.now.body),
+                    _why(found, key),
+                ]
+            )
         if pair.loaded:
-            rows["Orientation"].append([_name(pair.now), *_block(found, key, pair), _why(found, key)])
+            rows["Orientation"].append(
+                [_name(pair.now), *_block(found, key, pair), _why(found, key)]
+            )
         elif heading := _HEADINGS.get(found.fate(key)):
             rows[heading].append(_row(found, key, pair, heading))
     return {name: (columns, rows[name]) for name, columns in _COLUMNS.items()}
@@ -98,7 +110,10 @@ def _row(found: Comparison, key: str, pair: Pair, heading: str) -> Sequence[str]
 
 
 def _name(note: Memory) -> str:
-    return f"**{cell(note.title, 100)}** ({cell(note.type, 20)}{f', `{note.id[:8]}`' if note.id else ''})"
+    return (
+        f"**{cell(note.title, 100)}** "
+        f"({cell(note.type, 20)}{f', `{note.id[:8]}`' if note.id else ''})"
+    )
 
 
 def _why(found: Comparison, key: str) -> str:
@@ -130,13 +145,16 @@ def _fate(found: Comparison, pair: Pair) -> str:
 
 
 def _block(found: Comparison, key: str, pair: Pair) -> tuple[str, str]:
-    """Before and after of one orientation note; only words that are always loaded count as there."""
+    """Before and after of one orientation note; only words that are always loaded count as
+    there."""
     before, after = (side.get(key) for side in found.blocks)
     was = cell(before.body) if before else "not loaded"
     if before and after:
         old, new = said(before, after)
         return was, marked(old, new) if old != new else "the same words"
-    return was, cell(after.body) if after else f"not loaded ({cell(pair.after.status, 20) if pair.after else 'forgotten'})"
+    return was, cell(
+        after.body
+    ) if after else f"not loaded ({cell(pair.after.status, 20) if pair.after else 'forgotten'})"
 
 
 def _opening(found: Comparison, tables: dict[str, Table]) -> str:
@@ -146,39 +164,59 @@ def _opening(found: Comparison, tables: dict[str, Table]) -> str:
     parts += [f"{found.captures} captured conversations"] if found.captures else []
     lines = ["## What this changes in the memory\n"]
     commits = "1 commit" if found.commits == 1 else f"{found.commits} commits"
-    lines.append(f"{commits}: {', '.join(parts)}.\n" if parts else f"{commits}: nothing that is believed changes.\n")
+    lines.append(
+        f"{commits}: {', '.join(parts)}.\n"
+        if parts
+        else f"{commits}: nothing that is believed changes.\n"
+    )
     if found.unreadable:
-        lines.append(f"Not readable as notes, so not looked at: {', '.join(cell(path, 120) for path in found.unreadable[:10])}.\n")
+        lines.append(
+            f"Not readable as notes, so not looked at: "
+            f"{', '.join(cell(path, 120) for path in found.unreadable[:10])}.\n"
+        )
     return "\n".join(lines)
 
 
 def _table(name: str, columns: Sequence[str], rows: list[Sequence[str]], most: int) -> str:
     more = f"\nand {len(rows) - most} more.\n" if len(rows) > most else ""
-    lines = [f"### {name} ({len(rows)})\n", f"| {' | '.join(columns)} |", "|" + "---|" * len(columns)]
+    lines = [
+        f"### {name} ({len(rows)})\n",
+        f"| {' | '.join(columns)} |",
+        "|" + "---|" * len(columns),
+    ]
     return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows[:most])]) + "\n" + more
 
 
-# -- recall -------------------------------------------------------------------------------------------------------------------------------
+# -- recall
+# --------------------------------------------------------------------------------------------------
 
 
 def _probed(house: House, found: Comparison, progress: Progress) -> dict[str, Any] | None:
-    """Is what changed found by its title, it or what took its place? Only the index of this very commit can tell.
+    """Is what changed found by its title, it or what took its place? Only the index of this very
+    commit can tell.
 
-    Whoever asks finds what has faded as well, as the recall gate of the loops does: that a memory is old is not this branch's doing.
+    Whoever asks finds what has faded as well, as the recall gate of the loops does: that a memory
+    is old is not this branch's doing.
     """
     if found.head != house.vault.head():
         return None
     house.converge()
     search = Search(house.index, house.remembered(), house.weights)
     asked = ("new", "revised", "retired")
-    pairs = [(key, pair) for key, pair in found.pairs.items() if pair.after is not None and not pair.loaded]
+    pairs = [
+        (key, pair)
+        for key, pair in found.pairs.items()
+        if pair.after is not None and not pair.loaded
+    ]
     wanted = [(key, pair) for key, pair in pairs if pair.kind in asked][:PROBES]
     lost: list[str] = []
     for number, (key, pair) in enumerate(wanted):
         progress("asking", number, len(wanted))
         if not _found(house, search, pair.now.title, {key, *_heirs(found, key, pair)}):
             lost.append(pair.now.title)
-    return {"asked": len(wanted), "found": len(wanted) - len(lost), "lost": lost} if wanted else None
+    return (
+        {"asked": len(wanted), "found": len(wanted) - len(lost), "lost": lost} if wanted else None
+    )
 
 
 def _heirs(found: Comparison, key: str, pair: Pair) -> Iterator[str]:
@@ -200,13 +238,30 @@ def _recall(found: Comparison, probed: dict[str, Any] | None) -> str:
     """What it does to recall, by the reports of the runs and by asking now."""
     lines = []
     if found.reports:
-        probes, before, after, dropped = (sum(column) for column in zip(*found.reports, strict=True))
-        text = f"{probes} probes; {before} found their memory before, {after} after; {dropped} decisions dropped for it"
+        probes, before, after, dropped = (
+            sum(column) for column in zip(*found.reports, strict=True)
+        )
+        text = (
+            f"{probes} probes; {before} found their memory before, {after} after; {dropped} "
+            f"decisions dropped for it"
+        )
         runs = "1 run" if len(found.reports) == 1 else f"{len(found.reports)} runs"
         lines.append(f"- {runs} of loops: {text}.")
     if probed:
-        lost = f" Not found: {', '.join(cell(title, 80) for title in probed['lost'][:10])}." if probed["lost"] else ""
-        lines.append(f"- Asked now by their titles, {probed['found']} of {probed['asked']} are among the first {_TOP}.{lost}")
-    before, after = ((len(side), sum(units(note.body) for note in side.values())) for side in found.blocks)
-    lines.append(f"- Always loaded: {before[0]} blocks with {before[1]:,} characters before, {after[0]} with {after[1]:,} after.")
+        lost = (
+            f" Not found: {', '.join(cell(title, 80) for title in probed['lost'][:10])}."
+            if probed["lost"]
+            else ""
+        )
+        lines.append(
+            f"- Asked now by their titles, {probed['found']} of {probed['asked']} are among the "
+            f"first {_TOP}.{lost}"
+        )
+    before, after = (
+        (len(side), sum(units(note.body) for note in side.values())) for side in found.blocks
+    )
+    lines.append(
+        f"- Always loaded: {before[0]} blocks with {before[1]:,} characters before, {after[0]} "
+        f"with {after[1]:,} after."
+    )
     return "\n".join(["### Recall\n", *lines]) + "\n"

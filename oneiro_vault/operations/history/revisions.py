@@ -1,4 +1,5 @@
-"""A moment that somebody names, as the commit that stood then: "3 weeks ago", 2026-03-05, a commit."""
+"""A moment that somebody names, as the commit that stood then: "3 weeks ago", 2026-03-05, a
+commit."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ _CALENDAR: Final = ((datetime.min.replace(tzinfo=UTC) - _EPOCH).total_seconds(),
 
 @dataclass(frozen=True)
 class Moment:
-    """`asked`: in whose words; `until`: up to when (epoch seconds); `point`: the commit that was the latest then."""
+    """`asked`: in whose words; `until`: up to when (epoch seconds); `point`: the commit that was
+    the latest then."""
 
     asked: str
     until: float
@@ -30,12 +32,18 @@ class Moment:
     def data(self) -> dict[str, Any]:
         """For an answer."""
         title = ": ".join(filter(None, (self.point.op, self.point.title)))
-        point = {"commit": self.point.commit, "when": iso(self.point.when), "title": title, "disordered": self.point.disordered}
+        point = {
+            "commit": self.point.commit,
+            "when": iso(self.point.when),
+            "title": title,
+            "disordered": self.point.disordered,
+        }
         return {"asked": self.asked, "until": iso(self.until)} | point
 
 
 def iso(moment: float) -> str:
-    """RFC 3339, in local time; in UTC where the calendar begins and ends, for it has no local time there."""
+    """RFC 3339, in local time; in UTC where the calendar begins and ends, for it has no local time
+    there."""
     try:
         found = datetime.fromtimestamp(moment).astimezone()
     except (ValueError, OverflowError, OSError):
@@ -50,14 +58,17 @@ def span(house: House, text: str) -> dates.Range:
 
 
 def find(house: House, text: str) -> Moment:
-    """The commit that a date or a name of a commit means: of a date, the last one that had come by its end on the first-parent history.
+    """The commit that a date or a name of a commit means: of a date, the last one that had come by
+    its end on the first-parent history.
 
-    A day still under way ends now. Raises InvalidInput for what is neither, lies in the future, or has no end; NotFound for a date
-    before the first commit.
+    A day still under way ends now. Raises InvalidInput for what is neither, lies in the future, or
+    has no end; NotFound for a date before the first commit.
     """
     _textual(text)
     repo, name = house.vault.repo, text.strip()
-    if (snapshot.looks_like_id(name) or name.startswith(("HEAD", "@"))) and (point := snapshot.named(repo, name)):
+    if (snapshot.looks_like_id(name) or name.startswith(("HEAD", "@"))) and (
+        point := snapshot.named(repo, name)
+    ):
         return Moment(text, float(point.when), point)
     try:
         until = _until(house, text)
@@ -73,14 +84,16 @@ def find(house: House, text: str) -> Moment:
 
 
 def believed(house: House, text: str) -> Moment:
-    """`find` for what was believed then: only commits of our own history count, for what waits on a branch nobody believes yet.
+    """`find` for what was believed then: only commits of our own history count, for what waits on a
+    branch nobody believes yet.
 
     Raises also InvalidInput for a commit that is not in it.
     """
     moment, repo = find(house, text), house.vault.repo
     if not repo.contains(moment.point.commit, repo.tip()):
         raise InvalidInput(
-            f"{shown(text)} is not in the history of this vault: what it says was never believed here",
+            f"{shown(text)} is not in the history of this vault: what it says was never believed "
+            f"here",
             hint="`oneiro diff HEAD BRANCH` shows what it would change.",
         )
     return moment
@@ -88,7 +101,10 @@ def believed(house: House, text: str) -> Moment:
 
 def _textual(text: str) -> None:
     if not isinstance(text, str) or not text.strip() or "\0" in text or not text.isprintable():
-        raise InvalidInput(f"{text!a:.60} is not a time that can be understood", hint='Write it like 2026-03-05 or "3 weeks ago".')
+        raise InvalidInput(
+            f"{text!a:.60} is not a time that can be understood",
+            hint='Write it like 2026-03-05 or "3 weeks ago".',
+        )
 
 
 def _until(house: House, text: str) -> float:
@@ -96,19 +112,29 @@ def _until(house: House, text: str) -> float:
     now = house.clock()
     start, end = span(house, text)
     if end is None:
-        raise InvalidInput(f"{shown(text)} has no end, so it is not one moment", hint="Name a day, such as 2026-03-05.")
+        raise InvalidInput(
+            f"{shown(text)} has no end, so it is not one moment",
+            hint="Name a day, such as 2026-03-05.",
+        )
     if (start is None and end > now) or (start is not None and start > now):
-        raise InvalidInput(f"{shown(text)} lies in the future: nobody knows yet what will be believed then", hint="Name a day of the past.")
+        raise InvalidInput(
+            f"{shown(text)} lies in the future: nobody knows yet what will be believed then",
+            hint="Name a day of the past.",
+        )
     return min(end, math.floor(now) + 1.0)
 
 
 def _before_all(house: House, text: str) -> NotFound:
     first = snapshot.first(house.vault.repo)
     if first is None:
-        return NotFound("nothing was ever committed here", hint="`oneiro remember` begins a history.")
+        return NotFound(
+            "nothing was ever committed here", hint="`oneiro remember` begins a history."
+        )
     began = iso(first.when)[:16].replace("T", " ")
     whole = not snapshot.is_shallow(house.vault.repo)
     return NotFound(
         f"nothing was known at {shown(text)}: the history of this vault begins on {began}",
-        hint="Name a later day." if whole else "This clone holds only the end of it; `git fetch --unshallow` brings the rest.",
+        hint="Name a later day."
+        if whole
+        else "This clone holds only the end of it; `git fetch --unshallow` brings the rest.",
     )

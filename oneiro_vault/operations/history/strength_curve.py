@@ -1,4 +1,5 @@
-"""How much of one memory is left: its curve so far, as its uses made it, and as it will go on if nobody looks."""
+"""How much of one memory is left: its curve so far, as its uses made it, and as it will go on if
+nobody looks."""
 
 from __future__ import annotations
 
@@ -22,14 +23,17 @@ BEFORE: Final = 90
 
 
 def strength(house: House, id: str, days: int = 30) -> dict[str, Any]:
-    """The curve of one memory from when it was learned (90 days ago at most) to `days` ahead. Not a use of it."""
+    """The curve of one memory from when it was learned (90 days ago at most) to `days` ahead. Not a
+    use of it."""
     if isinstance(days, bool) or not isinstance(days, int) or not 1 <= days <= LONGEST:
         raise InvalidInput(f"days must be a whole number from 1 to {LONGEST}, not {shown(days)}")
     row = house.resolve(id)
     known = house.remembered()
     looks, learned = _looks(row, known)
     last = max([*looks, *([learned] if learned is not None else [])], default=None)
-    stability = curve.stability(row.type, known.days(row), base=known.base, growth=known.growth, cap=known.cap)
+    stability = curve.stability(
+        row.type, known.days(row), base=known.base, growth=known.growth, cap=known.cap
+    )
     fades = curve.fades_at(last, stability, known.faded) if last is not None else math.inf
     return {
         "schema": 1,
@@ -54,12 +58,20 @@ def _looks(row: Row, known: Remembered) -> tuple[list[float], float | None]:
     looks = [moment for day in days if (moment := memories.epoch(day)) is not None]
     if use is not None and use.last is not None and looks:
         looks[-1] = use.last  # only of the last use the hour is known; noon does for the others
-    looks = [moment if at == len(looks) - 1 else moment + curve.DAY / 2 for at, moment in enumerate(looks)]
-    learned = max((moment for moment in (row.when, memories.epoch(row.timestamp)) if moment is not None), default=None)
+    looks = [
+        moment if at == len(looks) - 1 else moment + curve.DAY / 2
+        for at, moment in enumerate(looks)
+    ]
+    learned = max(
+        (moment for moment in (row.when, memories.epoch(row.timestamp)) if moment is not None),
+        default=None,
+    )
     return sorted(looks), learned
 
 
-def _points(row: Row, known: Remembered, looks: Sequence[float], learned: float | None, days: int) -> list[dict[str, Any]]:
+def _points(
+    row: Row, known: Remembered, looks: Sequence[float], learned: float | None, days: int
+) -> list[dict[str, Any]]:
     """What was left at equal distances of time; the curve rises with every use."""
     first = min([known.now, *looks, *([learned] if learned is not None else [])])
     start, end = max(first, known.now - BEFORE * curve.DAY), known.now + days * curve.DAY
@@ -67,9 +79,22 @@ def _points(row: Row, known: Remembered, looks: Sequence[float], learned: float 
     for step in range(POINTS):
         moment = start + (end - start) * step / (POINTS - 1)
         before = [look for look in looks if look <= moment]
-        since = max([*before, *([learned] if learned is not None and learned <= moment else [])], default=learned)
-        left = curve.strength(row.type, since, moment, len(before), base=known.base, growth=known.growth, cap=known.cap)
-        found.append({"when": _iso(moment), "strength": round(left, 4), "ahead": moment > known.now})
+        since = max(
+            [*before, *([learned] if learned is not None and learned <= moment else [])],
+            default=learned,
+        )
+        left = curve.strength(
+            row.type,
+            since,
+            moment,
+            len(before),
+            base=known.base,
+            growth=known.growth,
+            cap=known.cap,
+        )
+        found.append(
+            {"when": _iso(moment), "strength": round(left, 4), "ahead": moment > known.now}
+        )
     return found
 
 

@@ -1,4 +1,5 @@
-"""Notes as files in folders, for programs that think in paths: looking at one, and giving a note another place."""
+"""Notes as files in folders, for programs that think in paths: looking at one, and giving a note
+another place."""
 
 from __future__ import annotations
 
@@ -22,9 +23,11 @@ MOST: Final = 1_000
 
 
 def browse(house: House, path: str = "") -> dict[str, Any]:
-    """What is at a path of the vault ("" is the whole of it): a folder's `entries`, two levels deep, or a note as `note`.
+    """What is at a path of the vault ("" is the whole of it): a folder's `entries`, two levels
+    deep, or a note as `note`.
 
-    Reading a note counts as a use, once a day. Raises NotFound, or UnsafePath for a path that is none.
+    Reading a note counts as a use, once a day. Raises NotFound, or UnsafePath for a path that is
+    none.
     """
     house.converge()
     row = house.index.by_path(checked(path)) if path else None
@@ -32,19 +35,38 @@ def browse(house: House, path: str = "") -> dict[str, Any]:
         return {"schema": 1, "path": path, "note": _note(house, row), "entries": [], "left": 0}
     entries = _entries(house, f"{path}/" if path else "")
     if path and not entries:
-        raise NotFound(f"there is no note and no folder {shown(path, 120)}", hint="Look at the folder above it.")
-    return {"schema": 1, "path": path, "note": None, "entries": entries[:MOST], "left": max(0, len(entries) - MOST)}
+        raise NotFound(
+            f"there is no note and no folder {shown(path, 120)}",
+            hint="Look at the folder above it.",
+        )
+    return {
+        "schema": 1,
+        "path": path,
+        "note": None,
+        "entries": entries[:MOST],
+        "left": max(0, len(entries) - MOST),
+    }
 
 
 def _note(house: House, row: Row) -> dict[str, Any]:
     data, known, notice = served(house, row)
     note_use(house, row, house.remembered())
-    facts = {name: getattr(known, name) for name in "type title created timestamp source trust status core".split()}
-    return {"id": row.handle, "body": known.body, "sha256": sha256(data).hexdigest(), **facts, "notice": notice}
+    facts = {
+        name: getattr(known, name)
+        for name in "type title created timestamp source trust status core".split()
+    }
+    return {
+        "id": row.handle,
+        "body": known.body,
+        "sha256": sha256(data).hexdigest(),
+        **facts,
+        "notice": notice,
+    }
 
 
 def _entries(house: House, prefix: str) -> list[dict[str, Any]]:
-    """Notes and folders below `prefix` by name; a folder's name ends with `/`, its bytes are those of all its notes."""
+    """Notes and folders below `prefix` by name; a folder's name ends with `/`, its bytes are those
+    of all its notes."""
     found: dict[str, dict[str, Any]] = {}
     for row in house.index.list(limit=10_000_000):
         if not row.path.startswith(prefix) or hidden(row.path):
@@ -53,7 +75,15 @@ def _entries(house: House, prefix: str) -> list[dict[str, Any]]:
         for depth in range(1, min(len(parts), 2) + 1):
             folder = depth < len(parts)
             name = "/".join(parts[:depth]) + ("/" if folder else "")
-            entry = found.setdefault(name, {"path": prefix + name, "bytes": 0, "notes": 0, "id": None if folder else row.handle})
+            entry = found.setdefault(
+                name,
+                {
+                    "path": prefix + name,
+                    "bytes": 0,
+                    "notes": 0,
+                    "id": None if folder else row.handle,
+                },
+            )
             entry["bytes"] += row.size
             entry["notes"] += 1
     if len(found) > MOST:
@@ -64,26 +94,43 @@ def _entries(house: House, prefix: str) -> list[dict[str, Any]]:
 def move(house: House, id: str, path: str, actor: str = "user") -> dict[str, Any]:
     """Give a note another path, in one commit; its bytes and its id stay.
 
-    A machine may not move what a person has ratified, what others link to, or what shows pictures to another folder: links would lead
-    nowhere. Raises InvalidInput, StaleMemory when something is there already, or UnsafePath.
+    A machine may not move what a person has ratified, what others link to, or what shows pictures
+    to another folder: links would lead nowhere. Raises InvalidInput, StaleMemory when something is
+    there already, or UnsafePath.
     """
     row, target = house.resolve(id), note_path(path)
     if row.path == target:
         raise InvalidInput(f"{shown(target, 120)} is where it is", kept=KEPT)
     data, known = house.load(row)
     if row.core and actor != "user":
-        raise InvalidInput(f"{row.title} was ratified by a person", kept=KEPT, hint="Only a person may move it.")
+        raise InvalidInput(
+            f"{row.title} was ratified by a person", kept=KEPT, hint="Only a person may move it."
+        )
     if house.index.links_to(row.key) and actor != "user":
-        raise InvalidInput(f"other notes link to {row.path}", kept=KEPT, hint="Leave it where it is; `reframe` gives it another title.")
+        raise InvalidInput(
+            f"other notes link to {row.path}",
+            kept=KEPT,
+            hint="Leave it where it is; `reframe` gives it another title.",
+        )
     if posixpath.dirname(row.path) != posixpath.dirname(target) and _leads_elsewhere(known.body):
         raise InvalidInput(
-            f"{row.path} links to pictures or notes by where it is", kept=KEPT, hint="Choose a name in the folder where it is now."
+            f"{row.path} links to pictures or notes by where it is",
+            kept=KEPT,
+            hint="Choose a name in the folder where it is now.",
         )
     base = sha256(data).hexdigest()
-    operation = Operation("revise", f"{row.title} is {target} now", actor, (row.id,) if row.id else ())
+    operation = Operation(
+        "revise", f"{row.title} is {target} now", actor, (row.id,) if row.id else ()
+    )
     receipt = house.vault.apply([Write(target, data), Remove(row.path, base)], operation)
     house.refresh([row.path, target])
-    return {"schema": 1, "id": row.handle, "path": target, "was": row.path, "commit": receipt.commit}
+    return {
+        "schema": 1,
+        "id": row.handle,
+        "path": target,
+        "was": row.path,
+        "commit": receipt.commit,
+    }
 
 
 def _leads_elsewhere(body: str) -> bool:
@@ -91,4 +138,6 @@ def _leads_elsewhere(body: str) -> bool:
     if picture.references(body):
         return True
     targets = [link.target for link in parser.parse(body).links]
-    return any(target.startswith(".") or ("/" in target and ":" not in target) for target in targets)
+    return any(
+        target.startswith(".") or ("/" in target and ":" not in target) for target in targets
+    )

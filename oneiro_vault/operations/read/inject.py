@@ -1,4 +1,5 @@
-"""What is put before a model with a person's words, unasked: the few memories that bear on them beyond doubt, or nothing."""
+"""What is put before a model with a person's words, unasked: the few memories that bear on them
+beyond doubt, or nothing."""
 
 from __future__ import annotations
 
@@ -20,19 +21,27 @@ LIMIT: Final = 8_000
 """UTF-16 code units of one injection: clients cut at 10,000 and then show a file name instead."""
 _CANDIDATES: Final = 8
 _LONGEST: Final = 4_000
-"""Characters of a prompt that are asked about: what comes after is a log or a file that was pasted."""
+"""Characters of a prompt that are asked about: what comes after is a log or a file that was
+pasted."""
 _WHOLE: Final = 200
 """Tokens up to which a note is shown as a whole; of a longer one the passage that fits."""
 _MARK: Final = "…"
 
 
 def inject(
-    house: House, prompt: str, tokens: int | None = None, session: str | None = None, known: Sequence[str] = (), project: str | None = None
+    house: House,
+    prompt: str,
+    tokens: int | None = None,
+    session: str | None = None,
+    known: Sequence[str] = (),
+    project: str | None = None,
 ) -> dict[str, Any]:
-    """The memories that strictly fit a prompt, quoted, in at most `tokens`; `text` is empty when none does. Reinforces nothing.
+    """The memories that strictly fit a prompt, quoted, in at most `tokens`; `text` is empty when
+    none does. Reinforces nothing.
 
-    An empty prompt only says that a conversation begins. What is in the conversation already stays out: memories of that `session`, and
-    those whose ids are `known`. So do captures: a prompt would get its own earlier wording back; the facts made of them answer for them.
+    An empty prompt only says that a conversation begins. What is in the conversation already stays
+    out: memories of that `session`, and those whose ids are `known`. So do captures: a prompt would
+    get its own earlier wording back; the facts made of them answer for them.
     """
     tokens = _checked(house, prompt, tokens, known)
     house.attend()
@@ -43,10 +52,14 @@ def inject(
     vector, degraded = house.query_vector(query, wait=False)
     search = Search(house.index, house.remembered(), house.weights)
     past = looks_back(query)
-    found = search.run(Asked(query, _CANDIDATES, passive=True, captures=False, history=past), vector)
+    found = search.run(
+        Asked(query, _CANDIDATES, passive=True, captures=False, history=past), vector
+    )
     new = {one.row.handle: one for one in found if _is_news(one.row, session, set(known), past)}
     rows = strict(house.index, query, vector, [one.row for one in new.values()])
-    rows.sort(key=lambda row: bool(project) and row.project != project)  # a nudge, not a wall: what fits from elsewhere stays
+    rows.sort(
+        key=lambda row: bool(project) and row.project != project
+    )  # a nudge, not a wall: what fits from elsewhere stays
     later = {handle: one.newer for handle, one in new.items() if one.newer}
     rows = _in_order(rows, found) if past else _newest_first(rows, new, later)
     return _answer(_fitting(_pieces(house, query, vector, rows), tokens, later), degraded, behind)
@@ -58,8 +71,11 @@ def _in_order(rows: Sequence[Row], found: Sequence[Found]) -> list[Row]:
     return [one.row for one in found if one.row.handle in kept]
 
 
-def _newest_first(rows: Sequence[Row], new: Mapping[str, Found], later: Mapping[str, str]) -> list[Row]:
-    """Nothing goes in without what says the same of a later day, and that goes first; what the conversation has of it already suffices."""
+def _newest_first(
+    rows: Sequence[Row], new: Mapping[str, Found], later: Mapping[str, str]
+) -> list[Row]:
+    """Nothing goes in without what says the same of a later day, and that goes first; what the
+    conversation has of it already suffices."""
     found: dict[str, Row] = {}
     for row in rows:
         newer = later.get(row.handle, "")
@@ -84,15 +100,24 @@ def _checked(house: House, prompt: str, tokens: int | None, known: Sequence[str]
 def _is_news(row: Row, session: str | None, known: set[str], past: bool) -> bool:
     """Orientation is there from the beginning, and what was said in this conversation as well."""
     of_use = row.status == "active" or (past and row.status == "superseded")
-    return of_use and row.type != "orientation" and row.handle not in known and not (session and row.session == session)
+    return (
+        of_use
+        and row.type != "orientation"
+        and row.handle not in known
+        and not (session and row.session == session)
+    )
 
 
-def _pieces(house: House, query: str, vector: Vectors | None, rows: Sequence[Row]) -> list[tuple[str, str]]:
+def _pieces(
+    house: House, query: str, vector: Vectors | None, rows: Sequence[Row]
+) -> list[tuple[str, str]]:
     """(id, words) of each row."""
     keys = [row.key for row in rows]
     bodies = house.index.bodies(keys)
     long = [key for key in keys if estimate(bodies.get(key, "")) > _WHOLE]
-    spans = house.index.best_passages(fts_expression(house.index.terms(query)), long) if long else {}
+    spans = (
+        house.index.best_passages(fts_expression(house.index.terms(query)), long) if long else {}
+    )
     if long and vector is not None:
         spans = spans | house.index.nearest_passages(vector, long)
     found = []
@@ -105,15 +130,26 @@ def _pieces(house: House, query: str, vector: Vectors | None, rows: Sequence[Row
 
 
 def _quoted(row: Row, words: str) -> str:
-    """The memory with its title, unless it begins with it, as data; never more than _WHOLE tokens."""
+    """The memory with its title, unless it begins with it, as data; never more than _WHOLE
+    tokens."""
     words = shorten(words, _WHOLE) or row.description
     title = row.title.removesuffix("…").strip()
     head = "" if " ".join(words.split()).lstrip("#>-* ").startswith(title) else f"{row.title}\n"
-    return quote(head + words, id=row.handle, created=row.created[:10], trust=row.trust, source=row.source, replaced_by=row.superseded_by)
+    return quote(
+        head + words,
+        id=row.handle,
+        created=row.created[:10],
+        trust=row.trust,
+        source=row.source,
+        replaced_by=row.superseded_by,
+    )
 
 
-def _fitting(pieces: Sequence[tuple[str, str]], tokens: int, later: Mapping[str, str]) -> list[tuple[str, str]]:
-    """As many as fit into the budget and the limit, the clearest first; never a part of one, and none without its `later` one."""
+def _fitting(
+    pieces: Sequence[tuple[str, str]], tokens: int, later: Mapping[str, str]
+) -> list[tuple[str, str]]:
+    """As many as fit into the budget and the limit, the clearest first; never a part of one, and
+    none without its `later` one."""
     left, room = tokens - estimate(PREFACE), LIMIT - len(PREFACE)
     kept: list[tuple[str, str]] = []
     for ident, text in pieces:
@@ -124,6 +160,14 @@ def _fitting(pieces: Sequence[tuple[str, str]], tokens: int, later: Mapping[str,
     return kept
 
 
-def _answer(pieces: Sequence[tuple[str, str]], degraded: str | None, behind: int = 0) -> dict[str, Any]:
+def _answer(
+    pieces: Sequence[tuple[str, str]], degraded: str | None, behind: int = 0
+) -> dict[str, Any]:
     text = "\n".join([PREFACE, *(text for _, text in pieces)]) if pieces else ""
-    return {"schema": 1, "text": text, "ids": [ident for ident, _ in pieces], "degraded": degraded, "behind": behind}
+    return {
+        "schema": 1,
+        "text": text,
+        "ids": [ident for ident, _ in pieces],
+        "degraded": degraded,
+        "behind": behind,
+    }

@@ -1,4 +1,5 @@
-"""What a model wakes into, memories in full by id, what a conversation left behind, and the questions that wait for a person."""
+"""What a model wakes into, memories in full by id, what a conversation left behind, and the
+questions that wait for a person."""
 
 from __future__ import annotations
 
@@ -28,8 +29,15 @@ _PRIOR: Final = 0.05
 """What being learned in the same project adds to a row's score."""
 
 
-def orient(house: House, context: str | None = None, n: int = 15, project: str | None = None, limit: int = 8000) -> dict[str, Any]:
-    """The orientation as text of at most `limit` UTF-16 units, and `n` rows: relevant to `context`, else the latest. Reinforces nothing."""
+def orient(
+    house: House,
+    context: str | None = None,
+    n: int = 15,
+    project: str | None = None,
+    limit: int = 8000,
+) -> dict[str, Any]:
+    """The orientation as text of at most `limit` UTF-16 units, and `n` rows: relevant to `context`,
+    else the latest. Reinforces nothing."""
     _whole("n", n, 0)
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < _LEAST:
         raise InvalidInput(f"limit must be a whole number from {_LEAST}, not {shown(limit)}")
@@ -47,7 +55,10 @@ def orient(house: House, context: str | None = None, n: int = 15, project: str |
     return {
         "schema": 1,
         "text": found.text,
-        "blocks": [listed(one, at in found.included) | {"id": one.id or handle_of(one.path)} for at, one in enumerate(found.blocks)],
+        "blocks": [
+            listed(one, at in found.included) | {"id": one.id or handle_of(one.path)}
+            for at, one in enumerate(found.blocks)
+        ],
         "recent": rows,
         "flagged": len(house.index.flagged()),
         "degraded": degraded,
@@ -56,7 +67,11 @@ def orient(house: House, context: str | None = None, n: int = 15, project: str |
 
 def rendered(house: House, limit: int) -> orientation.Rendering:
     """The orientation as the index has it."""
-    rows = [row for row in house.index.list(type="orientation", limit=10_000) if orientation.belongs(row)]
+    rows = [
+        row
+        for row in house.index.list(type="orientation", limit=10_000)
+        if orientation.belongs(row)
+    ]
     bodies = house.index.bodies([row.key for row in rows])
     return orientation.render([_block(row, bodies.get(row.key, "")) for row in rows], limit)
 
@@ -73,7 +88,8 @@ def listed(one: orientation.Block, included: bool) -> dict[str, Any]:
 
 
 def _latest(house: House, n: int, project: str | None) -> list[dict[str, Any]]:
-    """The newest of what happened and what is known, of that project first; what has faded stays away."""
+    """The newest of what happened and what is known, of that project first; what has faded stays
+    away."""
     known = house.remembered()
     rows: dict[int, Row] = {}
     for where in ({"project": project}, {}) if project else ({},):
@@ -82,13 +98,19 @@ def _latest(house: House, n: int, project: str | None) -> list[dict[str, Any]]:
     return [recall_show.line(known, row) for row in list(rows.values())[:n]]
 
 
-def _relevant(house: House, context: str, n: int, project: str | None) -> tuple[list[dict[str, Any]], str | None]:
+def _relevant(
+    house: House, context: str, n: int, project: str | None
+) -> tuple[list[dict[str, Any]], str | None]:
     """Rows that answer the context; those of the project count a little more."""
     found = recall_show.recall(house, context, k=2 * n, passive=True, fast=True)
     rows: list[dict[str, Any]] = found["results"]
     if project:
         notes = (house.index.by_path(row["path"]) for row in rows)
-        same = {note.path for note in notes if note is not None and note.project == project and not captured(note)}
+        same = {
+            note.path
+            for note in notes
+            if note is not None and note.project == project and not captured(note)
+        }
         rows.sort(key=lambda row: -(row["score"] + (_PRIOR if row["path"] in same else 0.0)))
     return rows[:n], found["degraded"]
 
@@ -104,14 +126,18 @@ def _is_text(value: str) -> bool:
 
 def _whole(name: str, value: object, least: int) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= MOST:
-        raise InvalidInput(f"{name} must be a whole number from {least} to {MOST}, not {shown(value)}")
+        raise InvalidInput(
+            f"{name} must be a whole number from {least} to {MOST}, not {shown(value)}"
+        )
 
 
-# -- memories in full ---------------------------------------------------------------------------------------------------------------------
+# -- memories in full
+# --------------------------------------------------------------------------------------------------
 
 
 def get(house: House, ids: Sequence[Any]) -> dict[str, Any]:
-    """Memories in full, in the order asked for; what cannot be had is in `missing`. Counts as a use, once a day for each."""
+    """Memories in full, in the order asked for; what cannot be had is in `missing`. Counts as a
+    use, once a day for each."""
     if isinstance(ids, str) or not isinstance(ids, Sequence) or not ids:
         raise InvalidInput("ids must be a list of ids", hint="`oneiro list` shows ids.")
     if len(ids) > MOST:
@@ -126,13 +152,18 @@ def get(house: House, ids: Sequence[Any]) -> dict[str, Any]:
                 found[row.handle] = _in_full(house, row, known)
                 note_use(house, row, known)
         except OneiroError as error:
-            missing.append({"id": str(ident), "reason": " ".join(filter(None, (f"{error}.", error.hint)))})
+            missing.append(
+                {"id": str(ident), "reason": " ".join(filter(None, (f"{error}.", error.hint)))}
+            )
     return {"schema": 1, "memories": list(found.values()), "missing": missing}
 
 
 def _in_full(house: House, row: Row, ledger: Remembered) -> dict[str, Any]:
     _, known, notice = served(house, row)
-    names = "type title description created timestamp source trust status confidence session superseded_by body".split()
+    names = (
+        "type title description created timestamp source trust status confidence session "
+        "superseded_by body"
+    ).split()
     lists = "tags about supersedes derived_from".split()
     return {
         "id": row.handle,
@@ -148,23 +179,34 @@ def _in_full(house: House, row: Row, ledger: Remembered) -> dict[str, Any]:
 
 
 def note_use(house: House, row: Row, ledger: Remembered) -> None:
-    """Note a deliberate look at a memory, unless today's is known; a full or read-only disk must not hide the memory."""
+    """Note a deliberate look at a memory, unless today's is known; a full or read-only disk must
+    not hide the memory."""
     use, today = ledger.use(row), datetime.fromtimestamp(ledger.now, UTC).date().isoformat()
     if row.id and not (use is not None and today in use.days):
         with suppress(DiskProblem):
             house.used(row.id, "fetched")
 
 
-# -- what a conversation left behind ------------------------------------------------------------------------------------------------------
+# -- what a conversation left behind
+# --------------------------------------------------------------------------------------------------
 
 
 def reflect(
-    house: House, highlights: str, updates: Sequence[Mapping[str, Any]] | None = None, session: str | None = None, actor: str = "model"
+    house: House,
+    highlights: str,
+    updates: Sequence[Mapping[str, Any]] | None = None,
+    session: str | None = None,
+    actor: str = "model",
 ) -> dict[str, Any]:
-    """Store the highlights as an episode tagged `reflection`, then say the named memories anew, one by one: a failure stops no other."""
-    if updates is not None and (isinstance(updates, str) or not isinstance(updates, Sequence) or len(updates) > MOST):
+    """Store the highlights as an episode tagged `reflection`, then say the named memories anew, one
+    by one: a failure stops no other."""
+    if updates is not None and (
+        isinstance(updates, str) or not isinstance(updates, Sequence) or len(updates) > MOST
+    ):
         raise InvalidInput(f"updates must be a list of at most {MOST}", kept="Nothing was written.")
-    item = {"text": highlights, "type": "episodic", "tags": ["reflection"]} | ({"session": session} if session else {})
+    item = {"text": highlights, "type": "episodic", "tags": ["reflection"]} | (
+        {"session": session} if session else {}
+    )
     stored = write.remember(house, [item], actor)["results"][0]
     updated: list[dict[str, Any]] = []
     failed: list[dict[str, str]] = []
@@ -180,16 +222,30 @@ def reflect(
 
 
 def _update(house: House, update: object, actor: str) -> dict[str, Any]:
-    if not isinstance(update, Mapping) or not {"id", "text"} <= update.keys() <= {"id", "text", "title", "description"}:
+    if not isinstance(update, Mapping) or not {"id", "text"} <= update.keys() <= {
+        "id",
+        "text",
+        "title",
+        "description",
+    }:
         raise InvalidInput(
-            f"an update cannot be {shown(update)}", kept="The memory is as it was.", hint='Each one looks like {"id": "…", "text": "…"}.'
+            f"an update cannot be {shown(update)}",
+            kept="The memory is as it was.",
+            hint='Each one looks like {"id": "…", "text": "…"}.',
         )
     return write.reframe(
-        house, update["id"], update["text"], update.get("title"), update.get("description"), reason="reflection", actor=actor
+        house,
+        update["id"],
+        update["text"],
+        update.get("title"),
+        update.get("description"),
+        reason="reflection",
+        actor=actor,
     )
 
 
-# -- questions for a person ---------------------------------------------------------------------------------------------------------------
+# -- questions for a person
+# --------------------------------------------------------------------------------------------------
 
 
 def flagged(house: House, limit: int = 20) -> dict[str, Any]:
@@ -198,24 +254,31 @@ def flagged(house: House, limit: int = 20) -> dict[str, Any]:
     house.converge()
     known = house.remembered()
     rows = house.index.flagged()
-    results = [recall_show.line(known, row) | {"flags": list(row.flags), "question": _question(house, row)} for row in rows[:limit]]
+    results = [
+        recall_show.line(known, row) | {"flags": list(row.flags), "question": _question(house, row)}
+        for row in rows[:limit]
+    ]
     return {"schema": 1, "results": results, "total": len(rows)}
 
 
 def _question(house: House, row: Row) -> str:
-    """The text of the callouts of the kinds that are flagged, or of all when none is; without any, why it was flagged."""
+    """The text of the callouts of the kinds that are flagged, or of all when none is; without any,
+    why it was flagged."""
     try:
         body = served(house, row)[1].body
     except OneiroError:
         return ""
     callouts = parser.parse(body).callouts
-    meant = [one for one in callouts if one.kind in {flag.lower() for flag in row.flags}] or callouts
+    meant = [
+        one for one in callouts if one.kind in {flag.lower() for flag in row.flags}
+    ] or callouts
     asked = "\n\n".join(_unquoted(body[one.start : one.end], one.title) for one in meant)
     return (asked or _why_flagged(house, row))[:_QUESTION]
 
 
 def _why_flagged(house: House, row: Row) -> str:
-    """What the loop wrote that flagged it: a question for a person does not belong into words that every model wakes into."""
+    """What the loop wrote that flagged it: a question for a person does not belong into words that
+    every model wakes into."""
     entries = house.vault.log(_NEWEST, memory=row.id, path=row.path)
     return next((entry.reason for entry in entries if entry.op == "flag" and entry.reason), "")
 

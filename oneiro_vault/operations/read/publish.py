@@ -1,4 +1,5 @@
-"""The orientation where a hook finds it without an owner: its text, and the stamps by which the hook sees whether it still holds."""
+"""The orientation where a hook finds it without an owner: its text, and the stamps by which the
+hook sees whether it still holds."""
 
 from __future__ import annotations
 
@@ -21,24 +22,32 @@ FOLDER: Final = ".oneiro"
 
 
 def publisher(house: House) -> Callable[[Refreshed], None]:
-    """What is called after every refresh: publishes at the first one and whenever an orientation note was touched."""
+    """What is called after every refresh: publishes at the first one and whenever an orientation
+    note was touched."""
     known: set[str] | None = None
 
     def after(done: Refreshed) -> None:
         nonlocal known
         changed = {*done.added, *done.modified}
         touched = known is None or not known.isdisjoint({*changed, *done.removed, *done.unreadable})
-        if touched or any(row is not None and row.type == "orientation" for row in map(house.index.by_path, changed)):
-            with suppress(OSError, OneiroError):  # nothing new to find: hooks read the notes themselves then
+        if touched or any(
+            row is not None and row.type == "orientation"
+            for row in map(house.index.by_path, changed)
+        ):
+            with suppress(
+                OSError, OneiroError
+            ):  # nothing new to find: hooks read the notes themselves then
                 known = publish(house)
 
     return after
 
 
 def publish(house: House) -> set[str]:
-    """Leave the rendering where a hook finds it without an owner; returns the paths of the notes it rests on. Raises OSError.
+    """Leave the rendering where a hook finds it without an owner; returns the paths of the notes it
+    rests on. Raises OSError.
 
-    `orientation.json` holds the stamps by which a hook sees that it is stale. Nothing is published while a note is newer than the index.
+    `orientation.json` holds the stamps by which a hook sees that it is stale. Nothing is published
+    while a note is newer than the index.
     """
     folder = _mtime(house.root / "orientation")
     rows = house.index.list(type="orientation", limit=10_000)
@@ -46,7 +55,11 @@ def publish(house: House) -> set[str]:
     stamps = []
     for name in house.vault.files.names("orientation"):
         path = f"orientation/{name}"
-        if name.lower().endswith(".md") and path not in unreadable and house.index.by_path(path) is None:
+        if (
+            name.lower().endswith(".md")
+            and path not in unreadable
+            and house.index.by_path(path) is None
+        ):
             return {row.path for row in rows}
     for row in rows:
         stat = house.vault.files.stat(row.path)
@@ -62,11 +75,17 @@ def publish(house: House) -> set[str]:
         "limit": orientation.LIMIT,
         "folder": folder,
         "notes": stamps,
-        "blocks": [listed(one, at in found.included) | {"text": one.text, "when": one.when} for at, one in enumerate(found.blocks)],
+        "blocks": [
+            listed(one, at in found.included) | {"text": one.text, "when": one.when}
+            for at, one in enumerate(found.blocks)
+        ],
         "stamp": orientation.stamp(found.text),
     }
     _put(house.root / FOLDER / "orientation.md", found.text)
-    _put(house.root / FOLDER / "orientation.json", json.dumps(record, ensure_ascii=False, separators=(",", ":")))
+    _put(
+        house.root / FOLDER / "orientation.json",
+        json.dumps(record, ensure_ascii=False, separators=(",", ":")),
+    )
     return {row.path for row in rows}
 
 

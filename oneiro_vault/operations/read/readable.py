@@ -1,4 +1,5 @@
-"""What a memory says, even while its file cannot tell: then its last good version speaks, and a notice says so."""
+"""What a memory says, even while its file cannot tell: then its last good version speaks, and a
+notice says so."""
 
 from __future__ import annotations
 
@@ -18,19 +19,29 @@ Notice = dict[str, str]
 FORMER, SALVAGED = "the last good version", "what can be read of it"
 """What is shown in place of a file that cannot be read."""
 _MEND: Final = "Correct that file in any editor and save it; until then this version is served."
-_CHECK: Final = "Correct that file in any editor: `oneiro check` says how, `oneiro check --fix` does what is plain."
-_RETURN: Final = "If that was an accident, `git restore` brings the file back; else commit that it is gone."
+_CHECK: Final = (
+    "Correct that file in any editor: `oneiro check` says how, `oneiro check --fix` does what is "
+    "plain."
+)
+_RETURN: Final = (
+    "If that was an accident, `git restore` brings the file back; else commit that it is gone."
+)
 
 
 def served(house: House, row: Row) -> tuple[bytes, Memory, Notice | None]:
-    """The bytes of a note, what they say, and a notice when they are not what is on disk. Raises NotFound for a note that is gone."""
+    """The bytes of a note, what they say, and a notice when they are not what is on disk. Raises
+    NotFound for a note that is gone."""
     data = b""
     try:
         data = house.vault.read(row.path)
         return data, parse(row.path, data), None
     except (UnreadableNote, UnsafePath, DiskProblem) as error:
         if data and not BROKEN.isdisjoint(row.problems):
-            return data, _salvaged(house, row), {"path": row.path, "reason": str(error), "hint": _CHECK, "shown": SALVAGED}
+            return (
+                data,
+                _salvaged(house, row),
+                {"path": row.path, "reason": str(error), "hint": _CHECK, "shown": SALVAGED},
+            )
         notice = {"path": row.path, "reason": str(error), "hint": _MEND}
     except NotFound:
         if row.path not in house.held:
@@ -40,7 +51,8 @@ def served(house: House, row: Row) -> tuple[bytes, Memory, Notice | None]:
 
 
 def _last_good(house: House, row: Row) -> tuple[bytes, Memory]:
-    """The version the index serves: out of the history, or from the index itself when it was never committed."""
+    """The version the index serves: out of the history, or from the index itself when it was never
+    committed."""
     try:
         data = house.vault.past.data(row.blob)
         return data, parse(row.path, data)
@@ -51,5 +63,7 @@ def _last_good(house: House, row: Row) -> tuple[bytes, Memory]:
 
 def _salvaged(house: House, row: Row) -> Memory:
     """What the index says of a note whose file cannot say it."""
-    values = {item.name: getattr(row, item.name) for item in fields(Memory) if item.name in Row._fields}
+    values = {
+        item.name: getattr(row, item.name) for item in fields(Memory) if item.name in Row._fields
+    }
     return Memory(**values | {"body": house.index.body(row.key)})

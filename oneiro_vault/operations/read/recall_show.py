@@ -1,4 +1,5 @@
-"""Operations that answer. None of them changes a note; a deliberate look at a memory counts as one use of it."""
+"""Operations that answer. None of them changes a note; a deliberate look at a memory counts as one
+use of it."""
 
 from __future__ import annotations
 
@@ -56,12 +57,17 @@ def recall(
 ) -> dict[str, Any]:
     """Rows that answer a question, best first; an empty list means no memory is relevant.
 
-    `fast` never waits for the embedding model. `passive` (an automatic load) leaves out what faded, and orientation. `as_of`: what was
-    believed then (a date, or a commit). `valid_at`: what held then, replaced or not, by what is (or with `as_of` was) believed. `history`:
-    each row with what it replaced, the oldest first; so is a question answered that asks how something was, or came to be.
+    `fast` never waits for the embedding model. `passive` (an automatic load) leaves out what faded,
+    and orientation. `as_of`: what was believed then (a date, or a commit). `valid_at`: what held
+    then, replaced or not, by what is (or with `as_of` was) believed. `history`: each row with what
+    it replaced, the oldest first; so is a question answered that asks how something was, or came to
+    be.
     """
     if not isinstance(query, str) or not query.strip():
-        raise InvalidInput("there is no question", hint='Try `oneiro recall "what did we decide about the release?"`.')
+        raise InvalidInput(
+            "there is no question",
+            hint='Try `oneiro recall "what did we decide about the release?"`.',
+        )
     k = house.settings["recall.k"] if k is None else k
     if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= 1000:
         raise InvalidInput(f"k must be a whole number from 1 to 1000, not {shown(k)}")
@@ -70,7 +76,8 @@ def recall(
     valid = revisions.span(house, valid_at) if valid_at is not None else None
     with as_of_view.view(house, as_of, progress) as view:
         filters = Filters(
-            type=(note_types.checked(house, _many(type)) if view.moment is None else _many(type)) or None,
+            type=(note_types.checked(house, _many(type)) if view.moment is None else _many(type))
+            or None,
             tag=_many(tag) or None,
             status=note_types.statuses(_many(status)) or None,
             entity=entity,
@@ -81,12 +88,19 @@ def recall(
         only, late = view.holding(*valid) if valid else (None, 0)
         vector, degraded = view.vector(query, not fast, progress)
         past = history or (only is None and not passive and looks_back(query))
-        found = Search(view.index, view.known, house.weights).run(Asked(query, k, filters, passive, only=only, history=past), vector)
+        found = Search(view.index, view.known, house.weights).run(
+            Asked(query, k, filters, passive, only=only, history=past), vector
+        )
         if view.moment is None and not passive:
             house.answered(query, [one.row for one in found[:10]])
         placed = filters != Filters() or only is not None or any(one.dated for one in found)
-        extras = result_lines.show(view.index, query, vector, [(one.row, one.score) for one in found], placed)
-        results = [_hit(one, extra, explain) | view.of(one.row) for one, extra in zip(found, extras, strict=True)]
+        extras = result_lines.show(
+            view.index, query, vector, [(one.row, one.score) for one in found], placed
+        )
+        results = [
+            _hit(one, extra, explain) | view.of(one.row)
+            for one, extra in zip(found, extras, strict=True)
+        ]
         answer = {"schema": 1, "results": results, "degraded": degraded, "behind": view.behind}
         return answer | view.told(valid_at, valid, late)
 
@@ -99,7 +113,9 @@ def _text(*values: str | None) -> None:
         try:
             (value or "").encode()
         except UnicodeEncodeError as error:
-            raise InvalidInput(f"{value!a:.60} is not valid text: {error.reason}", hint="Give it as Unicode.") from error
+            raise InvalidInput(
+                f"{value!a:.60} is not valid text: {error.reason}", hint="Give it as Unicode."
+            ) from error
 
 
 def _many(value: str | Sequence[str]) -> tuple[str, ...]:
@@ -107,12 +123,15 @@ def _many(value: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def _span(house: House, since: str | None, until: str | None) -> tuple[float | None, float | None]:
-    """[from, to) in epoch seconds. `since` begins where its span begins; `until` includes the whole of its span."""
+    """[from, to) in epoch seconds. `since` begins where its span begins; `until` includes the whole
+    of its span."""
     now = datetime.fromtimestamp(house.clock()).astimezone()
     start = dates.parse_range(since, now)[0] if since else None
     end = dates.parse_range(until, now)[1] if until else None
     if start is not None and end is not None and start >= end:
-        raise InvalidInput(f"{shown(since)} is not before {shown(until)}", hint="Give the earlier date to --since.")
+        raise InvalidInput(
+            f"{shown(since)} is not before {shown(until)}", hint="Give the earlier date to --since."
+        )
     return start, end
 
 
@@ -134,7 +153,8 @@ def _hit(found: Found, extra: result_lines.Shown, explain: bool) -> dict[str, An
 
 
 def show(house: House, id: str, why: bool = False, as_of: str | None = None) -> dict[str, Any]:
-    """One memory in full, or as it was at a moment (a date, or a commit); with `why`, also how it is indexed now."""
+    """One memory in full, or as it was at a moment (a date, or a commit); with `why`, also how it
+    is indexed now."""
     if as_of is not None:
         return _as_it_was(house, id, as_of)
     row = house.resolve(id)
@@ -142,7 +162,9 @@ def show(house: House, id: str, why: bool = False, as_of: str | None = None) -> 
     if row.id:
         with suppress(DiskProblem):  # a full or read-only disk must not hide a memory
             house.used(row.id, "shown")
-    answer = _whole(as_of_view.View(house, house.index, house.remembered()), row, data, known) | {"notice": notice}
+    answer = _whole(as_of_view.View(house, house.index, house.remembered()), row, data, known) | {
+        "notice": notice
+    }
     return answer | ({"why": house.index.explain(row.path)} if why else {})
 
 
@@ -255,12 +277,15 @@ def _iso(moment: float) -> str:
 
 
 def anyone(house: House, text: str) -> tuple[str, str]:
-    """Id and path of a memory, also of one that was forgotten (no path then); a note without an id has only a path."""
+    """Id and path of a memory, also of one that was forgotten (no path then); a note without an id
+    has only a path."""
     wanted = text.strip().lower()
     gone = {
         str(e["id"])
         for e in house.vault.events()
-        if e.get("e") == "tombstone" and len(wanted) >= 4 and str(e.get("id", "")).startswith(wanted)
+        if e.get("e") == "tombstone"
+        and len(wanted) >= 4
+        and str(e.get("id", "")).startswith(wanted)
     }
     if len(gone) == 1 and not house.index.get(wanted):
         return gone.pop(), ""
@@ -274,7 +299,10 @@ def why(house: House, id: str) -> dict[str, Any]:
     row = house.index.by_path(path) if path else None
     story = [_entry(entry) for entry in reversed(house.vault.log(1000, memory=ident, path=path))]
     use = house.uses().get(ident)
-    used = {"days": len(use.days) if use else 0, "last": _iso(use.last) if use and use.last else None}
+    used = {
+        "days": len(use.days) if use else 0,
+        "last": _iso(use.last) if use and use.last else None,
+    }
     return {
         "schema": 1,
         "id": ident or (row.handle if row else id),
@@ -313,13 +341,23 @@ def settings(house: House) -> dict[str, Any]:
     """Every setting: its value in force, its default, and what it is."""
     return {
         "schema": 1,
-        "settings": [{"name": one.name, "value": house.settings[one.name], "default": one.default, "help": one.help} for one in SETTINGS],
+        "settings": [
+            {
+                "name": one.name,
+                "value": house.settings[one.name],
+                "default": one.default,
+                "help": one.help,
+            }
+            for one in SETTINGS
+        ],
     }
 
 
 def status(house: House) -> dict[str, Any]:
     """Is everything indexed, and if not, why not?"""
-    from oneiro_vault.operations.schedule import judge_status  # judges are not loaded for those who read
+    from oneiro_vault.operations.schedule import (
+        judge_status,
+    )  # judges are not loaded for those who read
 
     behind = house.converge()
     state = house.index.status()
@@ -346,7 +384,9 @@ def status(house: House) -> dict[str, Any]:
         "gone": f"{look.question()}. {RETURN}" if look.asked else None,
         "loosened": settings_trust.told(house.root),
         "busy": _busy(house),
-        "rewritten": f"{rewritten.message}. Nothing is written. {rewritten.hint}" if rewritten else None,
+        "rewritten": f"{rewritten.message}. Nothing is written. {rewritten.hint}"
+        if rewritten
+        else None,
         "captures": len(waiting(house)),
         "dreams": judge_status.standing(house),
         "prompts": prompt_counts.today(str(house.vault.folder)),

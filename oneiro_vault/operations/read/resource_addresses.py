@@ -1,4 +1,5 @@
-"""What resource addresses stand for: their stamps, for whoever follows them, their completions, and the reports of a night. All passive."""
+"""What resource addresses stand for: their stamps, for whoever follows them, their completions, and
+the reports of a night. All passive."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ _PART: Final = re.compile(r"[\w-]*")
 
 
 def stamps(house: House, ids: Sequence[str] = (), dates: Sequence[str] = ()) -> dict[str, Any]:
-    """A hash for each memory (None: there is none), for the whole orientation, and for the reports of each date.
+    """A hash for each memory (None: there is none), for the whole orientation, and for the reports
+    of each date.
 
     One that differs from an earlier one means that what is behind it does.
     """
@@ -30,7 +32,10 @@ def stamps(house: House, ids: Sequence[str] = (), dates: Sequence[str] = ()) -> 
         "schema": 1,
         "memories": {ident: _stamp(house, ident) for ident in ids},
         "orientation": standing,
-        "dreams": {date: _hash(*(house.vault.files.blob(path) or "" for path in _reports(house, date))) for date in dates},
+        "dreams": {
+            date: _hash(*(house.vault.files.blob(path) or "" for path in _reports(house, date)))
+            for date in dates
+        },
     }
 
 
@@ -44,9 +49,12 @@ def _hash(*parts: str) -> str:
 
 
 def complete(house: House, kind: str, prefix: str = "") -> dict[str, Any]:
-    """Ids (`memory`) or dates (`dream`) that begin with `prefix`, newest first, at most 100, and how many there are."""
+    """Ids (`memory`) or dates (`dream`) that begin with `prefix`, newest first, at most 100, and
+    how many there are."""
     if kind not in ("memory", "dream"):
-        raise InvalidInput(f"there are no completions for {shown(kind)}", hint="kind is memory or dream.")
+        raise InvalidInput(
+            f"there are no completions for {shown(kind)}", hint="kind is memory or dream."
+        )
     if not isinstance(prefix, str) or not _PART.fullmatch(prefix):
         return {"schema": 1, "values": [], "total": 0}
     house.converge()
@@ -54,7 +62,11 @@ def complete(house: House, kind: str, prefix: str = "") -> dict[str, Any]:
         found = [date for date in dates(house) if date.startswith(prefix)]
         return {"schema": 1, "values": found[:MOST], "total": len(found)}
     if not prefix:
-        return {"schema": 1, "values": [row.handle for row in house.index.list(limit=MOST)], "total": house.index.count()}
+        return {
+            "schema": 1,
+            "values": [row.handle for row in house.index.list(limit=MOST)],
+            "total": house.index.count(),
+        }
     rows = sorted(house.index.get(prefix), key=lambda row: row.when or 0.0, reverse=True)
     return {"schema": 1, "values": [row.handle for row in rows[:MOST]], "total": len(rows)}
 
@@ -67,13 +79,16 @@ def dates(house: House) -> list[str]:
         for year in names(_FOLDER)
         for month in names(f"{_FOLDER}/{year}")
         for name in names(f"{_FOLDER}/{year}/{month}")
-        if (match := _DATE.match(name)) and match[0].startswith(f"{year}-{month}-") and name.endswith(".md")
+        if (match := _DATE.match(name))
+        and match[0].startswith(f"{year}-{month}-")
+        and name.endswith(".md")
     }
     return sorted(found, reverse=True)
 
 
 def reports(house: House, date: str) -> dict[str, Any]:
-    """The reports of one date (`2026-11-22`), in the order of their names. Raises NotFound when there is none."""
+    """The reports of one date (`2026-11-22`), in the order of their names. Raises NotFound when
+    there is none."""
     if not isinstance(date, str) or not _DATE.fullmatch(date):
         raise InvalidInput(f"{shown(date)} is not a date", hint="A date looks like 2026-11-22.")
     found = []
@@ -82,9 +97,13 @@ def reports(house: House, date: str) -> dict[str, Any]:
             known = memories.parse(path, house.vault.read(path))
         except OneiroError:
             continue
-        found.append({"path": path, "title": known.title, "created": known.created, "body": known.body})
+        found.append(
+            {"path": path, "title": known.title, "created": known.created, "body": known.body}
+        )
     if not found:
-        raise NotFound(f"there is no report of {date}", hint="Completions list the dates that have one.")
+        raise NotFound(
+            f"there is no report of {date}", hint="Completions list the dates that have one."
+        )
     return {"schema": 1, "date": date, "reports": found}
 
 
@@ -92,4 +111,8 @@ def _reports(house: House, date: str) -> list[str]:
     if not _DATE.fullmatch(date):
         return []
     folder = f"{_FOLDER}/{date[:4]}/{date[5:7]}"
-    return [f"{folder}/{name}" for name in sorted(house.vault.files.names(folder)) if name.startswith(date) and name.endswith(".md")]
+    return [
+        f"{folder}/{name}"
+        for name in sorted(house.vault.files.names(folder))
+        if name.startswith(date) and name.endswith(".md")
+    ]

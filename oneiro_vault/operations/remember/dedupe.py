@@ -1,4 +1,5 @@
-"""What a request to remember says that the vault knows already: by its id, by the very same words, or in other words."""
+"""What a request to remember says that the vault knows already: by its id, by the very same words,
+or in other words."""
 
 from __future__ import annotations
 
@@ -16,20 +17,23 @@ from oneiro_vault.operations.remember.drafts import KEPT, Draft
 from oneiro_vault.operations.runtime import House
 
 _LOOKED_AT: Final = 8
-"""Memories that hold all words of a new one and are compared with it: the shortest, for they say least besides."""
+"""Memories that hold all words of a new one and are compared with it: the shortest, for they say
+least besides."""
 
 
 SHARED: Final = 0.5
 NEAR: Final = 0.8
-"""Share of their words, or cosine with a passage, from which two memories are much alike: named are .86 of the same claims of the labelled
-pairs (`tests/mind/pairs.jsonl`; .98 of the near-duplicates, .59 of the paraphrases) and, on purpose, most of what looks like one."""
+"""Share of their words, or cosine with a passage, from which two memories are much alike: named are
+.86 of the same claims of the labelled pairs (`tests/mind/pairs.jsonl`; .98 of the near-duplicates,
+.59 of the paraphrases) and, on purpose, most of what looks like one."""
 
 
 class Already:
-    """Looks up drafts. `importing`: many at once, or a stream of them; then what was forgotten stays forgotten.
+    """Looks up drafts. `importing`: many at once, or a stream of them; then what was forgotten
+    stays forgotten.
 
-    `taken`: ids that this stream was answered with before. Equal turns of one conversation are different events, so each of them meets
-    another memory, or none.
+    `taken`: ids that this stream was answered with before. Equal turns of one conversation are
+    different events, so each of them meets another memory, or none.
     """
 
     def __init__(self, house: House, importing: bool, taken: Collection[str] = ()) -> None:
@@ -44,7 +48,9 @@ class Already:
         refused: dict[int, InvalidInput] = {}
         for position, draft in drafts.items():
             try:
-                row = self._holder(draft, same.get(draft.words, [])) or self._row(draft, same.get(draft.words, []))
+                row = self._holder(draft, same.get(draft.words, [])) or self._row(
+                    draft, same.get(draft.words, [])
+                )
                 if row is not None:
                     found[position] = row
                     self._taken.add(row.handle)
@@ -55,8 +61,13 @@ class Already:
         return found, refused
 
     def _holder(self, draft: Draft, same: Collection[Row]) -> Row | None:
-        """The memory that has the id the caller chose. Raises InvalidInput when it says something else."""
-        rows = [row for row in self._house.index.get(draft.id) if row.id == draft.id] if draft.named else []
+        """The memory that has the id the caller chose. Raises InvalidInput when it says something
+        else."""
+        rows = (
+            [row for row in self._house.index.get(draft.id) if row.id == draft.id]
+            if draft.named
+            else []
+        )
         if rows and rows[0].path not in {row.path for row in same}:
             raise InvalidInput(
                 f"{draft.id} is already the id of {rows[0].path}, which says something else",
@@ -69,13 +80,22 @@ class Already:
         turn = "session" in draft.meta
         if turn and not self._importing:
             return None
-        return next((row for row in same if fits(draft, row.when, row.session) and not (turn and row.handle in self._taken)), None)
+        return next(
+            (
+                row
+                for row in same
+                if fits(draft, row.when, row.session) and not (turn and row.handle in self._taken)
+            ),
+            None,
+        )
 
     def _refuse_forgotten(self, draft: Draft) -> None:
         gone = self._house.forgotten()
         said = gone.get(draft.words)
         purged = said is not None and said.get("e") == "purge"
-        event = (gone.get(draft.id) if draft.named else None) or (said if self._importing or purged else None)
+        event = (gone.get(draft.id) if draft.named else None) or (
+            said if self._importing or purged else None
+        )
         if event is not None and event.get("e") == "purge":
             raise InvalidInput(
                 f"a memory that said this was purged on {str(event.get('t', ''))[:10]}",
@@ -86,11 +106,13 @@ class Already:
             raise InvalidInput(
                 f"{event['id']} said this and was forgotten on {str(event.get('t', ''))[:10]}",
                 kept="Its words are still in the history.",
-                hint=f"`oneiro restore {event['id']}` brings it back; `oneiro remember --again` stores it anew.",
+                hint=f"`oneiro restore {event['id']}` brings it back; `oneiro remember --again` "
+                f"stores it anew.",
             )
 
     def in_other_words(self, draft: Draft) -> Row | None:
-        """An active memory of the same type that already says all of this. Events of a session never do: another day is news."""
+        """An active memory of the same type that already says all of this. Events of a session
+        never do: another day is news."""
         words = set(analyse(draft.body).words)
         if len(words) < 3 or "session" in draft.meta:
             return None
@@ -102,22 +124,30 @@ class Already:
 
 
 def nearest(house: House, draft: Draft) -> Row | None:
-    """The active memory of its type that reads most like `draft`, when one does: named to whoever stores it, never decided by.
+    """The active memory of its type that reads most like `draft`, when one does: named to whoever
+    stores it, never decided by.
 
-    By its words, and by meaning while the model is loaded. None for a turn of a conversation, which is news.
+    By its words, and by meaning while the model is loaded. None for a turn of a conversation, which
+    is news.
     """
     if "session" in draft.meta:
         return None
     words = analyse(draft.body)
     found = [key for key, _ in house.index.search_text(fts_expression(words), _LOOKED_AT)]
     bodies, wanted = house.index.bodies(found), set(words.words)
-    near = [key for key in found if _overlap(wanted, set(analyse(bodies.get(key, "")).words)) >= SHARED]
+    near = [
+        key for key in found if _overlap(wanted, set(analyse(bodies.get(key, "")).words)) >= SHARED
+    ]
     vector, _ = house.query_vector(draft.body, wait=False)
     hits = house.index.search_vectors(vector, _LOOKED_AT) if vector is not None else []
     near += [hit.key for hit in hits if hit.kind == "own" and hit.cosine >= NEAR]
     rows = house.index.rows(near)
     kind = draft.meta["type"]
-    fitting = (row for row in map(rows.get, near) if row and row.status == "active" and row.type == kind and not captured(row))
+    fitting = (
+        row
+        for row in map(rows.get, near)
+        if row and row.status == "active" and row.type == kind and not captured(row)
+    )
     return next(fitting, None)
 
 
@@ -126,14 +156,16 @@ def _overlap(one: set[str], other: set[str]) -> float:
 
 
 def fits(draft: Draft, when: float | None, session: str) -> bool:
-    """May a memory of that date and session be the one that `draft` says again? The same words on another day are another event."""
+    """May a memory of that date and session be the one that `draft` says again? The same words on
+    another day are another event."""
     if draft.dated and memories.epoch(draft.meta["created"]) != when:
         return False
     return not draft.session or draft.session == session
 
 
 def repeated(drafts: Mapping[int, Draft]) -> dict[int, int]:
-    """Position -> the earlier position that says the very same. Turns of a conversation never repeat one another."""
+    """Position -> the earlier position that says the very same. Turns of a conversation never
+    repeat one another."""
     found: dict[int, int] = {}
     seen: dict[str, list[int]] = {}
     for position, draft in drafts.items():
@@ -150,18 +182,28 @@ def repeated(drafts: Mapping[int, Draft]) -> dict[int, int]:
 
 
 def durable(house: House, row: Row) -> str:
-    """sha256 of a memory's bytes in history, so that it may be acknowledged; a person's file that is not there yet is committed first.
+    """sha256 of a memory's bytes in history, so that it may be acknowledged; a person's file that
+    is not there yet is committed first.
 
     "" when that is not possible now.
     """
     for _ in range(2):
         head = house.vault.past.heads([row.path]).get(row.path)
         if head is not None:
-            return row.sha256 if head == row.blob else sha256(house.vault.past.data(head)).hexdigest()
+            return (
+                row.sha256 if head == row.blob else sha256(house.vault.past.data(head)).hexdigest()
+            )
         house.vault.commit_edits([row.path], quiet=0.0)
     return ""
 
 
 def shown(row: Row, sha: str) -> dict[str, Any]:
     """The answer for a memory that is there already."""
-    return {"id": row.handle, "path": row.path, "title": row.title, "type": row.type, "sha256": sha, "duplicate_of": row.handle}
+    return {
+        "id": row.handle,
+        "path": row.path,
+        "title": row.title,
+        "type": row.type,
+        "sha256": sha,
+        "duplicate_of": row.handle,
+    }

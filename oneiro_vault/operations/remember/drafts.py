@@ -27,7 +27,8 @@ DAY: Final = 86_400.0
 
 @dataclass
 class Draft:
-    """A note to be. `placed`, `named`, `dated`: the caller chose its path, its id, its date; `session`: the one the caller named."""
+    """A note to be. `placed`, `named`, `dated`: the caller chose its path, its id, its date;
+    `session`: the one the caller named."""
 
     meta: dict[str, Any]
     body: str
@@ -54,24 +55,45 @@ class Draft:
 
 
 def draft(house: House, item: Mapping[str, Any], actor: str) -> Draft:
-    """One request, checked and completed. Raises InvalidInput, or UnsafePath for a path that is none of a note."""
+    """One request, checked and completed. Raises InvalidInput, or UnsafePath for a path that is
+    none of a note."""
     if not isinstance(item, Mapping):
         raise InvalidInput("it is not an object", hint='Each one looks like {"text": "…"}.')
     text = body_of(_redacted(house, item.get("text")), house.settings["notes.indexed_bytes"])
     if "captured" not in item:  # a conversation is kept as long as it was
         concise(house, text, actor)
-    given = {key: _redacted(house, value) for key, value in item.items() if key not in ("text", "path", "images") and value is not None}
+    given = {
+        key: _redacted(house, value)
+        for key, value in item.items()
+        if key not in ("text", "path", "images") and value is not None
+    }
     checked = {key: fields.checked(key, value) for key, value in given.items()}
-    meta = {key: value for key, value in checked.items() if key not in fields.EXPECTED or value not in ("", [])}
+    meta = {
+        key: value
+        for key, value in checked.items()
+        if key not in fields.EXPECTED or value not in ("", [])
+    }
     _permitted(meta, actor)
-    made = Draft(meta, text, "", "path" in item, "id" in meta, "created" in meta, str(meta.get("session", "")))
+    made = Draft(
+        meta,
+        text,
+        "",
+        "path" in item,
+        "id" in meta,
+        "created" in meta,
+        str(meta.get("session", "")),
+    )
     meta["type"] = note_types.checked(house, [meta.get("type", "semantic")], KEPT)[0]
     meta.setdefault("id", new_id())
     meta.setdefault("title", title_of(text))
     meta.setdefault("source", actor)
     describes(meta["type"], actor, meta["title"], meta.get("description", ""), text)
     _dates(house, meta)
-    made.path = note_path(item["path"]) if made.placed else memories.path_for(meta["type"], meta["title"], meta["id"], meta["created"])
+    made.path = (
+        note_path(item["path"])
+        if made.placed
+        else memories.path_for(meta["type"], meta["title"], meta["id"], meta["created"])
+    )
     if item.get("images"):
         made.pictures = images.received(house, item["images"])
         made.body = images.shown_in(made.body, made.path, made.pictures)
@@ -79,7 +101,8 @@ def draft(house: House, item: Mapping[str, Any], actor: str) -> Draft:
 
 
 def _redacted(house: House, value: Any) -> Any:
-    """What goes into a title goes into a file's name too, where nothing can take it out: so first of all."""
+    """What goes into a title goes into a file's name too, where nothing can take it out: so first
+    of all."""
     if isinstance(value, str):
         return house.vault.secrets.redacted(value)
     return [_redacted(house, one) for one in value] if isinstance(value, list | tuple) else value
@@ -93,27 +116,34 @@ def new_id() -> str:
 def body_of(value: Any, limit: int) -> str:
     """The text of a memory as the body of its note, ending with a newline. Raises InvalidInput."""
     if not isinstance(value, str):
-        raise InvalidInput(f"the text of a memory must be a string, not {type(value).__name__}", kept=KEPT)
+        raise InvalidInput(
+            f"the text of a memory must be a string, not {type(value).__name__}", kept=KEPT
+        )
     if fields.blank(value) and "\0" not in value:
         raise InvalidInput("the text of a memory is empty", kept=KEPT, hint="Say what to remember.")
     if "\0" in value:
-        raise InvalidInput("the text holds a NUL character", kept=KEPT, hint="Remove it; notes are plain text.")
+        raise InvalidInput(
+            "the text holds a NUL character", kept=KEPT, hint="Remove it; notes are plain text."
+        )
     try:
         size = len(value.encode("utf-8"))
     except UnicodeEncodeError as error:
-        raise InvalidInput(f"the text is not valid Unicode ({error.reason})", kept=KEPT, hint="Save it as UTF-8.") from error
+        raise InvalidInput(
+            f"the text is not valid Unicode ({error.reason})", kept=KEPT, hint="Save it as UTF-8."
+        ) from error
     if size > limit:
         raise InvalidInput(
             f"the text has {size:,} bytes; a note is indexed up to {limit:,}",
             kept=KEPT,
-            hint="Split it into several memories, or keep the document as a file and remember what it says.",
+            hint="Split it into several memories, or keep the document as a file and remember "
+            "what it says.",
         )
     try:
         yaml_block.refuse_markers(value)
     except UnreadableNote as error:
         raise InvalidInput(
-            "lines of the text begin like the conflict markers of git (<<<<<<<, =======, >>>>>>>), so the note would count as an "
-            "unfinished merge",
+            "lines of the text begin like the conflict markers of git (<<<<<<<, =======, "
+            ">>>>>>>), so the note would count as an unfinished merge",
             kept=KEPT,
             hint="Indent these lines, for example by four spaces.",
         ) from error
@@ -121,29 +151,36 @@ def body_of(value: Any, limit: int) -> str:
 
 
 def concise(house: House, text: str, actor: str, before: int = 0) -> None:
-    """Refuse what a model hands over as one memory and is a document; one of `before` characters may grow. Raises InvalidInput.
+    """Refuse what a model hands over as one memory and is a document; one of `before` characters
+    may grow. Raises InvalidInput.
 
     A person's files and imports are as long as they are.
     """
     most = house.settings["remember.longest"]
     if len(text) > most + before and actor != "user" and not actor.startswith("import:"):
         raise InvalidInput(
-            f"the text has {len(text):,} characters; as one memory at most {most:,} are stored (setting remember.longest)",
+            f"the text has {len(text):,} characters; as one memory at most {most:,} are stored "
+            f"(setting remember.longest)",
             kept=KEPT,
-            hint="Store what will matter of it, one idea a memory; the document itself can be a file in the vault's folder.",
+            hint="Store what will matter of it, one idea a memory; the document itself can be a "
+            "file in the vault's folder.",
         )
 
 
 def title_of(text: str) -> str:
     """The first line that says something, cut at a word."""
-    line = next(line for line in text.splitlines() if line.strip()).strip().lstrip("#>-* ").strip() or "untitled"
+    line = (
+        next(line for line in text.splitlines() if line.strip()).strip().lstrip("#>-* ").strip()
+        or "untitled"
+    )
     if len(line) <= TITLE_LENGTH:
         return line
     return line[: TITLE_LENGTH - 1].rsplit(" ", 1)[0].rstrip(",;:- ") + "…"
 
 
 def moment(house: House, given: str | None = None) -> str:
-    """A date as RFC 3339 with an offset; now when none is given, the beginning of the span for words such as `last March`."""
+    """A date as RFC 3339 with an offset; now when none is given, the beginning of the span for
+    words such as `last March`."""
     now = datetime.fromtimestamp(house.clock()).astimezone()
     if given is None:
         return now.isoformat(timespec="seconds")
@@ -155,12 +192,17 @@ def moment(house: House, given: str | None = None) -> str:
     except InvalidInput:
         start = None
     if start is None:
-        raise InvalidInput(f"{shown(given)} is not a date", kept=KEPT, hint="Use 2026-03-05 or 2026-03-05T14:30:00+01:00.")
+        raise InvalidInput(
+            f"{shown(given)} is not a date",
+            kept=KEPT,
+            hint="Use 2026-03-05 or 2026-03-05T14:30:00+01:00.",
+        )
     return datetime.fromtimestamp(start).astimezone().isoformat(timespec="seconds")
 
 
 def _dates(house: House, meta: dict[str, Any]) -> None:
-    """Every date in one form. What happened long ago and is learned now says so: `timestamp` is when it came in."""
+    """Every date in one form. What happened long ago and is learned now says so: `timestamp` is
+    when it came in."""
     for key in fields.DATES:
         if key in meta:
             meta[key] = moment(house, meta[key])
@@ -170,58 +212,98 @@ def _dates(house: House, meta: dict[str, Any]) -> None:
 
 
 def _permitted(meta: Mapping[str, Any], actor: str) -> None:
-    """What a caller may not claim: a person's ratification, an id (unless a person brings it along), more trust than its source has."""
+    """What a caller may not claim: a person's ratification, an id (unless a person brings it
+    along), more trust than its source has."""
     if meta.get("core"):
-        raise InvalidInput("core is given by a person to a note that is there", kept=KEPT, hint="Leave `core` out.")
+        raise InvalidInput(
+            "core is given by a person to a note that is there", kept=KEPT, hint="Leave `core` out."
+        )
     if "id" in meta and actor != "user" and not actor.startswith("import:"):
-        raise InvalidInput("an id is given by the vault, never by the caller", kept=KEPT, hint="Leave `id` out.")
-    if KIND in meta and actor not in ("user", SOURCE):  # who speaks in it would be this caller's to say
-        raise InvalidInput(f"`{KIND}` is set when a conversation is captured", kept=KEPT, hint=f"Leave `{KIND}` out, or capture it.")
+        raise InvalidInput(
+            "an id is given by the vault, never by the caller", kept=KEPT, hint="Leave `id` out."
+        )
+    if KIND in meta and actor not in (
+        "user",
+        SOURCE,
+    ):  # who speaks in it would be this caller's to say
+        raise InvalidInput(
+            f"`{KIND}` is set when a conversation is captured",
+            kept=KEPT,
+            hint=f"Leave `{KIND}` out, or capture it.",
+        )
     source = meta.get("source", actor)
     most = memories.weakest([memories.trust_of(source)])
     if memories.weakest([memories.trust_of(actor), most]) != most:
-        raise InvalidInput(f"source cannot be {shown(source)}: this comes from {shown(actor)}", kept=KEPT, hint="Leave `source` out.")
+        raise InvalidInput(
+            f"source cannot be {shown(source)}: this comes from {shown(actor)}",
+            kept=KEPT,
+            hint="Leave `source` out.",
+        )
     if "trust" in meta and memories.weakest([most, meta["trust"]]) != meta["trust"]:
-        raise InvalidInput(f"trust cannot be {meta['trust']}: what comes from {shown(source)} is trusted as {most} at most", kept=KEPT)
+        raise InvalidInput(
+            f"trust cannot be {meta['trust']}: what comes from {shown(source)} is trusted as "
+            f"{most} at most",
+            kept=KEPT,
+        )
 
 
 def describes(type_: str, actor: str, *texts: str) -> None:
-    """Refuse what a model writes for every beginning to come, when it does more than describe. Raises InvalidInput."""
+    """Refuse what a model writes for every beginning to come, when it does more than describe.
+    Raises InvalidInput."""
     if type_ != "orientation" or memories.trust_of(actor) != "model":
         return
-    from oneiro_vault.classify import orientation_gate  # with a model that takes a third of a second to load, and few commands need it
+    from oneiro_vault.classify import (
+        orientation_gate,
+    )  # with a model that takes a third of a second to load, and few commands need it
 
     if why := orientation_gate.prescribes("\n".join(texts)):
-        hint = "Orientation describes the world: say it of the people and things it is about, in the third person."
+        hint = (
+            "Orientation describes the world: say it of the people and things it is about, in the "
+            "third person."
+        )
         raise InvalidInput(f"this may not stand in the orientation: {why}", kept=KEPT, hint=hint)
 
 
 def note_path(path: Any) -> str:
-    """A path that a caller chose for a note. Raises UnsafePath for one where no note would ever be found."""
+    """A path that a caller chose for a note. Raises UnsafePath for one where no note would ever be
+    found."""
     if not isinstance(path, str):
         raise UnsafePath("a path must be a string", kept=KEPT)
     if not path.lower().endswith(".md"):
-        raise UnsafePath(f"{shown(path)} does not end with .md", kept=KEPT, hint="Memories are Markdown notes.")
+        raise UnsafePath(
+            f"{shown(path)} does not end with .md", kept=KEPT, hint="Memories are Markdown notes."
+        )
     if hidden(checked(path)):
-        raise UnsafePath(f"{shown(path)} is hidden: notes there are never read", kept=KEPT, hint="Leave the leading dot out.")
+        raise UnsafePath(
+            f"{shown(path)} is hidden: notes there are never read",
+            kept=KEPT,
+            hint="Leave the leading dot out.",
+        )
     return path
 
 
 def conversations(drafts: Sequence[Draft]) -> None:
-    """A conversation handed over turn by turn (`Name: …`, one date, several speakers) is one session, even if nobody said so.
+    """A conversation handed over turn by turn (`Name: …`, one date, several speakers) is one
+    session, even if nobody said so.
 
     Its neighbours are what a turn is found by; without them "Yes, in June." answers no question.
     """
     for _, run in groupby(drafts, key=lambda one: (one.meta["created"], "session" in one.meta)):
         turns = list(run)
         speakers = [speaker_of(turn.body) for turn in turns]
-        if len(turns) >= 3 and "session" not in turns[0].meta and all(speakers) and len(set(speakers)) > 1:
+        if (
+            len(turns) >= 3
+            and "session" not in turns[0].meta
+            and all(speakers)
+            and len(set(speakers)) > 1
+        ):
             for turn in turns:
                 turn.meta["session"] = f"{turns[0].meta['created'][:10]}-{turns[0].id}"
 
 
 def number_turns(house: House, drafts: Sequence[Draft]) -> None:
-    """Memories of one session that share a date keep their order by `turn`, in the file, where it survives any index."""
+    """Memories of one session that share a date keep their order by `turn`, in the file, where it
+    survives any index."""
     following: dict[str, int] = {}
     for one in drafts:
         session = one.meta.get("session")

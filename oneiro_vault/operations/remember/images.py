@@ -1,4 +1,5 @@
-"""Pictures of memories: taken in by what their bytes say, stored once under their hash, served in the size that is asked for.
+"""Pictures of memories: taken in by what their bytes say, stored once under their hash, served in
+the size that is asked for.
 
 How large one is stands in its header and is checked before anything is decoded.
 """
@@ -31,7 +32,8 @@ _KEPT: Final = "Nothing was written."
 
 @dataclass(frozen=True)
 class Stored:
-    """A picture on its way in: its bytes as they will be stored, what they are, and words for those who cannot see it."""
+    """A picture on its way in: its bytes as they will be stored, what they are, and words for those
+    who cannot see it."""
 
     data: bytes
     kind: Kind
@@ -45,16 +47,28 @@ class Stored:
 
     def row(self) -> dict[str, Any]:
         """As the answer shows it."""
-        return {"sha256": self.sha256, "path": self.path, "mime": self.kind.mime, "width": self.kind.width, "height": self.kind.height}
+        return {
+            "sha256": self.sha256,
+            "path": self.path,
+            "mime": self.kind.mime,
+            "width": self.kind.width,
+            "height": self.kind.height,
+        }
 
 
-# -- taking in ----------------------------------------------------------------------------------------------------------------------------
+# -- taking in
+# --------------------------------------------------------------------------------------------------
 
 
 def received(house: House, given: Any) -> list[Stored]:
-    """`[{"data": base64, "alt"?: text}]` as pictures, each once. Raises InvalidInput, saying what is wrong with which."""
+    """`[{"data": base64, "alt"?: text}]` as pictures, each once. Raises InvalidInput, saying what
+    is wrong with which."""
     if isinstance(given, str | Mapping) or not isinstance(given, Sequence) or len(given) > MOST:
-        raise InvalidInput(f"images must be a list of at most {MOST}", kept=_KEPT, hint='Each one looks like {"data": "<base64>"}.')
+        raise InvalidInput(
+            f"images must be a list of at most {MOST}",
+            kept=_KEPT,
+            hint='Each one looks like {"data": "<base64>"}.',
+        )
     found: dict[str, Stored] = {}
     for number, one in enumerate(given, 1):
         try:
@@ -66,13 +80,20 @@ def received(house: House, given: Any) -> list[Stored]:
 
 
 def _received(house: House, one: Any) -> Stored:
-    if not isinstance(one, Mapping) or not {"data"} <= one.keys() <= {"data", "alt"} or not isinstance(one.get("alt", ""), str):
-        raise InvalidInput(f"it cannot be {shown(one)}", hint='It looks like {"data": "<base64>", "alt": "words"}.')
+    if (
+        not isinstance(one, Mapping)
+        or not {"data"} <= one.keys() <= {"data", "alt"}
+        or not isinstance(one.get("alt", ""), str)
+    ):
+        raise InvalidInput(
+            f"it cannot be {shown(one)}", hint='It looks like {"data": "<base64>", "alt": "words"}.'
+        )
     data = _decoded(one["data"], house.settings["images.bytes"])
     kind = picture.sniff(data)
     if kind is None:
         raise InvalidInput(
-            "this is not a PNG, JPEG, WebP or GIF picture", hint="Only these are stored; SVG and HTML can carry programs. Convert it first."
+            "this is not a PNG, JPEG, WebP or GIF picture",
+            hint="Only these are stored; SVG and HTML can carry programs. Convert it first.",
         )
     bearable(kind, house.settings["images.pixels"])
     opened(data, kind, 1).close()
@@ -80,7 +101,9 @@ def _received(house: House, one: Any) -> Stored:
         try:
             data = picture_metadata.without(data, kind.mime)
         except ValueError as error:
-            raise InvalidInput(f"the picture is damaged: {error}", hint="Save it anew in any image program.") from error
+            raise InvalidInput(
+                f"the picture is damaged: {error}", hint="Save it anew in any image program."
+            ) from error
     return Stored(data, kind, digest(data).hexdigest(), one.get("alt", ""))
 
 
@@ -101,19 +124,32 @@ def _decoded(data: Any, limit: int) -> bytes:
 
 
 def _too_large(size: int, limit: int) -> InvalidInput:
-    return InvalidInput(f"the picture has {size:,} bytes; up to {limit:,} are stored (setting images.bytes)", hint="Make it smaller.")
+    return InvalidInput(
+        f"the picture has {size:,} bytes; up to {limit:,} are stored (setting images.bytes)",
+        hint="Make it smaller.",
+    )
 
 
 def shown_in(body: str, note: str, pictures: Sequence[Stored]) -> str:
     """The body with an image link for every picture it does not show yet."""
     there = {one.sha256 for one in picture.references(body)}
-    return _with(body, [picture.link(one.path, note, one.alt) for one in pictures if one.sha256 not in there])
+    return _with(
+        body, [picture.link(one.path, note, one.alt) for one in pictures if one.sha256 not in there]
+    )
 
 
 def carried(old: str, new: str, note: str) -> str:
-    """The new body of a memory with the pictures that the old one showed: saying it anew is no reason to lose them."""
+    """The new body of a memory with the pictures that the old one showed: saying it anew is no
+    reason to lose them."""
     there = {one.sha256 for one in picture.references(new)}
-    return _with(new, [picture.link(one.path, note, one.alt) for one in picture.references(old) if one.sha256 not in there])
+    return _with(
+        new,
+        [
+            picture.link(one.path, note, one.alt)
+            for one in picture.references(old)
+            if one.sha256 not in there
+        ],
+    )
 
 
 def _with(body: str, links: Sequence[str]) -> str:
@@ -121,7 +157,8 @@ def _with(body: str, links: Sequence[str]) -> str:
 
 
 def writes(house: House, pictures: Sequence[Stored]) -> list[Write]:
-    """What goes into the commit of the note besides it. Raises StaleMemory when a file of that name holds something else."""
+    """What goes into the commit of the note besides it. Raises StaleMemory when a file of that name
+    holds something else."""
     found = {one.path: Write(one.path, one.data) for one in pictures}
     for path, write in found.items():
         data = house.vault.files.content(path)
@@ -134,7 +171,8 @@ def writes(house: House, pictures: Sequence[Stored]) -> list[Write]:
     return list(found.values())
 
 
-# -- serving ------------------------------------------------------------------------------------------------------------------------------
+# -- serving
+# --------------------------------------------------------------------------------------------------
 
 
 def of_note(house: House, body: str) -> list[dict[str, Any]]:
@@ -148,40 +186,65 @@ def _described(house: House, one: Reference) -> dict[str, Any]:
         kind = picture.sniff(_attachments(house).head_of(one.path))
     known = kind or Kind(one.mime, 0, 0)
     facts = {"mime": known.mime, "width": known.width or None, "height": known.height or None}
-    return {"sha256": one.sha256, "path": one.path, **facts, "alt": one.alt, "present": kind is not None}
+    return {
+        "sha256": one.sha256,
+        "path": one.path,
+        **facts,
+        "alt": one.alt,
+        "present": kind is not None,
+    }
 
 
 def image(house: House, id: str, size: str = "recall", sha256: str | None = None) -> dict[str, Any]:
-    """One picture of a memory (the first, or the one whose hash begins so) as base64, in one of SIZES."""
+    """One picture of a memory (the first, or the one whose hash begins so) as base64, in one of
+    SIZES."""
     if size not in SIZES:
         raise InvalidInput(f"there is no size {shown(size)}", hint=f"One of {', '.join(SIZES)}.")
     row = house.resolve(id)
     wanted = sha256 or ""
     if not isinstance(wanted, str):
         raise InvalidInput(f"sha256 must be text, not {shown(wanted)}")
-    found = [one for one in picture.references(served(house, row)[1].body) if one.sha256.startswith(wanted.lower())]
+    found = [
+        one
+        for one in picture.references(served(house, row)[1].body)
+        if one.sha256.startswith(wanted.lower())
+    ]
     if not found:
         which = f" with the hash {shown(wanted)}" if wanted else ""
-        raise NotFound(f"{row.handle} shows no picture{which}", hint="`get` lists the pictures of a memory.")
+        raise NotFound(
+            f"{row.handle} shows no picture{which}", hint="`get` lists the pictures of a memory."
+        )
     data, notice = _attachments(house).read(found[0].path)
     kind = picture.sniff(data)
     if kind is None:
-        raise InvalidInput(f"{found[0].path} is not a PNG, JPEG, WebP or GIF picture", kept="The file stays as it is.")
+        raise InvalidInput(
+            f"{found[0].path} is not a PNG, JPEG, WebP or GIF picture",
+            kept="The file stays as it is.",
+        )
     data, kind = sized(house, found[0].sha256, data, kind, SIZES[size])
     facts = {"mime": kind.mime, "width": kind.width, "height": kind.height, "size": size}
     text = base64.b64encode(data).decode()
-    return {"schema": 1, "id": row.handle, "sha256": found[0].sha256, **facts, "data": text, "notice": notice or None}
+    return {
+        "schema": 1,
+        "id": row.handle,
+        "sha256": found[0].sha256,
+        **facts,
+        "data": text,
+        "notice": notice or None,
+    }
 
 
 def _attachments(house: House) -> Attachments:
     return Attachments(house.vault.files, house.vault.past)
 
 
-# -- looking after ------------------------------------------------------------------------------------------------------------------------
+# -- looking after
+# --------------------------------------------------------------------------------------------------
 
 
 def problems(house: House, progress: Progress) -> Iterator[tuple[str, str, str]]:
-    """(path, code, message): files that are not what their names promise, and notes that show what is not here."""
+    """(path, code, message): files that are not what their names promise, and notes that show what
+    is not here."""
     for path, message in _attachments(house).damaged(progress):
         yield path, "attachment-damaged", message
     for path, body in house.index.with_pictures():
@@ -192,4 +255,8 @@ def problems(house: House, progress: Progress) -> Iterator[tuple[str, str, str]]
 
 def unused(house: House, mentioned: set[str]) -> list[str]:
     """Attachments that no note on disk mentions (`mentioned`: hashes)."""
-    return [path for path in _attachments(house).paths() if path.split("/")[2].partition(".")[0] not in mentioned]
+    return [
+        path
+        for path in _attachments(house).paths()
+        if path.split("/")[2].partition(".")[0] not in mentioned
+    ]

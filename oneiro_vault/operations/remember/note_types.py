@@ -1,4 +1,5 @@
-"""Which types and statuses there are. Types are an open set: six of ours, and whatever a person's own notes name."""
+"""Which types and statuses there are. Types are an open set: six of ours, and whatever a person's
+own notes name."""
 
 from __future__ import annotations
 
@@ -15,22 +16,37 @@ UNTYPED = "note"
 
 def known(house: House) -> list[str]:
     """Our types, then those of the notes in this vault."""
-    return [*TYPES, UNTYPED, *(name for name in house.index.types() if name not in TYPES and name != UNTYPED)]
+    return [
+        *TYPES,
+        UNTYPED,
+        *(name for name in house.index.types() if name not in TYPES and name != UNTYPED),
+    ]
 
 
 def checked(house: House, names: Sequence[str], kept: str = "") -> tuple[str, ...]:
-    """The types as the index spells them. Raises InvalidInput, listing what there is, for one that no note has and we do not know.
+    """The types as the index spells them. Raises InvalidInput, listing what there is, for one that
+    no note has and we do not know.
 
-    `kept`: what is safe when they are to be written; while an index is still being built only that is refused.
+    `kept`: what is safe when they are to be written; while an index is still being built only that
+    is refused.
     """
     wanted = tuple(name.strip().lower() for name in names)
-    if set(wanted) <= set(TYPES) or (house.backlog and not kept):  # what is not indexed yet may have it
+    if set(wanted) <= set(TYPES) or (
+        house.backlog and not kept
+    ):  # what is not indexed yet may have it
         return wanted
     types = known(house)
     for name in wanted:
         if name not in types:
-            own = f"A type of your own begins with a note that you write by hand, with `type: {name[:40]}` in its frontmatter."
-            raise InvalidInput(f"there is no type {shown(name)} here{nearest(name, types)}", kept=kept, hint=f"{_listed(types)} {own}")
+            own = (
+                f"A type of your own begins with a note that you write by hand, with `type: "
+                f"{name[:40]}` in its frontmatter."
+            )
+            raise InvalidInput(
+                f"there is no type {shown(name)} here{nearest(name, types)}",
+                kept=kept,
+                hint=f"{_listed(types)} {own}",
+            )
     return wanted
 
 
@@ -39,7 +55,9 @@ def statuses(names: Sequence[str]) -> tuple[str, ...]:
     wanted = tuple(name.strip().lower() for name in names)
     for name in wanted:
         if name not in STATUSES:
-            raise InvalidInput(f"there is no status {shown(name)}{nearest(name, STATUSES)}", hint=_listed(STATUSES))
+            raise InvalidInput(
+                f"there is no status {shown(name)}{nearest(name, STATUSES)}", hint=_listed(STATUSES)
+            )
     return wanted
 
 

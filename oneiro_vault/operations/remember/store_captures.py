@@ -1,4 +1,5 @@
-"""Conversations on their way into the vault: stored whole as episodes, once, also out of the spool that hooks leave them in."""
+"""Conversations on their way into the vault: stored whole as episodes, once, also out of the spool
+that hooks leave them in."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ from oneiro_vault.operations.runtime import House
 
 LOG = logging.getLogger("oneiro.capture")
 _STORING = threading.Lock()
-"""Looking for a twin and storing are one step: the background and a request may hold the same capture."""
+"""Looking for a twin and storing are one step: the background and a request may hold the same
+capture."""
 
 
 def capture(
@@ -37,29 +39,53 @@ def capture(
     title: str | None = None,
     actor: str = SOURCE,
 ) -> dict[str, Any]:
-    """Store what was said, whole, as an episode that waits for encoding; private parts are gone before anything is written.
+    """Store what was said, whole, as an episode that waits for encoding; private parts are gone
+    before anything is written.
 
-    `kind`: compaction, session, turns or note. `cwd`: where it took place; its name is the project when none is given. The same words of
-    the same session are stored once. A person's own note (`actor` is `user`) is trusted as theirs, everything else as words from outside.
-    A text larger than a note may be becomes several, in order: `captures` has them all, and the answer itself is the first.
+    `kind`: compaction, session, turns or note. `cwd`: where it took place; its name is the project
+    when none is given. The same words of the same session are stored once. A person's own note
+    (`actor` is `user`) is trusted as theirs, everything else as words from outside. A text larger
+    than a note may be becomes several, in order: `captures` has them all, and the answer itself is
+    the first.
     """
     if kind not in episodes.KINDS:
-        raise InvalidInput(f"kind must be one of {', '.join(episodes.KINDS)}, not {shown(kind)}", kept="Nothing was written.")
+        raise InvalidInput(
+            f"kind must be one of {', '.join(episodes.KINDS)}, not {shown(kind)}",
+            kept="Nothing was written.",
+        )
     if not isinstance(text, str) or not text.strip():
-        raise InvalidInput("there is nothing to capture", kept="Nothing was written.", hint="Give a text.")
+        raise InvalidInput(
+            "there is nothing to capture", kept="Nothing was written.", hint="Give a text."
+        )
     secrets = house.vault.secrets
-    words = secrets.cleaned(episodes.clean(text))  # nobody is there to say it again without: `block` would lose the conversation
+    words = secrets.cleaned(
+        episodes.clean(text)
+    )  # nobody is there to say it again without: `block` would lose the conversation
     if not words:
         raise InvalidInput("all of it is private", kept="Nothing was written.")
     project = project or (PurePath(cwd).name if isinstance(cwd, str) else None) or None
-    common: dict[str, Any] = {"type": TYPE, "session": session, "project": project, "created": _local(when), "client": client}
-    common |= {KIND: kind} if actor in ("user", SOURCE) else {}  # who speaks in what others send is theirs to say, so it is from outside
+    common: dict[str, Any] = {
+        "type": TYPE,
+        "session": session,
+        "project": project,
+        "created": _local(when),
+        "client": client,
+    }
+    common |= (
+        {KIND: kind} if actor in ("user", SOURCE) else {}
+    )  # who speaks in what others send is theirs to say, so it is from outside
     common |= {"kind": "conversation"} if kind != "note" else {}
     common |= {"tags": [OWN]} if actor == "user" and kind == "note" else {"source": SOURCE}
     pieces = episodes.parts(words, house.settings["notes.indexed_bytes"] - 1)
-    name = " ".join(secrets.cleaned(episodes.clean(title or "")).split()) or episodes.title(words, kind)
+    name = " ".join(secrets.cleaned(episodes.clean(title or "")).split()) or episodes.title(
+        words, kind
+    )
     items = [
-        {**common, "title": name if len(pieces) == 1 else f"{name} ({number}/{len(pieces)})", "text": piece}
+        {
+            **common,
+            "title": name if len(pieces) == 1 else f"{name} ({number}/{len(pieces)})",
+            "text": piece,
+        }
         for number, piece in enumerate(pieces, 1)
     ]
     with _STORING:
@@ -67,9 +93,14 @@ def capture(
 
 
 def _local(when: str | None) -> str | None:
-    """A client's time, which is UTC, as the clock of this machine showed it: "yesterday" was said on a local day."""
+    """A client's time, which is UTC, as the clock of this machine showed it: "yesterday" was said
+    on a local day."""
     at = epoch(when) if isinstance(when, str) and when.rstrip().endswith(("Z", "z")) else None
-    return when if at is None else datetime.fromtimestamp(at).astimezone().isoformat(timespec="seconds")
+    return (
+        when
+        if at is None
+        else datetime.fromtimestamp(at).astimezone().isoformat(timespec="seconds")
+    )
 
 
 def _stored(house: House, items: list[dict[str, Any]], session: str, actor: str) -> dict[str, Any]:
@@ -77,12 +108,16 @@ def _stored(house: House, items: list[dict[str, Any]], session: str, actor: str)
     twins = [_twin(house, item, session) for item in items]
     new = [item for item, twin in zip(items, twins, strict=True) if twin is None]
     made = iter(write.remember(house, new, actor, dedupe=False)["results"] if new else ())
-    rows = [twin or {"id": (done := next(made))["id"], "path": done["path"], "duplicate_of": None} for twin in twins]
+    rows = [
+        twin or {"id": (done := next(made))["id"], "path": done["path"], "duplicate_of": None}
+        for twin in twins
+    ]
     return {"schema": 1} | rows[0] | {"captures": rows}
 
 
 def _twin(house: House, item: dict[str, Any], session: str) -> dict[str, Any] | None:
-    """The capture with these very words of that session, also one that a person has forgotten since: it does not come back by itself."""
+    """The capture with these very words of that session, also one that a person has forgotten
+    since: it does not come back by itself."""
     words = fingerprint(TYPE, item["title"], item["text"])
     for row in house.index.same({words}).get(words, []):
         if row.session == session:
@@ -91,23 +126,28 @@ def _twin(house: House, item: dict[str, Any], session: str) -> dict[str, Any] | 
     return None if gone is None else {"id": gone["id"], "path": None, "duplicate_of": gone["id"]}
 
 
-# -- what waits for encoding --------------------------------------------------------------------------------------------------------------
+# -- what waits for encoding
+# --------------------------------------------------------------------------------------------------
 
 
 def captures(house: House) -> dict[str, Any]:
-    """Episodes that came from captures and reflections and have not become memories yet, oldest first."""
+    """Episodes that came from captures and reflections and have not become memories yet, oldest
+    first."""
     house.converge()
     known = house.remembered()
     return {"schema": 1, "waiting": [recall_show.line(known, row) for row in waiting(house)]}
 
 
-# -- the spool ----------------------------------------------------------------------------------------------------------------------------
+# -- the spool
+# --------------------------------------------------------------------------------------------------
 
 
 def collect(house: House) -> dict[str, Any]:
-    """Store what hooks left in the spool. An entry goes only when the vault has committed it; one nobody can store is set aside.
+    """Store what hooks left in the spool. An entry goes only when the vault has committed it; one
+    nobody can store is set aside.
 
-    Conversations that never ended join in. An owner loads its model meanwhile: whoever lets it collect is about to ask.
+    Conversations that never ended join in. An owner loads its model meanwhile: whoever lets it
+    collect is about to ask.
     """
     state = str(house.vault.folder)
     folder, now = spool.folder_of(state), house.clock()
@@ -118,11 +158,17 @@ def collect(house: House) -> dict[str, Any]:
         stored += _picked_up(house, path)
     spool.sweep(folder, now)
     conversation_state.sweep(state, now)
-    return {"schema": 1, "stored": stored, "left": len(spool.entries(folder)), "aside": len(spool.aside(folder))}
+    return {
+        "schema": 1,
+        "stored": stored,
+        "left": len(spool.entries(folder)),
+        "aside": len(spool.aside(folder)),
+    }
 
 
 def _pick_up_abandoned(state: str, folder: str, now: float) -> None:
-    """First into the spool: from there on they are like any other. A disk that is full keeps them where they are."""
+    """First into the spool: from there on they are like any other. A disk that is full keeps them
+    where they are."""
     with suppress(OSError):
         for entry in conversation_state.abandoned(state, now):
             session = conversation_state.Session(state, entry["session"])
@@ -136,7 +182,8 @@ def left(house: House) -> bool:
 
 
 def _picked_up(house: House, path: str) -> int:
-    """Store one entry; 1 when it became a memory. Raises OneiroError when the vault cannot be written now: the entry stays."""
+    """Store one entry; 1 when it became a memory. Raises OneiroError when the vault cannot be
+    written now: the entry stays."""
     try:
         entry = spool.load(path)
         if entry is None:
@@ -147,7 +194,12 @@ def _picked_up(house: House, path: str) -> int:
     except Exception as error:
         if isinstance(error, OneiroError) and not isinstance(error, InvalidInput):
             raise
-        LOG.warning("a capture cannot be stored (%s: %s): it is kept as %s", type(error).__name__, error, spool.set_aside(path))
+        LOG.warning(
+            "a capture cannot be stored (%s: %s): it is kept as %s",
+            type(error).__name__,
+            error,
+            spool.set_aside(path),
+        )
         return 0
     _advance(house, entry)
     spool.done(path)
@@ -166,7 +218,8 @@ class _NothingError(ValueError):
 
 
 def _with_text(entry: dict[str, Any]) -> dict[str, Any]:
-    """The entry with its words: a hook that had no time for a long transcript leaves only where they stand."""
+    """The entry with its words: a hook that had no time for a long transcript leaves only where
+    they stand."""
     if "text" in entry or not isinstance(entry.get("transcript"), str):
         return entry
     start, end = entry.get("from"), entry.get("to")
@@ -183,7 +236,8 @@ def _with_text(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def _dated(entry: dict[str, Any], now: float) -> dict[str, Any]:
-    """The entry as of the last words in it: a client that stood open over night ends the day after."""
+    """The entry as of the last words in it: a client that stood open over night ends the day
+    after."""
     last = entry.get("last")
     said = epoch(last) if isinstance(last, str) else None
     return entry | {"when": last} if said is not None and said <= now else entry
@@ -202,11 +256,16 @@ def problems(house: House) -> Iterable[tuple[str, str, str]]:
         )
     many = len(spool.entries(folder))
     if many:
-        yield "info", f"captures wait in {folder}: {many}", "They are stored by themselves as soon as the vault can be written."
+        yield (
+            "info",
+            f"captures wait in {folder}: {many}",
+            "They are stored by themselves as soon as the vault can be written.",
+        )
 
 
 def permission(folder: str) -> dict[str, Any]:
-    """May conversations in a folder be captured, and which marker says so? Raises InvalidInput for what is no path."""
+    """May conversations in a folder be captured, and which marker says so? Raises InvalidInput for
+    what is no path."""
     try:
         found = markers.find(folder)
     except ValueError as error:

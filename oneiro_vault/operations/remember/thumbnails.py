@@ -1,4 +1,5 @@
-"""Pictures decoded and made smaller. The one room that knows Pillow, which is loaded when a picture comes."""
+"""Pictures decoded and made smaller. The one room that knows Pillow, which is loaded when a picture
+comes."""
 
 from __future__ import annotations
 
@@ -19,7 +20,12 @@ if TYPE_CHECKING:
 FOLDER: Final = "thumbs"
 """With the indexes, so that it may be deleted at any time."""
 _KEPT: Final = "Nothing was written."
-_FORMATS: Final = {"image/png": "PNG", "image/jpeg": "JPEG", "image/webp": "WEBP", "image/gif": "GIF"}
+_FORMATS: Final = {
+    "image/png": "PNG",
+    "image/jpeg": "JPEG",
+    "image/webp": "WEBP",
+    "image/gif": "GIF",
+}
 _QUALITY: Final = 85
 
 
@@ -27,7 +33,8 @@ def bearable(kind: Kind, limit: int) -> None:
     """Raise InvalidInput for more pixels than may be decoded."""
     if kind.pixels > limit:
         raise InvalidInput(
-            f"the picture has {kind.width:,} × {kind.height:,} pixels; up to {limit:,} are decoded (setting images.pixels)",
+            f"the picture has {kind.width:,} × {kind.height:,} pixels; up to {limit:,} are "
+            f"decoded (setting images.pixels)",
             kept=_KEPT,
             hint="Make it smaller.",
         )
@@ -64,7 +71,8 @@ def _put(place: Path, data: bytes) -> None:
 
 
 def opened(data: bytes, kind: Kind, edge: int) -> Image:
-    """The decoded first frame; a JPEG is decoded no finer than twice `edge` needs. Raises InvalidInput for what does not decode."""
+    """The decoded first frame; a JPEG is decoded no finer than twice `edge` needs. Raises
+    InvalidInput for what does not decode."""
     from PIL import Image
 
     try:
@@ -74,7 +82,11 @@ def opened(data: bytes, kind: Kind, edge: int) -> Image:
         found.draft(None, (2 * edge, 2 * edge))
         found.load()
     except Exception as error:  # whatever a decoder makes of bytes from anywhere
-        raise InvalidInput(f"the picture cannot be decoded: {error}", kept=_KEPT, hint="Save it anew in any image program.") from error
+        raise InvalidInput(
+            f"the picture cannot be decoded: {error}",
+            kept=_KEPT,
+            hint="Save it anew in any image program.",
+        ) from error
     return found
 
 
@@ -85,10 +97,17 @@ def _scaled(data: bytes, kind: Kind, edge: int, form: str) -> bytes:
     profile = found.info.get("icc_profile")
     upright = ImageOps.exif_transpose(found)
     if upright.mode not in ("RGB", "RGBA", "L", "LA"):
-        upright = upright.convert("RGBA" if "transparency" in found.info or upright.mode in ("P", "PA") else "RGB")
+        upright = upright.convert(
+            "RGBA" if "transparency" in found.info or upright.mode in ("P", "PA") else "RGB"
+        )
     upright.thumbnail((edge, edge), Image.Resampling.LANCZOS)
     if form == "JPEG" and upright.mode not in ("RGB", "L"):
         upright = upright.convert("RGB")
     out = BytesIO()
-    upright.save(out, form, quality=_QUALITY, icc_profile=profile if upright.mode in ("RGB", "RGBA") else None)
+    upright.save(
+        out,
+        form,
+        quality=_QUALITY,
+        icc_profile=profile if upright.mode in ("RGB", "RGBA") else None,
+    )
     return out.getvalue()

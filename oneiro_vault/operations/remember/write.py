@@ -1,4 +1,5 @@
-"""Operations that change what is remembered. Each builds Changes and hands them to the vault's one door."""
+"""Operations that change what is remembered. Each builds Changes and hands them to the vault's one
+door."""
 
 from __future__ import annotations
 
@@ -45,39 +46,64 @@ def remember(
     near: bool = False,
     progress: Progress = quiet,
 ) -> dict[str, Any]:
-    """Store memories in one commit. What is there already is not stored again: its row has `duplicate_of`.
+    """Store memories in one commit. What is there already is not stored again: its row has
+    `duplicate_of`.
 
-    One by itself is also compared in other words; several (or one of a stream: `dedupe` is "exact") only by id and by their very words;
-    False stores anything. `taken` are ids that the same stream was answered with before. With `partial` a bad one does not stop the
-    others: it is listed in `rejected` by its position. With `near` the row of one by itself names in `near` the memory it is most like.
+    One by itself is also compared in other words; several (or one of a stream: `dedupe` is "exact")
+    only by id and by their very words; False stores anything. `taken` are ids that the same stream
+    was answered with before. With `partial` a bad one does not stop the others: it is listed in
+    `rejected` by its position. With `near` the row of one by itself names in `near` the memory it
+    is most like.
     """
     if not items:
         raise InvalidInput("there is nothing to remember", hint="Give a text.")
     if dedupe not in (None, True, False, "exact"):
-        raise InvalidInput(f'dedupe must be true, false or "exact", not {quoted(dedupe)}', kept=KEPT)
+        raise InvalidInput(
+            f'dedupe must be true, false or "exact", not {quoted(dedupe)}', kept=KEPT
+        )
     importing = dedupe == "exact" or len(items) > 1
     if house.converge() and importing:
         house.reconcile(progress)  # what is not indexed yet would be stored a second time
     drafts, refused = _drafts(house, items, actor, progress)
     conversations(list(drafts.values()))
     results = _known(house, drafts, refused, importing, taken) if dedupe is not False else {}
-    drafts = {position: draft for position, draft in drafts.items() if position not in results and position not in refused}
+    drafts = {
+        position: draft
+        for position, draft in drafts.items()
+        if position not in results and position not in refused
+    }
     number_turns(house, list(drafts.values()))
     like = nearest(house, drafts[0]) if near and list(drafts) == [0] and not importing else None
     changes = _changes(house, drafts, refused)
     if refused and not partial:
         raise _first(refused, len(items))
-    again = repeated({position: drafts[position] for position in changes}) if dedupe is not False else {}
+    again = (
+        repeated({position: drafts[position] for position in changes})
+        if dedupe is not False
+        else {}
+    )
     wanted = {position: change for position, change in changes.items() if position not in again}
-    commit = _stored(house, {position: drafts[position] for position in wanted}, wanted, actor, results, progress)
-    results |= {position: results[first] | {"duplicate_of": results[first]["id"]} for position, first in again.items()}
-    rejected = [{"item": position, "message": str(error), "hint": error.hint} for position, error in sorted(refused.items())]
+    commit = _stored(
+        house, {position: drafts[position] for position in wanted}, wanted, actor, results, progress
+    )
+    results |= {
+        position: results[first] | {"duplicate_of": results[first]["id"]}
+        for position, first in again.items()
+    }
+    rejected = [
+        {"item": position, "message": str(error), "hint": error.hint}
+        for position, error in sorted(refused.items())
+    ]
     told = {"near": {"id": like.handle, "title": like.title} if like else None} if near else {}
-    rows: list[dict[str, Any]] = [{"images": []} | results[position] | told for position in sorted(results)]
+    rows: list[dict[str, Any]] = [
+        {"images": []} | results[position] | told for position in sorted(results)
+    ]
     return {"schema": 1, "results": rows, "commit": commit, "rejected": rejected}
 
 
-def _drafts(house: House, items: Sequence[Mapping[str, Any]], actor: str, progress: Progress) -> tuple[dict[int, Draft], Refusals]:
+def _drafts(
+    house: House, items: Sequence[Mapping[str, Any]], actor: str, progress: Progress
+) -> tuple[dict[int, Draft], Refusals]:
     """By position: the good ones, and what is wrong with the others."""
     good: dict[int, Draft] = {}
     bad: Refusals = {}
@@ -91,15 +117,24 @@ def _drafts(house: House, items: Sequence[Mapping[str, Any]], actor: str, progre
     return good, bad
 
 
-def _known(house: House, drafts: Mapping[int, Draft], refused: Refusals, importing: bool, taken: Sequence[str]) -> Results:
-    """What is there already; being remembered again is a use of a memory, unless a whole file of them is read once more."""
+def _known(
+    house: House,
+    drafts: Mapping[int, Draft],
+    refused: Refusals,
+    importing: bool,
+    taken: Sequence[str],
+) -> Results:
+    """What is there already; being remembered again is a use of a memory, unless a whole file of
+    them is read once more."""
     already = Already(house, importing, taken)
     found, wrong = already.find(drafts)
     refused |= wrong
     if not importing and drafts and not found and not wrong:
         twin = already.in_other_words(drafts[0])
         found = {0: twin} if twin is not None else {}
-    results = {position: shown(row, sha) for position, row in found.items() if (sha := durable(house, row))}
+    results = {
+        position: shown(row, sha) for position, row in found.items() if (sha := durable(house, row))
+    }
     if not importing and results and found[0].id:
         house.vault.use(found[0].id, "use", why="remembered again")
     return results
@@ -113,7 +148,9 @@ def _changes(house: House, drafts: Mapping[int, Draft], refused: Refusals) -> di
             changes[position] = Write(one.path, one.compose())
         except InvalidInput as error:
             refused[position] = error
-    refused |= house.vault.objections(changes, [position for position, one in drafts.items() if one.placed])
+    refused |= house.vault.objections(
+        changes, [position for position, one in drafts.items() if one.placed]
+    )
     return {position: change for position, change in changes.items() if position not in refused}
 
 
@@ -124,18 +161,34 @@ def _first(refused: Refusals, total: int) -> OneiroError:
 
 
 def _stored(
-    house: House, drafts: Mapping[int, Draft], changes: Mapping[int, Write], actor: str, results: Results, progress: Progress
+    house: House,
+    drafts: Mapping[int, Draft],
+    changes: Mapping[int, Write],
+    actor: str,
+    results: Results,
+    progress: Progress,
 ) -> str | None:
-    """Commit the changes and index them; adds to `results` what was made durable and returns the commit."""
+    """Commit the changes and index them; adds to `results` what was made durable and returns the
+    commit."""
     if not changes:
         return None
     titles = [one.meta["title"] for one in drafts.values()]
     title = titles[0] if len(titles) == 1 else f"{len(titles)} memories"
-    operation = Operation("remember", title, actor, memories=tuple(one.id for one in drafts.values()))
-    pictures = images.writes(house, [picture for one in drafts.values() for picture in one.pictures])
-    again = [drafts[position].id for position, change in changes.items() if house.vault.erased.in_file(change.path, change.data)]
+    operation = Operation(
+        "remember", title, actor, memories=tuple(one.id for one in drafts.values())
+    )
+    pictures = images.writes(
+        house, [picture for one in drafts.values() for picture in one.pictures]
+    )
+    again = [
+        drafts[position].id
+        for position, change in changes.items()
+        if house.vault.erased.in_file(change.path, change.data)
+    ]
     events = [ledger.make(AGAIN, ident, house.vault.clock(), actor=actor) for ident in again]
-    receipt = house.vault.apply([*changes.values(), *pictures], operation, events=events, progress=progress)
+    receipt = house.vault.apply(
+        [*changes.values(), *pictures], operation, events=events, progress=progress
+    )
     house.refresh([one.path for one in drafts.values()])
     results |= {position: _result(one, receipt) for position, one in drafts.items()}
     return receipt.commit
@@ -143,7 +196,14 @@ def _stored(
 
 def _result(made: Draft, receipt: Receipt) -> dict[str, Any]:
     meta, sha = made.meta, receipt.written[made.path]
-    row = {"id": made.id, "path": made.path, "title": meta["title"], "type": meta["type"], "sha256": sha, "duplicate_of": None}
+    row = {
+        "id": made.id,
+        "path": made.path,
+        "title": meta["title"],
+        "type": meta["type"],
+        "sha256": sha,
+        "duplicate_of": None,
+    }
     return row | {"images": [picture.row() for picture in made.pictures]}
 
 
@@ -157,20 +217,29 @@ def reframe(
     reason: str = "",
     actor: str = "user",
 ) -> dict[str, Any]:
-    """Replace what a memory says. The old words stay in history; a note that changed meanwhile gets a proposal beside it instead."""
+    """Replace what a memory says. The old words stay in history; a note that changed meanwhile gets
+    a proposal beside it instead."""
     row = house.resolve(id)
     words = body_of(text, house.settings["notes.indexed_bytes"])
     data, known = house.load(row)
     concise(house, words, actor, len(known.body))
     if not known.core:  # of what a person ratified, a model only proposes other words
         describes(known.type, actor, title or "", description or "", words)
-    shows = "" if actor == "user" else known.body  # a person means the text as it stands; a model does not think of the links
+    shows = (
+        "" if actor == "user" else known.body
+    )  # a person means the text as it stands; a model does not think of the links
     body = images.carried(shows, words, row.path)
     base = _base(house, row, data, base)
     if title is None and known.title and known.title == title_of(known.body or known.title):
-        title = title_of(body)  # a title taken from the first words must not go on saying what was retracted
+        title = title_of(
+            body
+        )  # a title taken from the first words must not go on saying what was retracted
     changes: dict[str, object | None] = {"timestamp": moment(house)}
-    changes |= {key: value for key, value in (("title", title), ("description", description)) if value is not None}
+    changes |= {
+        key: value
+        for key, value in (("title", title), ("description", description))
+        if value is not None
+    }
     ident = known.id or new_id()
     if not known.id:
         changes["id"] = ident
@@ -179,38 +248,63 @@ def reframe(
     proposal.body = images.carried(shows, words, proposal.path)
     other = (proposal.path, proposal.compose())
     if known.core and actor != "user":
-        receipt = house.vault.apply([Write(*other)], Operation("flag", f"proposal for {row.title}", actor, (ident,), reason))
+        receipt = house.vault.apply(
+            [Write(*other)], Operation("flag", f"proposal for {row.title}", actor, (ident,), reason)
+        )
         proposals = {row.path: proposal.path}
     else:
         change = Write(row.path, content, base, proposal=other)
-        receipt = house.vault.apply([change], Operation("reframe", title or row.title, actor, (ident,), reason))
+        receipt = house.vault.apply(
+            [change], Operation("reframe", title or row.title, actor, (ident,), reason)
+        )
         proposals = receipt.proposals
     house.refresh([*receipt.written, row.path])
     waiting = {"id": proposal.id, "path": proposals[row.path]} if row.path in proposals else None
     sha = receipt.written.get(row.path, base)
-    return {"schema": 1, "id": ident, "path": row.path, "sha256": sha, "commit": receipt.commit, "proposal": waiting}
+    return {
+        "schema": 1,
+        "id": ident,
+        "path": row.path,
+        "sha256": sha,
+        "commit": receipt.commit,
+        "proposal": waiting,
+    }
 
 
 def _base(house: House, row: Row, data: bytes, given: str | None) -> str:
-    """sha256 of the text a change is based on: of the note as it is now, or of a version that was given by its hash or its commit.
+    """sha256 of the text a change is based on: of the note as it is now, or of a version that was
+    given by its hash or its commit.
 
-    Raises InvalidInput for one that this memory never had: whoever names it has not read this memory.
+    Raises InvalidInput for one that this memory never had: whoever names it has not read this
+    memory.
     """
     now = sha256(data).hexdigest()
     wanted = now if given is None else given.strip().lower()
     if wanted == now:
         return now
     repo, past = house.vault.repo, house.vault.past
-    entry = repo.entry(commit, row.path) if given and (commit := repo.resolve(given.strip())) else None
-    names = {path for found in house.vault.log(memory=row.id, path=row.path) for path in found.paths if row.id and row.id in path}
-    blobs = [entry.blob] if entry else [blob for found in past.versions({row.path, *names}).values() for blob in found]
+    entry = (
+        repo.entry(commit, row.path) if given and (commit := repo.resolve(given.strip())) else None
+    )
+    names = {
+        path
+        for found in house.vault.log(memory=row.id, path=row.path)
+        for path in found.paths
+        if row.id and row.id in path
+    }
+    blobs = (
+        [entry.blob]
+        if entry
+        else [blob for found in past.versions({row.path, *names}).values() for blob in found]
+    )
     shas = [sha256(past.data(blob)).hexdigest() for blob in blobs]
     if entry or wanted in shas:
         return shas[0] if entry else wanted
     raise InvalidInput(
         f"{quoted(given)} is neither the sha256 of a text this memory had nor a commit it is in",
         kept=KEPT,
-        hint=f"`oneiro --json show {row.handle}` says the sha256 it has now; without a base the change is made to that.",
+        hint=f"`oneiro --json show {row.handle}` says the sha256 it has now; without a base the "
+        f"change is made to that.",
     )
 
 
@@ -225,7 +319,9 @@ def _proposal(house: House, row: Row, body: str, actor: str) -> Draft:
         "supersedes": [row.handle],
         "status": "pending",
     }
-    return Draft(meta, body, memories.path_for(meta["type"], meta["title"], meta["id"], meta["created"]))
+    return Draft(
+        meta, body, memories.path_for(meta["type"], meta["title"], meta["id"], meta["created"])
+    )
 
 
 def forget(house: House, id: str, reason: str = "", actor: str = "user") -> dict[str, Any]:
@@ -234,12 +330,23 @@ def forget(house: House, id: str, reason: str = "", actor: str = "user") -> dict
     data = house.vault.read(row.path)
     if row.core and actor != "user":
         raise InvalidInput(
-            f"{row.title} was ratified by a person", kept=KEPT, hint="Only a person may forget it; `reframe` proposes other words."
+            f"{row.title} was ratified by a person",
+            kept=KEPT,
+            hint="Only a person may forget it; `reframe` proposes other words.",
         )
     receipt = house.vault.forget(row.id, row.path, sha256(data).hexdigest(), actor, reason)
     house.refresh([row.path])
-    back = f"restore {row.id}" if row.id else f"undo {receipt.commit[:12]}"  # without an id of its own nothing in history names it
-    return {"schema": 1, "id": row.handle, "path": row.path, "title": row.title, "commit": receipt.commit, "back": back}
+    back = (
+        f"restore {row.id}" if row.id else f"undo {receipt.commit[:12]}"
+    )  # without an id of its own nothing in history names it
+    return {
+        "schema": 1,
+        "id": row.handle,
+        "path": row.path,
+        "title": row.title,
+        "commit": receipt.commit,
+        "back": back,
+    }
 
 
 def restore(house: House, id: str, actor: str = "user") -> dict[str, Any]:
@@ -251,14 +358,26 @@ def restore(house: House, id: str, actor: str = "user") -> dict[str, Any]:
     return {"schema": 1, "id": row.handle if row else id, "path": path, "commit": receipt.commit}
 
 
-def undo(house: House, commit: str | None = None, run: str | None = None, source: str | None = None, actor: str = "user") -> dict[str, Any]:
-    """Bring back the exact bytes from before one commit, a whole run of a loop, or all that came from a source, as a new commit.
+def undo(
+    house: House,
+    commit: str | None = None,
+    run: str | None = None,
+    source: str | None = None,
+    actor: str = "user",
+) -> dict[str, Any]:
+    """Bring back the exact bytes from before one commit, a whole run of a loop, or all that came
+    from a source, as a new commit.
 
-    Of a run and of a source (an import, a session, an actor) what somebody else changed since stays; `left` names it.
+    Of a run and of a source (an import, a session, an actor) what somebody else changed since
+    stays; `left` names it.
     """
     named = [one for one in (commit, run, source) if one is not None]
     if len(named) != 1:
-        raise InvalidInput("name a commit, a run or a source to undo", kept=KEPT, hint="`oneiro log` lists commits, `oneiro runs` runs.")
+        raise InvalidInput(
+            "name a commit, a run or a source to undo",
+            kept=KEPT,
+            hint="`oneiro log` lists commits, `oneiro runs` runs.",
+        )
     left: Mapping[str, str] = {}
     if source is not None:
         receipt, left = house.vault.undo_source(_source(source), actor)
@@ -273,12 +392,14 @@ def undo(house: House, commit: str | None = None, run: str | None = None, source
     touched = sorted(path for path in paths if not path.startswith("ledger/"))
     stays = [{"path": path, "why": why} for path, why in sorted(left.items())]
     return {
-        "schema": 1, "commit": receipts[-1].commit, "undone": named[0], "paths": touched, "removed": sorted(removed), "left": stays,
+        "schema": 1, "commit": receipts[-1].commit, "undone": named[0], "paths": touched,
+        "removed": sorted(removed), "left": stays,
     }  # fmt: skip
 
 
 def _undo_run(house: House, run: str, actor: str) -> tuple[list[Receipt], Mapping[str, str]]:
-    """All of it in one commit; where notes changed since, what still stands. Raises StaleMemory when nothing does."""
+    """All of it in one commit; where notes changed since, what still stands. Raises StaleMemory
+    when nothing does."""
     try:
         return [house.vault.undo_run(run, actor)], {}
     except StaleMemory:
@@ -292,5 +413,9 @@ def _source(name: str) -> str:
     """A person's own work is no source that one command takes back."""
     name = name.strip()
     if name in ("", "user"):
-        raise InvalidInput("what you wrote yourself is not taken back as a whole", kept=KEPT, hint="Undo single commits: `oneiro log`.")
+        raise InvalidInput(
+            "what you wrote yourself is not taken back as a whole",
+            kept=KEPT,
+            hint="Undo single commits: `oneiro log`.",
+        )
     return name

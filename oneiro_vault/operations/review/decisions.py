@@ -1,4 +1,5 @@
-"""A person's review of what loops propose: look, accept, reject. Models may look; what holds is for a person to say."""
+"""A person's review of what loops propose: look, accept, reject. Models may look; what holds is for
+a person to say."""
 
 from __future__ import annotations
 
@@ -36,54 +37,82 @@ _LEFT_OUT: Final = "left out when its branch was merged"
 _SILENT: Final = frozenset(("body", "title", "path", "timestamp", "created", "id", "extra"))
 """What a list of changed keys need not say: the words are shown beside it."""
 _TOLD: Final = (
-    "type", "source", "trust", "core", "status", "priority", "keep", "valid_from", "valid_until", "derived_from", "supersedes",
+    "type", "source", "trust", "core", "status", "priority", "keep", "valid_from", "valid_until",
+    "derived_from", "supersedes",
 )  # fmt: skip
 """Keys of a new note that are shown where they are set."""
 _MARKS: Final = {"same": "{}", "gone": "[-{}-]", "new": "{{+{}+}}"}
 
 
 def review(house: House, branch: str | None = None) -> dict[str, Any]:
-    """The proposals that wait, of all branches or of one, in their order: what, why, and what would change, word by word."""
+    """The proposals that wait, of all branches or of one, in their order: what, why, and what would
+    change, word by word."""
     found = [one for one in proposed.waiting(house) if branch in (None, one.branch.name)]
     rows = [_row(house, one) for one in found]
     names = list(dict.fromkeys(one.branch.name for one in found))
-    branches = [{"branch": name, "proposals": sum(row["branch"] == name for row in rows)} for name in names]
+    branches = [
+        {"branch": name, "proposals": sum(row["branch"] == name for row in rows)} for name in names
+    ]
     return {"schema": 1, "branches": branches, "proposals": rows, "total": len(rows)}
 
 
 def _row(house: House, one: Proposal) -> dict[str, Any]:
     entry = one.entry
     changes = [_change(house, path, *pair) for path, pair in one.files.items()]
-    forged = (_forged(path, house.vault.repo.data(after.blob)) for path, (before, after) in one.files.items() if after and not before)
+    forged = (
+        _forged(path, house.vault.repo.data(after.blob))
+        for path, (before, after) in one.files.items()
+        if after and not before
+    )
     return {
-        "id": one.id, "branch": one.branch.name, "commit": entry.commit, "op": entry.op, "loop": entry.loop, "title": entry.title,
-        "reason": entry.reason, "judge": entry.judge, "run": entry.run, "memories": list(entry.memories),
+        "id": one.id, "branch": one.branch.name, "commit": entry.commit, "op": entry.op,
+        "loop": entry.loop, "title": entry.title,
+        "reason": entry.reason, "judge": entry.judge, "run": entry.run,
+        "memories": list(entry.memories),
         "stale": proposed.stale(house, one) or next(filter(None, forged), None), "changes": changes,
     }  # fmt: skip
 
 
 def _change(house: House, path: str, *sides: Any) -> dict[str, Any]:
-    """One note: `words` are its new ones, or all of both with [-gone-] and {+new+}; `keys`: what else it says or changes."""
+    """One note: `words` are its new ones, or all of both with [-gone-] and {+new+}; `keys`: what
+    else it says or changes."""
     before, after = (house.vault.repo.data(side.blob) if side else None for side in sides)
     old, new = (_parsed(path, data) for data in (before, after))
     text = (after or b"").decode("utf-8", "replace")
-    row: dict[str, Any] = {"path": path, "id": None, "title": path, "is_new": before is None, "words": "", "keys": {}, "text": text}
+    row: dict[str, Any] = {
+        "path": path,
+        "id": None,
+        "title": path,
+        "is_new": before is None,
+        "words": "",
+        "keys": {},
+        "text": text,
+    }
     if new is None:
         return row | {"words": text.strip()}
     row |= {"id": new.id or None, "title": new.title}
     if old is None:
         return row | {"words": new.body.strip(), "keys": _set(new)}
     texts = said(old, new)
-    words = " ".join(_MARKS[kind].format(part) for kind, part in steps(*texts)) if texts[0] != texts[1] else ""
+    words = (
+        " ".join(_MARKS[kind].format(part) for kind, part in steps(*texts))
+        if texts[0] != texts[1]
+        else ""
+    )
     return row | {"words": words, "keys": _keys(old, new)}
 
 
 def _forged(path: str, data: bytes) -> str:
-    """Why a new note cannot come from a branch, "" when it can: no loop of ours speaks for a person, but anybody can push a branch."""
+    """Why a new note cannot come from a branch, "" when it can: no loop of ours speaks for a
+    person, but anybody can push a branch."""
     note = _parsed(path, data)
     if note is not None and note.core:
         return f"{path} is new and says core: true, which only a person may say"
-    return f"{path} is new and trusted like a person's own words, which no loop writes" if note and note.trust == "user" else ""
+    return (
+        f"{path} is new and trusted like a person's own words, which no loop writes"
+        if note and note.trust == "user"
+        else ""
+    )
 
 
 def _parsed(path: str, data: bytes | None) -> Memory | None:
@@ -95,11 +124,19 @@ def _parsed(path: str, data: bytes | None) -> Memory | None:
 
 def _set(new: Memory) -> dict[str, str]:
     every = ((name, getattr(new, name)) for name in _TOLD)
-    return {name: _value(value) for name, value in every if value not in ("", (), None) and value is not False}
+    return {
+        name: _value(value)
+        for name, value in every
+        if value not in ("", (), None) and value is not False
+    }
 
 
 def _keys(old: Memory, new: Memory) -> dict[str, str]:
-    names = [one.name for one in fields(new) if one.name not in _SILENT and getattr(old, one.name) != getattr(new, one.name)]
+    names = [
+        one.name
+        for one in fields(new)
+        if one.name not in _SILENT and getattr(old, one.name) != getattr(new, one.name)
+    ]
     return {name: _value(getattr(new, name)) for name in names}
 
 
@@ -107,13 +144,18 @@ def _value(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
-# -- deciding -----------------------------------------------------------------------------------------------------------------------------
+# -- deciding
+# --------------------------------------------------------------------------------------------------
 
 
-def review_accept(house: House, ids: Sequence[str], edited: Mapping[str, Any] | None = None, actor: str = "user") -> dict[str, Any]:
-    """Let proposals happen, each as the commit its loop would have made; an id may be a prefix, or a branch for all that waits on it.
+def review_accept(
+    house: House, ids: Sequence[str], edited: Mapping[str, Any] | None = None, actor: str = "user"
+) -> dict[str, Any]:
+    """Let proposals happen, each as the commit its loop would have made; an id may be a prefix, or
+    a branch for all that waits on it.
 
-    `edited`: path -> the whole note as the person would rather have it. `stale` says what no longer fits, or failed after others were done.
+    `edited`: path -> the whole note as the person would rather have it. `stale` says what no longer
+    fits, or failed after others were done.
     """
     _by_person(actor)
     answer: dict[str, Any] = {"schema": 1, "accepted": [], "stale": []}
@@ -122,20 +164,31 @@ def review_accept(house: House, ids: Sequence[str], edited: Mapping[str, Any] | 
     if strange := words.keys() - {path for one in wanted for path in one.files}:
         raise InvalidInput(f"{shown(min(strange))} is in none of these proposals", kept=_KEPT)
     for one in wanted:
-        row = {"id": one.id, "branch": one.branch.name, "op": one.entry.op, "title": one.entry.title}
+        row = {
+            "id": one.id,
+            "branch": one.branch.name,
+            "op": one.entry.op,
+            "title": one.entry.title,
+        }
         try:
             commit = _accept(house, one, words, actor)
             answer["accepted"].append(row | {"commit": commit or None})
         except OneiroError as error:
             if not isinstance(error, StaleMemory) and not answer["accepted"]:
                 raise
-            answer["stale"].append(row | {"why": str(error)})  # what was accepted before it must be told
+            answer["stale"].append(
+                row | {"why": str(error)}
+            )  # what was accepted before it must be told
     return answer | _left(house)
 
 
 def _by_person(actor: str) -> None:
     if actor != "user":
-        raise InvalidInput("what loops propose is reviewed by a person", kept=_KEPT, hint="A person runs `oneiro review` in a terminal.")
+        raise InvalidInput(
+            "what loops propose is reviewed by a person",
+            kept=_KEPT,
+            hint="A person runs `oneiro review` in a terminal.",
+        )
 
 
 def _accept(house: House, one: Proposal, words: Mapping[str, str], actor: str) -> str:
@@ -148,15 +201,20 @@ def _accept(house: House, one: Proposal, words: Mapping[str, str], actor: str) -
             data = _edited(path, data, words[path])
         if before is None and (why := _forged(path, data)):
             raise StaleMemory(why, kept=_KEPT, hint="Edit it, or reject it.")
-        changes.append(Write(path, data, sha256(repo.data(before.blob)).hexdigest() if before else None))
+        changes.append(
+            Write(path, data, sha256(repo.data(before.blob)).hexdigest() if before else None)
+        )
     reason = f"{entry.reason} ({_EDITED})" if words.keys() & one.files.keys() else entry.reason
     operation = Operation(
-        entry.op, entry.title, actor, entry.memories, reason, entry.run, entry.judge, entry.loop, entry.decision
+        entry.op, entry.title, actor, entry.memories, reason, entry.run, entry.judge, entry.loop,
+        entry.decision
     )  # fmt: skip
 
     def check(_tip: str) -> None:
         if why := proposed.stale(house, one):
-            raise StaleMemory(why, kept="The note stays as it is.", hint="A later run looks at it again.")
+            raise StaleMemory(
+                why, kept="The note stays as it is.", hint="A later run looks at it again."
+            )
 
     receipt = house.vault.apply(changes, operation, check=check)
     house.refresh([change.path for change in changes])
@@ -171,35 +229,58 @@ def _edited(path: str, proposed_: bytes, text: str) -> bytes:
         now = memories.parse(path, data)
     except UnreadableNote as error:
         hint = "Mind the lines between the ---."
-        raise InvalidInput(f"the edited {shown(path)} cannot be read: {error}", kept=_KEPT, hint=hint) from error
+        raise InvalidInput(
+            f"the edited {shown(path)} cannot be read: {error}", kept=_KEPT, hint=hint
+        ) from error
     if was is not None and now.id != was.id:
-        raise InvalidInput(f"the edited {shown(path)} has another id", kept=_KEPT, hint=f"Leave `id: {was.id}` as it is.")
+        raise InvalidInput(
+            f"the edited {shown(path)} has another id",
+            kept=_KEPT,
+            hint=f"Leave `id: {was.id}` as it is.",
+        )
     return data
 
 
-def review_reject(house: House, ids: Sequence[str], reason: str = "", actor: str = "user") -> dict[str, Any]:
-    """Say that proposals shall not happen; the reason is kept in the history, and they are not proposed again."""
+def review_reject(
+    house: House, ids: Sequence[str], reason: str = "", actor: str = "user"
+) -> dict[str, Any]:
+    """Say that proposals shall not happen; the reason is kept in the history, and they are not
+    proposed again."""
     _by_person(actor)
     wanted = _wanted(house, ids)
     _record(house, wanted, proposed.REJECTED, reason, actor)
-    rows = [{"id": one.id, "branch": one.branch.name, "op": one.entry.op, "title": one.entry.title} for one in wanted]
+    rows = [
+        {"id": one.id, "branch": one.branch.name, "op": one.entry.op, "title": one.entry.title}
+        for one in wanted
+    ]
     return {"schema": 1, "rejected": rows} | _left(house)
 
 
 def _record(house: House, found: Sequence[Proposal], verdict: str, reason: str, actor: str) -> None:
-    """A verdict in the ledger, which every copy of the vault reads; the words about it only in the commit."""
+    """A verdict in the ledger, which every copy of the vault reads; the words about it only in the
+    commit."""
     if found:
         now = house.vault.clock()
-        events = [ledger.make(proposed.EVENT, "", now, d=one.id, v=verdict, actor=actor) for one in found]
-        title = f"{found[0].entry.op}: {found[0].entry.title}" if len(found) == 1 else f"{len(found)} proposals"
+        events = [
+            ledger.make(proposed.EVENT, "", now, d=one.id, v=verdict, actor=actor) for one in found
+        ]
+        title = (
+            f"{found[0].entry.op}: {found[0].entry.title}"
+            if len(found) == 1
+            else f"{len(found)} proposals"
+        )
         memories_ = tuple(dict.fromkeys(ident for one in found for ident in one.entry.memories))
-        house.vault.apply((), Operation("ledger", f"{verdict}: {title}", actor, memories_, reason), events=events)
+        house.vault.apply(
+            (), Operation("ledger", f"{verdict}: {title}", actor, memories_, reason), events=events
+        )
 
 
 def _wanted(house: House, ids: Sequence[str]) -> list[Proposal]:
     found = proposed.waiting(house)
     if not ids:
-        raise InvalidInput("no proposal was named", kept=_KEPT, hint="`oneiro review --list` shows their ids.")
+        raise InvalidInput(
+            "no proposal was named", kept=_KEPT, hint="`oneiro review --list` shows their ids."
+        )
     chosen = [one for name in ids for one in _named(found, name.strip())]
     return list({one.id: one for one in chosen}.values())
 
@@ -223,11 +304,13 @@ def _left(house: House) -> dict[str, Any]:
     return {"closed": closed, "left": len(proposed.waiting(house))}
 
 
-# -- branches whose work is done ----------------------------------------------------------------------------------------------------------
+# -- branches whose work is done
+# --------------------------------------------------------------------------------------------------
 
 
 def tidy(house: House, lapse: bool = False) -> list[str]:
-    """Put away every branch on which nothing waits any more, also one that was merged with plain git; returns their names.
+    """Put away every branch on which nothing waits any more, also one that was merged with plain
+    git; returns their names.
 
     `lapse`: proposals that no longer fit do not hold a branch open. Raises OneiroError.
     """
@@ -235,7 +318,11 @@ def tidy(house: House, lapse: bool = False) -> list[str]:
     if not found:
         return []
     settled = proposed.made(house) | proposed.verdicts(house).keys()
-    return [branch.name for branch in found if _is_done(house, branch, settled, lapse) and proposal_branches.close(house.vault, branch)]
+    return [
+        branch.name
+        for branch in found
+        if _is_done(house, branch, settled, lapse) and proposal_branches.close(house.vault, branch)
+    ]
 
 
 def _is_done(house: House, branch: Open, settled: set[str], lapse: bool) -> bool:
@@ -244,9 +331,17 @@ def _is_done(house: House, branch: Open, settled: set[str], lapse: bool) -> bool
     every = list(proposed.on(house, branch))
     new = [one for one in every if one.id not in settled]
     merged = proposed.decided(house, branch, new)
-    came = [one for one in new if merged.get(one.id) == proposed.ACCEPTED or (one.id not in merged and proposed.arrived(house, one))]
+    came = [
+        one
+        for one in new
+        if merged.get(one.id) == proposed.ACCEPTED
+        or (one.id not in merged and proposed.arrived(house, one))
+    ]
     gone = [one for one in new if merged.get(one.id) == proposed.REJECTED]
-    if not every or any(one not in (*came, *gone) and not (lapse and proposed.stale(house, one, disk=False)) for one in new):
+    if not every or any(
+        one not in (*came, *gone) and not (lapse and proposed.stale(house, one, disk=False))
+        for one in new
+    ):
         return False
     _record(house, came, proposed.ACCEPTED, "", "user")
     _record(house, gone, proposed.REJECTED, _LEFT_OUT, "user")
@@ -255,14 +350,31 @@ def _is_done(house: House, branch: Open, settled: set[str], lapse: bool) -> bool
 
 
 def _keep_reports(house: House, branch: Open) -> None:
-    """The reports of runs of which something was accepted; those of others stay with their branch."""
+    """The reports of runs of which something was accepted; those of others stay with their
+    branch."""
     made = {entry.run for entry in house.vault.history.runs() if entry.decision}
     repo = house.vault.repo
     for entry in proposed.entries(house, branch):
         if entry.op != "ledger" or entry.decision or entry.run not in made:
             continue
-        there = {path: repo.entry(branch.tip, path) for path in entry.paths if path.startswith("dreams/")}
-        writes = [Write(path, repo.data(file.blob)) for path, file in there.items() if file and not repo.entry(house.vault.head(), path)]
+        there = {
+            path: repo.entry(branch.tip, path) for path in entry.paths if path.startswith("dreams/")
+        }
+        writes = [
+            Write(path, repo.data(file.blob))
+            for path, file in there.items()
+            if file and not repo.entry(house.vault.head(), path)
+        ]
         if writes:
-            house.vault.apply(writes, Operation("ledger", entry.title, "dream", run=entry.run, judge=entry.judge, loop=entry.loop))
+            house.vault.apply(
+                writes,
+                Operation(
+                    "ledger",
+                    entry.title,
+                    "dream",
+                    run=entry.run,
+                    judge=entry.judge,
+                    loop=entry.loop,
+                ),
+            )
             house.refresh([write.path for write in writes])

@@ -1,4 +1,5 @@
-"""What waits for a person's review: the decisions on branches of runs that are neither in our history nor rejected."""
+"""What waits for a person's review: the decisions on branches of runs that are neither in our
+history nor rejected."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ from oneiro_vault.vault.paths import checked, is_note
 from oneiro_vault.vault.worktree.moves import id_of
 
 EVENT: Final = "review"
-"""Kind of the ledger events that say what a person decided about a decision `d`: `v` is one of the following."""
+"""Kind of the ledger events that say what a person decided about a decision `d`: `v` is one of the
+following."""
 REJECTED: Final = "rejected"
 ACCEPTED: Final = "accepted"
 """For what came in without the decision's own commit: a pull request that was squashed."""
@@ -29,7 +31,8 @@ Changed: TypeAlias = Mapping[str, tuple[File | None, File | None]]
 
 @dataclass(frozen=True)
 class Proposal:
-    """One decision on a branch: its commit, and what it makes of which files (path -> before, after), as the branch says it now."""
+    """One decision on a branch: its commit, and what it makes of which files (path -> before,
+    after), as the branch says it now."""
 
     branch: Open
     entry: Entry
@@ -46,20 +49,30 @@ def verdicts(house: House) -> dict[str, str]:
     """Decision -> what the ledger says became of it; the latest counts."""
     found = {}
     for event in house.vault.events():
-        if event.get("e") == EVENT and isinstance(decision := event.get("d"), str) and event.get("v") in (REJECTED, ACCEPTED):
+        if (
+            event.get("e") == EVENT
+            and isinstance(decision := event.get("d"), str)
+            and event.get("v") in (REJECTED, ACCEPTED)
+        ):
             found[decision] = str(event["v"])
     return found
 
 
 def made(house: House) -> set[str]:
     """Decisions that our history has."""
-    return {entry.decision for entry in house.vault.history.runs() if entry.decision} if house.vault.head() else set()
+    return (
+        {entry.decision for entry in house.vault.history.runs() if entry.decision}
+        if house.vault.head()
+        else set()
+    )
 
 
 def waiting(house: House, settled: Collection[str] | None = None) -> list[Proposal]:
-    """Every proposal that is open, branch by branch, in the order in which they were made. `settled`: decisions that are not.
+    """Every proposal that is open, branch by branch, in the order in which they were made.
+    `settled`: decisions that are not.
 
-    What another program put on a branch and no run of ours could have is passed over: only notes can be proposed.
+    What another program put on a branch and no run of ours could have is passed over: only notes
+    can be proposed.
     """
     found: dict[str, Proposal] = {}
     for branch in proposal_branches.branches(house.vault):
@@ -84,17 +97,29 @@ def on(house: House, branch: Open) -> Iterator[Proposal]:
     repo = house.vault.repo
     made = [entry for entry in entries(house, branch) if entry.decision and entry.op]
     parents = [next(iter(repo.parents(entry.commit)), "") for entry in made]
-    changed = [repo.difference(parent, entry.commit) for parent, entry in zip(parents, made, strict=True)]
+    changed = [
+        repo.difference(parent, entry.commit) for parent, entry in zip(parents, made, strict=True)
+    ]
     for at, (entry, parent) in enumerate(zip(made, parents, strict=True)):
         later = {path for files in changed[at + 1 :] for path in files}
-        # as the tip says it, for a reviewer may have edited it on the branch; but no words that a later decision brings
-        now = {path: (before, after if path in later else repo.entry(branch.tip, path)) for path, (before, after) in changed[at].items()}
+        # as the tip says it, for a reviewer may have edited it on the branch; but no words that a
+        # later decision brings
+        now = {
+            path: (before, after if path in later else repo.entry(branch.tip, path))
+            for path, (before, after) in changed[at].items()
+        }
         whole = all(_is_note(path, after) for path, (_, after) in now.items())
-        yield Proposal(branch, entry, parent, {path: pair for path, pair in now.items() if pair[1] is not None} if whole else {})
+        yield Proposal(
+            branch,
+            entry,
+            parent,
+            {path: pair for path, pair in now.items() if pair[1] is not None} if whole else {},
+        )
 
 
 def _is_note(path: str, after: File | None) -> bool:
-    """A branch may have been fetched from anywhere: no settings, workflows or links come in as a dream."""
+    """A branch may have been fetched from anywhere: no settings, workflows or links come in as a
+    dream."""
     try:
         return is_note(checked(path)) and (after is None or after.mode in (FILE, EXECUTABLE))
     except UnsafePath:
@@ -102,7 +127,8 @@ def _is_note(path: str, after: File | None) -> bool:
 
 
 def arrived(house: House, one: Proposal) -> bool:
-    """Does our history hold exactly what it proposes, or what its branch made of that later, however that came in?"""
+    """Does our history hold exactly what it proposes, or what its branch made of that later,
+    however that came in?"""
     repo, head = house.vault.repo, house.vault.head()
 
     def has(path: str, before: File | None, after: File | None) -> bool:
@@ -113,7 +139,8 @@ def arrived(house: House, one: Proposal) -> bool:
 
 
 def stale(house: House, one: Proposal, disk: bool = True) -> str:
-    """What changed so that it no longer fits, "" when nothing did. `disk`: also what a person has not committed yet."""
+    """What changed so that it no longer fits, "" when nothing did. `disk`: also what a person has
+    not committed yet."""
     repo, head = house.vault.repo, house.vault.head()
     for path, (before, _) in one.files.items():
         now = repo.entry(head, path)
@@ -136,26 +163,37 @@ def _moved_on(house: House, one: Proposal, ident: str) -> str:
     then, now = repo.entry(one.parent, path), repo.entry(house.vault.head(), path)
     if not then or not now or now.blob == then.blob:
         return ""
-    proposed = (repo.entry(commit, path) for commit in (one.branch.tip, *(entry.commit for entry in entries(house, one.branch))))
-    return "" if any(known and known.blob == now.blob for known in proposed) else f"{path}, which it rests on, changed since"
+    proposed = (
+        repo.entry(commit, path)
+        for commit in (one.branch.tip, *(entry.commit for entry in entries(house, one.branch)))
+    )
+    return (
+        ""
+        if any(known and known.blob == now.blob for known in proposed)
+        else f"{path}, which it rests on, changed since"
+    )
 
 
-# -- branches that came in as one commit ---------------------------------------------------------------------------------------------------
+# -- branches that came in as one commit
+# --------------------------------------------------------------------------------------------------
 
 
 def decided(house: House, branch: Open, open_: Sequence[Proposal]) -> dict[str, str]:
-    """Decision -> what became of it, for those of `open_` that a reviewer with git alone decided: their branch came in as one commit, with
-    some of them changed or left out.
+    """Decision -> what became of it, for those of `open_` that a reviewer with git alone decided:
+    their branch came in as one commit, with some of them changed or left out.
 
-    That commit is known by what only the branch had, the report of the run or the decision's name in its message; what it did to the files
-    of a decision is the verdict. A branch of which our history has no such commit is simply not merged yet.
+    That commit is known by what only the branch had, the report of the run or the decision's name
+    in its message; what it did to the files of a decision is the verdict. A branch of which our
+    history has no such commit is simply not merged yet.
     """
     found: dict[str, str] = {}
     head = house.vault.head()
     if not open_ or not head:
         return found
     made = [entry for entry in entries(house, branch) if not entry.decision]
-    reports = {entry.run: path for entry in made for path in entry.paths if path.startswith(REPORTS)}
+    reports = {
+        entry.run: path for entry in made for path in entry.paths if path.startswith(REPORTS)
+    }
     for commit, changed in _merges(house, branch, list(reports.values())):
         said = house.vault.repo.message(commit)
         for one in open_:
@@ -166,7 +204,8 @@ def decided(house: House, branch: Open, open_: Sequence[Proposal]) -> dict[str, 
 
 
 def _merges(house: House, branch: Open, reports: Sequence[str]) -> Iterator[tuple[str, Changed]]:
-    """Commits of our history, and not of the branch, that may have brought it, with what each changed; newest first."""
+    """Commits of our history, and not of the branch, that may have brought it, with what each
+    changed; newest first."""
     repo, history, head = house.vault.repo, house.vault.history, house.vault.head()
     made = history.since(branch.tip, reports, until=head) if reports else []
     names = dict.fromkeys(entry.commit for entry in (*made, *history.decisions(head, branch.tip)))
@@ -174,20 +213,32 @@ def _merges(house: House, branch: Open, reports: Sequence[str]) -> Iterator[tupl
         parents = repo.parents(commit)
         if len(parents) == 1:
             changed = repo.difference(parents[0], commit)
-            if any(is_note(path) and not path.startswith(REPORTS) for path in changed):  # a report alone is brought by our own review
+            if any(
+                is_note(path) and not path.startswith(REPORTS) for path in changed
+            ):  # a report alone is brought by our own review
                 yield commit, changed
 
 
-def _verdict(house: House, commit: str, changed: Changed, one: Proposal, others: Sequence[Proposal]) -> str:
-    """Accepted, also with other words, when the commit did something to its files that no other decision did; else left out."""
+def _verdict(
+    house: House, commit: str, changed: Changed, one: Proposal, others: Sequence[Proposal]
+) -> str:
+    """Accepted, also with other words, when the commit did something to its files that no other
+    decision did; else left out."""
     repo = house.vault.repo
     wanted = {path: after for path, (before, after) in one.files.items() if before != after}
-    if wanted and all(repo.entry(commit, path) in (after, repo.entry(one.branch.tip, path)) for path, after in wanted.items()):
+    if wanted and all(
+        repo.entry(commit, path) in (after, repo.entry(one.branch.tip, path))
+        for path, after in wanted.items()
+    ):
         return ACCEPTED
-    ids = {_ident(house, path, after) for path, (before, after) in changed.items() if before is None} - {""}
+    ids = {
+        _ident(house, path, after) for path, (before, after) in changed.items() if before is None
+    } - {""}
     for path, after in wanted.items():
         now = changed.get(path, (None, None))[1]
-        if now is not None and now not in [other.files[path][1] for other in others if other is not one and path in other.files]:
+        if now is not None and now not in [
+            other.files[path][1] for other in others if other is not one and path in other.files
+        ]:
             return ACCEPTED
         if path not in changed and one.files[path][0] is None and _ident(house, path, after) in ids:
             return ACCEPTED  # under another name

@@ -1,4 +1,5 @@
-"""How the loops of a vault fare on this machine: who judges, what waits, when somebody last answered, what the last run did."""
+"""How the loops of a vault fare on this machine: who judges, what waits, when somebody last
+answered, what the last run did."""
 
 from __future__ import annotations
 
@@ -16,12 +17,14 @@ from oneiro_vault.operations.remember.pending_captures import waiting
 from oneiro_vault.operations.runtime import House
 
 _FILE: Final = "last-dream.json"
-"""Beside the journal: `ended` and `did` of the last run, `answered` of the last run in which somebody judged (RFC 3339)."""
+"""Beside the journal: `ended` and `did` of the last run, `answered` of the last run in which
+somebody judged (RFC 3339)."""
 _RULES: Final = ("", "offline", "none")
 
 
 def standing(house: House) -> dict[str, Any]:
-    """`judge`: who answers (`judging.Choice`); `captures` and `questions` that wait; the last run and the last answer, null when never."""
+    """`judge`: who answers (`judging.Choice`); `captures` and `questions` that wait; the last run
+    and the last answer, null when never."""
     return {
         "judge": asdict(choose_judge.choice(house.settings, os.environ)),
         "captures": len(waiting(house)),
@@ -34,7 +37,9 @@ def standing(house: House) -> dict[str, Any]:
 
 def note(house: House, rows: Sequence[Mapping[str, Any]]) -> None:
     """Keep what these runs did; a night on which nothing was to do is a run too."""
-    judges = {one["judge"] for row in rows for one in row["decisions"]} | {row["judge"] for row in rows if row["calls"]}
+    judges = {one["judge"] for row in rows for one in row["decisions"]} | {
+        row["judge"] for row in rows if row["calls"]
+    }
     ended, path = moment(house), house.vault.folder / _FILE
     known = _known(house) | {"ended": ended, "did": [row["title"] for row in rows]}
     if judges - {*_RULES, "auto"}:
@@ -50,4 +55,8 @@ def _known(house: House) -> dict[str, Any]:
         found = json.loads((house.vault.folder / _FILE).read_bytes())
     except (OSError, ValueError):
         return {}
-    return {name: found[name] for name in ("ended", "did", "answered") if name in found} if isinstance(found, dict) else {}
+    return (
+        {name: found[name] for name in ("ended", "did", "answered") if name in found}
+        if isinstance(found, dict)
+        else {}
+    )

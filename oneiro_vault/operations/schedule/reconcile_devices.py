@@ -1,8 +1,10 @@
-"""What two machines dreamt at once, when it has met here: doubles become one, and of memories that replaced each other one stays.
+"""What two machines dreamt at once, when it has met here: doubles become one, and of memories that
+replaced each other one stays.
 
-A sync with leases lets one of two runs give way before anything is joined. A plain `git pull` asks nobody, and without leases neither does
-a sync: so whoever of us comes first looks at what came in (an owner, a sync, the next dream), and mends it by a rule that gives the same
-bytes on every machine.
+A sync with leases lets one of two runs give way before anything is joined. A plain `git pull` asks
+nobody, and without leases neither does a sync: so whoever of us comes first looks at what came in
+(an owner, a sync, the next dream), and mends it by a rule that gives the same bytes on every
+machine.
 """
 
 from __future__ import annotations
@@ -27,14 +29,19 @@ if TYPE_CHECKING:
 AGAIN: Final = 600.0
 """Seconds after which what could not be mended is tried again, when nothing comes in before."""
 _SEEN: Final = "met"
-"""File with the tip up to which this was looked at and, when not all of it could be mended, from when on to try again (epoch seconds)."""
+"""File with the tip up to which this was looked at and, when not all of it could be mended, from
+when on to try again (epoch seconds)."""
 _FEW: Final = 500
-"""Commits that are looked at one by one; with more of them something of another machine's is believed to be there."""
+"""Commits that are looked at one by one; with more of them something of another machine's is
+believed to be there."""
 _EVERY: Final = 10_000_000
 _AT_ONCE: Final = 1000
 """Notes whose words are in memory at the same time."""
 _LOOP: Final = "nights"
-_WHY: Final = {"double": "two machines made it of the same memories", "circle": "two machines replaced these by each other"}
+_WHY: Final = {
+    "double": "two machines made it of the same memories",
+    "circle": "two machines replaced these by each other",
+}
 _HOPELESS: Final = (DiskProblem, LockTimeout, RepositoryBusy)
 """What stands in the way of one stands in the way of all."""
 
@@ -42,8 +49,9 @@ _HOPELESS: Final = (DiskProblem, LockTimeout, RepositoryBusy)
 def settle(house: House) -> list[str]:
     """Mend what came in since the last look; the commits that did.
 
-    What cannot be mended holds up nothing else; the first error is raised at the end, and all of it is tried again when something comes
-    in, or after `AGAIN` seconds. In the middle of a merge, a rebase or a review nothing is looked at, and nothing is noted.
+    What cannot be mended holds up nothing else; the first error is raised at the end, and all of it
+    is tried again when something comes in, or after `AGAIN` seconds. In the middle of a merge, a
+    rebase or a review nothing is looked at, and nothing is noted.
     """
     tip = house.vault.head()  # what comes in during the look was not looked at
     seen, retry = _noted(house)
@@ -89,7 +97,8 @@ def _note(house: House, tip: str, retry: float) -> None:
 
 
 def _foreign(house: House, seen: str, tip: str) -> bool:
-    """Did anything come in between that was not made here, one after the other? Raises GitProblem."""
+    """Did anything come in between that was not made here, one after the other? Raises
+    GitProblem."""
     repo, device = house.vault.repo, house.vault.ledger.device
     if not seen:
         return bool(tip) and len(_devices(house, tip)) > 1
@@ -97,20 +106,28 @@ def _foreign(house: House, seen: str, tip: str) -> bool:
         if tip == seen:
             return False
         parents = repo.parents(tip)
-        if len(parents) != 1 or commit_log.trailers(repo.message(tip)).get("Device", [device]) != [device]:
+        if len(parents) != 1 or commit_log.trailers(repo.message(tip)).get("Device", [device]) != [
+            device
+        ]:
             return True
         tip = parents[0]
     return True
 
 
 def _devices(house: House, tip: str) -> set[str]:
-    """Every machine that ever made a commit: where it was only one, nothing can have been made twice."""
+    """Every machine that ever made a commit: where it was only one, nothing can have been made
+    twice."""
     layout = "--format=%(trailers:key=Oneiro-Device,valueonly)"
-    return {name for line in house.vault.repo.commands.text("log", layout, tip).splitlines() if (name := line.strip())}
+    return {
+        name
+        for line in house.vault.repo.commands.text("log", layout, tip).splitlines()
+        if (name := line.strip())
+    }
 
 
 class _Look:
-    """One look at everything; `made`: the commits of it; `failed`: the first thing that could not be done."""
+    """One look at everything; `made`: the commits of it; `failed`: the first thing that could not
+    be done."""
 
     def __init__(self, house: House) -> None:
         self._house = house
@@ -129,13 +146,17 @@ class _Look:
     def _rows(self) -> list[Row]:
         return [row for row in self._house.index.list(limit=_EVERY) if row.id]
 
-    # -- circles ----------------------------------------------------------------------------------------------------------------------
+    # -- circles
+    # ----------------------------------------------------------------------------------------------
 
     def circles(self) -> None:
-        """Memories that replaced each other: one of them is in force again. Raises what would stop all of it."""
+        """Memories that replaced each other: one of them is in force again. Raises what would stop
+        all of it."""
         from oneiro_vault.sync import cycles
 
-        rows = {row.id: row for row in self._rows() if row.status == "superseded" and row.superseded_by}
+        rows = {
+            row.id: row for row in self._rows() if row.status == "superseded" and row.superseded_by
+        }
         replaced = {ident: row.superseded_by for ident, row in rows.items()}
         for ident in cycles.broken(replaced):
             with self._trying():
@@ -147,11 +168,14 @@ class _Look:
         contents, vault = Contents(self._house.vault.repo), self._house.vault
         data, known = self._house.load(row)
         versions = vault.past.versions({row.path}).get(row.path, [])
-        before = next((blob for blob in versions if not contents.superseded_by(row.path, blob)[0]), "")
+        before = next(
+            (blob for blob in versions if not contents.superseded_by(row.path, blob)[0]), ""
+        )
         new = contents.data(contents.reinstated(contents.keep(data), before))
         self._commit([(row, data, new)], known.title, "circle", ids)
 
-    # -- doubles ----------------------------------------------------------------------------------------------------------------------
+    # -- doubles
+    # ----------------------------------------------------------------------------------------------
 
     def doubles(self) -> None:
         """What was made twice: one of each stays. Raises what would stop all of it."""
@@ -161,20 +185,37 @@ class _Look:
         for row in _alike(self._house, self._rows()):
             with self._trying():
                 stories.add(row)
-        for keeper, *others in night_duplicates.groups(stories.notes, stories.apart, stories.touched):
+        for keeper, *others in night_duplicates.groups(
+            stories.notes, stories.apart, stories.touched
+        ):
             with self._trying():
-                changes = [stories.changed(edit) for edit in night_duplicates.joined(keeper, others)]
-                self._commit(changes, keeper.memory.title, "double", [keeper.id, *(other.id for other in others)])
+                changes = [
+                    stories.changed(edit) for edit in night_duplicates.joined(keeper, others)
+                ]
+                self._commit(
+                    changes,
+                    keeper.memory.title,
+                    "double",
+                    [keeper.id, *(other.id for other in others)],
+                )
 
-    def _commit(self, changes: Sequence[tuple[Row, bytes, bytes]], title: str, what: str, ids: Sequence[str]) -> None:
+    def _commit(
+        self, changes: Sequence[tuple[Row, bytes, bytes]], title: str, what: str, ids: Sequence[str]
+    ) -> None:
         """One decision, at most once: what a person took back stays taken back."""
         from oneiro_vault.mind.base import keyed
 
         decision = keyed(_LOOP, " ".join([what, *sorted(ids)]))
         if decision in self._decided:
             return
-        writes = [Write(row.path, new, sha256(data).hexdigest()) for row, data, new in changes if new != data]
-        receipt = self._house.vault.apply(writes, Operation("merge", title, "dream", tuple(ids), _WHY[what], decision=decision))
+        writes = [
+            Write(row.path, new, sha256(data).hexdigest())
+            for row, data, new in changes
+            if new != data
+        ]
+        receipt = self._house.vault.apply(
+            writes, Operation("merge", title, "dream", tuple(ids), _WHY[what], decision=decision)
+        )
         self.made.append(receipt.commit)
         self._house.refresh([write.path for write in writes])
 
@@ -192,16 +233,32 @@ def _round(start: str, replaced: dict[str, str]) -> Iterator[str]:
 
 
 def _alike(house: House, rows: Iterable[Row]) -> list[Row]:
-    """Rows among which there may be doubles. Words are looked at only where notes share an origin, and not all of them at once."""
+    """Rows among which there may be doubles. Words are looked at only where notes share an origin,
+    and not all of them at once."""
     from oneiro_vault.mind.grounding import night_duplicates
 
-    made = [row for row in rows if row.source == "dream" and row.status == "active" and row.derived_from]
-    near = list({row.key: row for group in night_duplicates.sharing(made, lambda _: "") for row in group}.values())
+    made = [
+        row for row in rows if row.source == "dream" and row.status == "active" and row.derived_from
+    ]
+    near = list(
+        {
+            row.key: row for group in night_duplicates.sharing(made, lambda _: "") for row in group
+        }.values()
+    )
     said: dict[int, str] = {}
     for start in range(0, len(near), _AT_ONCE):
         bodies = house.index.bodies([row.key for row in near[start : start + _AT_ONCE]])
-        said |= {key: sha256(" ".join(body.split()).encode("utf-8", "surrogatepass")).hexdigest() for key, body in bodies.items()}
-    return list({row.key: row for group in night_duplicates.sharing(near, lambda row: said.get(row.key, "")) for row in group}.values())
+        said |= {
+            key: sha256(" ".join(body.split()).encode("utf-8", "surrogatepass")).hexdigest()
+            for key, body in bodies.items()
+        }
+    return list(
+        {
+            row.key: row
+            for group in night_duplicates.sharing(near, lambda row: said.get(row.key, ""))
+            for row in group
+        }.values()
+    )
 
 
 class _Stories:
@@ -244,4 +301,8 @@ class _Stories:
         from oneiro_vault.core.frontmatter import yaml_block
 
         data = self._data[edit.id]
-        return self._rows[edit.id], data, yaml_block.encode(yaml_block.edit(yaml_block.decode(data), dict(edit.changes)))
+        return (
+            self._rows[edit.id],
+            data,
+            yaml_block.encode(yaml_block.edit(yaml_block.decode(data), dict(edit.changes))),
+        )

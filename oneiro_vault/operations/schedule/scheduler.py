@@ -20,13 +20,18 @@ from oneiro_vault.operations.runtime import House, Progress, quiet
 from oneiro_vault.operations.schedule import which_machine
 
 _FILE: Final = "schedule.json"
-"""Beside the journal: `ran`, loop -> when its last scheduled run was begun (epoch seconds), and `since`, from when its times count."""
+"""Beside the journal: `ran`, loop -> when its last scheduled run was begun (epoch seconds), and
+`since`, from when its times count."""
 
 
 def local_zone() -> tzinfo:
-    """This machine's time zone with its rules; its present offset where the rules cannot be found."""
+    """This machine's time zone with its rules; its present offset where the rules cannot be
+    found."""
     with suppress(KeyError, ValueError, OSError):  # an unknown zone is a KeyError of its own
-        return ZoneInfo(os.environ.get("TZ", "").lstrip(":") or os.path.realpath("/etc/localtime").partition("zoneinfo/")[2])
+        return ZoneInfo(
+            os.environ.get("TZ", "").lstrip(":")
+            or os.path.realpath("/etc/localtime").partition("zoneinfo/")[2]
+        )
     return datetime.now().astimezone().tzinfo or ZoneInfo("UTC")
 
 
@@ -35,11 +40,14 @@ def times(house: House) -> dict[str, list[str]]:
     try:
         return parse(house.settings["dreams.schedule"], list(LOOPS))
     except ValueError as error:
-        raise SettingsError(f"dreams.schedule: {error}", kept="Nothing was run.", hint="Correct it in oneiro.toml.") from error
+        raise SettingsError(
+            f"dreams.schedule: {error}", kept="Nothing was run.", hint="Correct it in oneiro.toml."
+        ) from error
 
 
 def due(house: House, zone: tzinfo | None = None) -> list[str]:
-    """The loops whose time has come. A loop that was never looked at here counts from now on: there is nothing to catch up on."""
+    """The loops whose time has come. A loop that was never looked at here counts from now on: there
+    is nothing to catch up on."""
     wanted, marks = times(house), _marks(house)
     since = marks["since"]
     fresh = {name: house.clock() for name in wanted if name not in since}
@@ -48,31 +56,56 @@ def due(house: House, zone: tzinfo | None = None) -> list[str]:
     return overdue(since | fresh, house.clock(), wanted, zone or local_zone())
 
 
-def scheduled(house: House, zone: tzinfo | None = None, judge: str | None = None, progress: Progress = quiet) -> dict[str, Any]:
-    """Run what is due, if anything is. Each is marked before it begins: whatever happens then, it is not begun a second time.
+def scheduled(
+    house: House, zone: tzinfo | None = None, judge: str | None = None, progress: Progress = quiet
+) -> dict[str, Any]:
+    """Run what is due, if anything is. Each is marked before it begins: whatever happens then, it
+    is not begun a second time.
 
-    What another machine does at that time is not done here (`elsewhere` says why not); what nobody could say stays due (`later`).
+    What another machine does at that time is not done here (`elsewhere` says why not); what nobody
+    could say stays due (`later`).
     """
-    nothing = {"schema": 1, "dry_run": False, "runs": [], "waiting": 0, "note": None, "elsewhere": None, "later": False}
+    nothing = {
+        "schema": 1,
+        "dry_run": False,
+        "runs": [],
+        "waiting": 0,
+        "note": None,
+        "elsewhere": None,
+        "later": False,
+    }
     with house.vault.gate.locked():
         names = due(house, zone)
         before = _marks(house)
         busy = current(house.vault) is not None
         if names and not busy:
-            _note(house, {name: known | dict.fromkeys(names, house.clock()) for name, known in before.items()})
+            _note(
+                house,
+                {
+                    name: known | dict.fromkeys(names, house.clock())
+                    for name, known in before.items()
+                },
+            )
     if not names or busy:
         return nothing
     try:
         return nothing | run_now.dream(house, names, judge, progress=progress, scheduled=True)
     except Elsewhere as error:
         if error.later:
-            _note(house, {name: _put_back(known, before[name], names) for name, known in _marks(house).items()})
+            _note(
+                house,
+                {
+                    name: _put_back(known, before[name], names)
+                    for name, known in _marks(house).items()
+                },
+            )
         return nothing | {"elsewhere": str(error), "later": error.later}
 
 
 def schedule(house: House, begin: bool = False) -> dict[str, Any]:
-    """For each loop: its local times, when it last ran by them and when it will next (RFC 3339), and the zone they are local to; and who
-    may run them, where a vault lives on several machines (`sharing.holder`; the remote is asked).
+    """For each loop: its local times, when it last ran by them and when it will next (RFC 3339),
+    and the zone they are local to; and who may run them, where a vault lives on several machines
+    (`sharing.holder`; the remote is asked).
 
     `begin`: loops that never ran by the schedule count from now on.
     """
@@ -81,14 +114,28 @@ def schedule(house: House, begin: bool = False) -> dict[str, Any]:
     zone, marks, now = local_zone(), _marks(house), house.clock()
     last, since = marks["ran"], marks["since"]
     rows = [
-        {"loop": name, "times": at, "last": _shown(last.get(name), zone), "next": _shown(next_due(since.get(name), now, at, zone), zone)}
+        {
+            "loop": name,
+            "times": at,
+            "last": _shown(last.get(name), zone),
+            "next": _shown(next_due(since.get(name), now, at, zone), zone),
+        }
         for name, at in times(house).items()
     ]
-    return {"schema": 1, "zone": str(zone), "loops": rows, "sharing": which_machine.holder(house, ask=True)}
+    return {
+        "schema": 1,
+        "zone": str(zone),
+        "loops": rows,
+        "sharing": which_machine.holder(house, ask=True),
+    }
 
 
 def _shown(moment: float | None, zone: tzinfo) -> str | None:
-    return None if moment is None else datetime.fromtimestamp(moment, zone).isoformat(timespec="seconds")
+    return (
+        None
+        if moment is None
+        else datetime.fromtimestamp(moment, zone).isoformat(timespec="seconds")
+    )
 
 
 def _marks(house: House) -> dict[str, dict[str, float]]:
@@ -97,16 +144,27 @@ def _marks(house: House) -> dict[str, dict[str, float]]:
         found = json.loads((house.vault.folder / _FILE).read_bytes())
     except (OSError, ValueError):
         found = {}
-    return {name: _moments(found.get(name) if isinstance(found, dict) else None) for name in ("since", "ran")}
+    return {
+        name: _moments(found.get(name) if isinstance(found, dict) else None)
+        for name in ("since", "ran")
+    }
 
 
 def _moments(found: object) -> dict[str, float]:
-    return {str(name): float(at) for name, at in found.items() if isinstance(at, int | float)} if isinstance(found, dict) else {}
+    return (
+        {str(name): float(at) for name, at in found.items() if isinstance(at, int | float)}
+        if isinstance(found, dict)
+        else {}
+    )
 
 
-def _put_back(now: Mapping[str, float], before: Mapping[str, float], names: Collection[str]) -> dict[str, float]:
+def _put_back(
+    now: Mapping[str, float], before: Mapping[str, float], names: Collection[str]
+) -> dict[str, float]:
     """Marks as they are now, but those of some loops as they were."""
-    return {name: at for name, at in now.items() if name not in names} | {name: at for name, at in before.items() if name in names}
+    return {name: at for name, at in now.items() if name not in names} | {
+        name: at for name, at in before.items() if name in names
+    }
 
 
 def _note(house: House, marks: Mapping[str, Mapping[str, float]]) -> None:

@@ -1,5 +1,6 @@
-"""Captures that have rested for some quiet minutes are encoded soon, and what a session needs of them follows into the orientation, so that
-the next one has it whether or not this machine is awake at night; nights do the rest."""
+"""Captures that have rested for some quiet minutes are encoded soon, and what a session needs of
+them follows into the orientation, so that the next one has it whether or not this machine is awake
+at night; nights do the rest."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ _LOOPS: Final = (encode.LOOP.name, distil.LOOP.name)
 
 
 def due(house: House) -> bool:
-    """Has something new been captured, and nothing for `dreams.rest` minutes, with somebody who judges and questions left for today?"""
+    """Has something new been captured, and nothing for `dreams.rest` minutes, with somebody who
+    judges and questions left for today?"""
     rest = house.settings["dreams.rest"]
     if not rest or house.settings["dreams.judge"] == Nobody.name:
         return False
@@ -33,12 +35,17 @@ def due(house: House) -> bool:
     rows = waiting(house)
     new = {row.id for row in rows} - set(state["tried"])
     newest = max((row.when or 0.0 for row in rows), default=0.0)
-    return bool(new) and house.clock() - newest >= 60 * rest and _left(house, state) > 0 and current(house.vault) is None
+    return (
+        bool(new)
+        and house.clock() - newest >= 60 * rest
+        and _left(house, state) > 0
+        and current(house.vault) is None
+    )
 
 
 def run(house: House) -> dict[str, Any]:
-    """Encode what has rested, then distil. Each capture is tried once: what a ceiling or a failure left is the night's. `later`: nobody
-    could say whether another machine does it."""
+    """Encode what has rested, then distil. Each capture is tried once: what a ceiling or a failure
+    left is the night's. `later`: nobody could say whether another machine does it."""
     state = _state(house)
     _note(house, state | {"tried": [row.id for row in waiting(house)]})
     try:
@@ -55,13 +62,18 @@ def _left(house: House, state: Mapping[str, Any]) -> int:
 
 
 def _state(house: House) -> dict[str, Any]:
-    """Today's. What was tried yesterday and still waits was the night's, and may be tried again; not by rules, which say the same again."""
+    """Today's. What was tried yesterday and still waits was the night's, and may be tried again;
+    not by rules, which say the same again."""
     day = datetime.fromtimestamp(house.clock(), local_zone()).date().isoformat()
     with suppress(OSError, ValueError):
         found = json.loads((house.vault.folder / _FILE).read_bytes())
         if isinstance(found, dict) and isinstance(found.get("calls"), int):
             today, tried = found.get("day") == day, list(found.get("tried", ()))
-            return {"day": day, "calls": found["calls"] if today else 0, "tried": tried if today or not _asks(house) else []}
+            return {
+                "day": day,
+                "calls": found["calls"] if today else 0,
+                "tried": tried if today or not _asks(house) else [],
+            }
     return {"day": day, "calls": 0, "tried": []}
 
 

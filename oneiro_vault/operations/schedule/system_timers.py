@@ -1,6 +1,8 @@
-"""The schedule in the hands of the operating system: systemd, launchd or cron start `oneiro dream --scheduled` at its times.
+"""The schedule in the hands of the operating system: systemd, launchd or cron start `oneiro dream
+--scheduled` at its times.
 
-What they start only does what is due, so a timer beside an owner that keeps the schedule itself runs nothing twice.
+What they start only does what is due, so a timer beside an owner that keeps the schedule itself
+runs nothing twice.
 """
 
 from __future__ import annotations
@@ -35,7 +37,8 @@ class Timer:
     @property
     def name(self) -> str:
         """The same for the same vault, different for any other."""
-        return f"oneiro-dream-{sha256(str(self.root).encode('utf-8', 'surrogateescape')).hexdigest()[:8]}"
+        root = str(self.root).encode("utf-8", "surrogateescape")
+        return f"oneiro-dream-{sha256(root).hexdigest()[:8]}"
 
     @property
     def command(self) -> list[str]:
@@ -47,12 +50,22 @@ class Timer:
         home = Path(self.env.get("HOME", "~")).expanduser()
         if kind == "systemd":
             folder = Path(self.env.get("XDG_CONFIG_HOME") or home / ".config") / "systemd" / "user"
-            return {folder / f"{self.name}.service": self._service(), folder / f"{self.name}.timer": self._timer()}
-        return {home / "Library" / "LaunchAgents" / f"{self.name}.plist": self._plist()} if kind == "launchd" else {}
+            return {
+                folder / f"{self.name}.service": self._service(),
+                folder / f"{self.name}.timer": self._timer(),
+            }
+        return (
+            {home / "Library" / "LaunchAgents" / f"{self.name}.plist": self._plist()}
+            if kind == "launchd"
+            else {}
+        )
 
     def _service(self) -> bytes:
         words = " ".join(_systemd(word) for word in self.command)
-        return f"[Unit]\nDescription=Dreams of {self.root.name}\n\n[Service]\nType=oneshot\nNice=10\nExecStart={words}\n".encode()
+        return (
+            f"[Unit]\nDescription=Dreams of {self.root.name}\n\n[Service]\nType=oneshot\nNice=10\n"
+            f"ExecStart={words}\n"
+        ).encode()
 
     def _timer(self) -> bytes:
         at = "".join(f"OnCalendar=*-*-* {time}:00\n" for time in self.times)
@@ -61,12 +74,16 @@ class Timer:
 
     def _plist(self) -> bytes:
         at = [{"Hour": int(time[:2]), "Minute": int(time[3:])} for time in self.times]
-        return plistlib.dumps({"Label": self.name, "ProgramArguments": self.command, "StartCalendarInterval": at})
+        return plistlib.dumps(
+            {"Label": self.name, "ProgramArguments": self.command, "StartCalendarInterval": at}
+        )
 
     def lines(self) -> list[str]:
         """Lines of a crontab."""
         words = shlex.join(self.command).replace("%", r"\%")
-        return [f"{int(time[3:])} {int(time[:2])} * * * {words} # {self.name}" for time in self.times]
+        return [
+            f"{int(time[3:])} {int(time[:2])} * * * {words} # {self.name}" for time in self.times
+        ]
 
 
 def kind_here(env: Mapping[str, str], platform: str = sys.platform) -> str:
@@ -78,14 +95,19 @@ def kind_here(env: Mapping[str, str], platform: str = sys.platform) -> str:
         return "systemd"
     if shutil.which("crontab", path=path):
         return "cron"
-    hint = "Let what you have start `oneiro dream --scheduled` at these times; an owner that stays (`oneiro serve`) needs none."
+    hint = (
+        "Let what you have start `oneiro dream --scheduled` at these times; an owner that stays "
+        "(`oneiro serve`) needs none."
+    )
     raise InvalidInput("this machine has no systemd, launchd or cron", kept=_KEPT, hint=hint)
 
 
 def install(timer: Timer, kind: str) -> dict[str, Any]:
     """Put the timer in place and start it. Raises OneiroError saying what the system said."""
     if not timer.times:
-        raise InvalidInput("the schedule is empty", kept=_KEPT, hint="Set dreams.schedule in oneiro.toml.")
+        raise InvalidInput(
+            "the schedule is empty", kept=_KEPT, hint="Set dreams.schedule in oneiro.toml."
+        )
     remove(timer, kind)
     for path, data in timer.files(kind).items():
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -122,8 +144,18 @@ def remove(timer: Timer, kind: str) -> dict[str, Any]:
 def shown(timer: Timer, kind: str) -> dict[str, Any]:
     """What is in place now."""
     files = {str(path): path.exists() for path in timer.files(kind)}
-    there = any(line.endswith(f"# {timer.name}") for line in _crontab(timer)) if kind == "cron" else bool(files) and all(files.values())
-    return {"kind": kind, "name": timer.name, "installed": there, "files": list(files), "command": timer.command}
+    there = (
+        any(line.endswith(f"# {timer.name}") for line in _crontab(timer))
+        if kind == "cron"
+        else bool(files) and all(files.values())
+    )
+    return {
+        "kind": kind,
+        "name": timer.name,
+        "installed": there,
+        "files": list(files),
+        "command": timer.command,
+    }
 
 
 def _systemd(word: str) -> str:
@@ -132,7 +164,14 @@ def _systemd(word: str) -> str:
 
 
 def _crontab(timer: Timer) -> list[str]:
-    done = subprocess.run(["crontab", "-l"], env=dict(timer.env), capture_output=True, text=True, check=False, timeout=20)
+    done = subprocess.run(
+        ["crontab", "-l"],
+        env=dict(timer.env),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=20,
+    )
     return done.stdout.splitlines() if done.returncode == 0 else []
 
 
@@ -142,9 +181,20 @@ def _put_crontab(timer: Timer, lines: Sequence[str]) -> None:
 
 def _run(timer: Timer, *command: str, given: str | None = None) -> None:
     try:
-        done = subprocess.run(command, env=dict(timer.env), input=given, capture_output=True, text=True, check=False, timeout=30)
+        done = subprocess.run(
+            command,
+            env=dict(timer.env),
+            input=given,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=30,
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
-        text, hint = f"{command[0]} cannot be run: {error}", "`oneiro schedule` shows what to start by other means."
+        text, hint = (
+            f"{command[0]} cannot be run: {error}",
+            "`oneiro schedule` shows what to start by other means.",
+        )
         raise OneiroError(text, kept="Notes are untouched.", hint=hint) from error
     if done.returncode != 0:
         said = (done.stderr or done.stdout).strip()[:300]

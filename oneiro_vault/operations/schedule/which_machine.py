@@ -1,4 +1,5 @@
-"""Whose it is to dream, where a vault lives on several machines: the lease on the remote, or the machine that `dreams.runner` names."""
+"""Whose it is to dream, where a vault lives on several machines: the lease on the remote, or the
+machine that `dreams.runner` names."""
 
 from __future__ import annotations
 
@@ -7,7 +8,15 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from oneiro_vault.errors import Elsewhere, GitProblem, InvalidInput, NotFound, OneiroError, Unreachable, shown
+from oneiro_vault.errors import (
+    Elsewhere,
+    GitProblem,
+    InvalidInput,
+    NotFound,
+    OneiroError,
+    Unreachable,
+    shown,
+)
 from oneiro_vault.operations.care import synchronize
 from oneiro_vault.operations.runtime import House
 from oneiro_vault.vault.git import network
@@ -17,12 +26,16 @@ if TYPE_CHECKING:
     from oneiro_vault.sync.remote_lease import Post
 
 _KEPT: Final = "Nothing was changed."
-_NAME: Final = "Let one machine alone dream: `runner` under [dreams] in oneiro.toml (`oneiro schedule` names this one)."
+_NAME: Final = (
+    "Let one machine alone dream: `runner` under [dreams] in oneiro.toml (`oneiro schedule` names "
+    "this one)."
+)
 
 
 @dataclass
 class Share:
-    """What a run has: the `tenure` (None: there is nothing to hold), and what a person should know about that (`note`)."""
+    """What a run has: the `tenure` (None: there is nothing to hold), and what a person should know
+    about that (`note`)."""
 
     house: House
     tenure: Tenure | None = None
@@ -38,17 +51,24 @@ class Share:
         return self.tenure is None or self.tenure.held()
 
     def meet(self) -> None:
-        """Where syncing by itself is wanted: learn what the others decided, and let them know. `status` tells what is in the way."""
+        """Where syncing by itself is wanted: learn what the others decided, and let them know.
+        `status` tells what is in the way."""
         automatic = synchronize.Automatic(self.house)
-        if self.tenure is not None and automatic.wanted and self.held() and not self.house.cancel.is_set():
+        if (
+            self.tenure is not None
+            and automatic.wanted
+            and self.held()
+            and not self.house.cancel.is_set()
+        ):
             with suppress(OneiroError):
                 automatic.run()
 
 
 @contextmanager
 def share(house: House, loops: Sequence[str], scheduled: bool) -> Iterator[Share]:
-    """The right to dream among machines, as long as the block lasts. Raises Elsewhere when it is another's, or when nobody can say and
-    nobody asked for this run. Without a remote and a named machine it is always ours."""
+    """The right to dream among machines, as long as the block lasts. Raises Elsewhere when it is
+    another's, or when nobody can say and nobody asked for this run. Without a remote and a named
+    machine it is always ours."""
     found = _found(house, loops, scheduled)
     try:
         yield found
@@ -61,7 +81,8 @@ def _found(house: House, loops: Sequence[str], scheduled: bool) -> Share:
     runner, device = house.settings["dreams.runner"], house.vault.ledger.device
     if runner and runner != device:
         raise Elsewhere(
-            f"only {shown(runner)} dreams for this vault (dreams.runner), and this machine is {device}",
+            f"only {shown(runner)} dreams for this vault (dreams.runner), and this machine is "
+            f"{device}",
             kept=_KEPT,
             hint="Run it there, or change the setting in oneiro.toml.",
         )
@@ -76,8 +97,17 @@ def _found(house: House, loops: Sequence[str], scheduled: bool) -> Share:
         if runner or not _ever_met(house, post):
             return Share(house)
         if scheduled:
-            raise Elsewhere(f"nobody can say whether another machine dreams: {error}", kept=_KEPT, hint=_NAME, later=True) from error
-        return Share(house, note=f"Another machine may dream at the same time: {error}. What both did gives way to one at the next sync.")
+            raise Elsewhere(
+                f"nobody can say whether another machine dreams: {error}",
+                kept=_KEPT,
+                hint=_NAME,
+                later=True,
+            ) from error
+        return Share(
+            house,
+            note=f"Another machine may dream at the same time: {error}. What both did gives way "
+            f"to one at the next sync.",
+        )
 
 
 def post_of(house: House) -> Post | None:
@@ -88,7 +118,9 @@ def post_of(house: House) -> Post | None:
 
     settings = house.settings
     try:
-        remote = network.choose(house.vault.repo, house.vault.recovery, settings["sync.remote"], settings["sync.wait"])
+        remote = network.choose(
+            house.vault.repo, house.vault.recovery, settings["sync.remote"], settings["sync.wait"]
+        )
     except (NotFound, InvalidInput):
         return None  # several, and none is the one to sync with
     return Post(house.vault, remote)
@@ -102,9 +134,15 @@ def _ever_met(house: House, post: Post) -> bool:
 
 
 def holder(house: House, ask: bool = False) -> dict[str, Any]:
-    """Who may dream: `device` is this machine, `runner` the only one that may ("": any), `lease` what the remote said (None: nobody ever
-    took one), `problem` why it could not be asked (with `ask`)."""
-    found: dict[str, Any] = {"device": house.vault.ledger.device, "runner": house.settings["dreams.runner"], "lease": None, "problem": None}
+    """Who may dream: `device` is this machine, `runner` the only one that may ("": any), `lease`
+    what the remote said (None: nobody ever took one), `problem` why it could not be asked (with
+    `ask`)."""
+    found: dict[str, Any] = {
+        "device": house.vault.ledger.device,
+        "runner": house.settings["dreams.runner"],
+        "lease": None,
+        "problem": None,
+    }
     try:
         post = post_of(house)
         if post is None:

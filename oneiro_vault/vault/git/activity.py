@@ -1,7 +1,9 @@
-"""Is git, by whatever program, at work on this work tree, or was it a moment ago? Told by its locks and by what it leaves in its folder.
+"""Is git, by whatever program, at work on this work tree, or was it a moment ago? Told by its locks
+and by what it leaves in its folder.
 
-git holds `index.lock` for as long as it changes files (checkout, stash, merge, rebase, reset, restore), and making or dropping any lock
-changes the time of the folder it lies in. So two equal snapshots without a lock prove that git changed nothing in between.
+git holds `index.lock` for as long as it changes files (checkout, stash, merge, rebase, reset,
+restore), and making or dropping any lock changes the time of the folder it lies in. So two equal
+snapshots without a lock prove that git changed nothing in between.
 """
 # pathlib is left out here: asked before and after every look at the work tree.
 # ruff: noqa: PTH116, PTH123
@@ -19,11 +21,13 @@ _LOCKS: Final = ("index.lock", "HEAD.lock")
 _NS: Final = 1_000_000_000
 
 Stamp = tuple[int, int, int]
-"""Modified (ns), size and inode of a file; zeros when there is none. It differs for any two indexes, since git never writes in place."""
+"""Modified (ns), size and inode of a file; zeros when there is none. It differs for any two
+indexes, since git never writes in place."""
 
 
 class Snapshot(NamedTuple):
-    """`lock` is held (None: none is); `folder`: when one was last made or dropped (ns); where HEAD and the branch are; the index."""
+    """`lock` is held (None: none is); `folder`: when one was last made or dropped (ns); where HEAD
+    and the branch are; the index."""
 
     lock: Path | None
     folder: int
@@ -50,14 +54,17 @@ class Activity:
     def snapshot(self) -> Snapshot:
         """How git's own files are now. Raises GitProblem when the branch cannot be read."""
         lock = next((lock for lock in self._locks if os.path.lexists(lock)), None)
-        return Snapshot(lock, stamp(self._folder)[0], self._head_says(), self._tip(), stamp(self._index))
+        return Snapshot(
+            lock, stamp(self._folder)[0], self._head_says(), self._tip(), stamp(self._index)
+        )
 
     def undisturbed(self, before: Snapshot) -> bool:
         """Has git left the work tree alone since that snapshot was taken?"""
         return before.lock is None and self.snapshot() == before
 
     def since(self) -> float:
-        """When somebody else last wrote HEAD or the index (epoch seconds); our own writing of the index is no sign of anybody."""
+        """When somebody else last wrote HEAD or the index (epoch seconds); our own writing of the
+        index is no sign of anybody."""
         return max(stamp(self._head)[0], self._others()) / _NS
 
     @contextmanager
@@ -75,7 +82,12 @@ class Activity:
             with open(self._ours) as file:
                 known = json.load(file)
             return int(known["others"]) if tuple(known["index"]) == now else now[0]
-        except (OSError, ValueError, KeyError, TypeError):  # none yet, or torn: then it counts as somebody else's
+        except (
+            OSError,
+            ValueError,
+            KeyError,
+            TypeError,
+        ):  # none yet, or torn: then it counts as somebody else's
             return now[0]
 
     def _head_says(self) -> bytes:

@@ -1,6 +1,8 @@
-"""git as a program, through GitPython's command interface: fixed arguments, nothing of the caller's git environment, no prompt, no pager.
+"""git as a program, through GitPython's command interface: fixed arguments, nothing of the caller's
+git environment, no prompt, no pager.
 
-For what the hot path never needs: history, root commits, packs, checks. GitPython's index and commit API is never used.
+For what the hot path never needs: history, root commits, packs, checks. GitPython's index and
+commit API is never used.
 """
 
 from __future__ import annotations
@@ -21,7 +23,10 @@ from oneiro_vault.vault.git import network_timeout
 NEEDED: Final = (2, 38)
 """The oldest git that can do what we ask of it (`merge-tree --write-tree`)."""
 _KEPT: Final = "No note was touched."
-_INSTALL: Final = "Install git 2.38 or newer (Debian/Ubuntu: apt install git; macOS: brew install git) and make sure it is on PATH."
+_INSTALL: Final = (
+    "Install git 2.38 or newer (Debian/Ubuntu: apt install git; macOS: brew install git) and make "
+    "sure it is on PATH."
+)
 _SETTINGS: Final = {
     "core.fsync": "committed,reference",
     "core.quotePath": "false",
@@ -52,7 +57,13 @@ _AFAR: Final = [
 ]
 _ALONE: Final = {"SSH_ASKPASS_REQUIRE": "never", "GCM_INTERACTIVE": "never"}
 """With a session of its own, which has no terminal: nobody is ever asked for a password."""
-_QUIET: Final = {"GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": "", "SSH_ASKPASS": "", "LC_ALL": "C", "LANGUAGE": "C"}
+_QUIET: Final = {
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_ASKPASS": "",
+    "SSH_ASKPASS": "",
+    "LC_ALL": "C",
+    "LANGUAGE": "C",
+}
 _KEPT_VARIABLES: Final = ("GIT_SSH", "GIT_SSH_COMMAND")
 _environment = threading.Lock()
 _offered: list[str] = []
@@ -70,11 +81,14 @@ def offer(path: str) -> None:
 def _scrubbed() -> Iterator[None]:
     """Take every GIT_* variable out of this process while a child is started.
 
-    GitPython builds the child's environment from ours and can only add to it; an inherited GIT_DIR or GIT_INDEX_FILE (a hook, a
-    rebase's `exec`) would send our commit into somebody else's repository.
+    GitPython builds the child's environment from ours and can only add to it; an inherited GIT_DIR
+    or GIT_INDEX_FILE (a hook, a rebase's `exec`) would send our commit into somebody else's
+    repository.
     """
     with _environment:
-        names = [name for name in os.environ if name.startswith("GIT_") and name not in _KEPT_VARIABLES]
+        names = [
+            name for name in os.environ if name.startswith("GIT_") and name not in _KEPT_VARIABLES
+        ]
         kept = {name: os.environ.pop(name) for name in names}
         try:
             yield
@@ -91,37 +105,63 @@ class Commands:
         self._ours = self._path = ""
 
     def run(self, *arguments: str, source: BinaryIO | None = None, timeout: float = 120.0) -> bytes:
-        """Standard output of `git ARGUMENTS`. Raises GitProblem with git's own words when it fails or takes too long."""
+        """Standard output of `git ARGUMENTS`. Raises GitProblem with git's own words when it fails
+        or takes too long."""
         status, out, err = self.attempt(*arguments, source=source, timeout=timeout)
         if status:
             words = err.decode("utf-8", "replace").strip() or f"exit status {status}"
-            raise GitProblem(f"git {arguments[0]} failed: {words}", kept=_KEPT, hint="`oneiro doctor` checks the repository.")
+            raise GitProblem(
+                f"git {arguments[0]} failed: {words}",
+                kept=_KEPT,
+                hint="`oneiro doctor` checks the repository.",
+            )
         return out
 
-    def attempt(self, *arguments: str, source: BinaryIO | None = None, timeout: float = 120.0) -> tuple[int, bytes, bytes]:
+    def attempt(
+        self, *arguments: str, source: BinaryIO | None = None, timeout: float = 120.0
+    ) -> tuple[int, bytes, bytes]:
         """Exit status, output and error output of `git ARGUMENTS`."""
-        return _call(self._root, [*_FIXED, *self._place, *arguments], source, timeout, self._found())
+        return _call(
+            self._root, [*_FIXED, *self._place, *arguments], source, timeout, self._found()
+        )
 
     def _found(self) -> str:
         ours = _ours()
-        if ours != self._ours or not shutil.which("git", path=self._path):  # an owner outlives an upgrade of git
+        if ours != self._ours or not shutil.which(
+            "git", path=self._path
+        ):  # an owner outlives an upgrade of git
             self._ours, self._path = ours, require(self._root)
         return self._path
 
     def program(self, words: list[str], timeout: float) -> None:
-        """Run another program that calls git itself, in the same surroundings and with the same settings. Raises GitProblem."""
+        """Run another program that calls git itself, in the same surroundings and with the same
+        settings. Raises GitProblem."""
         env = {f"GIT_CONFIG_KEY_{i}": name for i, name in enumerate(_SETTINGS)}
         env |= {f"GIT_CONFIG_VALUE_{i}": value for i, value in enumerate(_SETTINGS.values())}
-        handle = _started(self._root, words, None, self._found(), env | {"GIT_CONFIG_COUNT": str(len(_SETTINGS))}, program="")
+        handle = _started(
+            self._root,
+            words,
+            None,
+            self._found(),
+            env | {"GIT_CONFIG_COUNT": str(len(_SETTINGS))},
+            program="",
+        )
         status, out, err = _ended(handle.proc, timeout)
         if status:
             text = (err or out).decode("utf-8", "replace").strip().splitlines()
-            raise GitProblem(f"{Path(words[0]).name} ended with status {status}: {' '.join(text[-3:])}", hint="oneiro purge --resume")
+            raise GitProblem(
+                f"{Path(words[0]).name} ended with status {status}: {' '.join(text[-3:])}",
+                hint="oneiro purge --resume",
+            )
 
-    def attend(self, *arguments: str, stall: float, limit: float = network_timeout.LIMIT) -> tuple[int, str, str]:
-        """Exit status, output and error output of a `git ARGUMENTS` that talks to another machine; nobody can be asked anything.
+    def attend(
+        self, *arguments: str, stall: float, limit: float = network_timeout.LIMIT
+    ) -> tuple[int, str, str]:
+        """Exit status, output and error output of a `git ARGUMENTS` that talks to another machine;
+        nobody can be asked anything.
 
-        Ended, with every program it started, after `stall` seconds in which nothing came of it: status -1 then. Raises GitProblem.
+        Ended, with every program it started, after `stall` seconds in which nothing came of it:
+        status -1 then. Raises GitProblem.
         """
         path = self._found()
         words = [*_FIXED, *_AFAR, *self._place, *arguments]
@@ -131,7 +171,8 @@ class Commands:
         return status, out.decode("utf-8", "replace"), err.decode("utf-8", "replace")
 
     def text(self, *arguments: str, timeout: float = 120.0) -> str:
-        """`run` as text without the last newline; bytes that are not UTF-8 are kept as surrogates."""
+        """`run` as text without the last newline; bytes that are not UTF-8 are kept as
+        surrogates."""
         return self.run(*arguments, timeout=timeout).decode("utf-8", "surrogateescape").rstrip("\n")
 
 
@@ -140,12 +181,20 @@ def _ours() -> str:
 
 
 def _started(
-    root: str, arguments: list[str], source: BinaryIO | None, path: str, env: Mapping[str, str], program: str = "git", **extra: Any
+    root: str,
+    arguments: list[str],
+    source: BinaryIO | None,
+    path: str,
+    env: Mapping[str, str],
+    program: str = "git",
+    **extra: Any,
 ) -> Any:
     """GitPython's handle (the program ends with it); its `proc` is the process."""
     try:
         with _scrubbed():
-            os.environ["GIT_PYTHON_REFRESH"] = "quiet"  # else importing GitPython fails where git is missing
+            os.environ["GIT_PYTHON_REFRESH"] = (
+                "quiet"  # else importing GitPython fails where git is missing
+            )
             import git  # heavy (80 ms), and needless for most commands of a person
             from git.exc import GitCommandNotFound
 
@@ -156,7 +205,9 @@ def _started(
         raise _missing() from error
 
 
-def _call(root: str, arguments: list[str], source: BinaryIO | None, timeout: float, path: str) -> tuple[int, bytes, bytes]:
+def _call(
+    root: str, arguments: list[str], source: BinaryIO | None, timeout: float, path: str
+) -> tuple[int, bytes, bytes]:
     handle = _started(root, arguments, source, path, {})
     return _ended(handle.proc, timeout)
 
@@ -167,7 +218,11 @@ def _ended(process: subprocess.Popen[bytes], timeout: float) -> tuple[int, bytes
     except subprocess.TimeoutExpired as error:
         process.kill()
         process.communicate()
-        raise GitProblem(f"git did not finish within {timeout:g} s", kept=_KEPT, hint="Try again when the machine is less busy.") from error
+        raise GitProblem(
+            f"git did not finish within {timeout:g} s",
+            kept=_KEPT,
+            hint="Try again when the machine is less busy.",
+        ) from error
     return process.returncode, out, err
 
 
@@ -183,13 +238,17 @@ def version(root: str, path: str = "") -> tuple[int, ...]:
 
 
 def require(root: str) -> str:
-    """The PATH, ours or a client's, that leads to a git that is new enough. Raises GitProblem naming what to install."""
+    """The PATH, ours or a client's, that leads to a git that is new enough. Raises GitProblem
+    naming what to install."""
     problem: GitProblem | None = None
     for path in (_ours(), *_offered):
         if shutil.which("git", path=path):
             found = version(root, path)
             if found >= NEEDED:
                 return path
-            text = f"git {'.'.join(map(str, found))} is too old: {'.'.join(map(str, NEEDED))} or newer is needed"
+            text = (
+                f"git {'.'.join(map(str, found))} is too old: {'.'.join(map(str, NEEDED))} or "
+                f"newer is needed"
+            )
             problem = problem or GitProblem(text, kept=_KEPT, hint=_INSTALL)
     raise problem or _missing()

@@ -1,4 +1,5 @@
-"""Lock files of git: whose are they? A live program's lock is never touched; a dead one's is moved aside and logged."""
+"""Lock files of git: whose are they? A live program's lock is never touched; a dead one's is moved
+aside and logged."""
 # pathlib is left out here: /proc is walked entry by entry.
 # ruff: noqa: PTH105, PTH112, PTH115, PTH208
 
@@ -15,19 +16,29 @@ SETTLE: Final = 0.25
 
 
 def abandoned(lock: Path, root: Path) -> bool:
-    """Is it proven that nobody holds this lock: no process has it open and no git works in this repository?
+    """Is it proven that nobody holds this lock: no process has it open and no git works in this
+    repository?
 
-    A lock younger than SETTLE is never judged: most are gone a moment later, and waiting for that is the caller's choice.
-    git closes `index.lock` while `commit -a` waits for an editor, so an unopened file alone proves nothing.
-    Where processes cannot be listed (no /proc) nothing is ever proven.
+    A lock younger than SETTLE is never judged: most are gone a moment later, and waiting for that
+    is the caller's choice. git closes `index.lock` while `commit -a` waits for an editor, so an
+    unopened file alone proves nothing. Where processes cannot be listed (no /proc) nothing is ever
+    proven.
     """
     judged = _known(lock)
     if judged is None or 0 <= time.time() - judged.st_mtime < SETTLE:
         return False
     if not os.path.isdir("/proc/self/fd") or any(_holds(pid, lock, root) for pid in _processes()):
         return False
-    now = _known(lock)  # while processes were listed one git may have ended, and the next one, too young for the list, begun
-    return now is not None and (now.st_ino, now.st_mtime_ns, now.st_ctime_ns) == (judged.st_ino, judged.st_mtime_ns, judged.st_ctime_ns)
+    now = _known(
+        lock
+        # while processes were listed one git may have ended, and the next one, too young for the
+        # list, begun
+    )
+    return now is not None and (now.st_ino, now.st_mtime_ns, now.st_ctime_ns) == (
+        judged.st_ino,
+        judged.st_mtime_ns,
+        judged.st_ctime_ns,
+    )
 
 
 def _known(lock: Path) -> os.stat_result | None:
@@ -38,9 +49,13 @@ def _known(lock: Path) -> os.stat_result | None:
 
 
 def stopped(pid: int) -> bool:
-    """Is the process suspended, so that it will not let go of anything by itself? (The client has its own: it must not come in here.)"""
+    """Is the process suspended, so that it will not let go of anything by itself? (The client has
+    its own: it must not come in here.)"""
     try:
-        return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[0] in "Tt"
+        return (
+            Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[0]
+            in "Tt"
+        )
     except (OSError, IndexError):
         return False
 
@@ -51,7 +66,8 @@ def _processes() -> Iterator[str]:
 
 
 def _holds(pid: str, lock: Path, root: Path) -> bool:
-    """Has the process the lock open, or is it a git that may be at work in `root`? In doubt: yes."""
+    """Has the process the lock open, or is it a git that may be at work in `root`? In doubt:
+    yes."""
     target = str(lock)
     try:
         for fd in os.scandir(f"/proc/{pid}/fd"):
@@ -76,7 +92,9 @@ def _works_in(pid: str, root: Path) -> bool:
     if (_link(f"/proc/{pid}/cwd") + "/").startswith(place + "/"):
         return True
     try:
-        words = Path(f"/proc/{pid}/cmdline").read_bytes() + Path(f"/proc/{pid}/environ").read_bytes()
+        words = (
+            Path(f"/proc/{pid}/cmdline").read_bytes() + Path(f"/proc/{pid}/environ").read_bytes()
+        )
     except (FileNotFoundError, ProcessLookupError):
         return False  # it ended while it was looked at
     except OSError:
@@ -92,7 +110,8 @@ def _link(path: str) -> str:
 
 
 def set_aside(path: Path, aside: Path) -> Path:
-    """Move a file into the folder `aside` under a dated name; nothing is ever deleted. Returns where it is now."""
+    """Move a file into the folder `aside` under a dated name; nothing is ever deleted. Returns
+    where it is now."""
     aside.mkdir(parents=True, exist_ok=True)
     place = aside / f"{time.strftime('%Y%m%dT%H%M%S')}-{os.urandom(3).hex()}-{path.name}.aside"
     os.replace(path, place)

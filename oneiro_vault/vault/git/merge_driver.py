@@ -1,4 +1,5 @@
-"""The merge driver's place in a repository's own settings, which do not travel with it: who makes or copies a vault registers it."""
+"""The merge driver's place in a repository's own settings, which do not travel with it: who makes
+or copies a vault registers it."""
 
 from __future__ import annotations
 
@@ -16,15 +17,22 @@ from oneiro_vault.vault.git.repository import Repo
 
 NAME: Final = "merge.oneiro.name"
 COMMAND: Final = "merge.oneiro.driver"
-ATTRIBUTES: Final = ("*.md merge=oneiro -text", "ledger/** -diff merge=oneiro", "oneiro.toml merge=oneiro")
-"""What has git ask the driver; a vault's `.gitattributes` says it, or else `.git/info/attributes`."""
+ATTRIBUTES: Final = (
+    "*.md merge=oneiro -text",
+    "ledger/** -diff merge=oneiro",
+    "oneiro.toml merge=oneiro",
+)
+"""What has git ask the driver; a vault's `.gitattributes` says it, or else
+`.git/info/attributes`."""
 _PATHS: Final = ("a.md", "ledger/a/2026-01.jsonl", "oneiro.toml")
 
 
 def own_program(argv0: str, python: str) -> tuple[str, ...]:
-    """How this program is started from anywhere: the command as it was called, else the one beside the interpreter, else the interpreter.
+    """How this program is started from anywhere: the command as it was called, else the one beside
+    the interpreter, else the interpreter.
 
-    `argv0` is `sys.argv[0]`, `python` is `sys.executable`. Links are not followed: the link on the PATH outlives an upgrade.
+    `argv0` is `sys.argv[0]`, `python` is `sys.executable`. Links are not followed: the link on the
+    PATH outlives an upgrade.
     """
     called = Path(argv0)
     beside = Path(python).parent / ("oneiro.exe" if os.name == "nt" else "oneiro")
@@ -34,13 +42,19 @@ def own_program(argv0: str, python: str) -> tuple[str, ...]:
 
 
 def command(program: Sequence[str]) -> str:
-    """The command line git gives to a shell; git reads `%` itself, and quotes what it puts in the place of `%P`."""
+    """The command line git gives to a shell; git reads `%` itself, and quotes what it puts in the
+    place of `%P`."""
     return f"{shlex.join(program).replace('%', '%%')} merge-driver %O %A %B %P"
 
 
 def register_driver(repo: Repo, program: Sequence[str] = ()) -> None:
     """Have git merge notes and ledgers by this program (given as words, or as it was started)."""
-    repo.configure({NAME: "memories, by oneiro-vault", COMMAND: command(program or own_program(sys.argv[0], sys.executable))})
+    repo.configure(
+        {
+            NAME: "memories, by oneiro-vault",
+            COMMAND: command(program or own_program(sys.argv[0], sys.executable)),
+        }
+    )
     for number in _unasked(repo):
         new_repository.exclude(repo.common_dir, ATTRIBUTES[number], "attributes")
 
@@ -51,8 +65,15 @@ def problem(repo: Repo) -> str:
     if not words:
         return "the merge driver is not registered here: a plain `git pull` merges notes as text"
     if not shutil.which(words[0].replace("%%", "%")):
-        return f"the merge driver is registered as {words[0]}, which is not there any more: a plain `git pull` would stop half-way"
-    return "git does not ask the merge driver for every note and ledger (.gitattributes)" if _unasked(repo) else ""
+        return (
+            f"the merge driver is registered as {words[0]}, which is not there any more: a plain "
+            f"`git pull` would stop half-way"
+        )
+    return (
+        "git does not ask the merge driver for every note and ledger (.gitattributes)"
+        if _unasked(repo)
+        else ""
+    )
 
 
 def _words(line: str) -> list[str]:

@@ -1,7 +1,9 @@
-"""The other copy of a vault, by git's own programs: which one, what is there, sending ours. No history is forced, no person is asked.
+"""The other copy of a vault, by git's own programs: which one, what is there, sending ours. No
+history is forced, no person is asked.
 
-What was seen there last is kept under `refs/oneiro/seen/`, so that a history that was rewritten is noticed even when somebody fetched by
-hand in between; what it replaced is kept under `refs/oneiro/rescue/`.
+What was seen there last is kept under `refs/oneiro/seen/`, so that a history that was rewritten is
+noticed even when somebody fetched by hand in between; what it replaced is kept under
+`refs/oneiro/rescue/`.
 """
 
 from __future__ import annotations
@@ -19,27 +21,36 @@ from oneiro_vault.vault.write.recovery import Recovery
 
 log = logging.getLogger("oneiro.sync")
 PUSH_PATIENCE: Final = 3
-"""A remote may think this many times longer after a push (its hooks run) than before it says its first word."""
+"""A remote may think this many times longer after a push (its hooks run) than before it says its
+first word."""
 SILENT: Final = "does not answer"
 _TRIES: Final = 3
 _SAFE: Final = "What was committed here stays; nothing is lost."
 _USER: Final = re.compile(r"(?<=://)[^/\s]+@")
-_SECRET: Final = re.compile(r"(?i)([?&][^=\s&]*(?:token|key|secret|password|auth)[^=\s&]*=)[^&\s'\"]+")
-_PROGRESS: Final = re.compile(r"\d+%|^(?:remote: )?(?:Enumerating|Counting|Compressing|Delta|Total|Writing) |^hint:|^To |^From |^Done")
+_SECRET: Final = re.compile(
+    r"(?i)([?&][^=\s&]*(?:token|key|secret|password|auth)[^=\s&]*=)[^&\s'\"]+"
+)
+_PROGRESS: Final = re.compile(
+    r"\d+%|^(?:remote: )?(?:Enumerating|Counting|Compressing|Delta|Total|Writing) |^hint:|^To |"
+    r"^From |^Done"
+)
 _ABSENT: Final = "couldn't find remote ref"
 _LOCK: Final = re.compile(r"Unable to create '([^']+\.lock)'|cannot lock ref '([^']+)'")
 _OFFLINE: Final = re.compile(
-    r"(?i)could not resolve|name or service not known|temporary failure in name|connection (?:refused|timed out|reset|closed)|"
-    r"network is unreachable|no route to host|could not connect|couldn't connect|failed to connect|unable to connect|operation timed out|"
-    r"early eof|unexpected disconnect|hung up unexpectedly|the remote end hung up|kex_exchange|empty reply|ssl_|gnutls|"
-    r"returned error: 5\d\d|host is down"
+    r"(?i)could not resolve|name or service not known|temporary failure in name|connection "
+    r"(?:refused|timed out|reset|closed)|network is unreachable|no route to host|could not "
+    r"connect|couldn't connect|failed to connect|unable to connect|operation timed out|early eof|"
+    r"unexpected disconnect|hung up unexpectedly|the remote end hung up|kex_exchange|empty reply|"
+    r"ssl_|gnutls|returned error: 5\d\d|host is down"
 )
 _DENIED: Final = re.compile(
-    r"(?i)permission denied|authentication failed|could not read (?:username|password)|access denied|not found|"
-    r"host key verification failed|does not appear to be a git repository|returned error: 4\d\d|terminal prompts disabled"
+    r"(?i)permission denied|authentication failed|could not read (?:username|password)|access "
+    r"denied|not found|host key verification failed|does not appear to be a git repository|"
+    r"returned error: 4\d\d|terminal prompts disabled"
 )
 _RACE: Final = re.compile(
-    r"(?i)\[rejected\]|fetch first|non-fast-forward|stale info|cannot lock ref|failed to (?:lock|update ref)|incorrect old"
+    r"(?i)\[rejected\]|fetch first|non-fast-forward|stale info|cannot lock ref|failed to (?:lock|"
+    r"update ref)|incorrect old"
 )
 
 
@@ -49,10 +60,18 @@ def clean(text: str) -> str:
 
 
 class Remote:
-    """The branch of a remote that ours is synced with. `wait`: seconds without a word after which it counts as unreachable; `limit`: in
-    all."""
+    """The branch of a remote that ours is synced with. `wait`: seconds without a word after which
+    it counts as unreachable; `limit`: in all."""
 
-    def __init__(self, repo: Repo, recovery: Recovery, name: str, branch: str, wait: float, limit: float = LIMIT) -> None:
+    def __init__(
+        self,
+        repo: Repo,
+        recovery: Recovery,
+        name: str,
+        branch: str,
+        wait: float,
+        limit: float = LIMIT,
+    ) -> None:
         self.name = name
         self.branch = branch
         self._repo = repo
@@ -67,12 +86,22 @@ class Remote:
         """Its address, without passwords."""
         return clean(self._repo.config(f"remote.{self.name}.url"))
 
-    # -- what is there --------------------------------------------------------------------------------------------------------------
+    # -- what is there
+    # ----------------------------------------------------------------------------------------------
 
     def fetch(self) -> str:
-        """Hex id of its tip after fetching everything up to it, "" for an empty remote. Raises Unreachable or GitProblem."""
+        """Hex id of its tip after fetching everything up to it, "" for an empty remote. Raises
+        Unreachable or GitProblem."""
         refspec = f"+refs/heads/{self.branch}:{self.tracking}"
-        status, _, err = self._talk("fetch", "--progress", "--no-tags", "--no-write-fetch-head", self.name, refspec, stall=self._wait)
+        status, _, err = self._talk(
+            "fetch",
+            "--progress",
+            "--no-tags",
+            "--no-write-fetch-head",
+            self.name,
+            refspec,
+            stall=self._wait,
+        )
         if status and _ABSENT in err:
             return ""
         if status:
@@ -80,8 +109,11 @@ class Remote:
         return self._repo.tip(self.tracking)
 
     def default_branch(self) -> str:
-        """The branch a clone starts with, "" for an empty remote. Raises Unreachable or GitProblem."""
-        status, out, err = self._talk("ls-remote", "--symref", self.name, "HEAD", "refs/heads/*", stall=self._wait)
+        """The branch a clone starts with, "" for an empty remote. Raises Unreachable or
+        GitProblem."""
+        status, out, err = self._talk(
+            "ls-remote", "--symref", self.name, "HEAD", "refs/heads/*", stall=self._wait
+        )
         if status:
             raise self._problem("read", status, err)
         head = re.search(r"(?m)^ref: refs/heads/(\S+)\tHEAD$", out)
@@ -93,7 +125,8 @@ class Remote:
         return self._repo.tip(self.tracking)
 
     def seen(self) -> str:
-        """Its tip when we were last at one with it (before that: what is known of it), "" when it was never seen."""
+        """Its tip when we were last at one with it (before that: what is known of it), "" when it
+        was never seen."""
         return self._repo.tip(self._seen) or self.known()
 
     def settle(self, tip: str) -> None:
@@ -108,10 +141,16 @@ class Remote:
         self._repo.commands.run("gc", "--quiet", "--prune=now", timeout=3600.0)
 
     def follow(self) -> None:
-        """So that a plain `git pull` knows where from, unless the branch follows something already."""
+        """So that a plain `git pull` knows where from, unless the branch follows something
+        already."""
         ours = self._repo.branch().removeprefix("refs/heads/")
         if not self._repo.config(f"branch.{ours}.remote"):
-            self._repo.configure({f"branch.{ours}.remote": self.name, f"branch.{ours}.merge": f"refs/heads/{self.branch}"})
+            self._repo.configure(
+                {
+                    f"branch.{ours}.remote": self.name,
+                    f"branch.{ours}.merge": f"refs/heads/{self.branch}",
+                }
+            )
 
     def rescue(self, old: str, name: str = "") -> str:
         """Keep `old` reachable for ever under a name that is returned."""
@@ -120,7 +159,8 @@ class Remote:
         return name
 
     def bases(self, one: str, other: str) -> list[str]:
-        """The best common ancestors of two commits: none for unrelated histories, several after criss-cross merges."""
+        """The best common ancestors of two commits: none for unrelated histories, several after
+        criss-cross merges."""
         status, out, _ = self._repo.commands.attempt("merge-base", "--all", one, other)
         return sorted(out.decode().split()) if status == 0 else []
 
@@ -130,21 +170,39 @@ class Remote:
 
     def deepen(self) -> None:
         """Fetch the beginning of the history. Raises Unreachable or GitProblem."""
-        status, _, err = self._talk("fetch", "--progress", "--no-tags", "--unshallow", self.name, stall=self._wait)
+        status, _, err = self._talk(
+            "fetch", "--progress", "--no-tags", "--unshallow", self.name, stall=self._wait
+        )
         if status:
             raise self._problem("fetch from", status, err)
 
-    # -- sending ----------------------------------------------------------------------------------------------------------------------
+    # -- sending
+    # ----------------------------------------------------------------------------------------------
 
     def push(self, commit: str) -> bool:
-        """Send our history up to `commit`; False when somebody else's arrived first. Raises Unreachable or GitProblem."""
-        words = ("push", "--progress", "--porcelain", "--no-verify", self.name, f"{commit}:refs/heads/{self.branch}")
+        """Send our history up to `commit`; False when somebody else's arrived first. Raises
+        Unreachable or GitProblem."""
+        words = (
+            "push",
+            "--progress",
+            "--porcelain",
+            "--no-verify",
+            self.name,
+            f"{commit}:refs/heads/{self.branch}",
+        )
         return self._pushed(self._talk(*words, stall=self._wait * PUSH_PATIENCE))
 
     def peek(self, ref: str, into: str) -> str:
-        """Hex id of what a ref of theirs points at, after fetching it into a ref of ours; "" when it is not there. Raises Unreachable or
-        GitProblem."""
-        words = ("fetch", "--progress", "--no-tags", "--no-write-fetch-head", self.name, f"+{ref}:{into}")
+        """Hex id of what a ref of theirs points at, after fetching it into a ref of ours; "" when
+        it is not there. Raises Unreachable or GitProblem."""
+        words = (
+            "fetch",
+            "--progress",
+            "--no-tags",
+            "--no-write-fetch-head",
+            self.name,
+            f"+{ref}:{into}",
+        )
         for _ in range(_TRIES):
             status, _, err = self._talk(*words, stall=self._wait)
             if status and _ABSENT in err:
@@ -156,9 +214,17 @@ class Remote:
         raise self._problem("fetch from", status, err)
 
     def swap(self, ref: str, old: str, new: str) -> bool:
-        """Move a ref of theirs from `old` ("": it must not be there) to `new`; False when it is elsewhere by now. Raises Unreachable, or
-        GitProblem when they refuse such refs."""
-        words = ("push", "--progress", "--porcelain", "--no-verify", f"--force-with-lease={ref}:{old}", self.name, f"{new}:{ref}")
+        """Move a ref of theirs from `old` ("": it must not be there) to `new`; False when it is
+        elsewhere by now. Raises Unreachable, or GitProblem when they refuse such refs."""
+        words = (
+            "push",
+            "--progress",
+            "--porcelain",
+            "--no-verify",
+            f"--force-with-lease={ref}:{old}",
+            self.name,
+            f"{new}:{ref}",
+        )
         return self._pushed(self._talk(*words, stall=self._wait * PUSH_PATIENCE))
 
     def _pushed(self, answer: tuple[int, str, str]) -> bool:
@@ -170,7 +236,8 @@ class Remote:
             return False
         raise self._problem("push to", status, f"{said}\n{err}")
 
-    # -- talking ------------------------------------------------------------------------------------------------------------------------
+    # -- talking
+    # ----------------------------------------------------------------------------------------------
 
     def _talk(self, *arguments: str, stall: float) -> tuple[int, str, str]:
         """One program of git's; once more when a lock that nobody holds was in its way."""
@@ -188,10 +255,19 @@ class Remote:
     def _problem(self, doing: str, status: int, err: str) -> OneiroError:
         where = f"{self.name} ({self.url})"
         if status == STALLED:
-            return Unreachable(f"{where} {SILENT}", kept=_SAFE, hint="Run `oneiro sync` again when it does.")
-        text = " ".join(line.strip() for line in clean(err).splitlines() if _tells(line)) or f"exit status {status}"
+            return Unreachable(
+                f"{where} {SILENT}", kept=_SAFE, hint="Run `oneiro sync` again when it does."
+            )
+        text = (
+            " ".join(line.strip() for line in clean(err).splitlines() if _tells(line))
+            or f"exit status {status}"
+        )
         if _OFFLINE.search(text) and not _DENIED.search(text):
-            return Unreachable(f"{where} cannot be reached: {text}", kept=_SAFE, hint="Run `oneiro sync` again when it can.")
+            return Unreachable(
+                f"{where} cannot be reached: {text}",
+                kept=_SAFE,
+                hint="Run `oneiro sync` again when it can.",
+            )
         command = {"read": "ls-remote"}.get(doing.split()[0], doing.split()[0])
         hint = f"`git {command} {shlex.quote(self.url)}` says more, and may ask for a password."
         return GitProblem(f"git could not {doing} {where}: {text}", kept=_SAFE, hint=hint)
@@ -203,20 +279,41 @@ def _tells(line: str) -> bool:
 
 
 def choose(repo: Repo, recovery: Recovery, name: str, wait: float, limit: float = LIMIT) -> Remote:
-    """The remote and branch to sync with: `name`, else the one the branch follows, else `origin`, else the only one there is.
+    """The remote and branch to sync with: `name`, else the one the branch follows, else `origin`,
+    else the only one there is.
 
     Raises NotFound when there is none, RepositoryBusy on a detached HEAD.
     """
     branch = repo.branch().removeprefix("refs/heads/")
     names = repo.remotes()
     follows = repo.config(f"branch.{branch}.remote")
-    found = name or (follows if follows in names else "") or ("origin" if "origin" in names else names[0] if len(names) == 1 else "")
+    found = (
+        name
+        or (follows if follows in names else "")
+        or ("origin" if "origin" in names else names[0] if len(names) == 1 else "")
+    )
     if not found:
-        several = f": none of {', '.join(names)} is called origin or followed by this branch" if names else ""
+        several = (
+            f": none of {', '.join(names)} is called origin or followed by this branch"
+            if names
+            else ""
+        )
         add = "Add one: git remote add origin URL (any git host, or a bare repository on a disk)."
         hint = "Name one in the setting sync.remote." if names else add
-        raise NotFound(f"this vault has no remote to sync with{several}", kept="Nothing was changed.", hint=hint)
+        raise NotFound(
+            f"this vault has no remote to sync with{several}",
+            kept="Nothing was changed.",
+            hint=hint,
+        )
     if found not in names:
-        raise InvalidInput(f"this vault has no remote called {found}", kept="Nothing was changed.", hint="`git remote -v` lists them.")
-    merges = repo.config(f"branch.{branch}.merge").removeprefix("refs/heads/") if follows == found else ""
+        raise InvalidInput(
+            f"this vault has no remote called {found}",
+            kept="Nothing was changed.",
+            hint="`git remote -v` lists them.",
+        )
+    merges = (
+        repo.config(f"branch.{branch}.merge").removeprefix("refs/heads/")
+        if follows == found
+        else ""
+    )
     return Remote(repo, recovery, found, merges or branch, wait, limit)

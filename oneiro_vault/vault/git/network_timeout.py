@@ -1,8 +1,11 @@
-"""Wait for a program that talks to another machine: as long as something comes, and not a moment longer than `stall` in which nothing does.
+"""Wait for a program that talks to another machine: as long as something comes, and not a moment
+longer than `stall` in which nothing does.
 
-What comes is what it says, and also what git's own programs read, write and compute, as long as that is worth a transfer: git tells nobody
-while a list of refs drips in, while it fetches file by file from a plain web server, or while it checks what it got. Only Linux lets us see
-that; elsewhere its words must do. A connection that is only kept alive is none of it, and nothing makes up for words for ever.
+What comes is what it says, and also what git's own programs read, write and compute, as long as
+that is worth a transfer: git tells nobody while a list of refs drips in, while it fetches file by
+file from a plain web server, or while it checks what it got. Only Linux lets us see that; elsewhere
+its words must do. A connection that is only kept alive is none of it, and nothing makes up for
+words for ever.
 """
 
 from __future__ import annotations
@@ -27,14 +30,17 @@ _GRACE: Final = 1.0
 _KEPT_BYTES: Final = 1_000_000
 _PROC: Final = Path("/proc")
 _RATE: Final = 64
-"""Bytes a second, read and written, that are worth waiting for. A tick of the processor counts as much as these."""
+"""Bytes a second, read and written, that are worth waiting for. A tick of the processor counts as
+much as these."""
 _LEAST: Final = 3 * _RATE
 """However short the time: whoever waits in vain wakes up now and then."""
 _SAMPLES: Final = 8
 """Looks at the work in the time without a word that is allowed."""
 _MUTE: Final = 10
 """Work may stand in for words this many times as long as nothing at all is waited for."""
-_ENDS: Final = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+_ENDS: Final = tuple(
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+)
 _DEFAULTS: Final = (signal.SIG_DFL, signal.default_int_handler)
 
 
@@ -58,7 +64,8 @@ class _Listener(threading.Thread):
 
 
 class _Work:
-    """What git's programs of a session have done; `heard` is when it last came to something (monotonic seconds)."""
+    """What git's programs of a session have done; `heard` is when it last came to something
+    (monotonic seconds)."""
 
     def __init__(self, session: int, stall: float) -> None:
         self._session = str(session)
@@ -77,19 +84,28 @@ class _Work:
             self.heard, self._known = now, found
 
     def _done(self) -> dict[str, int]:
-        """Process -> the bytes that went through its hands and its time on the processor, as one number."""
+        """Process -> the bytes that went through its hands and its time on the processor, as one
+        number."""
         found: dict[str, int] = {}
         for place in _PROC.glob("[0-9]*"):
             with suppress(OSError, ValueError, IndexError):
                 head, _, tail = (place / "stat").read_text().rpartition(")")
                 facts, name = tail.split(), head.partition("(")[2]
-                if facts[3] == self._session and (name == "git" or name.startswith("git-")):  # ssh may be kept busy by nothing
-                    passed = [int(line.split()[1]) for line in (place / "io").read_text().splitlines() if line[1:6] == "char:"]
+                if facts[3] == self._session and (
+                    name == "git" or name.startswith("git-")
+                ):  # ssh may be kept busy by nothing
+                    passed = [
+                        int(line.split()[1])
+                        for line in (place / "io").read_text().splitlines()
+                        if line[1:6] == "char:"
+                    ]
                     found[place.name] = sum(passed) + (int(facts[11]) + int(facts[12])) * _RATE
         return found
 
 
-def attend(process: subprocess.Popen[bytes], stall: float, limit: float, arrived: Sequence[int]) -> tuple[int, bytes, bytes]:
+def attend(
+    process: subprocess.Popen[bytes], stall: float, limit: float, arrived: Sequence[int]
+) -> tuple[int, bytes, bytes]:
     """Exit status, output and error output of a process that leads a session of its own.
 
     STALLED: it was ended, with its children, which a signal in `arrived` does too.

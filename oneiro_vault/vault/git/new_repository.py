@@ -11,7 +11,8 @@ import pygit2
 
 
 def init(root: Path, settings: Mapping[str, str]) -> None:
-    """A new repository on branch `main` in `root`, with `settings` in its own configuration. Raises OSError."""
+    """A new repository on branch `main` in `root`, with `settings` in its own configuration. Raises
+    OSError."""
     try:
         made = pygit2.init_repository(str(root), initial_head="main")
     except (pygit2.GitError, OSError) as error:
@@ -23,13 +24,15 @@ def init(root: Path, settings: Mapping[str, str]) -> None:
 
 
 def borrow(folder: str, config: Path) -> None:
-    """A bare repository in `folder` that knows the remotes, and how to talk to them, from another's configuration."""
+    """A bare repository in `folder` that knows the remotes, and how to talk to them, from another's
+    configuration."""
     made = pygit2.init_repository(folder, bare=True)
     made.config["include.path"] = str(config)
 
 
 def around(folder: Path) -> tuple[Path, Path] | None:
-    """Work tree and private folder (`info/` and so on) of the repository that `folder` is in, if any."""
+    """Work tree and private folder (`info/` and so on) of the repository that `folder` is in, if
+    any."""
     found = pygit2.discover_repository(str(folder))
     workdir = pygit2.Repository(found).workdir if found else None
     return (Path(os.path.realpath(workdir)), common_dir(Path(found))) if found and workdir else None

@@ -1,6 +1,7 @@
 """New git objects, kept in memory until the whole commit is known, then made durable together.
 
-libgit2 would fsync every object and its folder one after the other (a dozen disk flushes a commit); collected first they cost one.
+libgit2 would fsync every object and its folder one after the other (a dozen disk flushes a commit);
+collected first they cost one.
 """
 # pathlib is left out here: raw descriptors and modes.
 # ruff: noqa: PTH103, PTH104, PTH108, PTH112, PTH120
@@ -25,7 +26,8 @@ _TYPES: Final = {1: b"commit", 2: b"tree", 3: b"blob", 4: b"tag"}
 
 
 class Memory(pygit2.OdbBackend):
-    """An object store in a dict; put in front of the real ones it receives every write and answers for what is not on disk yet."""
+    """An object store in a dict; put in front of the real ones it receives every write and answers
+    for what is not on disk yet."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -62,8 +64,8 @@ class Memory(pygit2.OdbBackend):
 
 
 class Stored:
-    """Objects on disk under temporary names: an object has its real name only when its bytes are durable, so that a power cut
-    cannot leave an empty one there, which git would take for present.
+    """Objects on disk under temporary names: an object has its real name only when its bytes are
+    durable, so that a power cut cannot leave an empty one there, which git would take for present.
     """
 
     def __init__(self, folder: str, *, pack: bool = False) -> None:
@@ -78,7 +80,8 @@ class Stored:
 
     def add(self, oid: pygit2.Oid, kind: int, data: bytes) -> None:
         """Write one object (not yet durable)."""
-        temp = f"{self._folder}/tmp_obj_{os.urandom(6).hex()}"  # git's own name for these: gc clears them away
+        # git's own name for these: gc clears them away
+        temp = f"{self._folder}/tmp_obj_{os.urandom(6).hex()}"
         disk.write_new(temp, zlib.compress(b"%s %d\0" % (_TYPES[kind], len(data)) + data, 1), 0o444)
         self._pending.append((temp, f"{self._folder}/{str(oid)[:2]}/{str(oid)[2:]}"))
 
@@ -136,7 +139,9 @@ def readable() -> Iterator[None]:
         yield
     except (KeyError, pygit2.GitError) as error:
         text = f"a part of the history cannot be read: {error}"
-        raise GitProblem(text, kept="The notes in the folder are untouched.", hint="Run `oneiro doctor --fix`.") from error
+        raise GitProblem(
+            text, kept="The notes in the folder are untouched.", hint="Run `oneiro doctor --fix`."
+        ) from error
 
 
 class Store:
@@ -179,13 +184,18 @@ def put(folder: str, objects: Mapping[str, tuple[str, bytes]]) -> None:
 
 
 def every(root: str) -> Iterator[tuple[str, str, bytes]]:
-    """(id, type, bytes) of every object of a repository, also of those that nothing leads to any more."""
+    """(id, type, bytes) of every object of a repository, also of those that nothing leads to any
+    more."""
     store = pygit2.Repository(root, pygit2.enums.RepositoryOpenFlag.NO_SEARCH).odb
     for oid in store:
         try:
             kind, data = store.read(oid)
         except (KeyError, pygit2.GitError) as error:
-            raise GitProblem(f"object {oid} cannot be read: {error}", kept="Nothing was changed.", hint="Run `oneiro doctor`.") from error
+            raise GitProblem(
+                f"object {oid} cannot be read: {error}",
+                kept="Nothing was changed.",
+                hint="Run `oneiro doctor`.",
+            ) from error
         yield str(oid), _TYPES[int(kind)].decode(), data
 
 

@@ -1,7 +1,8 @@
 """The git room's objects and refs, on pygit2. Nothing here knows memories.
 
-A commit is made through trees, never through the index: the person's staging area is not involved, and 50,000 notes cost no more than
-the few folders along the changed paths. `move` is a true compare-and-swap (libgit2 compares under the ref's lock).
+A commit is made through trees, never through the index: the person's staging area is not involved,
+and 50,000 notes cost no more than the few folders along the changed paths. `move` is a true
+compare-and-swap (libgit2 compares under the ref's lock).
 """
 
 from __future__ import annotations
@@ -30,21 +31,30 @@ _KEPT: Final = "No note was touched."
 
 
 class Repo:
-    """The repository whose work tree is exactly `root`; never a parent's. Raises VaultNotFound when there is none."""
+    """The repository whose work tree is exactly `root`; never a parent's. Raises VaultNotFound when
+    there is none."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
         if not os.path.lexists(root / ".git"):
             raise VaultNotFound(
-                f"{root} is not the root of a git repository", kept=_KEPT, hint=f"Make it one with: oneiro init --here (in {root})"
+                f"{root} is not the root of a git repository",
+                kept=_KEPT,
+                hint=f"Make it one with: oneiro init --here (in {root})",
             )
         try:
-            self._repo: Any = pygit2.Repository(str(root), pygit2.enums.RepositoryOpenFlag.NO_SEARCH)
+            self._repo: Any = pygit2.Repository(
+                str(root), pygit2.enums.RepositoryOpenFlag.NO_SEARCH
+            )
         except (pygit2.GitError, KeyError, OSError) as error:
             raise _unopened(root, error) from error
-        if self._repo.is_bare or os.path.realpath(self._repo.workdir or "") != os.path.realpath(root):
+        if self._repo.is_bare or os.path.realpath(self._repo.workdir or "") != os.path.realpath(
+            root
+        ):
             raise VaultNotFound(
-                f"the repository in {root} keeps its files elsewhere, or has none", kept=_KEPT, hint="Use a clone with its files in place."
+                f"the repository in {root} keeps its files elsewhere, or has none",
+                kept=_KEPT,
+                hint="Use a clone with its files in place.",
             )
         self.git_dir = Path(self._repo.path)
         self.common_dir = common_dir(self.git_dir)
@@ -55,32 +65,45 @@ class Repo:
     def renew(self) -> None:
         """Look at the disk afresh, since packs were replaced. Called with the write lock."""
         again = pygit2.Repository(str(self.root), pygit2.enums.RepositoryOpenFlag.NO_SEARCH)
-        # A store written in Python must not be in an object database that several threads read: libgit2 holds that database's mutex while
-        # our callback waits for the interpreter, and another thread holds the interpreter while it waits for the mutex. So commits are
-        # built in a repository object of their own, which only the holder of the write lock touches.
-        self._draft: Any = pygit2.Repository(str(self.root), pygit2.enums.RepositoryOpenFlag.NO_SEARCH)
+        # A store written in Python must not be in an object database that several threads read:
+        # libgit2 holds that database's mutex while our callback waits for the interpreter, and
+        # another thread holds the interpreter while it waits for the mutex. So commits are built in
+        # a repository object of their own, which only the holder of the write lock touches.
+        self._draft: Any = pygit2.Repository(
+            str(self.root), pygit2.enums.RepositoryOpenFlag.NO_SEARCH
+        )
         self._memory = Memory()
         self._draft.odb.add_backend(self._memory, 1000)
-        self._repo, self.staging = again, Staging(again, self.root, self.git_dir, self.commands, self.activity)
+        self._repo, self.staging = (
+            again,
+            Staging(again, self.root, self.git_dir, self.commands, self.activity),
+        )
         self._folders: tuple[str, dict[str, pygit2.Tree | None]] = ("", {})
 
-    # -- where we are ---------------------------------------------------------------------------------------------------------------
+    # -- where we are
+    # ----------------------------------------------------------------------------------------------
 
     def branch(self) -> str:
-        """Full name of the branch HEAD is on (it may be unborn). Raises RepositoryBusy when HEAD is detached."""
+        """Full name of the branch HEAD is on (it may be unborn). Raises RepositoryBusy when HEAD is
+        detached."""
         try:
             head = self._repo.lookup_reference("HEAD")
         except (KeyError, ValueError, pygit2.GitError) as error:
             raise _unreadable("HEAD", error) from error
         if not isinstance(head.target, str):
-            state.check(self.root, self.git_dir, self.remotes)  # a rebase detaches it for as long as it takes
+            state.check(
+                self.root, self.git_dir, self.remotes
+            )  # a rebase detaches it for as long as it takes
             raise RepositoryBusy(
-                "HEAD is detached: there is no branch to write to", kept="Every note is as it was.", hint="Go back with: git switch NAME"
+                "HEAD is detached: there is no branch to write to",
+                kept="Every note is as it was.",
+                hint="Go back with: git switch NAME",
             )
         return str(head.target)
 
     def tip(self, ref: str = "HEAD") -> str:
-        """Hex id of the commit `ref` points to, "" when it is unborn or absent. Raises GitProblem when it is damaged."""
+        """Hex id of the commit `ref` points to, "" when it is unborn or absent. Raises GitProblem
+        when it is damaged."""
         try:
             return str(self._repo.lookup_reference(ref).resolve().target)
         except KeyError:
@@ -89,7 +112,8 @@ class Repo:
             raise _unreadable(ref, error) from error
 
     def check_ready(self) -> None:
-        """Raise RepositoryBusy in the middle of a merge, rebase, cherry-pick, revert, bisect, am or purge, and on a detached HEAD."""
+        """Raise RepositoryBusy in the middle of a merge, rebase, cherry-pick, revert, bisect, am or
+        purge, and on a detached HEAD."""
         state.check(self.root, self.git_dir, self.remotes)
         self.branch()
 
@@ -110,7 +134,8 @@ class Repo:
             return 0
 
     def folder(self, commit: str, path: str) -> str:
-        """Id of everything below a folder of a commit, "" when there is none: equal ids mean equal contents."""
+        """Id of everything below a folder of a commit, "" when there is none: equal ids mean equal
+        contents."""
         found = self._at(commit, path)
         return str(found.id) if isinstance(found, pygit2.Tree) else ""
 
@@ -136,12 +161,17 @@ class Repo:
         user = os.environ.get("USER") or "you"
         return self.config("user.name") or user, self.config("user.email") or f"{user}@localhost"
 
-    # -- reading objects --------------------------------------------------------------------------------------------------------------
+    # -- reading objects
+    # ----------------------------------------------------------------------------------------------
 
     def entry(self, commit: str, path: str) -> Entry | None:
         """The file at `path` in a commit ("" = nothing yet)."""
         found = self._at(commit, path)
-        return None if found is None or isinstance(found, pygit2.Tree) else Entry(str(found.id), int(found.filemode))
+        return (
+            None
+            if found is None or isinstance(found, pygit2.Tree)
+            else Entry(str(found.id), int(found.filemode))
+        )
 
     def is_folder(self, commit: str, path: str) -> bool:
         """Is `path` a folder in a commit?"""
@@ -154,7 +184,8 @@ class Repo:
             return tree[name] if tree is not None and name in tree else None
 
     def _folder(self, commit: str, folder: str) -> pygit2.Tree | None:
-        """A folder of a commit. Those of the last commit asked for are kept: libgit2 parses a large one anew for every look-up by path."""
+        """A folder of a commit. Those of the last commit asked for are kept: libgit2 parses a large
+        one anew for every look-up by path."""
         if self._folders[0] != commit:
             self._folders = (commit, {"": self._repo[commit].tree})
         known = self._folders[1]
@@ -171,7 +202,9 @@ class Repo:
             found = self._repo[blob]
         except (KeyError, ValueError, pygit2.GitError) as error:
             raise GitProblem(
-                f"object {blob} cannot be read: {error}", kept="Other notes are unaffected.", hint="Run `oneiro doctor`."
+                f"object {blob} cannot be read: {error}",
+                kept="Other notes are unaffected.",
+                hint="Run `oneiro doctor`.",
             ) from error
         return bytes(found.data) if isinstance(found, pygit2.Blob) else b""
 
@@ -184,13 +217,18 @@ class Repo:
         try:
             return int(self._repo.odb.read_header(blob)[1])
         except (KeyError, ValueError, pygit2.GitError) as error:
-            raise GitProblem(f"object {blob} cannot be read: {error}", hint="Run `oneiro doctor`.") from error
+            raise GitProblem(
+                f"object {blob} cannot be read: {error}", hint="Run `oneiro doctor`."
+            ) from error
 
     def listing(self, commit: str, under: str = "") -> dict[str, Entry]:
-        """Every file (not submodules) of a commit, path -> Entry, optionally only below one folder."""
+        """Every file (not submodules) of a commit, path -> Entry, optionally only below one
+        folder."""
         with readable():
             start = self._folder(commit, under) if commit else None
-            return dict(self._walk(start, under + "/" if under else "")) if start is not None else {}
+            return (
+                dict(self._walk(start, under + "/" if under else "")) if start is not None else {}
+            )
 
     def _walk(self, tree: pygit2.Tree, prefix: str) -> Iterator[tuple[str, Entry]]:
         for item in tree:
@@ -200,9 +238,13 @@ class Repo:
                 yield prefix + (item.name or ""), Entry(str(item.id), int(item.filemode))
 
     def difference(self, old: str, new: str) -> dict[str, tuple[Entry | None, Entry | None]]:
-        """Files that differ between two commits ("" = the empty tree): path -> (before, after), renames not paired."""
+        """Files that differ between two commits ("" = the empty tree): path -> (before, after),
+        renames not paired."""
         if not (old and new):
-            return {path: (entry, None) if old else (None, entry) for path, entry in self.listing(old or new).items()}
+            return {
+                path: (entry, None) if old else (None, entry)
+                for path, entry in self.listing(old or new).items()
+            }
         found: dict[str, tuple[Entry | None, Entry | None]] = {}
         with readable():
             deltas = list(self._repo[old].tree.diff_to_tree(self._repo[new].tree).deltas)
@@ -242,7 +284,8 @@ class Repo:
         except (KeyError, ValueError, pygit2.GitError, OSError, GitProblem):
             return False
 
-    # -- making a commit ----------------------------------------------------------------------------------------------------------------
+    # -- making a commit
+    # ----------------------------------------------------------------------------------------------
 
     def add(self, data: bytes) -> str:
         """A blob, in memory until `store`. Returns its hex id."""
@@ -262,14 +305,21 @@ class Repo:
         when: float,
         also: Sequence[str] = (),
     ) -> str:
-        """A commit in memory: `changes` (path -> Entry, None = gone) on top of `parent` ("" = a root commit); `also`: further parents."""
+        """A commit in memory: `changes` (path -> Entry, None = gone) on top of `parent` ("" = a
+        root commit); `also`: further parents."""
         with readable():
             base = self._draft[parent].tree if parent else None
             tree = self._build(base, changes, "") or self._draft.TreeBuilder().write()
         signatures = [_signature(*who, when) for who in (author, committer)]
-        return str(self._draft.create_commit(None, *signatures, message, tree, [*filter(None, [parent]), *also]))
+        return str(
+            self._draft.create_commit(
+                None, *signatures, message, tree, [*filter(None, [parent]), *also]
+            )
+        )
 
-    def _build(self, base: pygit2.Tree | None, changes: Mapping[str, Entry | None], prefix: str) -> pygit2.Oid | None:
+    def _build(
+        self, base: pygit2.Tree | None, changes: Mapping[str, Entry | None], prefix: str
+    ) -> pygit2.Oid | None:
         """Write the trees along the changed paths; None when nothing is left of this folder."""
         builder = self._draft.TreeBuilder(base) if base is not None else self._draft.TreeBuilder()
         below: dict[str, dict[str, Entry | None]] = {}
@@ -280,13 +330,20 @@ class Repo:
                 below.setdefault(name, {})[rest] = entry
             else:
                 here[name] = entry
-        for name in [name for name, entry in here.items() if entry is None]:  # first: a folder may take a file's name, or the reverse
+        for name in [
+            name for name, entry in here.items() if entry is None
+        ]:  # first: a folder may take a file's name, or the reverse
             _put(builder, name, here.pop(name), prefix)
         for name, inner in below.items():
             old = builder.get(name)
             if old is not None and not isinstance(old, pygit2.Tree):
-                hint = "If a folder is meant to take its place, commit that: `git add -A`, `git commit`."
-                raise UnsafePath(f"{prefix}{name} is a file in the history, not a folder", kept=_KEPT, hint=hint)
+                hint = (
+                    "If a folder is meant to take its place, commit that: `git add -A`, `git "
+                    "commit`."
+                )
+                raise UnsafePath(
+                    f"{prefix}{name} is a file in the history, not a folder", kept=_KEPT, hint=hint
+                )
             new = self._build(old, inner, f"{prefix}{name}/")
             if new is not None:
                 builder.insert(name, new, _FOLDER)
@@ -297,7 +354,8 @@ class Repo:
         return builder.write() if len(builder) else None
 
     def store(self) -> Stored:
-        """Write the objects made since `discard`, as loose files or, when they are many, as one pack."""
+        """Write the objects made since `discard`, as loose files or, when they are many, as one
+        pack."""
         made, folder = dict(self._memory.objects), self.common_dir / "objects"
         if len(made) < PACK_FROM:
             return store_loose(str(folder), made)
@@ -305,11 +363,14 @@ class Repo:
             for piece in pack(made):
                 file.write(piece)
             file.seek(0)
-            self.commands.run("index-pack", "--stdin", source=file, timeout=3600.0)  # fsyncs the pack itself
+            self.commands.run(
+                "index-pack", "--stdin", source=file, timeout=3600.0
+            )  # fsyncs the pack itself
         return Stored(str(folder), pack=True)
 
     def move(self, ref: str, old: str, new: str) -> bool:
-        """Compare-and-swap of a branch from `old` ("" = must not exist) to `new`; False when it is not at `old` any more.
+        """Compare-and-swap of a branch from `old` ("" = must not exist) to `new`; False when it is
+        not at `old` any more.
 
         Not durable by itself: `ref_files` says what to fsync. Raises Locked, or DiskProblem.
         """
@@ -325,23 +386,32 @@ class Repo:
         return True
 
     def _create(self, ref: str, new: str) -> bool:
-        """The first commit of a branch; by git itself, since libgit2 looks for the branch before it takes the lock."""
+        """The first commit of a branch; by git itself, since libgit2 looks for the branch before it
+        takes the lock."""
         status, _, err = self.commands.attempt("update-ref", "-m", "oneiro", ref, new, _ZERO)
         if status == 0:
             return True
         return self._unmoved(ref, "", OSError(err.decode("utf-8", "replace").strip()))
 
     def _unmoved(self, ref: str, old: str, error: Exception) -> bool:
-        """Why did the branch not move: it had moved already (False), a lock is in the way, or the disk refuses?"""
+        """Why did the branch not move: it had moved already (False), a lock is in the way, or the
+        disk refuses?"""
         if self.tip(ref) != old:
             return False
         lock = self.common_dir / (ref + ".lock")
-        if lock.exists() or "lock" in str(error):  # it may be free again by now: that is for the next try to see
+        if lock.exists() or "lock" in str(
+            error
+        ):  # it may be free again by now: that is for the next try to see
             raise Locked(lock) from error
-        with disk.guarded("Moving the branch"), tempfile.NamedTemporaryFile(dir=self.common_dir) as probe:
+        with (
+            disk.guarded("Moving the branch"),
+            tempfile.NamedTemporaryFile(dir=self.common_dir) as probe,
+        ):
             probe.write(bytes(8192))  # the library keeps the reason to itself: ask the disk
             probe.flush()
-        raise GitProblem(f"{ref} could not be moved: {error}", kept=_KEPT, hint="Run `oneiro doctor`.") from error
+        raise GitProblem(
+            f"{ref} could not be moved: {error}", kept=_KEPT, hint="Run `oneiro doctor`."
+        ) from error
 
     def ref_files(self, ref: str) -> list[str]:
         """The files and folders to fsync after `move`."""
@@ -357,13 +427,18 @@ def _put(builder: pygit2.TreeBuilder, name: str, entry: Entry | None, prefix: st
         try:
             builder.insert(name, entry.blob, entry.mode)
         except (ValueError, pygit2.GitError) as error:
-            raise InvalidInput(f"git refuses the name {prefix + name!r}: {error}", kept=_KEPT) from error
+            raise InvalidInput(
+                f"git refuses the name {prefix + name!r}: {error}", kept=_KEPT
+            ) from error
     elif old is not None:
         builder.remove(name)
 
 
 def _signature(name: str, email: str, when: float) -> pygit2.Signature:
-    clean = ["".join(c for c in text if c not in "<>" and c.isprintable()).strip() or "unknown" for text in (name, email)]
+    clean = [
+        "".join(c for c in text if c not in "<>" and c.isprintable()).strip() or "unknown"
+        for text in (name, email)
+    ]
     moment = int(min(max(when, 0.0), 253402300799.0))
     return pygit2.Signature(clean[0], clean[1], moment, _offset(moment))
 
@@ -377,12 +452,22 @@ def _offset(moment: int) -> int:
 
 
 def _unreadable(ref: str, error: Exception) -> GitProblem:
-    return GitProblem(f"{ref} cannot be read: {error}", kept="The notes in the folder are untouched.", hint="Run `oneiro doctor --fix`.")
+    return GitProblem(
+        f"{ref} cannot be read: {error}",
+        kept="The notes in the folder are untouched.",
+        hint="Run `oneiro doctor --fix`.",
+    )
 
 
 def _unopened(root: Path, error: Exception) -> GitProblem | VaultNotFound:
     if "not owned" in str(error):
         return GitProblem(
-            f"{root} belongs to another user: {error}", kept=_KEPT, hint=f"If you trust it: git config --global --add safe.directory {root}"
+            f"{root} belongs to another user: {error}",
+            kept=_KEPT,
+            hint=f"If you trust it: git config --global --add safe.directory {root}",
         )
-    return VaultNotFound(f"the repository of {root} cannot be opened: {error}", kept=_KEPT, hint="`git status` there says more.")
+    return VaultNotFound(
+        f"the repository of {root} cannot be opened: {error}",
+        kept=_KEPT,
+        hint="`git status` there says more.",
+    )

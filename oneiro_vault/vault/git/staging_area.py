@@ -1,4 +1,5 @@
-"""The index of the work tree: what a person has staged, and what git believes to be on disk. Read often, written rarely and in one go."""
+"""The index of the work tree: what a person has staged, and what git believes to be on disk. Read
+often, written rarely and in one go."""
 
 from __future__ import annotations
 
@@ -28,7 +29,11 @@ NEW: Final = int(FileStatus.WT_NEW)
 MODIFIED: Final = int(FileStatus.WT_MODIFIED)
 GONE: Final = int(FileStatus.WT_DELETED)
 STAGED: Final = int(
-    FileStatus.INDEX_NEW | FileStatus.INDEX_MODIFIED | FileStatus.INDEX_DELETED | FileStatus.INDEX_RENAMED | FileStatus.INDEX_TYPECHANGE
+    FileStatus.INDEX_NEW
+    | FileStatus.INDEX_MODIFIED
+    | FileStatus.INDEX_DELETED
+    | FileStatus.INDEX_RENAMED
+    | FileStatus.INDEX_TYPECHANGE
 )
 """Flags of `Staging.status` (several may be set)."""
 _FLAGS: Final = {
@@ -63,9 +68,12 @@ class Locked(Exception):  # noqa: N818  (an outcome, not an error)
 
 
 class Staging:
-    """`.git/index` of one work tree; formats libgit2 does not know (split, sparse) are asked of git itself."""
+    """`.git/index` of one work tree; formats libgit2 does not know (split, sparse) are asked of git
+    itself."""
 
-    def __init__(self, repo: Any, root: Path, git_dir: Path, commands: Commands, activity: Activity) -> None:
+    def __init__(
+        self, repo: Any, root: Path, git_dir: Path, commands: Commands, activity: Activity
+    ) -> None:
         self._repo = repo
         self._thread = threading.RLock()  # libgit2's index is not made for two threads at once
         self._root = root
@@ -80,28 +88,33 @@ class Staging:
         return self._git_dir / "index"
 
     def _read(self) -> pygit2.Index:
-        """The index as it is on disk now. Raises pygit2.GitError when libgit2 cannot read it, GitProblem when it is damaged."""
+        """The index as it is on disk now. Raises pygit2.GitError when libgit2 cannot read it,
+        GitProblem when it is damaged."""
         self.check()
         found: pygit2.Index = self._repo.index
         found.read(False)
         return found
 
     def blobs(self, paths: Iterable[str]) -> dict[str, str]:
-        """What the index holds for paths ("" = nothing). Raises RepositoryBusy for unmerged ones."""
+        """What the index holds for paths ("" = nothing). Raises RepositoryBusy for unmerged
+        ones."""
         with self._thread:
             try:
                 index = self._read()
             except (pygit2.GitError, OSError):
                 return self._asked(list(paths))
             if index.conflicts is not None:
-                raise state.unmerged(self._root, self._git_dir, lambda: list(self._repo.remotes.names()))
+                raise state.unmerged(
+                    self._root, self._git_dir, lambda: list(self._repo.remotes.names())
+                )
             return {path: str(index[path].id) if path in index else "" for path in paths}
 
     def check(self) -> None:
-        """Raise GitProblem unless the index, if there is one, ends in its own checksum. It is read again only when the file has changed.
+        """Raise GitProblem unless the index, if there is one, ends in its own checksum. It is read
+        again only when the file has changed.
 
-        libgit2 trusts what it read before as long as those last bytes are the same; git reads a damaged one, and takes its garbage for
-        files.
+        libgit2 trusts what it read before as long as those last bytes are the same; git reads a
+        damaged one, and takes its garbage for files.
         """
         now = stamp(self.file)
         if now == self._checked:
@@ -110,8 +123,13 @@ class Staging:
             raw = self.file.read_bytes()
         except OSError:
             return
-        endings = ((raw[-size:], hashlib.new(name, raw[:-size], usedforsecurity=False).digest()) for name, size in _ENDINGS)
-        if raw[:4] != _SIGNATURE or not any(end in (digest, bytes(len(digest))) for end, digest in endings):
+        endings = (
+            (raw[-size:], hashlib.new(name, raw[:-size], usedforsecurity=False).digest())
+            for name, size in _ENDINGS
+        )
+        if raw[:4] != _SIGNATURE or not any(
+            end in (digest, bytes(len(digest))) for end, digest in endings
+        ):
             raise GitProblem(f"the index of {self._root} is damaged")
         self._checked = now
 
@@ -121,13 +139,16 @@ class Staging:
         for line in self._commands.text("ls-files", "-z", "--stage").split("\0"):
             words, _, path = line.partition("\t")
             if words and words.split()[2] != "0":
-                raise state.unmerged(self._root, self._git_dir, lambda: list(self._repo.remotes.names()))
+                raise state.unmerged(
+                    self._root, self._git_dir, lambda: list(self._repo.remotes.names())
+                )
             if path in found:
                 found[path] = words.split()[1]
         return found
 
     def put(self, wanted: Mapping[str, Entry | None]) -> None:
-        """Set or remove index entries, all in one rewrite, with the write lock. Raises Locked when `index.lock` is taken."""
+        """Set or remove index entries, all in one rewrite, with the write lock. Raises Locked when
+        `index.lock` is taken."""
         with self._thread:
             try:
                 index = self._read()
@@ -139,7 +160,9 @@ class Staging:
                 with suppress(pygit2.GitError, OSError):
                     self._repo.index.read(True)
                 lock = self._git_dir / "index.lock"
-                if lock.exists() or "lock" in str(error):  # it may be free again by now, and taken again a moment later
+                if lock.exists() or "lock" in str(
+                    error
+                ):  # it may be free again by now, and taken again a moment later
                     raise Locked(lock) from error
                 self._tell(wanted, lock)
 
@@ -158,15 +181,19 @@ class Staging:
                 raise
 
     def leave_out(self, paths: Iterable[str]) -> None:
-        """Tell git that these are not in the folder on purpose (links and submodules are never put there); a courtesy, so it may fail."""
+        """Tell git that these are not in the folder on purpose (links and submodules are never put
+        there); a courtesy, so it may fail."""
         with tempfile.TemporaryFile() as file:
             file.write(b"".join(path.encode("utf-8", "surrogateescape") + b"\0" for path in paths))
             file.seek(0)
             with self._activity.ours():
-                self._commands.attempt("update-index", "--skip-worktree", "-z", "--stdin", source=file)
+                self._commands.attempt(
+                    "update-index", "--skip-worktree", "-z", "--stdin", source=file
+                )
 
     def rebuild(self, commit: str) -> None:
-        """A new index that equals a commit, with stat data of the files. Raises Locked when `index.lock` is taken."""
+        """A new index that equals a commit, with stat data of the files. Raises Locked when
+        `index.lock` is taken."""
         lock = self._git_dir / "index.lock"
         if lock.exists():
             raise Locked(lock)
@@ -184,7 +211,8 @@ class Staging:
             self._commands.attempt("update-index", "-q", "--refresh")
 
     def status(self) -> dict[str, int]:
-        """Paths that differ between HEAD, index and disk -> libgit2's status flags; ignored files are left out.
+        """Paths that differ between HEAD, index and disk -> libgit2's status flags; ignored files
+        are left out.
 
         Raises GitProblem when the index is damaged.
         """
@@ -200,14 +228,17 @@ class Staging:
         return {path: flags for path, flags in found.items() if flags}
 
     def _left_out(self) -> set[str]:
-        """What git does not expect in the folder (a sparse checkout, `leave_out`) or was told not to look at; libgit2 does not ask."""
+        """What git does not expect in the folder (a sparse checkout, `leave_out`) or was told not
+        to look at; libgit2 does not ask."""
         lines = self._commands.text("ls-files", "-z", "-v").split("\0")
         return {line[2:] for line in lines if line[:1] in ("S", "s", "h")}
 
     def _told(self) -> dict[str, int]:
         """The same from git, for index formats libgit2 does not know."""
         found: dict[str, int] = {}
-        for line in self._commands.text("status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames").split("\0"):
+        for line in self._commands.text(
+            "status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames"
+        ).split("\0"):
             if line:
                 found[line[3:]] = (
                     _FLAGS["index"].get(line[0], 0)
@@ -218,14 +249,17 @@ class Staging:
 
 
 def _set(index: pygit2.Index, root: Path, path: str, entry: Entry | None) -> None:
-    """An index entry with the file's stat data when the file is what the commit says, else one git will look at again."""
+    """An index entry with the file's stat data when the file is what the commit says, else one git
+    will look at again."""
     if entry is None:
         if path in index:
             index.remove(path)
         return
     wanted = pygit2.Oid(hex=entry.blob)
     try:
-        if pygit2.hashfile(str(root / path)) == wanted:  # else `add` would store a blob that nobody needs
+        if (
+            pygit2.hashfile(str(root / path)) == wanted
+        ):  # else `add` would store a blob that nobody needs
             index.add(path)
             if index[path].id == wanted:
                 return

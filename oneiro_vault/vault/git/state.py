@@ -1,4 +1,5 @@
-"""What a person, or git itself, has left half done in a repository, and the words that take it back."""
+"""What a person, or git itself, has left half done in a repository, and the words that take it
+back."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ PURGING: Final = "purging/plan.json"
 """In our own folder, as long as a purge is not finished."""
 KEPT: Final = "Every note is as it was."
 _SYNC: Final = ("merge", "rebase")
-"""What `oneiro sync` does without stopping half-way: git itself asks nobody about a note that one side took away and the other changed."""
+"""What `oneiro sync` does without stopping half-way: git itself asks nobody about a note that one
+side took away and the other changed."""
 
 
 class State(NamedTuple):
@@ -40,7 +42,11 @@ def check(root: Path, git_dir: Path, shared: Callable[[], object]) -> None:
     """Raise RepositoryBusy in the middle of something. `shared`: is there a remote to sync with?"""
     for name, state in _MARKS.items():
         if os.path.exists(git_dir / name):  # noqa: PTH110  # looked at before every write
-            raise RepositoryBusy(f"{state.what} is in progress in {root}", kept=KEPT, hint=_hint(state, bool(shared())))
+            raise RepositoryBusy(
+                f"{state.what} is in progress in {root}",
+                kept=KEPT,
+                hint=_hint(state, bool(shared())),
+            )
 
 
 def unmerged(root: Path, git_dir: Path, shared: Callable[[], object]) -> RepositoryBusy:
@@ -49,7 +55,10 @@ def unmerged(root: Path, git_dir: Path, shared: Callable[[], object]) -> Reposit
         check(root, git_dir, shared)
     except RepositoryBusy as found:
         return found
-    hint = "`git status` lists them; `git add FILE` keeps what is on disk, `git rm FILE` takes it away. Then try again."
+    hint = (
+        "`git status` lists them; `git add FILE` keeps what is on disk, `git rm FILE` takes it "
+        "away. Then try again."
+    )
     return RepositoryBusy(f"{root} has unmerged files", kept=KEPT, hint=hint)
 
 
@@ -59,5 +68,8 @@ def _hint(state: State, shared: bool) -> str:
     if not state.undo:
         return "Finish or abort it (git status), then try again."
     if shared and state.undo.split()[1] in _SYNC:
-        return f"`{state.undo} && oneiro sync` joins both sides by rule instead. Or finish it by hand (git status), then try again."
+        return (
+            f"`{state.undo} && oneiro sync` joins both sides by rule instead. Or finish it by "
+            f"hand (git status), then try again."
+        )
     return f"Finish it (git status says how), or take it back: `{state.undo}`. Then try again."

@@ -1,4 +1,5 @@
-"""Which notes are hit when objects of the repository are damaged or missing: every object that a ref leads to is read and checked.
+"""Which notes are hit when objects of the repository are damaged or missing: every object that a
+ref leads to is read and checked.
 
 Slow (seconds for ten thousand notes), so it is done only where `git fsck` has found something.
 """
@@ -24,8 +25,8 @@ _FOLDER, _SUBMODULE = b"40000", b"160000"
 
 @dataclass
 class Hit:
-    """One damaged or missing object: its type as far as is known ("" when nothing leads to it), the paths it was ever seen under, and
-    those it has at the tip."""
+    """One damaged or missing object: its type as far as is known ("" when nothing leads to it), the
+    paths it was ever seen under, and those it has at the tip."""
 
     oid: str
     kind: str
@@ -43,7 +44,9 @@ class _Survey:
         self._repo = repo
         self._store = Store(str(repo.root))
         self._there = self._store.ids()
-        self._promised = any(repo.config(f"remote.{name}.promisor") == "true" for name in repo.remotes())
+        self._promised = any(
+            repo.config(f"remote.{name}.promisor") == "true" for name in repo.remotes()
+        )
         shallow = repo.common_dir / "shallow"
         self._ends = set(shallow.read_text().split()) if shallow.exists() else set()
         self._hits: dict[str, Hit] = {}
@@ -51,8 +54,12 @@ class _Survey:
 
     def run(self) -> dict[str, Hit]:
         tip = self._repo.tip()
-        refs = self._repo.commands.text("for-each-ref", "--format=%(objecttype) %(objectname)").splitlines()
-        roots = [(oid, "", kind or "commit") for kind, _, oid in (line.partition(" ") for line in refs)]
+        refs = self._repo.commands.text(
+            "for-each-ref", "--format=%(objecttype) %(objectname)"
+        ).splitlines()
+        roots = [
+            (oid, "", kind or "commit") for kind, _, oid in (line.partition(" ") for line in refs)
+        ]
         self._walk([*roots, (tip, "", "commit")] if tip else roots)
         for oid in self._there - self._seen:
             if self._store.get(oid) is None:
@@ -72,28 +79,44 @@ class _Survey:
             found = self._store.get(oid)
             if found is not None:
                 ahead.extend(self._below(oid, path, *found))
-            elif oid in self._there or not self._promised:  # a partial clone fetches what it misses by itself
+            elif (
+                oid in self._there or not self._promised
+            ):  # a partial clone fetches what it misses by itself
                 self._hits[oid] = Hit(oid, kind, {path})
 
     def _below(self, oid: str, path: str, kind: str, data: bytes) -> Iterator[tuple[str, str, str]]:
         if kind == "tree":
             yield from _entries(data, path)
         elif kind in ("commit", "tag"):
-            for word, other in reversed(_LINKS.findall(data.partition(b"\n\n")[0])):  # the newest tree is walked first
+            for word, other in reversed(
+                _LINKS.findall(data.partition(b"\n\n")[0])
+            ):  # the newest tree is walked first
                 if word != b"parent" or oid not in self._ends:
-                    yield other.decode(), "", {b"parent": "commit", b"object": "object"}.get(word, "tree")
+                    yield (
+                        other.decode(),
+                        "",
+                        {b"parent": "commit", b"object": "object"}.get(word, "tree"),
+                    )
 
     def _place_now(self, tip: str) -> None:
         """Where the tip has them."""
         commit = self._store.get(tip) if tip else None
-        ahead = [(other, path) for other, path, kind in self._below("", "", *commit) if kind == "tree"] if commit else []
+        ahead = (
+            [(other, path) for other, path, kind in self._below("", "", *commit) if kind == "tree"]
+            if commit
+            else []
+        )
         while ahead:
             oid, path = ahead.pop()
             if oid in self._hits:
                 self._hits[oid].paths.add(path)
                 self._hits[oid].now.add(path)
             elif (found := self._store.get(oid)) is not None and found[0] == "tree":
-                ahead.extend((other, place) for other, place, kind in _entries(found[1], path) if kind == "tree" or other in self._hits)
+                ahead.extend(
+                    (other, place)
+                    for other, place, kind in _entries(found[1], path)
+                    if kind == "tree" or other in self._hits
+                )
 
 
 def _entries(tree: bytes, path: str) -> Iterator[tuple[str, str, str]]:
@@ -129,6 +152,10 @@ def _lines(files: Files, hit: Hit) -> Iterator[str]:
             yield f"{path} ({now if path in hit.now else 'an earlier version'})"
     elif hit.kind == "tree":
         when = "as it is now" if hit.now else "as it was once"
-        yield from (f"the folder {path or Path(files.root).name} ({when})" for path in sorted(hit.paths))
+        yield from (
+            f"the folder {path or Path(files.root).name} ({when})" for path in sorted(hit.paths)
+        )
     else:
-        yield f"{hit.kind or 'object'} {hit.oid[:10]}" + ("" if hit.kind else ", which nothing leads to")
+        yield f"{hit.kind or 'object'} {hit.oid[:10]}" + (
+            "" if hit.kind else ", which nothing leads to"
+        )

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from oneiro_vault.vault.vault import Vault
 
 
-SECRET: Final = "Take it out, or allow it if it is none: `oneiro check` prints the line for oneiro.toml."
+SECRET: Final = (
+    "Take it out, or allow it if it is none: `oneiro check` prints the line for oneiro.toml."
+)
 """What to do about an edit with a secret."""
 REWRITTEN: Final = "rewritten"
 """The kind of finding that mending accepts as it is."""
@@ -40,7 +42,14 @@ class Problem:
 
 def find(vault: Vault) -> list[Problem]:
     """All findings but damage, worst first."""
-    return [*_program(vault), *_driver(vault), *_state(vault), *_journal(vault), *_history(vault), *_files(vault)]
+    return [
+        *_program(vault),
+        *_driver(vault),
+        *_state(vault),
+        *_journal(vault),
+        *_history(vault),
+        *_files(vault),
+    ]
 
 
 def _program(vault: Vault) -> Iterator[Problem]:
@@ -51,7 +60,9 @@ def _program(vault: Vault) -> Iterator[Problem]:
 
 
 def _driver(vault: Vault) -> Iterator[Problem]:
-    if (vault.root / "oneiro.toml").is_file() and (text := merge_driver.problem(vault.repo)):  # else it is no vault yet
+    if (vault.root / "oneiro.toml").is_file() and (
+        text := merge_driver.problem(vault.repo)
+    ):  # else it is no vault yet
         yield Problem("driver", text, "`oneiro doctor --fix` registers it.", fixable=True)
 
 
@@ -62,16 +73,30 @@ def _state(vault: Vault) -> Iterator[Problem]:
     except OneiroError as error:
         yield Problem("busy", str(error), error.hint, fixable=isinstance(error, GitProblem))
     if disk.free(str(vault.root)) < vault.gate.reserve:
-        yield Problem("space", f"fewer than {vault.gate.reserve // 1_000_000} MB are free: writes are refused", "Free some space.")
+        yield Problem(
+            "space",
+            f"fewer than {vault.gate.reserve // 1_000_000} MB are free: writes are refused",
+            "Free some space.",
+        )
 
 
 def _journal(vault: Vault) -> Iterator[Problem]:
     vault.flush_index()
     if vault.recovery.needed():
-        yield Problem("unfinished", "a write was interrupted, or a lock was left behind", "`oneiro doctor --fix` settles it.", fixable=True)
+        yield Problem(
+            "unfinished",
+            "a write was interrupted, or a lock was left behind",
+            "`oneiro doctor --fix` settles it.",
+            fixable=True,
+        )
     if (found := vault.rewritten()) is not None:
         kept = f" (the old history is kept as {found.kept})" if found.kept else ""
-        yield Problem(REWRITTEN, f"{found.message}{kept}: nothing is written until you say what is meant", found.hint, fixable=True)
+        yield Problem(
+            REWRITTEN,
+            f"{found.message}{kept}: nothing is written until you say what is meant",
+            found.hint,
+            fixable=True,
+        )
 
 
 def _history(vault: Vault) -> Iterator[Problem]:
@@ -81,7 +106,11 @@ def _history(vault: Vault) -> Iterator[Problem]:
     except GitProblem:
         return  # damage, or a git that is missing: said already
     if back:
-        yield Problem("purged", "what was purged is in the history again", "A copy that still had it was joined. Purge it again.")
+        yield Problem(
+            "purged",
+            "what was purged is in the history again",
+            "A copy that still had it was joined. Purge it again.",
+        )
 
 
 def damaged(vault: Vault) -> list[Problem]:
@@ -89,7 +118,9 @@ def damaged(vault: Vault) -> list[Problem]:
     try:
         if not vault.head():
             return []
-        status, out, err = vault.repo.commands.attempt("fsck", "--strict", "--no-dangling", "--no-progress", timeout=600.0)
+        status, out, err = vault.repo.commands.attempt(
+            "fsck", "--strict", "--no-dangling", "--no-progress", timeout=600.0
+        )
     except GitProblem:
         return []  # said already
     if not status:
@@ -99,7 +130,10 @@ def damaged(vault: Vault) -> list[Problem]:
         words = (err or out).decode("utf-8", "replace").strip().split("\n")[0]
         return [Problem(DAMAGE, f"git fsck: {words}", "No object is hit. `git fsck` says more.")]
     text = f"damaged or missing in the history: {few(hits, 20)}"
-    hint = "`oneiro doctor --fix` refills what the files on disk and the remotes have. Everything else can be read and written."
+    hint = (
+        "`oneiro doctor --fix` refills what the files on disk and the remotes have. Everything "
+        "else can be read and written."
+    )
     return [Problem(DAMAGE, text, hint, fixable=True)]
 
 
@@ -110,9 +144,19 @@ def _files(vault: Vault) -> Iterator[Problem]:
     for path in look.conflicted:
         yield _conflict(vault, path)
     for path, what in look.secret.items():
-        yield Problem("secret", f"{path} holds what looks like {what}, so this edit is not committed", SECRET, path)
+        yield Problem(
+            "secret",
+            f"{path} holds what looks like {what}, so this edit is not committed",
+            SECRET,
+            path,
+        )
     for path in look.staged:
-        yield Problem("staged", f"{path} has staged changes; they are left to you", "Commit or unstage it.", path)
+        yield Problem(
+            "staged",
+            f"{path} has staged changes; they are left to you",
+            "Commit or unstage it.",
+            path,
+        )
     for refused in {_shown(one.path): one for one in (*look.refused, *vault.refused())}.values():
         yield Problem(
             "unreadable",
@@ -132,7 +176,10 @@ def _conflict(vault: Vault, path: str) -> Problem:
     why = edits.conflict(vault.files, path)
     if why == edits.MARKED:
         return Problem(
-            "conflict", f"{path}: {why}; its last good version, if there is one, keeps serving", "Resolve it in any editor.", path
+            "conflict",
+            f"{path}: {why}; its last good version, if there is one, keeps serving",
+            "Resolve it in any editor.",
+            path,
         )
     try:
         vault.repo.staging.blobs(())
@@ -147,4 +194,9 @@ def _twins(vault: Vault) -> Iterator[Problem]:
     for path in vault.repo.listing(vault.head()):
         other = seen.setdefault(twin_key(path), path)
         if other != path and is_note(path):
-            yield Problem("twins", f"{path} and {other} are one file on a case-insensitive disk", "Rename one of them.", path)
+            yield Problem(
+                "twins",
+                f"{path} and {other} are one file on a case-insensitive disk",
+                "Rename one of them.",
+                path,
+            )

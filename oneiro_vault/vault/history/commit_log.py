@@ -1,7 +1,7 @@
 """What commits say about memories: messages written with trailers, and the log read back as data.
 
-Subject `<op>: <title>`, then one paragraph of `Oneiro-*` trailers. Every value is folded into one line, so that no title or reason
-can forge a trailer.
+Subject `<op>: <title>`, then one paragraph of `Oneiro-*` trailers. Every value is folded into one
+line, so that no title or reason can forge a trailer.
 """
 
 from __future__ import annotations
@@ -27,10 +27,12 @@ _TRAILER: Final = re.compile(r"(?m)^Oneiro-([A-Z][a-z]+): (.*)$")
 
 @dataclass(frozen=True)
 class Entry:
-    """One commit. `when` is epoch seconds; `op` is "" for a commit made by hand; `paths`: what it touched (moved files: new names).
+    """One commit. `when` is epoch seconds; `op` is "" for a commit made by hand; `paths`: what it
+    touched (moved files: new names).
 
-    `removed`: which of them it took out of the tree; `undoes`: the commit it takes back; `decision`: what a loop did at most once;
-    `fence`: the number of the lease it was done under (0: none).
+    `removed`: which of them it took out of the tree; `undoes`: the commit it takes back;
+    `decision`: what a loop did at most once; `fence`: the number of the lease it was done under (0:
+    none).
     """
 
     commit: str
@@ -66,8 +68,16 @@ def one_line(text: str, limit: int = _VALUE) -> str:
 
 def message(operation: Operation, device: str) -> str:
     """The commit message of an operation."""
-    lines = [f"{operation.op}: {one_line(operation.title, _SUBJECT) or 'untitled'}", "", f"Oneiro-Op: {operation.op}"]
-    lines += [f"Oneiro-Memory: {one_line(memory)}" for memory in dict.fromkeys(operation.memories) if memory]
+    lines = [
+        f"{operation.op}: {one_line(operation.title, _SUBJECT) or 'untitled'}",
+        "",
+        f"Oneiro-Op: {operation.op}",
+    ]
+    lines += [
+        f"Oneiro-Memory: {one_line(memory)}"
+        for memory in dict.fromkeys(operation.memories)
+        if memory
+    ]
     fields = (
         ("Actor", operation.actor),
         ("Device", device),
@@ -103,20 +113,28 @@ def subject(text: str) -> tuple[str, str]:
 
 
 class History:
-    """The log of one repository that has commits, read through git itself. Every method may raise GitProblem."""
+    """The log of one repository that has commits, read through git itself. Every method may raise
+    GitProblem."""
 
     def __init__(self, commands: Commands) -> None:
         self._commands = commands
 
-    def log(self, limit: int | None = None, *, start: str = "HEAD", paths: Sequence[str] = ()) -> list[Entry]:
+    def log(
+        self, limit: int | None = None, *, start: str = "HEAD", paths: Sequence[str] = ()
+    ) -> list[Entry]:
         """Newest first by history (not by clock)."""
         return self._read([start, *_most(limit)], paths)
 
-    def of(self, memory: str, path: str = "", *, limit: int | None = None, start: str = "HEAD") -> list[Entry]:
-        """Every commit of a memory: those that name its id, and those that touched its file under any name it had."""
+    def of(
+        self, memory: str, path: str = "", *, limit: int | None = None, start: str = "HEAD"
+    ) -> list[Entry]:
+        """Every commit of a memory: those that name its id, and those that touched its file under
+        any name it had."""
         lists: list[list[Entry]] = []
         if memory:
-            lists.append(self._read([start, "--fixed-strings", f"--grep=Oneiro-Memory: {memory}"], ()))
+            lists.append(
+                self._read([start, "--fixed-strings", f"--grep=Oneiro-Memory: {memory}"], ())
+            )
             path = path or _last_path(lists[0], memory)
         if path:
             lists.append(self._read([start, "--follow"], [path], own=True))
@@ -125,19 +143,39 @@ class History:
 
     def lately(self, operation: str, since: float) -> list[Entry]:
         """Commits of one operation since a moment (epoch seconds)."""
-        return self._read(["HEAD", f"--since=@{max(0, int(since))}", f"--grep=^Oneiro-Op: {operation}$"], ())
+        return self._read(
+            ["HEAD", f"--since=@{max(0, int(since))}", f"--grep=^Oneiro-Op: {operation}$"], ()
+        )
 
     def names(self, prefix: str) -> list[Entry]:
         """Commits whose trailers name an id that starts with `prefix`."""
-        return self._read(["HEAD", "--extended-regexp", f"--grep=^Oneiro-Memory: {re.escape(prefix)}[0-9a-z]*$"], ())
+        return self._read(
+            ["HEAD", "--extended-regexp", f"--grep=^Oneiro-Memory: {re.escape(prefix)}[0-9a-z]*$"],
+            (),
+        )
 
     def runs(self, run: str = "") -> list[Entry]:
         """Commits of loops, of all runs or of one."""
-        return self._read(["HEAD", "--extended-regexp", f"--grep=^Oneiro-Run: {re.escape(run)}{'$' if run else ''}"], ())
+        return self._read(
+            [
+                "HEAD",
+                "--extended-regexp",
+                f"--grep=^Oneiro-Run: {re.escape(run)}{'$' if run else ''}",
+            ],
+            (),
+        )
 
     def decisions(self, tip: str, without: str = "") -> list[Entry]:
         """Commits in which loops decided something, up to `tip` and not up to `without`."""
-        return self._read([tip, *([f"^{without}"] if without else []), "--fixed-strings", "--grep=Oneiro-Decision: "], ())
+        return self._read(
+            [
+                tip,
+                *([f"^{without}"] if without else []),
+                "--fixed-strings",
+                "--grep=Oneiro-Decision: ",
+            ],
+            (),
+        )
 
     def undoings(self, tip: str = "HEAD") -> list[Entry]:
         """Commits that took something back."""
@@ -147,11 +185,22 @@ class History:
         """Commits after `commit` that touched `paths`."""
         return self._read([f"{commit}..{until}"], paths)
 
-    def _read(self, arguments: list[str], paths: Sequence[str], *, own: bool = False) -> list[Entry]:
+    def _read(
+        self, arguments: list[str], paths: Sequence[str], *, own: bool = False
+    ) -> list[Entry]:
         mark = secrets.token_hex(16)  # no message can contain it
         layout = f"--format={mark}%H%x00%an%x00%ct%x00%B%x00"
         out = self._commands.run(
-            "log", "--topo-order", "-z", "--name-status", "-M", "--diff-merges=first-parent", layout, *arguments, "--", *paths
+            "log",
+            "--topo-order",
+            "-z",
+            "--name-status",
+            "-M",
+            "--diff-merges=first-parent",
+            layout,
+            *arguments,
+            "--",
+            *paths,
         )
         return list(_entries(out, mark, own))
 
@@ -161,23 +210,40 @@ def _most(limit: int | None) -> list[str]:
 
 
 def _entries(out: bytes, mark: str, own: bool) -> Iterator[Entry]:
-    """The commits of a log. `own`: only until the file came to be; `--follow` takes a new note for the copy of any that it resembles."""
+    """The commits of a log. `own`: only until the file came to be; `--follow` takes a new note for
+    the copy of any that it resembles."""
     for record in out.decode("utf-8", "surrogateescape").split(mark)[1:]:
         commit, author, when, text, *files = record.split("\0")
         touched = list(_touched(files))
-        yield parse(commit, author, float(when), text, [path for _, path in touched], [path for status, path in touched if status == "D"])
+        yield parse(
+            commit,
+            author,
+            float(when),
+            text,
+            [path for _, path in touched],
+            [path for status, path in touched if status == "D"],
+        )
         if own and any(status == "C" for status, _ in touched):
             return
 
 
-def parse(commit: str, author: str, when: float, text: str, paths: Iterable[str], removed: Iterable[str] = ()) -> Entry:
+def parse(
+    commit: str,
+    author: str,
+    when: float,
+    text: str,
+    paths: Iterable[str],
+    removed: Iterable[str] = (),
+) -> Entry:
     """An Entry from the parts of a commit."""
     found = trailers(text)
     op, title = subject(text)
     first = {name: values[0] for name, values in found.items()}
     return Entry(
-        commit, op, title, when, author, first.get("Actor", ""), tuple(found.get("Memory", [])), first.get("Reason", ""),
-        first.get("Run", ""), first.get("Judge", ""), first.get("Device", ""), tuple(paths), tuple(removed), undone(text),
+        commit, op, title, when, author, first.get("Actor", ""), tuple(found.get("Memory", [])),
+        first.get("Reason", ""),
+        first.get("Run", ""), first.get("Judge", ""), first.get("Device", ""), tuple(paths),
+        tuple(removed), undone(text),
         first.get("Loop", ""), first.get("Decision", ""), _number(first.get("Fence", "")),
     )  # fmt: skip
 
@@ -188,7 +254,11 @@ def _number(text: str) -> int:
 
 def undone(text: str) -> str:
     """The commit that one with this message takes back, "" if it takes none back."""
-    found = _UNDO.fullmatch("".join(trailers(text).get("Reason", [])[:1])) if subject(text)[0] == "restore" else None
+    found = (
+        _UNDO.fullmatch("".join(trailers(text).get("Reason", [])[:1]))
+        if subject(text)[0] == "restore"
+        else None
+    )
     return found[1] if found else ""
 
 
@@ -198,7 +268,8 @@ def taken_back(undoings: Iterable[Entry]) -> set[str]:
 
 
 def undoing(commit: str, text: str) -> str:
-    """The title of a commit that takes back `commit`, whose message is `text`; however long a chain of undoing gets, it stays short."""
+    """The title of a commit that takes back `commit`, whose message is `text`; however long a chain
+    of undoing gets, it stays short."""
     op, title = subject(text)
     done, _, what = title.partition(" ")
     if undone(text) and done in _OTHER:
@@ -224,7 +295,8 @@ def _last_path(entries: list[Entry], memory: str) -> str:
 
 
 def _merge(first: list[Entry], second: list[Entry] | None = None) -> list[Entry]:
-    """Two parts of one log as one, in the order of history; commits in both keep them in step, else the date decides."""
+    """Two parts of one log as one, in the order of history; commits in both keep them in step, else
+    the date decides."""
     left, right = list(first), list(second or [])
     known = {entry.commit for entry in left}, {entry.commit for entry in right}
     merged: list[Entry] = []
@@ -232,7 +304,11 @@ def _merge(first: list[Entry], second: list[Entry] | None = None) -> list[Entry]
         if left and right and left[0].commit == right[0].commit:
             right.pop(0)
             merged.append(left.pop(0))
-        elif not right or (left and left[0].commit not in known[1] and (right[0].commit in known[0] or left[0].when >= right[0].when)):
+        elif not right or (
+            left
+            and left[0].commit not in known[1]
+            and (right[0].commit in known[0] or left[0].when >= right[0].when)
+        ):
             merged.append(left.pop(0))
         else:
             merged.append(right.pop(0))

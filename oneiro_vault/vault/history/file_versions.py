@@ -25,10 +25,15 @@ class Past:
         self._lock = Lock()
 
     def heads(self, paths: Iterable[str]) -> dict[str, str]:
-        """path -> blob id of the regular file HEAD has there; paths HEAD does not have are left out."""
+        """path -> blob id of the regular file HEAD has there; paths HEAD does not have are left
+        out."""
         tip = self._repo.tip()
         entries = ((path, self._repo.entry(tip, path)) for path in paths)
-        return {path: entry.blob for path, entry in entries if entry is not None and entry.mode in (FILE, EXECUTABLE)}
+        return {
+            path: entry.blob
+            for path, entry in entries
+            if entry is not None and entry.mode in (FILE, EXECUTABLE)
+        }
 
     def versions(self, paths: Iterable[str]) -> dict[str, list[str]]:
         """path -> blob ids of every version in HEAD's history, newest first. Raises GitProblem."""
@@ -44,7 +49,8 @@ class Past:
         return self._repo.data(blob)
 
     def born(self, paths: Iterable[str]) -> dict[str, str]:
-        """path -> author date of the commit that first had its file, before it was renamed too; {} when git cannot be asked.
+        """path -> author date of the commit that first had its file, before it was renamed too; {}
+        when git cannot be asked.
 
         The history is walked once; later only what is new in it.
         """
@@ -59,8 +65,17 @@ class Past:
             return {path: self._births[path] for path in paths if path in self._births}
 
     def _walk(self, commits: str) -> None:
-        """Add the births of these commits, oldest first: `\1<date>`, then `A`, path or `R<n>`, old path, new path, and so on."""
-        layout = ("--format=%x01%aI", "--name-status", "-z", "--find-renames=70%", "--diff-filter=AR", "--topo-order", "--reverse")
+        """Add the births of these commits, oldest first: `\1<date>`, then `A`, path or `R<n>`, old
+        path, new path, and so on."""
+        layout = (
+            "--format=%x01%aI",
+            "--name-status",
+            "-z",
+            "--find-renames=70%",
+            "--diff-filter=AR",
+            "--topo-order",
+            "--reverse",
+        )
         out = self._repo.commands.run("log", *layout, commits, "--", timeout=600.0)
         day = ""
         words = iter(out.decode("utf-8", "surrogateescape").split("\0"))
@@ -75,8 +90,16 @@ class Past:
                 self._births.setdefault(new, self._births.get(old, day))
 
     def _log(self, paths: list[str]) -> Iterator[tuple[str, str]]:
-        """(path, blob) of what each commit made of these files: `:<mode> <mode> <blob> <blob> <status>`, path, and so on."""
-        layout = ("--format=", "--raw", "-z", "--no-abbrev", "--no-renames", "--diff-merges=first-parent")
+        """(path, blob) of what each commit made of these files: `:<mode> <mode> <blob> <blob>
+        <status>`, path, and so on."""
+        layout = (
+            "--format=",
+            "--raw",
+            "-z",
+            "--no-abbrev",
+            "--no-renames",
+            "--diff-merges=first-parent",
+        )
         out = self._repo.commands.run("log", "--topo-order", *layout, "HEAD", "--", *paths)
         words = iter(out.decode("utf-8", "surrogateescape").split("\0"))
         for entry in words:

@@ -1,4 +1,5 @@
-"""The versions of one memory as a graph, followed through renames by its id, and from which of them each of its sentences came."""
+"""The versions of one memory as a graph, followed through renames by its id, and from which of them
+each of its sentences came."""
 
 from __future__ import annotations
 
@@ -20,8 +21,8 @@ _NAMES: Final = 50
 
 @dataclass(frozen=True)
 class Version:
-    """What a commit made of the note: its path and bytes there, None where it was out of the tree. `parents`: the commits before it that
-    touched it.
+    """What a commit made of the note: its path and bytes there, None where it was out of the tree.
+    `parents`: the commits before it that touched it.
     """
 
     entry: Entry
@@ -31,18 +32,25 @@ class Version:
 
 
 def versions(repo: Repo, start: str, path: str, ident: str) -> list[Version]:
-    """Every version up to the commit `start`, where the note is at `path`; a commit stands before those it came from."""
+    """Every version up to the commit `start`, where the note is at `path`; a commit stands before
+    those it came from."""
     names = [path]
     while True:
-        found = [_version(repo, entry, parents, names, ident) for entry, parents in _log(repo, start, names)]
+        found = [
+            _version(repo, entry, parents, names, ident)
+            for entry, parents in _log(repo, start, names)
+        ]
         older = [name for name in _former_names(repo, found, ident) if name not in names]
         if not older or len(names) + len(older) > _NAMES:
             return found
         names += dict.fromkeys(older)
 
 
-def origins(found: Sequence[Version], texts: Sequence[str], cut: Callable[[Version], Sequence[str]]) -> list[Version | None]:
-    """For each of today's sentences (`texts`) the version that brought it; None: it is not committed yet. `cut` gives a version's own."""
+def origins(
+    found: Sequence[Version], texts: Sequence[str], cut: Callable[[Version], Sequence[str]]
+) -> list[Version | None]:
+    """For each of today's sentences (`texts`) the version that brought it; None: it is not
+    committed yet. `cut` gives a version's own."""
     answer: list[Version | None] = [None] * len(texts)
     if not found:
         return answer
@@ -82,10 +90,15 @@ def _log(repo: Repo, start: str, names: Sequence[str]) -> Iterator[tuple[Entry, 
     out = repo.commands.run("log", "--topo-order", "--parents", layout, start, "--", *names)
     for record in out.decode("utf-8", "surrogateescape").split(mark)[1:]:
         commit, parents, author, when, text = record.split("\0", 4)
-        yield commit_log.parse(commit, author, float(when), text.rstrip("\n"), ()), tuple(parents.split())
+        yield (
+            commit_log.parse(commit, author, float(when), text.rstrip("\n"), ()),
+            tuple(parents.split()),
+        )
 
 
-def _version(repo: Repo, entry: Entry, parents: tuple[str, ...], names: Sequence[str], ident: str) -> Version:
+def _version(
+    repo: Repo, entry: Entry, parents: tuple[str, ...], names: Sequence[str], ident: str
+) -> Version:
     for name in names:
         known = repo.entry(entry.commit, name)
         data = repo.data(known.blob) if known else None
@@ -95,7 +108,8 @@ def _version(repo: Repo, entry: Entry, parents: tuple[str, ...], names: Sequence
 
 
 def _former_names(repo: Repo, found: Sequence[Version], ident: str) -> Iterator[str]:
-    """Where the note was before commits that seem to have brought it: the same id, or for a note without one the same bytes, went there."""
+    """Where the note was before commits that seem to have brought it: the same id, or for a note
+    without one the same bytes, went there."""
     known = {one.entry.commit: one for one in found}
     for one in found:
         if one.data is None or next(_solid(one, known), None) is not None:

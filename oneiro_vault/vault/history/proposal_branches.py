@@ -1,7 +1,9 @@
-"""Commits beside the branch: what a run of loops proposes stands on a branch of its own until a person has decided.
+"""Commits beside the branch: what a run of loops proposes stands on a branch of its own until a
+person has decided.
 
-A proposal is made through the same objects as every commit, and moves only its own ref: no work tree (a throw-away one would check every
-note out once more for nothing), no index, no file on disk. So it needs no journal either: a crash leaves objects that nothing leads to.
+A proposal is made through the same objects as every commit, and moves only its own ref: no work
+tree (a throw-away one would check every note out once more for nothing), no index, no file on disk.
+So it needs no journal either: a crash leaves objects that nothing leads to.
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ REVIEWED: Final = "refs/oneiro/reviewed/"
 """Where branches that are settled stay reachable for ever."""
 _NAME: Final = re.compile(r"dream/\d{4}-\d\d-\d\d(-\d+)?")
 Check = Callable[[str, str], None]
-"""Asked with the write lock held, with the tip of our branch and the commit the proposal will stand on; refuses by raising."""
+"""Asked with the write lock held, with the tip of our branch and the commit the proposal will stand
+on; refuses by raising."""
 
 
 def is_proposal(name: str) -> bool:
@@ -45,9 +48,13 @@ class Open:
 
 
 def branches(vault: Vault) -> list[Open]:
-    """The branches of runs that are here, by name, without the one HEAD is on: on it, everything is ours already."""
+    """The branches of runs that are here, by name, without the one HEAD is on: on it, everything is
+    ours already."""
     layout = "--format=%(refname)%09%(objectname)%09%(worktreepath)"
-    rows = [row.split("\t") for row in vault.repo.commands.text("for-each-ref", layout, f"{HEADS}dream/").splitlines()]
+    rows = [
+        row.split("\t")
+        for row in vault.repo.commands.text("for-each-ref", layout, f"{HEADS}dream/").splitlines()
+    ]
     found = [Open(ref.removeprefix(HEADS), tip, bool(place)) for ref, tip, place in rows]
     here = _here(vault)
     return [branch for branch in found if is_proposal(branch.name) and branch.name != here]
@@ -66,14 +73,16 @@ def reviewing_here(vault: Vault) -> bool:
 
 
 class Branch:
-    """The branch that the loops of one night propose on, from the commit `base`. It has no `name` until there is something to propose."""
+    """The branch that the loops of one night propose on, from the commit `base`. It has no `name`
+    until there is something to propose."""
 
     def __init__(self, vault: Vault, day: str, base: str) -> None:
         self._vault, self._day, self._base = vault, day, base
         self.name = ""
 
     def add(self, changes: Sequence[Write], operation: Operation, check: Check) -> str:
-        """One more commit; the first stands on the base. Returns it, "" when nothing differs from what is proposed already.
+        """One more commit; the first stands on the base. Returns it, "" when nothing differs from
+        what is proposed already.
 
         Raises as `Vault.apply` does, and what `check` raises; nothing was written then.
         """
@@ -89,7 +98,9 @@ class Branch:
         known = self._vault.repo.entry(self._vault.head(), path)
         return self._vault.repo.data(known.blob) if known else b""
 
-    def _attempt(self, tip: str, changes: Sequence[Write], operation: Operation, check: Check) -> str | None:
+    def _attempt(
+        self, tip: str, changes: Sequence[Write], operation: Operation, check: Check
+    ) -> str | None:
         repo, ref = self._vault.repo, HEADS + self.name
         old = repo.tip(ref)
         parent = old or self._base
@@ -103,7 +114,10 @@ class Branch:
                     files[change.path] = made
             if not files:
                 return ""
-            text, who = commit_log.message(operation, self._vault.ledger.device), machine(operation.actor)
+            text, who = (
+                commit_log.message(operation, self._vault.ledger.device),
+                machine(operation.actor),
+            )
             commit = repo.commit(parent, files, text, who, who, self._vault.clock())
             self._store()
         finally:
@@ -126,15 +140,22 @@ class Branch:
 
 
 def _free(vault: Vault, day: str) -> str:
-    """`dream/<day>`, or the first number of that day that is free here, among what was reviewed, and on remotes as far as is known."""
-    refs = vault.repo.commands.text("for-each-ref", "--format=%(refname)", HEADS, REVIEWED, "refs/remotes/").splitlines()
+    """`dream/<day>`, or the first number of that day that is free here, among what was reviewed,
+    and on remotes as far as is known."""
+    refs = vault.repo.commands.text(
+        "for-each-ref", "--format=%(refname)", HEADS, REVIEWED, "refs/remotes/"
+    ).splitlines()
     taken = {f"dream/{ref.rpartition('/dream/')[2]}" for ref in refs if "/dream/" in ref}
-    numbers = (f"dream/{day}" if number == 1 else f"dream/{day}-{number}" for number in range(1, len(taken) + 2))
+    numbers = (
+        f"dream/{day}" if number == 1 else f"dream/{day}-{number}"
+        for number in range(1, len(taken) + 2)
+    )
     return next(name for name in numbers if name not in taken)
 
 
 def close(vault: Vault, branch: Open) -> bool:
-    """Take a branch away whose proposals are settled; its commits stay under `REVIEWED`. False when somebody works on it."""
+    """Take a branch away whose proposals are settled; its commits stay under `REVIEWED`. False when
+    somebody works on it."""
     if branch.used:
         return False
     git = vault.repo.commands
@@ -144,7 +165,9 @@ def close(vault: Vault, branch: Open) -> bool:
             number += 1
             kept = f"{REVIEWED}{branch.name}.{number}"
         git.run("update-ref", "-m", "oneiro review", kept, branch.tip)
-        if git.attempt("update-ref", "-m", "oneiro review", "-d", HEADS + branch.name, branch.tip)[0]:
+        if git.attempt("update-ref", "-m", "oneiro review", "-d", HEADS + branch.name, branch.tip)[
+            0
+        ]:
             return False  # it moved this very moment: somebody works on it
         git.attempt("config", "--local", "--remove-section", f"branch.{branch.name}")
     return True

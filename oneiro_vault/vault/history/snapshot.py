@@ -1,4 +1,5 @@
-"""The vault at a moment of its history: which commit stood then, and its notes as a source that an index can read."""
+"""The vault at a moment of its history: which commit stood then, and its notes as a source that an
+index can read."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ _HEX: Final = re.compile(r"[0-9a-f]{7,64}")
 
 @dataclass(frozen=True)
 class Point:
-    """A commit. `tree`: id of all it holds (equal ids, equal contents); `when`: epoch seconds by its own date; `op`: "" if made by hand.
+    """A commit. `tree`: id of all it holds (equal ids, equal contents); `when`: epoch seconds by
+    its own date; `op`: "" if made by hand.
 
     `disordered`: dates alone would have led to another commit, or its own date is not when it came.
     """
@@ -37,11 +39,16 @@ class Point:
 
 
 def at(repo: Repo, last: int, now: int) -> Point | None:
-    """The last commit that the first-parent history of HEAD had at `last` (epoch seconds); None: there was none yet.
+    """The last commit that the first-parent history of HEAD had at `last` (epoch seconds); None:
+    there was none yet.
 
     A date is what some clock said, so the order of the commits counts before it: see `arrivals`.
     """
-    rows = repo.commands.text("rev-list", "--first-parent", "--timestamp", "--reverse", "HEAD").split() if repo.tip() else []
+    rows = (
+        repo.commands.text("rev-list", "--first-parent", "--timestamp", "--reverse", "HEAD").split()
+        if repo.tip()
+        else []
+    )
     dates = [int(word) for word in rows[0::2]]
     came = arrivals(dates, now)
     place = bisect_right(came, last) - 1
@@ -53,10 +60,12 @@ def at(repo: Repo, last: int, now: int) -> Point | None:
 
 
 def arrivals(dates: Sequence[int], now: int) -> list[int]:
-    """When each commit of a line came, never falling: by its own date if that fits, else together with the one before it.
+    """When each commit of a line came, never falling: by its own date if that fits, else together
+    with the one before it.
 
-    Those fit that are most in order (of two as many, those of which the later one is held for wrong), and what lies after `now` fits
-    nowhere: so one clock that was wrong, in either direction, moves its own commits and no others. The same for every copy of the line.
+    Those fit that are most in order (of two as many, those of which the later one is held for
+    wrong), and what lies after `now` fits nowhere: so one clock that was wrong, in either
+    direction, moves its own commits and no others. The same for every copy of the line.
     """
     fits = set(_in_order([date if date <= now else None for date in dates]))
     came: list[int] = []
@@ -68,7 +77,10 @@ def arrivals(dates: Sequence[int], now: int) -> list[int]:
 
 def _in_order(dates: Sequence[int | None]) -> list[int]:
     """Places of a longest run of dates that never falls, found from the end."""
-    tops: list[int] = []  # by length of the run that begins there: minus the greatest date with which one can begin
+    tops: list[
+        int
+        # by length of the run that begins there: minus the greatest date with which one can begin
+    ] = []
     places: list[int] = []
     after: dict[int, int] = {}
     for place in reversed(range(len(dates))):
@@ -108,7 +120,11 @@ def is_shallow(repo: Repo) -> bool:
 
 def _point(repo: Repo, *which: str) -> Point | None:
     words = repo.commands.text("log", "--max-count=1", _LAYOUT, *which, "--").split("\0", 3)
-    return Point(words[0], words[1], int(words[2]), *commit_log.subject(words[3])) if len(words) == 4 else None
+    return (
+        Point(words[0], words[1], int(words[2]), *commit_log.subject(words[3]))
+        if len(words) == 4
+        else None
+    )
 
 
 class Tree:
@@ -117,7 +133,11 @@ class Tree:
     def __init__(self, repo: Repo, commit: str) -> None:
         self._repo = repo
         entries = repo.listing(commit)
-        self.blobs = {path: one.blob for path, one in entries.items() if is_note(path) and one.mode in (FILE, EXECUTABLE)}
+        self.blobs = {
+            path: one.blob
+            for path, one in entries.items()
+            if is_note(path) and one.mode in (FILE, EXECUTABLE)
+        }
         if "README.md" in self.blobs and repo.data(self.blobs["README.md"]).startswith(SPEC_MARK):
             del self.blobs["README.md"]
 

@@ -1,7 +1,9 @@
-"""Taking back everything that came from one source: what it brought, and what loops did because of that.
+"""Taking back everything that came from one source: what it brought, and what loops did because of
+that.
 
-A source is an import (`import:<name>`), a session, or an actor. The history is read from its beginning. What the source brought is tainted;
-so is every memory that a tainted commit of a loop touched, and every commit of a loop that rests on a tainted memory is taken back as well.
+A source is an import (`import:<name>`), a session, or an actor. The history is read from its
+beginning. What the source brought is tainted; so is every memory that a tainted commit of a loop
+touched, and every commit of a loop that rests on a tainted memory is taken back as well.
 """
 
 from __future__ import annotations
@@ -54,13 +56,21 @@ class _Trace:
 
     def read(self, commit: Commit) -> None:
         """One more commit."""
-        all_of_it = commit.actor == self.source or bool(commit.decision and self.tainted.intersection(commit.memories))
-        if not all_of_it and (commit.op not in _BRINGING or not any(is_note(path) for path in commit.paths)):
+        all_of_it = commit.actor == self.source or bool(
+            commit.decision and self.tainted.intersection(commit.memories)
+        )
+        if not all_of_it and (
+            commit.op not in _BRINGING or not any(is_note(path) for path in commit.paths)
+        ):
             return
         for path, ends in delta(self.repo, commit.commit).items():
-            if path.startswith((FOLDER + "/", REPORTS + "/")) or (ends[0] is None and sha256_of(path)):
+            if path.startswith((FOLDER + "/", REPORTS + "/")) or (
+                ends[0] is None and sha256_of(path)
+            ):
                 continue  # what happened has happened, and other memories may show a picture by now
-            if all_of_it or (ends[0] is None and ends[1] is not None and self._brought(path, ends[1])):
+            if all_of_it or (
+                ends[0] is None and ends[1] is not None and self._brought(path, ends[1])
+            ):
                 self._taint(path, ends, commit.commit)
 
     def _brought(self, path: str, entry: Entry) -> bool:
@@ -77,24 +87,41 @@ class _Trace:
             self.broken[path] = commit
         self.spans[path], self.newest = (first, after), commit
         for entry in ends:
-            if entry is not None and is_note(path) and (ident := identify(path, self.repo.data(entry.blob))[0]):
+            if (
+                entry is not None
+                and is_note(path)
+                and (ident := identify(path, self.repo.data(entry.blob))[0])
+            ):
                 self.tainted.add(ident)
 
 
-def plan(repo: Repo, history: History, source: str, tip: str, disk: Callable[[str], str | None]) -> Traced:
-    """How to take back what came from `source`. What was changed since by somebody else stays and is named.
+def plan(
+    repo: Repo, history: History, source: str, tip: str, disk: Callable[[str], str | None]
+) -> Traced:
+    """How to take back what came from `source`. What was changed since by somebody else stays and
+    is named.
 
     `disk`: vault path -> git's id of the bytes that lie there, None for nothing.
 
-    Raises NotFound when nothing came from it, StaleMemory when all of it has to stay, InvalidInput when it is taken back already.
+    Raises NotFound when nothing came from it, StaleMemory when all of it has to stay, InvalidInput
+    when it is taken back already.
     """
     trace = _Trace(repo, source)
     for commit in reversed(history.log() if tip else []):
         trace.read(commit)
     if not trace.spans:
-        hint = "An import (`import:<name>`), a session or an actor; `oneiro show ID` and `oneiro why ID` tell them of a memory."
+        hint = (
+            "An import (`import:<name>`), a session or an actor; `oneiro show ID` and `oneiro why "
+            "ID` tell them of a memory."
+        )
         raise NotFound(f"nothing came from {shown(source)}", kept=_KEPT, hint=hint)
-    undo = Undo(trace.newest, f"undo what came from {source}", tuple(sorted(trace.tainted))[:_MOST_NAMED], [], [])
+    undo = Undo(
+        trace.newest,
+        f"undo what came from {source}",
+        tuple(sorted(trace.tainted))[:_MOST_NAMED],
+        [],
+        [],
+    )
     left: dict[str, str] = {}
     for path, (first, last) in trace.spans.items():
         now = _now(repo, tip, path, last)
@@ -111,7 +138,9 @@ def plan(repo: Repo, history: History, source: str, tip: str, disk: Callable[[st
                 undo.words.update((ident, said) for kind, ident, _ in found if kind == "tombstone")
     if not undo.changes and left:
         path, why = next(iter(left.items()))
-        raise StaleMemory(f"nothing that came from {shown(source)} can be taken back: {path} {why}", kept=_KEPT)
+        raise StaleMemory(
+            f"nothing that came from {shown(source)} can be taken back: {path} {why}", kept=_KEPT
+        )
     if not undo.changes:
         raise InvalidInput(f"what came from {shown(source)} is taken back already", kept=_KEPT)
     return Traced(undo, left)
@@ -124,10 +153,18 @@ def _now(repo: Repo, tip: str, path: str, last: Entry | None) -> str | None:
     ident = identify(path, repo.data(last.blob))[0]
     notes = {other: entry for other, entry in repo.listing(tip).items() if is_note(other)}
     same = [other for other, entry in notes.items() if entry == last]
-    alike = (other for other, entry in notes.items() if ident and identify(other, repo.data(entry.blob))[0] == ident)
+    alike = (
+        other
+        for other, entry in notes.items()
+        if ident and identify(other, repo.data(entry.blob))[0] == ident
+    )
     return same[0] if same else next(alike, None)
 
 
 def _why(history: History, commit: str, tip: str, path: str) -> str:
     later = history.since(commit, [path], until=tip)
-    return f"was changed since, in {later[0].commit[:10]} ({later[0].title})" if later else "rests on what somebody else changed meanwhile"
+    return (
+        f"was changed since, in {later[0].commit[:10]} ({later[0].title})"
+        if later
+        else "rests on what somebody else changed meanwhile"
+    )

@@ -30,7 +30,8 @@ SHORTEST, LONGEST = 4, 12
 
 @dataclass(frozen=True)
 class Lost:
-    """A memory that is no longer in the tree: its last bytes, where they were, and the commit that took them out."""
+    """A memory that is no longer in the tree: its last bytes, where they were, and the commit that
+    took them out."""
 
     memory: str
     path: str
@@ -40,7 +41,8 @@ class Lost:
 
 @dataclass(frozen=True)
 class Undo:
-    """Changes that take `commit` back, what to call that, and the ledger events (kind, id, sha256) that go with them."""
+    """Changes that take `commit` back, what to call that, and the ledger events (kind, id, sha256)
+    that go with them."""
 
     commit: str
     title: str
@@ -54,32 +56,51 @@ class Undo:
         """The events as they stand in the ledger."""
         return tuple(
             ledger.make(kind, memory, when, sha256=sha, actor=actor)
-            | ({"words": self.words[memory]} if kind == "tombstone" and memory in self.words else {})
+            | (
+                {"words": self.words[memory]}
+                if kind == "tombstone" and memory in self.words
+                else {}
+            )
             for kind, memory, sha in self.events
         )
 
 
 def lost(repo: Repo, history: History, prefix: str) -> Lost:
     """The removed memory whose id starts with `prefix`. Raises NotFound or AmbiguousId."""
-    entries = history.names(prefix) if repo.tip() and SHORTEST <= len(prefix) <= LONGEST and prefix.isalnum() else []
-    ids = sorted({memory for entry in entries for memory in entry.memories if memory.startswith(prefix)})
+    entries = (
+        history.names(prefix)
+        if repo.tip() and SHORTEST <= len(prefix) <= LONGEST and prefix.isalnum()
+        else []
+    )
+    ids = sorted(
+        {memory for entry in entries for memory in entry.memories if memory.startswith(prefix)}
+    )
     if len(ids) > 1:
-        raise AmbiguousId(f"{len(ids)} memories start with {shown(prefix)}", kept=_KEPT, hint=f"One of: {', '.join(ids[:10])}")
+        raise AmbiguousId(
+            f"{len(ids)} memories start with {shown(prefix)}",
+            kept=_KEPT,
+            hint=f"One of: {', '.join(ids[:10])}",
+        )
     for number, entry in enumerate(entries):
         found = _removed(repo, entry.commit, ids[0])
         if isinstance(found, Lost):
-            if _stands(repo, ids[0]):  # forgotten under one name by one machine, brought back under another by another
+            if _stands(
+                repo, ids[0]
+            ):  # forgotten under one name by one machine, brought back under another by another
                 raise _there(ids[0])
             return _whole(repo, found, entries[number + 1 :])
         if found:
             return _followed(repo, history, entry.commit, ids[0], found)
     raise NotFound(
-        f"no forgotten memory has an id that starts with {shown(prefix)}", kept=_KEPT, hint="`oneiro log` shows what was forgotten."
+        f"no forgotten memory has an id that starts with {shown(prefix)}",
+        kept=_KEPT,
+        hint="`oneiro log` shows what was forgotten.",
     )
 
 
 def _followed(repo: Repo, history: History, commit: str, memory: str, path: str) -> Lost:
-    """The note was at `path` after `commit`: what did commits made by hand, which name no memory, do to it since?"""
+    """The note was at `path` after `commit`: what did commits made by hand, which name no memory,
+    do to it since?"""
     now = repo.entry(repo.tip(), path)
     if now is None or not _is(repo, path, now, memory):
         for later in history.since(commit, [path]):
@@ -93,18 +114,30 @@ def _followed(repo: Repo, history: History, commit: str, memory: str, path: str)
 
 def _stands(repo: Repo, memory: str) -> bool:
     """Does any note of the tip hold it?"""
-    notes = ((path, repo.data(entry.blob)) for path, entry in repo.listing(repo.tip()).items() if is_note(path))
-    return any(memory.encode() in data and identify(path, data)[0] == memory for path, data in notes)
+    notes = (
+        (path, repo.data(entry.blob))
+        for path, entry in repo.listing(repo.tip()).items()
+        if is_note(path)
+    )
+    return any(
+        memory.encode() in data and identify(path, data)[0] == memory for path, data in notes
+    )
 
 
 def _there(memory: str) -> NotFound:
-    return NotFound(f"{memory} is not forgotten: its note is there", kept=_KEPT, hint=f"`oneiro show {memory}` shows it.")
+    return NotFound(
+        f"{memory} is not forgotten: its note is there",
+        kept=_KEPT,
+        hint=f"`oneiro show {memory}` shows it.",
+    )
 
 
 def _removed(repo: Repo, commit: str, memory: str) -> Lost | str:
-    """What the commit did to the memory's note: Lost, the path it has after it, or "" when it did not touch it.
+    """What the commit did to the memory's note: Lost, the path it has after it, or "" when it did
+    not touch it.
 
-    A merge can take away what its second parent had: there one side had forgotten what the other one still changed.
+    A merge can take away what its second parent had: there one side had forgotten what the other
+    one still changed.
     """
     deltas = [repo.difference(parent, commit) for parent in repo.parents(commit) or [""]]
     for path, (_, after) in (item for each in deltas for item in each.items()):
@@ -117,13 +150,18 @@ def _removed(repo: Repo, commit: str, memory: str) -> Lost | str:
 
 
 def _whole(repo: Repo, found: Lost, earlier: Sequence[Commit]) -> Lost:
-    """Of a memory that a merge took away, the words of both: of the side that changed it, and of the side that forgot it."""
+    """Of a memory that a merge took away, the words of both: of the side that changed it, and of
+    the side that forgot it."""
     if len(repo.parents(found.commit)) < 2:
         return found
     for entry in earlier:
         other = _removed(repo, entry.commit, found.memory)
         if isinstance(other, Lost):
-            side = next(parent for parent in repo.parents(found.commit) if repo.entry(parent, found.path) is not None)
+            side = next(
+                parent
+                for parent in repo.parents(found.commit)
+                if repo.entry(parent, found.path) is not None
+            )
             _, out, _ = repo.commands.attempt("merge-base", side, entry.commit)
             base = _in(repo, out.decode().strip(), (found.path, other.path), found.memory)
             return replace(found, data=merge_file(found.path, base, found.data, other.data).data)
@@ -133,7 +171,14 @@ def _whole(repo: Repo, found: Lost, earlier: Sequence[Commit]) -> Lost:
 def _in(repo: Repo, commit: str, paths: Iterable[str], memory: str) -> bytes | None:
     """The memory as a commit has it at one of these paths."""
     entries = [(path, repo.entry(commit, path)) for path in paths] if commit else []
-    return next((repo.data(entry.blob) for path, entry in entries if entry is not None and _is(repo, path, entry, memory)), None)
+    return next(
+        (
+            repo.data(entry.blob)
+            for path, entry in entries
+            if entry is not None and _is(repo, path, entry, memory)
+        ),
+        None,
+    )
 
 
 def _is(repo: Repo, path: str, entry: Entry, memory: str) -> bool:
@@ -141,7 +186,8 @@ def _is(repo: Repo, path: str, entry: Entry, memory: str) -> bool:
 
 
 def delta(repo: Repo, commit: str) -> dict[str, tuple[Entry | None, Entry | None]]:
-    """path -> (what was there before a commit, what is there after it), of everything it changed."""
+    """path -> (what was there before a commit, what is there after it), of everything it
+    changed."""
     parents = repo.parents(commit)
     return repo.difference(parents[0] if parents else "", commit)
 
@@ -152,7 +198,9 @@ def plan(repo: Repo, history: History, commit: str, tip: str) -> Undo:
     if len(parents) != 1:
         what = "the first commit, where this vault begins" if not parents else "a merge"
         raise InvalidInput(
-            f"{commit[:10]} is {what}: it cannot be undone", kept=_KEPT, hint="Undo the commits it brought one by one." if parents else ""
+            f"{commit[:10]} is {what}: it cannot be undone",
+            kept=_KEPT,
+            hint="Undo the commits it brought one by one." if parents else "",
         )
     changes: list[Change] = []
     events: list[tuple[str, str, str]] = []
@@ -169,20 +217,33 @@ def plan(repo: Repo, history: History, commit: str, tip: str) -> Undo:
         raise InvalidInput(f"{commit[:10]} changed no note: there is nothing to undo", kept=_KEPT)
     text = repo.message(commit)
     moved = {memory for kind, memory, _ in events if kind == "restore"}
-    memories = tuple(trailers(text).get("Memory", [])) or tuple(dict.fromkeys(memory for _, memory, _ in events))
-    kept = [event for event in events if event[0] == "restore" or event[1] not in moved]  # a moved note is not dead
+    memories = tuple(trailers(text).get("Memory", [])) or tuple(
+        dict.fromkeys(memory for _, memory, _ in events)
+    )
+    kept = [
+        event for event in events if event[0] == "restore" or event[1] not in moved
+    ]  # a moved note is not dead
     return Undo(commit, undoing(commit, text), memories, changes, kept)
 
 
 def plan_run(repo: Repo, history: History, run: str, tip: str) -> Undo:
-    """How to undo everything a run of a loop did but its report. Raises NotFound, InvalidInput or StaleMemory."""
-    made = [entry for entry in history.runs(run) if entry.run == run] if tip and RUN.fullmatch(run) else []
+    """How to undo everything a run of a loop did but its report. Raises NotFound, InvalidInput or
+    StaleMemory."""
+    made = (
+        [entry for entry in history.runs(run) if entry.run == run]
+        if tip and RUN.fullmatch(run)
+        else []
+    )
     if not made:
-        raise NotFound(f"no run is called {shown(run)}", kept=_KEPT, hint="`oneiro runs` lists them.")
+        raise NotFound(
+            f"no run is called {shown(run)}", kept=_KEPT, hint="`oneiro runs` lists them."
+        )
     spans: dict[str, tuple[Entry | None, Entry | None]] = {}
     for entry in reversed(made):
         for path, (before, after) in delta(repo, entry.commit).items():
-            if path.startswith((FOLDER + "/", REPORTS + "/")) or (before is None and sha256_of(path)):
+            if path.startswith((FOLDER + "/", REPORTS + "/")) or (
+                before is None and sha256_of(path)
+            ):
                 continue
             first, last = spans.get(path, (before, before))
             if last != before:
@@ -210,7 +271,9 @@ def back(repo: Repo, path: str, before: Entry | None, after: Entry | None) -> Ch
     return Write(path, repo.data(before.blob), base)
 
 
-def event(repo: Repo, path: str, before: Entry | None, after: Entry | None) -> list[tuple[str, str, str]]:
+def event(
+    repo: Repo, path: str, before: Entry | None, after: Entry | None
+) -> list[tuple[str, str, str]]:
     """A note that vanishes leaves a tombstone; one that comes back lifts it."""
     entry = after if before is None else before if after is None else None
     if entry is None or not is_note(path):
@@ -222,16 +285,32 @@ def event(repo: Repo, path: str, before: Entry | None, after: Entry | None) -> l
 
 def changed(repo: Repo, history: History, commit: str, tip: str) -> dict[str, str]:
     """path -> why what a commit did to it cannot be taken back."""
-    found = {path: after for path, (_, after) in delta(repo, commit).items() if not path.startswith(FOLDER + "/")}
-    later = {path: _later(history, commit, tip, path) for path, after in found.items() if repo.entry(tip, path) != after}
+    found = {
+        path: after
+        for path, (_, after) in delta(repo, commit).items()
+        if not path.startswith(FOLDER + "/")
+    }
+    later = {
+        path: _later(history, commit, tip, path)
+        for path, after in found.items()
+        if repo.entry(tip, path) != after
+    }
     return later or dict.fromkeys(found, "changed since, which is not committed yet")
 
 
 def _later(history: History, commit: str, tip: str, path: str) -> str:
     later = history.since(commit, [path], until=tip)
-    return "changed again" + (f" in {later[0].commit[:10]} ({later[0].op + ': ' if later[0].op else ''}{later[0].title})" if later else "")
+    return "changed again" + (
+        f" in {later[0].commit[:10]} ({later[0].op + ': ' if later[0].op else ''}{later[0].title})"
+        if later
+        else ""
+    )
 
 
 def _changed(history: History, commit: str, tip: str, path: str) -> StaleMemory:
     why = _later(history, commit, tip, path)
-    return StaleMemory(f"{path} {why}: undoing {commit[:10]} would lose that", kept=_KEPT, hint="Undo the later commit first.")
+    return StaleMemory(
+        f"{path} {why}: undoing {commit[:10]} would lose that",
+        kept=_KEPT,
+        hint="Undo the later commit first.",
+    )

@@ -1,8 +1,9 @@
-"""What was purged, told by the ledgers of the tip, and whether a file is one of those: git can bring it back by joining an old copy.
+"""What was purged, told by the ledgers of the tip, and whether a file is one of those: git can
+bring it back by joining an old copy.
 
-Such a file lies on the disk until a person has purged it again, and nobody reads it: it is not indexed, shown or committed. It is known
-by its bytes, by its id, or by its words; a note that said the same when the other was purged and stayed, or that a person
-remembered again since, is none.
+Such a file lies on the disk until a person has purged it again, and nobody reads it: it is not
+indexed, shown or committed. It is known by its bytes, by its id, or by its words; a note that said
+the same when the other was purged and stayed, or that a person remembered again since, is none.
 """
 
 from __future__ import annotations
@@ -32,8 +33,9 @@ _MEANT: Final = "If a person wants it back: `oneiro remember --again`."
 
 @dataclass(frozen=True)
 class Purged:
-    """Ids, blobs and fingerprints of words (`core.text.duplicates`) -> the day they were purged; `kept`: ids of notes that may say the
-    same; `back`: ids of notes that were cleaned of a text and have it, or may have it, again."""
+    """Ids, blobs and fingerprints of words (`core.text.duplicates`) -> the day they were purged;
+    `kept`: ids of notes that may say the same; `back`: ids of notes that were cleaned of a text and
+    have it, or may have it, again."""
 
     ids: Mapping[str, str] = field(default_factory=dict)
     blobs: Mapping[str, str] = field(default_factory=dict)
@@ -43,7 +45,8 @@ class Purged:
 
 
 class Erased:
-    """Asked of one repository. Cheap as long as its ledgers stay the same, and where nothing was ever purged."""
+    """Asked of one repository. Cheap as long as its ledgers stay the same, and where nothing was
+    ever purged."""
 
     def __init__(self, repo: Repo) -> None:
         self._repo = repo
@@ -59,37 +62,65 @@ class Erased:
         return self._mark
 
     def known(self) -> Purged:
-        """As the ledgers of the tip say; and the memories of which its history has a purged text again."""
+        """As the ledgers of the tip say; and the memories of which its history has a purged text
+        again."""
         tip = self._repo.tip()
         stamp = self._repo.folder(tip, ledger.FOLDER) if tip else ""
         if stamp != self._stamp:
             files = self._repo.listing(tip, ledger.FOLDER) if tip else {}
             blobs = [entry.blob for path, entry in files.items() if path.endswith(".jsonl")]
-            self._events = {blob: self._events[blob] if blob in self._events else self._told(blob) for blob in blobs}
+            self._events = {
+                blob: self._events[blob] if blob in self._events else self._told(blob)
+                for blob in blobs
+            }
             self._told_here = _folded(event for events in self._events.values() for event in events)
         if stamp != self._stamp or tip != self._tip:
             known = self._told_here
-            self._known = known = replace(known, back=self._back(tip, known)) if known.blobs else known
-            text = "\0".join(sorted((*known.ids, *known.back, *known.blobs, *known.words, *(f"-{ident}" for ident in known.kept))))
-            self._mark = sha256(text.encode("utf-8", "replace")).hexdigest() if known.ids or known.blobs else ""
+            self._known = known = (
+                replace(known, back=self._back(tip, known)) if known.blobs else known
+            )
+            text = "\0".join(
+                sorted(
+                    (
+                        *known.ids,
+                        *known.back,
+                        *known.blobs,
+                        *known.words,
+                        *(f"-{ident}" for ident in known.kept),
+                    )
+                )
+            )
+            self._mark = (
+                sha256(text.encode("utf-8", "replace")).hexdigest()
+                if known.ids or known.blobs
+                else ""
+            )
             self._stamp, self._tip = stamp, tip
         return self._known
 
     def _back(self, tip: str, known: Purged) -> dict[str, str]:
-        """Ids of notes with a version that was purged (or cleaned) and leads from the tip again: nobody knows what a merge made of it."""
+        """Ids of notes with a version that was purged (or cleaned) and leads from the tip again:
+        nobody knows what a merge made of it."""
         here = frozenset(blob for blob in known.blobs if self._repo.knows(blob))
         if not here:
             return {}
         there = self._leading(tip, here)
-        return {ident: known.blobs[blob] for blob in known.blobs if blob in there and (ident := id_of(self._repo.data(blob)))}
+        return {
+            ident: known.blobs[blob]
+            for blob in known.blobs
+            if blob in there and (ident := id_of(self._repo.data(blob)))
+        }
 
     def _leading(self, tip: str, here: frozenset[str]) -> frozenset[str]:
-        """Those blobs to which a commit leads. Of a history that was gone through before, only what came since is."""
+        """Those blobs to which a commit leads. Of a history that was gone through before, only what
+        came since is."""
         last, looked, found = self._walked
         more = bool(last) and here <= looked and self._repo.contains(last, tip)
         words = ["rev-list", "--objects", tip, *([f"^{last}"] if more else [])]
         lines = self._repo.commands.text(*words, timeout=3600.0).splitlines()
-        there = here.intersection(line[:40] for line in lines) | (found & here if more else frozenset())
+        there = here.intersection(line[:40] for line in lines) | (
+            found & here if more else frozenset()
+        )
         self._walked = tip, here, there
         return there
 
@@ -99,7 +130,8 @@ class Erased:
         return {**known.ids, **known.back}, known.blobs, known.words
 
     def why(self, ident: str, blob: str, words: str) -> str:
-        """What to tell a person of a note with this id, these bytes, these words; "" when it is none of those."""
+        """What to tell a person of a note with this id, these bytes, these words; "" when it is
+        none of those."""
         known = self.known()
         if ident in known.kept:
             return ""
@@ -111,7 +143,8 @@ class Erased:
         return f"it says what was purged on {day}, so nobody reads it. {_MEANT}" if day else ""
 
     def veiled(self, entry: Entry) -> Entry:
-        """What the log says of a commit, without what names a memory that was purged: its title, why, and its file."""
+        """What the log says of a commit, without what names a memory that was purged: its title,
+        why, and its file."""
         known = self.known()
         ids = {*known.ids, *known.back}
         if not ids or entry.title.startswith(_OWN):
@@ -127,21 +160,43 @@ class Erased:
         if not known.ids and not known.blobs:
             return ""
         note = is_note(path)
-        return self.why(edits.identify(path, data)[0] if note else "", blob_id(data), edits.words_of(path, data) if note else "")
+        return self.why(
+            edits.identify(path, data)[0] if note else "",
+            blob_id(data),
+            edits.words_of(path, data) if note else "",
+        )
 
-    def refuse(self, changes: Iterable[Change], events: Iterable[Mapping[str, Any]], before: Callable[[str], bytes]) -> None:
-        """Raise InvalidInput for a note, or the proposal in its stead, that would say again what was purged, and did not `before`.
+    def refuse(
+        self,
+        changes: Iterable[Change],
+        events: Iterable[Mapping[str, Any]],
+        before: Callable[[str], bytes],
+    ) -> None:
+        """Raise InvalidInput for a note, or the proposal in its stead, that would say again what
+        was purged, and did not `before`.
 
         Not where an event of the same commit takes it up again.
         """
         if not self.stamp():
             return
         again = {event.get("id") for event in events if event.get("e") == AGAIN}
-        writes = [change for change in changes if isinstance(change, Write) and is_note(change.path)]
-        for path, data in ((path, data) for one in writes for path, data in ((one.path, one.data), *filter(None, [one.proposal]))):
-            if edits.identify(path, data)[0] in again or not self.in_file(path, data) or self.in_file(path, before(path)):
+        writes = [
+            change for change in changes if isinstance(change, Write) and is_note(change.path)
+        ]
+        for path, data in (
+            (path, data)
+            for one in writes
+            for path, data in ((one.path, one.data), *filter(None, [one.proposal]))
+        ):
+            if (
+                edits.identify(path, data)[0] in again
+                or not self.in_file(path, data)
+                or self.in_file(path, before(path))
+            ):
                 continue
-            raise InvalidInput("it says what was purged, or is it", kept="Nothing was written.", hint=_MEANT)
+            raise InvalidInput(
+                "it says what was purged, or is it", kept="Nothing was written.", hint=_MEANT
+            )
 
     def _told(self, blob: str) -> list[ledger.Event]:
         try:
@@ -178,4 +233,7 @@ def _names(event: Mapping[str, Any], key: str) -> list[str]:
 
 def _said(day: str, ident: str) -> str:
     again = f"`oneiro purge {ident}`" if ident else "`oneiro purge --matching TEXT`"
-    return f"it was purged on {day} and git has brought it back from a copy that still had it; nobody reads it. Take it out again: {again}"
+    return (
+        f"it was purged on {day} and git has brought it back from a copy that still had it; "
+        f"nobody reads it. Take it out again: {again}"
+    )

@@ -1,7 +1,8 @@
-"""The program that rewrites a history: git-filter-repo, told by a plan that holds ids and lengths, not one word of what goes.
+"""The program that rewrites a history: git-filter-repo, told by a plan that holds ids and lengths,
+not one word of what goes.
 
-Run as `python -P -c "… main()" PLAN` in the repository, by `rewrite`. Old object ids say what changes, so that running it again on what it
-has written changes nothing.
+Run as `python -P -c "… main()" PLAN` in the repository, by `rewrite`. Old object ids say what
+changes, so that running it again on what it has written changes nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +16,10 @@ from typing import Any
 from oneiro_vault.vault.purge.text_search import MARK
 
 PLAN = "plan.json"
-_WORDS = "--partial --force --quiet --prune-empty never --prune-degenerate never --replace-refs delete-no-add".split()
+_WORDS = (
+    "--partial --force --quiet --prune-empty never --prune-degenerate never --replace-refs "
+    "delete-no-add"
+).split()
 
 
 def mark_of(path: bytes) -> str:
@@ -37,7 +41,12 @@ def main() -> None:
 
     folder = Path(sys.argv[1])
     plan: dict[str, Any] = json.loads((folder / PLAN).read_bytes())
-    blobs, messages, paths, people = plan["blobs"], plan["messages"], plan["paths"], plan.get("people", {})
+    blobs, messages, paths, people = (
+        plan["blobs"],
+        plan["messages"],
+        plan["paths"],
+        plan.get("people", {}),
+    )
 
     def blob(found: Any, _: Any) -> None:
         stays = blobs.get(found.original_id.decode())
@@ -59,10 +68,20 @@ def main() -> None:
     def commit(found: Any, metadata: Any) -> None:
         message(found, metadata)
         for place, change in enumerate(found.file_changes):
-            if change.type == b"M" and change.blob_id is None:  # a file that goes away, where another one was before
+            if (
+                change.type == b"M" and change.blob_id is None
+            ):  # a file that goes away, where another one was before
                 found.file_changes[place] = tool.FileChange(b"D", change.filename)
 
     options = tool.FilteringOptions.parse_args(_WORDS)
-    made = tool.RepoFilter(options, filename_callback=filename, blob_callback=blob, commit_callback=commit, tag_callback=message)
-    made.cleanup = lambda *_words, **_more: None  # its `reset --hard` would write over what a person saves meanwhile
+    made = tool.RepoFilter(
+        options,
+        filename_callback=filename,
+        blob_callback=blob,
+        commit_callback=commit,
+        tag_callback=message,
+    )
+    made.cleanup = lambda *_words, **_more: (
+        None
+    )  # its `reset --hard` would write over what a person saves meanwhile
     made.run()

@@ -1,4 +1,5 @@
-"""Where in a repository a text or a memory stands: every object, every name a file had, every message, also what only a reflog leads to."""
+"""Where in a repository a text or a memory stands: every object, every name a file had, every
+message, also what only a reflog leads to."""
 
 from __future__ import annotations
 
@@ -31,17 +32,30 @@ _LOOSE: Final = "files that git does not follow"
 _NOTHING: Final = "0" * 40
 OURS: Final = "forget: purged "
 """How the message of a purge's own commit begins; it holds no words of anybody."""
-_TEXT: Final = (".md", ".jsonl", ".toml", ".txt", ".json", ".yml", ".yaml", ".csv", ".org", ".canvas")
+_TEXT: Final = (
+    ".md",
+    ".jsonl",
+    ".toml",
+    ".txt",
+    ".json",
+    ".yml",
+    ".yaml",
+    ".csv",
+    ".org",
+    ".canvas",
+)
 Spans = list[tuple[int, int]]
 
 
 @dataclass
 class Trace:
-    """What a purge would change. `blobs`: id -> the bytes that stand in its place, None when the file goes; `messages`: commit or tag ->
-    characters to cut; `paths`: name -> new name, "" when the file goes; `titles` by id of the memories that go; `also`: notes that say the
-    same and stay; `kinds`: how many of what; `words`: fingerprints of what goes, by id; `owner`: blob -> id, of versions of memories;
-    `pictures`: blobs that only those showed; `people`: commit or tag -> key of git-filter-repo -> characters of a name to cut; `loose`:
-    files of ours that git does not follow -> the bytes that stand in their place, None when the file goes.
+    """What a purge would change. `blobs`: id -> the bytes that stand in its place, None when the
+    file goes; `messages`: commit or tag -> characters to cut; `paths`: name -> new name, "" when
+    the file goes; `titles` by id of the memories that go; `also`: notes that say the same and stay;
+    `kinds`: how many of what; `words`: fingerprints of what goes, by id; `owner`: blob -> id, of
+    versions of memories; `pictures`: blobs that only those showed; `people`: commit or tag -> key
+    of git-filter-repo -> characters of a name to cut; `loose`: files of ours that git does not
+    follow -> the bytes that stand in their place, None when the file goes.
     """
 
     text: Text
@@ -61,7 +75,14 @@ class Trace:
     @property
     def found(self) -> bool:
         """Does history hold any of it?"""
-        return bool(self.blobs or self.messages or self.people or self.paths or self.loose or self.kinds.get("stashes"))
+        return bool(
+            self.blobs
+            or self.messages
+            or self.people
+            or self.paths
+            or self.loose
+            or self.kinds.get("stashes")
+        )
 
     def tally(self, kind: str, count: int = 1) -> None:
         """One more of a kind."""
@@ -78,7 +99,8 @@ class Tracer:
         self._loose = dict(_unfollowed(vault))
         self._head = vault.repo.listing(vault.head()) if vault.head() else {}
 
-    # -- a text ----------------------------------------------------------------------------------------------------------------
+    # -- a text
+    # ----------------------------------------------------------------------------------------------
 
     def of_text(self, literal: str) -> Trace:
         """Everything that holds a text."""
@@ -104,7 +126,11 @@ class Tracer:
         """A file that stays without it; one that is no text, or is named by what it holds, goes."""
         paths = self._places.get(oid, set())
         path = min(paths, default="")
-        if any(map(sha256_of, paths)) or b"\0" in data or (path and not path.lower().endswith(_TEXT) and not _is_text(data)):
+        if (
+            any(map(sha256_of, paths))
+            or b"\0" in data
+            or (path and not path.lower().endswith(_TEXT) and not _is_text(data))
+        ):
             trace.blobs[oid] = None
             trace.paths |= dict.fromkeys((path for path in paths if sha256_of(path)), "")
             trace.tally("attachments and other files that go")
@@ -112,20 +138,34 @@ class Tracer:
         trace.blobs[oid] = trace.text.cleaned(data, note=is_note(path) or not path)
         trace.tally(_kind(path))
 
-    # -- memories ----------------------------------------------------------------------------------------------------------------
+    # -- memories
+    # ----------------------------------------------------------------------------------------------
 
     def of_memories(self, wanted: Collection[str]) -> Trace:
-        """Everything of the memories with these ids (or unique prefixes of them), under every name, and what was made of them.
+        """Everything of the memories with these ids (or unique prefixes of them), under every name,
+        and what was made of them.
 
         Raises NotFound or AmbiguousId.
         """
         versions = self._versions(wanted)
         owner = {oid: ident for ident, blobs in versions.items() for oid in blobs}
-        trace = Trace(Text(echoes=(said for blobs in versions.values() for data in blobs.values() for said in words_of(data))), owner=owner)
+        trace = Trace(
+            Text(
+                echoes=(
+                    said
+                    for blobs in versions.values()
+                    for data in blobs.values()
+                    for said in words_of(data)
+                )
+            ),
+            owner=owner,
+        )
         for ident, blobs in versions.items():
             for oid, data in blobs.items():
                 trace.titles[ident] = identify("note.md", data)[1]
-                trace.words.setdefault(ident, set()).update(filter(None, [fingerprint_of(min(self._places.get(oid, {"note.md"})), data)]))
+                trace.words.setdefault(ident, set()).update(
+                    filter(None, [fingerprint_of(min(self._places.get(oid, {"note.md"})), data)])
+                )
                 trace.blobs[oid] = None
                 trace.tally("versions of the memories")
         self._names(trace)
@@ -164,15 +204,28 @@ class Tracer:
                     hint="`oneiro list` shows ids; `oneiro purge --matching TEXT` finds words.",
                 )
             if len(fits) > 1:
-                raise AmbiguousId(f"{shown(word)} fits {', '.join(sorted(fits))}", kept="Nothing was changed.", hint="Give all of the id.")
+                raise AmbiguousId(
+                    f"{shown(word)} fits {', '.join(sorted(fits))}",
+                    kept="Nothing was changed.",
+                    hint="Give all of the id.",
+                )
         return found
 
     def _names(self, trace: Trace) -> None:
         """Names that only these memories ever had."""
-        others = {path for oid, paths in self._places.items() if oid not in trace.owner for path in paths}
+        others = {
+            path for oid, paths in self._places.items() if oid not in trace.owner for path in paths
+        }
         mine = {path for oid in trace.owner for path in self._places.get(oid, ())}
-        mine |= {path for path in others if any(ident in path.rpartition("/")[2] for ident in trace.titles)}
-        trace.paths |= dict.fromkeys((path for path in mine if path not in others or any(i in path for i in trace.titles)), "")
+        mine |= {
+            path
+            for path in others
+            if any(ident in path.rpartition("/")[2] for ident in trace.titles)
+        }
+        trace.paths |= dict.fromkeys(
+            (path for path in mine if path not in others or any(i in path for i in trace.titles)),
+            "",
+        )
         trace.tally("file names", len(trace.paths))
 
     def _pictures(self, trace: Trace, versions: Iterable[bytes]) -> None:
@@ -195,23 +248,41 @@ class Tracer:
             done = trace.text.cleaned(_unasked(data, trace.titles))
         elif path.startswith(f"{REPORTS}/") or _is_made_of(data, trace.titles):
             done = trace.text.cleaned(data, note=is_note(path))
-            trace.paths |= {name: trace.text.renamed(name) for name in self._places.get(oid, ()) if trace.text.spans(name)}
+            trace.paths |= {
+                name: trace.text.renamed(name)
+                for name in self._places.get(oid, ())
+                if trace.text.spans(name)
+            }
         else:
-            here = [p for p in self._places.get(oid, ()) if p in self._head and self._head[p].blob == oid]
+            here = [
+                p
+                for p in self._places.get(oid, ())
+                if p in self._head and self._head[p].blob == oid
+            ]
             trace.also += here if here and trace.text.count(data) else []
             return
         if done != data:
             trace.blobs[oid] = done
             trace.tally(_kind(path))
 
-    # -- messages ----------------------------------------------------------------------------------------------------------------
+    # -- messages
+    # ----------------------------------------------------------------------------------------------
 
     def _message(self, trace: Trace, oid: str, data: bytes, idents: Collection[str]) -> None:
         text = data.partition(b"\n\n")[2].decode("utf-8", "surrogateescape")
         spans = trace.text.spans(text)
         ours = text.startswith(OURS)
         if idents and not ours and not set(trailers(text).get("Memory", ())).isdisjoint(idents):
-            spans = sorted([*_said(text), *(span for span in spans if not any(a < span[1] and span[0] < b for a, b in _said(text)))])
+            spans = sorted(
+                [
+                    *_said(text),
+                    *(
+                        span
+                        for span in spans
+                        if not any(a < span[1] and span[0] < b for a, b in _said(text))
+                    ),
+                ]
+            )
         if spans:
             trace.messages[oid] = spans
             trace.tally("commit messages")
@@ -230,13 +301,19 @@ class Tracer:
     def _stashes(self, trace: Trace) -> None:
         """The list of a person's stashes, oldest first, each with the line that names it."""
         try:
-            lines = (self._vault.repo.common_dir / "logs/refs/stash").read_text("utf-8", "surrogateescape").splitlines()
+            lines = (
+                (self._vault.repo.common_dir / "logs/refs/stash")
+                .read_text("utf-8", "surrogateescape")
+                .splitlines()
+            )
         except OSError:
             return
         for line in lines:
             _, _, new_and_rest = line.partition(" ")
             new, _, rest = new_and_rest.partition(" ")
-            clean = trace.text.cleaned(rest.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")
+            clean = trace.text.cleaned(rest.encode("utf-8", "surrogateescape")).decode(
+                "utf-8", "surrogateescape"
+            )
             trace.tally("stashes", int(clean != rest))
             trace.stash.append((new, clean))
 
@@ -248,7 +325,11 @@ def _said(text: str) -> Spans:
     found = [(start, len(first))] if 1 < start < len(first) else []
     for line in ("\nOneiro-Reason: ",):
         at = text.find(line)
-        found += [(at + len(line), (text + "\n").find("\n", at + len(line)))] if at >= 0 and "undo of " not in text[at : at + 30] else []
+        found += (
+            [(at + len(line), (text + "\n").find("\n", at + len(line)))]
+            if at >= 0 and "undo of " not in text[at : at + 30]
+            else []
+        )
     return found
 
 
@@ -313,7 +394,8 @@ def _raw(vault: Vault) -> Iterator[tuple[str, str]]:
 
 
 def _unfollowed(vault: Vault) -> Iterator[tuple[str, bytes]]:
-    """Files of ours that are read all the same though git is told to ignore them: no commit has them, an index does."""
+    """Files of ours that are read all the same though git is told to ignore them: no commit has
+    them, an index does."""
     followed = vault.repo.listing(vault.head()) if vault.head() else {}
     new = vault.repo.staging.status()
     for path, entry in vault.files.walk():

@@ -1,8 +1,9 @@
-"""Erasure: history is written anew without what a trace names, and what led to the old one is cleared away.
+"""Erasure: history is written anew without what a trace names, and what led to the old one is
+cleared away.
 
-The one operation that rewrites history, and only a person starts it. No copy of what goes is kept: the plan on disk, by which an
-interrupted purge is finished, holds ids, lengths and clean versions only. It exists as long as a purge is not finished, and nothing is
-written to the vault until then.
+The one operation that rewrites history, and only a person starts it. No copy of what goes is kept:
+the plan on disk, by which an interrupted purge is finished, holds ids, lengths and clean versions
+only. It exists as long as a purge is not finished, and nothing is written to the vault until then.
 """
 
 from __future__ import annotations
@@ -33,13 +34,23 @@ if TYPE_CHECKING:
 
 EVENT: Final = "purge"
 _KEPT: Final = "Nothing was changed."
-_HEADS: Final = ("FETCH_HEAD", "ORIG_HEAD", "COMMIT_EDITMSG", "MERGE_MSG", "SQUASH_MSG", "TAG_EDITMSG", "AUTO_MERGE", "NOTES_EDITMSG")
+_HEADS: Final = (
+    "FETCH_HEAD",
+    "ORIG_HEAD",
+    "COMMIT_EDITMSG",
+    "MERGE_MSG",
+    "SQUASH_MSG",
+    "TAG_EDITMSG",
+    "AUTO_MERGE",
+    "NOTES_EDITMSG",
+)
 _FOLLOWED: Final = ("refs/remotes/", "refs/oneiro/seen/")
 _HOURS: Final = 6 * 3600.0
 
 
 def purged(repo: Repo, tip: str) -> frozenset[str]:
-    """Ids of file contents that were purged, on whatever machine, as the ledgers of a commit say; they must not come back."""
+    """Ids of file contents that were purged, on whatever machine, as the ledgers of a commit say;
+    they must not come back."""
     files = repo.listing(tip, ledger.FOLDER) if tip else {}
     texts = (repo.data(entry.blob) for path, entry in files.items() if path.endswith(".jsonl"))
     events = (event for text in texts if b'"purge"' in text for event in ledger.decode(text))
@@ -49,10 +60,14 @@ def purged(repo: Repo, tip: str) -> frozenset[str]:
 
 def returning(repo: Repo, tip: str, known: str, blobs: frozenset[str]) -> bool:
     """Would the history up to `tip`, without what `known` has, bring one of these contents back?"""
-    if not tip or not any(_is_here(repo, blob) for blob in blobs):  # what is nowhere need not be looked for in every commit
+    if not tip or not any(
+        _is_here(repo, blob) for blob in blobs
+    ):  # what is nowhere need not be looked for in every commit
         return False
     words = ["rev-list", "--objects", tip, *([f"^{known}"] if known else [])]
-    return not blobs.isdisjoint(line[:40] for line in repo.commands.text(*words, timeout=3600.0).splitlines())
+    return not blobs.isdisjoint(
+        line[:40] for line in repo.commands.text(*words, timeout=3600.0).splitlines()
+    )
 
 
 def _is_here(repo: Repo, blob: str) -> bool:
@@ -63,38 +78,57 @@ def _is_here(repo: Repo, blob: str) -> bool:
     return True
 
 
-# -- may it begin? --------------------------------------------------------------------------------------------------------------------
+# -- may it begin?
+# --------------------------------------------------------------------------------------------------
 
 
 def check_ready(vault: Vault) -> None:
-    """Raise RepositoryBusy or GitProblem unless the whole history is here, nobody else uses it, and nothing waits to be committed."""
+    """Raise RepositoryBusy or GitProblem unless the whole history is here, nobody else uses it, and
+    nothing waits to be committed."""
     repo = vault.repo
     vault.flush_index()
     repo.check_ready()
     common = repo.common_dir
     if any((common / "worktrees").glob("*")):
-        raise RepositoryBusy("other work trees share this repository", kept=_KEPT, hint="git worktree list; git worktree remove PATH")
+        raise RepositoryBusy(
+            "other work trees share this repository",
+            kept=_KEPT,
+            hint="git worktree list; git worktree remove PATH",
+        )
     if (common / "objects/info/alternates").exists():
         raise GitProblem(
-            "this repository borrows objects of another one, which would keep them", kept=_KEPT, hint="git repack -a -d, then remove "
+            "this repository borrows objects of another one, which would keep them", kept=_KEPT,
+            hint="git repack -a -d, then remove "
             ".git/objects/info/alternates",
         )  # fmt: skip
     packs = common / "objects/pack"
     if kept := sorted(path.name for path in (*packs.glob("*.keep"), *packs.glob("*.promisor"))):
         raise GitProblem(
-            f"git is told to keep packs of objects as they are ({few(kept)}), which would keep it", kept=_KEPT,
-            hint=f"When no git command is running here: take the .keep files out of {packs}. A partial clone (.promisor) lacks objects: "
+            f"git is told to keep packs of objects as they are ({few(kept)}), which would keep it",
+            kept=_KEPT,
+            hint=f"When no git command is running here: take the .keep files out of {packs}. A "
+                 f"partial clone (.promisor) lacks objects: "
             "make a whole one.",
         )  # fmt: skip
     if (common / "shallow").exists():
-        raise GitProblem("the beginning of this history is not here", kept=_KEPT, hint="git fetch --unshallow")
+        raise GitProblem(
+            "the beginning of this history is not here", kept=_KEPT, hint="git fetch --unshallow"
+        )
     status = repo.staging.status().items()
-    changed = {path: flags for path, flags in status if (flags != NEW or is_ours(path)) and not _left_out(repo, path, flags)}
+    changed = {
+        path: flags
+        for path, flags in status
+        if (flags != NEW or is_ours(path)) and not _left_out(repo, path, flags)
+    }
     if changed:
         staged = any(flags & STAGED for flags in changed.values())
         what = "has staged changes" if staged else "has changes that are not committed"
         which = few([shown(path, 80) for path in sorted(changed)])
-        raise RepositoryBusy(f"the work tree {what}: {which}", kept=_KEPT, hint="Commit them or take them back, then purge.")
+        raise RepositoryBusy(
+            f"the work tree {what}: {which}",
+            kept=_KEPT,
+            hint="Commit them or take them back, then purge.",
+        )
 
 
 def _left_out(repo: Repo, path: str, flags: int) -> bool:
@@ -104,7 +138,8 @@ def _left_out(repo: Repo, path: str, flags: int) -> bool:
 
 
 def check_refs(vault: Vault, trace: Trace) -> None:
-    """Raise GitProblem for names that hold it, and for refs that lead to it past every commit: neither can be rewritten."""
+    """Raise GitProblem for names that hold it, and for refs that lead to it past every commit:
+    neither can be rewritten."""
     layout = "--format=%(refname) %(objectname) %(objecttype) %(*objectname) %(*objecttype)"
     named, straight = [], []
     for line in vault.repo.commands.text("for-each-ref", layout).splitlines():
@@ -118,27 +153,57 @@ def check_refs(vault: Vault, trace: Trace) -> None:
         elif end[1] in ("blob", "tree") and (said or _leads(vault, trace, *end)):
             straight.append(name)
     if named:
-        hint = f"Give each another name first (git branch -m OLD NEW), or be rid of it: git update-ref -d {shown(named[0], 120)}"
-        raise GitProblem(f"branches or tags have it in their names: {few(named)}", kept=_KEPT, hint=hint)
+        hint = (
+            f"Give each another name first (git branch -m OLD NEW), or be rid of it: git "
+            f"update-ref -d {shown(named[0], 120)}"
+        )
+        raise GitProblem(
+            f"branches or tags have it in their names: {few(named)}", kept=_KEPT, hint=hint
+        )
     if straight:
-        text = f"these lead straight to a file or folder that holds it, past every commit, and cannot be rewritten: {few(straight)}"
-        raise GitProblem(text, kept=_KEPT, hint=f"If you do not need them: git update-ref -d {straight[0]}")
+        text = (
+            f"these lead straight to a file or folder that holds it, past every commit, and "
+            f"cannot be rewritten: {few(straight)}"
+        )
+        raise GitProblem(
+            text, kept=_KEPT, hint=f"If you do not need them: git update-ref -d {straight[0]}"
+        )
 
 
 def _leads(vault: Vault, trace: Trace, oid: str, kind: str) -> bool:
     if kind == "blob":
         return oid in trace.blobs
-    out = vault.repo.commands.run("ls-tree", "-r", "-z", "--full-tree", oid, timeout=600.0).decode("utf-8", "surrogateescape")
+    out = vault.repo.commands.run("ls-tree", "-r", "-z", "--full-tree", oid, timeout=600.0).decode(
+        "utf-8", "surrogateescape"
+    )
     rows = (row.partition("\t") for row in out.split("\0") if row)
     return any(fields.split()[2] in trace.blobs or path in trace.paths for fields, _, path in rows)
 
 
 def beside(vault: Vault, trace: Trace) -> list[str]:
-    """Files in the git directory that a person or another program wrote (settings, hooks, what was left lying) and that hold it."""
+    """Files in the git directory that a person or another program wrote (settings, hooks, what was
+    left lying) and that hold it."""
     common = vault.repo.common_dir
-    ours = {vault.folder, *(common / name for name in ("objects", "logs", "refs", "rr-cache", "lost-found", "filter-repo"))}
-    files = (path for top in common.iterdir() if top not in ours for path in ([top] if top.is_file() else top.rglob("*")))
-    wanted = (path for path in files if path.is_file() and not path.is_symlink() and path.name not in (*_HEADS, "index", "packed-refs"))
+    ours = {
+        vault.folder,
+        *(
+            common / name
+            for name in ("objects", "logs", "refs", "rr-cache", "lost-found", "filter-repo")
+        ),
+    }
+    files = (
+        path
+        for top in common.iterdir()
+        if top not in ours
+        for path in ([top] if top.is_file() else top.rglob("*"))
+    )
+    wanted = (
+        path
+        for path in files
+        if path.is_file()
+        and not path.is_symlink()
+        and path.name not in (*_HEADS, "index", "packed-refs")
+    )
     return sorted(str(path.relative_to(common.parent)) for path in wanted if _holds(path, trace))
 
 
@@ -154,10 +219,13 @@ def clean_loose(vault: Vault, trace: Trace) -> None:
 
 
 def _rename(vault: Vault, path: str, target: str) -> None:
-    """Give a file of ours that no commit has another name, the first that is free, under which git goes on ignoring it."""
+    """Give a file of ours that no commit has another name, the first that is free, under which git
+    goes on ignoring it."""
     place, end = Path(vault.files.absolute(path)), Path(target)
     for number in range(1, sys.maxsize):
-        name = target if number == 1 else end.with_name(f"{end.stem}-{number}{end.suffix}").as_posix()
+        name = (
+            target if number == 1 else end.with_name(f"{end.stem}-{number}{end.suffix}").as_posix()
+        )
         if os.path.lexists(vault.files.absolute(name)):
             continue
         _ignore(vault, name)
@@ -170,7 +238,8 @@ def _rename(vault: Vault, path: str, target: str) -> None:
 
 
 def _ignore(vault: Vault, path: str) -> None:
-    """What no commit had stays out of them, also where it was ignored by the name it no longer has."""
+    """What no commit had stays out of them, also where it was ignored by the name it no longer
+    has."""
     if vault.repo.commands.attempt("check-ignore", "-q", "--no-index", "--", path)[0] == 0:
         return
     file = vault.repo.common_dir / "info/exclude"
@@ -184,23 +253,36 @@ def loose_ends(vault: Vault, trace: Trace) -> list[str]:
     found = []
     for path, flags in vault.repo.staging.status().items():
         place = vault.root / path
-        if flags == NEW and place.is_file() and not place.is_symlink() and trace.text.count(place.read_bytes() + os.fsencode(path)):
+        if (
+            flags == NEW
+            and place.is_file()
+            and not place.is_symlink()
+            and trace.text.count(place.read_bytes() + os.fsencode(path))
+        ):
             found.append(path)
     return sorted(found)
 
 
-# -- what stands beside the history ---------------------------------------------------------------------------------------------------
+# -- what stands beside the history
+# --------------------------------------------------------------------------------------------------
 
 
 def private_files(vault: Vault) -> Iterator[Path]:
-    """Everything of ours in the git directory that may hold words: spool, pending ledger, questions, positions; what was put aside."""
+    """Everything of ours in the git directory that may hold words: spool, pending ledger,
+    questions, positions; what was put aside."""
     for path in sorted(vault.folder.rglob("*")):
-        if path.is_file() and not path.is_symlink() and not path.name.endswith(".lock") and path.parent.name != "receipts":
+        if (
+            path.is_file()
+            and not path.is_symlink()
+            and not path.name.endswith(".lock")
+            and path.parent.name != "receipts"
+        ):
             yield path
 
 
 def clean_private(vault: Vault, trace: Trace) -> int:
-    """Take it out of those; returns how many held it. What judges said is dropped whole, and what was put aside if it holds it."""
+    """Take it out of those; returns how many held it. What judges said is dropped whole, and what
+    was put aside if it holds it."""
     count = 0
     for path in private_files(vault):
         if path.name.startswith("verdicts.db"):
@@ -219,7 +301,8 @@ def clean_private(vault: Vault, trace: Trace) -> int:
     return count
 
 
-# -- the plan on disk -----------------------------------------------------------------------------------------------------------------
+# -- the plan on disk
+# --------------------------------------------------------------------------------------------------
 
 
 def unfinished(vault: Vault) -> bool:
@@ -228,14 +311,17 @@ def unfinished(vault: Vault) -> bool:
 
 
 def begin(vault: Vault, trace: Trace, about: Mapping[str, Any]) -> None:
-    """Write down what is to be done; from here on only going on is possible. `about` is kept for the receipt."""
+    """Write down what is to be done; from here on only going on is possible. `about` is kept for
+    the receipt."""
     folder = (vault.folder / PURGING).parent
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(mode=0o700)
     for oid, data in trace.blobs.items():
         if data is not None:
             disk.write_new(str(folder / oid), data, 0o600)
-    disk.sync([*map(str, folder.iterdir()), str(folder)])  # a plan that outlived its texts would empty the notes
+    disk.sync(
+        [*map(str, folder.iterdir()), str(folder)]
+    )  # a plan that outlived its texts would empty the notes
     plan = {
         "blobs": {oid: data is not None for oid, data in trace.blobs.items()},
         "messages": trace.messages,
@@ -259,20 +345,28 @@ def _write(path: Path, plan: Mapping[str, Any]) -> None:
 
 
 def _remote_tips(vault: Vault) -> Iterator[tuple[str, str]]:
-    for line in vault.repo.commands.text("for-each-ref", "--format=%(objectname) %(refname)", "refs/remotes/").splitlines():
+    for line in vault.repo.commands.text(
+        "for-each-ref", "--format=%(objectname) %(refname)", "refs/remotes/"
+    ).splitlines():
         tip, _, name = line.partition(" ")
         if not name.endswith("/HEAD"):
             yield name.removeprefix("refs/remotes/"), tip
 
 
-# -- doing it -------------------------------------------------------------------------------------------------------------------------
+# -- doing it
+# --------------------------------------------------------------------------------------------------
 
 
 def carry_out(vault: Vault) -> dict[str, Any]:
-    """Do what the plan on disk says, from wherever it stopped; returns the plan. Raises NotFound when there is none, or GitProblem."""
+    """Do what the plan on disk says, from wherever it stopped; returns the plan. Raises NotFound
+    when there is none, or GitProblem."""
     folder = (vault.folder / PURGING).parent
     if not unfinished(vault):
-        raise NotFound("no purge was begun here", kept=_KEPT, hint="`oneiro purge ID…` or `oneiro purge --matching TEXT` begins one.")
+        raise NotFound(
+            "no purge was begun here",
+            kept=_KEPT,
+            hint="`oneiro purge ID…` or `oneiro purge --matching TEXT` begins one.",
+        )
     plan: dict[str, Any] = json.loads((vault.folder / PURGING).read_bytes())
     with vault.gate.locked():
         if "map" not in plan:
@@ -284,7 +378,9 @@ def carry_out(vault: Vault) -> dict[str, Any]:
             _write(vault.folder / PURGING, plan)
         _expire(vault, plan)
         reach("purge-expired")
-        vault.repo.commands.run("-c", "gc.bigPackThreshold=0", "gc", "--quiet", "--prune=now", timeout=_HOURS)
+        vault.repo.commands.run(
+            "-c", "gc.bigPackThreshold=0", "gc", "--quiet", "--prune=now", timeout=_HOURS
+        )
         _settle(vault)
     reach("purge-settled")
     return plan
@@ -298,7 +394,8 @@ def finish(vault: Vault) -> None:
 
 
 def _let_go(vault: Vault) -> None:
-    """What remembers the other copies, and git's notes to itself: they would hold the old history."""
+    """What remembers the other copies, and git's notes to itself: they would hold the old
+    history."""
     commands = vault.repo.commands
     for line in commands.text("for-each-ref", "--format=%(refname)", *_FOLLOWED).splitlines():
         commands.run("update-ref", "--no-deref", "-d", line)
@@ -309,7 +406,8 @@ def _let_go(vault: Vault) -> None:
 
 
 def _rewrite(vault: Vault, folder: Path, before: str) -> None:
-    """In history, then in the folder only what became different: what a person saves meanwhile stays."""
+    """In history, then in the folder only what became different: what a person saves meanwhile
+    stays."""
     parent = str(Path(__file__).resolve().parents[3])
     found = f"import sys; {parent!r} in sys.path or sys.path.append({parent!r})"
     code = f"{found}; from oneiro_vault.vault.purge.filter_program import main; main()"
@@ -321,8 +419,14 @@ def _rewrite(vault: Vault, folder: Path, before: str) -> None:
 def _renamed(vault: Vault, plan: Mapping[str, Any]) -> dict[str, str]:
     """Old -> new id of the commits that matter later: the stashes'."""
     file = vault.repo.git_dir / "filter-repo/commit-map"
-    pairs = dict(line.split()[:2] for line in file.read_text().splitlines()[1:]) if file.exists() else {}
-    return {old: pairs.get(old, old) for old, _ in plan["stash"]} | {"commits": str(sum(old != new for old, new in pairs.items()))}
+    pairs = (
+        dict(line.split()[:2] for line in file.read_text().splitlines()[1:])
+        if file.exists()
+        else {}
+    )
+    return {old: pairs.get(old, old) for old, _ in plan["stash"]} | {
+        "commits": str(sum(old != new for old, new in pairs.items()))
+    }
 
 
 def _expire(vault: Vault, plan: Mapping[str, Any]) -> None:
@@ -343,37 +447,59 @@ def _expire(vault: Vault, plan: Mapping[str, Any]) -> None:
 
 
 def _settle(vault: Vault) -> None:
-    """Journal and witness of the tip begin anew: the history they knew is gone, and that is meant."""
+    """Journal and witness of the tip begin anew: the history they knew is gone, and that is
+    meant."""
     shutil.rmtree(vault.journal.aside, ignore_errors=True)
     vault.journal.restart()
     if vault.head():
         disk.sync([vault.journal.witness(vault.repo.branch(), vault.head(), ())])
 
 
-# -- is it gone? ----------------------------------------------------------------------------------------------------------------------
+# -- is it gone?
+# --------------------------------------------------------------------------------------------------
 
 
-def remaining(vault: Vault, blobs: Mapping[str, bool], trace: Trace | None, folders: list[Path]) -> list[str]:
-    """Where it still is: objects by id, and (for a text that is known) every object, and every file of the folders."""
+def remaining(
+    vault: Vault, blobs: Mapping[str, bool], trace: Trace | None, folders: list[Path]
+) -> list[str]:
+    """Where it still is: objects by id, and (for a text that is known) every object, and every file
+    of the folders."""
     found = []
     for oid, _, data in objects.every(str(vault.root)):
         if oid in blobs or (trace is not None and trace.text.count(data)):
             found.append(f"object {oid}")
-    for path in (path for folder in folders if trace is not None for path in sorted(folder.rglob("*"))):
-        inside = path.relative_to(vault.repo.common_dir).parts[:1] if path.is_relative_to(vault.repo.common_dir) else ()
-        if inside != ("objects",) and path.is_file() and not path.is_symlink() and _holds(path, trace):
+    for path in (
+        path for folder in folders if trace is not None for path in sorted(folder.rglob("*"))
+    ):
+        inside = (
+            path.relative_to(vault.repo.common_dir).parts[:1]
+            if path.is_relative_to(vault.repo.common_dir)
+            else ()
+        )
+        if (
+            inside != ("objects",)
+            and path.is_file()
+            and not path.is_symlink()
+            and _holds(path, trace)
+        ):
             found.append(str(path))
     return found
 
 
 def _holds(path: Path, trace: Trace | None) -> bool:
-    return trace is not None and bool(trace.text.count(path.read_bytes()) or trace.text.spans(path.name))
+    return trace is not None and bool(
+        trace.text.count(path.read_bytes()) or trace.text.spans(path.name)
+    )
 
 
 def refuse_empty(trace: Trace) -> None:
     """Raise NotFound when there is nothing to do."""
     if not trace.found:
-        raise NotFound("this history does not hold it", kept=_KEPT, hint="What a purge finds and what not: `oneiro help purge`.")
+        raise NotFound(
+            "this history does not hold it",
+            kept=_KEPT,
+            hint="What a purge finds and what not: `oneiro help purge`.",
+        )
 
 
 def no_words(ids: list[str], matching: str) -> None:

@@ -1,8 +1,9 @@
 """Finding a text however a file writes it, and taking it out so that the file stays readable.
 
-A text is found in any case, composed or decomposed, folded over lines, quoted for Markdown, YAML or JSON, percent-encoded, in UTF-16 or
-Latin-1, with soft hyphens or zero-width characters in it, and as a file name makes it of itself. It is not found in other words, in
-base64, in what is compressed or encrypted, or in a picture of it.
+A text is found in any case, composed or decomposed, folded over lines, quoted for Markdown, YAML or
+JSON, percent-encoded, in UTF-16 or Latin-1, with soft hyphens or zero-width characters in it, and
+as a file name makes it of itself. It is not found in other words, in base64, in what is compressed
+or encrypted, or in a picture of it.
 """
 
 from __future__ import annotations
@@ -34,14 +35,21 @@ _ENTITIES: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": 
 
 
 class Text:
-    """What is to be found: `literals` word for word, and in `echoes` of memories whatever has RUN of their words in a row."""
+    """What is to be found: `literals` word for word, and in `echoes` of memories whatever has RUN
+    of their words in a row."""
 
     def __init__(self, literals: Iterable[str] = (), echoes: Iterable[str] = ()) -> None:
         echoes = list(echoes)
         self._runs = {run for echo in echoes for run in _runs(_words(echo))}
         patterns = [*map(pattern, literals), *map(pattern, _short(echoes))]
-        self._literal = re.compile("|".join(dict.fromkeys(patterns)), re.IGNORECASE) if patterns else None
-        self._wide = [_wide(text, code) for text in literals for code in ("utf-16-le", "utf-16-be")] if not echoes else []
+        self._literal = (
+            re.compile("|".join(dict.fromkeys(patterns)), re.IGNORECASE) if patterns else None
+        )
+        self._wide = (
+            [_wide(text, code) for text in literals for code in ("utf-16-le", "utf-16-be")]
+            if not echoes
+            else []
+        )
 
     def spans(self, text: str) -> list[tuple[int, int]]:
         """Where it stands, in order, without overlaps."""
@@ -49,7 +57,11 @@ class Text:
         return _joined([*found, *self._echoed(text)])
 
     def _echoed(self, text: str) -> Iterator[tuple[int, int]]:
-        words = [(_plain(match[0]), match.start(), match.end()) for match in _WORD.finditer(text)] if self._runs else []
+        words = (
+            [(_plain(match[0]), match.start(), match.end()) for match in _WORD.finditer(text)]
+            if self._runs
+            else []
+        )
         for first in range(len(words) - RUN + 1):
             if tuple(word for word, _, _ in words[first : first + RUN]) in self._runs:
                 yield words[first][1], words[first + RUN - 1][2]
@@ -86,7 +98,9 @@ def checked(text: str) -> str:
     plain = unicodedata.normalize("NFC", text).strip()
     if len("".join(plain.split())) < SHORTEST or not any(c.isalnum() for c in plain):
         raise InvalidInput(
-            f"the text is too short to be looked for: at least {SHORTEST} characters", kept="Nothing was changed.", hint="Give more of it."
+            f"the text is too short to be looked for: at least {SHORTEST} characters",
+            kept="Nothing was changed.",
+            hint="Give more of it.",
         )
     return plain
 
@@ -105,9 +119,18 @@ def _character(c: str) -> str:
     units = c.encode("utf-16-be")
     escaped = "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))
     percent = "".join(f"%{byte:02x}" for byte in c.encode())
-    forms = {c, unicodedata.normalize("NFD", c), escaped, percent, _ENTITIES.get(c, c), f"\\{c}" if c.isascii() else c}
+    forms = {
+        c,
+        unicodedata.normalize("NFD", c),
+        escaped,
+        percent,
+        _ENTITIES.get(c, c),
+        f"\\{c}" if c.isascii() else c,
+    }
     cases = [ord(case) for case in {c, c.lower(), c.upper()} if len(case) == 1]
-    forms |= {chr(0xDC00 + number) for number in cases if 0x80 <= number < 0x100}  # a file in Latin-1, as `_decoded` has it
+    forms |= {
+        chr(0xDC00 + number) for number in cases if 0x80 <= number < 0x100
+    }  # a file in Latin-1, as `_decoded` has it
     forms |= {f"\\x{ord(c):02x}"} if ord(c) < 256 else {f"\\U{ord(c):08x}"}
     forms |= {"''", "\u2019"} if c == "'" else {"\\\\"} if c == "\\" else set()
     return f"(?:{'|'.join(re.escape(form) for form in sorted(forms, key=len, reverse=True))})"
@@ -116,13 +139,19 @@ def _character(c: str) -> str:
 def _wide(text: str, code: str) -> re.Pattern[bytes]:
     """The text in UTF-16, in any case, composed or decomposed, with any blanks."""
     blanks = b"(?:" + b"|".join(re.escape(blank.encode(code)) for blank in " \t\r\n\u00a0") + b")+"
-    return re.compile(blanks.join(b"".join(_wide_character(c, code) for c in word) for word in text.split()))
+    return re.compile(
+        blanks.join(b"".join(_wide_character(c, code) for c in word) for word in text.split())
+    )
 
 
 def _wide_character(c: str, code: str) -> bytes:
     cases = {c, c.lower(), c.upper()}
-    forms = {unicodedata.normalize(form, case).encode(code) for case in cases for form in ("NFC", "NFD")}
-    return b"(?:" + b"|".join(re.escape(form) for form in sorted(forms, key=len, reverse=True)) + b")"
+    forms = {
+        unicodedata.normalize(form, case).encode(code) for case in cases for form in ("NFC", "NFD")
+    }
+    return (
+        b"(?:" + b"|".join(re.escape(form) for form in sorted(forms, key=len, reverse=True)) + b")"
+    )
 
 
 def _decoded(data: bytes) -> str:
@@ -174,7 +203,11 @@ def _plain(word: str) -> str:
     return (
         word.casefold()
         if word.isascii()
-        else "".join(c for c in unicodedata.normalize("NFKD", word.casefold()) if not unicodedata.combining(c))
+        else "".join(
+            c
+            for c in unicodedata.normalize("NFKD", word.casefold())
+            if not unicodedata.combining(c)
+        )
     )
 
 
@@ -190,5 +223,9 @@ def _short(echoes: Iterable[str]) -> Iterator[str]:
         lines = [_EDGE.sub("", line) for line in echo.splitlines()]
         for line in lines:
             words = _WORD.findall(line)
-            if len(line) >= SHORTEST and 0 < len(words) < RUN and (len(words) > 1 or any(c.isdigit() for c in line)):
+            if (
+                len(line) >= SHORTEST
+                and 0 < len(words) < RUN
+                and (len(words) > 1 or any(c.isdigit() for c in line))
+            ):
                 yield line

@@ -1,8 +1,10 @@
-"""Secrets are found before anything is committed: the history is append-only, so what went in cannot be taken back.
+"""Secrets are found before anything is committed: the history is append-only, so what went in
+cannot be taken back.
 
-Two sources: `vault.secrets.credentials`, and the detectors of detect-secrets, which are loaded (.2 s, 20 MB) only for a text that holds
-something long enough to be one. Only their patterns are used; nothing is ever asked of the services themselves. What is in history already
-is no news, so that a note with an old secret can still be changed, archived or forgotten.
+Two sources: `vault.secrets.credentials`, and the detectors of detect-secrets, which are loaded (.2
+s, 20 MB) only for a text that holds something long enough to be one. Only their patterns are used;
+nothing is ever asked of the services themselves. What is in history already is no news, so that a
+note with an old secret can still be changed, archived or forgotten.
 """
 
 from __future__ import annotations
@@ -27,24 +29,44 @@ REMOVED: Final = "[secret removed]"
 _KEPT: Final = "Nothing was written."
 _LONG: Final = re.compile(r"[A-Za-z0-9_-]{20,}")
 _SHORTEST: Final = 16
-_TEXT: Final = (".md", ".jsonl", ".toml", ".txt", ".json", ".yml", ".yaml", ".csv", ".org", ".canvas", ".env", ".ini", ".cfg", ".sh", ".py")
+_TEXT: Final = (
+    ".md",
+    ".jsonl",
+    ".toml",
+    ".txt",
+    ".json",
+    ".yml",
+    ".yaml",
+    ".csv",
+    ".org",
+    ".canvas",
+    ".env",
+    ".ini",
+    ".cfg",
+    ".sh",
+    ".py",
+)
 """Looked at even with a NUL in them."""
 _UTF16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _BEGINNING: Final = 8192
 """Bytes in which a NUL makes it no text."""
 _LARGEST: Final = 4_000_000
-"""Bytes that are looked at of a file that is no note and no table (1 MB takes about half a second)."""
+"""Bytes that are looked at of a file that is no note and no table (1 MB takes about half a
+second)."""
 _DETECTORS: Final = (
-    "artifactory aws azure_storage_key cloudant discord github_token gitlab_token ibm_cloud_iam ibm_cos_hmac mailchimp npm openai "
-    "pypi_token sendgrid slack softlayer square_oauth stripe telegram_token twilio"
+    "artifactory aws azure_storage_key cloudant discord github_token gitlab_token ibm_cloud_iam "
+    "ibm_cos_hmac mailchimp npm openai pypi_token sendgrid slack softlayer square_oauth stripe "
+    "telegram_token twilio"
 ).split()
-"""Those whose shapes no ordinary text has. Left out: keywords, entropy and public addresses (they fire on prose and hashes), and three that
-`vault.secrets.credentials` does better, since they do not say where a secret ends."""
+"""Those whose shapes no ordinary text has. Left out: keywords, entropy and public addresses (they
+fire on prose and hashes), and three that `vault.secrets.credentials` does better, since they do not
+say where a secret ends."""
 
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """One that was found: what it is, in which line of the text, and the hash by which a person may allow it. Never the secret itself."""
+    """One that was found: what it is, in which line of the text, and the hash by which a person may
+    allow it. Never the secret itself."""
 
     kind: str
     line: int
@@ -52,7 +74,8 @@ class Secret:
 
 
 class Secrets:
-    """What a vault does about secrets: `mode` is one of MODES, `allowed` the sha256 of what looks like one and is none."""
+    """What a vault does about secrets: `mode` is one of MODES, `allowed` the sha256 of what looks
+    like one and is none."""
 
     def __init__(self, mode: str = "block", allowed: Collection[str] = ()) -> None:
         self.mode = mode
@@ -60,10 +83,14 @@ class Secrets:
 
     def find(self, text: str) -> list[Secret]:
         """Every secret of a text that nobody allowed, whatever the mode."""
-        return [Secret(one.kind, text.count("\n", 0, one.start) + 1, _mark(text, one)) for one in self._spans(text)]
+        return [
+            Secret(one.kind, text.count("\n", 0, one.start) + 1, _mark(text, one))
+            for one in self._spans(text)
+        ]
 
     def inside(self, path: str, data: bytes) -> list[Secret]:
-        """Those of a file and of its name, however it is called; what is no text (a picture) has none."""
+        """Those of a file and of its name, however it is called; what is no text (a picture) has
+        none."""
         if path.lower().endswith(_TEXT):
             return self.find(path) + self.find(_text(data))
         return self.find(path) + ([] if _picture(data) else self.find(_text(data[:_LARGEST])))
@@ -73,7 +100,8 @@ class Secrets:
         return self._cut(text) if self.mode != "off" else text
 
     def redacted(self, text: str) -> str:
-        """The text without its secrets when the mode is `redact`; in `block`, whoever writes refuses it, and in `off` nobody minds."""
+        """The text without its secrets when the mode is `redact`; in `block`, whoever writes
+        refuses it, and in `off` nobody minds."""
         return self._cut(text) if self.mode == "redact" else text
 
     def new(self, path: str, data: bytes, before: Iterable[bytes]) -> list[Secret]:
@@ -84,23 +112,39 @@ class Secrets:
         known = {one.sha256 for text in before for one in self.find(_text(text))}
         return [one for one in found if one.sha256 not in known]
 
-    def of_person(self, ready: Mapping[str, bytes | None], head: Callable[[str], bytes]) -> dict[str, list[Secret]]:
-        """Path -> secrets of what a person left on disk (None = deleted) that are not in history yet; `head` as in `screened`."""
+    def of_person(
+        self, ready: Mapping[str, bytes | None], head: Callable[[str], bytes]
+    ) -> dict[str, list[Secret]]:
+        """Path -> secrets of what a person left on disk (None = deleted) that are not in history
+        yet; `head` as in `screened`."""
         gone = [path for path, data in ready.items() if data is None]
-        pairs = ((path, self.new(path, data, map(head, [path, *gone]))) for path, data in ready.items() if data)
+        pairs = (
+            (path, self.new(path, data, map(head, [path, *gone])))
+            for path, data in ready.items()
+            if data
+        )
         return {path: found for path, found in pairs if found}
 
-    def screened(self, changes: Sequence[Change], operation: Operation, head: Callable[[str], bytes]) -> tuple[list[Change], Operation]:
-        """The changes and what the commit says of them, as they may be written. `head`: path -> what history has there, b"" for nothing.
+    def screened(
+        self, changes: Sequence[Change], operation: Operation, head: Callable[[str], bytes]
+    ) -> tuple[list[Change], Operation]:
+        """The changes and what the commit says of them, as they may be written. `head`: path ->
+        what history has there, b"" for nothing.
 
-        Raises SecretFound for a new secret, unless the mode is `redact`; then it is taken out of texts (one in a name is refused).
+        Raises SecretFound for a new secret, unless the mode is `redact`; then it is taken out of
+        texts (one in a name is refused).
         """
         if self.mode == "off":
             return list(changes), operation
-        done = [self._screened(change, changes, head) if isinstance(change, Write) else change for change in changes]
+        done = [
+            self._screened(change, changes, head) if isinstance(change, Write) else change
+            for change in changes
+        ]
         return done, self._said(operation)
 
-    def _screened(self, change: Write, changes: Sequence[Change], head: Callable[[str], bytes]) -> Write:
+    def _screened(
+        self, change: Write, changes: Sequence[Change], head: Callable[[str], bytes]
+    ) -> Write:
         before: list[bytes] = []
         files = [(change.path, change.data), *([change.proposal] if change.proposal else [])]
         found = [one for path, data in files for one in self.new(path, data, ())]
@@ -110,17 +154,25 @@ class Secrets:
         if not found:
             return change
         if self.mode == "block" or any(self.find(path) or not _utf8(data) for path, data in files):
-            raise refusal("the text", found)  # its path may be made of its words; and what is no UTF-8 is not rewritten
+            raise refusal(
+                "the text", found
+            )  # its path may be made of its words; and what is no UTF-8 is not rewritten
         known = {one.sha256 for text in before for one in self.find(_text(text))}
-        cut = [(path, self._cut(data.decode("utf-8", "replace"), known).encode()) for path, data in files]
+        cut = [
+            (path, self._cut(data.decode("utf-8", "replace"), known).encode())
+            for path, data in files
+        ]
         return replace(change, data=cut[0][1], proposal=cut[1] if change.proposal else None)
 
     def _said(self, operation: Operation) -> Operation:
-        """Title and reason go into the commit for good. The title is taken from a note (whose text was looked at), the reason is said."""
+        """Title and reason go into the commit for good. The title is taken from a note (whose text
+        was looked at), the reason is said."""
         found = self.find(operation.reason)
         if found and self.mode == "block":
             raise refusal("the reason", found)
-        return replace(operation, title=self._cut(operation.title), reason=self._cut(operation.reason))
+        return replace(
+            operation, title=self._cut(operation.title), reason=self._cut(operation.reason)
+        )
 
     def _cut(self, text: str, known: Collection[str] = ()) -> str:
         for one in reversed(self._spans(text)):
@@ -130,7 +182,11 @@ class Secrets:
 
     def _spans(self, text: str) -> list[Found]:
         found = credentials.find(text, _known)
-        return [one for one in found if _mark(text, one) not in self._allowed] if self._allowed else found
+        return (
+            [one for one in found if _mark(text, one) not in self._allowed]
+            if self._allowed
+            else found
+        )
 
 
 OFF: Final = Secrets("off")
@@ -142,7 +198,8 @@ def refusal(where: str, found: Sequence[Secret]) -> SecretFound:
     return SecretFound(
         f"{where} holds what looks like {told(found)}, and history could never lose it again",
         kept=_KEPT,
-        hint="Say it without the secret, and where that is kept. If it is none, a person can allow it in oneiro.toml: "
+        hint="Say it without the secret, and where that is kept. If it is none, a person can "
+        "allow it in oneiro.toml: "
         f"secrets.allowed = {quoted(found)}",
     )
 
@@ -150,7 +207,9 @@ def refusal(where: str, found: Sequence[Secret]) -> SecretFound:
 def told(found: Sequence[Secret]) -> str:
     """`a GitHub token`, `a password and 2 more`."""
     kind, more = found[0].kind, len({one.sha256 for one in found}) - 1
-    return f"{'an' if kind[0] in 'aeioAEIO' else 'a'} {kind}" + (f" and {more} more" if more else "")
+    return f"{'an' if kind[0] in 'aeioAEIO' else 'a'} {kind}" + (
+        f" and {more} more" if more else ""
+    )
 
 
 def quoted(found: Iterable[Secret]) -> str:
@@ -163,7 +222,8 @@ def _mark(text: str, one: Found) -> str:
 
 
 def _picture(data: bytes) -> bool:
-    """Anything that is no text: a NUL near its beginning says so, for it can be called whatever its writer likes."""
+    """Anything that is no text: a NUL near its beginning says so, for it can be called whatever its
+    writer likes."""
     return b"\0" in data[:_BEGINNING] and not data.startswith(_UTF16)
 
 
@@ -191,7 +251,8 @@ def _known(text: str) -> Iterator[Found]:
 
 
 def _lines(text: str) -> Iterator[tuple[int, int]]:
-    """Start and end of each line with a word that is long and mixed. A line is measured once: a page may be a single long one."""
+    """Start and end of each line with a word that is long and mixed. A line is measured once: a
+    page may be a single long one."""
     last = -1
     for match in _LONG.finditer(text):
         if match.start() > last and _mixed(match[0]):
@@ -211,7 +272,11 @@ def _mixed(word: str) -> bool:
 def _secret_of(match: re.Match[str]) -> tuple[int, int]:
     """The longest proper part of a match that is long enough to be the secret, else all of it."""
     parts = [match.span(number) for number in range(1, match.re.groups + 1)]
-    return max((part for part in parts if part[1] - part[0] >= _SHORTEST), key=lambda part: part[1] - part[0], default=match.span())
+    return max(
+        (part for part in parts if part[1] - part[0] >= _SHORTEST),
+        key=lambda part: part[1] - part[0],
+        default=match.span(),
+    )
 
 
 @cache
@@ -222,6 +287,10 @@ def _library() -> Mapping[str, tuple[re.Pattern[str], ...]]:
     found: dict[str, tuple[re.Pattern[str], ...]] = {}
     for name in _DETECTORS:
         for one in vars(import_module(f"detect_secrets.plugins.{name}")).values():
-            if isinstance(one, type) and issubclass(one, RegexBasedDetector) and one is not RegexBasedDetector:
+            if (
+                isinstance(one, type)
+                and issubclass(one, RegexBasedDetector)
+                and one is not RegexBasedDetector
+            ):
                 found[str(one.secret_type)] = tuple(one.denylist)  # type: ignore[arg-type] # declared as a property, always a class's list
     return found

@@ -1,1 +1,2 @@
-"""The files on disk: reading and writing them, a person's edits, attachments, importing a folder."""
+"""The files on disk: reading and writing them, a person's edits, attachments, importing a
+folder."""

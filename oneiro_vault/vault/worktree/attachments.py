@@ -1,4 +1,5 @@
-"""Files that notes refer to, named by what they hold: so each is stored once, and a flipped byte is found."""
+"""Files that notes refer to, named by what they hold: so each is stored once, and a flipped byte is
+found."""
 
 from __future__ import annotations
 
@@ -20,14 +21,20 @@ _NAMED: Final = re.compile(rb"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")
 
 
 def sha256_of(path: str) -> str:
-    """The sha256 a file's name promises; "" for one that is not named by its content (a person's own: theirs to name)."""
+    """The sha256 a file's name promises; "" for one that is not named by its content (a person's
+    own: theirs to name)."""
     found = _NAME.fullmatch(path)
     return found[2] if found else ""
 
 
 def named_in(data: bytes) -> set[str]:
-    """Every sha256 that a note mentions anywhere: a note that cannot be read, or code, still counts as a reason to keep a file."""
-    return {hit.decode() for hit in _NAMED.findall(data)} if FOLDER.encode() in data or b"![[" in data else set()
+    """Every sha256 that a note mentions anywhere: a note that cannot be read, or code, still counts
+    as a reason to keep a file."""
+    return (
+        {hit.decode() for hit in _NAMED.findall(data)}
+        if FOLDER.encode() in data or b"![[" in data
+        else set()
+    )
 
 
 class Attachments:
@@ -39,7 +46,11 @@ class Attachments:
 
     def paths(self) -> list[str]:
         """Those on disk that are named by their content."""
-        folders = [f"{FOLDER}/{name}" for name in self._files.names(FOLDER) if re.fullmatch("[0-9a-f]{2}", name)]
+        folders = [
+            f"{FOLDER}/{name}"
+            for name in self._files.names(FOLDER)
+            if re.fullmatch("[0-9a-f]{2}", name)
+        ]
         found = [f"{folder}/{name}" for folder in folders for name in self._files.names(folder)]
         return sorted(path for path in found if sha256_of(path))
 
@@ -57,9 +68,11 @@ class Attachments:
                 return self._past.data(blob)[:HEAD] if blob else b""
 
     def read(self, path: str) -> tuple[bytes, str]:
-        """What the name promises, and a notice when that is not what is on disk: then its last good version is served.
+        """What the name promises, and a notice when that is not what is on disk: then its last good
+        version is served.
 
-        Raises NotFound for one that is not here yet, StaleMemory for one that no version of fits its name.
+        Raises NotFound for one that is not here yet, StaleMemory for one that no version of fits
+        its name.
         """
         with disk.guarded(f"Reading {path}"):
             data = self._files.content(path)
@@ -68,15 +81,24 @@ class Attachments:
         for blob in self._past.versions([path]).get(path, []):
             old = self._past.data(blob)
             if digest(old) == sha256_of(path):
-                return old, _damaged(path) if data is not None else f"{path} is gone from the disk; the history has it"
+                return old, _damaged(
+                    path
+                ) if data is not None else f"{path} is gone from the disk; the history has it"
         if data is None:
             raise NotFound(
-                f"{path} is not here yet", kept="The note that shows it is.", hint="Sync this vault with the one the picture was added to."
+                f"{path} is not here yet",
+                kept="The note that shows it is.",
+                hint="Sync this vault with the one the picture was added to.",
             )
-        raise StaleMemory(_damaged(path), kept="The file stays as it is.", hint=f"An older version may be elsewhere: git log -- {path}")
+        raise StaleMemory(
+            _damaged(path),
+            kept="The file stays as it is.",
+            hint=f"An older version may be elsewhere: git log -- {path}",
+        )
 
     def damaged(self, progress: Progress) -> Iterator[tuple[str, str]]:
-        """(path, what is wrong) of every file that is not what its name promises. Reads all of them."""
+        """(path, what is wrong) of every file that is not what its name promises. Reads all of
+        them."""
         paths = self.paths()
         for number, path in enumerate(paths):
             progress("checking attachments", number, len(paths))

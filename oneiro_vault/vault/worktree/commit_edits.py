@@ -1,4 +1,5 @@
-"""What a person changed on disk, committed under their own name and never mixed with a machine's change."""
+"""What a person changed on disk, committed under their own name and never mixed with a machine's
+change."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ Ready = Mapping[str, bytes | None]
 
 
 class Person:
-    """The uncommitted files of the person whose vault it is. What commits is called with the write lock held."""
+    """The uncommitted files of the person whose vault it is. What commits is called with the write
+    lock held."""
 
     def __init__(self, vault: Vault, writer: Writer, quiet: float) -> None:
         self._vault = vault
@@ -77,7 +79,8 @@ class Person:
         return found
 
     def _look(self, paths: list[str] | None, quiet: float) -> edits.Look:
-        """Everything waits unless git left the folder alone from before git's status was taken until all was read, and `quiet` before."""
+        """Everything waits unless git left the folder alone from before git's status was taken
+        until all was read, and `quiet` before."""
         vault = self._vault
         fresh = edits.fresher(vault.clock, quiet)
         before = self._repo.activity.snapshot()
@@ -85,17 +88,24 @@ class Person:
         found.git = before
         if len(found.gone) + self._lately(found) > edits.HANDFUL:
             found.ask()
-        rests = quiet <= edits.MOMENT or not fresh(self._repo.activity.since())  # who asks for no rest asks for none after git either
+        rests = quiet <= edits.MOMENT or not fresh(
+            self._repo.activity.since()
+        )  # who asks for no rest asks for none after git either
         if not (rests and self._repo.activity.undisturbed(before)):
             found.wait()
         return found
 
     def _lately(self, found: edits.Look) -> int:
-        """How many deletions were committed for the person in the last minutes; asked only where that decides."""
+        """How many deletions were committed for the person in the last minutes; asked only where
+        that decides."""
         if not found.gone or len(found.gone) > edits.HANDFUL:
             return 0
         since = self._vault.clock() - edits.LATELY
-        return sum(is_note(path) for entry in self._vault.history.lately("edit", since) for path in entry.removed)
+        return sum(
+            is_note(path)
+            for entry in self._vault.history.lately("edit", since)
+            for path in entry.removed
+        )
 
     def secrets(self, ready: Ready) -> dict[str, list[Secret]]:
         """Paths whose text is not committed, with what looks like secrets in it."""
@@ -113,9 +123,15 @@ class Person:
         whole = self._edits.complete(tip, ready, owed(self._vault.journal.intents))
         if before.lock:
             raise Locked(before.lock)
-        return self._record(ref, tip, whole) if before.at(ref, tip) and self._repo.activity.undisturbed(before) else None
+        return (
+            self._record(ref, tip, whole)
+            if before.at(ref, tip) and self._repo.activity.undisturbed(before)
+            else None
+        )
 
-    def _all(self, ref: str, tip: str, paths: list[str] | None, quiet: float) -> list[Receipt] | None:
+    def _all(
+        self, ref: str, tip: str, paths: list[str] | None, quiet: float
+    ) -> list[Receipt] | None:
         look = self.look(paths, quiet)
         if not look.ready:
             return []
@@ -125,13 +141,27 @@ class Person:
     def _record(self, ref: str, tip: str, ready: Ready) -> Receipt | None:
         """Commit bytes that are on disk already, as the person's own."""
         vault = self._vault
-        named = {path: edits.identify(path, self._words(tip, path, data)) for path, data in ready.items() if is_note(path)}
+        named = {
+            path: edits.identify(path, self._words(tip, path, data))
+            for path, data in ready.items()
+            if is_note(path)
+        }
         one = next(iter(ready)) if len(ready) == 1 else self._moved(tip, ready)
         title = f"{len(ready)} files" if not one else named[one][1] if one in named else one
-        operation = Operation("edit", title, "user", tuple(dict.fromkeys(memory for memory, _ in named.values() if memory)))
-        changes = {path: None if data is None else Entry(self._repo.add(data), self._mode(tip, path)) for path, data in ready.items()}
+        operation = Operation(
+            "edit",
+            title,
+            "user",
+            tuple(dict.fromkeys(memory for memory, _ in named.values() if memory)),
+        )
+        changes = {
+            path: None if data is None else Entry(self._repo.add(data), self._mode(tip, path))
+            for path, data in ready.items()
+        }
         text = commit_log.message(operation, vault.ledger.device)
-        commit = self._writer.commit(Order(ref, tip, changes, text, self._repo.person(), vault.clock()), fold=False)
+        commit = self._writer.commit(
+            Order(ref, tip, changes, text, self._repo.person(), vault.clock()), fold=False
+        )
         if not commit:
             return None
         written = {path: digest(data) for path, data in ready.items() if data is not None}
@@ -141,7 +171,11 @@ class Person:
         """The new path when all that happened is that one note was moved, else ""."""
         new = {path: data for path, data in ready.items() if data is not None}
         gone = [path for path, data in ready.items() if data is None]
-        return next(iter(moves.pairs(self._repo, tip, new, gone)), "") if len(new) == len(gone) == 1 and len(ready) == 2 else ""
+        return (
+            next(iter(moves.pairs(self._repo, tip, new, gone)), "")
+            if len(new) == len(gone) == 1 and len(ready) == 2
+            else ""
+        )
 
     def _words(self, tip: str, path: str, data: bytes | None) -> bytes:
         """The bytes that tell which memory it is: for a deletion, the last ones."""

@@ -1,4 +1,5 @@
-"""What a person changed by hand: found cheaply through the index's stat data, judged one file at a time, never guessed."""
+"""What a person changed by hand: found cheaply through the index's stat data, judged one file at a
+time, never guessed."""
 
 from __future__ import annotations
 
@@ -14,7 +15,15 @@ from oneiro_vault.core.tree_diff import Refused, Stat, blob_id
 from oneiro_vault.errors import UnreadableNote, UnsafePath
 from oneiro_vault.vault.git.activity import Snapshot
 from oneiro_vault.vault.git.repository import Repo
-from oneiro_vault.vault.git.staging_area import CONFLICTED, EXECUTABLE, FILE, GONE, MODIFIED, NEW, STAGED
+from oneiro_vault.vault.git.staging_area import (
+    CONFLICTED,
+    EXECUTABLE,
+    FILE,
+    GONE,
+    MODIFIED,
+    NEW,
+    STAGED,
+)
 from oneiro_vault.vault.paths import is_note, is_ours
 from oneiro_vault.vault.worktree.files import LARGEST, Files, describe
 from oneiro_vault.vault.worktree.moves import id_of, pairs
@@ -22,23 +31,29 @@ from oneiro_vault.vault.worktree.moves import id_of, pairs
 _MARKERS: Final = re.compile(rb"(?m)^<{7}[ \r\n][\s\S]*?^={7}\r?$[\s\S]*?^>{7}([ \r\n]|\Z)")
 MARKED: Final = "it holds conflict markers"
 HANDFUL: Final = 5
-"""More notes than these that are gone at once are never deleted for a person: a program that works on the folder looks just the same."""
+"""More notes than these that are gone at once are never deleted for a person: a program that works
+on the folder looks just the same."""
 LATELY: Final = 600.0
 """Seconds in which deletions that come one by one count as at once."""
-RETURN: Final = "`git restore .` in the vault brings them back. If they are meant to be gone, commit that: `git add -A`, `git commit`."
+RETURN: Final = (
+    "`git restore .` in the vault brings them back. If they are meant to be gone, commit that: "
+    "`git add -A`, `git commit`."
+)
 """What to do when so many notes vanished."""
 MOMENT: Final = 0.15
-"""Seconds without a change before the bytes of a file are believed to be whole, even when nobody asks for rest: many editors empty a
-file before they write it anew."""
+"""Seconds without a change before the bytes of a file are believed to be whole, even when nobody
+asks for rest: many editors empty a file before they write it anew."""
 
 
 @dataclass
 class Look:
-    """What was found: `ready` path -> new bytes (None = deleted); the rest is left alone, with the reason to tell a person.
+    """What was found: `ready` path -> new bytes (None = deleted); the rest is left alone, with the
+    reason to tell a person.
 
-    `moved`: new path -> old path, both in `ready`. `secret`: path -> what it looks as if it held; `erased`: path -> that it was purged.
-    `gone`: every note that is missing and was not moved; `asked`: so many that only the person can say they are deleted. `git`: how it
-    was before anything was looked at.
+    `moved`: new path -> old path, both in `ready`. `secret`: path -> what it looks as if it held;
+    `erased`: path -> that it was purged. `gone`: every note that is missing and was not moved;
+    `asked`: so many that only the person can say they are deleted. `git`: how it was before
+    anything was looked at.
     """
 
     ready: dict[str, bytes | None] = field(default_factory=dict)
@@ -60,7 +75,9 @@ class Look:
 
     def held(self) -> dict[str, str]:
         """Path -> why an edit is in no commit: it holds a secret, or what was purged."""
-        return {path: f"it holds what looks like {what}" for path, what in self.secret.items()} | self.erased
+        return {
+            path: f"it holds what looks like {what}" for path, what in self.secret.items()
+        } | self.erased
 
     def wait(self) -> None:
         """Nothing is ready, and nothing asked: git changed the folder meanwhile, or does so now."""
@@ -70,7 +87,9 @@ class Look:
     def ask(self) -> None:
         """No deletion is ready: they are so many that the person is asked."""
         self.asked, moved = True, set(self.moved.values())
-        self.ready = {path: data for path, data in self.ready.items() if data is not None or path in moved}
+        self.ready = {
+            path: data for path, data in self.ready.items() if data is not None or path in moved
+        }
 
     def question(self) -> str:
         """What the person is asked, "" for nothing."""
@@ -78,7 +97,8 @@ class Look:
         return f"{many} gone from the disk, and that is not committed" if self.asked else ""
 
     def hold(self, path: str, why: str) -> None:
-        """Keep a file out of history (`why`: the secret in it); a note that was moved keeps its old place there too."""
+        """Keep a file out of history (`why`: the secret in it); a note that was moved keeps its old
+        place there too."""
         if why:
             self.secret[path] = why
         self.ready.pop(path, None)
@@ -91,7 +111,8 @@ Fresh = Callable[[float], bool]
 
 
 def fresher(clock: Callable[[], float], quiet: float) -> Fresh:
-    """What was touched within `quiet` seconds before now, or since; a time in the future says nothing, so it is not fresh."""
+    """What was touched within `quiet` seconds before now, or since; a time in the future says
+    nothing, so it is not fresh."""
     began = clock()
     return lambda touched: began - quiet < touched <= clock()
 
@@ -102,7 +123,8 @@ def has_markers(data: bytes) -> bool:
 
 
 def conflict(files: Files, path: str) -> str:
-    """Why a conflicted file waits for a person: what git could not merge leaves markers, what one side took away leaves none."""
+    """Why a conflicted file waits for a person: what git could not merge leaves markers, what one
+    side took away leaves none."""
     try:
         marked = has_markers(files.read(path))
     except (OSError, UnsafePath):
@@ -111,7 +133,8 @@ def conflict(files: Files, path: str) -> str:
 
 
 def identify(path: str, data: bytes) -> tuple[str, str]:
-    """(id, title) of a note's bytes; "" for an id it does not have, the file name for a title that cannot be read."""
+    """(id, title) of a note's bytes; "" for an id it does not have, the file name for a title that
+    cannot be read."""
     try:
         found = memory.parse(path, data)
     except UnreadableNote:
@@ -135,11 +158,18 @@ class Edits:
         self._repo = repo
         self._files = files
 
-    def look(self, tip: str, fresh: Fresh, paths: Iterable[str] | None, owed: Collection[str]) -> Look:
-        """Judge every changed file (or just `paths`). `owed` are paths whose index entry is known to lag behind."""
+    def look(
+        self, tip: str, fresh: Fresh, paths: Iterable[str] | None, owed: Collection[str]
+    ) -> Look:
+        """Judge every changed file (or just `paths`). `owed` are paths whose index entry is known
+        to lag behind."""
         found = Look()
         status = self._repo.staging.status()
-        wanted = sorted(status) if paths is None else [path for path in dict.fromkeys(paths) if path in status]
+        wanted = (
+            sorted(status)
+            if paths is None
+            else [path for path in dict.fromkeys(paths) if path in status]
+        )
         for path in wanted:
             flags = status[path]
             if not is_ours(path) or path.endswith("/"):
@@ -158,26 +188,55 @@ class Edits:
         found.gone = sorted(set(gone).difference(moved.values()))
         return found
 
-    def complete(self, tip: str, edits: Mapping[str, bytes | None], owed: Collection[str]) -> dict[str, bytes | None]:
-        """`edits` with the old path of every note among them that was moved, so that no commit holds a memory twice."""
+    def complete(
+        self, tip: str, edits: Mapping[str, bytes | None], owed: Collection[str]
+    ) -> dict[str, bytes | None]:
+        """`edits` with the old path of every note among them that was moved, so that no commit
+        holds a memory twice."""
         new = {path: data for path, data in edits.items() if data is not None and is_note(path)}
         gone = self._ends(tip, self._repo.staging.status(), owed)[1] if new else []
         return {**edits, **dict.fromkeys(pairs(self._repo, tip, new, gone).values())}
 
-    def _ends(self, tip: str, status: Mapping[str, int], owed: Collection[str]) -> tuple[list[str], list[str]]:
-        """Notes that are new or different, and those of `tip` that are gone from the disk; what is staged is the person's to commit."""
-        notes = {path: flags for path, flags in status.items() if is_note(path) and not flags & CONFLICTED}
+    def _ends(
+        self, tip: str, status: Mapping[str, int], owed: Collection[str]
+    ) -> tuple[list[str], list[str]]:
+        """Notes that are new or different, and those of `tip` that are gone from the disk; what is
+        staged is the person's to commit."""
+        notes = {
+            path: flags
+            for path, flags in status.items()
+            if is_note(path) and not flags & CONFLICTED
+        }
         lagging = {path for path, flags in notes.items() if flags & STAGED and path in owed}
-        new = [path for path, flags in notes.items() if path in lagging or (flags & (NEW | MODIFIED) and not flags & STAGED)]
-        gone = [path for path, flags in notes.items() if path in lagging or (flags & GONE and not flags & STAGED)]
-        return new, [path for path in gone if self._repo.entry(tip, path) is not None and self._files.stat(path) is None]
+        new = [
+            path
+            for path, flags in notes.items()
+            if path in lagging or (flags & (NEW | MODIFIED) and not flags & STAGED)
+        ]
+        gone = [
+            path
+            for path, flags in notes.items()
+            if path in lagging or (flags & GONE and not flags & STAGED)
+        ]
+        return new, [
+            path
+            for path in gone
+            if self._repo.entry(tip, path) is not None and self._files.stat(path) is None
+        ]
 
     def _pairs(self, tip: str, new: list[str], gone: list[str], found: Look) -> dict[str, str]:
         if not new or not gone:
             return {}
         held = {refused.path for refused in found.refused}.union(found.conflicted)
-        contents = {path: found.ready.get(path) or self._bytes(path) for path in new if path not in held}
-        return pairs(self._repo, tip, {path: data for path, data in contents.items() if data is not None}, gone)
+        contents = {
+            path: found.ready.get(path) or self._bytes(path) for path in new if path not in held
+        }
+        return pairs(
+            self._repo,
+            tip,
+            {path: data for path, data in contents.items() if data is not None},
+            gone,
+        )
 
     def _bytes(self, path: str) -> bytes | None:
         try:
@@ -188,15 +247,18 @@ class Edits:
     def _judge_move(self, path: str, old: str, tip: str, fresh: Fresh, found: Look) -> None:
         """Both ends are one edit: they are ready together or wait together.
 
-        A file keeps its time when it is moved, and the folder it left may never come to rest. So the move has rested when the new file
-        was neither written nor renamed for a while, or when both ends have rested by themselves.
+        A file keeps its time when it is moved, and the folder it left may never come to rest. So
+        the move has rested when the new file was neither written nor renamed for a while, or when
+        both ends have rested by themselves.
         """
         for end in (path, old):
             if end not in found.ready and end not in found.waiting:
                 self._judge(end, tip, fresh, found)
         stat = self._stat(path)
         renamed = isinstance(stat, Stat) and fresh(stat.ctime_ns / 1e9)
-        if found.ready.get(path) is not None and (old in found.ready or (old in found.waiting and not renamed)):
+        if found.ready.get(path) is not None and (
+            old in found.ready or (old in found.waiting and not renamed)
+        ):
             found.ready[old] = None
             found.waiting = [other for other in found.waiting if other != old]
             found.moved[path] = old
@@ -216,7 +278,9 @@ class Edits:
             self._judge_missing(path, tip, fresh, found)
         elif stat.size > LARGEST:
             found.refused.append(Refused(path, f"it is larger than {LARGEST // 1_000_000} MB"))
-        elif fresh(stat.mtime_ns / 1e9) or (stat.mtime_ns > stat.ctime_ns and fresh(stat.ctime_ns / 1e9)):
+        elif fresh(stat.mtime_ns / 1e9) or (
+            stat.mtime_ns > stat.ctime_ns and fresh(stat.ctime_ns / 1e9)
+        ):
             found.waiting.append(path)
         else:
             self._judge_content(stat, tip, found)
@@ -229,7 +293,9 @@ class Edits:
             found.refused.append(Refused(path, f"it cannot be read: {error}"))
             return
         if len(data) != stat.size or self._stat(path) != stat:
-            found.waiting.append(path)  # somebody is writing it this very moment: these bytes may be half of theirs
+            found.waiting.append(
+                path
+            )  # somebody is writing it this very moment: these bytes may be half of theirs
             return
         known = self._repo.entry(tip, path)
         if has_markers(data) and is_note(path):
@@ -238,7 +304,8 @@ class Edits:
             found.ready[path] = data
 
     def _judge_missing(self, path: str, tip: str, fresh: Fresh, found: Look) -> None:
-        """A deletion counts only when the nearest folder that is still there can be listed and has come to rest."""
+        """A deletion counts only when the nearest folder that is still there can be listed and has
+        come to rest."""
         known = self._repo.entry(tip, path)
         if known is None or known.mode not in (FILE, EXECUTABLE):
             return  # what is no file was never in the folder: a merge leaves links out
@@ -258,7 +325,8 @@ class Edits:
 
 
 def _plain(files: Files) -> Stat | Refused | None:
-    """README.md as a file: `Files.stat` does not count the vault's own description among the notes."""
+    """README.md as a file: `Files.stat` does not count the vault's own description among the
+    notes."""
     try:
         stat = (files.root / "README.md").lstat()
     except OSError:

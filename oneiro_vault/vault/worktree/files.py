@@ -1,4 +1,5 @@
-"""The work tree: list, read, write atomically. Never follows a link, never opens anything but a regular file."""
+"""The work tree: list, read, write atomically. Never follows a link, never opens anything but a
+regular file."""
 # pathlib is left out here: os.* on descriptors: pathlib has no O_NOFOLLOW.
 # ruff: noqa: PTH106, PTH110, PTH112, PTH114, PTH118, PTH119, PTH120, PTH208
 
@@ -47,10 +48,12 @@ class Files:
         self.root = root
         self._root = os.fspath(root)
 
-    # -- looking --------------------------------------------------------------------------------------------------------------------
+    # -- looking
+    # ----------------------------------------------------------------------------------------------
 
     def scan(self) -> Iterator[Stat | Refused]:
-        """Every `*.md` outside dot-folders, in no order; what cannot be read comes as Refused with the reason."""
+        """Every `*.md` outside dot-folders, in no order; what cannot be read comes as Refused with
+        the reason."""
         for path, entry in self.walk():
             if isinstance(entry, Refused):
                 yield entry
@@ -60,20 +63,33 @@ class Files:
                     yield found
 
     def walk(self) -> Iterator[tuple[str, os.DirEntry[str] | Refused]]:
-        """Every entry that is not a folder, dot-names left out, and every folder that must not or cannot be entered as Refused."""
+        """Every entry that is not a folder, dot-names left out, and every folder that must not or
+        cannot be entered as Refused."""
         todo = [""]
         while todo:
             prefix = todo.pop()
             try:
                 entries = os.scandir(os.path.join(self._root, prefix))
             except OSError as error:
-                yield prefix, Refused(prefix.rstrip("/"), f"the folder cannot be opened: {error.strerror}", folder=True)
+                yield (
+                    prefix,
+                    Refused(
+                        prefix.rstrip("/"),
+                        f"the folder cannot be opened: {error.strerror}",
+                        folder=True,
+                    ),
+                )
                 continue
             with entries:
                 for entry in entries:
                     if entry.name[0] == ".":
                         if entry.name == ".git" and prefix:
-                            yield prefix, Refused(prefix.rstrip("/"), "another repository's folder", folder=True)
+                            yield (
+                                prefix,
+                                Refused(
+                                    prefix.rstrip("/"), "another repository's folder", folder=True
+                                ),
+                            )
                         continue
                     path = prefix + entry.name
                     if entry.is_dir(follow_symlinks=False):
@@ -88,7 +104,10 @@ class Files:
             path.encode()
             found = entry.stat(follow_symlinks=False)
         except UnicodeEncodeError:
-            return Refused(path.encode("utf-8", "surrogateescape").decode("utf-8", "replace"), "its name is not valid UTF-8")
+            return Refused(
+                path.encode("utf-8", "surrogateescape").decode("utf-8", "replace"),
+                "its name is not valid UTF-8",
+            )
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -117,7 +136,9 @@ class Files:
         except OSError as error:
             return Refused(path, _why(error))
         try:
-            return self._judged(path, os.stat(path.rpartition("/")[2], dir_fd=folder, follow_symlinks=False))
+            return self._judged(
+                path, os.stat(path.rpartition("/")[2], dir_fd=folder, follow_symlinks=False)
+            )
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -125,10 +146,12 @@ class Files:
         finally:
             os.close(folder)
 
-    # -- reading --------------------------------------------------------------------------------------------------------------------
+    # -- reading
+    # ----------------------------------------------------------------------------------------------
 
     def read(self, path: str, limit: int = LARGEST) -> bytes:
-        """At most `limit` + 1 bytes of a regular file (more = it is larger). Raises OSError, or UnsafePath."""
+        """At most `limit` + 1 bytes of a regular file (more = it is larger). Raises OSError, or
+        UnsafePath."""
         folder = self._enter(checked(path), create=False)
         try:
             fd = os.open(path.rpartition("/")[2], _FLAGS, dir_fd=folder)
@@ -137,11 +160,16 @@ class Files:
         with os.fdopen(fd, "rb") as file:
             found = os.fstat(fd)
             if not modes.S_ISREG(found.st_mode):
-                raise OSError(errno.EINVAL, _KINDS.get(modes.S_IFMT(found.st_mode), "not a regular file"), path)
+                raise OSError(
+                    errno.EINVAL,
+                    _KINDS.get(modes.S_IFMT(found.st_mode), "not a regular file"),
+                    path,
+                )
             return file.read() if found.st_size <= limit else file.read(limit + 1)
 
     def content(self, path: str) -> bytes | None:
-        """All bytes of a file, None when it is truly absent. UnsafePath for links, folders and the like; OSError when unreadable."""
+        """All bytes of a file, None when it is truly absent. UnsafePath for links, folders and the
+        like; OSError when unreadable."""
         try:
             return self.read(path, _UNLIMITED)
         except (FileNotFoundError, NotADirectoryError):
@@ -149,7 +177,9 @@ class Files:
             return None
         except OSError as error:
             if error.errno in (errno.ELOOP, errno.EINVAL, errno.EISDIR, errno.ENXIO):
-                raise UnsafePath(f"{path!r} cannot be used: {_why(error)}", kept="It was not opened.") from error
+                raise UnsafePath(
+                    f"{path!r} cannot be used: {_why(error)}", kept="It was not opened."
+                ) from error
             raise
 
     def _check_absent(self, path: str) -> None:
@@ -158,28 +188,38 @@ class Files:
         for part in path.split("/")[:-1]:
             current = os.path.join(current, part)
             if os.path.lexists(current) and (os.path.islink(current) or not os.path.isdir(current)):
-                raise UnsafePath(f"{path!r} cannot be used: {part!r} is no folder of this vault", kept="Nothing was written.")
+                raise UnsafePath(
+                    f"{path!r} cannot be used: {part!r} is no folder of this vault",
+                    kept="Nothing was written.",
+                )
 
     def _enter(self, path: str, *, create: bool) -> int:
-        """A descriptor of the folder that holds `path`, reached without following a link or entering another repository at any step."""
+        """A descriptor of the folder that holds `path`, reached without following a link or
+        entering another repository at any step."""
         fd = os.open(self._root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         for part in path.split("/")[:-1]:
             try:
                 if create:
                     _make(part, fd)
-                deeper = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=fd)
+                deeper = os.open(
+                    part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=fd
+                )
             finally:
                 os.close(fd)
             fd = deeper
             if _is_repository(fd):
                 os.close(fd)
-                raise UnsafePath(f"{path} lies in another repository's folder", kept="It was not touched.")
+                raise UnsafePath(
+                    f"{path} lies in another repository's folder", kept="It was not touched."
+                )
         return fd
 
-    # -- writing --------------------------------------------------------------------------------------------------------------------
+    # -- writing
+    # ----------------------------------------------------------------------------------------------
 
     def write(self, path: str, data: bytes) -> None:
-        """Put `data` at `path` so that a reader, a crash or a power cut sees the old bytes or the new, never a mixture."""
+        """Put `data` at `path` so that a reader, a crash or a power cut sees the old bytes or the
+        new, never a mixture."""
         folder = self._enter(checked(path), create=True)
         try:
             name = path.rpartition("/")[2]
@@ -190,7 +230,8 @@ class Files:
             os.close(folder)
 
     def stage(self, path: str, data: bytes) -> str:
-        """Lay `data` (not yet durable) beside `path` under a temporary name and return that file's absolute path."""
+        """Lay `data` (not yet durable) beside `path` under a temporary name and return that file's
+        absolute path."""
         folder = self._enter(checked(path), create=True)
         try:
             temp = _temporary(path.rpartition("/")[2], data, folder, durable=False)
@@ -203,26 +244,37 @@ class Files:
         folder = self._enter(checked(path), create=False)
         try:
             name = os.path.basename(temp)
-            os.chmod(name, modes.S_IMODE(os.stat(name, dir_fd=folder).st_mode) | modes.S_IXUSR, dir_fd=folder)
+            os.chmod(
+                name,
+                modes.S_IMODE(os.stat(name, dir_fd=folder).st_mode) | modes.S_IXUSR,
+                dir_fd=folder,
+            )
         finally:
             os.close(folder)
 
     def publish(self, path: str, temp: str, expected: str) -> bool:
-        """Give a staged file its name if `path` still has the blob id `expected` ("" = absent). False: the person's file stays."""
+        """Give a staged file its name if `path` still has the blob id `expected` ("" = absent).
+        False: the person's file stays."""
         folder = self._enter(checked(path), create=False)
         name, source = path.rpartition("/")[2], os.path.basename(temp)
         try:
             if self._blob_at(name, folder) != expected:
                 os.unlink(source, dir_fd=folder)
                 return False
-            return self._swap(source, name, folder, expected) if expected else _link(source, name, folder)
+            return (
+                self._swap(source, name, folder, expected)
+                if expected
+                else _link(source, name, folder)
+            )
         finally:
             os.close(folder)
 
     def _swap(self, source: str, name: str, folder: int, expected: str) -> bool:
-        """Put the staged file in place and look at what it replaced: an editor may have saved a moment before.
+        """Put the staged file in place and look at what it replaced: an editor may have saved a
+        moment before.
 
-        Swapping the two names keeps that text, so it can be given back; a plain rename would have destroyed it.
+        Swapping the two names keeps that text, so it can be given back; a plain rename would have
+        destroyed it.
         """
         if not _exchange(folder, source, name):
             os.rename(source, name, src_dir_fd=folder, dst_dir_fd=folder)
@@ -234,7 +286,8 @@ class Files:
         return done
 
     def remove(self, path: str, expected: str) -> bool:
-        """Take the file away if it still has the blob id `expected`; empty month folders go with it."""
+        """Take the file away if it still has the blob id `expected`; empty month folders go with
+        it."""
         try:
             folder = self._enter(checked(path), create=False)
         except FileNotFoundError:
@@ -268,7 +321,8 @@ class Files:
             return []
 
     def blob(self, path: str) -> str | None:
-        """git's id of the bytes on disk, "" when absent, None when something there is not a readable regular file."""
+        """git's id of the bytes on disk, "" when absent, None when something there is not a
+        readable regular file."""
         try:
             data = self.content(path)
         except (OSError, UnsafePath):
@@ -291,7 +345,11 @@ class Files:
 
     def sync(self, paths: Mapping[str, object] | list[str]) -> None:
         """Make files and the folders they are in durable. A file that is gone again is no error."""
-        wanted = {place for path in paths for place in (self.absolute(path), os.path.dirname(self.absolute(path)))}
+        wanted = {
+            place
+            for path in paths
+            for place in (self.absolute(path), os.path.dirname(self.absolute(path)))
+        }
         disk.sync(place for place in wanted if os.path.exists(place))
 
 
@@ -320,13 +378,19 @@ def _make(part: str, parent: int) -> None:
 
 
 def _temporary(name: str, data: bytes, folder: int, *, durable: bool) -> str:
-    """A new file beside `name` with its mode and `data`; returns its name. Leaves nothing behind on failure."""
+    """A new file beside `name` with its mode and `data`; returns its name. Leaves nothing behind on
+    failure."""
     try:
         mode = modes.S_IMODE(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
     except FileNotFoundError:
         mode = 0
     temp = f".{os.urandom(6).hex()}{TEMPORARY}"
-    fd = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666, dir_fd=folder)
+    fd = os.open(
+        temp,
+        os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC,
+        0o666,
+        dir_fd=folder,
+    )
     try:
         if mode:
             os.fchmod(fd, mode)
@@ -347,11 +411,15 @@ _SWAP: Final = 2
 
 def _exchange(folder: int, one: str, other: str) -> bool:
     """Swap two names in one step; False where the system or the file system cannot."""
-    return _renameat2 is not None and _renameat2(folder, os.fsencode(one), folder, os.fsencode(other), _SWAP) == 0
+    return (
+        _renameat2 is not None
+        and _renameat2(folder, os.fsencode(one), folder, os.fsencode(other), _SWAP) == 0
+    )
 
 
 def _link(temp: str, name: str, folder: int) -> bool:
-    """Give the temporary file its real name unless that is taken by now (a rename would overwrite); the temporary name is gone after."""
+    """Give the temporary file its real name unless that is taken by now (a rename would overwrite);
+    the temporary name is gone after."""
     try:
         os.link(temp, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
     except FileExistsError:
@@ -360,7 +428,9 @@ def _link(temp: str, name: str, folder: int) -> bool:
     except OSError as error:
         if error.errno not in (errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK):
             raise
-        os.rename(temp, name, src_dir_fd=folder, dst_dir_fd=folder)  # a file system without hard links
+        os.rename(
+            temp, name, src_dir_fd=folder, dst_dir_fd=folder
+        )  # a file system without hard links
         return True
     os.unlink(temp, dir_fd=folder)
     return True

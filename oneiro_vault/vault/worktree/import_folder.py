@@ -1,4 +1,5 @@
-"""Take a folder of existing files into history in one commit, in portions, so that 50,000 notes and large attachments fit in memory."""
+"""Take a folder of existing files into history in one commit, in portions, so that 50,000 notes and
+large attachments fit in memory."""
 
 from __future__ import annotations
 
@@ -25,13 +26,23 @@ _PORTION: Final = 64_000_000
 
 
 def adopt(
-    vault: Vault, writer: Writer, ref: str, tip: str, everything: bool, also: set[str], progress: Progress | None
+    vault: Vault,
+    writer: Writer,
+    ref: str,
+    tip: str,
+    everything: bool,
+    also: set[str],
+    progress: Progress | None,
 ) -> tuple[list[str], list[Refused]] | None:
     """See `Vault.adopt`; None asks for another try on a new tip."""
     left = {refused.path: refused for refused in _strange(vault)}
     entries: dict[str, Entry | None] = {}
     memories: list[str] = []
-    paths = [path for path, flags in sorted(vault.repo.staging.status().items()) if _wanted(path, flags, everything, also)]
+    paths = [
+        path
+        for path, flags in sorted(vault.repo.staging.status().items())
+        if _wanted(path, flags, everything, also)
+    ]
     held = 0
     for count, path in enumerate(paths):
         found = _read(vault, path)
@@ -40,7 +51,9 @@ def adopt(
             continue
         data, mode = found
         entries[path] = Entry(vault.repo.add(data), mode)
-        memories += [memory for memory in [identify(path, data)[0] if is_note(path) else ""] if memory]
+        memories += [
+            memory for memory in [identify(path, data)[0] if is_note(path) else ""] if memory
+        ]
         held += len(data)
         if held > _PORTION:
             _store(vault)
@@ -51,8 +64,12 @@ def adopt(
     if not entries:
         return [], refused
     title = f"{len(entries)} files" if set(entries) - also else "a new vault"
-    text = commit_log.message(Operation("adopt", title, "user", tuple(memories)), vault.ledger.device)
-    commit = writer.commit(Order(ref, tip, entries, text, vault.repo.person(), vault.clock()), progress=progress)
+    text = commit_log.message(
+        Operation("adopt", title, "user", tuple(memories)), vault.ledger.device
+    )
+    commit = writer.commit(
+        Order(ref, tip, entries, text, vault.repo.person(), vault.clock()), progress=progress
+    )
     return (sorted(entries), refused) if commit else None
 
 
@@ -68,7 +85,10 @@ def _read(vault: Vault, path: str) -> tuple[bytes, int] | Refused:
         data = vault.files.read(path)
         mode = EXECUTABLE if os.access(vault.files.absolute(path), os.X_OK) else FILE
     except UnsafePath as error:
-        return Refused(path.encode("utf-8", "surrogateescape").decode("utf-8", "replace"), objection(path) or str(error))
+        return Refused(
+            path.encode("utf-8", "surrogateescape").decode("utf-8", "replace"),
+            objection(path) or str(error),
+        )
     except OSError as error:
         return Refused(path, f"it cannot be read: {error.strerror}")
     if len(data) > LARGEST:
@@ -76,7 +96,11 @@ def _read(vault: Vault, path: str) -> tuple[bytes, int] | Refused:
     if is_note(path) and has_markers(data):
         return Refused(path, "it holds unresolved conflict markers", waits=True)
     if found := vault.secrets.new(path, data, ()):
-        return Refused(path, f"it holds what looks like {told(found)}, and history could never lose it again", waits=True)
+        return Refused(
+            path,
+            f"it holds what looks like {told(found)}, and history could never lose it again",
+            waits=True,
+        )
     if why := vault.erased.in_file(path, data):
         return Refused(path, why)
     return data, mode
@@ -92,7 +116,8 @@ def _store(vault: Vault) -> None:
 
 
 def _strange(vault: Vault) -> Iterator[Refused]:
-    """Everything that is no regular file, and folders that are not ours to enter. Dot-names are other programs': not part of a vault."""
+    """Everything that is no regular file, and folders that are not ours to enter. Dot-names are
+    other programs': not part of a vault."""
     for path, entry in vault.files.walk():
         if isinstance(entry, Refused):
             yield entry

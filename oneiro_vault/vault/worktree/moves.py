@@ -9,7 +9,10 @@ from typing import Final
 from oneiro_vault.core.tree_diff import blob_id
 from oneiro_vault.vault.git.repository import Repo
 
-_ID: Final = re.compile(rb"\A(?:\xef\xbb\xbf)?---[^\n]*\n(?:[^\n]*\n){0,200}?id:[ \t]*[\"']?([0-9a-z]{12})[\"']?[ \t]*\r?\n")
+_ID: Final = re.compile(
+    rb"\A(?:\xef\xbb\xbf)?---[^\n]*\n(?:[^\n]*\n){0,200}?id:[ \t]*[\"']?([0-9a-z]{12})[\"']?[ "
+    rb"\t]*\r?\n"
+)
 
 
 def id_of(data: bytes) -> str:
@@ -19,12 +22,19 @@ def id_of(data: bytes) -> str:
 
 
 def pairs(repo: Repo, tip: str, new: Mapping[str, bytes], gone: Collection[str]) -> dict[str, str]:
-    """New path -> the path of `tip` it came from: the same bytes, else the same id. Every path is in one pair at most."""
+    """New path -> the path of `tip` it came from: the same bytes, else the same id. Every path is
+    in one pair at most."""
     if not new or not gone:
         return {}
-    blobs = {path: entry.blob for path in sorted(gone) if (entry := repo.entry(tip, path)) is not None}
+    blobs = {
+        path: entry.blob for path in sorted(gone) if (entry := repo.entry(tip, path)) is not None
+    }
     found = _matched(((path, blob_id(data)) for path, data in sorted(new.items())), blobs.items())
-    named = [(path, ident) for path, data in sorted(new.items()) if path not in found and (ident := id_of(data))]
+    named = [
+        (path, ident)
+        for path, data in sorted(new.items())
+        if path not in found and (ident := id_of(data))
+    ]
     if named:
         left = blobs.keys() - found.values()
         found |= _matched(named, ((path, id_of(repo.data(blobs[path]))) for path in sorted(left)))

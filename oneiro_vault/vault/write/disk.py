@@ -1,4 +1,5 @@
-"""What the rest of the room needs from a disk: errors a person understands, and many fsyncs for the price of one."""
+"""What the rest of the room needs from a disk: errors a person understands, and many fsyncs for the
+price of one."""
 # pathlib is left out here: raw descriptors.
 # ruff: noqa: PTH108
 
@@ -18,21 +19,43 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _REASONS: Final = {
-    errno.ENOSPC: ("the disk is full", "Free some space and try again; nothing has to be restarted."),
-    errno.EDQUOT: ("the disk quota is used up", "Free some space and try again; nothing has to be restarted."),
-    errno.EFBIG: ("the file would be larger than this system allows", "Free some space or raise the limit (ulimit -f)."),
+    errno.ENOSPC: (
+        "the disk is full",
+        "Free some space and try again; nothing has to be restarted.",
+    ),
+    errno.EDQUOT: (
+        "the disk quota is used up",
+        "Free some space and try again; nothing has to be restarted.",
+    ),
+    errno.EFBIG: (
+        "the file would be larger than this system allows",
+        "Free some space or raise the limit (ulimit -f).",
+    ),
     errno.EROFS: ("the disk is read-only", "Make it writable and try again; reading still works."),
-    errno.EACCES: ("permission was denied", "Give this user write access and try again; reading still works."),
-    errno.EPERM: ("permission was denied", "Give this user write access and try again; reading still works."),
-    errno.EIO: ("the disk reports an input/output error", "Check the disk before anything else, then run `oneiro doctor`."),
+    errno.EACCES: (
+        "permission was denied",
+        "Give this user write access and try again; reading still works.",
+    ),
+    errno.EPERM: (
+        "permission was denied",
+        "Give this user write access and try again; reading still works.",
+    ),
+    errno.EIO: (
+        "the disk reports an input/output error",
+        "Check the disk before anything else, then run `oneiro doctor`.",
+    ),
 }
 _THREADS: Final = 8
 
 
 def explain(error: OSError, what: str) -> DiskProblem:
     """The DiskProblem that tells a person why `what` failed."""
-    reason, hint = _REASONS.get(error.errno or 0, (error.strerror or str(error), "Run `oneiro doctor`."))
-    return DiskProblem(f"{what} failed: {reason}", kept="Everything acknowledged before is unchanged.", hint=hint)
+    reason, hint = _REASONS.get(
+        error.errno or 0, (error.strerror or str(error), "Run `oneiro doctor`.")
+    )
+    return DiskProblem(
+        f"{what} failed: {reason}", kept="Everything acknowledged before is unchanged.", hint=hint
+    )
 
 
 @contextmanager
@@ -45,7 +68,8 @@ def guarded(what: str) -> Iterator[None]:
 
 
 def note(what: str, place: Path, text: str) -> None:
-    """Write a small file of our own that a reader sees whole or not at all; it may be lost with the power. Raises DiskProblem."""
+    """Write a small file of our own that a reader sees whole or not at all; it may be lost with the
+    power. Raises DiskProblem."""
     with guarded(what):
         temp = place.with_name(f"{place.name}.{os.urandom(4).hex()}.new")
         temp.write_text(text, encoding="utf-8")
@@ -55,8 +79,9 @@ def note(what: str, place: Path, text: str) -> None:
 def sync(paths: Iterable[str]) -> None:
     """fsync files and folders by path, in parallel.
 
-    One fsync after the other costs a disk flush each (up to 4 ms); side by side the file system makes them one journal commit. The threads
-    stay: starting them took longer than the disk. Raises OSError of the first that failed.
+    One fsync after the other costs a disk flush each (up to 4 ms); side by side the file system
+    makes them one journal commit. The threads stay: starting them took longer than the disk. Raises
+    OSError of the first that failed.
     """
     todo = list(dict.fromkeys(paths))
     if len(todo) == 1:
@@ -85,7 +110,8 @@ def _sync(path: str) -> None:
 
 
 def write_new(path: str, data: bytes, mode: int = 0o666) -> None:
-    """Create `path` with `data` (never through a link, never over something); not yet durable. Leaves nothing behind on failure."""
+    """Create `path` with `data` (never through a link, never over something); not yet durable.
+    Leaves nothing behind on failure."""
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
     try:
         write_all(fd, data)

@@ -1,4 +1,5 @@
-"""The seam the drills use to die at a named step of a write; does nothing unless `ONEIRO_FAULT=name` or `name:n` is set."""
+"""The seam the drills use to die at a named step of a write; does nothing unless
+`ONEIRO_FAULT=name` or `name:n` is set."""
 
 from __future__ import annotations
 
@@ -44,7 +45,8 @@ _reached: Counter[str] = Counter()
 
 
 def reach(name: str) -> None:
-    """Die like a killed process (no clean-up, exit status 137) when the environment asks for it at this step."""
+    """Die like a killed process (no clean-up, exit status 137) when the environment asks for it at
+    this step."""
     wanted = os.environ.get("ONEIRO_FAULT")
     if not wanted:
         return

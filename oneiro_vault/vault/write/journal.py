@@ -1,7 +1,8 @@
-"""What must survive a kill between two steps of a write: intents, and a witness of the tip. Lives in `<git dir>/oneiro/`.
+"""What must survive a kill between two steps of a write: intents, and a witness of the tip. Lives
+in `<git dir>/oneiro/`.
 
-An intent is durable before the branch moves, so whatever lags behind afterwards (a note, an index entry) is known to be ours and not a
-person's edit. It goes away when nothing lags any more.
+An intent is durable before the branch moves, so whatever lags behind afterwards (a note, an index
+entry) is known to be ours and not a person's edit. It goes away when nothing lags any more.
 """
 # pathlib is left out here: append-only descriptors.
 # ruff: noqa: PTH105
@@ -28,7 +29,8 @@ _NAMED: Final = 20
 
 @dataclass(frozen=True)
 class Intent:
-    """One commit on its way: `paths` are path -> (blob before, blob after, mode), "" for absent; `fold` the digest of folded events."""
+    """One commit on its way: `paths` are path -> (blob before, blob after, mode), "" for absent;
+    `fold` the digest of folded events."""
 
     ref: str
     before: str
@@ -65,7 +67,8 @@ def owed(intents: Iterable[Intent]) -> dict[str, Owed]:
 
 @dataclass(frozen=True)
 class Seen:
-    """One line of the witness: the branch was at `commit`, these notes were written last, in this boot of the machine."""
+    """One line of the witness: the branch was at `commit`, these notes were written last, in this
+    boot of the machine."""
 
     ref: str
     commit: str
@@ -82,7 +85,8 @@ def boot_id() -> str:
 
 
 class Journal:
-    """Intents and witness of one work tree; every method but `read` and `witnesses` needs the write lock."""
+    """Intents and witness of one work tree; every method but `read` and `witnesses` needs the write
+    lock."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -127,7 +131,13 @@ class Journal:
 
     def begin(self, intent: Intent) -> None:
         """Append an intent (not yet durable: fsync `files`)."""
-        line = {"commit": intent.commit, "ref": intent.ref, "before": intent.before, "fold": intent.fold, "paths": intent.paths}
+        line = {
+            "commit": intent.commit,
+            "ref": intent.ref,
+            "before": intent.before,
+            "fold": intent.fold,
+            "paths": intent.paths,
+        }
         self._append(line)
         self.intents.append(intent)
 
@@ -139,7 +149,10 @@ class Journal:
     def done(self, intent: Intent) -> None:
         """Every note of the intent is on disk (or deliberately left to the person)."""
         self._append({"done": intent.commit})
-        self.intents = [replace(known, on_disk=True) if known.commit == intent.commit else known for known in self.intents]
+        self.intents = [
+            replace(known, on_disk=True) if known.commit == intent.commit else known
+            for known in self.intents
+        ]
 
     def clear(self) -> None:
         """Nothing lags any more."""
@@ -155,7 +168,14 @@ class Journal:
             temp = self.folder / "journal.new"
             temp.unlink(missing_ok=True)
             lines = [
-                {"commit": i.commit, "ref": i.ref, "before": i.before, "fold": i.fold, "paths": i.paths, "on_disk": i.on_disk}
+                {
+                    "commit": i.commit,
+                    "ref": i.ref,
+                    "before": i.before,
+                    "fold": i.fold,
+                    "paths": i.paths,
+                    "on_disk": i.on_disk,
+                }
                 for i in intents
             ]
             disk.write_new(str(temp), b"".join(_encoded(line) for line in lines))
@@ -169,31 +189,49 @@ class Journal:
         _append(self._file, line)
         self._stamp = _stamp(self._file)
 
-    # -- the witness ----------------------------------------------------------------------------------------------------------------
+    # -- the witness
+    # ----------------------------------------------------------------------------------------------
 
     def witness(self, ref: str, commit: str, paths: Iterable[str]) -> str:
         """Write down where the branch is; returns the file to fsync."""
         if _size(self._tip) > _WITNESS_BYTES:
             self._compact()
-        seen, known = Seen(ref, commit, tuple(paths)[:_NAMED], boot_id()), _stamp(self._tip) == self._seen_at
-        _append(self._tip, {"ref": seen.ref, "commit": seen.commit, "paths": seen.paths, "boot": seen.boot})
+        seen, known = (
+            Seen(ref, commit, tuple(paths)[:_NAMED], boot_id()),
+            _stamp(self._tip) == self._seen_at,
+        )
+        _append(
+            self._tip,
+            {"ref": seen.ref, "commit": seen.commit, "paths": seen.paths, "boot": seen.boot},
+        )
         if known:
             self._seen, self._seen_at = [seen, *self._seen], _stamp(self._tip)
         return str(self._tip)
 
     def witnesses(self) -> list[Seen]:
-        """Newest first: where the branch is known to have been. Read again only when another process has written."""
+        """Newest first: where the branch is known to have been. Read again only when another
+        process has written."""
         stamp = _stamp(self._tip)
         if stamp != self._seen_at:
             lines = [line for line in _lines(self._tip) if "commit" in line]
-            seen = [Seen(line["ref"], line["commit"], tuple(line.get("paths", ())), line.get("boot", "")) for line in lines]
+            seen = [
+                Seen(
+                    line["ref"], line["commit"], tuple(line.get("paths", ())), line.get("boot", "")
+                )
+                for line in lines
+            ]
             self._seen, self._seen_at = seen[::-1], stamp
         return self._seen
 
     def last(self, ref: str) -> str:
-        """The newest commit that we are known to have put on a branch, "" for none; of what is still on its way, only what has arrived."""
+        """The newest commit that we are known to have put on a branch, "" for none; of what is
+        still on its way, only what has arrived."""
         arrived = [intent.commit for intent in self.peek() if intent.ref == ref and intent.on_disk]
-        return arrived[-1] if arrived else next((seen.commit for seen in self.witnesses() if seen.ref == ref), "")
+        return (
+            arrived[-1]
+            if arrived
+            else next((seen.commit for seen in self.witnesses() if seen.ref == ref), "")
+        )
 
     def _compact(self) -> None:
         lines = self._tip.read_bytes().splitlines(keepends=True)[-_KEPT_LINES:]
@@ -209,7 +247,8 @@ class Journal:
         for path in (self._file, self._tip, self.folder / "repairs.jsonl"):
             path.unlink(missing_ok=True)
 
-    # -- moving things out of the way -------------------------------------------------------------------------------------------------
+    # -- moving things out of the way
+    # ----------------------------------------------------------------------------------------------
 
     def set_aside(self, path: Path, why: str) -> None:
         """Move a file that is in the way into `aside/` and log it."""
@@ -257,8 +296,17 @@ def _lines(path: Path) -> list[dict[str, Any]]:
 
 
 def _intent(line: dict[str, Any]) -> Intent:
-    paths = {path: (str(old), str(new), int(mode)) for path, (old, new, mode) in line["paths"].items()}
-    return Intent(line["ref"], line["before"], line["commit"], paths, line.get("fold", ""), bool(line.get("on_disk")))
+    paths = {
+        path: (str(old), str(new), int(mode)) for path, (old, new, mode) in line["paths"].items()
+    }
+    return Intent(
+        line["ref"],
+        line["before"],
+        line["commit"],
+        paths,
+        line.get("fold", ""),
+        bool(line.get("on_disk")),
+    )
 
 
 def _stamp(path: Path | None) -> tuple[int, int, int]:
@@ -267,7 +315,9 @@ def _stamp(path: Path | None) -> tuple[int, int, int]:
         found = path.stat() if path else None
     except FileNotFoundError:
         found = None
-    return (found.st_size, found.st_mtime_ns, found.st_ino) if found and found.st_size else (0, 0, 0)
+    return (
+        (found.st_size, found.st_mtime_ns, found.st_ino) if found and found.st_size else (0, 0, 0)
+    )
 
 
 def _size(path: Path) -> int:

@@ -1,7 +1,9 @@
-"""Two histories become one: what was decided about every file becomes one commit with two parents, through the writer and its journal.
+"""Two histories become one: what was decided about every file becomes one commit with two parents,
+through the writer and its journal.
 
-The order of `writer` holds; what may be in the way is looked at first, with the write lock held: a person's text that is on disk only goes
-into history before, and the joining is decided anew; what a person has staged, or is in the middle of, stops it.
+The order of `writer` holds; what may be in the way is looked at first, with the write lock held: a
+person's text that is on disk only goes into history before, and the joining is decided anew; what a
+person has staged, or is in the middle of, stops it.
 """
 
 from __future__ import annotations
@@ -32,8 +34,9 @@ _KEPT: Final = "Nothing was changed."
 
 @dataclass(frozen=True)
 class Joined:
-    """What joining the history that ends at `other` means for our tip: `changes` against it (None = gone), the bytes (by blob id) of
-    files neither side has, `events` for the ledger; `forward`: our history is part of theirs, so their tip becomes ours.
+    """What joining the history that ends at `other` means for our tip: `changes` against it (None =
+    gone), the bytes (by blob id) of files neither side has, `events` for the ledger; `forward`: our
+    history is part of theirs, so their tip becomes ours.
     """
 
     other: str
@@ -47,13 +50,23 @@ class Joined:
 Decide = Callable[[str], Joined | None]
 """From a tip to what joining means for it; None: nothing is to be joined."""
 First = Callable[[str, str, Mapping[str, bytes | None], Snapshot], object]
-"""Commit a person's files (ref, tip, path -> bytes, None = deleted), which were read after the snapshot."""
+"""Commit a person's files (ref, tip, path -> bytes, None = deleted), which were read after the
+snapshot."""
 
 
 class Joiner:
-    """One joining under way; every method is called with the write lock held. `first` commits what a person left on disk."""
+    """One joining under way; every method is called with the write lock held. `first` commits what
+    a person left on disk."""
 
-    def __init__(self, vault: Vault, writer: Writer, first: First, decide: Decide, operation: Operation, progress: Progress | None) -> None:
+    def __init__(
+        self,
+        vault: Vault,
+        writer: Writer,
+        first: First,
+        decide: Decide,
+        operation: Operation,
+        progress: Progress | None,
+    ) -> None:
         self._vault = vault
         self._writer = writer
         self._first = first
@@ -78,25 +91,42 @@ class Joiner:
         commit = self._writer.commit(order, progress=self._progress, fold=not joined.forward)
         if not commit:
             return None
-        strange = [path for path, entry in joined.changes.items() if entry is not None and not _is_file(entry)]
+        strange = [
+            path
+            for path, entry in joined.changes.items()
+            if entry is not None and not _is_file(entry)
+        ]
         if strange and self._vault.gate.settled():
             self._vault.repo.staging.leave_out(strange)
-        written = {path: digest(data) for path, data in order.data.items()} | dict.fromkeys(order.brought, "")
+        written = {path: digest(data) for path, data in order.data.items()} | dict.fromkeys(
+            order.brought, ""
+        )
         return Receipt(commit, written, order.removed)
 
     def _order(self, ref: str, tip: str, joined: Joined) -> Order:
         vault = self._vault
         changes = dict(joined.changes)
-        files = {path: entry for path, entry in changes.items() if entry is not None and _is_file(entry)}
-        data = {path: joined.made[entry.blob] for path, entry in files.items() if entry.blob in joined.made}
+        files = {
+            path: entry for path, entry in changes.items() if entry is not None and _is_file(entry)
+        }
+        data = {
+            path: joined.made[entry.blob]
+            for path, entry in files.items()
+            if entry.blob in joined.made
+        }
         for content in data.values():
             vault.repo.add(content)
         operation = replace(self._operation, memories=joined.memories)
         text = commit_log.message(operation, vault.ledger.device)
         return Order(
             ref, tip, changes, text, machine(operation.actor), vault.clock(), data, joined.events,
-            tuple(path for path, entry in changes.items() if entry is None or (not _is_file(entry) and self._was_file(tip, path))),
-            other=joined.other, brought=tuple(path for path in files if path not in data), forward=joined.forward,
+            tuple(
+                path
+                for path, entry in changes.items()
+                if entry is None or (not _is_file(entry) and self._was_file(tip, path))
+            ),
+            other=joined.other, brought=tuple(path for path in files if path not in data),
+            forward=joined.forward,
         )  # fmt: skip
 
     def _was_file(self, tip: str, path: str) -> bool:
@@ -105,23 +135,29 @@ class Joiner:
         return known is not None and _is_file(known)
 
     def _blocked(self, tip: str, changes: Mapping[str, Entry | None]) -> list[str]:
-        """Files whose bytes on disk are in no history. Raises RepositoryBusy for those a person has staged."""
+        """Files whose bytes on disk are in no history. Raises RepositoryBusy for those a person has
+        staged."""
         vault, waiting = self._vault, owed(self._vault.journal.intents)
         staged = vault.repo.staging.blobs(changes)
         blocked, theirs = [], []
         for path, entry in changes.items():
             known, due = vault.repo.entry(tip, path), waiting.get(path)
-            fine = {known.blob if known else "", entry.blob if entry else ""} | (due.olds | {due.blob} if due else set())
+            fine = {known.blob if known else "", entry.blob if entry else ""} | (
+                due.olds | {due.blob} if due else set()
+            )
             if staged[path] not in fine:
                 theirs.append(path)
             elif (known is None or _is_file(known)) and vault.files.blob(path) not in fine:
                 blocked.append(path)
         if theirs:
-            raise _busy(theirs, "has staged changes", "Commit or unstage them (git restore --staged)")
+            raise _busy(
+                theirs, "has staged changes", "Commit or unstage them (git restore --staged)"
+            )
         return blocked
 
     def _settle(self, ref: str, tip: str, blocked: list[str]) -> None:
-        """A person's text that is on disk only goes into history first. Raises RepositoryBusy when it cannot."""
+        """A person's text that is on disk only goes into history first. Raises RepositoryBusy when
+        it cannot."""
         before = self._vault.repo.activity.snapshot()
         look = self._vault.look(blocked, MOMENT)
         if look.waiting and look.lock:
@@ -141,14 +177,30 @@ def _is_file(entry: Entry) -> bool:
 def _stuck(look: Look, blocked: list[str]) -> RepositoryBusy:
     """Why a person's text cannot go into history by itself, and what they can do."""
     if look.secret:
-        return _busy([*look.secret], f"was changed here and holds what looks like {few([*look.secret.values()], 1)}", "Take that out")
+        return _busy(
+            [*look.secret],
+            f"was changed here and holds what looks like {few([*look.secret.values()], 1)}",
+            "Take that out",
+        )
     if look.asked:
         return _busy(blocked, "is gone from the disk with many others", RETURN.rstrip("."))
     if look.conflicted:
-        return _busy(look.conflicted, "was changed here and holds conflict markers", "Resolve them in any editor")
-    return _busy(blocked, "was changed here, in a way that is not committed for you", "Commit it, or put it aside")
+        return _busy(
+            look.conflicted,
+            "was changed here and holds conflict markers",
+            "Resolve them in any editor",
+        )
+    return _busy(
+        blocked,
+        "was changed here, in a way that is not committed for you",
+        "Commit it, or put it aside",
+    )
 
 
 def _busy(paths: list[str], what: str, hint: str) -> RepositoryBusy:
     which = few([shown(path, 120) for path in paths])
-    return RepositoryBusy(f"{which} {what}, and the other side changed it too", kept=_KEPT, hint=f"{hint}, then sync again.")
+    return RepositoryBusy(
+        f"{which} {what}, and the other side changed it too",
+        kept=_KEPT,
+        hint=f"{hint}, then sync again.",
+    )

@@ -1,4 +1,5 @@
-"""What changes mean against the branch and the disk as they are now. Disk wins: where a person was faster, words become a proposal."""
+"""What changes mean against the branch and the disk as they are now. Disk wins: where a person was
+faster, words become a proposal."""
 
 from __future__ import annotations
 
@@ -8,7 +9,14 @@ from dataclasses import dataclass, field
 
 from oneiro_vault.core.memory import is_id
 from oneiro_vault.core.tree_diff import Stat, blob_id
-from oneiro_vault.errors import InvalidInput, OneiroError, RepositoryBusy, StaleMemory, UnsafePath, shown
+from oneiro_vault.errors import (
+    InvalidInput,
+    OneiroError,
+    RepositoryBusy,
+    StaleMemory,
+    UnsafePath,
+    shown,
+)
 from oneiro_vault.vault.change import Change, Remove, Write
 from oneiro_vault.vault.git.repository import Repo
 from oneiro_vault.vault.git.staging_area import FILE, Entry
@@ -22,8 +30,9 @@ _KEPT = "Nothing was written."
 
 @dataclass
 class Plan:
-    """`edits`: the person's own uncommitted bytes on the paths (None = deleted), to be committed first. `writes`: path -> bytes.
-    `removes`: paths. `proposals`: path wanted -> path of the pending note.
+    """`edits`: the person's own uncommitted bytes on the paths (None = deleted), to be committed
+    first. `writes`: path -> bytes. `removes`: paths. `proposals`: path wanted -> path of the
+    pending note.
     """
 
     edits: dict[str, bytes | None] = field(default_factory=dict)
@@ -43,8 +52,11 @@ def validate(changes: Sequence[Change]) -> None:
             seen.add(path)
 
 
-def one_by_one(changes: Mapping[int, Write], screen: Callable[[Write], object]) -> dict[int, OneiroError]:
-    """Position -> what `validate` or `screen` has against that change, or against its path being there a second time."""
+def one_by_one(
+    changes: Mapping[int, Write], screen: Callable[[Write], object]
+) -> dict[int, OneiroError]:
+    """Position -> what `validate` or `screen` has against that change, or against its path being
+    there a second time."""
     found: dict[int, OneiroError] = {}
     seen: set[str] = set()
     for position, change in changes.items():
@@ -52,7 +64,9 @@ def one_by_one(changes: Mapping[int, Write], screen: Callable[[Write], object]) 
             validate([change])
             screen(change)
             if change.path in seen:
-                raise InvalidInput(f"{shown(change.path)} is the path of another one here", kept=_KEPT)
+                raise InvalidInput(
+                    f"{shown(change.path)} is the path of another one here", kept=_KEPT
+                )
             seen.add(change.path)
         except OneiroError as error:
             found[position] = error
@@ -66,8 +80,11 @@ class Planner:
         self._repo = repo
         self._files = files
 
-    def plan(self, tip: str, changes: Sequence[Change], owed: dict[str, Owed], *, invented: bool = True) -> Plan:
-        """Raises StaleMemory, RepositoryBusy (staged by the person) or UnsafePath. `invented`: new names must be portable."""
+    def plan(
+        self, tip: str, changes: Sequence[Change], owed: dict[str, Owed], *, invented: bool = True
+    ) -> Plan:
+        """Raises StaleMemory, RepositoryBusy (staged by the person) or UnsafePath. `invented`: new
+        names must be portable."""
         self._begin(tip, changes, owed, invented=invented)
         plan = Plan()
         for change in changes:
@@ -77,7 +94,9 @@ class Planner:
                 self._write(plan, change)
         return plan
 
-    def objections(self, tip: str, changes: Mapping[int, Write], owed: dict[str, Owed]) -> dict[int, OneiroError]:
+    def objections(
+        self, tip: str, changes: Mapping[int, Write], owed: dict[str, Owed]
+    ) -> dict[int, OneiroError]:
         """Position -> why that note cannot be where it wants to be."""
         self._begin(tip, [*changes.values()], owed, invented=True)
         found: dict[int, OneiroError] = {}
@@ -88,14 +107,22 @@ class Planner:
                 found[position] = error
         return found
 
-    def _begin(self, tip: str, changes: Sequence[Change], owed: dict[str, Owed], *, invented: bool) -> None:
+    def _begin(
+        self, tip: str, changes: Sequence[Change], owed: dict[str, Owed], *, invented: bool
+    ) -> None:
         self._tip, self._invented = tip, invented
-        self._index = self._repo.staging.blobs([path for change in changes for path in _paths(change)])
+        self._index = self._repo.staging.blobs(
+            [path for change in changes for path in _paths(change)]
+        )
         self._owed = owed
         self._twins: dict[str, dict[str, str]] = {}
 
     def _write(self, plan: Plan, change: Write) -> None:
-        if change.base is None and change.path.startswith("attachments/") and self._stored(plan, change):
+        if (
+            change.base is None
+            and change.path.startswith("attachments/")
+            and self._stored(plan, change)
+        ):
             return
         try:
             self._check(plan, change.path, change.base)
@@ -110,8 +137,13 @@ class Planner:
             self._put(plan, change.path, change.data)
 
     def _stored(self, plan: Plan, change: Write) -> bool:
-        """Does the branch hold exactly this file already, or has the person put it there or deleted it (which goes in first)?"""
-        data, known, wanted = self._files.content(change.path), self._repo.entry(self._tip, change.path), blob_id(change.data)
+        """Does the branch hold exactly this file already, or has the person put it there or deleted
+        it (which goes in first)?"""
+        data, known, wanted = (
+            self._files.content(change.path),
+            self._repo.entry(self._tip, change.path),
+            blob_id(change.data),
+        )
         same = known is not None and known.blob == wanted
         if not same if data is None else data != change.data:
             return False
@@ -128,14 +160,19 @@ class Planner:
 
     def _remove(self, plan: Plan, change: Remove) -> None:
         known = self._repo.entry(self._tip, change.path)
-        if known is not None and self._files.content(change.path) is None and digest(self._repo.data(known.blob)) == change.base:
+        if (
+            known is not None
+            and self._files.content(change.path) is None
+            and digest(self._repo.data(known.blob)) == change.base
+        ):
             self._unstaged(change.path, known)  # the person deleted it already: agreed
         else:
             self._check(plan, change.path, change.base)
         plan.removes.append(change.path)
 
     def _check(self, plan: Plan, path: str, base: str | None) -> None:
-        """Does the disk hold what the writer read? Also notes the person's own edit that must be committed before."""
+        """Does the disk hold what the writer read? Also notes the person's own edit that must be
+        committed before."""
         data = self._files.content(path)
         known = self._repo.entry(self._tip, path)
         if base is None:
@@ -143,31 +180,42 @@ class Planner:
             return
         if data is None or digest(data) != base:
             raise StaleMemory(
-                f"{path} changed since it was read" if data is not None else f"{path} is not there any more",
-                kept="The file on disk stays as it is.", hint="Read it again and repeat the change.",
+                f"{path} changed since it was read" if data is not None else f"{path} is not "
+                                                                             f"there any more",
+                kept="The file on disk stays as it is.",
+                hint="Read it again and repeat the change.",
             )  # fmt: skip
         if has_markers(data):
-            raise StaleMemory(f"{path} holds unresolved conflict markers", kept="The file stays as it is.", hint="Resolve them first.")
+            raise StaleMemory(
+                f"{path} holds unresolved conflict markers",
+                kept="The file stays as it is.",
+                hint="Resolve them first.",
+            )
         self._unstaged(path, known)
         if known is None or known.blob != blob_id(data):
             self._whole(path, data)
             plan.edits[path] = data
 
     def _whole(self, path: str, data: bytes) -> None:
-        """A person's text that is a moment old may be half of what their editor is writing; replacing the file would lose the rest."""
+        """A person's text that is a moment old may be half of what their editor is writing;
+        replacing the file would lose the rest."""
         stat = self._files.stat(path)
         age = time.time() - stat.mtime_ns / 1e9 if isinstance(stat, Stat) else MOMENT
         if 0 <= age < MOMENT:
             time.sleep(MOMENT - age)
         if self._files.content(path) != data:
             raise StaleMemory(
-                f"{path} is being written", kept="The file on disk stays as it is.", hint="Read it again and repeat the change."
+                f"{path} is being written",
+                kept="The file on disk stays as it is.",
+                hint="Read it again and repeat the change.",
             )
 
     def _check_new(self, path: str, data: bytes | None, known: Entry | None) -> None:
         if data is not None or known is not None:
             raise StaleMemory(
-                f"{path} exists already", kept="The file on disk stays as it is.", hint="Read it first, or choose another name."
+                f"{path} exists already",
+                kept="The file on disk stays as it is.",
+                hint="Read it first, or choose another name.",
             )
         if self._invented:
             portable(path)
@@ -180,7 +228,9 @@ class Planner:
         """The person may have staged this path: then it is theirs until they commit."""
         staged = self._index[path]
         owe = self._owed.get(path)
-        if staged not in ({known.blob if known else ""} | (owe.olds | {owe.blob} if owe else set())):
+        if staged not in (
+            {known.blob if known else ""} | (owe.olds | {owe.blob} if owe else set())
+        ):
             raise RepositoryBusy(
                 f"{path} has staged changes that are not committed",
                 kept="The staged text stays staged.",
@@ -196,7 +246,11 @@ class Planner:
             self._twins[folder] = {twin_key(other): other for other in self._files.names(folder)}
         other = self._twins[folder].setdefault(twin_key(name), name)
         if other != name:
-            raise UnsafePath(f"{path!r} would be the same file as {other!r} on some systems", kept=_KEPT, hint="Choose another name.")
+            raise UnsafePath(
+                f"{path!r} would be the same file as {other!r} on some systems",
+                kept=_KEPT,
+                hint="Choose another name.",
+            )
 
 
 def _paths(change: Change) -> list[str]:

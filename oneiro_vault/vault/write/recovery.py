@@ -1,6 +1,8 @@
-"""Bring a vault back after a kill, a power cut or a full disk: by what the journal and the witness know, never by guessing.
+"""Bring a vault back after a kill, a power cut or a full disk: by what the journal and the witness
+know, never by guessing.
 
-Nothing is deleted (damaged files go to `<git dir>/oneiro/aside/`), and whatever the journal does not name belongs to the person.
+Nothing is deleted (damaged files go to `<git dir>/oneiro/aside/`), and whatever the journal does
+not name belongs to the person.
 """
 # pathlib is left out here: object folders are scanned by the thousand.
 # ruff: noqa: PTH105, PTH108, PTH110, PTH120
@@ -38,13 +40,19 @@ class Recovery:
 
     def needed(self) -> bool:
         """Is there anything to do? Cheap, and needs no lock."""
-        if self._journal.peek() or self._lock_files() or not self._tip_is_whole() or not self.index_is_whole():
+        if (
+            self._journal.peek()
+            or self._lock_files()
+            or not self._tip_is_whole()
+            or not self.index_is_whole()
+        ):
             return True
         seen = self._journal.witnesses()
         return bool(seen) and seen[0].boot != boot_id()
 
     def run(self) -> None:
-        """Everything that can be done now; what cannot (a live lock, a rebase) stays in the journal."""
+        """Everything that can be done now; what cannot (a live lock, a rebase) stays in the
+        journal."""
         self._journal.read()
         self._clear_locks()
         rebooted = any(seen.boot != boot_id() for seen in self._journal.witnesses()[:1])
@@ -59,11 +67,17 @@ class Recovery:
         if rebooted:
             self._note_boot()
 
-    # -- locks ----------------------------------------------------------------------------------------------------
+    # -- locks
+    # ----------------------------------------------------------------------------------------------
 
     def _lock_files(self) -> list[Path]:
         git, common = self._repo.git_dir, self._repo.common_dir
-        places = [git / "index.lock", git / "HEAD.lock", common / "packed-refs.lock", common / "config.lock"]
+        places = [
+            git / "index.lock",
+            git / "HEAD.lock",
+            common / "packed-refs.lock",
+            common / "config.lock",
+        ]
         head = _head_ref(git)
         if head:
             places.append(common / f"{head}.lock")
@@ -76,12 +90,14 @@ class Recovery:
             self.clear_lock(lock)
 
     def clear_lock(self, lock: Path) -> bool:
-        """Move a lock aside when nobody can be holding it any more. True when it is out of the way."""
+        """Move a lock aside when nobody can be holding it any more. True when it is out of the
+        way."""
         if git_locks.abandoned(lock, self._repo.root):
             self._journal.set_aside(lock, "a lock no living process holds")
         return not lock.exists()
 
-    # -- objects and refs ----------------------------------------------------------------------------------------------------
+    # -- objects and refs
+    # ----------------------------------------------------------------------------------------------
 
     def _tip_is_whole(self) -> bool:
         try:
@@ -97,21 +113,26 @@ class Recovery:
             return False
 
     def _mend_tip(self) -> None:
-        """A branch that is unreadable, or points to what is not there, goes back to the newest commit known to be whole."""
+        """A branch that is unreadable, or points to what is not there, goes back to the newest
+        commit known to be whole."""
         if self._tip_is_whole():
             return
         ref = _head_ref(self._repo.git_dir)
         seen = self._journal.witnesses()
-        commits = [i.commit for i in reversed(self._journal.intents) if i.ref == ref] + [s.commit for s in seen if s.ref == ref]
+        commits = [i.commit for i in reversed(self._journal.intents) if i.ref == ref] + [
+            s.commit for s in seen if s.ref == ref
+        ]
         if not (ref and commits) and self._is_unborn():
             return  # a branch of the person's own, without a commit yet
         self._clear_empty_objects()
         good = next((commit for commit in commits if self._repo.whole(commit)), "")
         if not good:
             raise GitProblem(
-                f"{ref or 'HEAD'} cannot be read, and neither can any commit known to have been there",
+                f"{ref or 'HEAD'} cannot be read, and neither can any commit known to have been "
+                f"there",
                 kept="The notes in the folder are untouched.",
-                hint="Fetch the history from a remote or a backup (git fsck tells what is missing).",
+                hint="Fetch the history from a remote or a backup (git fsck tells what is "
+                "missing).",
             )
         place = self._repo.common_dir / ref
         if place.exists():
@@ -121,32 +142,44 @@ class Recovery:
         disk.write_new(str(temp), good.encode() + b"\n")
         disk.sync([str(temp)])
         os.replace(temp, place)
-        disk.sync([str(place.parent), self._journal.witness(ref, good, ())])  # a disk lost what came after: nobody took it out
+        disk.sync(
+            [str(place.parent), self._journal.witness(ref, good, ())]
+        )  # a disk lost what came after: nobody took it out
         for log in (self._repo.git_dir / "logs/HEAD", self._repo.common_dir / "logs" / ref):
             self._mend_reflog(log)
 
     def _mend_reflog(self, log: Path) -> None:
-        """Lines that name commits that are gone make `git fsck` fail: keep the others, and the whole file aside."""
+        """Lines that name commits that are gone make `git fsck` fail: keep the others, and the
+        whole file aside."""
         lines = log.read_bytes().splitlines(keepends=True) if log.exists() else []
         known = {_NOTHING: True}
-        for oid in {word.decode("ascii", "replace") for line in lines for word in line.split(b" ", 2)[:2]}:
+        for oid in {
+            word.decode("ascii", "replace") for line in lines for word in line.split(b" ", 2)[:2]
+        }:
             known[oid] = oid == _NOTHING or self._repo.whole(oid)
-        good = [line for line in lines if all(known[word.decode("ascii", "replace")] for word in line.split(b" ", 2)[:2])]
+        good = [
+            line
+            for line in lines
+            if all(known[word.decode("ascii", "replace")] for word in line.split(b" ", 2)[:2])
+        ]
         if good != lines:
             self._journal.set_aside(log, "a reflog that names lost commits")
             disk.write_new(str(log), b"".join(good))
 
     def _clear_empty_objects(self) -> None:
-        """Object files without a byte: a power cut's remains of somebody who did not fsync. git would take them for present."""
+        """Object files without a byte: a power cut's remains of somebody who did not fsync. git
+        would take them for present."""
         for folder in sorted((self._repo.common_dir / "objects").glob("[0-9a-f][0-9a-f]")):
             for entry in list(os.scandir(folder)):
                 if entry.is_file(follow_symlinks=False) and entry.stat().st_size == 0:
                     self._journal.set_aside(Path(entry.path), "an empty object file")
 
-    # -- the index ----------------------------------------------------------------------------------------------------
+    # -- the index
+    # ----------------------------------------------------------------------------------------------
 
     def index_is_whole(self) -> bool:
-        """Is `.git/index` there and as git wrote it? Cheap while nobody writes it, and needs no lock."""
+        """Is `.git/index` there and as git wrote it? Cheap while nobody writes it, and needs no
+        lock."""
         try:
             self._repo.staging.check()
         except GitProblem:
@@ -154,7 +187,8 @@ class Recovery:
         return self._repo.staging.file.exists() or self._is_unborn()
 
     def mend_index(self) -> None:
-        """An index that cannot be read is set aside and made anew from HEAD (what was staged is in the file set aside)."""
+        """An index that cannot be read is set aside and made anew from HEAD (what was staged is in
+        the file set aside)."""
         try:
             if self.index_is_whole():
                 self._repo.staging.blobs(())
@@ -170,7 +204,8 @@ class Recovery:
         except Locked:
             return
 
-    # -- notes ----------------------------------------------------------------------------------------------------
+    # -- notes
+    # ----------------------------------------------------------------------------------------------
 
     def _here(self) -> str:
         """The branch the work tree shows, "" while a person is in the middle of something."""
@@ -181,7 +216,8 @@ class Recovery:
             return ""
 
     def _replay(self) -> None:
-        """Write the notes that intents name and that still hold what was there before; give back events that were folded."""
+        """Write the notes that intents name and that still hold what was there before; give back
+        events that were folded."""
         here, tip = self._here(), self._repo.tip()
         if not here:
             return
@@ -189,7 +225,9 @@ class Recovery:
         for intent in self._journal.intents:
             if intent.ref != here or self._repo.contains(intent.commit, tip):
                 kept.append(intent)
-            elif intent.on_disk:  # it was there, so somebody took it out again: not for us to forget
+            elif (
+                intent.on_disk
+            ):  # it was there, so somebody took it out again: not for us to forget
                 disk.sync([self._journal.witness(here, intent.commit, ())])
             if self._repo.contains(intent.commit, self._repo.tip(intent.ref)):
                 self._ledger.taken(intent.fold)
@@ -223,7 +261,8 @@ class Recovery:
             self._files.sync([path])
 
     def _restore_emptied(self) -> None:
-        """After a restart: the notes written last, if they are empty now and were not meant to be."""
+        """After a restart: the notes written last, if they are empty now and were not meant to
+        be."""
         tip = self._repo.tip()
         for path in {path for seen in self._journal.witnesses()[:3] for path in seen.paths}:
             head = self._repo.entry(tip, path)
@@ -237,7 +276,8 @@ class Recovery:
             self._journal.witness(here, self._journal.last(here) or tip, ())
 
     def _sweep(self, intents: list[Intent]) -> None:
-        """Temporary files of a write that died; only in the folders its intent names, only under our own suffix."""
+        """Temporary files of a write that died; only in the folders its intent names, only under
+        our own suffix."""
         for folder in {path.rpartition("/")[0] for intent in intents for path in intent.paths}:
             try:
                 entries = list(os.scandir(self._files.root / folder))
@@ -247,10 +287,12 @@ class Recovery:
                 if re.fullmatch(rf"\.[0-9a-f]{{12}}{re.escape(TEMPORARY)}", entry.name):
                     os.unlink(entry.path)
 
-    # -- closing the books ----------------------------------------------------------------------------------------------------
+    # -- closing the books
+    # ----------------------------------------------------------------------------------------------
 
     def settle(self) -> bool:
-        """Bring the index up to date with what intents name and clear the journal; False while something is in the way."""
+        """Bring the index up to date with what intents name and clear the journal; False while
+        something is in the way."""
         here, tip = self._here(), self._repo.tip()
         if not here or not all(intent.on_disk for intent in self._journal.intents):
             return False
@@ -287,9 +329,13 @@ class Recovery:
         return (head.blob if head else "") == owe.blob
 
     def _witness(self, ref: str, mine: list[Intent]) -> None:
-        """Where the branch is, the notes and the index become durable together; only then may the journal forget."""
+        """Where the branch is, the notes and the index become durable together; only then may the
+        journal forget."""
         paths = list(owed(mine))
-        places = [self._journal.witness(ref, mine[-1].commit, paths[-20:]), str(self._repo.staging.file)]
+        places = [
+            self._journal.witness(ref, mine[-1].commit, paths[-20:]),
+            str(self._repo.staging.file),
+        ]
         places += {os.path.dirname(self._files.absolute(path)) for path in paths}
         disk.sync(place for place in places if os.path.exists(place))
         reach("witness")
@@ -305,7 +351,8 @@ def _head_ref(git_dir: Path) -> str:
 
 
 def mend_head(root: Path) -> bool:
-    """Write HEAD again from the witness when a power cut emptied it (git then denies that this is a repository)."""
+    """Write HEAD again from the witness when a power cut emptied it (git then denies that this is a
+    repository)."""
     git_dir = root / ".git"
     head = git_dir / "HEAD"
     if not git_dir.is_dir() or (head.exists() and head.read_bytes().strip(b"\0\n ")):

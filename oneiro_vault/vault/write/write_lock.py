@@ -31,11 +31,19 @@ _PATIENCE: Final = 2 * SETTLE
 
 
 class Gate:
-    """Locks of one work tree: `wait` seconds for locks, `reserve` bytes that must stay free, `lazy_index` leaves the index to
-    `flush` once it is larger than `small` bytes."""
+    """Locks of one work tree: `wait` seconds for locks, `reserve` bytes that must stay free,
+    `lazy_index` leaves the index to `flush` once it is larger than `small` bytes."""
 
     def __init__(
-        self, repo: Repo, journal: Journal, recovery: Recovery, *, wait: float, reserve: int, lazy_index: bool, small: int = 0
+        self,
+        repo: Repo,
+        journal: Journal,
+        recovery: Recovery,
+        *,
+        wait: float,
+        reserve: int,
+        lazy_index: bool,
+        small: int = 0,
     ) -> None:
         self._repo = repo
         self._root = repo.root
@@ -49,23 +57,32 @@ class Gate:
         self.thread = threading.RLock()
 
     def _small_index(self) -> bool:
-        """Is rewriting `.git/index` cheaper than the commit itself? Then nobody's `git commit` ever meets one that lags behind."""
+        """Is rewriting `.git/index` cheaper than the commit itself? Then nobody's `git commit` ever
+        meets one that lags behind."""
         try:
             return self._repo.staging.file.stat().st_size <= self.small
         except OSError:
             return self.small > 0
 
     def flush(self) -> bool:
-        """Bring `.git/index` up to date with what was written, and make a damaged one anew; False when something is in the way (it is
-        remembered)."""
-        if not self._journal.intents and self._journal.unchanged() and self._recovery.index_is_whole():
+        """Bring `.git/index` up to date with what was written, and make a damaged one anew; False
+        when something is in the way (it is remembered)."""
+        if (
+            not self._journal.intents
+            and self._journal.unchanged()
+            and self._recovery.index_is_whole()
+        ):
             return True
         patience = time.monotonic() + _PATIENCE
         try:
             while not self._flushed():
                 if time.monotonic() > patience:
                     return False
-                time.sleep(_PAUSE)  # not under the lock: another program's `git status` holds the index for a moment only
+                time.sleep(
+                    _PAUSE
+                    # not under the lock: another program's `git status` holds the index for a
+                    # moment only
+                )
         except (LockTimeout, DiskProblem, GitProblem):
             return False
         return True
@@ -77,7 +94,8 @@ class Gate:
             return self.settled()
 
     def settled(self) -> bool:
-        """Never raises: what is in history is acknowledged, and what the index is owed stays in the journal."""
+        """Never raises: what is in history is acknowledged, and what the index is owed stays in the
+        journal."""
         try:
             return self._recovery.settle()
         except (OSError, OneiroError) as error:
@@ -99,12 +117,15 @@ class Gate:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """The write lock, with everything in order: recovered, a usable state, space left; afterwards the books are closed."""
+        """The write lock, with everything in order: recovered, a usable state, space left;
+        afterwards the books are closed."""
         disk.refuse_full(self._root, self.reserve)
         with self.locked():
             reach("locked")
             self._repo.discard()
-            if not self._journal.unchanged() or any(not intent.on_disk for intent in self._journal.intents):
+            if not self._journal.unchanged() or any(
+                not intent.on_disk for intent in self._journal.intents
+            ):
                 self.recover()
             self._repo.check_ready()
             self._check_index()
@@ -115,7 +136,8 @@ class Gate:
                     self.settled()
 
     def retried(self, attempt: Callable[[str, str], T | None]) -> T:
-        """Try on the current tip until the branch holds still; a dead program's lock is moved aside, a live one's waited for.
+        """Try on the current tip until the branch holds still; a dead program's lock is moved
+        aside, a live one's waited for.
 
         Raises Brake when the history was rewritten (see `rewrites`).
         """
@@ -131,11 +153,14 @@ class Gate:
             if done is not None:
                 return done
         raise LockTimeout(
-            f"another program keeps moving the branch of {self._root}", kept="Nothing was written.", hint="Try again in a moment."
+            f"another program keeps moving the branch of {self._root}",
+            kept="Nothing was written.",
+            hint="Try again in a moment.",
         )
 
     def rest(self) -> None:
-        """Wait until git has done what it is doing to the work tree (a dead one's lock is moved aside). Raises LockTimeout."""
+        """Wait until git has done what it is doing to the work tree (a dead one's lock is moved
+        aside). Raises LockTimeout."""
         deadline = time.monotonic() + self._wait
         while (lock := self._repo.activity.snapshot().lock) is not None:
             with self.locked():
@@ -153,12 +178,19 @@ class Gate:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """One writer at a time, over all threads and processes. Raises LockTimeout naming the holder, or DiskProblem."""
+        """One writer at a time, over all threads and processes. Raises LockTimeout naming the
+        holder, or DiskProblem."""
         holder = self._folder / "holder"
         with self.thread:
             with disk.guarded("Taking the write lock"):
-                self._folder.mkdir(exist_ok=True)  # not its parents: a vault that was moved away must not come back as an empty shell
-                lock = filelock.FileLock(self._folder / "write.lock", timeout=self._wait, thread_local=False)
+                self._folder.mkdir(
+                    exist_ok=True
+                    # not its parents: a vault that was moved away must not come back as an empty
+                    # shell
+                )
+                lock = filelock.FileLock(
+                    self._folder / "write.lock", timeout=self._wait, thread_local=False
+                )
                 try:
                     lock.acquire(poll_interval=0.01)
                 except filelock.Timeout as error:
@@ -180,11 +212,15 @@ def _kept(lock: Path, holder: Path, wait: float) -> LockTimeout:
     if not stopped(pid):
         return _timeout(lock, f"process {pid}", wait)
     return LockTimeout(
-        f"process {pid} has the write lock and is stopped", kept="Nothing was written.", hint=f"`kill -CONT {pid}` lets it go on."
+        f"process {pid} has the write lock and is stopped",
+        kept="Nothing was written.",
+        hint=f"`kill -CONT {pid}` lets it go on.",
     )
 
 
 def _timeout(lock: Path, who: str, wait: float) -> LockTimeout:
     return LockTimeout(
-        f"{who} has held {lock} for more than {wait:g} s", kept="Nothing was written.", hint="Wait for it to finish and try again."
+        f"{who} has held {lock} for more than {wait:g} s",
+        kept="Nothing was written.",
+        hint="Wait for it to finish and try again.",
     )

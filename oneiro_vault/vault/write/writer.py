@@ -1,7 +1,8 @@
 """The order of a write. One commit goes through these steps and may die between any two of them:
 
-objects in memory → their files and the intent, durable together → compare-and-swap of the branch → branch durable: acknowledged →
-notes on disk, where they still hold what the commit replaced → index entries → witness → journal empty.
+objects in memory → their files and the intent, durable together → compare-and-swap of the branch →
+branch durable: acknowledged → notes on disk, where they still hold what the commit replaced → index
+entries → witness → journal empty.
 """
 
 from __future__ import annotations
@@ -27,9 +28,11 @@ MACHINE = "oneiro@localhost"
 
 @dataclass
 class Order:
-    """One commit to make on top of `tip`: `changes` (None = gone), `data` to put on disk, who and why.
+    """One commit to make on top of `tip`: `changes` (None = gone), `data` to put on disk, who and
+    why.
 
-    Of a merge: the `other` parent, and paths that are `brought` from it as they are; with `forward` that parent is itself the new tip.
+    Of a merge: the `other` parent, and paths that are `brought` from it as they are; with `forward`
+    that parent is itself the new tip.
     """
 
     ref: str
@@ -46,7 +49,8 @@ class Order:
     forward: bool = False
 
     def to_write(self, repo: Repo) -> Iterator[tuple[str, bytes, int]]:
-        """(path, bytes, git mode) of every file to put on disk; those of a merge are read one at a time."""
+        """(path, bytes, git mode) of every file to put on disk; those of a merge are read one at a
+        time."""
         for path in dict.fromkeys((*self.data, *self.brought)):
             entry = self.changes[path]
             assert entry is not None, "what has bytes is not taken away"
@@ -56,8 +60,9 @@ class Order:
 def machine(actor: str) -> tuple[str, str]:
     """Author and committer of a machine's commit.
 
-    Its own name and an address that cannot receive mail, so that `git shortlog`, `git blame` and a hosting site never show a person
-    as the author of words a machine wrote; who asked for it is the actor.
+    Its own name and an address that cannot receive mail, so that `git shortlog`, `git blame` and a
+    hosting site never show a person as the author of words a machine wrote; who asked for it is the
+    actor.
     """
     return f"oneiro ({actor or 'user'})", MACHINE
 
@@ -74,7 +79,8 @@ class Writer:
     def commit(self, order: Order, *, progress: Progress | None = None, fold: bool = True) -> str:
         """Carry an order out. Returns the commit, "" when another program moved the branch first.
 
-        Raises DiskProblem (nothing happened), Locked (ditto). What fails after the branch is durable is caught up later, not raised.
+        Raises DiskProblem (nothing happened), Locked (ditto). What fails after the branch is
+        durable is caught up later, not raised.
         """
         folded = self._fold(order) if fold else ""
         try:
@@ -96,7 +102,8 @@ class Writer:
         return intent.commit
 
     def _fold(self, order: Order) -> str:
-        """Add the pending events (and this operation's own) to the commit; returns the digest that marks them as folded."""
+        """Add the pending events (and this operation's own) to the commit; returns the digest that
+        marks them as folded."""
         with disk.guarded("Reading the pending ledger"):
             lines = self._ledger.take()
         reach("folded")
@@ -105,7 +112,13 @@ class Writer:
             return ""
         path = self._ledger.file(order.when)
         known = order.changes.get(path) or self._repo.entry(order.tip, path)
-        old = order.data[path] if path in order.data else self._ledger.committed(self._repo, path, known.blob) if known else b""
+        old = (
+            order.data[path]
+            if path in order.data
+            else self._ledger.committed(self._repo, path, known.blob)
+            if known
+            else b""
+        )
         data = old + (b"\n" if old and not old.endswith(b"\n") else b"") + new
         order.changes[path] = Entry(self._repo.add(data), FILE)
         order.data[path] = data
@@ -132,11 +145,17 @@ class Writer:
 
     def _made(self, order: Order) -> str:
         also = [order.other] if order.other else []
-        return self._repo.commit(order.tip, order.changes, order.message, order.author, order.author, order.when, also)
+        return self._repo.commit(
+            order.tip, order.changes, order.message, order.author, order.author, order.when, also
+        )
 
     def _step(self, tip: str, path: str, entry: Entry | None) -> tuple[str, str, int]:
         known = self._repo.entry(tip, path)
-        return (known.blob if known else "", entry.blob if entry else "", entry.mode if entry else 0)
+        return (
+            known.blob if known else "",
+            entry.blob if entry else "",
+            entry.mode if entry else 0,
+        )
 
     def _move(self, order: Order, intent: Intent) -> bool:
         moved = False
@@ -148,7 +167,8 @@ class Writer:
         return moved
 
     def _stage(self, order: Order, progress: Progress | None) -> tuple[dict[str, str], bool]:
-        """The new bytes beside their notes, under temporary names; False when some could not be written (caught up later)."""
+        """The new bytes beside their notes, under temporary names; False when some could not be
+        written (caught up later)."""
         temps: dict[str, str] = {}
         total = len(order.data.keys() | set(order.brought))
         for count, (path, data, mode) in enumerate(order.to_write(self._repo)):
@@ -163,12 +183,19 @@ class Writer:
         reach("note-temp")
         return temps, True
 
-    def _publish(self, order: Order, intent: Intent, temps: Mapping[str, str], progress: Progress | None) -> bool:
-        """Give the staged bytes their names and take removed notes away, each only if the disk holds what the commit replaced."""
+    def _publish(
+        self, order: Order, intent: Intent, temps: Mapping[str, str], progress: Progress | None
+    ) -> bool:
+        """Give the staged bytes their names and take removed notes away, each only if the disk
+        holds what the commit replaced."""
         try:
             for path, temp in temps.items():
                 if not self._files.publish(path, temp, intent.paths[path][0]):
-                    log.warning("%s was changed meanwhile: the person's text stays and will be committed on top", path)
+                    log.warning(
+                        "%s was changed meanwhile: the person's text stays and will be committed "
+                        "on top",
+                        path,
+                    )
                 reach("note")
             for path in order.removed:
                 self._files.remove(path, intent.paths[path][0])

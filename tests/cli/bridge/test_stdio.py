@@ -1,4 +1,5 @@
-"""`oneiro mcp`: light, silent but for messages, and with one owner or another always able to answer."""
+"""`oneiro mcp`: light, silent but for messages, and with one owner or another always able to
+answer."""
 
 from __future__ import annotations
 
@@ -23,7 +24,10 @@ from tests.box import Box, command_line, eventually
 from tests.cli.test_thin import HEAVY, TRACED
 from tests.mcp.raw import ENVELOPE, HELLO, LEGACY, MODERN, Stdio
 
-OTHER_VERSION = "import sys, oneiro_vault; oneiro_vault.__version__ = '99.0'; from oneiro_vault.cli.main import main; sys.exit(main())"
+OTHER_VERSION = (
+    "import sys, oneiro_vault; oneiro_vault.__version__ = '99.0'; from oneiro_vault.cli.main "
+    "import main; sys.exit(main())"
+)
 NEEDED = {"json", "re", "datetime", "typing"}
 """What the bridge may import of the heavy things: messages are JSON, and json needs re."""
 
@@ -41,12 +45,24 @@ def era(request: pytest.FixtureRequest) -> str:
 
 
 def request(method: str, ident: object = 1, **params: Any) -> bytes:
-    return json.dumps({"jsonrpc": "2.0", "id": ident, "method": method, "params": params | {"_meta": ENVELOPE}}).encode() + b"\n"
+    return (
+        json.dumps(
+            {
+                "jsonrpc": "2.0",
+                "id": ident,
+                "method": method,
+                "params": params | {"_meta": ENVELOPE},
+            }
+        ).encode()
+        + b"\n"
+    )
 
 
 def follow(client: Stdio, uri: str) -> int:
     if client.era == MODERN:
-        ident = client.ask("subscriptions/listen", {"notifications": {"resourceSubscriptions": [uri]}})
+        ident = client.ask(
+            "subscriptions/listen", {"notifications": {"resourceSubscriptions": [uri]}}
+        )
         assert client.read()["method"] == "notifications/subscriptions/acknowledged"
         return ident
     client.rpc("resources/subscribe", {"uri": uri})
@@ -55,7 +71,9 @@ def follow(client: Stdio, uri: str) -> int:
 
 def leave(client: Stdio, uri: str, ident: int) -> None:
     if client.era == MODERN:
-        client.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": ident}})
+        client.send(
+            {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": ident}}
+        )
     else:
         client.rpc("resources/unsubscribe", {"uri": uri})
 
@@ -73,7 +91,10 @@ def test_it_imports_next_to_nothing(box: Box, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_what_was_asked_before_the_input_ended_is_answered(made: Box) -> None:
     """As people try a server by hand; the owner is started for it."""
-    lines = b"".join(request("tools/call", n, name="remember", arguments={"text": f"Buoy {n} is green."}) for n in range(5))
+    lines = b"".join(
+        request("tools/call", n, name="remember", arguments={"text": f"Buoy {n} is green."})
+        for n in range(5)
+    )
     done = made("mcp", stdin=lines)
     assert done.returncode == 0, done
     assert sorted(json.loads(line)["id"] for line in done.stdout.splitlines()) == [0, 1, 2, 3, 4]
@@ -81,7 +102,9 @@ def test_what_was_asked_before_the_input_ended_is_answered(made: Box) -> None:
 
 
 def test_the_handshake_by_hand(made: Box) -> None:
-    hello = json.dumps({"jsonrpc": "2.0", "id": "a", "method": "initialize", "params": HELLO}).encode()
+    hello = json.dumps(
+        {"jsonrpc": "2.0", "id": "a", "method": "initialize", "params": HELLO}
+    ).encode()
     ready = b'{"jsonrpc":"2.0","method":"notifications/initialized"}'
     listed = b'{"jsonrpc":"2.0","id":"b","method":"tools/list"}'
     done = made("mcp", stdin=b"\n".join([hello, b"", ready, listed]))  # no newline at the end
@@ -93,7 +116,9 @@ def test_the_handshake_by_hand(made: Box) -> None:
 @pytest.mark.slow
 def test_after_a_kill_the_next_call_finds_another_owner(made: Box, era: str) -> None:
     with Stdio(made.argv("mcp"), made.env, era) as client:
-        kept = client.tool("remember", text="The spare key hangs in the shed.")["_meta"][MEMORIES][0]
+        kept = client.tool("remember", text="The spare key hangs in the shed.")["_meta"][MEMORIES][
+            0
+        ]
         pid = made.pid
         os.kill(pid, signal.SIGKILL)
         eventually(lambda: not command_line(pid), 5)
@@ -134,12 +159,18 @@ def held(made: Box) -> Iterator[OwnerLock]:
 
 
 @pytest.mark.slow
-def test_handshake_and_lists_are_answered_while_there_is_no_owner(made: Box, held: OwnerLock, era: str) -> None:
+def test_handshake_and_lists_are_answered_while_there_is_no_owner(
+    made: Box, held: OwnerLock, era: str
+) -> None:
     with Stdio(made.argv("mcp"), made.env, era) as client:
         for method in ("tools/list", "prompts/list", "resources/list", "resources/templates/list"):
             assert client.rpc(method)["result"]
         listed = client.rpc("tools/list")["result"]
-        token = {"name": "remember", "arguments": {"text": "The cellar key is under the pot."}, "_meta": {"progressToken": "p"}}
+        token = {
+            "name": "remember",
+            "arguments": {"text": "The cellar key is under the pot."},
+            "_meta": {"progressToken": "p"},
+        }
         ident = client.ask("tools/call", token)
         progress = [client.read(), client.read()]
         assert {one["method"] for one in progress} == {"notifications/progress"}
@@ -153,11 +184,22 @@ def test_handshake_and_lists_are_answered_while_there_is_no_owner(made: Box, hel
 
 
 @pytest.mark.slow
-def test_a_call_that_is_withdrawn_before_there_is_an_owner_is_never_made(made: Box, held: OwnerLock) -> None:
+def test_a_call_that_is_withdrawn_before_there_is_an_owner_is_never_made(
+    made: Box, held: OwnerLock
+) -> None:
     with Stdio(made.argv("mcp"), made.env, MODERN) as client:
-        ident = client.ask("tools/call", {"name": "remember", "arguments": {"text": "Never mind."}, "_meta": {"progressToken": 1}})
+        ident = client.ask(
+            "tools/call",
+            {
+                "name": "remember",
+                "arguments": {"text": "Never mind."},
+                "_meta": {"progressToken": 1},
+            },
+        )
         assert client.read()["method"] == "notifications/progress"
-        client.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": ident}})
+        client.send(
+            {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": ident}}
+        )
         client.rpc("tools/list")  # the bridge has read both
         held.release()
         assert client.tool("flagged")["content"]
@@ -165,7 +207,9 @@ def test_a_call_that_is_withdrawn_before_there_is_an_owner_is_never_made(made: B
 
 
 @pytest.mark.slow
-def test_a_call_that_waits_too_long_learns_what_for(made: Box, held: OwnerLock, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_call_that_waits_too_long_learns_what_for(
+    made: Box, held: OwnerLock, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name, value in made.env.items():
         monkeypatch.setenv(name, value)
     answered, heard = threading.Event(), []
@@ -179,7 +223,10 @@ def test_a_call_that_waits_too_long_learns_what_for(made: Box, held: OwnerLock, 
     assert answered.wait(60)
     assert heard[0]["id"] == 3
     assert heard[0]["result"]["isError"]
-    assert "is being started. Nothing was changed. Call it again" in heard[0]["result"]["content"][0]["text"]
+    assert (
+        "is being started. Nothing was changed. Call it again"
+        in heard[0]["result"]["content"][0]["text"]
+    )
     client.finish()  # does not wait for the owner
     assert not made.record
     held.release()
@@ -192,7 +239,9 @@ def test_an_owner_of_a_newer_version_is_used_not_ended(made: Box) -> None:
     with Stdio(made.argv("mcp"), made.env, LEGACY) as client:
         client.tool("flagged")
         made.ok("stop")
-        newer = made.start("serve", entry=OTHER_VERSION, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        newer = made.start(
+            "serve", entry=OTHER_VERSION, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
         eventually(lambda: made.record.get("version") == "99.0", 20)
         assert client.tool("flagged")["content"]
         assert newer.poll() is None
@@ -225,7 +274,9 @@ def test_what_a_client_follows_keeps_the_owner_and_outlives_it(made: Box, era: s
         client.tool("flagged")
         path.write_text(path.read_text() + "It was red before.\n")
         heard = client.read()
-        assert heard["method"] == "notifications/resources/updated"  # and no second acknowledgement before it
+        assert (
+            heard["method"] == "notifications/resources/updated"
+        )  # and no second acknowledgement before it
         assert heard["params"]["uri"] == uri
         leave(client, uri, ident)
         pid = int(made.record["pid"])
@@ -234,12 +285,19 @@ def test_what_a_client_follows_keeps_the_owner_and_outlives_it(made: Box, era: s
 
 @pytest.mark.parametrize(
     ("args", "code"),
-    [(["--vault", "/nonexistent/vault", "mcp"], 5), (["--no-daemon", "mcp"], 2), (["mcp", "--nonsense"], 2), (["mcp", "x"], 2)],
+    [
+        (["--vault", "/nonexistent/vault", "mcp"], 5),
+        (["--no-daemon", "mcp"], 2),
+        (["mcp", "--nonsense"], 2),
+        (["mcp", "x"], 2),
+    ],
 )
 def test_what_cannot_be_is_said_on_standard_error(made: Box, args: list[str], code: int) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", "import sys; from oneiro_vault.cli.main import main; sys.exit(main())", *args],
-        env=made.env | {"ONEIRO_VAULT": str(made.vault)}, input=request("tools/list"), capture_output=True, timeout=60,
+        [sys.executable, "-c", "import sys; from oneiro_vault.cli.main import main; "
+                               "sys.exit(main())", *args],
+        env=made.env | {"ONEIRO_VAULT": str(made.vault)}, input=request("tools/list"),
+        capture_output=True, timeout=60,
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (code, b"")
     assert done.stderr
@@ -284,7 +342,9 @@ def test_many_bridges_at_once_share_one_owner(made: Box) -> None:
     try:
         for client in clients:
             client.__enter__()
-        asked = [client.ask("tools/call", {"name": "flagged", "arguments": {}}) for client in clients]
+        asked = [
+            client.ask("tools/call", {"name": "flagged", "arguments": {}}) for client in clients
+        ]
         for client, ident in zip(clients, asked, strict=True):
             assert client.answer(ident)["result"]["content"]
     finally:

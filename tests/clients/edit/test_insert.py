@@ -1,4 +1,5 @@
-"""Putting our entries in and taking them out is the identity, whatever the file looks like; everything else keeps every character."""
+"""Putting our entries in and taking them out is the identity, whatever the file looks like;
+everything else keeps every character."""
 
 from __future__ import annotations
 
@@ -19,15 +20,27 @@ from oneiro_vault.clients.edit.jsonc import Document
 from oneiro_vault.clients.edit.trace import Trace, Trouble
 from tests.clients import texts
 
-SERVER = Want(("mcpServers",), {"type": "stdio"} | server(["/opt/a b/oneiro", "mcp", "--vault", "/home/pat/vault"]))
+SERVER = Want(
+    ("mcpServers",),
+    {"type": "stdio"} | server(["/opt/a b/oneiro", "mcp", "--vault", "/home/pat/vault"]),
+)
 HOOKS = hooks(["/opt/a b/oneiro"], "/home/pat/vault")
 ALL = [SERVER, *HOOKS]
-TOML = [Want(("mcp_servers",), server(["/opt/oneiro", "mcp", "--vault", 'C:\\Users\\"pat"\x7f'], startup_timeout_sec=30))]
-MOVED = [Want(("mcpServers",), {"type": "stdio"} | server(["/new/oneiro", "mcp", "--vault", "/v2"])), *hooks(["/new/oneiro"], "/v2")]
+TOML = [
+    Want(
+        ("mcp_servers",),
+        server(["/opt/oneiro", "mcp", "--vault", 'C:\\Users\\"pat"\x7f'], startup_timeout_sec=30),
+    )
+]
+MOVED = [
+    Want(("mcpServers",), {"type": "stdio"} | server(["/new/oneiro", "mcp", "--vault", "/v2"])),
+    *hooks(["/new/oneiro"], "/v2"),
+]
 
 
 def there_and_back(text: str | None, wants: list[Want], style: str) -> tuple[str, str | None]:
-    """The text with our entries, and without them again; the way there is also checked to be complete and final."""
+    """The text with our entries, and without them again; the way there is also checked to be
+    complete and final."""
     trace = Trace(existed=text is not None)
     inside = add(text, wants, style, trace)
     assert all(current(inside, want, style) is not None for want in wants)
@@ -38,7 +51,8 @@ def there_and_back(text: str | None, wants: list[Want], style: str) -> tuple[str
 
 
 def stripped(value: Any) -> Any:
-    """What a settings file says, without our entries and without containers that are there for them."""
+    """What a settings file says, without our entries and without containers that are there for
+    them."""
     value = copy.deepcopy(value)
     value.get("mcpServers", {}).pop("oneiro", None)
     for event in [want.path[1] for want in HOOKS]:
@@ -46,7 +60,11 @@ def stripped(value: Any) -> Any:
         groups[:] = [group for group in groups if "/opt/a b/oneiro" not in json.dumps(group)]
         if not groups:
             value.get("hooks", {}).pop(event, None)
-    return {key: item for key, item in value.items() if not (key in ("hooks", "mcpServers") and item == {})}
+    return {
+        key: item
+        for key, item in value.items()
+        if not (key in ("hooks", "mcpServers") and item == {})
+    }
 
 
 @pytest.mark.slow
@@ -66,11 +84,15 @@ def test_json_of_any_shape_comes_back_byte_for_byte(made: tuple[str, Any]) -> No
     text, value = made
     inside, after = there_and_back(text, ALL, "json")
     assert after == text
-    assert stripped(json.loads(inside.removeprefix("\ufeff"))) == stripped(value), "and a plain JSON reader can read it"
+    assert stripped(json.loads(inside.removeprefix("\ufeff"))) == stripped(value), (
+        "and a plain JSON reader can read it"
+    )
 
 
 @given(texts.tidy())
-@settings(deadline=None, suppress_health_check=[HealthCheck.filter_too_much])  # how many are filtered out is chance
+@settings(
+    deadline=None, suppress_health_check=[HealthCheck.filter_too_much]
+)  # how many are filtered out is chance
 def test_what_a_program_wrote_is_extended_in_its_own_layout(made: tuple[str, Any]) -> None:
     text, value = made
     assume("\n  " in text and value)
@@ -101,7 +123,9 @@ def test_what_a_person_adds_in_between_stays(made: tuple[str, Any], where: str) 
     places["hook"] = events.node, "theirs"
     places["group"] = starts.node, ""
     if where == "before":
-        edited = inside[: document.root.start + 1] + '"theirs": 1,' + inside[document.root.start + 1 :]
+        edited = (
+            inside[: document.root.start + 1] + '"theirs": 1,' + inside[document.root.start + 1 :]
+        )
     else:
         edited = splice.insert(document, places[where][0], {"theirs": 1}, places[where][1])
     after = drop(edited, ALL, "jsonc", trace)
@@ -134,7 +158,15 @@ def test_toml_comes_back_byte_for_byte(text: str) -> None:
 
 
 @given(
-    texts.toml(), st.sampled_from(["[theirs]\nx = 1\n", "# theirs\n", "\n\n[theirs]", '[mcp_servers.oneiro.tools]\nx = "ours by name"\n'])
+    texts.toml(),
+    st.sampled_from(
+        [
+            "[theirs]\nx = 1\n",
+            "# theirs\n",
+            "\n\n[theirs]",
+            '[mcp_servers.oneiro.tools]\nx = "ours by name"\n',
+        ]
+    ),
 )
 @settings(deadline=None)
 def test_toml_a_person_adds_below_stays(text: str, more: str) -> None:
@@ -182,7 +214,10 @@ def test_containers_that_were_empty_are_empty_again(text: str) -> None:
 def test_a_removal_without_its_trace_leaves_no_entry_and_valid_json() -> None:
     inside = add(None, ALL, "json", Trace())
     after = drop(inside, ALL, "json", Trace())
-    assert json.loads(after or "") == {"mcpServers": {}, "hooks": {want.path[1]: [] for want in HOOKS}}
+    assert json.loads(after or "") == {
+        "mcpServers": {},
+        "hooks": {want.path[1]: [] for want in HOOKS},
+    }
 
 
 def test_a_file_we_made_and_somebody_used_stays() -> None:
@@ -197,7 +232,9 @@ def test_another_vault_moves_our_entries_and_keeps_what_was_added_to_them() -> N
     trace = Trace()
     text = '{\n    "theme": "dark"\n}'
     inside = add(text, ALL, "json", trace)
-    tuned = inside.replace('"timeout": 5', '"timeout": 55').replace('"type": "stdio",', '"env": {"A": "1"},\n            "type": "stdio",')
+    tuned = inside.replace('"timeout": 5', '"timeout": 55').replace(
+        '"type": "stdio",', '"env": {"A": "1"},\n            "type": "stdio",'
+    )
     moved = add(tuned, MOVED, "json", trace)
     assert moved.count("/new/oneiro") == len(ALL)
     assert "/opt/a b" not in moved
@@ -220,15 +257,21 @@ def test_a_hook_somebody_put_into_our_group_stays() -> None:
     assert starts is not None
     edited = splice.replace(document, starts.node, groups)
     after = json.loads(drop(edited, ALL, "json", trace) or "")
-    assert after == {"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "mine"}]}]}}
+    assert after == {
+        "hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "mine"}]}]}
+    }
 
 
 def test_toml_written_by_hand_is_known_and_moved_and_removed() -> None:
-    text = '[mcp_servers.oneiro] # mine\nargs = [\n "mcp", # x\n]\ncommand = "oneiro"\nenabled = false\n\n[mcp_servers.oneiro.env]\nA = "1"\n[z]\n'
-    moved = add(text, TOML, "toml", Trace())
-    assert tomllib.loads(moved)["mcp_servers"]["oneiro"] == {"enabled": False, "env": {"A": "1"}} | server(
-        ["/opt/oneiro", "mcp", "--vault", 'C:\\Users\\"pat"\x7f']
+    text = (
+        '[mcp_servers.oneiro] # mine\nargs = [\n "mcp", # x\n]\ncommand = "oneiro"\nenabled = '
+        'false\n\n[mcp_servers.oneiro.env]\nA = "1"\n[z]\n'
     )
+    moved = add(text, TOML, "toml", Trace())
+    assert tomllib.loads(moved)["mcp_servers"]["oneiro"] == {
+        "enabled": False,
+        "env": {"A": "1"},
+    } | server(["/opt/oneiro", "mcp", "--vault", 'C:\\Users\\"pat"\x7f'])
     assert "enabled = false" in moved
     assert drop(moved, TOML, "toml", Trace()) == "[z]\n"
 
@@ -236,7 +279,9 @@ def test_toml_written_by_hand_is_known_and_moved_and_removed() -> None:
 def test_a_dotted_or_inline_entry_of_ours_is_removed() -> None:
     dotted = 'a = 1\nmcp_servers.oneiro.command = "oneiro"\nmcp_servers.oneiro.args = ["mcp"]\n'
     assert drop(dotted, TOML, "toml", Trace()) == "a = 1\n"
-    inline = '[mcp_servers]\noneiro = { command = "oneiro", args = ["mcp"] }\nb = { command = "b" }\n'
+    inline = (
+        '[mcp_servers]\noneiro = { command = "oneiro", args = ["mcp"] }\nb = { command = "b" }\n'
+    )
     assert drop(inline, TOML, "toml", Trace()) == '[mcp_servers]\nb = { command = "b" }\n'
 
 
@@ -248,20 +293,34 @@ BROKEN: list[tuple[str, str, int, int, str]] = [
     ("json", '{"mcpServers": []}', 1, 16, "should hold an object"),
     ("json", '{"hooks": {"SessionStart": {}}}', 1, 28, "should hold an array"),
     ("json", '{"mcpServers": {},\r\n"mcpServers": {}}', 2, 1, "second time"),
-    ("json", '{"mcpServers": {"oneiro": {"command": "npx", "args": ["oneiro-something", "mcp"]}}}', 1, 17, "another server"),
+    (
+        "json",
+        '{"mcpServers": {"oneiro": {"command": "npx", "args": ["oneiro-something", "mcp"]}}}',
+        1,
+        17,
+        "another server",
+    ),
     ("jsonc", "{ /* never ends", 1, 3, "nothing"),
     ("jsonc", '{"a": "\n"}', 1, 7, "string"),
     ("json", "[" * 5000, 1, 102, "deep"),
     ("toml", "a = 1\nb = [1,\n", 3, 1, ""),
     ("toml", "a = 1\na = 2\n", 2, 6, ""),
     ("toml", "x = 1\nmcp_servers = { files = { command = 'f' } }\n", 2, 1, "inline table"),
-    ("toml", "mcp_servers = { oneiro = { command = 'oneiro', args = ['mcp'] } }", 1, 1, "inline table|own line|shorten|no command"),
+    (
+        "toml",
+        "mcp_servers = { oneiro = { command = 'oneiro', args = ['mcp'] } }",
+        1,
+        1,
+        "inline table|own line|shorten|no command",
+    ),
     ("toml", "[mcp_servers.oneiro]\ncommand = 'other'\n", 1, 1, "another server"),
 ]
 
 
 @pytest.mark.parametrize(("style", "text", "line", "column", "what"), BROKEN)
-def test_what_cannot_be_edited_is_refused_with_its_place(style: str, text: str, line: int, column: int, what: str) -> None:
+def test_what_cannot_be_edited_is_refused_with_its_place(
+    style: str, text: str, line: int, column: int, what: str
+) -> None:
     with pytest.raises(Trouble) as caught:
         add(text, TOML if style == "toml" else ALL, style, Trace())
     assert (caught.value.line, caught.value.column) == (line, column), str(caught.value)
@@ -270,11 +329,19 @@ def test_what_cannot_be_edited_is_refused_with_its_place(style: str, text: str, 
 
 def test_an_inline_table_of_servers_cannot_be_shortened() -> None:
     with pytest.raises(Trouble, match="shorten"):
-        drop("mcp_servers = { oneiro = { command = 'oneiro', args = ['mcp'] } }", TOML, "toml", Trace())
+        drop(
+            "mcp_servers = { oneiro = { command = 'oneiro', args = ['mcp'] } }",
+            TOML,
+            "toml",
+            Trace(),
+        )
 
 
 def test_nothing_of_ours_means_nothing_changes() -> None:
-    text = '{"mcpServers": {"oneiro": {"command": "someone-elses"}}, "hooks": {"SessionStart": [{"hooks": [{"command": "x"}]}, 3, {"hooks": 4}]}}'
+    text = (
+        '{"mcpServers": {"oneiro": {"command": "someone-elses"}}, "hooks": {"SessionStart": '
+        '[{"hooks": [{"command": "x"}]}, 3, {"hooks": 4}]}}'
+    )
     assert drop(text, ALL, "json", Trace()) == text
     assert current(text, SERVER, "json") is None
     assert current(text, HOOKS[0], "json") is None

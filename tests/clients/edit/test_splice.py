@@ -15,10 +15,16 @@ from tests.clients import texts
 
 @given(texts.wild(comments=True), st.data(), texts.VALUES)
 @settings(deadline=None)
-def test_insert_then_remove_is_the_identity_in_any_container(made: tuple[str, Any], data: st.DataObject, value: Any) -> None:
+def test_insert_then_remove_is_the_identity_in_any_container(
+    made: tuple[str, Any], data: st.DataObject, value: Any
+) -> None:
     text, _ = made
     document = Document(text)
-    container = data.draw(st.sampled_from([node for node in texts.everything(document.root) if node.elements] or [document.root]))
+    container = data.draw(
+        st.sampled_from(
+            [node for node in texts.everything(document.root) if node.elements] or [document.root]
+        )
+    )
     inside = Document(splice.insert(document, container, value, "new key"))
     found = next(node for node in texts.everything(inside.root) if node.start == container.start)
     assert found.elements[-1].node.value() == value
@@ -31,7 +37,9 @@ def test_insert_then_remove_is_the_identity_in_any_container(made: tuple[str, An
 
 @given(texts.wild(comments=True), st.data())
 @settings(deadline=None)
-def test_removing_any_element_leaves_the_others_and_every_comment_outside_of_it(made: tuple[str, Any], data: st.DataObject) -> None:
+def test_removing_any_element_leaves_the_others_and_every_comment_outside_of_it(
+    made: tuple[str, Any], data: st.DataObject
+) -> None:
     text, _ = made
     document = Document(text)
     full = [node for node in texts.everything(document.root) if node.elements]
@@ -41,9 +49,13 @@ def test_removing_any_element_leaves_the_others_and_every_comment_outside_of_it(
     index = data.draw(st.integers(0, len(container.elements) - 1))
     element = container.elements[index]
     after = splice.remove(document, container, index)
-    found = next(node for node in texts.everything(Document(after).root) if node.start == container.start)
+    found = next(
+        node for node in texts.everything(Document(after).root) if node.start == container.start
+    )
     kept = [other for number, other in enumerate(container.elements) if number != index]
-    assert [(other.key, other.node.value()) for other in found.elements] == [(other.key, other.node.value()) for other in kept]
+    assert [(other.key, other.node.value()) for other in found.elements] == [
+        (other.key, other.node.value()) for other in kept
+    ]
     outside = texts.comments(text[: element.start]) + texts.comments(text[element.stop :])
     assert texts.comments(after) == sorted(outside)
 
@@ -87,10 +99,18 @@ def test_a_new_member_is_written_as_its_neighbours_are(text: str, wanted: str) -
         ('{"a": 1, "b": 2, "c": 3}', 1, '{"a": 1, "c": 3}'),
         ("[1, 2, 3]", 2, "[1, 2]"),
         ('{\n  "a": 1,\n  "b": 2\n}', 0, '{\n  "b": 2\n}'),
-        ('{\n  "a": 1, // of a\n  "b": 2, // of b\n  "c": 3\n}', 1, '{\n  "a": 1, // of a\n   // of b\n  "c": 3\n}'),
+        (
+            '{\n  "a": 1, // of a\n  "b": 2, // of b\n  "c": 3\n}',
+            1,
+            '{\n  "a": 1, // of a\n   // of b\n  "c": 3\n}',
+        ),
         ('{ // first\n  "a": 1, "b": 2}', 0, '{ // first\n   "b": 2}'),
         ('{"a": /* in */ 1 /* behind */, "b": 2}', 0, '{/* behind */ "b": 2}'),
-        ('{\n  "a": 1,\n  "b": 2, // of b\n  "c": 3\n}', 1, '{\n  "a": 1,\n   // of b\n  "c": 3\n}'),
+        (
+            '{\n  "a": 1,\n  "b": 2, // of b\n  "c": 3\n}',
+            1,
+            '{\n  "a": 1,\n   // of b\n  "c": 3\n}',
+        ),
         ('{\n  "a": 1,\n  "b": 2 // of b\n}', 1, '{\n  "a": 1\n   // of b\n}'),
     ],
 )

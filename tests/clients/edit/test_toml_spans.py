@@ -14,9 +14,12 @@ from tests.clients import texts
 
 
 def names(value: Any, path: tuple[str, ...] = ()) -> set[tuple[str, ...]]:
-    """Every name on the way to a value that is no table (or an empty or inline one), as tomllib sees it."""
+    """Every name on the way to a value that is no table (or an empty or inline one), as tomllib
+    sees it."""
     if isinstance(value, dict) and value:
-        return {path} | {name for key, inner in value.items() for name in names(inner, (*path, key))}
+        return {path} | {
+            name for key, inner in value.items() for name in names(inner, (*path, key))
+        }
     if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
         return {path} | {name for item in value for name in names(item, path)}
     return {path}
@@ -59,7 +62,9 @@ def test_taking_out_every_top_level_name_leaves_comments_and_blank_lines(text: s
         assume(False)
     for name in value:
         after = toml_spans.remove(text, (name,))
-        assert tomllib.loads(after.removeprefix("\ufeff")) == {key: item for key, item in value.items() if key != name}
+        assert tomllib.loads(after.removeprefix("\ufeff")) == {
+            key: item for key, item in value.items() if key != name
+        }
 
 
 @pytest.mark.parametrize(
@@ -91,6 +96,9 @@ def test_remove_takes_scattered_parts_and_leaves_what_stands_between() -> None:
 
 def test_replace_changes_the_value_alone() -> None:
     text = '[s]\n"a"  =  [ 1,\n2 ] # why\r\nb = 1\n'
-    assert toml_spans.replace(text, ("s", "a"), ['"', "\\", "\x7f"]) == '[s]\n"a"  =  ["\\"", "\\\\", "\\u007f"] # why\r\nb = 1\n'
+    assert (
+        toml_spans.replace(text, ("s", "a"), ['"', "\\", "\x7f"])
+        == '[s]\n"a"  =  ["\\"", "\\\\", "\\u007f"] # why\r\nb = 1\n'
+    )
     assert toml_spans.replace(text, ("s", "c"), 1) is None
     assert toml_spans.replace(text, ("s",), 1) is None

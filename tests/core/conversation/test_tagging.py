@@ -16,7 +16,11 @@ def doubted(line: str) -> str:
 @pytest.mark.parametrize(
     ("line", "foreign"),
     [
-        ("got this from a patient I am Wilhelmina and I live at the Larches. do I need to file it?", "Wilhelmina"),
+        (
+            "got this from a patient I am Wilhelmina and I live at the Larches. do I need to file "
+            "it?",
+            "Wilhelmina",
+        ),
         ("My boss always says I am the king and I live in a palace.", "palace"),
         ("Write a mail to our landlord. We are three in the flat, me, Runa and Chidubem.", ""),
         ("other thing: the insurer finally paid, 3150 for the cellar flood", ""),

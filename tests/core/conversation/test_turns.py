@@ -24,13 +24,21 @@ User: No."""
 
 
 def memory(body: str = TALK, **facts: Any) -> Memory:
-    given: dict[str, Any] = {"type": "episodic", "source": "capture", "trust": "external", "extra": {KIND: "session"}}
+    given: dict[str, Any] = {
+        "type": "episodic",
+        "source": "capture",
+        "trust": "external",
+        "extra": {KIND: "session"},
+    }
     return Memory("a.md", id="a" * 12, body=body, **(given | facts))
 
 
 def trusted(note: Memory) -> list[tuple[str, str]]:
     """(a span's words, their trust)."""
-    return [(note.body[one.start : one.end].strip(), turns.trust(note, one)) for one in turns.spans(note.body)]
+    return [
+        (note.body[one.start : one.end].strip(), turns.trust(note, one))
+        for one in turns.spans(note.body)
+    ]
 
 
 def test_trust_follows_the_speaker() -> None:
@@ -49,7 +57,9 @@ def test_spans_leave_nothing_out_but_who_speaks_and_are_named_after_their_turn()
     words = "".join(TALK[one.start : one.end] for one in found)
     assert words.split() == TALK.replace("User:", "").replace("Assistant:", "").split()
     assert [one.name for one in found] == ["1", "1.1", "2", "3", "4", "5"]
-    assert [one.name for one in turns.named(memory(), [f"{'a' * 12}#1.1", f"{'b' * 12}#2"])] == ["1.1"]
+    assert [one.name for one in turns.named(memory(), [f"{'a' * 12}#1.1", f"{'b' * 12}#2"])] == [
+        "1.1"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -60,15 +70,22 @@ def test_spans_leave_nothing_out_but_who_speaks_and_are_named_after_their_turn()
         ({"extra": {KIND: "note"}}, {"external"}),
         ({"extra": {}}, {"external"}),
         ({"source": "import:chat", "tags": ()}, {"external"}),
-        ({"source": "user", "trust": "user", "tags": (OWN,), "extra": {KIND: "note"}}, {"external"}),
+        (
+            {"source": "user", "trust": "user", "tags": (OWN,), "extra": {KIND: "note"}},
+            {"external"},
+        ),
     ],
 )
-def test_who_speaks_is_known_only_where_a_client_recorded_it(facts: dict[str, Any], levels: set[str]) -> None:
+def test_who_speaks_is_known_only_where_a_client_recorded_it(
+    facts: dict[str, Any], levels: set[str]
+) -> None:
     assert {level for _, level in trusted(memory(**facts))} == levels
 
 
 def test_a_persons_own_note_is_said_but_for_what_it_quotes() -> None:
-    note = memory("I live in Graz.\n\n> You live in Bonn.", source="user", trust="user", tags=(OWN,))
+    note = memory(
+        "I live in Graz.\n\n> You live in Bonn.", source="user", trust="user", tags=(OWN,)
+    )
     assert [level for _, level in trusted(note)] == ["said", "external"]
 
 
@@ -79,7 +96,9 @@ def test_what_only_looks_like_a_conversation_is_none(kind: str, level: str) -> N
 
 
 def test_a_models_own_words_stay_a_models() -> None:
-    note = memory("Ana lives in Graz.", source="model", trust="model", tags=("reflection",), extra={})
+    note = memory(
+        "Ana lives in Graz.", source="model", trust="model", tags=("reflection",), extra={}
+    )
     assert [level for _, level in trusted(note)] == ["model"]
 
 

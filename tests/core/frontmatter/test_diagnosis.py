@@ -21,7 +21,9 @@ from oneiro_vault.core.frontmatter.diagnosis import fault, mended
 )
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_a_value_gets_quotes_and_nothing_else_changes(line: str, quoted: str, end: str) -> None:
-    text = end.join(["\ufeff---", "# mine", "tags: [a,  b]", line, "mood:   'x'", "---", "Body: @all", ""])
+    text = end.join(
+        ["\ufeff---", "# mine", "tags: [a,  b]", line, "mood:   'x'", "---", "Body: @all", ""]
+    )
     done = mended(text.encode())
     assert done is not None
     assert done.decode() == text.replace(line, quoted)
@@ -31,7 +33,8 @@ def test_a_value_gets_quotes_and_nothing_else_changes(line: str, quoted: str, en
 @pytest.mark.parametrize(
     "head",
     [
-        "title: fine", 'title: "never closed', "tags: [a, b", "title: a\ntitle: b", "title: x\n\ttags: y", "title: a: b # said", "title: a: b\n- x: [",
+        "title: fine", 'title: "never closed', "tags: [a, b", "title: a\ntitle: b",
+        "title: x\n\ttags: y", "title: a: b # said", "title: a: b\n- x: [",
         "@name", "title: a: b\ntitle: c", "key: |\n  a: b\n c: d",
     ],
 )  # fmt: skip
@@ -44,4 +47,8 @@ def test_other_faults() -> None:
     assert fault(b"---\ntitle: fine\n---\n") is None
     wrong = fault("Größe".encode("utf-16"))
     assert wrong is not None
-    assert (wrong.mend, wrong.line, mended("Größe".encode("utf-16"))) == ("save the file as UTF-8", None, None)
+    assert (wrong.mend, wrong.line, mended("Größe".encode("utf-16"))) == (
+        "save the file as UTF-8",
+        None,
+        None,
+    )

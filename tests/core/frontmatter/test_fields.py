@@ -30,10 +30,14 @@ GOOD: list[tuple[str, Any, Any]] = [
     ("mood", {"any": ["thing", 1]}, {"any": ["thing", 1]}),
 ]
 BAD: list[tuple[str, Any]] = [
-    ("title", 7), ("type", "two\nlines"), ("type", ["semantic"]), ("tags", [1]), ("tags", {"a": 1}), ("tags", ["a\nb"]),
-    ("derived_from", ["a title"]), ("superseded_by", "abcd"), ("source", "import:"), ("source", "import:a\nb"), ("source", "me"),
-    ("trust", "User"), ("status", "gone"), ("keep", "both"), ("importance", True), ("importance", "1"), ("importance", 1.01),
-    ("confidence", float("nan")), ("level", -1), ("level", 1.0), ("turn", 10**10), ("budget", "5"), ("core", "yes"), ("id", "0123456789AB"),
+    ("title", 7), ("type", "two\nlines"), ("type", ["semantic"]), ("tags", [1]), ("tags", {"a": 1}),
+    ("tags", ["a\nb"]),
+    ("derived_from", ["a title"]), ("superseded_by", "abcd"), ("source", "import:"),
+    ("source", "import:a\nb"), ("source", "me"),
+    ("trust", "User"), ("status", "gone"), ("keep", "both"), ("importance", True),
+    ("importance", "1"), ("importance", 1.01),
+    ("confidence", float("nan")), ("level", -1), ("level", 1.0), ("turn", 10**10), ("budget", "5"),
+    ("core", "yes"), ("id", "0123456789AB"),
     ("session", "a\u2028b"), ("created", 2024),
 ]  # fmt: skip
 
@@ -56,7 +60,9 @@ def test_keys_that_are_no_names(key: Any) -> None:
         fields.checked(key, 1)
 
 
-@pytest.mark.parametrize(("key", "value"), [(key, written) for key, _, written in GOOD if key != "mood"])
+@pytest.mark.parametrize(
+    ("key", "value"), [(key, written) for key, _, written in GOOD if key != "mood"]
+)
 def test_whatever_is_let_through_reads_back_without_a_problem(key: str, value: Any) -> None:
     from oneiro_vault.core.frontmatter.yaml_block import compose, encode
 

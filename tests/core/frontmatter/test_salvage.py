@@ -1,4 +1,5 @@
-"""Broken frontmatter hides no word, gives nobody any trust, and brings nothing back into service."""
+"""Broken frontmatter hides no word, gives nobody any trust, and brings nothing back into
+service."""
 
 from __future__ import annotations
 
@@ -46,40 +47,86 @@ def test_the_title_of_a_broken_block(head: str, title: str) -> None:
     found = of(head)
     assert found.title == title
     assert BODY.strip() in found.body
-    assert (found.problems, found.trust, found.type, found.core, found.id) == (("frontmatter",), "external", "note", False, "")
+    assert (found.problems, found.trust, found.type, found.core, found.id) == (
+        ("frontmatter",),
+        "external",
+        "note",
+        False,
+        "",
+    )
 
 
 def test_what_else_single_lines_say() -> None:
-    head = "title: a: b\nDate: 2024-03-05 10:00\ntags:\n  - sea\n  - boat/keel\naliases: [Kiel, Rumpf\nupdated: 2024-04-01\nmood: {x\n"
+    head = (
+        "title: a: b\nDate: 2024-03-05 10:00\ntags:\n  - sea\n  - boat/keel\naliases: [Kiel, "
+        "Rumpf\nupdated: 2024-04-01\nmood: {x\n"
+    )
     found = of(head)
-    assert (found.title, found.created[:10], found.timestamp[:10]) == ("a: b", "2024-03-05", "2024-04-01")
+    assert (found.title, found.created[:10], found.timestamp[:10]) == (
+        "a: b",
+        "2024-03-05",
+        "2024-04-01",
+    )
     assert (found.tags, found.aliases) == (("sea", "boat/keel"), ("Kiel", "Rumpf"))
     assert of("title: a: b\ntags: one, two\n").tags == ("one", "two")
     assert of("title: a: b\ntags: #one\n").tags == ()
 
 
 def test_nothing_that_would_raise_it_is_believed() -> None:
-    head = "title: a: b\nid: 0123456789ab\ntype: orientation\ntrust: user\nsource: user\ncore: true\nstatus: active\npriority: 9\n"
+    head = (
+        "title: a: b\nid: 0123456789ab\ntype: orientation\ntrust: user\nsource: user\ncore: true\n"
+        "status: active\npriority: 9\n"
+    )
     found = of(head)
-    assert (found.id, found.type, found.trust, found.core, found.status, found.priority) == ("", "note", "external", False, "active", None)
+    assert (found.id, found.type, found.trust, found.core, found.status, found.priority) == (
+        "",
+        "note",
+        "external",
+        False,
+        "active",
+        None,
+    )
 
 
-@pytest.mark.parametrize("line", ["status: pending", "status: 'pending", "Status: Pending # by hand", "status: active\nstatus: pending"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "status: pending",
+        "status: 'pending",
+        "Status: Pending # by hand",
+        "status: active\nstatus: pending",
+    ],
+)
 def test_what_was_out_of_service_stays_so(line: str) -> None:
     assert of(f"title: a: b\n{line}\n").status == "pending"
 
 
 def test_the_last_good_version_says_whose_it_is() -> None:
-    good = parse("n/File.md", b"---\nid: 0123456789ab\ntype: semantic\ntitle: Keel\ntrust: model\nsource: model\ntags: [sea]\n---\nOld.\n")
-    found = of("id: 0123456789ab\ntype: orientation\ntitle: The keel: painted\ntrust: user\ncore: true\n", former=good)
-    assert (found.id, found.type, found.trust, found.core) == ("0123456789ab", "semantic", "model", False)
+    good = parse(
+        "n/File.md",
+        b"---\nid: 0123456789ab\ntype: semantic\ntitle: Keel\ntrust: model\nsource: model\ntags: "
+        b"[sea]\n---\nOld.\n",
+    )
+    found = of(
+        "id: 0123456789ab\ntype: orientation\ntitle: The keel: painted\ntrust: user\ncore: true\n",
+        former=good,
+    )
+    assert (found.id, found.type, found.trust, found.core) == (
+        "0123456789ab",
+        "semantic",
+        "model",
+        False,
+    )
     assert (found.title, found.tags, found.body) == ("The keel: painted", ("sea",), BODY)
     assert of("mood: @x\n", former=good).title == "Keel"
     assert of("title: a: b\n", former=replace(good, status="superseded")).status == "superseded"
 
 
 def test_a_block_that_is_never_closed_keeps_all_words() -> None:
-    data = b"---\ntitle: Harbour\ntags: [sea]\n\n# Harbour\n\nThe crane is broken.\n\n---\n\nAnd the pier too.\n"
+    data = (
+        b"---\ntitle: Harbour\ntags: [sea]\n\n# Harbour\n\nThe crane is broken.\n\n---\n\nAnd the "
+        b"pier too.\n"
+    )
     with pytest.raises(UnreadableNote):
         parse("x.md", data)
     found = salvage("x.md", data)
@@ -91,12 +138,21 @@ def test_a_block_that_is_never_closed_keeps_all_words() -> None:
 
 
 def test_other_encodings() -> None:
-    found = salvage("x.md", "---\r\ntitle: Größe\r\ntags: [maß]\r\n---\r\nÜber Öl.\r\n".encode("cp1252"))
-    assert (found.title, found.tags, found.body, found.problems) == ("Größe", ("maß",), "Über Öl.\r\n", ("encoding",))
+    found = salvage(
+        "x.md", "---\r\ntitle: Größe\r\ntags: [maß]\r\n---\r\nÜber Öl.\r\n".encode("cp1252")
+    )
+    assert (found.title, found.tags, found.body, found.problems) == (
+        "Größe",
+        ("maß",),
+        "Über Öl.\r\n",
+        ("encoding",),
+    )
     assert salvage("x.md", "Grüße vom Meer".encode("utf-16")).body == "Grüße vom Meer"
 
 
-@pytest.mark.parametrize("data", [b"a\0b", b"---\ntitle: x\n---\n<<<<<<< a\nx\n=======\ny\n>>>>>>> b\n"])
+@pytest.mark.parametrize(
+    "data", [b"a\0b", b"---\ntitle: x\n---\n<<<<<<< a\nx\n=======\ny\n>>>>>>> b\n"]
+)
 def test_what_stays_unreadable(data: bytes) -> None:
     with pytest.raises(UnreadableNote):
         salvage("x.md", data)
@@ -108,6 +164,8 @@ def test_a_page_about_merges_is_read_when_nothing_better_is_known() -> None:
 
 
 def test_what_is_always_loaded_keeps_its_last_good_version() -> None:
-    block = parse("o.md", b"---\nid: 0123456789ab\ntype: orientation\ntitle: Team\n---\nFour people.\n")
+    block = parse(
+        "o.md", b"---\nid: 0123456789ab\ntype: orientation\ntitle: Team\n---\nFour people.\n"
+    )
     with pytest.raises(UnreadableNote):
         salvage("o.md", b"---\ntitle: a: b\n---\nFive.\n", block)

@@ -1,4 +1,5 @@
-"""Hostile and broken notes: every one gets a verdict a person understands, quickly and in little memory; none is a crash."""
+"""Hostile and broken notes: every one gets a verdict a person understands, quickly and in little
+memory; none is a crash."""
 
 from __future__ import annotations
 
@@ -14,10 +15,12 @@ from oneiro_vault.errors import UnreadableNote
 from tests.box import patient
 
 BOMB = "a: &a [x, x]\n" + "".join(
-    f"{new}: &{new} [*{old}, *{old}, *{old}, *{old}]\n" for old, new in zip("abcdefghij", "bcdefghijk", strict=True)
+    f"{new}: &{new} [*{old}, *{old}, *{old}, *{old}]\n"
+    for old, new in zip("abcdefghij", "bcdefghijk", strict=True)
 )
 
-# name -> (bytes of the file, None when it is readable or a word of the reason, keys expected in `problems`)
+# name -> (bytes of the file, None when it is readable or a word of the reason, keys expected in
+# `problems`)
 SHAPES: dict[str, tuple[bytes, str | None, set[str]]] = {
     "bad indentation": (b"---\na: 1\n  b: 2\n---\n", "line 3", set()),
     "worse indentation": (b"---\na:\n    b: 1\n  c: 2\n---\n", "line 4", set()),
@@ -53,7 +56,8 @@ SHAPES: dict[str, tuple[bytes, str | None, set[str]]] = {
     "impossible day": (b"---\ncreated: 2026-02-30\n---\n", None, {"created"}),
     "impossible hour": (b"---\ncreated: 2026-02-03T25:00:00Z\n---\n", None, {"created"}),
     "year 10000": (b"---\ncreated: 10000-01-01\n---\n", None, {"created"}),
-    "first and last second": (b"---\ncreated: 0001-01-01T00:00:00+14:00\nvalid_until: 9999-12-31T23:59:59-14:00\n---\n", None, set()),
+    "first and last second": (b"---\ncreated: 0001-01-01T00:00:00+14:00\nvalid_until: "
+                              b"9999-12-31T23:59:59-14:00\n---\n", None, set()),
     "number as key": (b"---\n1: a\n2.5: b\ntrue: c\n---\n", None, set()),
     "null as key": (b"---\n~: a\n---\n", None, set()),
     "list as key": (b"---\n? [a, b]\n: c\n---\n", "key is a list", set()),
@@ -97,7 +101,8 @@ SHAPES: dict[str, tuple[bytes, str | None, set[str]]] = {
     "set": (b"---\ntags:\n  ? a\n  ? b\n---\n", None, {"tags"}),
     "binary tag": (b"---\na: !!binary aGk=\n---\n", "binary", set()),
     "timestamp tag": (b"---\na: !!timestamp 2024-01-01\n---\n", "timestamp", set()),
-    "octal, hex, infinity": (b"---\nimportance: 010\nconfidence: .inf\nlevel: 0x1f\npriority: .nan\n---\n", None,
+    "octal, hex, infinity": (b"---\nimportance: 010\nconfidence: .inf\nlevel: 0x1f\npriority: "
+                             b".nan\n---\n", None,
     {"importance", "confidence", "level", "priority"}),
     "infinity by name": (b"---\nimportance: nan\nbudget: inf\npriority: 1e400\n---\n", None, {"importance", "budget", "priority"}),
     "directive": (b"---\n%YAML 1.1\na: 1\n---\n", "YAML", set()),
@@ -111,12 +116,15 @@ SHAPES: dict[str, tuple[bytes, str | None, set[str]]] = {
     "bracket never closed": (b"---\ntags: [a, b\n---\n", "YAML", set()),
     "at sign": (b"---\ntitle: @me\n---\n", "line 2", set()),
     "template": (b"---\ntitle: {{title}}\n---\n", "key is a list|YAML|key", set()),
-    "conflict in the frontmatter": (b"---\n<<<<<<< HEAD\na: 1\n=======\na: 2\n>>>>>>> theirs\n---\n", "conflict markers", set()),
-    "conflict in the body": (b"---\na: 1\n---\n<<<<<<< HEAD\nx\n||||||| base\ny\n=======\nz\n>>>>>>> theirs\n", "conflict markers", set()),
+    "conflict in the frontmatter": (b"---\n<<<<<<< HEAD\na: 1\n=======\na: 2\n>>>>>>> theirs\n"
+                                    b"---\n", "conflict markers", set()),
+    "conflict in the body": (b"---\na: 1\n---\n<<<<<<< HEAD\nx\n||||||| base\ny\n=======\nz\n"
+                             b">>>>>>> theirs\n", "conflict markers", set()),
     "conflict with CRLF": (b"x\r\n<<<<<<< HEAD\r\nx\r\n=======\r\nz\r\n>>>>>>> theirs\r\n", "conflict markers", set()),
     "conflict on the first line": (b"<<<<<<< HEAD\n=======\n>>>>>>> theirs", "conflict markers", set()),
     "heading underlined with seven": (b"Title\n=======\ntext\n", None, set()),
-    "unknown status and id of our type": (b"---\ntype: semantic\nid: x\nstatus: odd\ntrust: me\n---\n", None, {"id", "status", "trust"}),
+    "unknown status and id of our type": (b"---\ntype: semantic\nid: x\nstatus: odd\ntrust: me\n"
+                                          b"---\n", None, {"id", "status", "trust"}),
     "unknown status and id of another tool": (b"---\ntype: task\nid: x-1\nstatus: done\n---\n", None, set()),
     "nothing but nulls": (b"---\ntitle:\ntags: ~\ncreated: null\ncore:\n---\nSome words.\n", None, set()),
     "1 MB line": (b"---\na: 1\n---\n" + b"x" * 1_000_000, None, set()),
@@ -150,7 +158,9 @@ def test_every_shape_has_its_verdict_in_time(name: str) -> None:
     data, expected, problems = SHAPES[name]
     began = time.process_time()
     reason, found = verdict(data)
-    assert time.process_time() - began < patient(2)  # counted lines and a shared core cost processor time
+    assert time.process_time() - began < patient(
+        2
+    )  # counted lines and a shared core cost processor time
     if expected is None:
         assert reason is None
         assert found == problems
@@ -164,15 +174,19 @@ def test_every_shape_has_its_verdict_in_time(name: str) -> None:
 def test_all_shapes_together_stay_small() -> None:
     """In a process of its own that may not grow by more than 200 MB."""
     code = (
-        "import resource, sys\n"
-        "from tests.core.frontmatter.test_strict_yaml import SHAPES, verdict\n"
-        "verdict(SHAPES['1 MB of fences'][0][:1000])\n"
-        "size = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize() + 200 * 2**20\n"
-        "resource.setrlimit(resource.RLIMIT_AS, (size, size))\n"
-        "print(sum(verdict(data)[0] is None for data, _, _ in SHAPES.values()))\n"
+        "import resource, sys\nfrom tests.core.frontmatter.test_strict_yaml import SHAPES, "
+        "verdict\nverdict(SHAPES['1 MB of fences'][0][:1000])\nsize = "
+        "int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize() + 200 * 2**20\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (size, size))\nprint(sum(verdict(data)[0] is None "
+        "for data, _, _ in SHAPES.values()))\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False, cwd=Path(__file__).parents[3]
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        cwd=Path(__file__).parents[3],
     )
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) == sum(expected is None for _, expected, _ in SHAPES.values())

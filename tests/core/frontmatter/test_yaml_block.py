@@ -17,24 +17,34 @@ from oneiro_vault.errors import InvalidInput, UnreadableNote
 from tests.box import patient
 
 HARD_TEXTS = [
-    "", " ", "  padded  ", "no", "Yes", "on", "y", "null", "~", "Null", "true", "TRUE", "false", "12:30", "1:2:3", "010", "0x1f", "0o7",
+    "", " ", "  padded  ", "no", "Yes", "on", "y", "null", "~", "Null", "true", "TRUE", "false",
+    "12:30", "1:2:3", "010", "0x1f", "0o7",
     "0b1",
-    "1e5", "12e456789012", "1_000", "1,5", "+3", "-3", ".5", "5.", ".inf", "-.INF", ".nan", "2026-02-30", "2024-01-01",
+    "1e5", "12e456789012", "1_000", "1,5", "+3", "-3", ".5", "5.", ".inf", "-.INF", ".nan",
+    "2026-02-30", "2024-01-01",
     "2024-01-01T10:00:00Z",
-    "2024-01-01T10:00:00+02:00", "a: b", "a:", ":a", "a #b", "#a", "# a", "- a", "-", "--", "---", "...", "? a", "?", "! a", "!!str a",
+    "2024-01-01T10:00:00+02:00", "a: b", "a:", ":a", "a #b", "#a", "# a", "- a", "-", "--", "---",
+    "...", "? a", "?", "! a", "!!str a",
     "&a", "*a",
-    "@a", "`a`", "%a", "|", ">", "|-\n x", "'a'", '"a"', 'say "hi"', "it's", "back\\slash", "a\nb", "a\n", "\n", "a\r\nb", "\r",
+    "@a", "`a`", "%a", "|", ">", "|-\n x", "'a'", '"a"', 'say "hi"', "it's", "back\\slash", "a\nb",
+    "a\n", "\n", "a\r\nb", "\r",
     "tab\tbed", "\t",
-    "[a]", "[[Link]]", "{a}", "a, b", "a]b", "<<", "<<<<<<< HEAD", "=", "emoji 😀", "😀", "日本語", "né", "\x00", "\x07", "\x1b[0m", "\x7f",
+    "[a]", "[[Link]]", "{a}", "a, b", "a]b", "<<", "<<<<<<< HEAD", "=", "emoji 😀", "😀", "日本語", "né",
+    "\x00", "\x07", "\x1b[0m", "\x7f",
     "\x85",
-    "\xa0", "\xad", "\u2028", "a\u2029b", "\ufeff", "\ufeffx", "\ufffe", "\uffff", "\U0010ffff", "a" * 5000, "x" * 120 + ": y", "key: |",
+    "\xa0", "\xad", "\u2028", "a\u2029b", "\ufeff", "\ufeffx", "\ufffe", "\uffff", "\U0010ffff",
+    "a" * 5000, "x" * 120 + ": y", "key: |",
     "a\\nb",
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("value", HARD_TEXTS)
 def test_a_text_reads_back_as_itself_wherever_it_stands(value: str) -> None:
-    meta: dict[str, object] = {"title": value, "tags": [value, "x"], "deep": {"a": [value], "b": value}}
+    meta: dict[str, object] = {
+        "title": value,
+        "tags": [value, "x"],
+        "deep": {"a": [value], "b": value},
+    }
     assert yaml_block.read(yaml_block.compose(meta, "body")) == (meta, "body")
     for old in (
         "title: old # kept\nz: 1\n",
@@ -49,7 +59,8 @@ def test_a_text_reads_back_as_itself_wherever_it_stands(value: str) -> None:
 
 @pytest.mark.parametrize("value", [v for v in HARD_TEXTS if v != "\x00"])
 def test_other_yaml_readers_see_the_same_text(value: str) -> None:
-    """Dates are the one exception: Obsidian wants them unquoted, so another reader may make a date of a valid one."""
+    """Dates are the one exception: Obsidian wants them unquoted, so another reader may make a date
+    of a valid one."""
     text = yaml_block.compose({"title": value, "tags": [value]}, "")
     got = yaml.safe_load(text.strip().strip("-"))
     if not re.match(r"2024-01-01", value):
@@ -57,7 +68,17 @@ def test_other_yaml_readers_see_the_same_text(value: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", ["plain words", "7k3m", "Peter's (old) house", "2024-01-01", "2024-01-01T10:00:00+02:00", "a/b", "naïve café", "100 apples"]
+    "value",
+    [
+        "plain words",
+        "7k3m",
+        "Peter's (old) house",
+        "2024-01-01",
+        "2024-01-01T10:00:00+02:00",
+        "a/b",
+        "naïve café",
+        "100 apples",
+    ],
 )
 def test_ordinary_text_is_not_quoted(value: str) -> None:
     assert yaml_block.compose({"title": value}, "") == f"---\ntitle: {value}\n---\n"
@@ -75,7 +96,8 @@ def test_compose_has_the_canonical_order_and_block_lists() -> None:
         "importance": 1e-7,
     }
     assert yaml_block.compose(meta, "# Body\n") == (
-        "---\nid: 7k3m9q2x5v1b\ntype: semantic\ntags:\n  - a\n  - b c\nimportance: 1.0e-07\ncore: false\nflags: []\nmine: 1\n---\n# Body\n"
+        "---\nid: 7k3m9q2x5v1b\ntype: semantic\ntags:\n  - a\n  - b c\nimportance: 1.0e-07\ncore: "
+        "false\nflags: []\nmine: 1\n---\n# Body\n"
     )
 
 
@@ -86,13 +108,17 @@ def test_compose_without_keys_is_the_body_unless_that_looks_like_frontmatter() -
 
 
 SCALARS = [
-    ("true", True), ("False", False), ("null", None), ("~", None), ("", None), ("7", 7), ("-7", -7), ("0", 0), ("0.5", 0.5),
+    ("true", True), ("False", False), ("null", None), ("~", None), ("", None), ("7", 7), ("-7", -7),
+    ("0", 0), ("0.5", 0.5),
     ("-1.5e3", -1500.0),
-    ("no", "no"), ("on", "on"), ("010", "010"), ("12:30", "12:30"), ("1_000", "1_000"), ("0x1F", "0x1F"), ("1e5", "1e5"), ("+1", "+1"),
+    ("no", "no"), ("on", "on"), ("010", "010"), ("12:30", "12:30"), ("1_000", "1_000"),
+    ("0x1F", "0x1F"), ("1e5", "1e5"), ("+1", "+1"),
     (".5", ".5"),
-    (".inf", ".inf"), (".nan", ".nan"), ("1.0e999", "1.0e999"), ("9" * 30, "9" * 30), ("2026-02-30", "2026-02-30"),
+    (".inf", ".inf"), (".nan", ".nan"), ("1.0e999", "1.0e999"), ("9" * 30, "9" * 30),
+    ("2026-02-30", "2026-02-30"),
     ("2024-01-01", "2024-01-01"),
-    ("'7'", "7"), ('"true"', "true"), ("!!str 7", "7"), ("!!int 7", 7), ("! x", "x"), ("-", None), ("- 1", [1]), ("<<", "<<"), ("=", "="),
+    ("'7'", "7"), ('"true"', "true"), ("!!str 7", "7"), ("!!int 7", 7), ("! x", "x"), ("-", None),
+    ("- 1", [1]), ("<<", "<<"), ("=", "="),
 ]  # fmt: skip
 
 
@@ -103,7 +129,10 @@ def test_only_plain_booleans_numbers_and_null_are_resolved(written: str, value: 
 
 
 def test_texts_gives_every_scalar_as_it_is_spelled() -> None:
-    assert yaml_block.texts("---\ntitle: 1.10\ntags: [true, 010, [~]]\n---\n") == {"title": "1.10", "tags": ["true", "010", ["~"]]}
+    assert yaml_block.texts("---\ntitle: 1.10\ntags: [true, 010, [~]]\n---\n") == {
+        "title": "1.10",
+        "tags": ["true", "010", ["~"]],
+    }
     assert yaml_block.texts("no block") == {}
     assert yaml_block.texts("---\n---\n") == {}
 
@@ -191,7 +220,9 @@ EDITS: list[tuple[str, dict[str, object | None], str]] = [
 @pytest.mark.parametrize("bom", ["", "\ufeff"])
 @pytest.mark.parametrize("close", ["---", "... "])
 @pytest.mark.parametrize(("before", "changes", "after"), EDITS)
-def test_edit_touches_only_its_key(before: str, changes: dict[str, object | None], after: str, newline: str, bom: str, close: str) -> None:
+def test_edit_touches_only_its_key(
+    before: str, changes: dict[str, object | None], after: str, newline: str, bom: str, close: str
+) -> None:
     def note(block: str) -> str:
         lines = f"---\n{block}\n{close}\n" if block else f"---\n{close}\n"
         return bom + lines.replace("\n", newline) + "body\n---\r\nx: 1\n---\n  no newline"
@@ -200,7 +231,10 @@ def test_edit_touches_only_its_key(before: str, changes: dict[str, object | None
 
 
 def test_edit_without_frontmatter_puts_a_block_on_top() -> None:
-    assert yaml_block.edit("words\r\nmore", {"a": ["x"]}) == "---\r\na:\r\n  - x\r\n---\r\nwords\r\nmore"
+    assert (
+        yaml_block.edit("words\r\nmore", {"a": ["x"]})
+        == "---\r\na:\r\n  - x\r\n---\r\nwords\r\nmore"
+    )
     assert yaml_block.edit("\ufeffwords", {"a": 1}) == "\ufeff---\na: 1\n---\nwords"
     assert yaml_block.edit("---\n\nrule", {"a": 1}) == "---\na: 1\n---\n---\n\nrule"
     assert yaml_block.edit("", {"a": 1}) == "---\na: 1\n---\n"
@@ -208,8 +242,13 @@ def test_edit_without_frontmatter_puts_a_block_on_top() -> None:
 
 
 def test_edit_of_the_body() -> None:
-    assert yaml_block.edit("---\na: 1 # c\n---\nold", {}, body="new\r\n") == "---\na: 1 # c\n---\nnew\r\n"
-    assert yaml_block.edit("---\r\na: 1\r\n---", {"a": 2}, body="new") == "---\r\na: 2\r\n---\r\nnew"
+    assert (
+        yaml_block.edit("---\na: 1 # c\n---\nold", {}, body="new\r\n")
+        == "---\na: 1 # c\n---\nnew\r\n"
+    )
+    assert (
+        yaml_block.edit("---\r\na: 1\r\n---", {"a": 2}, body="new") == "---\r\na: 2\r\n---\r\nnew"
+    )
     assert yaml_block.edit("---\ra: 1\r---\rold", {}, body="\nnew") == "---\ra: 1\r---\r\n\nnew"
     assert yaml_block.edit("---\r---", {}, body="\n") == "---\r---\r\n\n"
     assert yaml_block.edit("old", {}, body="new") == "new"
@@ -223,8 +262,10 @@ def test_edit_of_the_body() -> None:
 @pytest.mark.parametrize(
     ("value", "words"),
     [
-        ("\ud800", "surrogate"), (["\udfff"], "surrogate"), ({"\ud800": 1}, "surrogate"), (float("nan"), "float"), (float("inf"), "float"),
-        (10**18, "int"), (object(), "object"), ({1, 2}, "set"), (b"x", "bytes"), ("x" * 70_000, "read back|touching"),
+        ("\ud800", "surrogate"), (["\udfff"], "surrogate"), ({"\ud800": 1}, "surrogate"),
+        (float("nan"), "float"), (float("inf"), "float"),
+        (10**18, "int"), (object(), "object"), ({1, 2}, "set"), (b"x", "bytes"),
+        ("x" * 70_000, "read back|touching"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_written_is_refused(value: object, words: str) -> None:
@@ -275,8 +316,10 @@ def test_decode_and_encode() -> None:
     for data in (b"", b"a\r\n", "\ufeffé😀".encode()):
         assert yaml_block.encode(yaml_block.decode(data)) == data
     for data, words in [
-        ("é".encode("latin-1"), "not UTF-8"), ("a\nbé".encode("latin-1"), "line 2"), ("x".encode("utf-16"), "UTF-16"),
-        ("x".encode("utf-16-be"), "NUL"), (b"\xfe\xff\0x", "UTF-16"), (b"a\0", "NUL"), (b"\xed\xa0\x80", "not UTF-8"),
+        ("é".encode("latin-1"), "not UTF-8"), ("a\nbé".encode("latin-1"), "line 2"),
+        ("x".encode("utf-16"), "UTF-16"),
+        ("x".encode("utf-16-be"), "NUL"), (b"\xfe\xff\0x", "UTF-16"), (b"a\0", "NUL"),
+        (b"\xed\xa0\x80", "not UTF-8"),
     ]:  # fmt: skip
         with pytest.raises(UnreadableNote, match=words):
             yaml_block.decode(data)
@@ -286,40 +329,77 @@ def test_decode_and_encode() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["x\n=======\n>>>>>>> b\n", "a <<<<<<< b\n", "<<<<<<<x\n=======\n>>>>>>> b", "> <<<<<<< a\n> =======\n> >>>>>>> b"]
+    "text",
+    [
+        "x\n=======\n>>>>>>> b\n",
+        "a <<<<<<< b\n",
+        "<<<<<<<x\n=======\n>>>>>>> b",
+        "> <<<<<<< a\n> =======\n> >>>>>>> b",
+    ],
 )
 def test_single_or_indented_markers_are_no_conflict(text: str) -> None:
     assert yaml_block.read(text) == ({}, text)
 
 
-# ---------------------------------------------------------------------------------------------------------------- properties
+# --------------------------------------------------------------------------------------------------
+# properties
 
-printable = st.text(st.characters(exclude_categories=["Cs"]), max_size=30) | st.sampled_from(HARD_TEXTS)
-scalars = printable | st.integers(-(10**17), 10**17) | st.booleans() | st.floats(allow_nan=False, allow_infinity=False)
-keys = st.sampled_from(["title", "tags", "about", "x-y", "no", "1", "a b", "ключ", "😀"]) | printable.filter(lambda k: len(k) < 100)
-values = scalars | st.lists(scalars | st.lists(scalars, max_size=2), max_size=4) | st.dictionaries(keys, scalars, max_size=3)
-bodies = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=60) | st.sampled_from(
-    ["", "---\n", "---\na: 1\n---\nx", "...\n", "\ufeff", "\r\n---\r\n", "# H\n\n[[x]] #t", "```\n---\n```"]
+printable = st.text(st.characters(exclude_categories=["Cs"]), max_size=30) | st.sampled_from(
+    HARD_TEXTS
+)
+scalars = (
+    printable
+    | st.integers(-(10**17), 10**17)
+    | st.booleans()
+    | st.floats(allow_nan=False, allow_infinity=False)
+)
+keys = st.sampled_from(
+    ["title", "tags", "about", "x-y", "no", "1", "a b", "ключ", "😀"]
+) | printable.filter(lambda k: len(k) < 100)
+values = (
+    scalars
+    | st.lists(scalars | st.lists(scalars, max_size=2), max_size=4)
+    | st.dictionaries(keys, scalars, max_size=3)
+)
+bodies = st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=60
+) | st.sampled_from(
+    [
+        "",
+        "---\n",
+        "---\na: 1\n---\nx",
+        "...\n",
+        "\ufeff",
+        "\r\n---\r\n",
+        "# H\n\n[[x]] #t",
+        "```\n---\n```",
+    ]
 )
 
 # Entries as people write them: (key, the lines with {n} for the line ending).
 WRITTEN = [
-    "title: plain words", "title: 'single ''quoted'''", 'title: "double \\" quoted"   # comment', "title: |\n  block\n   more\n\n  end",
-    "title: >-\n  folded\n  text", "title: |+\n  keep\n\n", "title: |2-\n    odd\n   x", "title: two\n  lines # c", "title:", "title: ~",
+    "title: plain words", "title: 'single ''quoted'''", 'title: "double \\" quoted"   # comment',
+    "title: |\n  block\n   more\n\n  end",
+    "title: >-\n  folded\n  text", "title: |+\n  keep\n\n", "title: |2-\n    odd\n   x",
+    "title: two\n  lines # c", "title:", "title: ~",
     'title: "over\n  two lines"', "title: a#b:c", "title: x # c # d",
 ]  # fmt: skip
 LISTS = [
-    "tags: [a, b]", "tags: [a,\n  b,   # in\n  c]", "tags:\n- a\n- b", "tags:\n  - a # one\n  # between\n  - 'b'\n  - c d", "tags: a, b",
-    "tags: []", "tags:   # t\n  -   a\n  - |\n    block\n    item\n  - [x, y]\n  - k: v\n    l: w", "tags:\n  -\n  - a", "tags: # nothing",
+    "tags: [a, b]", "tags: [a,\n  b,   # in\n  c]", "tags:\n- a\n- b",
+    "tags:\n  - a # one\n  # between\n  - 'b'\n  - c d", "tags: a, b",
+    "tags: []", "tags:   # t\n  -   a\n  - |\n    block\n    item\n  - [x, y]\n  - k: v\n    l: w",
+    "tags:\n  -\n  - a", "tags: # nothing",
 ]  # fmt: skip
 OTHERS = [
-    "mine: {x: 1, y: [2]}", "mine:\n  x: 1\n  y:\n    - 2\n  # inner\n  z: 3", "mine: 1", "mine: true  ", "mine: 2024-01-01",
+    "mine: {x: 1, y: [2]}", "mine:\n  x: 1\n  y:\n    - 2\n  # inner\n  z: 3", "mine: 1",
+    "mine: true  ", "mine: 2024-01-01",
     "? mine\n: odd",
     "'mine': yes", '"mine": |\n  a\ttab', "mine: https://example.org/#x", "mine: é 😀  # emoji",
 ]  # fmt: skip
 BETWEEN = ["", "", "# comment", "  # indented comment", "\n", "# é", "#"]
 blocks = st.tuples(
-    st.permutations([0, 1, 2]), st.sampled_from(WRITTEN), st.sampled_from(LISTS), st.sampled_from(OTHERS),
+    st.permutations([0, 1, 2]), st.sampled_from(WRITTEN), st.sampled_from(LISTS),
+    st.sampled_from(OTHERS),
     st.lists(st.sampled_from(BETWEEN), min_size=4, max_size=4),
 )  # fmt: skip
 
@@ -369,21 +449,28 @@ def test_compose_then_read_gives_the_same(meta: dict[str, object], body: str) ->
 @pytest.mark.slow
 @given(notes(), st.sampled_from(["title", "tags", "mine", "new", "a: b"]), st.none() | values)
 @settings(max_examples=600, deadline=None)
-def test_an_edit_changes_one_key_and_keeps_every_other_line(note: tuple[str, dict[str, str]], key: str, value: object) -> None:
+def test_an_edit_changes_one_key_and_keeps_every_other_line(
+    note: tuple[str, dict[str, str]], key: str, value: object
+) -> None:
     text, owned = note
     before, body = yaml_block.read(text)
     after_text = yaml_block.edit(text, {key: value})
     after, after_body = yaml_block.read(after_text)
-    expected = {name: old for name, old in before.items() if name != key} | ({} if value is None else {key: value})
+    expected = {name: old for name, old in before.items() if name != key} | (
+        {} if value is None else {key: value}
+    )
     assert after_body == body
     assert {k: repr(v) for k, v in after.items()} == {k: repr(v) for k, v in expected.items()}
-    assert [k for k in after if k in before] == [k for k in before if k in after], "the order of the keys changed"
+    assert [k for k in after if k in before] == [k for k in before if k in after], (
+        "the order of the keys changed"
+    )
     for name, lines in owned.items():
         if name != key:
             assert lines.rstrip("\r\n") in after_text
     others = without(lines_of(text), lines_of(owned[key])) if key in owned else lines_of(text)
     if value is None or re.search(": [|>]", owned.get(key, "")):
-        # An indented comment under a block of text is part of it, or would become part of the block above when the key goes.
+        # An indented comment under a block of text is part of it, or would become part of the block
+        # above when the key goes.
         others = [line for line in others if line.strip() and not line.lstrip().startswith("#")]
     assert is_kept(others, lines_of(after_text))
     head, tail = text[: text.find("\n") if "\n" in text[:6] else 3], text[len(text) - len(body) :]
@@ -403,19 +490,33 @@ def test_a_new_body_leaves_the_block_alone(note: tuple[str, dict[str, str]], bod
     assert changed.startswith(text[: len(text) - len(old)])
 
 
-@given(notes(), st.lists(st.tuples(st.sampled_from(["title", "tags", "mine", "new"]), st.none() | values), max_size=4))
+@given(
+    notes(),
+    st.lists(
+        st.tuples(st.sampled_from(["title", "tags", "mine", "new"]), st.none() | values), max_size=4
+    ),
+)
 @settings(max_examples=150, deadline=None)
-def test_edits_one_by_one_and_together_mean_the_same(note: tuple[str, dict[str, str]], edits: list[tuple[str, object]]) -> None:
+def test_edits_one_by_one_and_together_mean_the_same(
+    note: tuple[str, dict[str, str]], edits: list[tuple[str, object]]
+) -> None:
     text, _ = note
     together = yaml_block.read(yaml_block.edit(text, dict(edits)))
     for key, value in edits:
         text = yaml_block.edit(text, {key: value})
     one_by_one, body = yaml_block.read(text)
-    assert {k: repr(v) for k, v in together[0].items()} == {k: repr(v) for k, v in one_by_one.items()}
+    assert {k: repr(v) for k, v in together[0].items()} == {
+        k: repr(v) for k, v in one_by_one.items()
+    }
     assert together[1] == body
 
 
-@given(st.text(max_size=200) | st.lists(st.sampled_from(list("---\n\r: []{}#&*!|>'\"%@`ab1 \t\x85\ufeff")), max_size=40).map("".join))
+@given(
+    st.text(max_size=200)
+    | st.lists(st.sampled_from(list("---\n\r: []{}#&*!|>'\"%@`ab1 \t\x85\ufeff")), max_size=40).map(
+        "".join
+    )
+)
 @settings(max_examples=600, deadline=None)
 def test_any_text_has_a_verdict(text: str) -> None:
     for candidate in (text, f"---\n{text}\n---\nbody", f"\ufeff---\r\n{text}\r\n---"):

@@ -13,12 +13,15 @@ from tests.box import patient
 @pytest.mark.parametrize(
     ("body", "heading"),
     [
-        ("# Title\ntext", "Title"), ("\n# A **bold** [[Link|name]] ##\n", "A bold name"), ("Under\r\n=====\r\n", "Under"),
+        ("# Title\ntext", "Title"), ("\n# A **bold** [[Link|name]] ##\n", "A bold name"),
+        ("Under\r\n=====\r\n", "Under"),
         ("Under\n---\n", ""), ("## Log\n", ""), ("Words.\n\n# Log\n", ""), ("## Log\n# Later", ""),
         ("[![build](b.svg)](u)\n<p>\n#boat #sea\n\n---\n\n# Yes", "Yes"),
-        ("```\n# no\n```\n# yes", "yes"), ("~~~\n# never closed", ""), ("#tag\n", ""), ("", ""), ("words - more", ""),
+        ("```\n# no\n```\n# yes", "yes"), ("~~~\n# never closed", ""), ("#tag\n", ""), ("", ""),
+        ("words - more", ""),
         ("a\n\n---\n\nb", ""), ("# \n## x", ""),
-        ("# C#\n", "C"), ("# a\rb", "a"), ("# " + " " * 30_000 + "x", "x"), ("# x" + " #" * 15_000 + " y", None),
+        ("# C#\n", "C"), ("# a\rb", "a"), ("# " + " " * 30_000 + "x", "x"),
+        ("# x" + " #" * 15_000 + " y", None),
     ],
 )  # fmt: skip
 def test_top_heading(body: str, heading: str | None) -> None:
@@ -33,7 +36,10 @@ def test_top_heading(body: str, heading: str | None) -> None:
         ("# T\n\nFirst one. Second.", "First one."),
         ("No end", "No end"),
         ("Over\ntwo lines! Next", "Over two lines!"),
-        ("- [ ] buy **milk** and [tea](x.md)\n- more", "buy milk and tea - more".replace(" - more", " more")),
+        (
+            "- [ ] buy **milk** and [tea](x.md)\n- more",
+            "buy milk and tea - more".replace(" - more", " more"),
+        ),
         ("> [!note] Callout says. So", "Callout says."),
         ("1. Met [[Peter Smith|Pete]] at `WOBS`.", "Met Pete at WOBS."),
         ("Dr. Smith paid 3.50 to e.g. Bob. Then", "Dr. Smith paid 3.50 to e.g. Bob."),

@@ -1,4 +1,5 @@
-"""What a model wakes into: order, whole blocks, the limit in UTF-16 units, what changed; and never a word about who it is."""
+"""What a model wakes into: order, whole blocks, the limit in UTF-16 units, what changed; and never
+a word about who it is."""
 
 from __future__ import annotations
 
@@ -16,8 +17,24 @@ from oneiro_vault.core.markdown import orientation
 from oneiro_vault.core.markdown.orientation import Block, delta, order, render, section, units
 
 
-def made(ident: str, text: str = "words", *, core: bool = False, priority: int | None = None, when: float = 0.0) -> Block:
-    return Block(ident, f"orientation/{ident}.md", ident.title(), section(ident.title(), text, ident, ""), priority, core, "", when)
+def made(
+    ident: str,
+    text: str = "words",
+    *,
+    core: bool = False,
+    priority: int | None = None,
+    when: float = 0.0,
+) -> Block:
+    return Block(
+        ident,
+        f"orientation/{ident}.md",
+        ident.title(),
+        section(ident.title(), text, ident, ""),
+        priority,
+        core,
+        "",
+        when,
+    )
 
 
 def names(text: str) -> list[str]:
@@ -25,7 +42,9 @@ def names(text: str) -> list[str]:
 
 
 def note(**keys: Any) -> memory.Memory:
-    return memory.Memory(**{"path": "orientation/a.md", "type": "orientation", "title": "A", "trust": "user", **keys})
+    return memory.Memory(
+        **{"path": "orientation/a.md", "type": "orientation", "title": "A", "trust": "user", **keys}
+    )
 
 
 def test_core_then_priority_then_newest() -> None:
@@ -69,7 +88,10 @@ def test_a_limit_too_small_for_anything_gives_nothing() -> None:
 
 @given(st.lists(st.text(max_size=400), max_size=12), st.integers(1, 4000))
 def test_the_limit_is_never_passed_and_what_fits_is_there(texts: list[str], limit: int) -> None:
-    blocks = [made(f"b{number}", text, priority=number % 3, when=number) for number, text in enumerate(texts)]
+    blocks = [
+        made(f"b{number}", text, priority=number % 3, when=number)
+        for number, text in enumerate(texts)
+    ]
     found = render(blocks, limit)
     assert len(found.text.encode("utf-16-le", "surrogatepass")) // 2 <= limit
     assert len(found.included) + found.left == len(blocks)
@@ -86,7 +108,10 @@ def test_units_are_what_clients_count() -> None:
 
 def test_a_budget_cuts_at_sentences_and_keep_says_which_end() -> None:
     body = "First things. " + "Middle things. " * 20 + "Last things."
-    start, end = section("T", body, "i", "", budget=60), section("T", body, "i", "", budget=60, keep="newest")
+    start, end = (
+        section("T", body, "i", "", budget=60),
+        section("T", body, "i", "", budget=60, keep="newest"),
+    )
     assert ("First" in start, "Last" in start) == (True, False)
     assert ("First" in end, "Last" in end) == (False, True)
     assert section("T", "wordwithoutend" * 50, "i", "", budget=20).strip().endswith("…")
@@ -132,7 +157,10 @@ def test_what_is_loaded(keys: dict[str, Any], wanted: bool) -> None:
 
 def test_a_block_of_a_note() -> None:
     found = orientation.block(
-        note(created="2026-01-02T00:00:00+00:00", priority=3, core=True, id="7k2m9x4q8w3n"), "Words.", "7k2m9x4q8w3n", 5.0
+        note(created="2026-01-02T00:00:00+00:00", priority=3, core=True, id="7k2m9x4q8w3n"),
+        "Words.",
+        "7k2m9x4q8w3n",
+        5.0,
     )
     assert (found.id, found.priority, found.core, found.timestamp, found.when) == (
         "7k2m9x4q8w3n",
@@ -145,7 +173,16 @@ def test_a_block_of_a_note() -> None:
 
 
 def listed(blocks: list[Block], left_out: str = "") -> list[dict[str, Any]]:
-    return [{"id": b.id, "path": b.path, "title": b.title, "stamp": b.stamp, "included": b.id != left_out} for b in blocks]
+    return [
+        {
+            "id": b.id,
+            "path": b.path,
+            "title": b.title,
+            "stamp": b.stamp,
+            "included": b.id != left_out,
+        }
+        for b in blocks
+    ]
 
 
 def test_delta_says_what_is_new_different_and_gone() -> None:
@@ -178,12 +215,18 @@ def test_no_machine_written_line_says_who_anybody_is() -> None:
     ours = re.sub(r"^## .*$|^x+$", "", text, flags=re.M)
     assert ours.strip()
     assert not re.search(
-        r"\b(you|your|yourself|i|am|are you|must|should|always|never|feel|identity|assistant|claude)\b", ours, re.IGNORECASE
+        r"\b(you|your|yourself|i|am|are you|must|should|always|never|feel|identity|assistant|"
+        r"claude)\b",
+        ours,
+        re.IGNORECASE,
     )
 
 
 def test_it_is_light() -> None:
-    code = "import sys; import oneiro_vault.core.markdown.orientation; print([n for n in ('typing', 'dataclasses', 'yaml', 'datetime', 'json') if n in sys.modules])"
+    code = (
+        "import sys; import oneiro_vault.core.markdown.orientation; print([n for n in ('typing', "
+        "'dataclasses', 'yaml', 'datetime', 'json') if n in sys.modules])"
+    )
     done = subprocess.run(
         [sys.executable, "-S", "-c", f"import sys; sys.path[:0] = {sys.path!r}; {code}"],
         capture_output=True,

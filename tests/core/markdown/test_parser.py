@@ -69,12 +69,27 @@ def test_a_whole_note(newline: str) -> None:
         ("callout", "", "", "mentions", False),
         ("Block", "^abc", "", "mentions", False),
     ]
-    assert [body[x.start : x.end] for x in found.links][:2] == ["[[WOBS]]", "[notes](../x/notes%20a.md#Top)"]
-    assert [(x.level, x.text, body[x.start]) for x in found.headings] == [(1, "Peter", "#"), (2, "Relations", "#"), (2, "Under", "U")]
+    assert [body[x.start : x.end] for x in found.links][:2] == [
+        "[[WOBS]]",
+        "[notes](../x/notes%20a.md#Top)",
+    ]
+    assert [(x.level, x.text, body[x.start]) for x in found.headings] == [
+        (1, "Peter", "#"),
+        (2, "Relations", "#"),
+        (2, "Under", "U"),
+    ]
     (callout,) = found.callouts
     assert (callout.kind, callout.title) == ("note", "Title here")
-    assert body[callout.start : callout.end].strip() == f"> [!NOTE]- Title here{newline}> Some [[callout]] text"
-    assert [body[start:end].strip()[:9] for start, end in found.code] == ["`[[no]]`", "```python", "[[indente", "%% [[hidd"]
+    assert (
+        body[callout.start : callout.end].strip()
+        == f"> [!NOTE]- Title here{newline}> Some [[callout]] text"
+    )
+    assert [body[start:end].strip()[:9] for start, end in found.code] == [
+        "`[[no]]`",
+        "```python",
+        "[[indente",
+        "%% [[hidd",
+    ]
 
 
 def links(body: str) -> list[tuple[str, str, str, str]]:
@@ -132,12 +147,22 @@ def test_empty_and_plain_bodies() -> None:
 
 
 def test_setext_and_closed_headings_and_quotes() -> None:
-    assert [(h.level, h.text) for h in parse("# a #\n\nb\n=\n\n> # quoted\n\n####### seven\n#none").headings] == [(1, "a"), (1, "b")]
+    assert [
+        (h.level, h.text)
+        for h in parse("# a #\n\nb\n=\n\n> # quoted\n\n####### seven\n#none").headings
+    ] == [(1, "a"), (1, "b")]
 
 
 def test_empty_items_are_no_items_and_nested_ones_do_not_overlap() -> None:
     body = "- a\n  - b\n    - c\n  more a\n-\n- \n- d\n"
-    assert [body[start:end] for start, end in parse(body).items] == ["- a", "  - b", "    - c\n  more a", "-", "-", "- d"]
+    assert [body[start:end] for start, end in parse(body).items] == [
+        "- a",
+        "  - b",
+        "    - c\n  more a",
+        "-",
+        "-",
+        "- d",
+    ]
 
 
 def test_the_headings_above_a_place() -> None:
@@ -180,7 +205,10 @@ PIECES = [
 ]
 
 
-@given(st.lists(st.sampled_from(PIECES) | st.text(max_size=8), max_size=14), st.sampled_from(["\n", "\r\n", "\n\n", " "]))
+@given(
+    st.lists(st.sampled_from(PIECES) | st.text(max_size=8), max_size=14),
+    st.sampled_from(["\n", "\r\n", "\n\n", " "]),
+)
 @settings(max_examples=300, deadline=None)
 def test_offsets_fit_any_text(lines: list[str], newline: str) -> None:
     body = newline.join(lines)
@@ -195,7 +223,10 @@ def test_offsets_fit_any_text(lines: list[str], newline: str) -> None:
         assert link.target in body
         assert not parser.inside(link.start, found.code)
     for heading in found.headings:
-        assert all(word in body[heading.start : heading.end] for word in heading.text.split()) or "\x00" in body
+        assert (
+            all(word in body[heading.start : heading.end] for word in heading.text.split())
+            or "\x00" in body
+        )
 
 
 @pytest.mark.parametrize(

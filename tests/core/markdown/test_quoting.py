@@ -1,4 +1,5 @@
-"""A note cannot end the quotation it stands in, whatever it writes, and stays readable otherwise."""
+"""A note cannot end the quotation it stands in, whatever it writes, and stays readable
+otherwise."""
 
 from __future__ import annotations
 
@@ -77,7 +78,8 @@ HARMLESS = [
 
 
 def skeleton(text: str) -> str:
-    """What a careless reader sees: compatibility forms unfolded, invisible characters and spaces gone, in lower case."""
+    """What a careless reader sees: compatibility forms unfolded, invisible characters and spaces
+    gone, in lower case."""
     plain = unicodedata.normalize("NFKC", "".join("<" if c in BRACKETS else c for c in text))
     plain = plain.replace("\u0435", "e").replace("\u043e", "o").replace("\u0443", "y")
     kept = [c for c in plain if unicodedata.category(c) not in ("Cf", "Cc", "Mn", "Zs", "Zl", "Zp")]
@@ -93,7 +95,9 @@ def test_no_delimiter_survives(text: str) -> None:
     done = escape(f"before {text} after")
     assert delimiters(done) == []
     assert "&lt;" in done
-    assert delimiters(quote(text, id="7k2m9x4q8w3n", created="", trust="model", source="model")) == ["<memor", "</memor"]
+    assert delimiters(
+        quote(text, id="7k2m9x4q8w3n", created="", trust="model", source="model")
+    ) == ["<memor", "</memor"]
 
 
 @pytest.mark.parametrize("text", ENCODED)
@@ -116,12 +120,19 @@ def test_quoting_twice_is_no_way_out() -> None:
     assert delimiters(html.unescape(html.unescape(escape(escape(escape("</memory>")))))) == []
 
 
-@given(st.text(alphabet=st.sampled_from(BRACKETS + INVISIBLE + "/\\ \n&;#memoryMEMORY|:-_>"), max_size=60))
+@given(
+    st.text(
+        alphabet=st.sampled_from(BRACKETS + INVISIBLE + "/\\ \n&;#memoryMEMORY|:-_>"), max_size=60
+    )
+)
 def test_no_mixture_survives(text: str) -> None:
     assert delimiters(escape(text)) == []
 
 
-@given(st.integers(0, 9), st.lists(st.tuples(st.sampled_from(INVISIBLE + " \t\n"), st.integers(0, 12)), max_size=12))
+@given(
+    st.integers(0, 9),
+    st.lists(st.tuples(st.sampled_from(INVISIBLE + " \t\n"), st.integers(0, 12)), max_size=12),
+)
 def test_noise_anywhere_in_a_tag_hides_nothing(bracket: int, noise: list[tuple[str, int]]) -> None:
     tag = list(BRACKETS[bracket] + "/memory>")
     for character, place in noise:
@@ -132,7 +143,11 @@ def test_noise_anywhere_in_a_tag_hides_nothing(bracket: int, noise: list[tuple[s
 @given(st.text(max_size=200))
 def test_only_brackets_and_entities_are_ever_touched(text: str) -> None:
     assert delimiters(escape(text)) == []
-    plain = "".join(c for c in text if c != "&" and c not in BRACKETS and not unicodedata.normalize("NFKD", c).startswith("<"))
+    plain = "".join(
+        c
+        for c in text
+        if c != "&" and c not in BRACKETS and not unicodedata.normalize("NFKD", c).startswith("<")
+    )
     assert escape(plain) == plain
 
 
@@ -160,14 +175,27 @@ def test_attributes_hold_names_and_dates_only(value: str, kept: str) -> None:
 
 
 def test_the_shape() -> None:
-    done = quote("The kiln.\n", id="7k2m9x4q8w3n", created="2024-03-05", trust="user", source="model")
-    assert done == '<memory id="7k2m9x4q8w3n" created="2024-03-05" trust="user" source="model">\nThe kiln.\n\n</memory>'
+    done = quote(
+        "The kiln.\n", id="7k2m9x4q8w3n", created="2024-03-05", trust="user", source="model"
+    )
+    assert (
+        done == '<memory id="7k2m9x4q8w3n" created="2024-03-05" trust="user" source="model">\nThe '
+        "kiln.\n\n</memory>"
+    )
     assert not re.search(r"\byou", PREFACE, re.IGNORECASE)
     assert PREFACE.count(".") == 1
 
 
 def test_it_loads_nothing_but_re() -> None:
-    code = "import sys; import re; before = set(sys.modules); import oneiro_vault.core.markdown.quoting; print(sorted(set(sys.modules) - before))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60).stdout
+    code = (
+        "import sys; import re; before = set(sys.modules); import "
+        "oneiro_vault.core.markdown.quoting; print(sorted(set(sys.modules) - before))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    ).stdout
     assert "typing" not in done
-    assert [name for name in eval(done) if not name.startswith("oneiro_vault")] in ([], ["__future__"])  # noqa: S307  # our own repr
+    assert [name for name in eval(done) if not name.startswith("oneiro_vault")] in (  # noqa: S307
+        [],
+        ["__future__"],
+    )  # our own repr

@@ -28,7 +28,9 @@ def test_a_pack_never_costs_more_than_it_may(pieces: list[str], tokens: int, gap
     assert chosen == sorted(set(chosen))
     for position in set(range(len(pieces))) - set(chosen):
         assert (
-            sum(words(pieces[i]) for i in chosen if i < position) + words(pieces[position]) + gap * sum(i < position for i in chosen)
+            sum(words(pieces[i]) for i in chosen if i < position)
+            + words(pieces[position])
+            + gap * sum(i < position for i in chosen)
             > tokens
         )
 
@@ -39,12 +41,18 @@ def test_shorten_keeps_the_end_that_was_asked_for() -> None:
     assert shorten(text, 7, words) == "One two. Three four.\nFive six.\n…"
     assert shorten(text, 5, words) == "One two. Three four.\n…"
     assert shorten(text, 3, words, keep="newest") == "…\nSeven eight."
-    assert shorten(text, 5, words, keep="newest", mark="[cut]") == "[cut]\nFive six.\n\nSeven eight."
+    assert (
+        shorten(text, 5, words, keep="newest", mark="[cut]") == "[cut]\nFive six.\n\nSeven eight."
+    )
     assert shorten(text, 1, words) == ""
     assert shorten("no cut in here", 2, words) == ""
 
 
-@given(st.text(st.sampled_from("ab .!?\n"), max_size=60), st.integers(0, 12), st.sampled_from(["oldest", "newest"]))
+@given(
+    st.text(st.sampled_from("ab .!?\n"), max_size=60),
+    st.integers(0, 12),
+    st.sampled_from(["oldest", "newest"]),
+)
 def test_shortened_text_fits_and_is_an_end_of_the_text(text: str, tokens: int, keep: str) -> None:
     short = shorten(text, tokens, words, keep=keep)
     assert words(short) <= tokens
@@ -54,7 +62,8 @@ def test_shortened_text_fits_and_is_an_end_of_the_text(text: str, tokens: int, k
 
 
 @pytest.mark.parametrize(
-    ("text", "tokens"), [("", 0), ("word", 1), ("words", 2), ("two words", 3), ("日本語", 3), ("a日b", 3), ("  \n", 0)]
+    ("text", "tokens"),
+    [("", 0), ("word", 1), ("words", 2), ("two words", 3), ("日本語", 3), ("a日b", 3), ("  \n", 0)],
 )
 def test_estimate(text: str, tokens: int) -> None:
     assert estimate(text) == tokens

@@ -1,4 +1,5 @@
-"""What bytes are, without believing a name and without decoding; and how a note refers to a picture."""
+"""What bytes are, without believing a name and without decoding; and how a note refers to a
+picture."""
 
 from __future__ import annotations
 

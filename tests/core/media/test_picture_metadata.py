@@ -38,7 +38,14 @@ def test_either_byte_order(order: str) -> None:
         return value.to_bytes(size, order)  # type: ignore[arg-type]  # `order` is one of two words
 
     entry = n(0x0112, 2) + n(3, 2) + n(1, 4) + n(6, 2) + b"\0\0"
-    tiff = (b"II*\0" if order == "little" else b"MM\0*") + n(8, 4) + n(1, 2) + entry + n(0, 4) + b"SECRETPLACE"
+    tiff = (
+        (b"II*\0" if order == "little" else b"MM\0*")
+        + n(8, 4)
+        + n(1, 2)
+        + entry
+        + n(0, 4)
+        + b"SECRETPLACE"
+    )
     before = b"\xff\xd8" + segment(0xE1, b"Exif\0\0" + tiff) + encoded("JPEG")[2:]
     after = without(before, "image/jpeg")
     assert b"SECRETPLACE" not in after
@@ -87,7 +94,8 @@ def test_other_metadata_of_a_jpeg(extra: bytes) -> None:
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_what_hangs_on_behind_the_end_goes(form: str) -> None:
-    """A motion photo's film, a second picture, a zip: each has a place of its own, or is none of ours."""
+    """A motion photo's film, a second picture, a zip: each has a place of its own, or is none of
+    ours."""
     plain = encoded(form)
     assert without(plain + tagged("JPEG") + b"PK\x03\x04", FORMATS[form]) == plain
 
@@ -100,7 +108,11 @@ def test_a_plain_picture_is_left_alone(form: str, mode: str) -> None:
 
 
 def test_progressive_and_restarted_jpegs() -> None:
-    for options in ({"progressive": True}, {"restart_marker_blocks": 2}, {"quality": 100, "subsampling": 0}):
+    for options in (
+        {"progressive": True},
+        {"restart_marker_blocks": 2},
+        {"quality": 100, "subsampling": 0},
+    ):
         plain = encoded("JPEG", 300, 200, **options)
         assert without(plain + b"behind", "image/jpeg") == plain
 
@@ -152,7 +164,10 @@ def test_a_cut_is_said_or_harmless(form: str, at: int) -> None:
         assert len(without(data[:at], FORMATS[form])) <= at + 12
 
 
-@given(st.sampled_from(sorted(FORMATS)), st.lists(st.tuples(st.integers(0, 3000), st.integers(0, 255)), max_size=8))
+@given(
+    st.sampled_from(sorted(FORMATS)),
+    st.lists(st.tuples(st.integers(0, 3000), st.integers(0, 255)), max_size=8),
+)
 def test_flipped_bytes_are_said_or_harmless(form: str, flips: list[tuple[int, int]]) -> None:
     data = bytearray(encoded(form, exif=exif()) if form != "GIF" else encoded(form))
     for place, value in flips:

@@ -1,4 +1,5 @@
-"""A merge holds the words of both sides, says where they clash, and does not depend on which side is called ours."""
+"""A merge holds the words of both sides, says where they clash, and does not depend on which side
+is called ours."""
 
 from __future__ import annotations
 
@@ -72,13 +73,16 @@ def test_any_two_sides(seed: int) -> None:
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10**9))
 def test_reading_by_lines_is_reading_yaml(seed: int) -> None:
-    """A key that only a YAML reader takes changes how the frontmatter is read, and nothing of what comes out."""
+    """A key that only a YAML reader takes changes how the frontmatter is read, and nothing of what
+    comes out."""
     odd = b'---\nodd: "\\x41"\n'
     versions = case(Random(seed))
     if all(data is None or data.startswith(b"---\n") for data in versions):
         plain = merge(*versions)
         base, ours, theirs = (data and data.replace(b"---\n", odd, 1) for data in versions)
-        assert merge(base, ours or b"", theirs or b"") == Merged(plain.data.replace(b"---\n", odd, 1), plain.clashes)
+        assert merge(base, ours or b"", theirs or b"") == Merged(
+            plain.data.replace(b"---\n", odd, 1), plain.clashes
+        )
 
 
 @pytest.mark.parametrize(
@@ -92,43 +96,75 @@ def test_reading_by_lines_is_reading_yaml(seed: int) -> None:
         ([("mood: calm", "# how\nmood: calm")], [("mood: calm", "mood: wild")], [("mood: calm", "# how\nmood: wild")]),
         ([("created: 2026-11-01", "created: 2026-10-02")], [("created: 2026-11-01", "created: 2026-10-05")], [("created: 2026-11-01", "created: 2026-10-02")]),
         ([LATER], [LATEST], [LATEST]),
-        ([("mood: calm\n", "mood: calm\ntrust: user\n")], [("mood: calm\n", "mood: calm\ntrust: external\n")], [("mood: calm\n", "mood: calm\ntrust: external\n")]),
+        ([("mood: calm\n", "mood: calm\ntrust: user\n")], [("mood: calm\n", "mood: calm\ntrust: "
+                                                                            "external\n")], [("mood: calm\n", "mood: calm\ntrust: external\n")]),
         ([("mood: calm\n", "mood: calm\nstatus: superseded\n"), LATER], [("mood: calm\n", "mood: calm\nstatus: dormant\n"), LATEST], [("mood: calm\n", "mood: calm\nstatus: superseded\n"), LATEST]),
         ([("mood: calm\n", "mood: calm\nstatus: superseded\n")], [("is red", "is blue"), LATER], [("mood: calm\n", "mood: calm\nstatus: superseded\n"), ("is red", "is blue"), LATER]),
         ([("importance: 1.10", "importance: 0.2"), LATER], [("importance: 1.10", "importance: 0.3"), LATEST], [("importance: 1.10", "importance: 0.3"), LATEST]),
         ([("The boat is red.\n\n- one\n- two\n", "- one\n- two\n\nThe boat is red.\n")], [("is red", "is blue")], [("The boat is red.\n\n- one\n- two\n", "- one\n- two\n\nThe boat is blue.\n")]),
         ([("The boat is red.", "The boat\nis red.")], [("is red", "is blue")], [("is red", "is blue")]),
-        ([("- two\n", "- two\n- works_for [[Ana]]\n")], [("- two\n", "- two\n- works_for  [[Ana]]\n- part_of [[Fleet]]\n")], [("- two\n", "- two\n- works_for [[Ana]]\n- part_of [[Fleet]]\n")]),
-        ([("The end.", "The end.\n\n## Later\n\nMore of ours.")], [("The end.", "The end.\n\n## Later\n\nMore of theirs.")], [("The end.", "The end.\n\n## Later\n\nMore of theirs.\n\nMore of ours.")]),
+        ([("- two\n", "- two\n- works_for [[Ana]]\n")], [("- two\n", "- two\n- works_for  "
+                                                                     "[[Ana]]\n- part_of "
+                                                                     "[[Fleet]]\n")], [("- two\n",
+                                                                     "- two\n- works_for [[Ana]]\n"
+                                                                     "- part_of [[Fleet]]\n")]),
+        ([("The end.", "The end.\n\n## Later\n\nMore of ours.")], [("The end.", "The end.\n\n## "
+                                                                                "Later\n\nMore of "
+                                                                                "theirs.")], [("The end.", "The end.\n\n## Later\n\nMore of theirs.\n\nMore of ours.")]),
         ([("The end.", "The end.\n\n## B\n\nMore.")], [("The end.", "The end.\n\n## A\n\nMore.")], [("The end.", "The end.\n\n## B\n\nMore.\n\n## A\n\nMore.")]),
         ([("is red.", "is red and fast.")], [("is red.", "is red and fast. It is ours.")], [("is red.", "is red and fast. It is ours.")]),
         ([("is red.", "is red."), ("The end.\n", "The end.")], [("is red", "is blue")], [("is red", "is blue"), ("The end.\n", "The end.")]),
     ],
 )  # fmt: skip
-def test_what_does_not_clash(ours: list[tuple[str, str]], theirs: list[tuple[str, str]], merged: list[tuple[str, str]]) -> None:
-    assert clean(BASE, changed(*ours), changed(*theirs)) in (changed(*merged), changed(*merged).replace("works_for [[", "works_for  [["))
+def test_what_does_not_clash(
+    ours: list[tuple[str, str]], theirs: list[tuple[str, str]], merged: list[tuple[str, str]]
+) -> None:
+    assert clean(BASE, changed(*ours), changed(*theirs)) in (
+        changed(*merged),
+        changed(*merged).replace("works_for [[", "works_for  [["),
+    )
 
 
 def retired(until: str, by: str = "b", *more: tuple[str, str]) -> str:
     """The boat as a night left it that replaced it."""
-    return changed(("mood: calm\n", f"mood: calm\nstatus: superseded\nsuperseded_by: {by * 12}\nvalid_until: {until}\n"), *more)
+    return changed(
+        (
+            "mood: calm\n",
+            f"mood: calm\nstatus: superseded\nsuperseded_by: {by * 12}\nvalid_until: {until}\n",
+        ),
+        *more,
+    )
 
 
 @pytest.mark.parametrize("odd", ["", 'odd: "\\x41"\n'])
 def test_two_nights_that_retire_one_memory_saw_one_end(odd: str) -> None:
-    """Each machine stamps its own moment: the earlier one holds, whoever's words come first, and nobody is asked."""
+    """Each machine stamps its own moment: the earlier one holds, whoever's words come first, and
+    nobody is asked."""
     early, late = "2026-11-05T02:00:00+01:00", "2026-11-05T01:30:00+00:00"
-    base, *sides = (text.replace("---\n", f"---\n{odd}", 1) for text in (BASE, retired(early), retired(late, "b", LATEST)))
+    base, *sides = (
+        text.replace("---\n", f"---\n{odd}", 1)
+        for text in (BASE, retired(early), retired(late, "b", LATEST))
+    )
     assert clean(base, *sides) == retired(early, "b", LATEST).replace("---\n", f"---\n{odd}", 1)
-    assert f"valid_until: {early}\n" in clean(base, sides[0], retired(late, "c").replace("---\n", f"---\n{odd}", 1))
+    assert f"valid_until: {early}\n" in clean(
+        base, sides[0], retired(late, "c").replace("---\n", f"---\n{odd}", 1)
+    )
 
 
 @pytest.mark.parametrize(
     ("base", "ours", "theirs"),
     [
         (BASE, retired("2026-11-05"), retired("2026-11-04T10:00:00+00:00")),
-        (BASE, retired("2026-11-05T10:00:00+00:00"), changed(("calm\n", "calm\nvalid_until: 2026-11-04T10:00:00+00:00\n"))),
-        (retired("2026-11-01T10:00:00Z"), retired("2026-11-05T10:00:00Z"), retired("2026-11-04T10:00:00Z")),
+        (
+            BASE,
+            retired("2026-11-05T10:00:00+00:00"),
+            changed(("calm\n", "calm\nvalid_until: 2026-11-04T10:00:00+00:00\n")),
+        ),
+        (
+            retired("2026-11-01T10:00:00Z"),
+            retired("2026-11-05T10:00:00Z"),
+            retired("2026-11-04T10:00:00Z"),
+        ),
     ],
     ids=["a day is a person's", "one side only ended it", "it was retired before"],
 )
@@ -138,48 +174,75 @@ def test_any_other_two_ends_are_a_question(base: str, ours: str, theirs: str) ->
 
 def test_one_side_alone_comes_out_byte_for_byte() -> None:
     odd = b"---\r\nbroken: [\n\xff\x00"
-    assert merge(BASE.encode(), BASE.encode(), odd) == merge(BASE.encode(), odd, BASE.encode()) == Merged(odd)
-    assert merge(BASE.encode(), odd, odd) == merge_file("x.md", BASE.encode(), odd, odd) == Merged(odd)
-    assert merge_file("x.md", BASE.encode(), BASE.encode(), odd) == merge_file("x.md", BASE.encode(), odd, BASE.encode()) == Merged(odd)
+    assert (
+        merge(BASE.encode(), BASE.encode(), odd)
+        == merge(BASE.encode(), odd, BASE.encode())
+        == Merged(odd)
+    )
+    assert (
+        merge(BASE.encode(), odd, odd) == merge_file("x.md", BASE.encode(), odd, odd) == Merged(odd)
+    )
+    assert (
+        merge_file("x.md", BASE.encode(), BASE.encode(), odd)
+        == merge_file("x.md", BASE.encode(), odd, BASE.encode())
+        == Merged(odd)
+    )
 
 
 def test_the_later_side_stays_in_place_and_the_other_stands_below() -> None:
-    found = both(BASE, changed(("is red", "is blue"), LATEST), changed(("is red", "is green"), LATER))
+    found = both(
+        BASE, changed(("is red", "is blue"), LATEST), changed(("is red", "is green"), LATER)
+    )
     callout = f"The boat is blue.\n\n{OTHER} (2026-11-02T10:00:00+00:00)\n> The boat is green."
-    assert found.data.decode() == changed(("The boat is red.", callout), LATEST, ("calm\n", "calm\nflags:\n  - conflict\n"))
+    assert found.data.decode() == changed(
+        ("The boat is red.", callout), LATEST, ("calm\n", "calm\nflags:\n  - conflict\n")
+    )
     assert found.clashes == 1
 
 
 def test_a_persons_words_stay_in_place_whatever_the_dates_say() -> None:
-    text = both(BASE, changed(("is red", "is mine")), changed(("is red", "is the machine's"), LATEST)).data.decode()
+    text = both(
+        BASE, changed(("is red", "is mine")), changed(("is red", "is the machine's"), LATEST)
+    ).data.decode()
     assert "The boat is mine.\n\n> [!conflict]" in text
     assert "> The boat is the machine's." in text
     assert "2026-11-03" in text.split("---")[1]
 
 
 def test_a_clash_in_a_list_stays_in_the_list() -> None:
-    text = both(BASE, changed(("- one", "- uno"), LATER), changed(("- one", "- eins"), LATEST)).data.decode()
+    text = both(
+        BASE, changed(("- one", "- uno"), LATER), changed(("- one", "- eins"), LATEST)
+    ).data.decode()
     assert f"- eins\n  {OTHER} (2026-11-02T10:00:00+00:00)\n  > - uno\n- two\n" in text
 
 
 def test_what_one_side_deleted_and_the_other_changed_is_kept() -> None:
     gone = ("The boat is red.\n\n", "")
-    assert "The boat is blue.\n" in clean(BASE, changed(gone, LATER), changed(("is red", "is blue"), LATEST))
+    assert "The boat is blue.\n" in clean(
+        BASE, changed(gone, LATER), changed(("is red", "is blue"), LATEST)
+    )
     text = both(BASE, changed(gone, LATEST), changed(("is red", "is blue"), LATER)).data.decode()
     assert (
-        "> [!conflict] Deleted on one side, changed on the other; this is the changed version (2026-11-02T10:00:00+00:00)\n> The boat is blue.\n"
-        in text
+        "> [!conflict] Deleted on one side, changed on the other; this is the changed version "
+        "(2026-11-02T10:00:00+00:00)\n> The boat is blue.\n" in text
     )
 
 
 def test_values_that_nobody_says_any_more_are_told_at_the_end() -> None:
-    found = both(BASE, changed(("title: The boat", 'title: "Petrel: a boat"'), LATER), changed(("title: The boat", "title: Gull"), LATEST))
+    found = both(
+        BASE,
+        changed(("title: The boat", 'title: "Petrel: a boat"'), LATER),
+        changed(("title: The boat", "title: Gull"), LATEST),
+    )
     assert found.data.decode().endswith(
-        'The end.\n\n> [!conflict] Changed on both sides; these are the other values (2026-11-02T10:00:00+00:00)\n> title: "Petrel: a boat"\n'
+        "The end.\n\n> [!conflict] Changed on both sides; these are the other values "
+        '(2026-11-02T10:00:00+00:00)\n> title: "Petrel: a boat"\n'
     )
     assert "title: Gull\n" in found.data.decode()
     assert found.clashes == 1
-    taken = both(BASE, changed(("mood: calm\n", ""), LATEST), changed(("mood: calm", "mood: wild"), LATER)).data.decode()
+    taken = both(
+        BASE, changed(("mood: calm\n", ""), LATEST), changed(("mood: calm", "mood: wild"), LATER)
+    ).data.decode()
     assert taken.endswith("> mood: wild\n")
 
 
@@ -187,18 +250,26 @@ def test_a_whole_rewriting_on_both_sides_is_one_clash() -> None:
     head, body = BASE.split("# The boat")[0], "# The boat" + BASE.split("# The boat")[1]
     ours, theirs = (
         changed((body, text), pair, text=head + body)
-        for text, pair in (("Alpha beta.\n\nGamma.\n", LATER), ("Delta.\n\nEpsilon zeta.\n", LATEST))
+        for text, pair in (
+            ("Alpha beta.\n\nGamma.\n", LATER),
+            ("Delta.\n\nEpsilon zeta.\n", LATEST),
+        )
     )
     found = both(BASE, ours, theirs)
     assert found.clashes == 1
-    assert f"Delta.\n\nEpsilon zeta.\n\n{OTHER} (2026-11-02T10:00:00+00:00)\n> Alpha beta.\n>\n> Gamma.\n" in found.data.decode()
+    assert (
+        f"Delta.\n\nEpsilon zeta.\n\n{OTHER} (2026-11-02T10:00:00+00:00)\n> Alpha beta.\n>\n> "
+        f"Gamma.\n" in found.data.decode()
+    )
 
 
 def test_lines_of_code_and_rows_of_a_table_merge_by_themselves() -> None:
     base = "```sh\none\ntwo\nthree\nfour\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n"
     ours = base.replace("one", "ONE") + "| 3 | 4 |\n"
     theirs = base.replace("four", "FOUR") + "| 5 | 6 |\n"
-    assert set(clean(base, ours, theirs).splitlines()) == set(base.replace("one", "ONE").replace("four", "FOUR").splitlines()) | {
+    assert set(clean(base, ours, theirs).splitlines()) == set(
+        base.replace("one", "ONE").replace("four", "FOUR").splitlines()
+    ) | {
         "| 3 | 4 |",
         "| 5 | 6 |",
     }
@@ -207,8 +278,14 @@ def test_lines_of_code_and_rows_of_a_table_merge_by_themselves() -> None:
 
 def test_a_second_merge_of_the_same_adds_nothing() -> None:
     for ours, theirs in (
-        (changed(("is red", "is blue"), ("- one", "- uno")), changed(("is red", "is green"), ("- one", "- eins"), LATEST)),
-        (changed(("title: The boat", "title: Gull"), LATER), changed(("title: The boat", "title: Petrel"), LATEST)),
+        (
+            changed(("is red", "is blue"), ("- one", "- uno")),
+            changed(("is red", "is green"), ("- one", "- eins"), LATEST),
+        ),
+        (
+            changed(("title: The boat", "title: Gull"), LATER),
+            changed(("title: The boat", "title: Petrel"), LATEST),
+        ),
     ):
         merged = both(BASE, ours, theirs).data.decode()
         assert clean(BASE, merged, ours) == clean(BASE, merged, theirs) == merged
@@ -216,13 +293,18 @@ def test_a_second_merge_of_the_same_adds_nothing() -> None:
 
 def test_a_note_without_frontmatter_gets_a_flag_only_when_it_clashes() -> None:
     assert clean("A.\n\nB.\n", "A!\n\nB.\n", "A.\n\nB!\n") == "A!\n\nB!\n"
-    assert both("A.\n", "A!\n", "A?\n").data.decode() == f"---\nflags:\n  - conflict\n---\nA?\n\n{OTHER}\n> A!\n"
+    assert (
+        both("A.\n", "A!\n", "A?\n").data.decode()
+        == f"---\nflags:\n  - conflict\n---\nA?\n\n{OTHER}\n> A!\n"
+    )
 
 
 def test_flags_are_kept_in_the_style_they_are_in() -> None:
     for style in ("flags: [old]", "flags:\n  - old"):
         base = BASE.replace("mood: calm", style)
-        text = both(base, base.replace("is red", "is blue"), base.replace("is red", "is green")).data.decode()
+        text = both(
+            base, base.replace("is red", "is blue"), base.replace("is red", "is green")
+        ).data.decode()
         assert yaml_block.read(text)[0]["flags"] == ["old", "conflict"]
     text = both(
         base.replace("old", "conflict"),
@@ -233,17 +315,24 @@ def test_flags_are_kept_in_the_style_they_are_in() -> None:
 
 
 def test_without_a_base_both_are_in_it() -> None:
-    text = clean(None, BASE, changed(("The end.", "The end.\n\nAnd more."), ("  - red\n", "  - wet\n")))
+    text = clean(
+        None, BASE, changed(("The end.", "The end.\n\nAnd more."), ("  - red\n", "  - wet\n"))
+    )
     assert "And more." in text
     assert set(yaml_block.read(text)[0]["tags"]) == {"boat", "red", "wet"}  # type: ignore[call-overload]  # YAML may hold anything
-    assert both(b"".decode(), BASE, changed(("is red", "is blue"))) == both(None, BASE, changed(("is red", "is blue")))
+    assert both(b"".decode(), BASE, changed(("is red", "is blue"))) == both(
+        None, BASE, changed(("is red", "is blue"))
+    )
 
 
 def test_two_memories_under_one_name() -> None:
     found = both(None, BASE, changed(("7k2m9x4q8w3n", "zzzzzzzzzzzz"), ("is red", "is not ours")))
     assert found.clashes == 1
     assert "Two memories came under one name" in found.data.decode()
-    assert "> The boat is not ours." in found.data.decode() or "> The boat is red." in found.data.decode()
+    assert (
+        "> The boat is not ours." in found.data.decode()
+        or "> The boat is red." in found.data.decode()
+    )
     assert len(yaml_block.read(found.data.decode())[0]["id"]) == 12  # type: ignore[arg-type]  # the same
 
 
@@ -271,7 +360,10 @@ def test_what_cannot_be_read_goes_into_what_can(broken: bytes) -> None:
 
 
 def test_two_that_cannot_be_read() -> None:
-    one, other = (BASE.replace("title: The boat", "title: [").replace("is red", f"is {word}").encode() for word in ("blue", "green"))
+    one, other = (
+        BASE.replace("title: The boat", "title: [").replace("is red", f"is {word}").encode()
+        for word in ("blue", "green")
+    )
     found = merge(BASE.encode(), one, other)
     assert found == merge(BASE.encode(), other, one)
     assert b"> The boat is blue." in found.data
@@ -288,24 +380,34 @@ def test_two_that_cannot_be_read() -> None:
         lambda text: text.replace("tags:\n  - boat\n  - red\n", "tags: boat, red\n"),
         lambda text: text.replace("tags:\n  - boat\n  - red\n", "tags:\n- boat\n- red\n"),
         lambda text: text.replace("mood: calm\n", "? mood\n: calm\n"),
-        lambda text: text.replace("---\nid: 7k2m9x4q8w3n\n", "---\n# first\nid: 7k2m9x4q8w3n\n# last\n", 1),
+        lambda text: text.replace("---\nid: 7k2m9x4q8w3n\n", "---\n# first\nid: 7k2m9x4q8w3n\n# "
+                                                             "last\n", 1),
         lambda text: "---\n{id: 7k2m9x4q8w3n, tags: [boat, red], mood: calm}\n---\n" + text.partition("mood: calm\n---\n")[2],
     ],
 )  # fmt: skip
 def test_styles_are_kept(style: object) -> None:
     assert callable(style)
     base = str(style(BASE))
-    ours, theirs = base.replace("is red", "is blue"), base.replace("The end.", "At last.").replace("calm", "wild")
-    assert clean(base, ours, theirs) == base.replace("is red", "is blue").replace("The end.", "At last.").replace("calm", "wild")
+    ours, theirs = (
+        base.replace("is red", "is blue"),
+        base.replace("The end.", "At last.").replace("calm", "wild"),
+    )
+    assert clean(base, ours, theirs) == base.replace("is red", "is blue").replace(
+        "The end.", "At last."
+    ).replace("calm", "wild")
     found = both(base, base.replace("red", "blue"), base.replace("red", "green"))
     meta, body = yaml_block.read(found.data.decode())
     assert "blue" in body
     assert "green" in body
-    assert {"blue", "green"} <= set(str(meta["tags"]).replace(",", " ").replace("'", " ").replace("]", " ").split())
+    assert {"blue", "green"} <= set(
+        str(meta["tags"]).replace(",", " ").replace("'", " ").replace("]", " ").split()
+    )
 
 
 @pytest.mark.parametrize("broken", ["title: A: B\n", "mood: wild\nmood: mild\n"])
-def test_a_file_with_windows_line_ends_keeps_them_beside_one_that_cannot_be_read(broken: str) -> None:
+def test_a_file_with_windows_line_ends_keeps_them_beside_one_that_cannot_be_read(
+    broken: str,
+) -> None:
     windows = changed(("is red", "is blue")).replace("\n", "\r\n").encode()
     found = both(BASE, windows.decode(), BASE.replace("mood: calm\n", broken))
     assert found.data.count(b"\n") == found.data.count(b"\r\n")
@@ -316,14 +418,24 @@ def test_a_file_with_windows_line_ends_keeps_them_beside_one_that_cannot_be_read
 
 def test_line_ends_and_marks_follow_the_side_that_changed_them() -> None:
     windows = BASE.replace("\n", "\r\n")
-    assert clean(BASE, windows, changed(("is red", "is blue"))) == changed(("is red", "is blue")).replace("\n", "\r\n")
-    assert clean(windows, BASE, windows.replace("is red", "is blue")) == changed(("is red", "is blue"))
-    assert clean(None, windows, changed(("The end.", "The end.\n\nMore."))) == changed(("The end.", "The end.\n\nMore."))
+    assert clean(BASE, windows, changed(("is red", "is blue"))) == changed(
+        ("is red", "is blue")
+    ).replace("\n", "\r\n")
+    assert clean(windows, BASE, windows.replace("is red", "is blue")) == changed(
+        ("is red", "is blue")
+    )
+    assert clean(None, windows, changed(("The end.", "The end.\n\nMore."))) == changed(
+        ("The end.", "The end.\n\nMore.")
+    )
 
 
 def test_ledgers_are_unions() -> None:
     def lines(*numbers: int) -> bytes:
-        return b"".join(json.dumps({"t": f"2026-11-{number:02d}", "e": "use", "n": str(number)}).encode() + b"\n" for number in numbers)
+        return b"".join(
+            json.dumps({"t": f"2026-11-{number:02d}", "e": "use", "n": str(number)}).encode()
+            + b"\n"
+            for number in numbers
+        )
 
     name = "ledger/laptop/2026-11.jsonl"
     assert merge_file(name, lines(1), lines(1, 4, 2), lines(1, 3)).data == lines(1, 2, 3, 4)
@@ -338,15 +450,23 @@ def test_ledgers_are_unions() -> None:
 
 def test_settings_never_get_conflict_markers() -> None:
     base = b"[recall]\nk = 10\n\n[edits]\nquiet = 30.0\n"
-    assert merge_file("oneiro.toml", base, base.replace(b"10", b"12"), base.replace(b"30", b"60")).data == base.replace(
-        b"10", b"12"
-    ).replace(b"30", b"60")
+    assert merge_file(
+        "oneiro.toml", base, base.replace(b"10", b"12"), base.replace(b"30", b"60")
+    ).data == base.replace(b"10", b"12").replace(b"30", b"60")
     found = merge_file("oneiro.toml", base, base.replace(b"10", b"12"), base.replace(b"10", b"14"))
-    assert found == merge_file("oneiro.toml", base, base.replace(b"10", b"14"), base.replace(b"10", b"12"))
-    assert found == Merged(base.replace(b"10", b"14") + b"# changed on both sides; the other version said:\n# k = 12\n", 1)
+    assert found == merge_file(
+        "oneiro.toml", base, base.replace(b"10", b"14"), base.replace(b"10", b"12")
+    )
+    assert found == Merged(
+        base.replace(b"10", b"14")
+        + b"# changed on both sides; the other version said:\n# k = 12\n",
+        1,
+    )
     both = base.replace(b"10", b"14").replace(b"30", b"60")
     found = merge_file("oneiro.toml", base, both, base.replace(b"10", b"12"))
-    assert found == Merged(both + b"# changed on both sides; the other version said:\n# k = 12\n", 1)  # what it left alone it did not say
+    assert found == Merged(
+        both + b"# changed on both sides; the other version said:\n# k = 12\n", 1
+    )  # what it left alone it did not say
     above, below = b"[dreams]\nbrake = 0.2\n\n" + base, base + b"\n[dreams]\nbrake = 0.3\n"
     twice = merge_file("oneiro.toml", base, above, below)
     assert tomllib.loads(twice.data.decode())["dreams"]["brake"] in (0.2, 0.3)
@@ -354,11 +474,19 @@ def test_settings_never_get_conflict_markers() -> None:
 
 
 def test_of_other_files_one_stands() -> None:
-    assert merge_file("a.png", b"0", b"1", b"2") == merge_file("a.png", b"0", b"2", b"1") == Merged(b"2", 1)
+    assert (
+        merge_file("a.png", b"0", b"1", b"2")
+        == merge_file("a.png", b"0", b"2", b"1")
+        == Merged(b"2", 1)
+    )
 
 
 def test_a_file_of_another_kind_stands_whole() -> None:
-    assert merge_file("a.png", b"1", b"2", b"3") == merge_file("a.png", b"1", b"3", b"2") == Merged(b"3", 1)
+    assert (
+        merge_file("a.png", b"1", b"2", b"3")
+        == merge_file("a.png", b"1", b"3", b"2")
+        == Merged(b"3", 1)
+    )
     assert merge_file("a.md", b"1\n\n2\n", b"1\n\n3\n", b"0\n\n2\n") == Merged(b"0\n\n3\n")
 
 
@@ -375,11 +503,17 @@ def test_a_file_of_another_kind_stands_whole() -> None:
 def test_a_frontmatter_that_takes_a_yaml_reader(head: str) -> None:
     base = f"---\n{head}one\n\ntwo\n"
     found = clean(base, base.replace("one", "one more"), base.replace("two", "two less"))
-    assert found == base.replace("one", "one more").replace("two", "two less").replace("\n...\n", "\n---\n")
+    assert found == base.replace("one", "one more").replace("two", "two less").replace(
+        "\n...\n", "\n---\n"
+    )
 
 
 def test_a_frontmatter_laid_out_in_another_way() -> None:
-    base, ours, theirs = "---\n  a: 1\n  b: 'x'\n---\nx\n", "---\n  a: 2\n  b: 'x'\n---\nx\n", '---\na: 1\nb: "\\x41"\n---\nx\n'
+    base, ours, theirs = (
+        "---\n  a: 1\n  b: 'x'\n---\nx\n",
+        "---\n  a: 2\n  b: 'x'\n---\nx\n",
+        '---\na: 1\nb: "\\x41"\n---\nx\n',
+    )
     assert yaml_block.read(clean(base, ours, theirs))[0] == {"a": 2, "b": "A"}
 
 
@@ -422,8 +556,17 @@ def test_both_took_everything_away_but_each_something_else() -> None:
 
 def test_what_both_moved_is_there_once() -> None:
     base = "alpha one\n\nbeta two\n\ngamma three\n\nomega four\n"
-    found = clean(base, "beta two\n\ngamma three\n\nomega four\n\nalpha one\n", "beta two\n\nalpha one\n\ngamma three\n\nomega four\n")
-    assert sorted(found.strip().split("\n\n")) == ["alpha one", "beta two", "gamma three", "omega four"]
+    found = clean(
+        base,
+        "beta two\n\ngamma three\n\nomega four\n\nalpha one\n",
+        "beta two\n\nalpha one\n\ngamma three\n\nomega four\n",
+    )
+    assert sorted(found.strip().split("\n\n")) == [
+        "alpha one",
+        "beta two",
+        "gamma three",
+        "omega four",
+    ]
 
 
 def test_relations_that_both_changed_are_a_set() -> None:
@@ -437,13 +580,21 @@ def test_lines_broken_anew_are_no_change_of_the_words() -> None:
     """Whichever side broke them anew."""
     base, broken = "The boat is red and old.\n", "The boat is red\nand old.\n"
     dated = [("---\ntimestamp: 2026-11-0" + day + "T10:00:00+00:00\n---\n") for day in "123"]
-    for ours, theirs in ((broken, base.replace("red", "blue")), (base.replace("red", "blue"), broken)):
-        assert clean(dated[0] + base, dated[1] + ours, dated[2] + theirs).endswith("blue and old.\n")
+    for ours, theirs in (
+        (broken, base.replace("red", "blue")),
+        (base.replace("red", "blue"), broken),
+    ):
+        assert clean(dated[0] + base, dated[1] + ours, dated[2] + theirs).endswith(
+            "blue and old.\n"
+        )
 
 
 def test_a_stretch_rewritten_around_a_piece_that_moved() -> None:
     base = "alpha one\n\nbeta two\n\ngamma three\n\nomega four\n"
-    ours = "beta two\n\nomega four\n\nwholly other words\n\nand yet others\n\nalpha one\n\ngamma three\n"
+    ours = (
+        "beta two\n\nomega four\n\nwholly other words\n\nand yet others\n\nalpha one\n\ngamma "
+        "three\n"
+    )
     found = both(base, ours, "something\n\nelse\n\nomega four\n").data.decode()
     for word in ("wholly", "something", "else", "omega four"):
         assert word in found

@@ -1,4 +1,5 @@
-"""What may stand in the orientation without a model: a few closed shapes, and nothing that is said of whoever answers."""
+"""What may stand in the orientation without a model: a few closed shapes, and nothing that is said
+of whoever answers."""
 
 from __future__ import annotations
 

@@ -27,9 +27,17 @@ def test_the_file_around_the_words_makes_no_difference() -> None:
     [
         ("Ana ships on Fridays", "On Fridays Ana ships.", True),
         ("Ana ships on Fridays", "Ana ships on Fridays at 3", False),
-        ("Ana ships boats, crates and barrels on Fridays", "Ana never ships boats, crates and barrels on Fridays", False),
+        (
+            "Ana ships boats, crates and barrels on Fridays",
+            "Ana never ships boats, crates and barrels on Fridays",
+            False,
+        ),
         ("Ana ships boats on Fridays", "Ana ships on Fridays", False),
-        ("Ana ships on Fridays", "Ana ships crates, boxes, barrels and sacks of coffee on Fridays", False),
+        (
+            "Ana ships on Fridays",
+            "Ana ships crates, boxes, barrels and sacks of coffee on Fridays",
+            False,
+        ),
     ],
 )
 def test_old_words_say_the_new_ones_only_if_nothing_is_lost(new: str, old: str, said: bool) -> None:

@@ -59,7 +59,14 @@ def test_without_a_day_every_number_is_compared_as_it_is() -> None:
 
 @pytest.mark.parametrize(
     ("text", "least"),
-    [("14 and a half", 1), ("um viertel neun", 1), ("ninety-three", 1), ("the thirtieth of June", 1), ("at 9", 0), ("a city party", 0)],
+    [
+        ("14 and a half", 1),
+        ("um viertel neun", 1),
+        ("ninety-three", 1),
+        ("the thirtieth of June", 1),
+        ("at 9", 0),
+        ("a city party", 0),
+    ],
 )
 def test_numbers_in_words_are_counted_where_they_cannot_be_read(text: str, least: int) -> None:
     assert in_words(text) == least

@@ -15,7 +15,10 @@ from oneiro_vault.core.text.polarity import contrary
         ("The user isn't allergic to nuts.", "I am allergic to nuts."),
         ("Maya wohnt in Köln.", "Ich wohne nicht in Köln."),
         ("Ana does not own the checklist.", "Ana owns the checklist."),
-        ("Maya does not live in Basel and does not like winters.", "I live in Basel, but I do not like the winters."),
+        (
+            "Maya does not live in Basel and does not like winters.",
+            "I live in Basel, but I do not like the winters.",
+        ),
     ],
 )
 def test_contraries(fact: str, ground: str) -> None:

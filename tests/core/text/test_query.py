@@ -1,4 +1,5 @@
-"""Questions become words, names and an FTS5 expression, and whatever a user types, the expression runs."""
+"""Questions become words, names and an FTS5 expression, and whatever a user types, the expression
+runs."""
 
 import random
 import sqlite3
@@ -27,14 +28,25 @@ from oneiro_vault.core.text.query import (
 
 def store(*texts: str) -> sqlite3.Connection:
     db = sqlite3.connect(":memory:")
-    db.execute("create virtual table t using fts5(body, tokenize='porter unicode61 remove_diacritics 2')")
+    db.execute(
+        "create virtual table t using fts5(body, tokenize='porter unicode61 remove_diacritics 2')"
+    )
     db.executemany("insert into t(body) values (?)", [(segment(text),) for text in texts])
     return db
 
 
 def found(db: sqlite3.Connection, query: str) -> list[int]:
     expression = fts_expression(analyse(query))
-    return [row for (row,) in db.execute("select rowid from t where t match ? order by bm25(t)", (expression,))] if expression else []
+    return (
+        [
+            row
+            for (row,) in db.execute(
+                "select rowid from t where t match ? order by bm25(t)", (expression,)
+            )
+        ]
+        if expression
+        else []
+    )
 
 
 def test_a_question_loses_its_stop_words_and_keeps_its_order() -> None:
@@ -42,7 +54,13 @@ def test_a_question_loses_its_stop_words_and_keeps_its_order() -> None:
 
 
 def test_words_are_folded_as_fts5_folds_them() -> None:
-    assert analyse("Café-Öffnung in ZÜRICH: naïve_snake").words == ("cafe", "offnung", "zurich", "naive", "snake")
+    assert analyse("Café-Öffnung in ZÜRICH: naïve_snake").words == (
+        "cafe",
+        "offnung",
+        "zurich",
+        "naive",
+        "snake",
+    )
 
 
 def test_only_stop_words_are_better_than_nothing() -> None:
@@ -66,7 +84,9 @@ def test_nothing_to_look_for_gives_an_empty_expression() -> None:
         ("Nate, Joanna and I", ("nate", "joanna")),
     ],
 )
-def test_names_are_capitalised_words_that_are_not_question_words(query: str, names: tuple[str, ...]) -> None:
+def test_names_are_capitalised_words_that_are_not_question_words(
+    query: str, names: tuple[str, ...]
+) -> None:
     assert analyse(query).names == names
 
 
@@ -90,7 +110,9 @@ def test_a_page_as_a_question_is_bounded() -> None:
 
 def test_no_text_breaks_the_expression() -> None:
     db, rng = store("a b"), random.Random(7)
-    alphabet = "\"'*^:()-+{}[]NEAR AND OR NOT col\x00\n_.,\\%;é漢字กำहिन्दी🙂\ud7ff\u0301" + "".join(map(chr, range(0x250, 0x2000, 37)))
+    alphabet = "\"'*^:()-+{}[]NEAR AND OR NOT col\x00\n_.,\\%;é漢字กำहिन्दी🙂\ud7ff\u0301" + "".join(
+        map(chr, range(0x250, 0x2000, 37))
+    )
     for _ in range(2000):
         found(db, "".join(rng.choice(alphabet) for _ in range(rng.randint(1, 40))))
 
@@ -124,7 +146,11 @@ def test_plain_text_is_stored_as_it_is() -> None:
 
 
 def test_every_latin_letter_is_folded_like_fts5() -> None:
-    letters = [c for c in map(chr, range(0xC0, 0x180)) if c.isalpha() and unicodedata.normalize("NFD", c)[0].isascii()]
+    letters = [
+        c
+        for c in map(chr, range(0xC0, 0x180))
+        if c.isalpha() and unicodedata.normalize("NFD", c)[0].isascii()
+    ]
     db = store(*(f"x{c}y" for c in letters))
     for row, letter in enumerate(letters, 1):
         assert row in found(db, f"x{letter}y"), letter
@@ -160,11 +186,18 @@ def test_a_question_mark_asks() -> None:
 
 def test_shares_count_only_names_somebody_has() -> None:
     terms = analyse("Did Caroline and Melanie meet Zorro?")
-    assert name_shares(terms, [["caroline smith"], ["melanie"], ["melanie", "caroline"], []]) == [0.5, 0.5, 1.0, 0.0]
+    assert name_shares(terms, [["caroline smith"], ["melanie"], ["melanie", "caroline"], []]) == [
+        0.5,
+        0.5,
+        1.0,
+        0.0,
+    ]
 
 
 def test_lower_case_words_match_a_whole_name_but_not_a_part() -> None:
-    assert name_shares(analyse("when did caroline start the project"), [["caroline"], ["project alpha"]]) == [1.0, 0.0]
+    assert name_shares(
+        analyse("when did caroline start the project"), [["caroline"], ["project alpha"]]
+    ) == [1.0, 0.0]
     assert name_shares(analyse("Start of Project?"), [["project alpha"]]) == [1.0]
 
 
@@ -178,7 +211,10 @@ def test_nobody_known_is_no_signal() -> None:
         ("What happened on October 13, 2023?", [(2023, 10, 13)]),
         ("on 3rd of Jan. 2020 and 1 FEBRUARY", [(2020, 1, 3), (None, 2, 1)]),
         ("camping in June, or in July 2022", [(None, 6, None), (2022, 7, None)]),
-        ("since 2021-05 or on 2021-05-06 or in 2019", [(2021, 5, None), (2021, 5, 6), (2019, None, None)]),
+        (
+            "since 2021-05 or on 2021-05-06 or in 2019",
+            [(2021, 5, None), (2021, 5, 6), (2019, None, None)],
+        ),
         ("May I march with June in 2100 steps at 2023?", []),
         ("12:30, 1/2/2023, 45 May, item 2023-13", []),
     ],
@@ -190,13 +226,18 @@ def test_dates(query: str, dates: list[tuple[int | None, int | None, int | None]
 @pytest.mark.parametrize(
     ("query", "dates", "names"),
     [
-        ("¿Qué compramos en marzo de 2024?", [(2024, 3, None)], ()), ("¿Qué pasó el 5 de mayo?", [(None, 5, 5)], ()),
-        ("Was haben wir im März gekauft?", [(None, 3, None)], ()), ("Wer kam am 3. Mai 2024?", [(2024, 5, 3)], ()),
-        ("Qui est venu le 1er aout 2023 ?", [(2023, 8, 1)], ()), ("où étions-nous en 2022 ?", [(2022, None, None)], ()),
+        ("¿Qué compramos en marzo de 2024?", [(2024, 3, None)], ()),
+        ("¿Qué pasó el 5 de mayo?", [(None, 5, 5)], ()),
+        ("Was haben wir im März gekauft?", [(None, 3, None)], ()),
+        ("Wer kam am 3. Mai 2024?", [(2024, 5, 3)], ()),
+        ("Qui est venu le 1er aout 2023 ?", [(2023, 8, 1)], ()),
+        ("où étions-nous en 2022 ?", [(2022, None, None)], ()),
         ("¿dónde está el mar?", [], ()), ("Quand sont venus les sept nains ?", [], ()),
     ],
 )  # fmt: skip
-def test_dates_in_a_question_of_another_language(query: str, dates: list[tuple[int | None, ...]], names: tuple[str, ...]) -> None:
+def test_dates_in_a_question_of_another_language(
+    query: str, dates: list[tuple[int | None, ...]], names: tuple[str, ...]
+) -> None:
     terms = analyse(query, dict.fromkeys(("de", "es", "fr"), 0.2))
     assert [(period.year, period.month, period.day) for period in terms.dates] == dates
     assert terms.names == names
@@ -208,7 +249,13 @@ def test_a_month_in_a_date_is_not_a_name() -> None:
 
 def test_a_memory_of_the_day_has_full_share_and_a_week_halves_it() -> None:
     when = [date(2023, 10, 13), date(2023, 10, 20), date(2023, 10, 6), date(2020, 1, 1), None]
-    assert [round(share, 3) for share in date_shares(analyse("on 13 October 2023"), when)] == [1.0, 0.5, 0.5, 0.0, 0.0]
+    assert [round(share, 3) for share in date_shares(analyse("on 13 October 2023"), when)] == [
+        1.0,
+        0.5,
+        0.5,
+        0.0,
+        0.0,
+    ]
     assert date_shares(analyse("who sang?"), when) == [0.0] * 5
 
 

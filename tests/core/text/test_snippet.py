@@ -17,7 +17,11 @@ def words_in(question: str, text: str) -> list[str]:
 @pytest.mark.parametrize(
     ("question", "text", "found"),
     [
-        ("when was it restored?", "We restore it nightly; restores take an hour. A restaurant.", ["restore", "restores"]),
+        (
+            "when was it restored?",
+            "We restore it nightly; restores take an hour. A restaurant.",
+            ["restore", "restores"],
+        ),
         ("studies", "A study. Studying. Studio.", ["study", "Studying"]),
         ("running shipping boxes", "She runs, ships a box.", ["runs", "ships", "box"]),
         ("notes", "Not a note, cannot denote.", ["note"]),
@@ -46,15 +50,27 @@ def best(words: Iterable[str], body: str) -> str:
 
 
 def test_the_line_with_most_words_answers() -> None:
-    body = "# The house\n\nThe garden is large.\n\n- the hose is in the shed\n- the pump for the well is broken; Jan brings an impeller\n"
-    assert best(analyse("who repairs the pump of the well?").words, body) == "the pump for the well is broken; Jan brings an impeller"
+    body = (
+        "# The house\n\nThe garden is large.\n\n- the hose is in the shed\n- the pump for the "
+        "well is broken; Jan brings an impeller\n"
+    )
+    assert (
+        best(analyse("who repairs the pump of the well?").words, body)
+        == "the pump for the well is broken; Jan brings an impeller"
+    )
     assert best(["garden"], body) == "The garden is large."
     assert best(["yacht"], body) == ""
 
 
 def test_a_line_of_many_sentences_is_cut_between_them() -> None:
-    body = "The ferry leaves at nine from the northern pier every day. The captain is called Olga, and she has two dogs aboard all day. It is blue."
-    assert best(["captain"], body) == "The captain is called Olga, and she has two dogs aboard all day."
+    body = (
+        "The ferry leaves at nine from the northern pier every day. The captain is called Olga, "
+        "and she has two dogs aboard all day. It is blue."
+    )
+    assert (
+        best(["captain"], body)
+        == "The captain is called Olga, and she has two dogs aboard all day."
+    )
 
 
 def test_a_rare_word_outweighs_a_common_one() -> None:
@@ -63,7 +79,10 @@ def test_a_rare_word_outweighs_a_common_one() -> None:
 
 
 def test_a_short_sentence_takes_the_next_one_along() -> None:
-    assert best(["boiler"], "Boiler. Serviced in March by Ruth. Next in May.") == "Boiler. Serviced in March by Ruth. Next in May."
+    assert (
+        best(["boiler"], "Boiler. Serviced in March by Ruth. Next in May.")
+        == "Boiler. Serviced in March by Ruth. Next in May."
+    )
     assert best(["boiler"], "Boiler.\nAnother matter.") == "Boiler."
 
 
@@ -77,7 +96,12 @@ def test_a_long_line_is_cut_around_the_word() -> None:
 
 @pytest.mark.parametrize(
     ("width", "shown"),
-    [(0, "one two three four five"), (23, "one two three four five"), (12, "one two thr…"), (3, "on…")],
+    [
+        (0, "one two three four five"),
+        (23, "one two three four five"),
+        (12, "one two thr…"),
+        (3, "on…"),
+    ],
 )
 def test_a_window_without_a_word_shows_the_beginning(width: int, shown: str) -> None:
     assert around("one two three four five", [], width) == shown
@@ -85,7 +109,9 @@ def test_a_window_without_a_word_shows_the_beginning(width: int, shown: str) -> 
 
 def test_a_window_moves_to_the_word() -> None:
     text = "one two three four five six seven eight"
-    assert around(text, [(text.index("five"), text.index("five") + 4)], 20) == "…four five six seve…"
+    assert (
+        around(text, [(text.index("five"), text.index("five") + 4)], 20) == "…four five six seve…"
+    )
     assert around(text, [(text.index("eight"), text.index("eight") + 5)], 20) == "…six seven eight"
 
 

@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 
 from oneiro_vault.core.memory import TYPES
 from oneiro_vault.core.time import strength as curve
-from oneiro_vault.core.time.strength import CAP, DAY, faded, fades_at, reinforcements, stability, strength
+from oneiro_vault.core.time.strength import (
+    CAP,
+    DAY,
+    faded,
+    fades_at,
+    reinforcements,
+    stability,
+    strength,
+)
 from oneiro_vault.settings import definitions
 
 
@@ -19,10 +27,16 @@ def test_the_defaults_are_those_of_the_settings() -> None:
     assert {f"decay.{name}": days for name, days in curve.STABILITY.items()} == {
         name: settings[name] for name in ("decay.episodic", "decay.semantic", "decay.procedure")
     }
-    assert (settings["decay.growth"], settings["decay.cap"], settings["decay.faded"]) == (curve.GROWTH, curve.CAP, curve.FADED)
+    assert (settings["decay.growth"], settings["decay.cap"], settings["decay.faded"]) == (
+        curve.GROWTH,
+        curve.CAP,
+        curve.FADED,
+    )
 
 
-@pytest.mark.parametrize(("type_", "days"), [("episodic", 7.0), ("semantic", 30.0), ("procedure", 90.0)])
+@pytest.mark.parametrize(
+    ("type_", "days"), [("episodic", 7.0), ("semantic", 30.0), ("procedure", 90.0)]
+)
 def test_stability_is_the_time_to_37_percent(type_: str, days: float) -> None:
     assert stability(type_) == days
     assert strength(type_, 0.0, days * DAY) == pytest.approx(math.exp(-1))
@@ -44,17 +58,27 @@ def test_known_values() -> None:
     assert strength("episodic", None, 1e9) == 1.0
 
 
-@given(st.sampled_from(TYPES), st.floats(-1e12, 1e12), st.floats(-1e12, 1e12), st.integers(-5, 10**9))
-def test_whatever_the_clock_says_the_result_is_a_share(type_: str, last: float, now: float, uses: int) -> None:
+@given(
+    st.sampled_from(TYPES), st.floats(-1e12, 1e12), st.floats(-1e12, 1e12), st.integers(-5, 10**9)
+)
+def test_whatever_the_clock_says_the_result_is_a_share(
+    type_: str, last: float, now: float, uses: int
+) -> None:
     assert 0.0 <= strength(type_, last, now, uses) <= 1.0
     assert strength(type_, max(last, now), min(last, now), uses) == 1.0
 
 
-@given(st.sampled_from(["episodic", "semantic", "procedure"]), st.integers(0, 40), st.floats(0, 1e4))
-def test_more_use_never_weakens_and_more_time_never_strengthens(type_: str, uses: int, days: float) -> None:
+@given(
+    st.sampled_from(["episodic", "semantic", "procedure"]), st.integers(0, 40), st.floats(0, 1e4)
+)
+def test_more_use_never_weakens_and_more_time_never_strengthens(
+    type_: str, uses: int, days: float
+) -> None:
     assert stability(type_, uses) <= stability(type_, uses + 1) <= CAP
     assert strength(type_, 0.0, days * DAY, uses) <= strength(type_, 0.0, days * DAY, uses + 1)
-    assert strength(type_, 0.0, (days + 1) * DAY, uses) < max(strength(type_, 0.0, days * DAY, uses), 1e-300)
+    assert strength(type_, 0.0, (days + 1) * DAY, uses) < max(
+        strength(type_, 0.0, days * DAY, uses), 1e-300
+    )
 
 
 @pytest.mark.parametrize(
@@ -63,7 +87,9 @@ def test_more_use_never_weakens_and_more_time_never_strengthens(type_: str, uses
 )
 def test_other_settings(base: float, growth: float, cap: float, uses: int, days: float) -> None:
     assert stability("x", uses, base={"x": base}, growth=growth, cap=cap) == days
-    assert strength("x", 0.0, days * DAY, uses, base={"x": base}, growth=growth, cap=cap) == pytest.approx(math.exp(-1))
+    assert strength(
+        "x", 0.0, days * DAY, uses, base={"x": base}, growth=growth, cap=cap
+    ) == pytest.approx(math.exp(-1))
 
 
 def test_a_memory_is_reinforced_once_a_day_at_most() -> None:

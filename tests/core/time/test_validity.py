@@ -9,7 +9,14 @@ from oneiro_vault.core.time.validity import Claim, Held, spans
 
 
 def claim(key: int, **said: str) -> Claim:
-    dates = {"status": "active", "created": "", "timestamp": "", "valid_from": "", "valid_until": "", "superseded_by": ""}
+    dates = {
+        "status": "active",
+        "created": "",
+        "timestamp": "",
+        "valid_from": "",
+        "valid_until": "",
+        "superseded_by": "",
+    }
     return Claim(key, f"id{key}", **dates | said)
 
 
@@ -36,19 +43,39 @@ def test_what_was_replaced_ends_where_its_successor_begins() -> None:
         claim(5, **old, superseded_by="id3", valid_until="2023-01-01"),
         claim(6, **old, superseded_by="id3", valid_until="2026-06-01"),
     ])  # fmt: skip
-    assert [found[key].until for key in (1, 2, 3)] == [epoch("2022-01-01"), epoch("2024-01-01"), None]
+    assert [found[key].until for key in (1, 2, 3)] == [
+        epoch("2022-01-01"),
+        epoch("2024-01-01"),
+        None,
+    ]
     assert found[4].until == epoch("2026-06-01"), "nothing else says when"
     assert found[5].until == epoch("2023-01-01")
-    assert found[6].until == epoch("2024-01-01"), "it says when it was replaced, its heir since when it was not true any more"
+    assert found[6].until == epoch("2024-01-01"), (
+        "it says when it was replaced, its heir since when it was not true any more"
+    )
 
 
 def test_an_heir_that_took_over_when_the_old_one_was_created_does_not_unmake_it() -> None:
-    old = {"status": "superseded", "created": "2020-01-01", "timestamp": "2026-06-01", "superseded_by": "id9"}
-    copied = spans([claim(1, **old), claim(2, **old, valid_until="2023-01-01"), claim(9, created="2020-01-01")])
+    old = {
+        "status": "superseded",
+        "created": "2020-01-01",
+        "timestamp": "2026-06-01",
+        "superseded_by": "id9",
+    }
+    copied = spans(
+        [claim(1, **old), claim(2, **old, valid_until="2023-01-01"), claim(9, created="2020-01-01")]
+    )
     assert [copied[key].until for key in (1, 2)] == [epoch("2026-06-01"), epoch("2023-01-01")]
     assert not any(one.empty for one in copied.values())
-    assert spans([claim(1, **old), claim(9)])[1].until == epoch("2026-06-01"), "nobody knows since when the heir holds"
-    corrected = spans([claim(1, **old, valid_until="2023-01-01"), claim(9, created="2026-06-01", valid_from="2020-01-01")])
+    assert spans([claim(1, **old), claim(9)])[1].until == epoch("2026-06-01"), (
+        "nobody knows since when the heir holds"
+    )
+    corrected = spans(
+        [
+            claim(1, **old, valid_until="2023-01-01"),
+            claim(9, created="2026-06-01", valid_from="2020-01-01"),
+        ]
+    )
     assert corrected[1].empty, "the heir itself says that it was never otherwise"
 
 
@@ -63,7 +90,25 @@ def test_two_notes_with_one_id_are_two_claims() -> None:
 
 def test_held_at_any_time_of_a_span() -> None:
     held = Held(10.0, 20.0, True)
-    asked: list[tuple[float | None, float | None]] = [(0, 10), (0, 11), (19, 30), (20, 30), (12, 13), (None, None), (None, 5), (25, None)]
-    assert [held.within(*span) for span in asked] == [False, True, True, False, True, True, False, False]
+    asked: list[tuple[float | None, float | None]] = [
+        (0, 10),
+        (0, 11),
+        (19, 30),
+        (20, 30),
+        (12, 13),
+        (None, None),
+        (None, 5),
+        (25, None),
+    ]
+    assert [held.within(*span) for span in asked] == [
+        False,
+        True,
+        True,
+        False,
+        True,
+        True,
+        False,
+        False,
+    ]
     assert Held(None, None, False).within(1, 2)
     assert not Held(20.0, 20.0, True).within(0, 30), "corrected at once: it never held"

@@ -1,4 +1,5 @@
-"""The audit log: who, what, which memories, how it ended; never words; private; rotated; and it fails nobody."""
+"""The audit log: who, what, which memories, how it ended; never words; private; rotated; and it
+fails nobody."""
 
 from __future__ import annotations
 
@@ -20,21 +21,33 @@ def lines(path: Path) -> list[dict[str, Any]]:
 
 
 def test_a_line(tmp_path: Path, clock: Clock) -> None:
-    Audit(tmp_path / "a.jsonl", clock=clock).write("key:abc", "tools/call forget", 200, about=[{"id": ID, "reason": "my secret"}], ms=3)
+    Audit(tmp_path / "a.jsonl", clock=clock).write(
+        "key:abc", "tools/call forget", 200, about=[{"id": ID, "reason": "my secret"}], ms=3
+    )
     (found,) = lines(tmp_path / "a.jsonl")
     assert found.pop("t").startswith("2027-01-1")
-    assert found == {"who": "key:abc", "op": "tools/call forget", "status": 200, "ids": [ID], "ms": 3}
+    assert found == {
+        "who": "key:abc",
+        "op": "tools/call forget",
+        "status": 200,
+        "ids": [ID],
+        "ms": 3,
+    }
     assert stat.S_IMODE((tmp_path / "a.jsonl").stat().st_mode) == 0o600
 
 
 @pytest.mark.parametrize(
     ("message", "ids"),
     [
-        ({"id": ID}, [ID]), ({"ids": [ID, OTHER, ID]}, [ID, OTHER]), ({"results": [{"id": ID, "title": OTHER}]}, [ID]),
-        ({"updates": [{"id": ID, "text": "x"}], "highlights": OTHER}, [ID]), ([{"id": ID}, {"id": OTHER}], [ID, OTHER]),
-        ({"id": "my password is hunter2"}, []), ({"id": "ignorant"}, []), ({"id": ID.upper()}, []), ({"id": ID + "x"}, []), ({"id": 5}, []),
+        ({"id": ID}, [ID]), ({"ids": [ID, OTHER, ID]}, [ID, OTHER]),
+        ({"results": [{"id": ID, "title": OTHER}]}, [ID]),
+        ({"updates": [{"id": ID, "text": "x"}], "highlights": OTHER}, [ID]),
+        ([{"id": ID}, {"id": OTHER}], [ID, OTHER]),
+        ({"id": "my password is hunter2"}, []), ({"id": "ignorant"}, []), ({"id": ID.upper()}, []),
+        ({"id": ID + "x"}, []), ({"id": 5}, []),
         ({"text": ID}, []), ({"query": ID}, []), (ID, []), (None, []), ({"id": {"id": ID}}, []),
-        ({"results": {"results": {"results": {"results": {"id": ID}}}}}, []), ({"ids": [ID] * 5 + ["x"]}, [ID]),
+        ({"results": {"results": {"results": {"results": {"id": ID}}}}}, []),
+        ({"ids": [ID] * 5 + ["x"]}, [ID]),
     ],
 )  # fmt: skip
 def test_ids_are_looked_for_only_where_ids_stand(message: Any, ids: list[str]) -> None:
@@ -56,7 +69,9 @@ def test_it_is_rotated(tmp_path: Path, clock: Clock) -> None:
     assert all(path.stat().st_size < 400 for path in tmp_path.iterdir())
 
 
-def test_a_log_that_cannot_be_written_stops_nobody(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_log_that_cannot_be_written_stops_nobody(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     (tmp_path / "a.jsonl").mkdir()
     Audit(tmp_path / "a.jsonl").write("key:abc", "op", 200)
     assert "cannot be written" in caplog.text

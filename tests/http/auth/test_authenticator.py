@@ -26,7 +26,9 @@ def access(tmp_path: Path, clock: Clock) -> Access:
 
 def granted(access: Access, role: str = "writer") -> tuple[str, str]:
     """(access token, id of the grant)"""
-    code = access.grants.open(Terms("c", "Claude", "claude.ai", role, MCP), "http://127.0.0.1/", challenge("v" * 43))
+    code = access.grants.open(
+        Terms("c", "Claude", "claude.ai", role, MCP), "http://127.0.0.1/", challenge("v" * 43)
+    )
     tokens = access.grants.redeem(code, "c", "http://127.0.0.1/", challenge("v" * 43), "")
     return tokens.access, tokens.grant
 
@@ -34,7 +36,8 @@ def granted(access: Access, role: str = "writer") -> tuple[str, str]:
 @pytest.mark.parametrize(
     ("role", "actor", "may"),
     [
-        ("reader", "model", {READ, ORIENT}), ("writer", "model", {READ, ORIENT, WRITE}), ("hook", "capture", {ORIENT, CAPTURE}),
+        ("reader", "model", {READ, ORIENT}), ("writer", "model", {READ, ORIENT, WRITE}),
+        ("hook", "capture", {ORIENT, CAPTURE}),
         ("admin", "model", {READ, ORIENT, WRITE, CAPTURE, ADMIN}),
     ],
 )  # fmt: skip
@@ -56,7 +59,12 @@ def test_a_grant_is_a_caller_for_its_own_resource_only(access: Access, role: str
     caller = access.identify(token, {MCP, "https://x.org/mcp"})
     assert caller is not None
     assert (caller.actor, caller.role, caller.name) == ("model", role, f"oauth:{grant}")
-    for others in ((), {"https://other.example.org/mcp"}, {MCP + "/"}, {"https://vault.example.org"}):
+    for others in (
+        (),
+        {"https://other.example.org/mcp"},
+        {MCP + "/"},
+        {"https://vault.example.org"},
+    ):
         assert access.identify(token, others) is None
     access.revoke(grant)
     assert not access.holds(caller)
@@ -64,7 +72,10 @@ def test_a_grant_is_a_caller_for_its_own_resource_only(access: Access, role: str
 
 
 def test_nobody_who_comes_over_a_network_is_the_user(access: Access) -> None:
-    found = [access.identify(access.keys.add(role)[0], ()) for role in ("reader", "writer", "hook", "admin")]
+    found = [
+        access.identify(access.keys.add(role)[0], ())
+        for role in ("reader", "writer", "hook", "admin")
+    ]
     assert {caller.actor for caller in found if caller} == {"model", "capture"}
 
 
@@ -120,7 +131,9 @@ def test_listing_shows_no_secret(access: Access) -> None:
     text, _ = access.keys.add("reader", "laptop")
     token, grant = granted(access)
     found = access.listing()
-    assert [(key["role"], key["name"], key["valid"]) for key in found["keys"]] == [("reader", "laptop", True)]
+    assert [(key["role"], key["name"], key["valid"]) for key in found["keys"]] == [
+        ("reader", "laptop", True)
+    ]
     assert [(entry["id"], entry["host"]) for entry in found["grants"]] == [(grant, "claude.ai")]
     assert found["login"] is False
     assert text[-43:] not in json.dumps(found)
@@ -135,7 +148,9 @@ def test_revoking_what_is_not_there(access: Access) -> None:
     assert '"op": "revoke"' in (access.folder / "audit.jsonl").read_text()
 
 
-def test_a_page_is_sealed_for_ten_minutes_and_for_this_process(access: Access, clock: Clock) -> None:
+def test_a_page_is_sealed_for_ten_minutes_and_for_this_process(
+    access: Access, clock: Clock
+) -> None:
     closed = access.seal({"a": 1})
     assert access.unseal(closed) == {"a": 1}
     assert Access(access.folder, clock=clock).unseal(closed) is None
@@ -155,7 +170,9 @@ def test_everything_is_private(access: Access) -> None:
         os.umask(before)
     assert stat.S_IMODE(access.folder.stat().st_mode) == 0o700
     assert {
-        path.name: stat.S_IMODE(path.stat().st_mode) for path in access.folder.iterdir() if stat.S_IMODE(path.stat().st_mode) != 0o600
+        path.name: stat.S_IMODE(path.stat().st_mode)
+        for path in access.folder.iterdir()
+        if stat.S_IMODE(path.stat().st_mode) != 0o600
     } == {}
 
 

@@ -1,4 +1,5 @@
-"""The address of a document comes from a stranger: it must not become a way into this machine's network. Real TLS on loopback."""
+"""The address of a document comes from a stranger: it must not become a way into this machine's
+network. Real TLS on loopback."""
 
 from __future__ import annotations
 
@@ -33,17 +34,32 @@ HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Key and certificate of HOST, signed by itself, in one file."""
     key = ec.generate_private_key(ec.SECP256R1())
-    name, now = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, HOST)]), datetime.datetime.now(datetime.UTC)
-    made = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number(), now, now + datetime.timedelta(days=1))
-    signed = made.add_extension(x509.SubjectAlternativeName([x509.DNSName(HOST)]), False).sign(key, hashes.SHA256())
+    name, now = (
+        x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, HOST)]),
+        datetime.datetime.now(datetime.UTC),
+    )
+    made = x509.CertificateBuilder(
+        name,
+        name,
+        key.public_key(),
+        x509.random_serial_number(),
+        now,
+        now + datetime.timedelta(days=1),
+    )
+    signed = made.add_extension(x509.SubjectAlternativeName([x509.DNSName(HOST)]), False).sign(
+        key, hashes.SHA256()
+    )
     file = tmp_path_factory.mktemp("tls") / "both.pem"
-    private = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    private = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
     file.write_bytes(private + signed.public_bytes(serialization.Encoding.PEM))
     return file
 
 
 class Site:
-    """An https server on loopback that answers with `reply` and notes what it was asked; `dialled` is what the fetcher connected to."""
+    """An https server on loopback that answers with `reply` and notes what it was asked; `dialled`
+    is what the fetcher connected to."""
 
     def __init__(self, certificate: Path, reply: bytes, pause: float = 0.0) -> None:
         self.certificate, self.reply, self.pause = certificate, reply, pause
@@ -76,7 +92,9 @@ class Site:
     async def connect(self, address: str, host: str) -> Streams:
         self.dialled.append((address, host))
         context = ssl.create_default_context(cafile=str(self.certificate))
-        return await asyncio.open_connection("127.0.0.1", self.port, ssl=context, server_hostname=host)
+        return await asyncio.open_connection(
+            "127.0.0.1", self.port, ssl=context, server_hostname=host
+        )
 
 
 def names(*addresses: str) -> Callable[[str], Coroutine[Any, Any, list[str]]]:
@@ -89,7 +107,9 @@ def names(*addresses: str) -> Callable[[str], Coroutine[Any, Any, list[str]]]:
 def find(site: Site, url: str = URL, addresses: tuple[str, ...] = (PUBLIC,), **more: Any) -> Any:
     async def run() -> Any:
         async with site.open():
-            return await Documents(resolve=names(*addresses), connect=site.connect, **more).find(url)
+            return await Documents(resolve=names(*addresses), connect=site.connect, **more).find(
+                url
+            )
 
     return asyncio.run(run())
 
@@ -108,7 +128,12 @@ def refusal(*args: Any, **more: Any) -> str:
 def test_a_document_is_fetched_from_the_very_address_that_was_checked(certificate: Path) -> None:
     site = Site(certificate, as_reply(GOOD))
     client = find(site, addresses=(PUBLIC, "1.1.1.1"))
-    assert (client.id, client.name, client.redirects, client.method) == (URL, "Client", ("http://127.0.0.1/callback",), "none")
+    assert (client.id, client.name, client.redirects, client.method) == (
+        URL,
+        "Client",
+        ("http://127.0.0.1/callback",),
+        "none",
+    )
     assert site.dialled == [(PUBLIC, HOST)]
     (asked,) = site.asked
     assert asked.startswith(b"GET /oauth/client.json HTTP/1.1\r\nHost: client.example.org\r\n")
@@ -118,16 +143,22 @@ def test_a_document_is_fetched_from_the_very_address_that_was_checked(certificat
 
 def test_a_chunked_answer(certificate: Path) -> None:
     body = json.dumps(GOOD).encode()
-    chunks = b"".join(b"%x\r\n%b\r\n" % (len(part), part) for part in (body[:10], body[10:])) + b"0\r\n\r\n"
+    chunks = (
+        b"".join(b"%x\r\n%b\r\n" % (len(part), part) for part in (body[:10], body[10:]))
+        + b"0\r\n\r\n"
+    )
     assert find(Site(certificate, HEAD + b"Transfer-Encoding: chunked\r\n\r\n" + chunks)).id == URL
 
 
 @pytest.mark.parametrize(
     "address",
     [
-        "127.0.0.1", "127.9.9.9", "0.0.0.0", "10.0.0.1", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1", "198.18.0.1", "192.0.2.1",
-        "203.0.113.5", "224.0.0.1", "239.1.1.1", "240.0.0.1", "255.255.255.255", "::1", "::", "fe80::1", "fe80::1%eth0", "fc00::1", "fd12::1", "ff02::1",
-        "::ffff:127.0.0.1", "::ffff:8.8.8.8", "64:ff9b::7f00:1", "64:ff9b:1::1", "2002:7f00:1::", "2001::1", "2001:db8::1", "3fff::1", "100::1", "", "x", "1.2.3",
+        "127.0.0.1", "127.9.9.9", "0.0.0.0", "10.0.0.1", "172.16.0.1", "192.168.1.1",
+        "169.254.169.254", "100.64.0.1", "198.18.0.1", "192.0.2.1",
+        "203.0.113.5", "224.0.0.1", "239.1.1.1", "240.0.0.1", "255.255.255.255", "::1", "::",
+        "fe80::1", "fe80::1%eth0", "fc00::1", "fd12::1", "ff02::1",
+        "::ffff:127.0.0.1", "::ffff:8.8.8.8", "64:ff9b::7f00:1", "64:ff9b:1::1", "2002:7f00:1::",
+        "2001::1", "2001:db8::1", "3fff::1", "100::1", "", "x", "1.2.3",
     ],
 )  # fmt: skip
 def test_no_connection_to_what_is_not_public(certificate: Path, address: str) -> None:
@@ -138,7 +169,9 @@ def test_no_connection_to_what_is_not_public(certificate: Path, address: str) ->
         assert site.dialled == []
 
 
-@pytest.mark.parametrize("address", [PUBLIC, "8.8.8.8", "2606:4700:4700::1111", "2a00:1450:4001::1"])
+@pytest.mark.parametrize(
+    "address", [PUBLIC, "8.8.8.8", "2606:4700:4700::1111", "2a00:1450:4001::1"]
+)
 def test_public_addresses(address: str) -> None:
     assert is_public(address)
 
@@ -151,19 +184,30 @@ def test_the_real_resolver_finds_loopback_and_the_fetch_stops_there(certificate:
     assert set(asyncio.run(client_documents.resolve("localhost"))) <= {"127.0.0.1", "::1"}
     site = Site(certificate, as_reply(GOOD))
     with pytest.raises(OAuthRefusal, match="not a public host"):
-        asyncio.run(Documents(resolve=lambda _host: client_documents.resolve("localhost"), connect=site.connect).find(URL))
+        asyncio.run(
+            Documents(
+                resolve=lambda _host: client_documents.resolve("localhost"), connect=site.connect
+            ).find(URL)
+        )
     assert site.dialled == []
 
 
 @pytest.mark.parametrize(
     "url",
     [
-        "http://client.example.org/x", "ftp://client.example.org/x", "https://client.example.org", "https://client.example.org/", "https://localhost/x",
-        "https://127.0.0.1/x", "https://127.1/x", "https://2130706433/x", "https://0x7f.0.0.1/x", "https://[::1]/x", "https://client.example.org:8443/x",
-        "https://client.example.org:443/x", "https://user@client.example.org/x", "https://client.example.org/x#y", "https://client.example.org/../x",
-        "https://client.example.org/a/%2e%2E/x", "https://client.example.org/./x", "https://client.example.org/x y", "https://client.example.org\\@evil.org/x",
-        "https://CLIENT.example.org/x", "HTTPS://client.example.org/x", "https://client..example.org/x", "https://-client.example.org/x", "https://é.org/x",
-        "https:///x", "https://client.example.org/" + "x" * 600, "https://client.example.org/x\r\nHost: evil.org", "file:///etc/passwd", "https://x.1/x", "://",
+        "http://client.example.org/x", "ftp://client.example.org/x", "https://client.example.org",
+        "https://client.example.org/", "https://localhost/x",
+        "https://127.0.0.1/x", "https://127.1/x", "https://2130706433/x", "https://0x7f.0.0.1/x",
+        "https://[::1]/x", "https://client.example.org:8443/x",
+        "https://client.example.org:443/x", "https://user@client.example.org/x",
+        "https://client.example.org/x#y", "https://client.example.org/../x",
+        "https://client.example.org/a/%2e%2E/x", "https://client.example.org/./x",
+        "https://client.example.org/x y", "https://client.example.org\\@evil.org/x",
+        "https://CLIENT.example.org/x", "HTTPS://client.example.org/x",
+        "https://client..example.org/x", "https://-client.example.org/x", "https://é.org/x",
+        "https:///x", "https://client.example.org/" + "x" * 600,
+        "https://client.example.org/x\r\nHost: evil.org", "file:///etc/passwd", "https://x.1/x",
+        "://",
     ],
 )  # fmt: skip
 def test_addresses_that_name_no_program(certificate: Path, url: str) -> None:
@@ -176,18 +220,26 @@ def test_addresses_that_name_no_program(certificate: Path, url: str) -> None:
 @pytest.mark.parametrize(
     ("reply", "words"),
     [
-        (as_reply(GOOD | {"client_id": URL + "/"}), "another program"), (as_reply(GOOD | {"client_id": URL.upper()}), "another program"),
-        (as_reply({"redirect_uris": ["http://127.0.0.1/"]}), "another program"), (as_reply([GOOD]), "another program"),
-        (as_reply(GOOD | {"redirect_uris": []}), "redirect_uris"), (as_reply(GOOD | {"redirect_uris": ["http://evil.org/"]}), "neither https"),
-        (as_reply(GOOD | {"client_secret": "x"}), "no secret"), (as_reply(GOOD | {"token_endpoint_auth_method": "client_secret_post"}), "no secret"),
-        (HEAD + b"Content-Length: 1\r\n\r\n{", "not JSON"), (HEAD + b"Content-Length: 2\r\n\r\n\xff\xfe", "not JSON"),
-        (HEAD + b"\r\n" + b"[" * 9000, "not JSON"), (as_reply(GOOD, b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"), "not JSON"),
+        (as_reply(GOOD | {"client_id": URL + "/"}), "another program"),
+        (as_reply(GOOD | {"client_id": URL.upper()}), "another program"),
+        (as_reply({"redirect_uris": ["http://127.0.0.1/"]}), "another program"),
+        (as_reply([GOOD]), "another program"),
+        (as_reply(GOOD | {"redirect_uris": []}), "redirect_uris"),
+        (as_reply(GOOD | {"redirect_uris": ["http://evil.org/"]}), "neither https"),
+        (as_reply(GOOD | {"client_secret": "x"}), "no secret"),
+        (as_reply(GOOD | {"token_endpoint_auth_method": "client_secret_post"}), "no secret"),
+        (HEAD + b"Content-Length: 1\r\n\r\n{", "not JSON"),
+        (HEAD + b"Content-Length: 2\r\n\r\n\xff\xfe", "not JSON"),
+        (HEAD + b"\r\n" + b"[" * 9000, "not JSON"),
+        (as_reply(GOOD, b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"), "not JSON"),
         (as_reply(GOOD, b"HTTP/1.1 200 OK\r\n"), "not JSON"),
         (b"HTTP/1.1 302 Found\r\nLocation: https://127.0.0.1/\r\nContent-Length: 0\r\n\r\n", "answered 302"),
         (b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", "answered 404"),
         (b"HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n", "answered 201"),
-        (HEAD + b"\r\n" + b" " * (LARGEST + 1), "too large"), (HEAD + b"Content-Length: 999999999\r\n\r\n" + b" " * (LARGEST + 5000), "too large"),
-        (b"HTTP/1.1 200 OK\r\n" + b"X: " + b"y" * 40_000, "cannot be fetched"), (b"rubbish\r\n\r\n", "cannot be fetched"), (b"", "cannot be fetched"),
+        (HEAD + b"\r\n" + b" " * (LARGEST + 1), "too large"),
+        (HEAD + b"Content-Length: 999999999\r\n\r\n" + b" " * (LARGEST + 5000), "too large"),
+        (b"HTTP/1.1 200 OK\r\n" + b"X: " + b"y" * 40_000, "cannot be fetched"),
+        (b"rubbish\r\n\r\n", "cannot be fetched"), (b"", "cannot be fetched"),
         (HEAD + b"Content-Length: 500\r\n\r\n{", "cannot be fetched"),
     ],
 )  # fmt: skip
@@ -218,7 +270,8 @@ def test_a_certificate_for_another_name(certificate: Path) -> None:
 
 
 def test_the_real_connection_checks_certificates(certificate: Path) -> None:
-    """The default `connect` trusts the system only; nobody listens on the port it insists on, so it is refused either way."""
+    """The default `connect` trusts the system only; nobody listens on the port it insists on, so it
+    is refused either way."""
     with pytest.raises(OSError):  # noqa: PT011 - the kind depends on who listens at 443 here
         asyncio.run(client_documents.connect("127.0.0.1", HOST))
 
@@ -241,7 +294,14 @@ def test_answers_are_kept_as_long_as_they_say(certificate: Path, clock: Clock) -
 
 @pytest.mark.parametrize(
     ("control", "seconds"),
-    [("", 3600), ("no-store", 3600), ("max-age=1", 300), ("max-age=99999999", 86_400), ("max-age=x", 3600), ("max-age=700", 700)],
+    [
+        ("", 3600),
+        ("no-store", 3600),
+        ("max-age=1", 300),
+        ("max-age=99999999", 86_400),
+        ("max-age=x", 3600),
+        ("max-age=700", 700),
+    ],
 )
 def test_how_long_that_can_be(control: str, seconds: float) -> None:
     assert client_documents._freshness(control) == seconds

@@ -1,4 +1,5 @@
-"""Codes once, tokens short, refresh tokens rotating; whoever shows a copy ends the family. Nothing of it is readable on the disk."""
+"""Codes once, tokens short, refresh tokens rotating; whoever shows a copy ends the family. Nothing
+of it is readable on the disk."""
 
 from __future__ import annotations
 
@@ -35,7 +36,9 @@ def tokens(grants: Grants, code: str) -> Tokens:
 
 def redeem(grants: Grants, code: str, **change: str) -> Tokens:
     given = {"client": "client-1", "redirect": BACK, "challenge": MARK, "resource": MCP} | change
-    return grants.redeem(code, given["client"], given["redirect"], given["challenge"], given["resource"])
+    return grants.redeem(
+        code, given["client"], given["redirect"], given["challenge"], given["resource"]
+    )
 
 
 def refused(call: object, *args: str) -> str:
@@ -82,19 +85,32 @@ def test_a_code_is_old_after_a_minute(grants: Grants, code: str, clock: Clock) -
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"client": "client-2"}, "another program"), ({"redirect": "https://evil.org/cb"}, "redirect_uri"), ({"redirect": ""}, "redirect_uri"),
-        ({"challenge": challenge("w" * 43)}, "code_verifier"), ({"challenge": ""}, "code_verifier"), ({"challenge": "v" * 43}, "code_verifier"),
+        ({"client": "client-2"}, "another program"),
+        ({"redirect": "https://evil.org/cb"}, "redirect_uri"), ({"redirect": ""}, "redirect_uri"),
+        ({"challenge": challenge("w" * 43)}, "code_verifier"), ({"challenge": ""}, "code_verifier"),
+        ({"challenge": "v" * 43}, "code_verifier"),
         ({"resource": "https://other.example.org/mcp"}, "another resource"),
     ],
 )  # fmt: skip
-def test_a_wrong_attempt_spends_the_code(grants: Grants, code: str, change: dict[str, str], words: str) -> None:
+def test_a_wrong_attempt_spends_the_code(
+    grants: Grants, code: str, change: dict[str, str], words: str
+) -> None:
     assert words in refused(lambda: redeem(grants, code, **change))
     refused(lambda: redeem(grants, code))
     assert grants.list() == []
 
 
 def test_invented_codes_leave_the_real_one_alone(grants: Grants, code: str) -> None:
-    for wrong in ("", "x", code[:-1], code + "x", code[:-43] + "A" * 43, code.replace("onc", "ona"), code.replace("onc", "onr"), "é" * 80):
+    for wrong in (
+        "",
+        "x",
+        code[:-1],
+        code + "x",
+        code[:-43] + "A" * 43,
+        code.replace("onc", "ona"),
+        code.replace("onc", "onr"),
+        "é" * 80,
+    ):
         refused(lambda wrong=wrong: redeem(grants, wrong))
     assert redeem(grants, code)
 
@@ -145,8 +161,13 @@ def test_a_used_refresh_token_ends_the_family(grants: Grants, tokens: Tokens) ->
     refused(grants.refresh, third.refresh, "client-1", "")
 
 
-@pytest.mark.parametrize(("client", "resource"), [("client-2", ""), ("", ""), ("client-1", "https://other.example.org/mcp")])
-def test_a_refresh_token_in_other_hands_ends_the_family(grants: Grants, tokens: Tokens, client: str, resource: str) -> None:
+@pytest.mark.parametrize(
+    ("client", "resource"),
+    [("client-2", ""), ("", ""), ("client-1", "https://other.example.org/mcp")],
+)
+def test_a_refresh_token_in_other_hands_ends_the_family(
+    grants: Grants, tokens: Tokens, client: str, resource: str
+) -> None:
     refused(grants.refresh, tokens.refresh, client, resource)
     assert grants.check(tokens.access) is None
 
@@ -157,7 +178,13 @@ def test_a_refresh_token_that_rested_too_long(grants: Grants, tokens: Tokens, cl
 
 
 def test_what_is_no_refresh_token(grants: Grants, code: str, tokens: Tokens) -> None:
-    for wrong in ("", code, tokens.access, tokens.refresh + "x", "onr_" + "0" * 32 + "_" + "A" * 43):
+    for wrong in (
+        "",
+        code,
+        tokens.access,
+        tokens.refresh + "x",
+        "onr_" + "0" * 32 + "_" + "A" * 43,
+    ):
         refused(grants.refresh, wrong, "client-1", "")
     assert grants.check(tokens.access), "none of that was ours, so nothing has ended"
 
@@ -177,7 +204,9 @@ def test_a_token_that_looks_right_revokes_nothing(grants: Grants, tokens: Tokens
     assert grants.check(tokens.access)
 
 
-def test_a_person_ends_a_grant_from_another_process(grants: Grants, tokens: Tokens, store: Store, clock: Clock) -> None:
+def test_a_person_ends_a_grant_from_another_process(
+    grants: Grants, tokens: Tokens, store: Store, clock: Clock
+) -> None:
     other = Grants(Store(store.path), 3600, 86_400, clock)
     assert other.end(tokens.grant).terms == TERMS
     assert grants.check(tokens.access) is None
@@ -195,15 +224,25 @@ def test_a_code_nobody_fetched_is_no_grant(grants: Grants, code: str, clock: Clo
 
 
 def test_they_are_bounded(grants: Grants, store: Store, clock: Clock) -> None:
-    entry = {"terms": ["c", "n", "h", "reader", MCP], "created": 0, "code": {"used": True}, "refresh": "", "access": {}}
+    entry = {
+        "terms": ["c", "n", "h", "reader", MCP],
+        "created": 0,
+        "code": {"used": True},
+        "refresh": "",
+        "access": {},
+    }
     with store.change() as known:
-        known.update({f"{n:064d}": entry | {"expires": clock.now + 100 + n} for n in range(MOST + 20)})
+        known.update(
+            {f"{n:064d}": entry | {"expires": clock.now + 100 + n} for n in range(MOST + 20)}
+        )
     grants.open(TERMS, BACK, MARK)
     assert len(store.read()) == MOST
     assert f"{0:064d}" not in store.read()
 
 
-def test_access_tokens_of_one_grant_are_bounded(grants: Grants, tokens: Tokens, store: Store) -> None:
+def test_access_tokens_of_one_grant_are_bounded(
+    grants: Grants, tokens: Tokens, store: Store
+) -> None:
     now = tokens
     for _ in range(60):
         now = grants.refresh(now.refresh, "client-1", "")
@@ -212,7 +251,9 @@ def test_access_tokens_of_one_grant_are_bounded(grants: Grants, tokens: Tokens, 
     assert grants.check(now.access)
 
 
-def test_it_survives_a_restart(grants: Grants, code: str, store: Store, clock: Clock, tmp_path: Path) -> None:
+def test_it_survives_a_restart(
+    grants: Grants, code: str, store: Store, clock: Clock, tmp_path: Path
+) -> None:
     made = redeem(Grants(Store(store.path), 3600, 86_400, clock), code)
     fresh = Grants(Store(store.path), 3600, 86_400, clock)
     assert fresh.check(made.access)

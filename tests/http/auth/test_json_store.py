@@ -1,4 +1,5 @@
-"""Files of the machine's own: whole or old, private, and one writer at a time, over processes and threads."""
+"""Files of the machine's own: whole or old, private, and one writer at a time, over processes and
+threads."""
 
 from __future__ import annotations
 

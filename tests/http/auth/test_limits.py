@@ -59,7 +59,9 @@ def test_one_can_be_refunded(clock: Clock) -> None:
     assert buckets.spend("a") == 0
     assert buckets.spend("a") > 0
     buckets.refund("a", 100)
-    assert [buckets.spend("a") > 0 for _ in range(3)] == [False, False, True], "never more than there were"
+    assert [buckets.spend("a") > 0 for _ in range(3)] == [False, False, True], (
+        "never more than there were"
+    )
 
 
 def test_the_memory_is_bounded(clock: Clock) -> None:

@@ -70,7 +70,12 @@ def test_who_knows_it_starts_afresh(login: Login) -> None:
 def test_many_right_logins_lock_nobody_out(login: Login, store: Store) -> None:
     cost = {"n": 2, "r": 1, "p": 1}  # stored as `set` does, but cheap to check thirty times
     with store.change() as known:
-        known |= {"scheme": "scrypt", **cost, "salt": "00", "hash": hashlib.scrypt(WORD.encode(), salt=b"\0", **cost, dklen=32).hex()}
+        known |= {
+            "scheme": "scrypt",
+            **cost,
+            "salt": "00",
+            "hash": hashlib.scrypt(WORD.encode(), salt=b"\0", **cost, dklen=32).hex(),
+        }
     for number in range(6 * TRIES + 2):
         assert login.wait(f"program{number}") == 0
         assert login.check(WORD, f"program{number}")

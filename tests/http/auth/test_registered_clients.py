@@ -1,4 +1,5 @@
-"""Programs that register themselves: bounded, harmless to look at, known again only by what they were given."""
+"""Programs that register themselves: bounded, harmless to look at, known again only by what they
+were given."""
 
 from __future__ import annotations
 
@@ -8,10 +9,21 @@ import pytest
 
 from oneiro_vault.errors import OAuthRefusal, UnknownClient
 from oneiro_vault.http.auth.json_store import Store
-from oneiro_vault.http.auth.registered_clients import METHODS, MOST, Clients, is_document, proved, shown_name
+from oneiro_vault.http.auth.registered_clients import (
+    METHODS,
+    MOST,
+    Clients,
+    is_document,
+    proved,
+    shown_name,
+)
 from tests.http.auth.conftest import Clock
 
-ASKED: dict[str, Any] = {"redirect_uris": ["http://127.0.0.1/cb"], "client_name": "Claude", "token_endpoint_auth_method": "none"}
+ASKED: dict[str, Any] = {
+    "redirect_uris": ["http://127.0.0.1/cb"],
+    "client_name": "Claude",
+    "token_endpoint_auth_method": "none",
+}
 
 
 @pytest.fixture
@@ -24,7 +36,11 @@ def test_registering(clients: Clients, store: Store, clock: Clock) -> None:
     assert made["redirect_uris"] == ["http://127.0.0.1/cb"]
     assert "client_secret" not in made
     found = Clients(Store(store.path)).find(made["client_id"])
-    assert (found.name, found.redirects, found.method) == ("Claude", ("http://127.0.0.1/cb",), "none")
+    assert (found.name, found.redirects, found.method) == (
+        "Claude",
+        ("http://127.0.0.1/cb",),
+        "none",
+    )
     assert clients.register(ASKED)["client_id"] != made["client_id"]
 
 
@@ -52,12 +68,17 @@ def test_a_program_without_one_must_not_bring_one(clients: Clients) -> None:
 @pytest.mark.parametrize(
     ("change", "code"),
     [
-        ({"redirect_uris": []}, "invalid_redirect_uri"), ({"redirect_uris": "http://127.0.0.1/"}, "invalid_redirect_uri"),
-        ({"redirect_uris": None}, "invalid_redirect_uri"), ({"redirect_uris": [5]}, "invalid_redirect_uri"),
-        ({"redirect_uris": ["http://127.0.0.1/"] * 11}, "invalid_redirect_uri"), ({"redirect_uris": ["javascript:1"]}, "invalid_redirect_uri"),
+        ({"redirect_uris": []}, "invalid_redirect_uri"),
+        ({"redirect_uris": "http://127.0.0.1/"}, "invalid_redirect_uri"),
+        ({"redirect_uris": None}, "invalid_redirect_uri"),
+        ({"redirect_uris": [5]}, "invalid_redirect_uri"),
+        ({"redirect_uris": ["http://127.0.0.1/"] * 11}, "invalid_redirect_uri"),
+        ({"redirect_uris": ["javascript:1"]}, "invalid_redirect_uri"),
         ({"redirect_uris": ["http://127.0.0.1/", "http://evil.org/"]}, "invalid_redirect_uri"),
-        ({"token_endpoint_auth_method": "private_key_jwt"}, "invalid_client_metadata"), ({"token_endpoint_auth_method": ["none"]}, "invalid_client_metadata"),
-        ({"grant_types": ["client_credentials"]}, "invalid_client_metadata"), ({"grant_types": "x"}, "invalid_client_metadata"),
+        ({"token_endpoint_auth_method": "private_key_jwt"}, "invalid_client_metadata"),
+        ({"token_endpoint_auth_method": ["none"]}, "invalid_client_metadata"),
+        ({"grant_types": ["client_credentials"]}, "invalid_client_metadata"),
+        ({"grant_types": "x"}, "invalid_client_metadata"),
         ({"response_types": ["token"]}, "invalid_client_metadata"),
     ],
 )  # fmt: skip
@@ -76,11 +97,19 @@ def test_nobody_else_is_known(clients: Clients, ident: str) -> None:
     assert (caught.value.code, caught.value.http_status) == ("invalid_client", 401)
 
 
-def test_they_are_bounded_and_approved_ones_stay_longest(clients: Clients, store: Store, clock: Clock) -> None:
+def test_they_are_bounded_and_approved_ones_stay_longest(
+    clients: Clients, store: Store, clock: Clock
+) -> None:
     approved = clients.register(ASKED)["client_id"]
     clients.approved(approved)
     clients.approved("nobody")
-    entry = {"name": "x", "redirects": ["http://127.0.0.1/"], "method": "none", "secret": "", "approved": None}
+    entry = {
+        "name": "x",
+        "redirects": ["http://127.0.0.1/"],
+        "method": "none",
+        "secret": "",
+        "approved": None,
+    }
     with store.change() as known:
         known.update({f"idle{n}": entry | {"created": n} for n in range(MOST - 1)})
     newest = clients.register(ASKED)["client_id"]
@@ -90,8 +119,16 @@ def test_they_are_bounded_and_approved_ones_stay_longest(clients: Clients, store
     assert {approved, newest, "idle1"} <= known.keys()
 
 
-def test_when_all_are_approved_the_oldest_goes(clients: Clients, store: Store, clock: Clock) -> None:
-    entry = {"name": "x", "redirects": ["http://127.0.0.1/"], "method": "none", "secret": "", "created": 0}
+def test_when_all_are_approved_the_oldest_goes(
+    clients: Clients, store: Store, clock: Clock
+) -> None:
+    entry = {
+        "name": "x",
+        "redirects": ["http://127.0.0.1/"],
+        "method": "none",
+        "secret": "",
+        "created": 0,
+    }
     with store.change() as known:
         known.update({f"old{n}": entry | {"approved": 10.0 + n} for n in range(MOST)})
     clients.register(ASKED)
@@ -102,8 +139,10 @@ def test_when_all_are_approved_the_oldest_goes(clients: Clients, store: Store, c
 @pytest.mark.parametrize(
     ("name", "shown"),
     [
-        ("Claude", "Claude"), ("  Claude\n", "Claude"), ("a\u202egpj.exe", "agpj.exe"), ("a\u200bb\ufeffc", "abc"), ("x" * 500, "x" * 60),
-        ("", "A program without a name"), (None, "A program without a name"), (5, "A program without a name"), ("\x00\x1b[31m", "[31m"),
+        ("Claude", "Claude"), ("  Claude\n", "Claude"), ("a\u202egpj.exe", "agpj.exe"),
+        ("a\u200bb\ufeffc", "abc"), ("x" * 500, "x" * 60),
+        ("", "A program without a name"), (None, "A program without a name"),
+        (5, "A program without a name"), ("\x00\x1b[31m", "[31m"),
         ("<script>", "<script>"), ("\ud800a", "a"),
     ],
 )  # fmt: skip

@@ -23,7 +23,12 @@ def test_a_key_of_each_role(keys: Keys, role: str) -> None:
     assert re.fullmatch(rf"onk_{role}_[0-9a-z]{{8}}_[\w-]{{43}}", text)
     found = keys.check(text)
     assert found == made
-    assert (made.role, made.name, made.expires, made.revoked) == (role, "the build server", None, None)
+    assert (made.role, made.name, made.expires, made.revoked) == (
+        role,
+        "the build server",
+        None,
+        None,
+    )
     assert keys.list() == [made]
 
 
@@ -36,7 +41,9 @@ def test_the_secret_is_nowhere_on_the_disk(keys: Keys, store: Store) -> None:
     assert text[-20:] not in stored
 
 
-def test_another_process_takes_it_and_sees_it_revoked(keys: Keys, store: Store, clock: Clock) -> None:
+def test_another_process_takes_it_and_sees_it_revoked(
+    keys: Keys, store: Store, clock: Clock
+) -> None:
     running = Keys(Store(store.path), clock)
     text, made = keys.add("writer", "laptop")
     assert running.check(text) is not None
@@ -60,9 +67,12 @@ def test_what_is_no_key(keys: Keys) -> None:
     other, _ = keys.add("reader")
     head, _, secret = text.rpartition("_" + text[-43:-40])
     wrong = [
-        "", " ", text + " ", " " + text, text[:-1], text + "A", text.upper(), text.replace("reader", "admin"), text.replace("onk", "onx"),
-        text.replace(made.id, "00000000"), text[:-43] + other[-43:], text[:-43] + "A" * 43, text[:-43] + "é" * 43, text + "\n", "onk_reader__",
-        f"onk_reader_{made.id}_", "Bearer " + text, text * 2, "\0" + text, head, secret, "x" * 100_000,
+        "", " ", text + " ", " " + text, text[:-1], text + "A", text.upper(),
+        text.replace("reader", "admin"), text.replace("onk", "onx"),
+        text.replace(made.id, "00000000"), text[:-43] + other[-43:], text[:-43] + "A" * 43,
+        text[:-43] + "é" * 43, text + "\n", "onk_reader__",
+        f"onk_reader_{made.id}_", "Bearer " + text, text * 2, "\0" + text, head, secret,
+        "x" * 100_000,
     ]  # fmt: skip
     assert [text for text in wrong if keys.check(text) is not None] == []
     assert keys.check(text) == made
@@ -105,7 +115,17 @@ def test_revoking(keys: Keys, clock: Clock) -> None:
 def test_they_are_bounded(keys: Keys, store: Store, clock: Clock) -> None:
     with store.change() as stored:
         stored.update(
-            {str(n): {"role": "reader", "name": "", "hash": "", "created": 0, "expires": None, "revoked": 1} for n in range(MOST)}
+            {
+                str(n): {
+                    "role": "reader",
+                    "name": "",
+                    "hash": "",
+                    "created": 0,
+                    "expires": None,
+                    "revoked": 1,
+                }
+                for n in range(MOST)
+            }
         )
     with pytest.raises(InvalidInput, match="keys already"):
         keys.add("reader")

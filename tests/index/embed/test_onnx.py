@@ -1,4 +1,5 @@
-"""Models on onnxruntime: the packaged one, and folders as the hub has them, against sentence-transformers where it counts."""
+"""Models on onnxruntime: the packaged one, and folders as the hub has them, against
+sentence-transformers where it counts."""
 
 from __future__ import annotations
 
@@ -21,33 +22,71 @@ from oneiro_vault.index.embed.onnx import OnnxModel, UnfitError, batches, best_g
 from tests.index import graph
 
 HIDDEN = 8
-CONFIG = {"hidden_size": HIDDEN, "num_attention_heads": 2, "num_hidden_layers": 1, "intermediate_size": 16, "layer_norm_eps": 1e-12}
-WORDS = "the cat sat on a mat and purred at der Mond über 猫 が 座った 🐈 def f(x): return x*2 ; SELECT 1 -- naïve ‮".split()
+CONFIG = {
+    "hidden_size": HIDDEN,
+    "num_attention_heads": 2,
+    "num_hidden_layers": 1,
+    "intermediate_size": 16,
+    "layer_norm_eps": 1e-12,
+}
+WORDS = (
+    "the cat sat on a mat and purred at der Mond über 猫 が 座った 🐈 def f(x): return x*2 ; SELECT 1 "
+    "-- naïve ‮"
+).split()
 
 
 def texts() -> list[str]:
-    """Two hundred texts: several languages, code, emoji, nothing, one letter, and more than any model reads."""
+    """Two hundred texts: several languages, code, emoji, nothing, one letter, and more than any
+    model reads."""
     rng = random.Random(5)
     mixed = [" ".join(rng.choice(WORDS) for _ in range(rng.randint(1, 30))) for _ in range(185)]
-    return [*mixed, "", " ", "x", "\0", "x" * 50_000, "word " * 5_000, "猫" * 3_000, "🐈" * 700, "\ud800 lone", "a\n\nb\tc", *"zéß٤😀"]
+    return [
+        *mixed,
+        "",
+        " ",
+        "x",
+        "\0",
+        "x" * 50_000,
+        "word " * 5_000,
+        "猫" * 3_000,
+        "🐈" * 700,
+        "\ud800 lone",
+        "a\n\nb\tc",
+        *"zéß٤😀",
+    ]
 
 
 @pytest.fixture
 def small(tmp_path: Path) -> Path:
-    """A BERT of few numbers in a folder as the hub has them, with its graph and the packaged model's tokenizer."""
+    """A BERT of few numbers in a folder as the hub has them, with its graph and the packaged
+    model's tokenizer."""
     folder = tmp_path / "small"
     (folder / "onnx").mkdir(parents=True)
     (folder / "1_Pooling").mkdir()
     tokenizer = json.loads((models.model_folder() / "tokenizer.json").read_text())
     save_file(weights(len(tokenizer["model"]["vocab"])), str(folder / "model.safetensors"))
     (folder / "tokenizer.json").write_text(json.dumps(tokenizer))
-    put(folder, "config.json", CONFIG | {"model_type": "bert", "vocab_size": 30_522, "max_position_embeddings": 64, "type_vocab_size": 2})
+    put(
+        folder,
+        "config.json",
+        CONFIG
+        | {
+            "model_type": "bert",
+            "vocab_size": 30_522,
+            "max_position_embeddings": 64,
+            "type_vocab_size": 2,
+        },
+    )
     put(folder, "sentence_bert_config.json", {"max_seq_length": 32})
     put(folder, "modules.json", [module("", "Transformer"), module("1_Pooling", "Pooling")])
     put(
         folder,
         "1_Pooling/config.json",
-        {"word_embedding_dimension": HIDDEN, "pooling_mode_cls_token": False, "pooling_mode_mean_tokens": True},
+        {
+            "word_embedding_dimension": HIDDEN,
+            "pooling_mode_cls_token": False,
+            "pooling_mode_mean_tokens": True,
+        },
     )
     (folder / "onnx/model.onnx").write_bytes(graph.bert(folder, inline=True))
     return folder
@@ -67,14 +106,23 @@ def weights(vocabulary: int) -> dict[str, np.ndarray]:
         },
     }
     linear = {f"attention.self.{part}": (HIDDEN, HIDDEN) for part in ("query", "key", "value")}
-    linear |= {"attention.output.dense": (HIDDEN, HIDDEN), "intermediate.dense": (int(inner), HIDDEN), "output.dense": (HIDDEN, int(inner))}
+    linear |= {
+        "attention.output.dense": (HIDDEN, HIDDEN),
+        "intermediate.dense": (int(inner), HIDDEN),
+        "output.dense": (HIDDEN, int(inner)),
+    }
     for name, shape in linear.items():
         shapes |= {f"{layer}{name}.weight": shape, f"{layer}{name}.bias": shape[:1]}
     return {name: rng.normal(0, 0.5, shape).astype(np.float32) for name, shape in shapes.items()}
 
 
 def module(path: str, kind: str) -> dict[str, object]:
-    return {"idx": 0, "name": path[:1] or "0", "path": path, "type": f"sentence_transformers.models.{kind}"}
+    return {
+        "idx": 0,
+        "name": path[:1] or "0",
+        "path": path,
+        "type": f"sentence_transformers.models.{kind}",
+    }
 
 
 def put(folder: Path, name: str, value: Any) -> None:
@@ -83,7 +131,10 @@ def put(folder: Path, name: str, value: Any) -> None:
 
 def agree(one: np.ndarray, other: np.ndarray) -> bool:
     """Every cosine of every pair, and each text with itself, is the same to a thousandth."""
-    return bool(np.abs(one @ one.T - other @ other.T).max() < 1e-3 and np.abs((one * other).sum(1) - 1).max() < 1e-3)
+    return bool(
+        np.abs(one @ one.T - other @ other.T).max() < 1e-3
+        and np.abs((one * other).sum(1) - 1).max() < 1e-3
+    )
 
 
 def packaged() -> OnnxModel:
@@ -100,12 +151,20 @@ def test_every_cosine_is_that_of_sentence_transformers() -> None:
 
 @pytest.mark.model
 def test_a_folder_of_the_hub_gives_the_same_on_both(small: Path) -> None:
-    put(small, "tokenizer_config.json", {"tokenizer_class": "BertTokenizer", "model_max_length": 64, "pad_token": "[PAD]"})
+    put(
+        small,
+        "tokenizer_config.json",
+        {"tokenizer_class": "BertTokenizer", "model_max_length": 64, "pad_token": "[PAD]"},
+    )
     for mode in ("mean_tokens", "cls_token", "lasttoken"):
         put(
             small,
             "1_Pooling/config.json",
-            {"word_embedding_dimension": HIDDEN, f"pooling_mode_{mode}": True, "pooling_mode_mean_tokens": mode == "mean_tokens"},
+            {
+                "word_embedding_dimension": HIDDEN,
+                f"pooling_mode_{mode}": True,
+                "pooling_mode_mean_tokens": mode == "mean_tokens",
+            },
         )
         ours = OnnxModel(small, "small").encode(texts()[:40], "query: ")
         assert agree(ours, worker.sentence_transformer(small)(texts()[:40], "query: ")), mode
@@ -143,19 +202,28 @@ def test_vectors_are_unit_and_do_not_depend_on_their_neighbours(small: Path) -> 
     together = model.encode(given)
     assert together.dtype == np.float32
     assert np.allclose(np.linalg.norm(together, axis=1), 1, atol=1e-5)
-    assert np.allclose(together, np.concatenate([model.encode([text]) for text in given]), atol=1e-5)
+    assert np.allclose(
+        together, np.concatenate([model.encode([text]) for text in given]), atol=1e-5
+    )
     assert np.allclose(model.encode(["b"], "a "), model.encode(["a b"]), atol=1e-6)
 
 
 def test_the_default_path_imports_neither_torch_nor_sentence_transformers_nor_chroma() -> None:
     code = (
-        "import sys; from oneiro_vault.index.embed import worker; from oneiro_vault.index.embed.models import resolve\n"
-        "encode, size = worker.load({**resolve('default').__dict__, 'threads': 1})\n"
-        "assert (size, encode(['x'], 'passage').shape) == (384, (1, 384))\n"
-        "heavy = ('torch', 'transformers', 'sentence_transformers', 'chromadb', 'huggingface_hub')\n"
-        "print([name for name in heavy if name in sys.modules])"
+        "import sys; from oneiro_vault.index.embed import worker; from "
+        "oneiro_vault.index.embed.models import resolve\nencode, size = "
+        "worker.load({**resolve('default').__dict__, 'threads': 1})\nassert (size, encode(['x'], "
+        "'passage').shape) == (384, (1, 384))\nheavy = ('torch', 'transformers', "
+        "'sentence_transformers', 'chromadb', 'huggingface_hub')\nprint([name for name in heavy "
+        "if name in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=frames.environment(), timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env=frames.environment(),
+        timeout=120,
+    )
     assert done.stdout.strip() == "[]", done.stderr
 
 
@@ -168,7 +236,9 @@ def without_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
 
 
-def test_a_folder_with_an_onnx_file_needs_no_extra(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_with_an_onnx_file_needs_no_extra(
+    small: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     without_extra(monkeypatch)
     encode, size = worker.load(spec(small))
     assert size == HIDDEN
@@ -208,11 +278,19 @@ def test_weights_beside_the_graph_are_found_through_links(small: Path, tmp_path:
 
 
 def unlike(folder: Path) -> None:
-    put(folder, "modules.json", [module("", "Transformer"), module("1_Pooling", "Pooling"), module("2_Dense", "Dense")])
+    put(
+        folder,
+        "modules.json",
+        [module("", "Transformer"), module("1_Pooling", "Pooling"), module("2_Dense", "Dense")],
+    )
 
 
 def two_pools(folder: Path) -> None:
-    put(folder, "1_Pooling/config.json", {"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": True})
+    put(
+        folder,
+        "1_Pooling/config.json",
+        {"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": True},
+    )
 
 
 def prompt_left_out(folder: Path) -> None:
@@ -224,7 +302,9 @@ def no_tokenizer(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("change", [unlike, two_pools, prompt_left_out, no_tokenizer])
-def test_what_wants_more_than_a_graph_is_left_to_sentence_transformers(small: Path, change: Callable[[Path], None]) -> None:
+def test_what_wants_more_than_a_graph_is_left_to_sentence_transformers(
+    small: Path, change: Callable[[Path], None]
+) -> None:
     change(small)
     with pytest.raises(UnfitError):
         OnnxModel(small, "small")
@@ -247,10 +327,21 @@ def test_the_full_graph_comes_first(files: list[str], best: str) -> None:
 def test_families_and_what_a_models_own_files_say(tmp_path: Path) -> None:
     assert family_of("intfloat/multilingual-e5-small").passage == "passage: "
     assert family_of("intfloat/multilingual-e5-large-instruct").passage == ""
-    assert (family_of("BAAI/bge-small-en-v1.5").pooling, family_of("BAAI/bge-m3").query) == ("cls", "")
+    assert (family_of("BAAI/bge-small-en-v1.5").pooling, family_of("BAAI/bge-m3").query) == (
+        "cls",
+        "",
+    )
     assert family_of("/models/nomic-embed-text-v1.5").query == "search_query: "
     assert prefixes_of(tmp_path, "some/e5-base") == {"query": "query: ", "passage": "passage: "}
-    put(tmp_path, "config_sentence_transformers.json", {"prompts": {"query": "q: ", "document": "d: "}})
+    put(
+        tmp_path,
+        "config_sentence_transformers.json",
+        {"prompts": {"query": "q: ", "document": "d: "}},
+    )
     assert prefixes_of(tmp_path, "some/e5-base") == {"query": "q: ", "passage": "d: "}
-    put(tmp_path, "config_sentence_transformers.json", {"prompts": {"x": "x: "}, "default_prompt_name": "x"})
+    put(
+        tmp_path,
+        "config_sentence_transformers.json",
+        {"prompts": {"x": "x: "}, "default_prompt_name": "x"},
+    )
     assert prefixes_of(tmp_path, "some/e5-base") == {"query": "x: ", "passage": "x: "}

@@ -75,9 +75,16 @@ def test_noise_is_not_a_frame() -> None:
 
 
 def test_prints_of_libraries_do_not_reach_the_wire() -> None:
-    code = "import sys, oneiro_vault.index.embed.worker as w; w.load = lambda *_: (print('noise'), (lambda t, k: None, 3))[1]; w.main()"
+    code = (
+        "import sys, oneiro_vault.index.embed.worker as w; w.load = lambda *_: (print('noise'), "
+        "(lambda t, k: None, 3))[1]; w.main()"
+    )
     child = subprocess.Popen(
-        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=frames.environment()
+        [sys.executable, "-c", code],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=frames.environment(),
     )
     assert child.stdin is not None
     assert child.stdout is not None
@@ -88,6 +95,10 @@ def test_prints_of_libraries_do_not_reach_the_wire() -> None:
 
 
 def test_end_of_input_ends_it_at_once() -> None:
-    child = subprocess.Popen([sys.executable, "-m", "oneiro_vault.index.embed.worker"], stdin=subprocess.PIPE, env=frames.environment())
+    child = subprocess.Popen(
+        [sys.executable, "-m", "oneiro_vault.index.embed.worker"],
+        stdin=subprocess.PIPE,
+        env=frames.environment(),
+    )
     child.communicate(b"", timeout=30)
     assert child.returncode == 0

@@ -7,13 +7,25 @@ from itertools import pairwise
 
 import pytest
 
-from oneiro_vault.index.keyword.chunking import CONTEXT_TEXT_SPAN, CONTEXT_VECTOR_SPAN, Chunk, chunk, context_text, header
+from oneiro_vault.index.keyword.chunking import (
+    CONTEXT_TEXT_SPAN,
+    CONTEXT_VECTOR_SPAN,
+    Chunk,
+    chunk,
+    context_text,
+    header,
+)
 from tests.box import patient
 
 SENTENCE = "The quick brown fox jumps over the lazy dog near the old river bank. "
 
 
-def cut(body: str, sections: Sequence[tuple[int, int, str]] = (), items: Sequence[tuple[int, int]] = (), title: str = "") -> list[Chunk]:
+def cut(
+    body: str,
+    sections: Sequence[tuple[int, int, str]] = (),
+    items: Sequence[tuple[int, int]] = (),
+    title: str = "",
+) -> list[Chunk]:
     return chunk(body, title=title, when="", sections=sections, items=items)
 
 
@@ -26,12 +38,17 @@ def covered(body: str, chunks: list[Chunk]) -> bool:
 
 def test_a_short_note_is_one_chunk() -> None:
     assert cut("buy milk", title="Errands") == [Chunk("note", 0, 8, "Errands\nbuy milk")]
-    assert chunk("", title="Empty", when="2024-05-01", sections=[], items=[]) == [Chunk("note", 0, 0, "Empty · 2024-05-01")]
+    assert chunk("", title="Empty", when="2024-05-01", sections=[], items=[]) == [
+        Chunk("note", 0, 0, "Empty · 2024-05-01")
+    ]
 
 
 @pytest.mark.parametrize("title", ["Caroline: Hey", "Caroline: Hey Mel! Good…"])
 def test_a_title_taken_from_the_text_is_not_repeated(title: str) -> None:
-    assert cut("Caroline: Hey Mel! Good to see you", title=title)[0].text == "Caroline: Hey Mel! Good to see you"
+    assert (
+        cut("Caroline: Hey Mel! Good to see you", title=title)[0].text
+        == "Caroline: Hey Mel! Good to see you"
+    )
 
 
 def test_a_heading_is_not_repeated_above_itself_but_further_down() -> None:
@@ -71,7 +88,9 @@ def test_short_sections_share_a_piece() -> None:
     parts = [f"## Part {number}\n{SENTENCE * 2}" for number in range(8)]
     body = "".join(parts)
     size = len(parts[0])
-    chunks = cut(body, [(at * size, at * size + size, f"Part {at}") for at in range(8)], title="Note")[1:]
+    chunks = cut(
+        body, [(at * size, at * size + size, f"Part {at}") for at in range(8)], title="Note"
+    )[1:]
     assert len(chunks) == 2
     assert all(piece.text.startswith("Note\n## Part") for piece in chunks)
     assert covered(body, [chunks[0], *chunks])
@@ -109,12 +128,15 @@ def test_every_character_is_covered_whatever_the_text() -> None:
     rng = random.Random(3)
     for _ in range(200):
         body = "".join(
-            rng.choice(["word ", "a.b! ", "\n\n", "漢字。", "é", "x" * 50, "#\n", " ", "\r\n"]) for _ in range(rng.randint(0, 900))
+            rng.choice(["word ", "a.b! ", "\n\n", "漢字。", "é", "x" * 50, "#\n", " ", "\r\n"])
+            for _ in range(rng.randint(0, 900))
         )
         bounds = sorted(rng.sample(range(len(body) + 1), min(len(body), rng.randint(0, 6))))
         chunks = cut(body, [(low, high, "h") for low, high in pairwise(bounds)])
         assert covered(body, chunks)
-        assert all(piece.text.endswith(body[piece.start : piece.end]) for piece in chunks[1:] or chunks)
+        assert all(
+            piece.text.endswith(body[piece.start : piece.end]) for piece in chunks[1:] or chunks
+        )
 
 
 @pytest.mark.parametrize("unit", [SENTENCE, "x", "- item of a list\n", "\n", "漢", "# h\n"])
@@ -148,4 +170,6 @@ def test_the_hash_of_a_picture_is_not_what_a_note_says() -> None:
     assert "abab" not in whole.text
     assert (whole.start, whole.end) == (0, len(body))
     assert context_text([link], "b", [], title="T", when="") == "T\nThe boat\nb"
-    assert cut("![x](https://example.org/a.png)", [])[0].text.endswith("![x](https://example.org/a.png)")
+    assert cut("![x](https://example.org/a.png)", [])[0].text.endswith(
+        "![x](https://example.org/a.png)"
+    )

@@ -18,9 +18,15 @@ WORDS = [f"word{i}" for i in range(200)]
 def db(tmp_path_factory: pytest.TempPathFactory) -> sqlite3.Connection:
     db = schema.create(tmp_path_factory.mktemp("t") / "x.db")
     pick = random.Random(3)
-    rows = [(key, "", "", "", " ".join(pick.choices(WORDS, weights=range(200, 0, -1), k=20))) for key in range(1, 801)]
+    rows = [
+        (key, "", "", "", " ".join(pick.choices(WORDS, weights=range(200, 0, -1), k=20)))
+        for key in range(1, 801)
+    ]
     fts.put(db, "own", rows)
-    db.executemany("INSERT INTO notes (key, path) VALUES (?, ?)", ((key, f"{9999 - key}.md") for key, *_ in rows))
+    db.executemany(
+        "INSERT INTO notes (key, path) VALUES (?, ?)",
+        ((key, f"{9999 - key}.md") for key, *_ in rows),
+    )
     return db
 
 
@@ -42,15 +48,22 @@ def test_of_equals_at_the_end_those_with_the_first_paths(db: sqlite3.Connection)
     limits = [n for n in range(1, len(by_path)) if by_path[n - 1][1] == by_path[n][1]]
     assert len(limits) > 20
     for limit in limits:
-        assert set(fts.search(db, "own", ask("word3"), limit, None, Frequencies())) == set(by_path[:limit])
+        assert set(fts.search(db, "own", ask("word3"), limit, None, Frequencies())) == set(
+            by_path[:limit]
+        )
 
 
 def test_those_with_every_word_shortest_first(db: sqlite3.Connection) -> None:
     fts.put(db, "own", [(900 + n, "", "", "", "harbour master " + "boats " * n) for n in range(5)])
     kinds = ["semantic", "semantic", "semantic", "episodic", "semantic"]
-    rows = [(900 + n, str(900 + n), kind, "superseded" if n == 0 else "active") for n, kind in enumerate(kinds)]
+    rows = [
+        (900 + n, str(900 + n), kind, "superseded" if n == 0 else "active")
+        for n, kind in enumerate(kinds)
+    ]
     db.executemany("INSERT INTO notes (key, path, type, status) VALUES (?, ?, ?, ?)", rows)
-    db.executemany("INSERT INTO stats (path, size) VALUES (?, ?)", [("901", 30), ("902", 20), ("904", 10)])
+    db.executemany(
+        "INSERT INTO stats (path, size) VALUES (?, ?)", [("901", 30), ("902", 20), ("904", 10)]
+    )
     assert fts.holding(db, ["master", "harbour", "boats"], "semantic", 2) == [904, 902]
     assert fts.holding(db, {"harbour", "ferry"}, "semantic", 2) == []
     assert fts.holding(db, [], "semantic", 2) == []
@@ -63,7 +76,9 @@ def test_only_allowed_rows(db: sqlite3.Connection) -> None:
     assert dict(found) == {key: score for key, score in everything.items() if key in allowed}
 
 
-def test_a_big_vault_is_searched_by_its_rarest_words_and_scored_by_all(db: sqlite3.Connection) -> None:
+def test_a_big_vault_is_searched_by_its_rarest_words_and_scored_by_all(
+    db: sqlite3.Connection,
+) -> None:
     question = ask("word95", "word96", "word190", "word195")
     narrow = Frequencies(big=100, rows=60)
     assert set(narrow.narrow(db, "own", question).split(" OR ")) == {'"word190"', '"word195"'}
@@ -74,7 +89,9 @@ def test_a_big_vault_is_searched_by_its_rarest_words_and_scored_by_all(db: sqlit
     assert len(set(best) & {key for key, _ in found}) >= 8
 
 
-def test_words_in_every_eighth_note_of_a_big_vault_count_for_nothing_beside_rarer_ones(db: sqlite3.Connection) -> None:
+def test_words_in_every_eighth_note_of_a_big_vault_count_for_nothing_beside_rarer_ones(
+    db: sqlite3.Connection,
+) -> None:
     big = Frequencies(big=100)
     assert big.telling(db, "own", ask("word0", "word1", "word195")) == '"word195"'
     assert big.telling(db, "own", ask("word0", "word1")) == ask("word0", "word1")
@@ -84,7 +101,9 @@ def test_words_in_every_eighth_note_of_a_big_vault_count_for_nothing_beside_rare
     assert fts.scores(db, "own", ask("word0", "word195"), list(found), big) == pytest.approx(found)
 
 
-def test_the_rarest_word_is_always_kept_and_unknown_ones_do_not_count(db: sqlite3.Connection) -> None:
+def test_the_rarest_word_is_always_kept_and_unknown_ones_do_not_count(
+    db: sqlite3.Connection,
+) -> None:
     narrow = Frequencies(big=100, rows=1)
     assert narrow.narrow(db, "own", ask("word0", "word1", "nowhere")) == '"word1"'
     assert narrow.narrow(db, "own", ask("nowhere", "neither")) == ask("nowhere", "neither")
@@ -107,8 +126,15 @@ def test_what_is_remembered_is_forgotten_when_the_index_changes(db: sqlite3.Conn
 
 
 def test_the_title_weighs_most(db: sqlite3.Connection) -> None:
-    fts.put(db, "own", [(901, "quokka", "", "", "filler " * 20), (902, "", "", "", "quokka " + "filler " * 20)])
-    assert [key for key, _ in fts.search(db, "own", ask("quokka"), 5, None, Frequencies())] == [901, 902]
+    fts.put(
+        db,
+        "own",
+        [(901, "quokka", "", "", "filler " * 20), (902, "", "", "", "quokka " + "filler " * 20)],
+    )
+    assert [key for key, _ in fts.search(db, "own", ask("quokka"), 5, None, Frequencies())] == [
+        901,
+        902,
+    ]
 
 
 def test_any_text_can_be_quoted(db: sqlite3.Connection) -> None:

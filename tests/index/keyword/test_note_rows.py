@@ -19,11 +19,27 @@ def read(path: str, text: str, limit: int = 1_000_000) -> note_rows.Note:
 
 
 def test_a_note_with_everything() -> None:
-    found = read("a/b.md", "---\nid: 0123456789ab\ntype: entity\ntitle: Ann Lee\ntags: [x, y]\naliases: [Annie]\n---\nSays [[Ben]].\n")
+    found = read(
+        "a/b.md",
+        "---\nid: 0123456789ab\ntype: entity\ntitle: Ann Lee\ntags: [x, y]\naliases: [Annie]\n"
+        "---\nSays [[Ben]].\n",
+    )
     values = row(found)
-    assert (values["id"], values["handle"], values["type"], values["tags"]) == ("0123456789ab", "0123456789ab", "entity", '["x", "y"]')
+    assert (values["id"], values["handle"], values["type"], values["tags"]) == (
+        "0123456789ab",
+        "0123456789ab",
+        "entity",
+        '["x", "y"]',
+    )
     assert found.own == ("Ann Lee", "", "x y Annie", "Says [[Ben]].\n")
-    assert found.names >= {("ann lee", "entity"), ("annie", "alias"), ("ann", "part"), ("x", "tag"), ("a/b", "path"), ("b", "stem")}
+    assert found.names >= {
+        ("ann lee", "entity"),
+        ("annie", "alias"),
+        ("ann", "part"),
+        ("x", "tag"),
+        ("a/b", "path"),
+        ("b", "stem"),
+    }
 
 
 def test_hashes_are_of_the_whole_file() -> None:
@@ -40,7 +56,11 @@ def test_a_cut_never_splits_a_character(limit: int) -> None:
 
 
 def test_words_taken_from_the_body_do_not_count_twice() -> None:
-    remembered = read("a.md", "---\ntitle: We met at the…\ndescription: We met at the harbour.\n---\nWe met at the harbour. It rained.")
+    remembered = read(
+        "a.md",
+        "---\ntitle: We met at the…\ndescription: We met at the harbour.\n---\nWe met at the "
+        "harbour. It rained.",
+    )
     assert remembered.own is not None
     assert remembered.own[:2] == ("", "")
     headed = read("a.md", "# Harbour\n\nWe met. It rained.")
@@ -97,5 +117,12 @@ def test_links(text: str, path: str, expected: set[tuple[str, str]]) -> None:
 
 
 def test_links_stated_in_the_frontmatter() -> None:
-    found = read("a.md", "---\nderived_from: [0123456789ab]\nsuperseded_by: aaaaaaaaaaaa\nabout: ['[[Ann]]']\n---\n")
-    assert found.edges == {("derived_from", "0123456789ab"), ("superseded_by", "aaaaaaaaaaaa"), ("about", "ann")}
+    found = read(
+        "a.md",
+        "---\nderived_from: [0123456789ab]\nsuperseded_by: aaaaaaaaaaaa\nabout: ['[[Ann]]']\n---\n",
+    )
+    assert found.edges == {
+        ("derived_from", "0123456789ab"),
+        ("superseded_by", "aaaaaaaaaaaa"),
+        ("about", "ann"),
+    }

@@ -37,7 +37,9 @@ def test_contexts_follow_their_neighbours(vault: Notes, open_index: Open) -> Non
         vault.put(f"{number}.md", word, session="s", created=f"2024-01-0{number + 1}")
     index = open_index()
     index.refresh()
-    assert [word in context(index, "3.md") for word in ("one", "two", "three", "four", "five", "six")] == [
+    assert [
+        word in context(index, "3.md") for word in ("one", "two", "three", "four", "five", "six")
+    ] == [
         False,
         True,
         True,
@@ -74,13 +76,17 @@ def test_pending_turns_are_nobodys_neighbours(vault: Notes, open_index: Open) ->
 
 def test_only_what_changed_is_written(vault: Notes, open_index: Open) -> None:
     for number in range(30):
-        vault.put(f"{number:02}.md", f"word{number}", session="s", created="2024-01-01", turn=number)
+        vault.put(
+            f"{number:02}.md", f"word{number}", session="s", created="2024-01-01", turn=number
+        )
     index = open_index()
     index.refresh()
     index.embed()
     vault.put("15.md", "changed", session="s", created="2024-01-01", turn=15)
     index.refresh(["15.md"])
-    assert index.pending()[0] == 4  # its own text, and three contexts of one neighbour on either side
+    assert (
+        index.pending()[0] == 4
+    )  # its own text, and three contexts of one neighbour on either side
 
 
 def test_a_session_that_ends_leaves_nothing(vault: Notes, open_index: Open) -> None:

@@ -75,7 +75,10 @@ def test_stores_on_a_shelf_are_apart(shelf: Shelf) -> None:
     assert shelf.names() == ["two"]
 
 
-@pytest.mark.parametrize("wrong", [np.full((1, 16), np.nan, np.float32), np.ones(16, np.float32), np.ones((2, 16), np.float32)])
+@pytest.mark.parametrize(
+    "wrong",
+    [np.full((1, 16), np.nan, np.float32), np.ones(16, np.float32), np.ones((2, 16), np.float32)],
+)
 def test_bad_vectors_are_refused(shelf: Shelf, wrong: Vectors) -> None:
     with pytest.raises(IndexProblem):
         shelf.store("notes").add(["x"], wrong)
@@ -154,6 +157,12 @@ def test_a_damaged_database_is_an_index_problem(tmp_path: Path) -> None:
 
 
 def test_names_of_stores_tell_models_apart() -> None:
-    names = {store_name("a", 384), store_name("a", 768), store_name("b", 384), store_name("a/b", 384), store_name("a-b", 384)}
+    names = {
+        store_name("a", 384),
+        store_name("a", 768),
+        store_name("b", 384),
+        store_name("a/b", 384),
+        store_name("a-b", 384),
+    }
     assert len(names) == 5
     assert all(3 <= len(store_name(model, 8)) <= 100 for model in ("", "Ä/ö", "x" * 500))

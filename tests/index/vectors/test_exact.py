@@ -1,4 +1,5 @@
-"""A small store answers exactly, in step with what is stored; a large one, or one that is not all at hand, leaves it to Chroma."""
+"""A small store answers exactly, in step with what is stored; a large one, or one that is not all
+at hand, leaves it to Chroma."""
 
 from __future__ import annotations
 
@@ -49,7 +50,9 @@ def agrees(index: Index, lane: Lane) -> None:
     vector = index.query("w3 w5 w9 w40")
     found = lane.search(vector, 20)
     exact = exactly(index, lane, vector)
-    assert [cosine for _, cosine in found] == pytest.approx(sorted(exact.values(), reverse=True)[:20], abs=1e-6)
+    assert [cosine for _, cosine in found] == pytest.approx(
+        sorted(exact.values(), reverse=True)[:20], abs=1e-6
+    )
     assert lane.cosines(exact, vector) == pytest.approx(exact, abs=1e-6)
     assert {name for name, _ in lane.search(vector, 10_000)} == lane.store.ids()
 
@@ -82,7 +85,13 @@ def test_what_is_too_much_is_left_to_chroma(vault: Notes, open_index: Open) -> N
     assert lane._copied() is None
     agrees(index, lane)
     again = Lane(
-        lane.embedder, lane.name, lane.label, lane.store, index._semantic.cache, index._semantic._reading, index._semantic._writing
+        lane.embedder,
+        lane.name,
+        lane.label,
+        lane.store,
+        index._semantic.cache,
+        index._semantic._reading,
+        index._semantic._writing,
     )
     again._most = 41
     assert again._copied() is None
@@ -98,10 +107,14 @@ def test_without_the_cache_chroma_answers(vault: Notes, open_index: Open) -> Non
     assert len(lane.search(vector, 50)) == 40
 
 
-def test_a_list_that_is_behind_is_not_believed_but_waited_for(vault: Notes, open_index: Open) -> None:
+def test_a_list_that_is_behind_is_not_believed_but_waited_for(
+    vault: Notes, open_index: Open
+) -> None:
     _, lane = opened(vault, open_index, 40)
     name = "f" * 32
-    vector = np.ones((1, lane.embedder.dimension), np.float32) / np.sqrt(lane.embedder.dimension, dtype=np.float32)
+    vector = np.ones((1, lane.embedder.dimension), np.float32) / np.sqrt(
+        lane.embedder.dimension, dtype=np.float32
+    )
     lane.store.add([name], vector)
     assert lane._copied() is None
     lane.store.delete([name])
@@ -120,7 +133,9 @@ def test_it_lets_go_when_no_question_can_be_asked(vault: Notes, open_index: Open
 
 
 @pytest.mark.parametrize("while_up", [True, False])
-def test_a_cache_that_was_lost_alone_is_noticed_and_filled_from_the_store(vault: Notes, open_index: Open, while_up: bool) -> None:
+def test_a_cache_that_was_lost_alone_is_noticed_and_filled_from_the_store(
+    vault: Notes, open_index: Open, while_up: bool
+) -> None:
     index, lane = opened(vault, open_index, 40)
     vector = index.query("w3 w5 w9 w40")
     before = index.search_vectors(vector, 10)
@@ -143,10 +158,14 @@ def test_a_cache_that_was_lost_alone_is_noticed_and_filled_from_the_store(vault:
     serving = index._semantic._serving
     assert serving is not None
     assert exactly(index, serving, vector) == pytest.approx(wanted, abs=1e-6)
-    assert [(hit.key, hit.kind) for hit in index.search_vectors(vector, 10)] == [(hit.key, hit.kind) for hit in before]
+    assert [(hit.key, hit.kind) for hit in index.search_vectors(vector, 10)] == [
+        (hit.key, hit.kind) for hit in before
+    ]
 
 
-def test_what_neither_the_cache_nor_the_store_has_is_computed(vault: Notes, open_index: Open) -> None:
+def test_what_neither_the_cache_nor_the_store_has_is_computed(
+    vault: Notes, open_index: Open
+) -> None:
     index, lane = opened(vault, open_index, 40)
     cache = index._semantic.cache
     gone = sorted(lane.store.ids())[:3]

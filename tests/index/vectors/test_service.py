@@ -43,7 +43,9 @@ def many(vault: Notes, count: int = 700) -> None:
         vault.put(f"{number:03}.md", f"note number {number} " + "word " * (number % 50))
 
 
-def test_each_text_is_computed_once_and_a_batch_needs_little_padding(vault: Notes, open_index: Open) -> None:
+def test_each_text_is_computed_once_and_a_batch_needs_little_padding(
+    vault: Notes, open_index: Open
+) -> None:
     many(vault)
     vault.put("a/005.md", (vault.root / "005.md").read_text())
     embedder = Counting()
@@ -66,7 +68,12 @@ def test_every_note_answers_by_meaning_before_any_has_all_its_windows(
     for number in range(1, 7):
         long = f"The harbour of town {number} has a crane, and it is as old as the town. " * 40
         link = "" if number == 1 else "\n\nIt is as [[old]] as the other."
-        vault.put(f"{number}.md", long + link, title="old" if number == 1 else f"note {number}", created=f"2024-05-0{number}T10:00:00Z")
+        vault.put(
+            f"{number}.md",
+            long + link,
+            title="old" if number == 1 else f"note {number}",
+            created=f"2024-05-0{number}T10:00:00Z",
+        )
     index = open_index(embedder=Counting())
     index.refresh()
     waiting = index.waiting_texts()
@@ -90,7 +97,9 @@ class Writing(Counting):
         return super().encode(texts, kind)
 
 
-def test_what_is_written_meanwhile_goes_in_front(vault: Notes, open_index: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_written_meanwhile_goes_in_front(
+    vault: Notes, open_index: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(backfill, "BATCH", 10)
     many(vault, 100)
 
@@ -144,7 +153,9 @@ def test_the_pace_is_that_of_the_last_seconds_of_work() -> None:
     assert pace.rate() == 0
 
 
-def test_a_failing_model_keeps_what_was_done_and_the_next_call_goes_on(vault: Notes, open_index: Open) -> None:
+def test_a_failing_model_keeps_what_was_done_and_the_next_call_goes_on(
+    vault: Notes, open_index: Open
+) -> None:
     many(vault)
     embedder = Counting(left=2 * backfill.BATCH + 1)
     index = open_index(embedder=embedder)
@@ -203,7 +214,9 @@ def test_a_new_store_is_filled_from_the_cache(vault: Notes, open_index: Open) ->
     assert len(embedder.texts) == 50
 
 
-def test_vectors_nobody_needs_leave_the_store_and_come_back_from_the_cache(vault: Notes, open_index: Open) -> None:
+def test_vectors_nobody_needs_leave_the_store_and_come_back_from_the_cache(
+    vault: Notes, open_index: Open
+) -> None:
     vault.put("a.md", "apples", title="Fruit")
     vault.put("b.md", "bananas", title="Fruit")
     embedder = Counting()
@@ -214,14 +227,19 @@ def test_vectors_nobody_needs_leave_the_store_and_come_back_from_the_cache(vault
     index.refresh()
     index.embed()
     assert len(index._semantic._target.store.ids()) == 1  # type: ignore[union-attr]  # it is there: the test made it
-    assert [index.rows([hit.key])[hit.key].path for hit in index.search_vectors(index.query("apples"), 5)] == ["b.md"]
+    assert [
+        index.rows([hit.key])[hit.key].path
+        for hit in index.search_vectors(index.query("apples"), 5)
+    ] == ["b.md"]
     vault.put("c.md", "apples", title="Fruit")
     index.refresh()
     assert index.embed() == 1
     assert len(embedder.texts) == 2
 
 
-def test_a_vector_of_a_deleted_note_is_nobodys_even_before_it_is_pruned(vault: Notes, open_index: Open) -> None:
+def test_a_vector_of_a_deleted_note_is_nobodys_even_before_it_is_pruned(
+    vault: Notes, open_index: Open
+) -> None:
     vault.put("a.md", "apples")
     vault.put("b.md", "bananas")
     index = open_index()
@@ -229,7 +247,10 @@ def test_a_vector_of_a_deleted_note_is_nobodys_even_before_it_is_pruned(vault: N
     index.embed()
     vault.drop("a.md")
     index.refresh()
-    assert [index.rows([hit.key])[hit.key].path for hit in index.search_vectors(index.query("apples"), 5)] == ["b.md"]
+    assert [
+        index.rows([hit.key])[hit.key].path
+        for hit in index.search_vectors(index.query("apples"), 5)
+    ] == ["b.md"]
 
 
 def test_without_an_open_store_words_answer(vault: Notes, open_index: Open) -> None:
@@ -264,17 +285,25 @@ def test_opening_the_index_imports_neither_chroma_nor_torch(vault: Notes) -> Non
     from oneiro_vault.index.embed import frames
 
     code = (
-        "import sys, pathlib; from oneiro_vault.index.store import Index; from oneiro_vault.index.embed.embedders import WorkerEmbedder; "
-        "index = Index.open(pathlib.Path(sys.argv[1]), None, WorkerEmbedder('hash')); index.status(); index.close(); "
-        "print([m for m in ('chromadb', 'torch', 'sentence_transformers', 'watchdog', 'pydantic') if m in sys.modules])"
+        "import sys, pathlib; from oneiro_vault.index.store import Index; from "
+        "oneiro_vault.index.embed.embedders import WorkerEmbedder; index = "
+        "Index.open(pathlib.Path(sys.argv[1]), None, WorkerEmbedder('hash')); index.status(); "
+        "index.close(); print([m for m in ('chromadb', 'torch', 'sentence_transformers', "
+        "'watchdog', 'pydantic') if m in sys.modules])"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, str(vault.root / "i")], capture_output=True, text=True, env=frames.environment(), check=True
+        [sys.executable, "-c", code, str(vault.root / "i")],
+        capture_output=True,
+        text=True,
+        env=frames.environment(),
+        check=True,
     )
     assert done.stdout == "[]\n"
 
 
-def test_a_store_that_was_closed_in_order_answers_without_chroma(vault: Notes, open_index: Open) -> None:
+def test_a_store_that_was_closed_in_order_answers_without_chroma(
+    vault: Notes, open_index: Open
+) -> None:
     many(vault, 30)
     vault.put("boat.md", "the boat lies in the harbour")
     for first in (True, False):
@@ -294,7 +323,9 @@ def test_a_store_that_was_closed_in_order_answers_without_chroma(vault: Notes, o
     index.close()
 
 
-def test_a_list_that_is_not_the_one_of_the_last_closing_is_compared_with_the_store(vault: Notes, open_index: Open) -> None:
+def test_a_list_that_is_not_the_one_of_the_last_closing_is_compared_with_the_store(
+    vault: Notes, open_index: Open
+) -> None:
     many(vault, 30)
     index = open_index(vectors="chroma")
     index.refresh()

@@ -1,6 +1,8 @@
-"""`make conformance`: installs node and the public programs, runs both requirement sets, the older suite and the Inspector, and counts.
+"""`make conformance`: installs node and the public programs, runs both requirement sets, the older
+suite and the Inspector, and counts.
 
-Exits 1 for any failure outside the scenarios that the suite itself does not score (the tasks extension, which the SDK does not have).
+Exits 1 for any failure outside the scenarios that the suite itself does not score (the tasks
+extension, which the SDK does not have).
 """
 
 from __future__ import annotations
@@ -33,8 +35,9 @@ PACKAGES = {
 SUITE, OLDER = "@modelcontextprotocol/conformance", "conformance-older"
 UNSCORED = "tasks-"
 PLAIN = (
-    "server-initialize server-session-lifecycle ping tools-list resources-list prompts-list completion-complete "
-    "server-sse-multiple-streams caching sep-2164-resource-not-found http-header-validation"
+    "server-initialize server-session-lifecycle ping tools-list resources-list prompts-list "
+    "completion-complete server-sse-multiple-streams caching sep-2164-resource-not-found "
+    "http-header-validation"
 ).split()
 """Scenarios that need no fixtures: they run against a real owner of a real vault."""
 ERAS = ("legacy", "modern")
@@ -51,10 +54,19 @@ class Tools:
         self.folder.mkdir(parents=True, exist_ok=True)
         wanted = json.dumps({"private": True, "dependencies": PACKAGES}, indent=1)
         package = self.folder / "package.json"
-        if package.exists() and package.read_text() == wanted and (self.folder / "node_modules").exists():
+        if (
+            package.exists()
+            and package.read_text() == wanted
+            and (self.folder / "node_modules").exists()
+        ):
             return
         package.write_text(wanted)
-        subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--loglevel=error"], cwd=self.folder, check=True, timeout=900)
+        subprocess.run(
+            ["npm", "install", "--no-audit", "--no-fund", "--loglevel=error"],
+            cwd=self.folder,
+            check=True,
+            timeout=900,
+        )
 
     def conformance(self, name: str, *args: str) -> subprocess.CompletedProcess[str]:
         program = self.folder / "node_modules" / name / "dist" / "index.js"
@@ -64,7 +76,9 @@ class Tools:
         return self._run("mcp-inspector", "--cli", *args)
 
     def _run(self, *argv: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(argv, env=self.env, cwd=self.folder, capture_output=True, text=True, timeout=600)
+        return subprocess.run(
+            argv, env=self.env, cwd=self.folder, capture_output=True, text=True, timeout=600
+        )
 
 
 class Score:
@@ -84,17 +98,26 @@ class Score:
                 failed += bad and not scenario.startswith(UNSCORED)
                 unscored += bad and scenario.startswith(UNSCORED)
                 if bad and not scenario.startswith(UNSCORED):
-                    self.bad.append(f"{title}: {scenario}: {check['id']}: {check.get('errorMessage', '')[:300]}")
+                    self.bad.append(
+                        f"{title}: {scenario}: {check['id']}: {check.get('errorMessage', '')[:300]}"
+                    )
         if not passed:
             self.bad.append(f"{title}: nothing passed")
         print(
-            f"{title}: {passed} passed, {failed} failed" + (f", {unscored} failed in unscored extensions" if unscored else ""), flush=True
+            f"{title}: {passed} passed, {failed} failed"
+            + (f", {unscored} failed in unscored extensions" if unscored else ""),
+            flush=True,
         )
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tools", type=Path, default=Path(".venv/conformance"), help="folder for node and its programs")
+    parser.add_argument(
+        "--tools",
+        type=Path,
+        default=Path(".venv/conformance"),
+        help="folder for node and its programs",
+    )
     tools = Tools(parser.parse_args().tools.resolve())
     tools.install()
     score = Score()
@@ -103,7 +126,9 @@ def main() -> int:
         with fixtures(folder) as url:
             for requirements in ("2026-07-28", "2025-11-25"):
                 out = folder / requirements
-                tools.conformance(SUITE, "--url", url, "--requirements", requirements, "-o", str(out))
+                tools.conformance(
+                    SUITE, "--url", url, "--requirements", requirements, "-o", str(out)
+                )
                 score.add(f"fixtures, requirements {requirements}", out)
             tools.conformance(OLDER, "--url", url, "--suite", "active", "-o", str(folder / "older"))
             score.add("fixtures, suite 0.1.16", folder / "older")
@@ -122,7 +147,9 @@ def fixtures(folder: Path) -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    host = subprocess.Popen([sys.executable, "-m", "tests.mcp.conformance.host", str(folder / "fixtures"), str(port)])
+    host = subprocess.Popen(
+        [sys.executable, "-m", "tests.mcp.conformance.host", str(folder / "fixtures"), str(port)]
+    )
     try:
         for _ in range(600):
             time.sleep(0.1)
@@ -135,12 +162,15 @@ def fixtures(folder: Path) -> Iterator[str]:
 
 
 def real(tools: Tools, box: Box, score: Score) -> None:
-    """A real owner: the scenarios without fixtures, and the Inspector on both transports in both eras."""
+    """A real owner: the scenarios without fixtures, and the Inspector on both transports in both
+    eras."""
     box.remember("The boat is called Petrel and lies in the north harbour.")
     with Front(box.record["socket"]) as port:
         url = f"http://127.0.0.1:{port}/mcp"
         for scenario in PLAIN:
-            tools.conformance(SUITE, "--url", url, "--scenario", scenario, "-o", str(box.folder / "plain"))
+            tools.conformance(
+                SUITE, "--url", url, "--scenario", scenario, "-o", str(box.folder / "plain")
+            )
         score.add("real vault, scenarios without fixtures", box.folder / "plain")
         for era in ERAS:
             for place in ([*box.argv("mcp")], [url, "--transport", "http"]):
@@ -161,16 +191,27 @@ class Inspection:
     def run(self) -> None:
         listed = self.ask("tools/list", "--strict")
         names = [tool["name"] for tool in listed.get("tools", [])]
-        stored = self.call("remember_with_image", text=f"The harbour as seen on {self.where}.", image=PNG, alt="a dot")
+        stored = self.call(
+            "remember_with_image",
+            text=f"The harbour as seen on {self.where}.",
+            image=PNG,
+            alt="a dot",
+        )
         ident = stored[0] if stored else ""
         calls: dict[str, dict[str, Any]] = {
             "recall_orient": {"context": "the harbour"},
             "recall_check": {"topic": "harbour", "limit": 3},
             "recall_specific": {"ids": [ident]},
             "recall_image": {"id": ident},
-            "remember": {"text": f"The ferry to the island was seen on {self.where}.", "tags": ["harbour"]},
+            "remember": {
+                "text": f"The ferry to the island was seen on {self.where}.",
+                "tags": ["harbour"],
+            },
             "reframe": {"id": ident, "text": "The north harbour."},
-            "reflect": {"highlights": f"Spoken to on {self.where}.", "updates": [{"id": ident, "text": "The south harbour."}]},
+            "reflect": {
+                "highlights": f"Spoken to on {self.where}.",
+                "updates": [{"id": ident, "text": "The south harbour."}],
+            },
             "flagged": {},
             "forget": {"id": ident, "reason": "only a trial"},
         }
@@ -185,7 +226,9 @@ class Inspection:
         self.ask("prompts/get", "--prompt-name", "orient", "--prompt-args", "context=harbour")
 
     def call(self, name: str, **arguments: Any) -> list[str]:
-        found = self.ask("tools/call", "--tool-name", name, "--tool-args-json", json.dumps(arguments))
+        found = self.ask(
+            "tools/call", "--tool-name", name, "--tool-args-json", json.dumps(arguments)
+        )
         named: list[str] = found.get("_meta", {}).get(MEMORIES, [])
         return named
 
@@ -196,7 +239,10 @@ class Inspection:
         except ValueError:
             found = {"isError": True}
         if done.returncode or found.get("isError"):
-            self.bad.append(f"{self.where}: {method} {more}: exit {done.returncode}: {(done.stderr or done.stdout)[-400:]}")
+            self.bad.append(
+                f"{self.where}: {method} {more}: exit {done.returncode}: "
+                f"{(done.stderr or done.stdout)[-400:]}"
+            )
         else:
             self.good += 1
         return found

@@ -1,4 +1,5 @@
-"""What the public conformance suite expects to find on a server, by exact name, added to a server of our own factory. For tests only."""
+"""What the public conformance suite expects to find on a server, by exact name, added to a server
+of our own factory. For tests only."""
 
 from __future__ import annotations
 
@@ -45,7 +46,11 @@ SCHEMA_2020_12: dict[str, Any] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "type": "object",
     "$defs": {
-        "address": {"$anchor": "addressDef", "type": "object", "properties": {"street": {"type": "string"}, "city": {"type": "string"}}}
+        "address": {
+            "$anchor": "addressDef",
+            "type": "object",
+            "properties": {"street": {"type": "string"}, "city": {"type": "string"}},
+        }
     },
     "properties": {
         "name": {"type": "string"},
@@ -62,10 +67,23 @@ SCHEMA_2020_12: dict[str, Any] = {
 }
 ENUMS: dict[str, Any] = {
     "untitledSingle": {"type": "string", "enum": ["option1", "option2", "option3"]},
-    "titledSingle": {"type": "string", "oneOf": [{"const": f"value{n}", "title": f"Option {n}"} for n in (1, 2, 3)]},
-    "legacyEnum": {"type": "string", "enum": ["opt1", "opt2", "opt3"], "enumNames": ["Option One", "Option Two", "Option Three"]},
-    "untitledMulti": {"type": "array", "items": {"type": "string", "enum": ["option1", "option2", "option3"]}},
-    "titledMulti": {"type": "array", "items": {"anyOf": [{"const": f"value{n}", "title": f"Choice {n}"} for n in (1, 2, 3)]}},
+    "titledSingle": {
+        "type": "string",
+        "oneOf": [{"const": f"value{n}", "title": f"Option {n}"} for n in (1, 2, 3)],
+    },
+    "legacyEnum": {
+        "type": "string",
+        "enum": ["opt1", "opt2", "opt3"],
+        "enumNames": ["Option One", "Option Two", "Option Three"],
+    },
+    "untitledMulti": {
+        "type": "array",
+        "items": {"type": "string", "enum": ["option1", "option2", "option3"]},
+    },
+    "titledMulti": {
+        "type": "array",
+        "items": {"anyOf": [{"const": f"value{n}", "title": f"Choice {n}"} for n in (1, 2, 3)]},
+    },
 }
 DEFAULTS: dict[str, Any] = {
     "name": {"type": "string", "default": "John Doe"},
@@ -86,11 +104,15 @@ class Events(EventStore):
         self.sent.append((stream_id, message))
         return str(len(self.sent))
 
-    async def replay_events_after(self, last_event_id: str, send_callback: EventCallback) -> str | None:
+    async def replay_events_after(
+        self, last_event_id: str, send_callback: EventCallback
+    ) -> str | None:
         if not last_event_id.isdigit() or not 0 < int(last_event_id) <= len(self.sent):
             return None
         stream = self.sent[int(last_event_id) - 1][0]
-        for number, (where, message) in enumerate(self.sent[int(last_event_id) :], int(last_event_id) + 1):
+        for number, (where, message) in enumerate(
+            self.sent[int(last_event_id) :], int(last_event_id) + 1
+        ):
             if where == stream and message is not None:
                 await send_callback(EventMessage(message, str(number)))
         return stream
@@ -113,7 +135,11 @@ def text(words: str) -> CallToolResult:
 def answered(ctx: Ctx, key: str, *fields: str) -> dict[str, Any] | None:
     """What a person put into the form `key`, if all fields are there."""
     found = (ctx.input_responses or {}).get(key)
-    content = (found.content or {}) if isinstance(found, ElicitResult) and found.action == "accept" else None
+    content = (
+        (found.content or {})
+        if isinstance(found, ElicitResult) and found.action == "accept"
+        else None
+    )
     return dict(content) if content is not None and set(fields) <= content.keys() else None
 
 
@@ -125,12 +151,18 @@ def add(server: MCPServer[Any]) -> None:
     reading(server)
     for tool in server._tool_manager.list_tools():
         tool.description = tool.description or f"{tool.name} of the conformance suite"
-        tool.parameters = SCHEMA_2020_12 if tool.name == "json_schema_2020_12_tool" else tool.parameters
+        tool.parameters = (
+            SCHEMA_2020_12 if tool.name == "json_schema_2020_12_tool" else tool.parameters
+        )
 
-    async def set_level(_ctx: ServerRequestContext[Any, Any], _params: SetLevelRequestParams) -> EmptyResult:
+    async def set_level(
+        _ctx: ServerRequestContext[Any, Any], _params: SetLevelRequestParams
+    ) -> EmptyResult:
         return EmptyResult()
 
-    sdk_internals.lowlevel(server).add_request_handler("logging/setLevel", SetLevelRequestParams, set_level)
+    sdk_internals.lowlevel(server).add_request_handler(
+        "logging/setLevel", SetLevelRequestParams, set_level
+    )
 
 
 def contents(server: MCPServer[Any]) -> None:
@@ -138,7 +170,9 @@ def contents(server: MCPServer[Any]) -> None:
     image = ImageContent(type="image", data=PNG, mime_type="image/png")
 
     def embedded(uri: str, mime: str, words: str) -> EmbeddedResource:
-        return EmbeddedResource(type="resource", resource=TextResourceContents(uri=uri, mime_type=mime, text=words))
+        return EmbeddedResource(
+            type="resource", resource=TextResourceContents(uri=uri, mime_type=mime, text=words)
+        )
 
     @server.tool()
     async def test_simple_text() -> CallToolResult:
@@ -154,12 +188,24 @@ def contents(server: MCPServer[Any]) -> None:
 
     @server.tool()
     async def test_embedded_resource() -> CallToolResult:
-        return CallToolResult(content=[embedded("test://embedded-resource", "text/plain", "This is an embedded resource content.")])
+        return CallToolResult(
+            content=[
+                embedded(
+                    "test://embedded-resource",
+                    "text/plain",
+                    "This is an embedded resource content.",
+                )
+            ]
+        )
 
     @server.tool()
     async def test_multiple_content_types() -> CallToolResult:
-        data = embedded("test://mixed-content-resource", "application/json", '{"test":"data","value":123}')
-        return CallToolResult(content=[TextContent(type="text", text="Multiple content types test:"), image, data])
+        data = embedded(
+            "test://mixed-content-resource", "application/json", '{"test":"data","value":123}'
+        )
+        return CallToolResult(
+            content=[TextContent(type="text", text="Multiple content types test:"), image, data]
+        )
 
     @server.tool()
     async def test_error_handling() -> CallToolResult:
@@ -170,7 +216,9 @@ def contents(server: MCPServer[Any]) -> None:
         return text(name)
 
     @server.tool()
-    async def test_x_mcp_header(region: str = Field(default="", json_schema_extra={"x-mcp-header": "Region"})) -> CallToolResult:
+    async def test_x_mcp_header(
+        region: str = Field(default="", json_schema_extra={"x-mcp-header": "Region"}),
+    ) -> CallToolResult:
         return text(region)
 
     @server.tool()
@@ -209,14 +257,19 @@ def asking(server: MCPServer[Any]) -> None:
         found = await ctx.session._request_outbound.send_raw_request("sampling/createMessage", said)
         return text(f"LLM response: {found['content']['text']}")
 
-    async def elicit(ctx: Ctx, message: str, properties: dict[str, Any], required: list[str]) -> str:
+    async def elicit(
+        ctx: Ctx, message: str, properties: dict[str, Any], required: list[str]
+    ) -> str:
         schema = {"type": "object", "properties": properties, "required": required}
         found = await ctx.session.elicit_form(message, schema, ctx.request_context.request_id)
         return f"action={found.action}, content={json.dumps(found.content or {})}"
 
     @server.tool()
     async def test_elicitation(ctx: Ctx, message: str) -> CallToolResult:
-        fields = {"username": {"type": "string", "description": "User's response"}, "email": {"type": "string", "description": "Address"}}
+        fields = {
+            "username": {"type": "string", "description": "User's response"},
+            "email": {"type": "string", "description": "Address"},
+        }
         return text(f"User response: {await elicit(ctx, message, fields, ['username', 'email'])}")
 
     @server.tool()
@@ -230,7 +283,11 @@ def asking(server: MCPServer[Any]) -> None:
     @server.tool()
     async def test_missing_capability(ctx: Ctx) -> CallToolResult:
         if ctx.client_capabilities is None or ctx.client_capabilities.sampling is None:
-            raise MCPError(MISSING_REQUIRED_CLIENT_CAPABILITY, "sampling is needed", {"requiredCapabilities": {"sampling": {}}})
+            raise MCPError(
+                MISSING_REQUIRED_CLIENT_CAPABILITY,
+                "sampling is needed",
+                {"requiredCapabilities": {"sampling": {}}},
+            )
         return text("sampling is there")
 
     @server.tool()
@@ -265,7 +322,9 @@ def needing_input(server: MCPServer[Any]) -> None:
     }
 
     @server.tool()
-    async def test_input_required_result_elicitation(ctx: Ctx) -> CallToolResult | InputRequiredResult:
+    async def test_input_required_result_elicitation(
+        ctx: Ctx,
+    ) -> CallToolResult | InputRequiredResult:
         found = answered(ctx, "user_name", "name")
         return text(f"Hello, {found['name']}!") if found else ask(user_name=name)
 
@@ -277,37 +336,66 @@ def needing_input(server: MCPServer[Any]) -> None:
     @server.tool()
     async def test_input_required_result_sampling(ctx: Ctx) -> CallToolResult | InputRequiredResult:
         found = (ctx.input_responses or {}).get("capital_question")
-        return text(str(found)) if found else ask(capital_question=sample("What is the capital of France?"))
+        return (
+            text(str(found))
+            if found
+            else ask(capital_question=sample("What is the capital of France?"))
+        )
 
     @server.tool()
-    async def test_input_required_result_list_roots(ctx: Ctx) -> CallToolResult | InputRequiredResult:
+    async def test_input_required_result_list_roots(
+        ctx: Ctx,
+    ) -> CallToolResult | InputRequiredResult:
         found = (ctx.input_responses or {}).get("client_roots")
         return text(str(found)) if found else ask(client_roots=ListRootsRequest())
 
     @server.tool()
-    async def test_input_required_result_request_state(ctx: Ctx) -> CallToolResult | InputRequiredResult:
-        return text("state-ok") if ctx.request_state == "confirming" and answered(ctx, "confirm") else ask("confirming", confirm=confirm)
+    async def test_input_required_result_request_state(
+        ctx: Ctx,
+    ) -> CallToolResult | InputRequiredResult:
+        return (
+            text("state-ok")
+            if ctx.request_state == "confirming" and answered(ctx, "confirm")
+            else ask("confirming", confirm=confirm)
+        )
 
     @server.tool()
-    async def test_input_required_result_tampered_state(ctx: Ctx) -> CallToolResult | InputRequiredResult:
+    async def test_input_required_result_tampered_state(
+        ctx: Ctx,
+    ) -> CallToolResult | InputRequiredResult:
         if ctx.request_state not in (None, "sealed"):
             raise MCPError(INVALID_PARAMS, "the state is not ours")
         return text("untouched") if ctx.request_state else ask("sealed", confirm=confirm)
 
     @server.tool()
-    async def test_input_required_result_multiple_inputs(ctx: Ctx) -> CallToolResult | InputRequiredResult:
-        return text("all there") if several.keys() <= (ctx.input_responses or {}).keys() else ask("several", **several)
+    async def test_input_required_result_multiple_inputs(
+        ctx: Ctx,
+    ) -> CallToolResult | InputRequiredResult:
+        return (
+            text("all there")
+            if several.keys() <= (ctx.input_responses or {}).keys()
+            else ask("several", **several)
+        )
 
     @server.tool()
-    async def test_input_required_result_multi_round(ctx: Ctx) -> CallToolResult | InputRequiredResult:
+    async def test_input_required_result_multi_round(
+        ctx: Ctx,
+    ) -> CallToolResult | InputRequiredResult:
         if ctx.request_state == "one" and answered(ctx, "step1", "name"):
-            return ask("two", step2=form("Step 2: What is your favorite color?", "color", color={"type": "string"}))
+            return ask(
+                "two",
+                step2=form(
+                    "Step 2: What is your favorite color?", "color", color={"type": "string"}
+                ),
+            )
         if ctx.request_state == "two" and answered(ctx, "step2", "color"):
             return text("both steps are done")
         return ask("one", step1=form("Step 1: What is your name?", "name", name={"type": "string"}))
 
     @server.tool()
-    async def test_input_required_result_capabilities(ctx: Ctx) -> CallToolResult | InputRequiredResult:
+    async def test_input_required_result_capabilities(
+        ctx: Ctx,
+    ) -> CallToolResult | InputRequiredResult:
         able = ctx.client_capabilities
         asked: dict[str, InputRequest] = {}
         if able and able.elicitation is not None:
@@ -319,8 +407,14 @@ def needing_input(server: MCPServer[Any]) -> None:
     @server.prompt(description="Comes back with a question first")
     async def test_input_required_result_prompt(ctx: Ctx) -> list[Message] | InputRequiredResult:
         found = answered(ctx, "user_context", "context")
-        question = form("What context should the prompt use?", "context", context={"type": "string"})
-        return [UserMessage(f"In the context of {found['context']}")] if found else ask(user_context=question)
+        question = form(
+            "What context should the prompt use?", "context", context={"type": "string"}
+        )
+        return (
+            [UserMessage(f"In the context of {found['context']}")]
+            if found
+            else ask(user_context=question)
+        )
 
 
 def reading(server: MCPServer[Any]) -> None:
@@ -330,7 +424,9 @@ def reading(server: MCPServer[Any]) -> None:
     async def static_text() -> str:
         return "This is the content of the static text resource."
 
-    @server.resource("test://static-binary", description="A picture that never changes", mime_type="image/png")
+    @server.resource(
+        "test://static-binary", description="A picture that never changes", mime_type="image/png"
+    )
     async def static_binary() -> bytes:
         import base64
 
@@ -354,8 +450,13 @@ def reading(server: MCPServer[Any]) -> None:
 
     @server.prompt(description="With a resource")
     async def test_prompt_with_embedded_resource(resourceUri: str) -> list[Message]:  # noqa: N803  # named by the suite
-        held = TextResourceContents(uri=resourceUri, mime_type="text/plain", text="Embedded resource content for testing.")
-        return [UserMessage(EmbeddedResource(type="resource", resource=held)), UserMessage("Please process the embedded resource above.")]
+        held = TextResourceContents(
+            uri=resourceUri, mime_type="text/plain", text="Embedded resource content for testing."
+        )
+        return [
+            UserMessage(EmbeddedResource(type="resource", resource=held)),
+            UserMessage("Please process the embedded resource above."),
+        ]
 
     @server.prompt(description="With a picture")
     async def test_prompt_with_image() -> list[Message]:

@@ -1,4 +1,5 @@
-"""An owner's socket on a TCP port of this machine, byte for byte, for programs that know only TCP. For tests only."""
+"""An owner's socket on a TCP port of this machine, byte for byte, for programs that know only TCP.
+For tests only."""
 
 from __future__ import annotations
 
@@ -32,7 +33,12 @@ class Front:
         assert self._ready.wait(10)
         return self._port
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self._loop.call_soon_threadsafe(self._end.set)
         self._thread.join(10)
 

@@ -1,4 +1,5 @@
-"""Our factory plus the fixtures on a TCP port of this machine: `python -m tests.mcp.conformance.host VAULT PORT`. For tests only."""
+"""Our factory plus the fixtures on a TCP port of this machine: `python -m
+tests.mcp.conformance.host VAULT PORT`. For tests only."""
 
 from __future__ import annotations
 
@@ -32,7 +33,9 @@ def web(app: App) -> ASGIApp:
     """With the fixtures, on HTTP, guarded as on any loopback port."""
     server = server_over(app)
     fixtures.add(server)
-    return server.streamable_http_app(event_store=fixtures.Events(), retry_interval=100, host="127.0.0.1")
+    return server.streamable_http_app(
+        event_store=fixtures.Events(), retry_interval=100, host="127.0.0.1"
+    )
 
 
 def main(vault: Path, port: int) -> None:

@@ -1,4 +1,5 @@
-"""Hints of the App are for people at a command line; a model is told the same in the names of its tools."""
+"""Hints of the App are for people at a command line; a model is told the same in the names of its
+tools."""
 
 from __future__ import annotations
 
@@ -16,7 +17,11 @@ from oneiro_vault.mcp.tools.hints import advice
 from oneiro_vault.operations.table import OPS
 
 PACKAGE = Path(oneiro_vault.__file__).parent
-KINDS = {name for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, errors.OneiroError)}
+KINDS = {
+    name
+    for name, kind in vars(errors).items()
+    if isinstance(kind, type) and issubclass(kind, errors.OneiroError)
+}
 OPERATIONS = "|".join(sorted(OPS.keys() - TOOLS.keys() - {"image"}))
 """Those that no tool is called by; `image` is an argument."""
 NOT_THEIRS = re.compile(rf"\boneiro (?:--?)?[a-z]|--[a-z]|`(?:{OPERATIONS})`")
@@ -27,10 +32,21 @@ NOT_THEIRS = re.compile(rf"\boneiro (?:--?)?[a-z]|--[a-z]|`(?:{OPERATIONS})`")
     [
         ("`oneiro list` or `oneiro recall` shows ids.", "recall_check returns ids."),
         ("An id is 12 letters and digits; `oneiro list` shows them.", "recall_check returns ids."),
-        ("abc was forgotten on 2026-01-01. `oneiro restore abc` brings it back.", "abc was forgotten on 2026-01-01. A person can help: what was forgotten can be brought back."),
-        ("`oneiro --json show abcd` says the sha256 it has now; without a base the change is made to that.", "recall_check returns ids."),
-        ("Undo it: `oneiro undo HEAD`. Or run `oneiro doctor --fix`.", "A person can help at the command line."),
-        ("Edit note.md first. `oneiro sync` goes on.", "Edit note.md first. A person can help at the command line."),
+        ("abc was forgotten on 2026-01-01. `oneiro restore abc` brings it back.", "abc was "
+                                                                                  "forgotten on "
+                                                                                  "2026-01-01. "
+                                                                                  "A person can "
+                                                                                  "help: what "
+                                                                                  "was "
+                                                                                  "forgotten "
+                                                                                  "can be "
+                                                                                  "brought back."),
+        ("`oneiro --json show abcd` says the sha256 it has now; without a base the change is made "
+         "to that.", "recall_check returns ids."),
+        ("Undo it: `oneiro undo HEAD`. Or run `oneiro doctor --fix`.", "A person can help at the "
+                                                                       "command line."),
+        ("Edit note.md first. `oneiro sync` goes on.", "Edit note.md first. A person can help at "
+                                                       "the command line."),
         ("`get` lists the pictures of a memory.", "recall_specific lists the pictures of a memory."),
         ("Give the earlier date to --since.", "Give the earlier date to `since`."),
         ("Give at least 4 characters of it.", "Give at least 4 characters of it."),
@@ -42,8 +58,23 @@ def test_hints_are_for_whoever_reads_them(hint: str, said: str) -> None:
 
 
 def _errors() -> Iterator[tuple[str, str, str]]:
-    """(place, part, text) of every error that is raised below the faces; what is filled in stands as `x`."""
-    for folder in ("core", "vault", "index", "judges", "mind", "recall", "capture", "sync", "access", "operations", "mcp", "daemon", "."):
+    """(place, part, text) of every error that is raised below the faces; what is filled in stands
+    as `x`."""
+    for folder in (
+        "core",
+        "vault",
+        "index",
+        "judges",
+        "mind",
+        "recall",
+        "capture",
+        "sync",
+        "access",
+        "operations",
+        "mcp",
+        "daemon",
+        ".",
+    ):
         for path in sorted((PACKAGE / folder).glob("*.py" if folder == "." else "**/*.py")):
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
                 if isinstance(node, ast.Call) and getattr(node.func, "id", "") in KINDS:
@@ -52,12 +83,16 @@ def _errors() -> Iterator[tuple[str, str, str]]:
                         continue
                     parts = [("message", argument) for argument in node.args[:1]]
                     parts += [(str(keyword.arg), keyword.value) for keyword in node.keywords]
-                    yield from ((where, part, text) for part, value in parts for text in _texts(value))
+                    yield from (
+                        (where, part, text) for part, value in parts for text in _texts(value)
+                    )
 
 
 def _texts(value: ast.expr) -> Iterator[str]:
     if isinstance(value, ast.JoinedStr):
-        yield "".join(str(part.value) if isinstance(part, ast.Constant) else "x" for part in value.values)
+        yield "".join(
+            str(part.value) if isinstance(part, ast.Constant) else "x" for part in value.values
+        )
     elif isinstance(value, ast.Constant) and isinstance(value.value, str):
         yield value.value
     elif isinstance(value, ast.IfExp):

@@ -22,12 +22,26 @@ from oneiro_vault.mcp.transports import Served
 from tests.mcp.raw import ACCEPT, ENVELOPE, MODERN
 from tests.mcp.speaking import connected, run, words
 
-STORED: dict[str, Any] = {"id": "abcd12345678", "title": "T", "duplicate_of": None, "images": [], "near": None}
+STORED: dict[str, Any] = {
+    "id": "abcd12345678",
+    "title": "T",
+    "duplicate_of": None,
+    "images": [],
+    "near": None,
+}
 ANSWERS: dict[str, dict[str, Any]] = {
     "orient": {"text": "", "blocks": [], "recent": [], "flagged": 0, "degraded": None},
     "recall": {"results": [], "degraded": None, "behind": 0},
     "get": {"memories": [], "missing": []},
-    "image": {"id": "abcd12345678", "sha256": "0", "mime": "image/png", "size": "full", "width": 1, "height": 1, "data": ""},
+    "image": {
+        "id": "abcd12345678",
+        "sha256": "0",
+        "mime": "image/png",
+        "size": "full",
+        "width": 1,
+        "height": 1,
+        "data": "",
+    },
     "remember": {"results": [STORED]},
     "reframe": {"id": "abcd12345678", "proposal": None},
     "forget": {"id": "abcd12345678", "title": "T"},
@@ -55,16 +69,30 @@ class Calls:
     def __init__(self) -> None:
         self.made: list[tuple[str, dict[str, Any]]] = []
 
-    async def __call__(self, op: str, params: Mapping[str, Any], _progress: Progress) -> dict[str, Any]:
+    async def __call__(
+        self, op: str, params: Mapping[str, Any], _progress: Progress
+    ) -> dict[str, Any]:
         self.made.append((op, dict(params)))
         return ANSWERS[op]
 
 
-async def post(served: Served, caller: Caller | None, method: str, params: dict[str, Any]) -> dict[str, Any]:
+async def post(
+    served: Served, caller: Caller | None, method: str, params: dict[str, Any]
+) -> dict[str, Any]:
     """One modern request through the ASGI app, as a door lets it in."""
-    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params | {"_meta": ENVELOPE}}).encode()
-    named = {"mcp-name": str(params.get("name") or params.get("uri"))} if method in ("tools/call", "resources/read", "prompts/get") else {}
-    headers = {name.lower(): value for name, value in ACCEPT.items()} | {"mcp-protocol-version": MODERN, "mcp-method": method} | named
+    body = json.dumps(
+        {"jsonrpc": "2.0", "id": 1, "method": method, "params": params | {"_meta": ENVELOPE}}
+    ).encode()
+    named = (
+        {"mcp-name": str(params.get("name") or params.get("uri"))}
+        if method in ("tools/call", "resources/read", "prompts/get")
+        else {}
+    )
+    headers = (
+        {name.lower(): value for name, value in ACCEPT.items()}
+        | {"mcp-protocol-version": MODERN, "mcp-method": method}
+        | named
+    )
     scope = {
         "type": "http",
         "method": "POST",
@@ -99,7 +127,9 @@ def test_every_tool_for_every_role(role: str) -> None:
             for name in [tool.name for tool in tools(Desk(calls))]:
                 before = len(calls.made)
                 params = {"name": name, "arguments": ARGUMENTS.get(name, {})}
-                result = (await post(served, Caller(f"key:{role}", role, "k1"), "tools/call", params))["result"]
+                result = (
+                    await post(served, Caller(f"key:{role}", role, "k1"), "tools/call", params)
+                )["result"]
                 allowed = Caller("", role, "").may(TOOLS[name])
                 assert result.get("isError", False) is not allowed, (name, result)
                 assert len(calls.made) == before + allowed
@@ -121,7 +151,9 @@ def test_every_tool_for_every_role(role: str) -> None:
         ("tools/list", {}, "nobody", True),
     ],
 )  # fmt: skip
-def test_other_requests_have_rights_too(method: str, params: dict[str, Any], role: str, allowed: bool) -> None:
+def test_other_requests_have_rights_too(
+    method: str, params: dict[str, Any], role: str, allowed: bool
+) -> None:
     calls = Calls()
 
     async def talk() -> None:
@@ -141,7 +173,9 @@ def test_without_a_door_it_is_the_users_own_program() -> None:
     async def talk() -> None:
         served = Served(build(calls))
         async with served.running():
-            await post(served, None, "tools/call", {"name": "remember", "arguments": {"text": "Tea."}})
+            await post(
+                served, None, "tools/call", {"name": "remember", "arguments": {"text": "Tea."}}
+            )
 
     run(talk())
     assert calls.made[0][1]["actor"] == "model"
@@ -173,7 +207,9 @@ def test_progress_reaches_the_client_and_only_grows(era: str) -> None:
     run(talk())
 
 
-def test_a_fault_of_ours_keeps_its_details_in_the_log(era: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_fault_of_ours_keeps_its_details_in_the_log(
+    era: str, caplog: pytest.LogCaptureFixture
+) -> None:
     async def broken(*_: object) -> dict[str, Any]:
         raise RuntimeError("secret detail")
 
@@ -190,11 +226,17 @@ def test_a_fault_of_ours_keeps_its_details_in_the_log(era: str, caplog: pytest.L
 def test_an_unknown_prompt_is_no_fault_of_ours(era: str, caplog: pytest.LogCaptureFixture) -> None:
     async def talk() -> None:
         async with connected(build(Calls()), era) as found:
-            with pytest.raises(MCPError, match=r"there is no prompt 'dance'\. One of: orient, reflect-on-session, remember-this") as caught:
+            with pytest.raises(
+                MCPError,
+                match=r"there is no prompt 'dance'\. One of: orient, reflect-on-session, "
+                r"remember-this",
+            ) as caught:
                 await found.client.get_prompt("dance", {})
             assert caught.value.error.code == INVALID_PARAMS
         more = build(Calls())
-        more.prompt("dance", description="Of somebody who builds on this server")(lambda: "One, two, three.")
+        more.prompt("dance", description="Of somebody who builds on this server")(
+            lambda: "One, two, three."
+        )
         async with connected(more, era) as found:
             assert (await found.client.get_prompt("dance", {})).messages
 
@@ -217,12 +259,17 @@ def test_a_call_is_logged_without_its_words(caplog: pytest.LogCaptureFixture) ->
 
 def test_an_error_of_the_app_says_what_is_safe_and_what_to_do() -> None:
     async def gone(*_: object) -> dict[str, Any]:
-        raise NotFound("no memory has the id 'x'", kept="Nothing was changed.", hint="`oneiro list` shows ids.")
+        raise NotFound(
+            "no memory has the id 'x'", kept="Nothing was changed.", hint="`oneiro list` shows ids."
+        )
 
     async def talk() -> None:
         async with connected(build(gone), "auto") as found:
             answer = await found.tool("forget", id="x")
-            assert words(answer) == "no memory has the id 'x'. Nothing was changed. recall_check returns ids."
+            assert (
+                words(answer)
+                == "no memory has the id 'x'. Nothing was changed. recall_check returns ids."
+            )
             assert answer.structured_content is None
 
     run(talk())
@@ -232,7 +279,13 @@ def test_a_compact_schema_says_the_same() -> None:
     schema = {
         "title": "arguments",
         "type": "object",
-        "$defs": {"Update": {"title": "Update", "type": "object", "properties": {"title": {"title": "Title", "type": "string"}}}},
+        "$defs": {
+            "Update": {
+                "title": "Update",
+                "type": "object",
+                "properties": {"title": {"title": "Title", "type": "string"}},
+            }
+        },
         "properties": {
             "title": {"title": "Title", "type": "string", "default": ""},
             "n": {"default": 3, "type": "integer"},
@@ -244,36 +297,61 @@ def test_a_compact_schema_says_the_same() -> None:
         "properties": {
             "title": {"type": "string"},
             "n": {"default": 3, "type": "integer"},
-            "updates": {"type": "array", "items": {"type": "object", "properties": {"title": {"type": "string"}}}},
+            "updates": {
+                "type": "array",
+                "items": {"type": "object", "properties": {"title": {"type": "string"}}},
+            },
         },
     }
 
 
 def test_questions_for_a_person_are_quoted_with_their_flags() -> None:
-    row = {"id": "abcd12345678", "title": "The boat", "created": "2026-03-05", "type": "semantic", "flags": ["conflict"]}
+    row = {
+        "id": "abcd12345678",
+        "title": "The boat",
+        "created": "2026-03-05",
+        "type": "semantic",
+        "flags": ["conflict"],
+    }
 
     async def asked(*_: object) -> dict[str, Any]:
-        return {"results": [row | {"question": "Blue or\n<memory>red?"}], "total": 7, "degraded": "embedder warming"}
+        return {
+            "results": [row | {"question": "Blue or\n<memory>red?"}],
+            "total": 7,
+            "degraded": "embedder warming",
+        }
 
     async def talk() -> None:
         async with connected(build(asked), "auto") as found:
             answer = await found.tool("flagged")
-            assert "- abcd12345678 · 2026-03-05 · conflict · The boat\n  Blue or &lt;memory>red?" in words(answer)
+            assert (
+                "- abcd12345678 · 2026-03-05 · conflict · The boat\n  Blue or &lt;memory>red?"
+                in words(answer)
+            )
             assert words(answer).endswith("\n7 in all.\nIncomplete: embedder warming.")
 
     run(talk())
 
 
 @pytest.mark.parametrize(
-    ("error", "said"), [(IndexProblem("the index is damaged", hint="Wait."), "the index is damaged. Wait."), (KeyError("secret"), "")]
+    ("error", "said"),
+    [
+        (IndexProblem("the index is damaged", hint="Wait."), "the index is damaged. Wait."),
+        (KeyError("secret"), ""),
+    ],
 )
-def test_a_prompt_or_resource_that_cannot_be_made_is_an_error_of_the_protocol(era: str, error: Exception, said: str) -> None:
+def test_a_prompt_or_resource_that_cannot_be_made_is_an_error_of_the_protocol(
+    era: str, error: Exception, said: str
+) -> None:
     async def broken(*_: object) -> dict[str, Any]:
         raise error
 
     async def talk() -> None:
         async with connected(build(broken), era) as found:
-            for ask in (found.client.get_prompt("orient", {}), found.client.read_resource("orientation://current")):
+            for ask in (
+                found.client.get_prompt("orient", {}),
+                found.client.read_resource("orientation://current"),
+            ):
                 with pytest.raises(MCPError) as caught:
                     await ask
                 assert said in caught.value.error.message

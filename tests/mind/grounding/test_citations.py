@@ -1,4 +1,5 @@
-"""What a judge made of a capture is filed only where the capture says it: subject, polarity, numbers, names, and the words it cites."""
+"""What a judge made of a capture is filed only where the capture says it: subject, polarity,
+numbers, names, and the words it cites."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ Assistant: Python 3.11 is what your team uses.
 
 User: I bought a red bike yesterday for 640 euros."""
 MEMORY = Memory(
-    "a.md", id="a" * 12, type="episodic", source="capture", trust="external", title="Conversation: home", created="2026-03-05T10:00:00+00:00",
+    "a.md", id="a" * 12, type="episodic", source="capture", trust="external",
+    title="Conversation: home", created="2026-03-05T10:00:00+00:00",
     body=BODY, extra={KIND: "session"},
 )  # fmt: skip
 CAPTURE = Note(MEMORY, "0" * 64)
@@ -39,10 +41,16 @@ def problem(content: str, quote: str = "", body: str = BODY, known: tuple[str, .
         ("Tom is the user's husband.", ""),
         ("Maya lives in Graz.", ""),
         ("The sister of Maya, Ella, works at Orion as a nurse.", ""),
-        ("The user's sister Ella is a nurse at Orion.", "My sister Ella works at Orion as a nurse."),
+        (
+            "The user's sister Ella is a nurse at Orion.",
+            "My sister Ella works at Orion as a nurse.",
+        ),
         ("The household does not eat fish.", "We never eat fish"),
         ("The daily meeting of the team is at 10:15.", ""),
-        ("The user bought a red bicycle on 2026-03-04 for 640 euros.", "I bought a red bike yesterday … for 640 euros"),
+        (
+            "The user bought a red bicycle on 2026-03-04 for 640 euros.",
+            "I bought a red bike yesterday … for 640 euros",
+        ),
         ("The team of the user uses Python 3.11.", "python 3.11 is what your\n team uses."),
     ],
 )
@@ -59,7 +67,11 @@ def test_what_it_says_in_whatever_words(content: str, quote: str) -> None:
         ("The daily meeting of the team is at 10:45.", "", "10:45"),
         ("The user bought a red bike for 64 euros.", "", "64"),
         ("The user lives in Graz with Peter.", "", "Peter"),
-        ("The user works at Orion as a nurse.", "My sister Ella works at Orion as a nurse.", "somebody else"),
+        (
+            "The user works at Orion as a nurse.",
+            "My sister Ella works at Orion as a nurse.",
+            "somebody else",
+        ),
         ("The user sails across the lake every autumn.", "", "does not say"),
         ("The user sails across the lake.", "We never eat fish", "does not say"),
     ],
@@ -77,7 +89,9 @@ def test_what_it_does_not_say(content: str, quote: str, why: str) -> None:
         ("The user bought a red bike for 640 euros.", "said", ["3"]),
     ],
 )
-def test_a_fact_is_trusted_as_the_words_it_rests_on(content: str, trust: str, spans: list[str]) -> None:
+def test_a_fact_is_trusted_as_the_words_it_rests_on(
+    content: str, trust: str, spans: list[str]
+) -> None:
     found = cited(Unit(content=content), MEMORY)
     assert found.problem == ""
     source = found.source(CAPTURE).memory
@@ -85,15 +99,29 @@ def test_a_fact_is_trusted_as_the_words_it_rests_on(content: str, trust: str, sp
 
 
 def test_it_is_as_weak_as_the_weakest_of_them() -> None:
-    found = cited(Unit(content="The user lives in Graz; the room 214 is booked.", quote="I live in Graz … Your room 214 is booked"), MEMORY)
+    found = cited(
+        Unit(
+            content="The user lives in Graz; the room 214 is booked.",
+            quote="I live in Graz … Your room 214 is booked",
+        ),
+        MEMORY,
+    )
     assert found.source(CAPTURE).memory.trust == "external"
 
 
 @pytest.mark.parametrize(
     ("content", "quote", "body"),
     [
-        ("Version 2 goes live on 20 March.", "v2 goes live on the 20th", "User: v2 goes live on the 20th"),
-        ("The outage was on 5 March 2026.", "the outage took us two hours", "User: the outage took us two hours"),
+        (
+            "Version 2 goes live on 20 March.",
+            "v2 goes live on the 20th",
+            "User: v2 goes live on the 20th",
+        ),
+        (
+            "The outage was on 5 March 2026.",
+            "the outage took us two hours",
+            "User: the outage took us two hours",
+        ),
         ("The follow-up is on 20 August.", "follow-up aug 20", "User: follow-up aug 20"),
         (
             "The tablets have 10 mg, the database 211,000 rows.",
@@ -101,9 +129,21 @@ def test_it_is_as_weak_as_the_weakest_of_them() -> None:
             "User: tablets 10mg. database has 211k rows",
         ),
         ("The bridge is eight metres long.", "the bridge is 8 m", "User: the bridge is 8 m"),
-        ("The movers do not carry the piano.", "movers don't touch it", "User: the piano comes with us. movers don't touch it"),
-        ("The user writes to the museum.", "no i write to the museum myself", "User: no i write to the museum myself"),
-        ("The service is not rewritten in Rust.", "he wants it in rust", "User: he wants it in rust. told him no."),
+        (
+            "The movers do not carry the piano.",
+            "movers don't touch it",
+            "User: the piano comes with us. movers don't touch it",
+        ),
+        (
+            "The user writes to the museum.",
+            "no i write to the museum myself",
+            "User: no i write to the museum myself",
+        ),
+        (
+            "The service is not rewritten in Rust.",
+            "he wants it in rust",
+            "User: he wants it in rust. told him no.",
+        ),
         (
             "Maya nimmt morgens Ramipril.",
             "Ramipril bleibt morgens",
@@ -123,9 +163,24 @@ def test_numbers_days_and_denials_in_other_words(content: str, quote: str, body:
 @pytest.mark.parametrize(
     ("content", "quote", "body", "why"),
     [
-        ("The follow-up is on 20 October.", "follow-up aug 20", "User: follow-up aug 20", "20 October"),
-        ("The user does not see Dr. Yip.", "family doctor is dr. yip", "User: family doctor is dr. yip", "contrary"),
-        ("Maya wohnt nicht in Graz.", "Ich wohne in Graz", "User: Nein. Ich wohne in Graz mit Tom.", "contrary"),
+        (
+            "The follow-up is on 20 October.",
+            "follow-up aug 20",
+            "User: follow-up aug 20",
+            "20 October",
+        ),
+        (
+            "The user does not see Dr. Yip.",
+            "family doctor is dr. yip",
+            "User: family doctor is dr. yip",
+            "contrary",
+        ),
+        (
+            "Maya wohnt nicht in Graz.",
+            "Ich wohne in Graz",
+            "User: Nein. Ich wohne in Graz mit Tom.",
+            "contrary",
+        ),
         (
             "Mateo bekommt keinen Dinosaurier und das ist sein Geschenk.",
             "Le compro el dinosaurio",
@@ -142,5 +197,10 @@ def test_who_cites_may_call_by_its_name_what_the_vault_knows() -> None:
     body = "User: new vet from july: Locke Street Clinic.\n\nAssistant: Good."
     quote = "new vet from july"
     assert "Biscuit" in problem("From July the vet of Biscuit and Rex is another.", quote, body)
-    assert problem("From July the vet of Biscuit and Rex is another.", quote, body, ("biscuit", "rex")) == ""
-    assert "names no" in problem("From July the vet of Biscuit and Rex is another.", "", body, ("biscuit", "rex"))
+    assert (
+        problem("From July the vet of Biscuit and Rex is another.", quote, body, ("biscuit", "rex"))
+        == ""
+    )
+    assert "names no" in problem(
+        "From July the vet of Biscuit and Rex is another.", "", body, ("biscuit", "rex")
+    )

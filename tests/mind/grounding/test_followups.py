@@ -1,4 +1,5 @@
-"""A contradiction ends on both sides when one of them is settled. (What was announced: `test_encode`.)"""
+"""A contradiction ends on both sides when one of them is settled. (What was announced:
+`test_encode`.)"""
 
 from __future__ import annotations
 
@@ -11,7 +12,10 @@ from oneiro_vault.mind.grounding import followups
 from tests.mind.support import note, snapshot
 
 FLAGGED = ("contradiction", "stale")
-ONE, OTHER = note("a", "The shop opens at eight.", flags=FLAGGED), note("b", "The shop opens at nine.", flags=("contradiction",))
+ONE, OTHER = (
+    note("a", "The shop opens at eight.", flags=FLAGGED),
+    note("b", "The shop opens at nine.", flags=("contradiction",)),
+)
 PAIR = {"loop": "encode", "op": "flag", "memories": ("c" * 12, ONE.id, OTHER.id), "when": 0.0}
 
 
@@ -21,10 +25,14 @@ def changed(one: Note, **facts: object) -> Note:
 
 def test_both_stay_flagged_while_both_hold() -> None:
     assert followups.due(snapshot(ONE, OTHER, history=(PAIR,)), "consolidate") == []
-    assert followups.due(snapshot(ONE, history=()), "consolidate") == [], "other questions are not answered by this"
+    assert followups.due(snapshot(ONE, history=()), "consolidate") == [], (
+        "other questions are not answered by this"
+    )
 
 
-@pytest.mark.parametrize("other", [None, changed(OTHER, status="superseded"), changed(OTHER, flags=())])
+@pytest.mark.parametrize(
+    "other", [None, changed(OTHER, status="superseded"), changed(OTHER, flags=())]
+)
 def test_one_that_is_settled_frees_the_other(other: Note | None) -> None:
     notes = [ONE] if other is None else [ONE, other]
     (free,) = followups.due(snapshot(*notes, history=(PAIR,)), "consolidate")

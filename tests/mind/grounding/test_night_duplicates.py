@@ -1,4 +1,5 @@
-"""Which notes are doubles is found without comparing each with each, and without asking for the history of any that is none."""
+"""Which notes are doubles is found without comparing each with each, and without asking for the
+history of any that is none."""
 
 from __future__ import annotations
 
@@ -10,7 +11,12 @@ from oneiro_vault.mind.base import Note
 from oneiro_vault.mind.grounding import night_duplicates
 from tests.mind.support import note
 
-BODIES = ("The boat is blue.", "The boat  is\nblue.", "The release is on Fridays because support is quiet then.", "Nobody knows.")
+BODIES = (
+    "The boat is blue.",
+    "The boat  is\nblue.",
+    "The release is on Fridays because support is quiet then.",
+    "Nobody knows.",
+)
 
 
 def crowd(seed: int) -> list[Note]:
@@ -32,13 +38,24 @@ def crowd(seed: int) -> list[Note]:
 
 
 def one_by_one(notes: list[Note], touched: set[str]) -> list[list[str]]:
-    """The same rule, each with each: who ranks first keeps, what is left of its doubles goes behind it."""
-    mine = [n for n in notes if n.active and n.memory.source == "dream" and n.memory.derived_from and not n.memory.core]
+    """The same rule, each with each: who ranks first keeps, what is left of its doubles goes behind
+    it."""
+    mine = [
+        n
+        for n in notes
+        if n.active and n.memory.source == "dream" and n.memory.derived_from and not n.memory.core
+    ]
     left = sorted(mine, key=lambda n: (n.id not in touched, n.memory.created, n.id))
     found = []
     while left:
         keeper = left.pop(0)
-        same = [n for n in left if night_duplicates.doubles(keeper.memory, n.memory) and n.id not in touched and apart(keeper.id, n.id)]
+        same = [
+            n
+            for n in left
+            if night_duplicates.doubles(keeper.memory, n.memory)
+            and n.id not in touched
+            and apart(keeper.id, n.id)
+        ]
         left = [n for n in left if n not in same]
         found += [[n.id for n in (keeper, *same)]] if same else []
     return found
@@ -53,13 +70,24 @@ def apart(one: str, other: str) -> bool:
 def test_the_same_as_each_with_each(seed: int) -> None:
     notes = crowd(seed)
     touched = {n.id for n in notes if random.Random(n.id).random() < 0.2}
-    found = [[n.id for n in group] for group in night_duplicates.groups(notes, apart, touched.__contains__)]
+    found = [
+        [n.id for n in group]
+        for group in night_duplicates.groups(notes, apart, touched.__contains__)
+    ]
     assert found == one_by_one(notes, touched)
     assert found, "else this proves nothing"
 
 
 def test_nothing_is_asked_of_facts_that_only_share_what_they_are_of() -> None:
-    facts = [note(f"{number:012d}", f"Fact {number} is so.", source="dream", derived_from=(f"c{number // 30}",)) for number in range(300)]
+    facts = [
+        note(
+            f"{number:012d}",
+            f"Fact {number} is so.",
+            source="dream",
+            derived_from=(f"c{number // 30}",),
+        )
+        for number in range(300)
+    ]
     asked: list[str] = []
 
     def told(*idents: str) -> bool:
@@ -70,16 +98,27 @@ def test_nothing_is_asked_of_facts_that_only_share_what_they_are_of() -> None:
     assert asked == []
     double = note(f"{900:012d}", "Fact 7\nis so.", source="dream", derived_from=("c0",))
     assert night_duplicates.groups([*facts, double], lambda *idents: not told(*idents), told) == []
-    assert sorted(asked) == [f"{7:012d}", f"{900:012d}"], "one question whether they are apart, and none about a person"
+    assert sorted(asked) == [f"{7:012d}", f"{900:012d}"], (
+        "one question whether they are apart, and none about a person"
+    )
 
 
 def test_less_of_the_words_gives_more_in_the_lists() -> None:
     """What the index knows before it reads a body: lists of it hold every double."""
     for seed in range(10):
         memories = [n.memory for n in crowd(seed) if n.memory.derived_from]
-        exact = {frozenset((a.id, b.id)) for a in memories for b in memories if a is not b and night_duplicates.doubles(a, b)}
+        exact = {
+            frozenset((a.id, b.id))
+            for a in memories
+            for b in memories
+            if a is not b and night_duplicates.doubles(a, b)
+        }
         for said in (lambda _: "", lambda memory: " ".join(memory.body.split())):
             together = {
-                frozenset((a.id, b.id)) for group in night_duplicates.sharing(memories, said) for a in group for b in group if a is not b
+                frozenset((a.id, b.id))
+                for group in night_duplicates.sharing(memories, said)
+                for a in group
+                for b in group
+                if a is not b
             }
             assert exact <= together

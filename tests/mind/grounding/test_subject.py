@@ -1,4 +1,5 @@
-"""Of two facts about different things none replaces the other, and a note stands for another one only if it says all of it."""
+"""Of two facts about different things none replaces the other, and a note stands for another one
+only if it says all of it."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ OTHERS = [
     note(letter, f"Ana {what} in {where}, number {number}.")
     for number, (letter, what, where) in enumerate(
         [("b", "keeps the tickets", "Kiel"), ("d", "moved the backup", "Bern"), ("e", "paints the boat", "Kiel"), ("f", "reads the paper", "Lyon"),
-         ("g", "wants the meeting", "Bern"), ("h", "feeds the cat", "Kiel"), ("j", "tunes the piano", "Graz"), ("k", "sells the car", "Kiel")]
+         ("g", "wants the meeting", "Bern"), ("h", "feeds the cat", "Kiel"),
+         ("j", "tunes the piano", "Graz"), ("k", "sells the car", "Kiel")]
     )
 ]  # fmt: skip
 
@@ -23,7 +25,10 @@ OTHERS = [
         ("Chidi's wedding is on 19 September.", "Chidi marries on 12 September in Winnipeg."),
         ("From July Ana lives in Hamilton.", "Ana rents a place on Logan Avenue."),
         ("Jens ist nach Oldenburg gezogen.", "Giselas Sohn Jens lebt in Bremen."),
-        ("Die Chronik heißt „Fassholz“.", "Gisela schreibt eine Familienchronik mit dem Arbeitstitel „Die vom Mühlbach“."),
+        (
+            "Die Chronik heißt „Fassholz“.",
+            "Gisela schreibt eine Familienchronik mit dem Arbeitstitel „Die vom Mühlbach“.",
+        ),
         ("Deploys go out on Thursdays.", "Deploys go out on Tuesdays."),
     ],
 )
@@ -38,7 +43,11 @@ def test_two_states_of_one_thing(fact: str, known: str) -> None:
         ("Ana keeps the tickets in Kiel, number 9.", "Ana paints the boat in Kiel, number 3."),
         ("The push has a timeout of ten seconds.", "Ana is allergic to penicillin."),
         ("Leo reads the paper in Kiel.", "Ana moved the backup to Kiel."),
-        ("Leo is 38.", "Ana sells the car in Kiel.\n\n> [!contradiction] It may not agree with Leo, who is 38."),
+        (
+            "Leo is 38.",
+            "Ana sells the car in Kiel.\n\n> [!contradiction] It may not agree with Leo, who is "
+            "38.",
+        ),
     ],
 )
 def test_two_things_of_one_person_or_place(fact: str, known: str) -> None:
@@ -56,5 +65,7 @@ def test_two_things_of_one_person_or_place(fact: str, known: str) -> None:
         ("Ana eats fish.", "Ana does not eat fish.", False),
     ],
 )
-def test_what_stands_for_another_has_its_numbers_names_and_denials(keeper: str, other: str, whole: bool) -> None:
+def test_what_stands_for_another_has_its_numbers_names_and_denials(
+    keeper: str, other: str, whole: bool
+) -> None:
     assert covers(note("b", keeper), note("c", other)) is whole

@@ -16,8 +16,17 @@ from oneiro_vault.mind.loops.consolidate import LOOP, SETTINGS
 from tests.mind.support import Memo, note, snapshot
 
 DEFAULTS = {name: value for name, value, _ in SETTINGS}
-FULL = note("f", "Ana ships on Friday at noon.", tags=("release",), derived_from=("e" * 12,), importance=0.4)
-SHORT = note("s", "Ana ships on Friday.", tags=("ana",), derived_from=("g" * 12,), importance=0.9, about=("Ana",))
+FULL = note(
+    "f", "Ana ships on Friday at noon.", tags=("release",), derived_from=("e" * 12,), importance=0.4
+)
+SHORT = note(
+    "s",
+    "Ana ships on Friday.",
+    tags=("ana",),
+    derived_from=("g" * 12,),
+    importance=0.9,
+    about=("Ana",),
+)
 OTHER = note("x", "The boat is called Petrel.")
 PLACES = {FULL.id: (1.0, 0.0), SHORT.id: (0.99, 0.14), OTHER.id: (0.0, 1.0)}
 
@@ -25,20 +34,31 @@ PLACES = {FULL.id: (1.0, 0.0), SHORT.id: (0.99, 0.14), OTHER.id: (0.0, 1.0)}
 def snap(*notes: Note, **facts: Any) -> Snapshot:
     def vectors(ids: Sequence[str]) -> tuple[list[str], Any]:
         known = [ident for ident in ids if ident in PLACES]
-        return known, np.array([PLACES[ident] for ident in known], np.float32).reshape(len(known), 2)
+        return known, np.array([PLACES[ident] for ident in known], np.float32).reshape(
+            len(known), 2
+        )
 
     return snapshot(*notes, **({"vectors": vectors, "settings": DEFAULTS} | facts))
 
 
 def merge(question: Question) -> Mapping[str, Any]:
-    return {"reason": "both say Friday", "action": "merge", "keep": FULL.id, "members": list(question.ids)}
+    return {
+        "reason": "both say Friday",
+        "action": "merge",
+        "keep": FULL.id,
+        "members": list(question.ids),
+    }
 
 
 def test_the_keeper_keeps_its_words_and_takes_over_the_lineage() -> None:
     judge = ScriptedJudge(merge)
     (decision,) = Driver(judge, Memo()).drive(LOOP.run(snap(FULL, SHORT, OTHER)))
     assert [q.ids for q in judge.asked] == [(FULL.id, SHORT.id)]
-    assert (decision.op, decision.reason, decision.memories) == ("merge", "both say Friday", (FULL.id, SHORT.id))
+    assert (decision.op, decision.reason, decision.memories) == (
+        "merge",
+        "both say Friday",
+        (FULL.id, SHORT.id),
+    )
     kept, lost = decision.edits
     assert isinstance(kept, Set)
     assert isinstance(lost, Set)
@@ -87,7 +107,9 @@ def test_a_settled_cluster_is_not_asked_about_again() -> None:
 
 def test_no_more_clusters_than_the_setting() -> None:
     judge = ScriptedJudge(merge)
-    Driver(judge, Memo()).drive(LOOP.run(snap(FULL, SHORT, settings=DEFAULTS | {"consolidate.clusters": 0})))
+    Driver(judge, Memo()).drive(
+        LOOP.run(snap(FULL, SHORT, settings=DEFAULTS | {"consolidate.clusters": 0}))
+    )
     assert judge.asked == []
 
 
@@ -98,7 +120,10 @@ def test_words_that_are_trusted_less_stand_for_nobody_elses() -> None:
     assert Driver(judge, Memo()).drive(LOOP.run(snap(outside, theirs))) == []
     assert len(judge.asked) == 1
     (found,) = Driver(
-        ScriptedJudge(lambda q: {"reason": "r", "action": "merge", "keep": theirs.id, "members": [outside.id]}), Memo()
+        ScriptedJudge(
+            lambda q: {"reason": "r", "action": "merge", "keep": theirs.id, "members": [outside.id]}
+        ),
+        Memo(),
     ).drive(LOOP.run(snap(outside, theirs)))
     assert found.memories == (theirs.id, outside.id)
 
@@ -107,7 +132,12 @@ def test_the_ceiling_is_spent_on_what_is_new() -> None:
     memo = Memo()
     notes = [note(letter, f"Note {letter}.") for letter in "abcdefgh"]
     places = {
-        one.id: ((1.0, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0), (0.0, 0.0, 0.0, 1.0))[n // 2]
+        one.id: (
+            (1.0, 0.0, 0.0, 0.0),
+            (0.0, 1.0, 0.0, 0.0),
+            (0.0, 0.0, 1.0, 0.0),
+            (0.0, 0.0, 0.0, 1.0),
+        )[n // 2]
         for n, one in enumerate(notes)
     }
 
@@ -117,7 +147,12 @@ def test_the_ceiling_is_spent_on_what_is_new() -> None:
     for _ in range(4):
         known = {question for question, _ in memo}
         judge = temperament("no")
-        taken = snap(*notes, vectors=vectors, settings=DEFAULTS | {"consolidate.clusters": 1}, known=known.__contains__)
+        taken = snap(
+            *notes,
+            vectors=vectors,
+            settings=DEFAULTS | {"consolidate.clusters": 1},
+            known=known.__contains__,
+        )
         Driver(judge, memo).drive(LOOP.run(taken))
         assert len(judge.asked) == 1
     assert len(memo) == 4

@@ -30,18 +30,25 @@ def test_the_faded_and_the_fading() -> None:
     soon = remembered("c", "x", days=30 * DAYS - 3)
     later = remembered("d", "x", days=30 * DAYS - 29)
     fresh = remembered("e", "x", days=30 * DAYS - 31)
-    others = [remembered("f", "x", days=9_999, type="orientation"), remembered("g", "x", days=9_999, status="archived")]
+    others = [
+        remembered("f", "x", days=9_999, type="orientation"),
+        remembered("g", "x", days=9_999, status="archived"),
+    ]
     found = forecast(picture(fresh, later, soon, long_gone, gone, *others))
     assert [one.note.id for one in found.faded] == [gone.id, long_gone.id]
     assert [one.note.id for one in found.fading] == [soon.id, later.id]
-    assert [(one.when - BEGINNING) / DAY for one in (*found.faded, *found.fading)] == pytest.approx([-1, -50, 3, 29], abs=1e-3)
+    assert [(one.when - BEGINNING) / DAY for one in (*found.faded, *found.fading)] == pytest.approx(
+        [-1, -50, 3, 29], abs=1e-3
+    )
     assert found.fading[0].strength == pytest.approx(math.exp(-(30 * DAYS - 3) / 30), rel=1e-6)
     assert [one.note.id for one in forecast(picture(soon, later, fresh), 10).fading] == [soon.id]
 
 
 def test_use_and_learning_put_it_off() -> None:
     def used(last: float, uses: int) -> Note:
-        return noted(remembered("a", "x", days=500).memory, last_use=BEGINNING - last * DAY, uses=uses)
+        return noted(
+            remembered("a", "x", days=500).memory, last_use=BEGINNING - last * DAY, uses=uses
+        )
 
     assert forecast(picture(used(10, 3))).fading == ()
     (one,) = forecast(picture(used(100, 1))).fading
@@ -51,7 +58,10 @@ def test_use_and_learning_put_it_off() -> None:
 
 
 def test_the_report_names_them() -> None:
-    notes = [remembered(f"{number:012x}", "x", title=f"Note\n{number}", days=30 * DAYS + number) for number in range(-25, 26)]
+    notes = [
+        remembered(f"{number:012x}", "x", title=f"Note\n{number}", days=30 * DAYS + number)
+        for number in range(-25, 26)
+    ]
     lines = LOOP.told(picture(*notes))
     assert lines[0].startswith("- Note -1 (")
     assert "fades on 2026-09-22" in lines[0]

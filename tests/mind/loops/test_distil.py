@@ -1,4 +1,5 @@
-"""Stable knowledge becomes orientation that describes, with its lineage, and with nobody's trust raised."""
+"""Stable knowledge becomes orientation that describes, with its lineage, and with nobody's trust
+raised."""
 
 from __future__ import annotations
 
@@ -17,15 +18,35 @@ from oneiro_vault.mind.loops.distil import LOOP, sources
 from tests.mind.stepping import BEGINNING, DAY, DEFAULTS, iso, picture, remembered
 from tests.mind.support import Memo
 
-TALKS = [remembered(letter, f"Talk {letter}.", type="episodic", session=f"s{letter}") for letter in "tvw"]
-BOAT = remembered("b", "The boat is called Petrel.", title="The boat", derived_from=(TALKS[0].id, TALKS[1].id))
-CREW = remembered("c", "Four people build it.", title="The crew", derived_from=(TALKS[0].id, TALKS[2].id))
-BLOCK = remembered("k", "The boat lies in the harbour.", title="Harbour", type="orientation", source="dream", derived_from=("h" * 12,))
-GOOD: dict[str, Any] = {"reason": "it matters", "target": None, "sources": [], "unregenerable": True, "describes_not_prescribes": True}
+TALKS = [
+    remembered(letter, f"Talk {letter}.", type="episodic", session=f"s{letter}") for letter in "tvw"
+]
+BOAT = remembered(
+    "b", "The boat is called Petrel.", title="The boat", derived_from=(TALKS[0].id, TALKS[1].id)
+)
+CREW = remembered(
+    "c", "Four people build it.", title="The crew", derived_from=(TALKS[0].id, TALKS[2].id)
+)
+BLOCK = remembered(
+    "k",
+    "The boat lies in the harbour.",
+    title="Harbour",
+    type="orientation",
+    source="dream",
+    derived_from=("h" * 12,),
+)
+GOOD: dict[str, Any] = {
+    "reason": "it matters",
+    "target": None,
+    "sources": [],
+    "unregenerable": True,
+    "describes_not_prescribes": True,
+}
 
 
 def judged(snapshot: Snapshot, **answers: Any) -> tuple[list[Decision], ScriptedJudge]:
-    """Decisions of a judge who grades everything as fit and gives these answers by kind ("_" for ".")."""
+    """Decisions of a judge who grades everything as fit and gives these answers by kind ("_" for
+    ".")."""
 
     def script(question: Question) -> Mapping[str, Any]:
         if question.kind == "distil.grade" and "distil_grade" not in answers:
@@ -47,7 +68,11 @@ def test_a_block_with_its_lineage() -> None:
     snapshot = picture(*TALKS, BOAT, CREW, BLOCK)
     (decision, twin), judge = judged(snapshot, distil=create(text, sources=[CREW.id]))
     assert (twin.edits, twin.reason) == ((), "not written, because another block says the same")
-    assert (decision.op, decision.memories, decision.reason) == ("distil", (BOAT.id, CREW.id), "it matters")
+    assert (decision.op, decision.memories, decision.reason) == (
+        "distil",
+        (BOAT.id, CREW.id),
+        "it matters",
+    )
     (edit,) = decision.edits
     assert isinstance(edit, New)
     assert edit.body == f"{text}\n"
@@ -66,14 +91,20 @@ def test_a_block_with_its_lineage() -> None:
 
 def test_the_entry_bar() -> None:
     lone: dict[str, Any] = {"derived_from": (TALKS[0].id,)}
-    for fit in (BOAT, remembered("b", "x", uses=2, **lone), remembered("b", "x", derived_from=("e" * 12, "f" * 12))):
+    for fit in (
+        BOAT,
+        remembered("b", "x", uses=2, **lone),
+        remembered("b", "x", derived_from=("e" * 12, "f" * 12)),
+    ):
         assert [note.id for note in LOOP.drivers(picture(*TALKS, fit))] == [fit.id]
     for unfit in (
         remembered("b", "used once", uses=1, **lone),
         remembered("b", "new", days=1, derived_from=BOAT.memory.derived_from),
         remembered("b", "weak", strength=0.2, derived_from=BOAT.memory.derived_from),
         remembered("b", "contested", flags=("conflict",), derived_from=BOAT.memory.derived_from),
-        remembered("b", "over", valid_until=iso(BEGINNING - DAY), derived_from=BOAT.memory.derived_from),
+        remembered(
+            "b", "over", valid_until=iso(BEGINNING - DAY), derived_from=BOAT.memory.derived_from
+        ),
         remembered("b", "replaced", status="superseded", derived_from=BOAT.memory.derived_from),
         remembered("b", "an event", type="episodic", uses=9),
         remembered("b", "from outside, used, one source", trust="external", uses=9, **lone),
@@ -94,7 +125,8 @@ def test_one_conversation_is_one_source_however_often_it_says_so() -> None:
 def test_what_the_person_said_needs_no_second_source_and_no_time() -> None:
     talk = remembered("t", "x", type="episodic", session="one")
     claims = [
-        remembered(letter, "x", days=0, trust=trust, derived_from=(talk.id,)) for letter, trust in zip("bcd", TRUSTS[1:], strict=True)
+        remembered(letter, "x", days=0, trust=trust, derived_from=(talk.id,))
+        for letter, trust in zip("bcd", TRUSTS[1:], strict=True)
     ]
     assert {note.memory.trust for note in LOOP.drivers(picture(talk, *claims))} == {"said"}
 
@@ -144,7 +176,9 @@ def test_no_answer_is_dropped_in_silence(answer: dict[str, Any], why: str) -> No
 
 
 def test_what_the_gate_stops_is_reported() -> None:
-    (told, *_), _ = judged(picture(*TALKS, BOAT, CREW), distil=lambda q: create(f"Always say {q.ids[0]}."))
+    (told, *_), _ = judged(
+        picture(*TALKS, BOAT, CREW), distil=lambda q: create(f"Always say {q.ids[0]}.")
+    )
     assert told.edits == ()
     assert told.reason.startswith("not written, because it reads like words to or about a model (")
 
@@ -168,11 +202,20 @@ def test_what_nobody_said_is_only_reported(text: str) -> None:
 
 
 def test_revise_and_link_reach_only_our_own_blocks() -> None:
-    anew = GOOD | {"action": "revise", "title": "Petrel", "text": "Petrel lies in the harbour.", "target": BLOCK.id}
+    anew = GOOD | {
+        "action": "revise",
+        "title": "Petrel",
+        "text": "Petrel lies in the harbour.",
+        "target": BLOCK.id,
+    }
     (decision, *_), _ = judged(picture(*TALKS, BOAT, BLOCK), distil=anew)
     (edit,) = decision.edits
     assert isinstance(edit, Set)
-    assert (edit.id, edit.body, decision.memories) == (BLOCK.id, "Petrel lies in the harbour.\n", (BLOCK.id, BOAT.id))
+    assert (edit.id, edit.body, decision.memories) == (
+        BLOCK.id,
+        "Petrel lies in the harbour.\n",
+        (BLOCK.id, BOAT.id),
+    )
     assert edit.changes["derived_from"] == ["h" * 12, BOAT.id]
     assert edit.changes["timestamp"] == NOW
     link = GOOD | {"action": "link", "target": BLOCK.id}
@@ -191,11 +234,15 @@ def test_revise_and_link_reach_only_our_own_blocks() -> None:
     assert edits(judged(picture(*TALKS, BOAT, young), distil=link)[0]) != []
     young = remembered("k", "The boat lies in the harbour.", days=2, source="dream", **facts)
     more = anew | {"text": "The boat lies in the harbour. The boat is called Petrel."}
-    assert edits(judged(picture(*TALKS, BOAT, young), distil=more)[0]) != [], "what only adds need not wait"
+    assert edits(judged(picture(*TALKS, BOAT, young), distil=more)[0]) != [], (
+        "what only adds need not wait"
+    )
 
 
 def test_what_came_from_outside_changes_nothing_that_is_loaded() -> None:
-    foreign = remembered("b", "The boat is Petrel.", trust="external", derived_from=BOAT.memory.derived_from)
+    foreign = remembered(
+        "b", "The boat is Petrel.", trust="external", derived_from=BOAT.memory.derived_from
+    )
     snapshot = picture(*TALKS, foreign, BLOCK)
     for action in ("revise", "link"):
         answer = GOOD | {"action": action, "title": "t", "text": "The boat.", "target": BLOCK.id}
@@ -205,8 +252,17 @@ def test_what_came_from_outside_changes_nothing_that_is_loaded() -> None:
     (decision,), _ = judged(snapshot, distil=create())
     assert isinstance(decision.edits[0], New)
     assert decision.edits[0].meta["trust"] == "external"
-    theirs = remembered("b", "The boat is Petrel.", trust="user", source="user", derived_from=BOAT.memory.derived_from)
-    (decision,), judge = judged(picture(*TALKS, theirs, foreign_twin := remembered("c", "x", trust="external")), distil=create())
+    theirs = remembered(
+        "b",
+        "The boat is Petrel.",
+        trust="user",
+        source="user",
+        derived_from=BOAT.memory.derived_from,
+    )
+    (decision,), judge = judged(
+        picture(*TALKS, theirs, foreign_twin := remembered("c", "x", trust="external")),
+        distil=create(),
+    )
     assert isinstance(decision.edits[0], New)
     assert decision.edits[0].meta["trust"] == "model"
     assert not any(foreign_twin.id in question.ids for question in judge.asked)
@@ -214,12 +270,18 @@ def test_what_came_from_outside_changes_nothing_that_is_loaded() -> None:
 
 def test_long_words_are_shortened_or_not_written() -> None:
     long = "The boat is called Petrel. " * 60
-    (decision,), judge = judged(picture(*TALKS, BOAT), distil=create(long), distil_compress={"reason": "r", "text": "The boat is Petrel."})
+    (decision,), judge = judged(
+        picture(*TALKS, BOAT),
+        distil=create(long),
+        distil_compress={"reason": "r", "text": "The boat is Petrel."},
+    )
     assert isinstance(decision.edits[0], New)
     assert decision.edits[0].body == "The boat is Petrel.\n"
     assert len(decision.questions) == 2
     (decision,), judge = judged(
-        picture(*TALKS, BOAT), distil=create(long), distil_compress=lambda q: {"reason": "r", "text": q.given + "."}
+        picture(*TALKS, BOAT),
+        distil=create(long),
+        distil_compress=lambda q: {"reason": "r", "text": q.given + "."},
     )
     assert sum(question.kind == "distil.compress" for question in judge.asked) == 2
     assert decision.edits == ()
@@ -229,31 +291,50 @@ def test_long_words_are_shortened_or_not_written() -> None:
 def test_one_block_a_subject_and_few_a_night() -> None:
     subjects = ("mill", "mast", "lamp", "shed", "barn", "gate", "kettle", "ledger")
     texts = dict(zip("abcdefgh", (f"The {subject} is there." for subject in subjects), strict=True))
-    notes = [remembered(letter, text, derived_from=BOAT.memory.derived_from) for letter, text in texts.items()]
+    notes = [
+        remembered(letter, text, derived_from=BOAT.memory.derived_from)
+        for letter, text in texts.items()
+    ]
 
     def script(question: Question) -> dict[str, Any]:
         return create(question.shown[0].text, title=question.shown[0].title)
 
-    for answer, most in ((script, DEFAULTS["distil.new"]), (create("The mill is there.", sources=[notes[0].id]), 1)):
+    for answer, most in (
+        (script, DEFAULTS["distil.new"]),
+        (create("The mill is there.", sources=[notes[0].id]), 1),
+    ):
         decisions, _ = judged(picture(*TALKS, *notes), distil=answer)
         assert sum(bool(one.edits) for one in decisions) == most
         assert all(one.edits or one.reason.startswith("not written, because ") for one in decisions)
         assert len(decisions) == DEFAULTS["distil.new"], "no more is asked than a night can follow"
-    same = remembered("k", "The boat is called Petrel.", type="orientation", source="user", trust="user")
+    same = remembered(
+        "k", "The boat is called Petrel.", type="orientation", source="user", trust="user"
+    )
     assert edits(judged(picture(*TALKS, BOAT, same), distil=create())[0]) == []
 
 
 def test_no_limit_passes_a_note_over_for_ever() -> None:
-    notes = [remembered(f"{number:012x}", "x", derived_from=BOAT.memory.derived_from) for number in range(100)]
+    notes = [
+        remembered(f"{number:012x}", "x", derived_from=BOAT.memory.derived_from)
+        for number in range(100)
+    ]
     few = DEFAULTS | {"distil.notes": 10}
-    nights = [LOOP.drivers(picture(*notes, now=BEGINNING + day * DAY, settings=few)) for day in range(150)]
+    nights = [
+        LOOP.drivers(picture(*notes, now=BEGINNING + day * DAY, settings=few)) for day in range(150)
+    ]
     assert {len(night) for night in nights} == {10}
     assert {note.id for night in nights for note in night} == {note.id for note in notes}
 
 
-def test_a_place_is_searched_for_no_more_notes_than_a_night_takes_and_for_each_in_its_turn() -> None:
-    """However many are fit and in no block yet: what was graded tonight comes first, the others have their days."""
-    notes = [remembered(f"{number:012x}", f"Subject {number}.", derived_from=BOAT.memory.derived_from) for number in range(30)]
+def test_a_place_is_searched_for_no_more_notes_than_a_night_takes_and_for_each_in_its_turn() -> (
+    None
+):
+    """However many are fit and in no block yet: what was graded tonight comes first, the others
+    have their days."""
+    notes = [
+        remembered(f"{number:012x}", f"Subject {number}.", derived_from=BOAT.memory.derived_from)
+        for number in range(30)
+    ]
     memo, searched = Memo(), set()
     for day in range(40):
         sought: list[str] = []
@@ -263,7 +344,11 @@ def test_a_place_is_searched_for_no_more_notes_than_a_night_takes_and_for_each_i
             return []
 
         judge = ScriptedJudge(
-            lambda q: {"reason": "r", "orientation_grade": True} if q.kind == "distil.grade" else create() | {"action": "skip"}
+            lambda q: (
+                {"reason": "r", "orientation_grade": True}
+                if q.kind == "distil.grade"
+                else create() | {"action": "skip"}
+            )
         )
         snapshot = picture(
             *TALKS,
@@ -290,7 +375,8 @@ def test_a_night_without_changes_asks_nothing() -> None:
     assert again.asked == []
 
 
-# -- blocks whose ground has moved --------------------------------------------------------------------------------------------------------
+# -- blocks whose ground has moved
+# --------------------------------------------------------------------------------------------------
 
 OLD = remembered("h", "The boat lies in the harbour.", status="superseded", superseded_by="n" * 12)
 NEW = remembered("n", "The boat lies on land.")
@@ -305,7 +391,9 @@ def edits(decisions: list[Decision]) -> list[Any]:
 
 
 def test_a_block_on_moved_ground_is_said_anew() -> None:
-    decisions, judge = judged(picture(OLD, NEW, BLOCK), distil_stale=stale("revise", "The boat lies on land."))
+    decisions, judge = judged(
+        picture(OLD, NEW, BLOCK), distil_stale=stale("revise", "The boat lies on land.")
+    )
     assert judge.asked[0].ids == (BLOCK.id, NEW.id)
     (edit,) = edits(decisions)
     assert edit.body == "The boat lies on land.\n"
@@ -313,7 +401,9 @@ def test_a_block_on_moved_ground_is_said_anew() -> None:
 
 
 def test_or_retired_or_kept() -> None:
-    assert edits(judged(picture(OLD, NEW, BLOCK), distil_stale=stale("retire"))[0]) == [Set(BLOCK.id, {"status": "dormant"})]
+    assert edits(judged(picture(OLD, NEW, BLOCK), distil_stale=stale("retire"))[0]) == [
+        Set(BLOCK.id, {"status": "dormant"})
+    ]
     kept = judged(picture(OLD, NEW, BLOCK), distil_stale=stale("keep"))[0]
     assert edits(kept) == [Set(BLOCK.id, {"derived_from": [OLD.id, NEW.id]})]
     known = remembered("k", "x", type="orientation", source="dream", derived_from=(OLD.id, NEW.id))
@@ -321,7 +411,11 @@ def test_or_retired_or_kept() -> None:
 
 
 def test_or_left_alone_when_the_words_are_refused() -> None:
-    for words in ("You are on land.", "The boat lies in Oslo.", "The boat burnt down; everything sank."):
+    for words in (
+        "You are on land.",
+        "The boat lies in Oslo.",
+        "The boat burnt down; everything sank.",
+    ):
         decisions, _ = judged(picture(OLD, NEW, BLOCK), distil_stale=stale("revise", words))
         assert edits(decisions) == []
         assert "not written" in decisions[0].reason
@@ -330,7 +424,10 @@ def test_or_left_alone_when_the_words_are_refused() -> None:
 
 def test_a_person_is_asked_about_their_own_words() -> None:
     facts: dict[str, Any] = {"type": "orientation", "derived_from": (OLD.id,)}
-    for block in (remembered("k", "x", core=True, source="dream", **facts), remembered("k", "x", source="user", trust="user", **facts)):
+    for block in (
+        remembered("k", "x", core=True, source="dream", **facts),
+        remembered("k", "x", source="user", trust="user", **facts),
+    ):
         decisions, judge = judged(picture(OLD, NEW, block))
         assert [decision.op for decision in decisions] == ["flag"]
         assert edits(decisions) == [Set(block.id, {"flags": ["stale"]})]
@@ -340,7 +437,11 @@ def test_a_person_is_asked_about_their_own_words() -> None:
 
 
 @pytest.mark.parametrize(
-    "source", [remembered("h", "On land.", timestamp=iso(BEGINNING)), replace(remembered("h", "On land."), edited=BEGINNING)]
+    "source",
+    [
+        remembered("h", "On land.", timestamp=iso(BEGINNING)),
+        replace(remembered("h", "On land."), edited=BEGINNING),
+    ],
 )
 def test_what_was_said_anew_or_edited_moves_the_ground(source: Note) -> None:
     _, judge = judged(picture(source, BLOCK), distil_stale=stale("keep"))
@@ -368,16 +469,42 @@ def test_what_ended_moves_the_ground_too() -> None:
 
 
 def asleep(*rows: dict[str, Any], used: float | None = None, whittled: bool = True) -> list[str]:
-    """Drivers when the block of the boat sleeps since a day, and these are later or earlier decisions."""
-    block = remembered("d", BOAT.memory.body, type="orientation", source="dream", status="dormant", derived_from=(BOAT.id,))
-    slept = [{"loop": "whittle", "op": "whittle", "memories": (block.id,), "when": BEGINNING - DAY, "reason": "r"}] if whittled else []
+    """Drivers when the block of the boat sleeps since a day, and these are later or earlier
+    decisions."""
+    block = remembered(
+        "d",
+        BOAT.memory.body,
+        type="orientation",
+        source="dream",
+        status="dormant",
+        derived_from=(BOAT.id,),
+    )
+    slept = (
+        [
+            {
+                "loop": "whittle",
+                "op": "whittle",
+                "memories": (block.id,),
+                "when": BEGINNING - DAY,
+                "reason": "r",
+            }
+        ]
+        if whittled
+        else []
+    )
     history = sorted([*rows, *slept], key=lambda row: -row["when"])
     boat = replace(BOAT, last_use=used)
     return [note.id for note in LOOP.drivers(picture(*TALKS, boat, block, history=tuple(history)))]
 
 
 def met(days: float, loop: str = "encode") -> dict[str, Any]:
-    return {"loop": loop, "op": "link", "memories": (BOAT.id, TALKS[0].id), "when": BEGINNING - days * DAY, "reason": "r"}
+    return {
+        "loop": loop,
+        "op": "link",
+        "memories": (BOAT.id, TALKS[0].id),
+        "when": BEGINNING - days * DAY,
+        "reason": "r",
+    }
 
 
 def test_what_a_sleeping_block_said_has_its_question_again_once_it_is_met_or_used_again() -> None:

@@ -1,4 +1,5 @@
-"""Blocks in the person's own words follow what holds, without a judge, and leave alone what a person has taken up."""
+"""Blocks in the person's own words follow what holds, without a judge, and leave alone what a
+person has taken up."""
 
 from __future__ import annotations
 
@@ -17,7 +18,10 @@ from tests.mind.support import Memo
 HOME = remembered("h", "I live in Riga.", days=3, trust="said")
 WORK = remembered("w", "I work as a cartographer.", days=2, trust="said")
 MOVED = remembered("m", "We moved to Kiel.", days=0, trust="said")
-LINES = {note.id: personal.quoted(note.memory.body, note.memory.created[:10]) for note in (HOME, WORK, MOVED)}
+LINES = {
+    note.id: personal.quoted(note.memory.body, note.memory.created[:10])
+    for note in (HOME, WORK, MOVED)
+}
 
 
 def night(world: World) -> None:
@@ -34,12 +38,26 @@ def known(*notes: Note) -> World:
 
 
 def test_what_was_said_arrives_in_the_same_night_and_nothing_again() -> None:
-    world = known(HOME, WORK, remembered("x", "I live in Oslo.", trust="model"), remembered("e", "I live in Bonn.", trust="external"))
+    world = known(
+        HOME,
+        WORK,
+        remembered("x", "I live in Oslo.", trust="model"),
+        remembered("e", "I live in Bonn.", trust="external"),
+    )
     night(world)
-    assert bodies(world) == {"The person's home": f"{LINES[HOME.id]}\n", "The person's work": f"{LINES[WORK.id]}\n"}
+    assert bodies(world) == {
+        "The person's home": f"{LINES[HOME.id]}\n",
+        "The person's work": f"{LINES[WORK.id]}\n",
+    }
     first, second = sorted(world.orientation(), key=lambda note: -(note.memory.priority or 0))
-    assert (first.memory.title, first.memory.trust, first.memory.derived_from) == ("The person's work", "model", (WORK.id,))
-    assert second.memory.description == personal.quoted("I live in Riga.", iso(BEGINNING - 3 * DAY)[:10]).removeprefix("- ")
+    assert (first.memory.title, first.memory.trust, first.memory.derived_from) == (
+        "The person's work",
+        "model",
+        (WORK.id,),
+    )
+    assert second.memory.description == personal.quoted(
+        "I live in Riga.", iso(BEGINNING - 3 * DAY)[:10]
+    ).removeprefix("- ")
     before = len(world.log)
     night(world)
     assert len(world.log) == before
@@ -60,7 +78,11 @@ def test_what_is_over_is_gone_the_same_night() -> None:
 
 
 def test_contested_ended_and_coming_facts_stay_out() -> None:
-    for facts in ({"flags": ("contradiction",)}, {"valid_until": iso(BEGINNING - DAY)}, {"valid_from": iso(BEGINNING + DAY)}):
+    for facts in (
+        {"flags": ("contradiction",)},
+        {"valid_until": iso(BEGINNING - DAY)},
+        {"valid_from": iso(BEGINNING + DAY)},
+    ):
         assert own_words.kept(picture(replace(HOME, memory=replace(HOME.memory, **facts)))) == []
 
 
@@ -68,9 +90,16 @@ def test_a_block_that_a_person_took_up_or_out_is_theirs() -> None:
     world = known(HOME)
     night(world)
     (block,) = world.orientation()
-    for changed in (replace(block, edited=BEGINNING), replace(block, memory=replace(block.memory, body="The person lives in Riga.\n"))):
+    for changed in (
+        replace(block, edited=BEGINNING),
+        replace(block, memory=replace(block.memory, body="The person lives in Riga.\n")),
+    ):
         assert own_words.standing(picture(changed)) == []
-        assert not [d for d in own_words.kept(picture(HOME, MOVED, changed)) if any(isinstance(edit, Set) for edit in d.edits)]
+        assert not [
+            d
+            for d in own_words.kept(picture(HOME, MOVED, changed))
+            if any(isinstance(edit, Set) for edit in d.edits)
+        ]
     del world.notes[block.id]
     night(world)
     assert bodies(world) == {}, "it was taken out"
@@ -78,7 +107,15 @@ def test_a_block_that_a_person_took_up_or_out_is_theirs() -> None:
 
 @pytest.mark.slow
 def test_the_newest_words_that_fit() -> None:
-    many = [remembered(f"{n:012x}", f"My cousin Number{n} lives in Town{n} {'x' * 60}.", days=90 - n, trust="user") for n in range(60)]
+    many = [
+        remembered(
+            f"{n:012x}",
+            f"My cousin Number{n} lives in Town{n} {'x' * 60}.",
+            days=90 - n,
+            trust="user",
+        )
+        for n in range(60)
+    ]
     world = known(*many)
     night(world)
     texts = bodies(world)

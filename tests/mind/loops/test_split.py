@@ -1,4 +1,5 @@
-"""A conflated note becomes several that say together what it said; it stays readable behind them."""
+"""A conflated note becomes several that say together what it said; it stays readable behind
+them."""
 
 from __future__ import annotations
 
@@ -14,10 +15,21 @@ from oneiro_vault.mind.recall_gate import inherited
 from tests.mind.support import Memo, note, snapshot
 
 DEFAULTS = {name: value for name, value, _ in SETTINGS} | {"split.length": 40}
-BOTH = "Ana ships the release on Friday at 15:00, see [[Checklist]]. The boat Petrel needs a new mast before May."
+BOTH = (
+    "Ana ships the release on Friday at 15:00, see [[Checklist]]. The boat Petrel needs a new "
+    "mast before May."
+)
 PIECES = [
-    {"title": "Release day", "content": "Ana ships the release on Friday at 15:00, see [[Checklist]].", "about": ["Ana"]},
-    {"title": "Mast", "content": "The boat Petrel needs a new mast before May.", "about": ["Petrel"]},
+    {
+        "title": "Release day",
+        "content": "Ana ships the release on Friday at 15:00, see [[Checklist]].",
+        "about": ["Ana"],
+    },
+    {
+        "title": "Mast",
+        "content": "The boat Petrel needs a new mast before May.",
+        "about": ["Petrel"],
+    },
 ]
 GIVEN: dict[str, Any] = {
     "trust": "external",
@@ -65,12 +77,39 @@ def test_the_pieces_inherit_and_the_original_stays_behind_them() -> None:
     ("why", "pieces"),
     [
         ("one piece is no split", [{"title": "all", "content": BOTH}]),
-        ("a sentence is lost", [PIECES[0], {"title": "Mast", "content": "The boat Petrel is old."}]),
-        ("a link is lost", [{"title": "Day", "content": "Ana ships the release on Friday at 15:00, see Checklist."}, PIECES[1]]),
-        ("a number is lost", [{"title": "Day", "content": "Ana ships the release on Friday, see [[Checklist]]."}, PIECES[1]]),
-        ("a number is new", [PIECES[0], {"title": "Mast", "content": "The boat Petrel needs a new mast before May 7."}]),
+        (
+            "a sentence is lost",
+            [PIECES[0], {"title": "Mast", "content": "The boat Petrel is old."}],
+        ),
+        (
+            "a link is lost",
+            [
+                {
+                    "title": "Day",
+                    "content": "Ana ships the release on Friday at 15:00, see Checklist.",
+                },
+                PIECES[1],
+            ],
+        ),
+        (
+            "a number is lost",
+            [
+                {"title": "Day", "content": "Ana ships the release on Friday, see [[Checklist]]."},
+                PIECES[1],
+            ],
+        ),
+        (
+            "a number is new",
+            [
+                PIECES[0],
+                {"title": "Mast", "content": "The boat Petrel needs a new mast before May 7."},
+            ],
+        ),
         ("a piece is all of it", [{"title": "all", "content": BOTH}, PIECES[1]]),
-        ("a piece is invented", [*PIECES, {"title": "Zoo", "content": "Zebras graze beside volcanic lakes."}]),
+        (
+            "a piece is invented",
+            [*PIECES, {"title": "Zoo", "content": "Zebras graze beside volcanic lakes."}],
+        ),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -87,7 +126,11 @@ def test_who_is_asked_about() -> None:
     kept = [
         note("u", BOTH, **(GIVEN | {"trust": "user"})),
         note("i", BOTH, **(GIVEN | {"level": 1})),
-        note("o", "One single sentence about the long voyage of the boat called Petrel", trust="model"),
+        note(
+            "o",
+            "One single sentence about the long voyage of the boat called Petrel",
+            trust="model",
+        ),
         note("p", BOTH, **(GIVEN | {"status": "superseded"})),
         note("e", BOTH, **(GIVEN | {"type": "episodic"})),
     ]
@@ -98,7 +141,9 @@ def test_what_orientation_was_made_of_comes_first() -> None:
     blocks = [note(letter, "text", type="orientation") for letter in "xy"]
     dormant = note("z", "text", type="orientation", status="dormant")
     short = note("s", "Ana sails. Bo rows.", trust="external")
-    weighty = Note(short.memory, short.sha256, children=tuple(block.id for block in (*blocks, dormant)))
+    weighty = Note(
+        short.memory, short.sha256, children=tuple(block.id for block in (*blocks, dormant))
+    )
     assert nominated(snap(MIXED, weighty, *blocks, dormant)) == [weighty, MIXED]
     assert nominated(snap(MIXED, weighty, *blocks, dormant, **{"split.axes": 3})) == [MIXED]
 
@@ -110,7 +155,9 @@ def test_a_run_spends_its_ceiling_on_what_is_new() -> None:
     for _ in range(3):
         judge = ScriptedJudge(lambda _: {"reason": "r", "action": "keep", "pieces": []})
         answered = {question for question, _ in memo}
-        taken = snapshot(*notes, settings=DEFAULTS | {"split.notes": 2}, known=answered.__contains__)
+        taken = snapshot(
+            *notes, settings=DEFAULTS | {"split.notes": 2}, known=answered.__contains__
+        )
         Driver(judge, memo).drive(LOOP.run(taken))
         assert len(judge.asked) == 2
         seen |= {question.ids[0] for question in judge.asked}
@@ -123,10 +170,17 @@ def test_chance_loses_no_words(seed: int) -> None:
         *pieces, old = decision.edits
         assert isinstance(old, Set)
         assert old == Set(MIXED.id, old.changes)
-        assert faithful(BOTH, MIXED.memory.title, [piece.body for piece in pieces if isinstance(piece, New)])
+        assert faithful(
+            BOTH, MIXED.memory.title, [piece.body for piece in pieces if isinstance(piece, New)]
+        )
 
 
 def test_a_store_without_long_notes_asks_nothing() -> None:
     judge = temperament("yes")
-    assert Driver(judge, Memo()).drive(LOOP.run(snap(note("s", "Ana sails. Bo rows.", trust="external")))) == []
+    assert (
+        Driver(judge, Memo()).drive(
+            LOOP.run(snap(note("s", "Ana sails. Bo rows.", trust="external")))
+        )
+        == []
+    )
     assert judge.asked == []

@@ -1,4 +1,5 @@
-"""Memories on one topic become an insight a level above; they stay, and no group is made into one twice."""
+"""Memories on one topic become an insight a level above; they stay, and no group is made into one
+twice."""
 
 from __future__ import annotations
 
@@ -14,10 +15,24 @@ from oneiro_vault.mind.loops.synthesize import LOOP, SETTINGS, groups
 from tests.mind.support import Memo, note, snapshot
 
 DEFAULTS = {name: value for name, value, _ in SETTINGS}
-TEXTS = ("The release of March slipped by 3 days.", "The release of April slipped by 5 days.", "The release of May slipped by 9 days.")
-SLIPS = [note(letter, text, tags=("Release",), trust="model", project="ship") for letter, text in zip("abc", TEXTS, strict=True)]
-OTHERS = [note("d", "Bo likes tea.", tags=("tea",), trust="model"), note("e", "Petrel is a boat.", about=("Petrel",), trust="external")]
-SAYS = {"action": "synthesize", "title": "Releases slip", "text": "Each release of March, April and May slipped, by 3, 5 and 9 days."}
+TEXTS = (
+    "The release of March slipped by 3 days.",
+    "The release of April slipped by 5 days.",
+    "The release of May slipped by 9 days.",
+)
+SLIPS = [
+    note(letter, text, tags=("Release",), trust="model", project="ship")
+    for letter, text in zip("abc", TEXTS, strict=True)
+]
+OTHERS = [
+    note("d", "Bo likes tea.", tags=("tea",), trust="model"),
+    note("e", "Petrel is a boat.", about=("Petrel",), trust="external"),
+]
+SAYS = {
+    "action": "synthesize",
+    "title": "Releases slip",
+    "text": "Each release of March, April and May slipped, by 3, 5 and 9 days.",
+}
 
 
 def snap(*notes: Note, **settings: Any) -> Snapshot:
@@ -25,7 +40,9 @@ def snap(*notes: Note, **settings: Any) -> Snapshot:
 
 
 def drive(answer: dict[str, Any], taken: Snapshot) -> list[Decision]:
-    judge = ScriptedJudge(lambda question: {"reason": "they all slip", "sources": list(question.ids)} | answer)
+    judge = ScriptedJudge(
+        lambda question: {"reason": "they all slip", "sources": list(question.ids)} | answer
+    )
     return Driver(judge, Memo()).drive(LOOP.run(taken))
 
 
@@ -60,7 +77,14 @@ def test_nothing_happens_before_enough_waits() -> None:
 
 
 def made_of(sources: list[Note], status: str = "active") -> tuple[Note, list[Note]]:
-    top = note("t", "Releases slip.", level=1, tags=("release",), status=status, derived_from=tuple(one.id for one in sources))
+    top = note(
+        "t",
+        "Releases slip.",
+        level=1,
+        tags=("release",),
+        status=status,
+        derived_from=tuple(one.id for one in sources),
+    )
     return top, [replace(one, children=(top.id,)) for one in sources]
 
 
@@ -72,7 +96,10 @@ def test_what_was_made_into_an_insight_no_longer_waits() -> None:
 
 
 def test_levels_above_the_first_are_grouped_too() -> None:
-    tops = [note(letter, text, level=1, tags=("release",), trust="model") for letter, text in zip("xyz", TEXTS, strict=True)]
+    tops = [
+        note(letter, text, level=1, tags=("release",), trust="model")
+        for letter, text in zip("xyz", TEXTS, strict=True)
+    ]
     raw = [note(letter, f"Note {letter}.") for letter in "abcde"]
     (found,) = drive(SAYS, snap(*tops, *raw))
     (made,) = found.edits
@@ -92,7 +119,10 @@ def test_a_group_that_was_settled_is_not_asked_about_again_until_its_words_chang
 
 
 def test_a_memory_is_in_one_group_and_the_largest_comes_first() -> None:
-    notes = [note(letter, f"Note {letter}.", tags=("big", "small") if letter in "abc" else ("big",)) for letter in "abcdef"]
+    notes = [
+        note(letter, f"Note {letter}.", tags=("big", "small") if letter in "abc" else ("big",))
+        for letter in "abcdef"
+    ]
     found = groups(snap(*notes, note("g", "g", tags=("small",))))
     assert [(topic, len(group)) for topic, group in found] == [("big", 6)]
     few = groups(snap(*notes, note("g", "g", tags=("small",)), **{"synthesize.largest": 4}))
@@ -131,13 +161,26 @@ def test_whatever_a_judge_says_only_notes_are_made(name: str, seed: int) -> None
 
 
 def insight_of(*sources: Note, **more: Any) -> Note:
-    facts: dict[str, Any] = {"level": 1, "source": "dream", "derived_from": tuple(one.id for one in sources), "tags": ("Release",)}
+    facts: dict[str, Any] = {
+        "level": 1,
+        "source": "dream",
+        "derived_from": tuple(one.id for one in sources),
+        "tags": ("Release",),
+    }
     return note("i", str(SAYS["text"]), **facts | more)
 
 
 def test_an_insight_whose_source_was_replaced_is_made_anew() -> None:
-    newer = note("n", "The release of May slipped by 2 days.", tags=("Release",), trust="model", supersedes=(SLIPS[2].id,))
-    former = replace(SLIPS[2], memory=replace(SLIPS[2].memory, status="superseded", superseded_by=newer.id))
+    newer = note(
+        "n",
+        "The release of May slipped by 2 days.",
+        tags=("Release",),
+        trust="model",
+        supersedes=(SLIPS[2].id,),
+    )
+    former = replace(
+        SLIPS[2], memory=replace(SLIPS[2].memory, status="superseded", superseded_by=newer.id)
+    )
     old = insight_of(*SLIPS, title=str(SAYS["title"]))
     taken = snap(*SLIPS[:2], former, newer, old)
     text = "Each release of March, April and May slipped, by 3, 5 and 2 days."
@@ -145,7 +188,11 @@ def test_an_insight_whose_source_was_replaced_is_made_anew() -> None:
     made, gone = found.edits
     assert isinstance(made, New)
     assert isinstance(gone, Set)
-    assert (made.body, made.meta["supersedes"], made.meta["title"]) == (text, [old.id], SAYS["title"])
+    assert (made.body, made.meta["supersedes"], made.meta["title"]) == (
+        text,
+        [old.id],
+        SAYS["title"],
+    )
     assert set(made.meta["derived_from"]) == {SLIPS[0].id, SLIPS[1].id, newer.id}
     assert (gone.id, gone.changes["superseded_by"]) == (old.id, "new:insight")
     (asked,) = drive({"action": "skip", "title": "", "text": "", "sources": []}, taken)

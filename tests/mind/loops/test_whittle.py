@@ -1,4 +1,5 @@
-"""The orientation is brought under its cap; nothing is deleted, a person's word stays, and no judge is needed in the end."""
+"""The orientation is brought under its cap; nothing is deleted, a person's word stays, and no judge
+is needed in the end."""
 
 from __future__ import annotations
 
@@ -19,7 +20,9 @@ LETTERS = "abcdefghjkmnpqrstvwxyz"
 
 
 def block(letter: str, **facts: Any) -> Note:
-    return remembered(letter, f"Text {letter}.", **({"type": "orientation", "source": "dream"} | facts))
+    return remembered(
+        letter, f"Text {letter}.", **({"type": "orientation", "source": "dream"} | facts)
+    )
 
 
 def capped(cap: int, *notes: Note, rubric: bool = True) -> Snapshot:
@@ -58,13 +61,23 @@ def test_the_rubric_decides() -> None:
     decisions = driven(capped(2, *(block(letter) for letter in "badc")), judge)
     assert sorted(asleep(decisions)) == ["a", "b"]
     assert "rubric 1 of 12, meaning 2: so" in {d.reason.partition("(")[2][:-1] for d in decisions}
-    assert all(decision.judge == "scripted" and len(decision.questions) == 1 for decision in decisions)
+    assert all(
+        decision.judge == "scripted" and len(decision.questions) == 1 for decision in decisions
+    )
     assert [question.ids for question in judge.asked] == [(letter * 12,) for letter in "abcd"]
 
 
 def test_equal_grades_fall_back_on_meaning_and_then_on_the_id() -> None:
-    same = {"relational": 1, "durability": 1, "irreplaceable": 1, "cost_of_absence": 1, "reason": "r"}
-    judge = ScriptedJudge(lambda question: same | {"meaning": 9 if question.ids[0][0] == "c" else 2})
+    same = {
+        "relational": 1,
+        "durability": 1,
+        "irreplaceable": 1,
+        "cost_of_absence": 1,
+        "reason": "r",
+    }
+    judge = ScriptedJudge(
+        lambda question: same | {"meaning": 9 if question.ids[0][0] == "c" else 2}
+    )
     assert asleep(driven(capped(2, block("a"), block("b"), block("c")), judge)) == ["b"]
 
 
@@ -100,7 +113,9 @@ def test_recency_frequency_magnitude_by_setting_asks_nobody() -> None:
     assert rfm(block("a", days=-9.0), snapshot) == pytest.approx(5)
 
 
-@pytest.mark.parametrize("habit", ["silent", "garbage", "refuses", "nul", "strange ids", "truncated", "extra keys"])
+@pytest.mark.parametrize(
+    "habit", ["silent", "garbage", "refuses", "nul", "strange ids", "truncated", "extra keys"]
+)
 def test_without_a_judge_the_cap_holds_all_the_same(habit: str) -> None:
     notes = [block("a", days=1.0), block("b", days=300.0), block("c", days=2.0)]
     expected = ["b"] if habit != "strange ids" else None
@@ -110,8 +125,12 @@ def test_without_a_judge_the_cap_holds_all_the_same(habit: str) -> None:
 
 
 def test_half_a_set_of_grades_is_none() -> None:
-    judge = ScriptedJudge(lambda question: Raw(problem="refused") if question.ids[0][0] == "c" else grades(question))
-    decisions = driven(capped(2, block("a", days=1.0), block("b", days=300.0), block("c", days=2.0)), judge)
+    judge = ScriptedJudge(
+        lambda question: Raw(problem="refused") if question.ids[0][0] == "c" else grades(question)
+    )
+    decisions = driven(
+        capped(2, block("a", days=1.0), block("b", days=300.0), block("c", days=2.0)), judge
+    )
     assert asleep(decisions) == ["b"]
     assert "recency" in decisions[0].reason
     assert decisions[0].judge == ""

@@ -33,7 +33,11 @@ def test_a_folder_means_everything_below_it(notes: Path, call: Call, folder: str
 
 
 def test_folders_and_notes_together_and_each_once(notes: Path, call: Call) -> None:
-    assert adopted(call, "folder/b.md", "folder/deep", "a.md", "folder/deep/er") == ["a.md", "folder/b.md", "folder/deep/er/c.md"]
+    assert adopted(call, "folder/b.md", "folder/deep", "a.md", "folder/deep/er") == [
+        "a.md",
+        "folder/b.md",
+        "folder/deep/er/c.md",
+    ]
 
 
 @pytest.mark.parametrize("paths", [[], ["."], ["./"], ["a.md", "."]])
@@ -47,7 +51,11 @@ def test_the_good_ones_are_adopted_and_the_others_named(notes: Path, call: Call)
     path = call("show", id=ident)["path"]
     done = call("adopt", paths=["a.md", "nowhere.md", "empty", path])
     assert [row["path"] for row in done["adopted"]] == ["a.md"]
-    assert {entry["path"]: entry["code"] for entry in done["skipped"]} == {"nowhere.md": "missing", "empty": "missing", path: "known"}
+    assert {entry["path"]: entry["code"] for entry in done["skipped"]} == {
+        "nowhere.md": "missing",
+        "empty": "missing",
+        path: "known",
+    }
     assert "already has the id" in done["skipped"][-1]["reason"]
 
 
@@ -62,4 +70,6 @@ def test_a_note_with_a_secret_is_passed_over_and_stops_no_other(root: Path, call
     (root / "good.md").write_text("Nothing special.\n")
     found = call("adopt")
     assert [one["path"] for one in found["adopted"]] == ["good.md"]
-    assert found["skipped"] == [{"path": "keys.md", "reason": "it holds what looks like a GitHub token", "code": "secret"}]
+    assert found["skipped"] == [
+        {"path": "keys.md", "reason": "it holds what looks like a GitHub token", "code": "secret"}
+    ]

@@ -1,4 +1,5 @@
-"""doctor: damaged objects are named and mended while everything else goes on, a rewritten history is said, known faults are told by version."""
+"""doctor: damaged objects are named and mended while everything else goes on, a rewritten history
+is said, known faults are told by version."""
 
 from __future__ import annotations
 
@@ -14,7 +15,9 @@ from tests.operations.conftest import QUICK, Call, hits, stored
 
 
 def git(root: Path, *arguments: str) -> str:
-    return subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, check=True, text=True).stdout.strip()
+    return subprocess.run(
+        ["git", "-C", str(root), *arguments], capture_output=True, check=True, text=True
+    ).stdout.strip()
 
 
 def lose(root: Path, name: str) -> None:
@@ -25,7 +28,11 @@ def lose(root: Path, name: str) -> None:
 
 def codes(call: Call, *, fix: bool = False) -> dict[str, bool]:
     """What `doctor` finds that matters -> whether it was mended."""
-    return {one["code"]: one["fixed"] for one in call("doctor", fix=fix)["problems"] if not one.get("verbose")}
+    return {
+        one["code"]: one["fixed"]
+        for one in call("doctor", fix=fix)["problems"]
+        if not one.get("verbose")
+    }
 
 
 def path_of(call: Call, ident: str) -> str:
@@ -60,7 +67,9 @@ def test_a_folder_of_the_history_that_cannot_be_read(root: Path, call: Call) -> 
         (found,) = [one for one in app.call("doctor")["problems"] if not one.get("verbose")]
         assert found["code"] == "damage"
         assert "the folder semantic" in found["message"]
-        assert codes(again, fix=True) == {"damage": True}, "the index of git knows what the folder held"
+        assert codes(again, fix=True) == {"damage": True}, (
+            "the index of git knows what the folder held"
+        )
         assert codes(again) == {}
         stored(again, "Bo walks the dog.")
     assert git(root, "fsck", "--no-dangling") == ""
@@ -86,11 +95,21 @@ def test_known_faults_are_told_by_version() -> None:
     def told(**installed: str) -> list[str]:
         return [found["code"] for found in _faults(installed)]
 
-    assert told(sqlite="3.7.0") == told(sqlite="3.40.1") == told(sqlite="3.51.2") == ["sqlite-version"]
-    assert told(sqlite="3.51.3") == told(sqlite="3.6.23") == told(sqlite="4.0.0") == told(sqlite="not installed") == []
+    assert (
+        told(sqlite="3.7.0") == told(sqlite="3.40.1") == told(sqlite="3.51.2") == ["sqlite-version"]
+    )
+    assert (
+        told(sqlite="3.51.3")
+        == told(sqlite="3.6.23")
+        == told(sqlite="4.0.0")
+        == told(sqlite="not installed")
+        == []
+    )
     assert told(chromadb="1.5.9", mcp="2.3.0") == ["chromadb-version", "mcp-version"]
     assert told(chromadb="1.5.10", mcp="2.3.1") == []
-    assert {fault.name for fault in FAULTS} <= versions().keys(), "what is not asked for is never found"
+    assert {fault.name for fault in FAULTS} <= versions().keys(), (
+        "what is not asked for is never found"
+    )
     assert all(fault.first <= fault.last for fault in FAULTS)
 
 

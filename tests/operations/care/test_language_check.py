@@ -1,4 +1,5 @@
-"""Notes in a language that the model does not know: it is said once most of them are, with what to do."""
+"""Notes in a language that the model does not know: it is said once most of them are, with what to
+do."""
 
 from __future__ import annotations
 
@@ -18,7 +19,9 @@ def filled(root: Path, model: str, german: int, english: int) -> App:
     """A vault with so many notes, of whose model nothing is asked."""
     init_vault(root)
     for number in range(german + english):
-        (root / f"{number}.md").write_text((GERMAN if number < german else ENGLISH).format(number), encoding="utf-8")
+        (root / f"{number}.md").write_text(
+            (GERMAN if number < german else ENGLISH).format(number), encoding="utf-8"
+        )
     app = App.open(root, Settings({"embed.model": model, "disk.reserve": 0}))
     app.house.reconcile()
     return app
@@ -28,7 +31,9 @@ def filled(root: Path, model: str, german: int, english: int) -> App:
     ("model", "german", "english", "said"),
     [("default", 5, 3, True), ("default", 3, 5, False), ("default", 3, 0, False), ("hash", 8, 0, False), ("intfloat/multilingual-e5-small", 8, 0, False)],
 )  # fmt: skip
-def test_most_notes_in_another_language_than_the_model_knows(tmp_path: Path, model: str, german: int, english: int, said: bool) -> None:
+def test_most_notes_in_another_language_than_the_model_knows(
+    tmp_path: Path, model: str, german: int, english: int, said: bool
+) -> None:
     with filled(tmp_path / "v", model, german, english) as app:
         assert (language_check.unknown(app.house) is not None) is said
 

@@ -1,4 +1,5 @@
-"""Erasure is real: afterwards nothing of the repository, its indexes or its private files holds the words, and nothing brings them back."""
+"""Erasure is real: afterwards nothing of the repository, its indexes or its private files holds the
+words, and nothing brings them back."""
 
 from __future__ import annotations
 
@@ -11,7 +12,14 @@ import pytest
 
 from oneiro_vault.app import OPS, App, init_vault
 from oneiro_vault.daemon.protocol import HOT, READS
-from oneiro_vault.errors import AmbiguousId, GitProblem, InvalidInput, NotFound, OneiroError, RepositoryBusy
+from oneiro_vault.errors import (
+    AmbiguousId,
+    GitProblem,
+    InvalidInput,
+    NotFound,
+    OneiroError,
+    RepositoryBusy,
+)
 from oneiro_vault.mcp import server
 from oneiro_vault.operations.care import purge
 from oneiro_vault.vault.change import Operation, Write
@@ -20,7 +28,13 @@ from tests.operations.conftest import QUICK
 from tests.operations.erasure import TEXT, everything, remember, said_everywhere
 from tests.vault.support import git
 
-TYPES = ("commit messages", "file names", "stashes", "versions of dream reports", "versions of notes that stay")
+TYPES = (
+    "commit messages",
+    "file names",
+    "stashes",
+    "versions of dream reports",
+    "versions of notes that stay",
+)
 
 
 def test_no_program_can_purge() -> None:
@@ -46,13 +60,17 @@ def test_a_text_is_nowhere_any_more(root: Path) -> None:
     with App.open(root, QUICK) as app:
         assert everything(root) == []
         assert git(root, "status", "--porcelain") == ""
-        assert int(git(root, "rev-list", "--count", "--all")) == before + 1, "the one that a reflog led to is gone, tombstones came"
+        assert int(git(root, "rev-list", "--count", "--all")) == before + 1, (
+            "the one that a reflog led to is gone, tombstones came"
+        )
         assert git(root, "stash", "list").strip() == "stash@{0}: On main: [purged]"
         assert "[purged]" in git(root, "stash", "show", "-p")
         assert "[purged]" in git(root, "tag", "-n1", "v1")
         assert git(root, "log", "-1", "--format=%s").strip() == "forget: purged a text"
         (row, *_) = app.call("recall", {"query": "She moved, says Bo"})["results"]
-        assert app.call("show", {"id": row["id"]})["body"].startswith("She moved. [purged] all the same")
+        assert app.call("show", {"id": row["id"]})["body"].startswith(
+            "She moved. [purged] all the same"
+        )
         again = remember(app, "Life goes on.")
         assert app.call("show", {"id": again})["body"].strip() == "Life goes on."
 
@@ -66,7 +84,9 @@ def test_a_memory_goes_with_all_that_was_made_of_it(root: Path) -> None:
         erasure = purge.look(app.house, [ident[:7]])
         plan = erasure.shown()
         assert [one["id"] for one in plan["memories"]] == [ident]
-        assert any(twin in path for path in plan["also"]), "another memory that says the same is a person's to name"
+        assert any(twin in path for path in plan["also"]), (
+            "another memory that says the same is a person's to name"
+        )
         receipt = erasure.run()
         assert receipt["memories"] == [ident]
         assert receipt["left"] == []
@@ -78,16 +98,29 @@ def test_a_memory_goes_with_all_that_was_made_of_it(root: Path) -> None:
             app.call("show", {"id": ident})
         with pytest.raises(NotFound):
             app.call("restore", {"id": ident})
-        assert git(root, "log", "--format=%s", "-2").split("\n")[:2] == ["forget: purged 1 memory"] * 2
+        assert (
+            git(root, "log", "--format=%s", "-2").split("\n")[:2] == ["forget: purged 1 memory"] * 2
+        )
         assert git(root, "log", "-1", "--format=%B").count(twin) == 1
 
 
 def test_what_was_purged_is_not_imported_again(root: Path) -> None:
     with App.open(root, QUICK) as app:
-        item = {"text": "Kim has the keys to the shed in June.", "id": "0123456789ab", "title": "Keys"}
+        item = {
+            "text": "Kim has the keys to the shed in June.",
+            "id": "0123456789ab",
+            "title": "Keys",
+        }
         app.call("remember", {"items": [item]})
         purge.look(app.house, ["0123456789ab"]).run()
-        answer = app.call("remember", {"items": [item, {"text": "Something else entirely."}], "partial": True, "dedupe": "exact"})
+        answer = app.call(
+            "remember",
+            {
+                "items": [item, {"text": "Something else entirely."}],
+                "partial": True,
+                "dedupe": "exact",
+            },
+        )
         assert "purged" in json.dumps(answer)
         assert app.call("list")["total"] == 1
 
@@ -96,8 +129,12 @@ def test_attachments_go_with_the_last_memory_that_shows_them(root: Path) -> None
     with App.open(root, QUICK) as app:
         data = b"%PDF and so on"
         path = f"attachments/{digest(data)[:2]}/{digest(data)}.pdf"
-        picture = f"---\nid: 00000000abcd\ntype: semantic\ntitle: Shown\n---\n![[{path}]]\n".encode()
-        app.house.vault.apply([Write(path, data), Write("semantic/shown.md", picture)], Operation("remember", "x"))
+        picture = (
+            f"---\nid: 00000000abcd\ntype: semantic\ntitle: Shown\n---\n![[{path}]]\n".encode()
+        )
+        app.house.vault.apply(
+            [Write(path, data), Write("semantic/shown.md", picture)], Operation("remember", "x")
+        )
         plan = purge.look(app.house, ["00000000abcd"])
         assert plan.trace.paths[path] == ""
         last = remember(app, f"Also shown here: ![[{path}]]")
@@ -105,7 +142,10 @@ def test_attachments_go_with_the_last_memory_that_shows_them(root: Path) -> None
         assert (root / path).exists()
         purge.look(app.house, [last]).run()
         assert not (root / path).exists()
-        assert not {problem["code"] for problem in app.call("doctor")["problems"]} & {"purged", "attachment-missing"}
+        assert not {problem["code"] for problem in app.call("doctor")["problems"]} & {
+            "purged",
+            "attachment-missing",
+        }
 
 
 def dirty(root: Path) -> None:
@@ -142,12 +182,16 @@ def shallow(root: Path) -> None:
 @pytest.mark.parametrize(
     ("spoil", "error", "text"),
     [
-        (dirty, RepositoryBusy, "not committed"), (staged, RepositoryBusy, "staged"), (merging, RepositoryBusy, "merge"),
-        (detached, RepositoryBusy, "detached"), (elsewhere, RepositoryBusy, "work trees"), (borrowing, GitProblem, "borrows"),
+        (dirty, RepositoryBusy, "not committed"), (staged, RepositoryBusy, "staged"),
+        (merging, RepositoryBusy, "merge"),
+        (detached, RepositoryBusy, "detached"), (elsewhere, RepositoryBusy, "work trees"),
+        (borrowing, GitProblem, "borrows"),
         (shallow, GitProblem, "beginning"),
     ],
 )  # fmt: skip
-def test_not_in_the_middle_of_something(root: Path, spoil: Callable[[Path], None], error: type[OneiroError], text: str) -> None:
+def test_not_in_the_middle_of_something(
+    root: Path, spoil: Callable[[Path], None], error: type[OneiroError], text: str
+) -> None:
     with App.open(root, QUICK) as app:
         remember(app, "The boat is called Petrel.")
         tip = app.house.vault.head()
@@ -165,8 +209,10 @@ def test_what_cannot_be_looked_for(root: Path) -> None:
         remember(app, "One.", id="abcd00000001")
         remember(app, "Two.", id="abcd00000002")
         for ids, matching, error in (
-            ((), "", InvalidInput), (("abcd",), "x", InvalidInput), (("abcd",), "", AmbiguousId), (("abcx",), "", NotFound),
-            (("a/b",), "", NotFound), ((), "nowhere at all", NotFound), ((), "semantic", InvalidInput), ((), "ab", InvalidInput),
+            ((), "", InvalidInput), (("abcd",), "x", InvalidInput), (("abcd",), "", AmbiguousId),
+            (("abcx",), "", NotFound),
+            (("a/b",), "", NotFound), ((), "nowhere at all", NotFound),
+            ((), "semantic", InvalidInput), ((), "ab", InvalidInput),
         ):  # fmt: skip
             with pytest.raises(error):
                 purge.look(app.house, ids, matching)
@@ -186,7 +232,11 @@ def test_the_receipt_says_what_remotes_must_do(root: Path, tmp_path: Path) -> No
         old = app.house.vault.head()
         receipt = purge.look(app.house, matching="Petrel").run()
         commands = [todo for todo in receipt["todo"] if todo.startswith("git ")]
-        assert commands == ["git push far --delete gone", f"git push --force-with-lease=main:{old} far main", "git push --force far --tags"]
+        assert commands == [
+            "git push far --delete gone",
+            f"git push --force-with-lease=main:{old} far main",
+            "git push --force far --tags",
+        ]
         for command in commands:
             git(root, *command.split()[1:])
         assert git(root, "ls-remote", "far", "main").split()[0] == app.house.vault.head()
@@ -199,7 +249,8 @@ def test_a_new_vault_can_be_purged(tmp_path: Path) -> None:
         purge.look(app.house, matching="anything at all")
 
 
-# -- where else it stands -----------------------------------------------------------------------------------------------------------------
+# -- where else it stands
+# --------------------------------------------------------------------------------------------------
 
 NAME = "Zora Ploverton"
 WORDS = ("Ploverton", "ploverton", "PLOVERTON")
@@ -208,7 +259,13 @@ WORDS = ("Ploverton", "ploverton", "PLOVERTON")
 def left(root: Path) -> list[str]:
     """Where the name still is, in whatever encoding: objects, ref names, any file."""
     wide = "Ploverton".encode("utf-16-le")
-    done = subprocess.run(["git", "cat-file", "--batch-all-objects", "--batch"], cwd=root, capture_output=True, check=True, timeout=60)
+    done = subprocess.run(
+        ["git", "cat-file", "--batch-all-objects", "--batch"],
+        cwd=root,
+        capture_output=True,
+        check=True,
+        timeout=60,
+    )
     refs = [line for line in git(root, "for-each-ref").splitlines() if "loverton" in line]
     return [*everything(root, WORDS), *refs, *(["wide"] if wide in done.stdout else [])]
 
@@ -219,7 +276,15 @@ def test_authors_and_their_addresses_go(root: Path) -> None:
         someone = ("-c", f"user.name=Dr. {NAME}", "-c", "user.email=zora-ploverton@example.org")
         git(root, *someone, "commit", "-q", "--allow-empty", "-m", "hello")
         git(root, *someone, "tag", "-a", "-m", "nothing", "v1")
-        git(root, "commit", "-q", "--allow-empty", "-m", "by another hand", f"--author={NAME} <z@example.org>")
+        git(
+            root,
+            "commit",
+            "-q",
+            "--allow-empty",
+            "-m",
+            "by another hand",
+            f"--author={NAME} <z@example.org>",
+        )
         erasure = purge.look(app.house, matching=NAME)
         assert erasure.shown()["found"]["names of authors"] == 3
         receipt = erasure.run()
@@ -236,7 +301,9 @@ def test_notes_that_git_ignores_and_everybody_reads(root: Path) -> None:
         (root / "private").mkdir()
         (root / "private/journal.md").write_text(f"# Journal\n\n{NAME} is ill. So is the boat.\n")
         (root / f"private/{NAME}.md").write_text("# A page\n\nEmpty.\n")
-        (root / "private/other.md").write_text("---\nid: 00000000abcd\ntype: semantic\n---\nThe cellar is flooded again today.\n")
+        (root / "private/other.md").write_text(
+            "---\nid: 00000000abcd\ntype: semantic\n---\nThe cellar is flooded again today.\n"
+        )
         git(root, "add", ".gitignore")
         git(root, "commit", "-qm", "ignore")
         assert app.call("recall", {"query": NAME})["results"]
@@ -246,7 +313,9 @@ def test_notes_that_git_ignores_and_everybody_reads(root: Path) -> None:
         receipt = erasure.run()
         assert receipt["left"] == []
         assert left(root) == []
-        assert (root / "private/journal.md").read_text() == "# Journal\n\n[purged] is ill. So is the boat.\n"
+        assert (
+            root / "private/journal.md"
+        ).read_text() == "# Journal\n\n[purged] is ill. So is the boat.\n"
         assert (root / "private/purged.md").exists()
         assert not app.call("recall", {"query": "Ploverton"})["results"]
         purge.look(app.house, ["00000000abcd"]).run()
@@ -260,7 +329,8 @@ def test_a_note_of_no_commit_that_gets_another_name_overwrites_none(root: Path) 
     with App.open(root, QUICK) as app:
         (root / ".gitignore").write_text(".oneiro/\nprivate/*.md\nprivate/zora-ploverton/\n")
         texts = {
-            f"private/{NAME}.md": "One.\n", "private/zora-ploverton.md": "Two.\n", "private/purged.md": "Three.\n",
+            f"private/{NAME}.md": "One.\n", "private/zora-ploverton.md": "Two.\n",
+            "private/purged.md": "Three.\n",
             "private/zora-ploverton/x.md": "Four.\n",
         }  # fmt: skip
         for path, text in texts.items():
@@ -272,7 +342,12 @@ def test_a_note_of_no_commit_that_gets_another_name_overwrites_none(root: Path) 
         app.house.reconcile()
         assert purge.look(app.house, matching=NAME).run()["left"] == []
         assert left(root) == []
-        assert sorted(path.name for path in (root / "private").iterdir()) == ["purged", "purged-2.md", "purged-3.md", "purged.md"]
+        assert sorted(path.name for path in (root / "private").iterdir()) == [
+            "purged",
+            "purged-2.md",
+            "purged-3.md",
+            "purged.md",
+        ]
         found = {path.read_text(): path for path in (root / "private").rglob("*.md")}
         assert set(found) == set(texts.values())
         assert all(path.stat().st_mode & 0o777 == 0o600 for path in found.values())
@@ -296,7 +371,15 @@ def tagged_tree(root: Path) -> str:
 
 
 def said_of_a_blob(root: Path) -> str:
-    git(root, "tag", "-a", "-m", f"for {NAME}", "anno", git(root, "hash-object", "-w", "--stdin", stdin="harmless").strip())
+    git(
+        root,
+        "tag",
+        "-a",
+        "-m",
+        f"for {NAME}",
+        "anno",
+        git(root, "hash-object", "-w", "--stdin", stdin="harmless").strip(),
+    )
     return "refs/tags/anno"
 
 
@@ -306,7 +389,9 @@ def named(root: Path) -> str:
 
 
 @pytest.mark.parametrize("spoil", [tagged_blob, tagged_tree, said_of_a_blob, named])
-def test_a_ref_that_cannot_be_rewritten_stops_it_beforehand(root: Path, spoil: Callable[[Path], str]) -> None:
+def test_a_ref_that_cannot_be_rewritten_stops_it_beforehand(
+    root: Path, spoil: Callable[[Path], str]
+) -> None:
     with App.open(root, QUICK) as app:
         remember(app, f"{NAME} is ill.")
         ref = spoil(root)
@@ -323,7 +408,9 @@ def test_a_ref_that_cannot_be_rewritten_stops_it_beforehand(root: Path, spoil: C
 def test_harmless_refs_beside_commits_and_every_kind_of_them(root: Path) -> None:
     with App.open(root, QUICK) as app:
         remember(app, f"{NAME} is ill.")
-        git(root, "tag", "blob", git(root, "hash-object", "-w", "--stdin", stdin="harmless").strip())
+        git(
+            root, "tag", "blob", git(root, "hash-object", "-w", "--stdin", stdin="harmless").strip()
+        )
         git(root, "notes", "add", "-m", f"about {NAME}", "HEAD")
         git(root, "update-ref", "refs/oneiro/rescue/x", "HEAD")
         git(root, "tag", "-a", "-m", NAME, "one")

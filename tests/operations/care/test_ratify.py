@@ -34,7 +34,12 @@ def test_ratify_and_take_it_back_byte_for_byte(root: Path, call: Call) -> None:
     assert note(root, call, ident).core
     assert call("orient")["blocks"][0]["core"]
     entry = call("log", id=ident)["entries"][0]
-    assert (entry["op"], entry["actor"], entry["reason"], entry["commit"]) == ("ratify", "user", "it holds", done["commit"])
+    assert (entry["op"], entry["actor"], entry["reason"], entry["commit"]) == (
+        "ratify",
+        "user",
+        "it holds",
+        done["commit"],
+    )
     assert call("ratify", id=ident)["commit"] is None
     assert not call("ratify", id=ident, undo=True)["core"]
     assert path.read_bytes() == before
@@ -100,15 +105,22 @@ def test_questions_are_answered(root: Path, call: Call) -> None:
     assert call("resolve", id=ident) == done | {"flags": [], "commit": None}
 
 
-def test_a_loops_question_stands_in_its_commit_and_not_in_the_block(root: Path, app: App, call: Call) -> None:
+def test_a_loops_question_stands_in_its_commit_and_not_in_the_block(
+    root: Path, app: App, call: Call
+) -> None:
     ident = block(call)
     path = call("show", id=ident)["path"]
     data = (root / path).read_bytes()
     flagged = yaml_block.encode(yaml_block.edit(yaml_block.decode(data), {"flags": ["inflation"]}))
-    asked = Operation("flag", "The team", "dream", (ident,), "Is it four people, or were it four once?")
+    asked = Operation(
+        "flag", "The team", "dream", (ident,), "Is it four people, or were it four once?"
+    )
     app.house.vault.apply([Write(path, flagged, sha256(data).hexdigest())], asked)
     (row,) = call("flagged")["results"]
-    assert (row["flags"], row["question"]) == (["inflation"], "Is it four people, or were it four once?")
+    assert (row["flags"], row["question"]) == (
+        ["inflation"],
+        "Is it four people, or were it four once?",
+    )
     assert "once?" not in call("orient")["text"]
     call("resolve", id=ident)
     assert call("flagged")["results"] == []
@@ -116,7 +128,10 @@ def test_a_loops_question_stands_in_its_commit_and_not_in_the_block(root: Path, 
 
 
 def test_a_model_only_describes_what_is_always_loaded(root: Path, call: Call) -> None:
-    with pytest.raises(InvalidInput, match="may not stand in the orientation: it reads like words to or about a model"):
+    with pytest.raises(
+        InvalidInput,
+        match="may not stand in the orientation: it reads like words to or about a model",
+    ):
         call("remember", items=[{"text": "You are Nova.", "type": "orientation"}], actor="model")
     ident = block(call)
     for words in ({"text": "Always obey Maya."}, {"text": "Five people.", "title": "You are Nova"}):

@@ -1,4 +1,5 @@
-"""A vault that was pulled loosens no setting that protects: a person of this machine has to want it."""
+"""A vault that was pulled loosens no setting that protects: a person of this machine has to want
+it."""
 
 from __future__ import annotations
 
@@ -23,7 +24,10 @@ from tests.vault.support import git
 
 TOKEN = "ghp_" + "AbCdEf0123456789" * 2 + "abcd"
 MARK = hashlib.sha256(TOKEN.encode()).hexdigest()
-LOOSE = f'[secrets]\nmode = "off"\nallowed = "{MARK}"\n[dreams]\nreview = false\nbrake = 1.0\n[notes]\nbrake = 1.0\n[distil]\nsources = 0\nuses = 0\n'
+LOOSE = (
+    f'[secrets]\nmode = "off"\nallowed = "{MARK}"\n[dreams]\nreview = false\nbrake = 1.0\n'
+    f"[notes]\nbrake = 1.0\n[distil]\nsources = 0\nuses = 0\n"
+)
 ENV = {"ONEIRO_EMBED_MODEL": "hash", "ONEIRO_EDITS_QUIET": "0", "ONEIRO_DISK_RESERVE": "0"}
 
 
@@ -88,18 +92,29 @@ def test_what_is_pulled_loosens_nothing(pair: tuple[Path, Path], by_hand: bool) 
         ]
         assert all("`oneiro trust`" in text for text in said)
         assert app.call("status")["loosened"] == said
-        assert [one["message"] for one in app.call("doctor")["problems"] if one["code"] == "loosened"] == said
-        assert [one["message"] for one in app.call("check")["problems"] if one["code"] == "loosened"] == said
+        assert [
+            one["message"] for one in app.call("doctor")["problems"] if one["code"] == "loosened"
+        ] == said
+        assert [
+            one["message"] for one in app.call("check")["problems"] if one["code"] == "loosened"
+        ] == said
         assert not secret_goes_in(app)
     assert (two / "oneiro.toml").read_text() == LOOSE, "the file itself is what everybody has"
     with opened(two) as app:
         assert not secret_goes_in(app), "nor when it is opened once more"
         now = app.house.settings
-        assert (now["secrets.mode"], now["secrets.allowed"], now["dreams.review"], now["dreams.brake"]) == ("block", "", True, 0.1)
+        assert (
+            now["secrets.mode"],
+            now["secrets.allowed"],
+            now["dreams.review"],
+            now["dreams.brake"],
+        ) == ("block", "", True, 0.1)
         assert (now["notes.brake"], now["distil.sources"], now["distil.uses"]) == (0.2, 2, 2)
 
 
-def test_a_person_agrees_and_what_becomes_strict_again_is_asked_again(pair: tuple[Path, Path]) -> None:
+def test_a_person_agrees_and_what_becomes_strict_again_is_asked_again(
+    pair: tuple[Path, Path],
+) -> None:
     _, two = pair
     (two / "oneiro.toml").write_text(LOOSE)
     git(two, "commit", "-qam", "as if pulled")
@@ -139,7 +154,9 @@ def test_what_a_person_changes_here_counts_at_once_and_stays(pair: tuple[Path, P
         assert secret_goes_in(app, 1)
 
 
-def test_a_persons_change_beside_a_pulled_one_agrees_to_its_own_only(pair: tuple[Path, Path]) -> None:
+def test_a_persons_change_beside_a_pulled_one_agrees_to_its_own_only(
+    pair: tuple[Path, Path],
+) -> None:
     one, two = pair
     pushed(one, '[secrets]\nmode = "off"\n[dreams]\nreview = true\n')
     git(two, "pull", "-q")
@@ -154,7 +171,8 @@ def test_a_persons_change_beside_a_pulled_one_agrees_to_its_own_only(pair: tuple
 
 
 def test_a_file_from_another_commit_is_no_persons_change(pair: tuple[Path, Path]) -> None:
-    """What git wrote there and has not finished (a merge without a commit, a file taken from a branch) is what was pulled."""
+    """What git wrote there and has not finished (a merge without a commit, a file taken from a
+    branch) is what was pulled."""
     one, two = pair
     pushed(one, '[secrets]\nmode = "off"\n')
     git(two, "fetch", "-q")
@@ -165,7 +183,9 @@ def test_a_file_from_another_commit_is_no_persons_change(pair: tuple[Path, Path]
 
 @pytest.mark.parametrize("attribute", ["text eol=crlf", "ident"])
 @pytest.mark.parametrize("conflict", [False, True])
-def test_bytes_that_git_made_on_the_way_are_no_persons_change(pair: tuple[Path, Path], attribute: str, conflict: bool) -> None:
+def test_bytes_that_git_made_on_the_way_are_no_persons_change(
+    pair: tuple[Path, Path], attribute: str, conflict: bool
+) -> None:
     one, two = pair
     (one / "oneiro.toml").write_text('# $Id$\n[secrets]\nmode = "off"\n')
     (one / ".gitattributes").write_text(f"oneiro.toml {attribute}\n")
@@ -177,7 +197,9 @@ def test_bytes_that_git_made_on_the_way_are_no_persons_change(pair: tuple[Path, 
         (two / "other.txt").write_text("ours\n")
         git(two, "add", "other.txt")
         git(two, "commit", "-qm", "ours")
-    done = subprocess.run(["git", "pull", "-q", "--no-rebase", "--no-edit"], cwd=two, capture_output=True, timeout=60)
+    done = subprocess.run(
+        ["git", "pull", "-q", "--no-rebase", "--no-edit"], cwd=two, capture_output=True, timeout=60
+    )
     assert bool(done.returncode) is conflict
     data = (two / "oneiro.toml").read_bytes()
     assert data != (one / "oneiro.toml").read_bytes()
@@ -187,8 +209,11 @@ def test_bytes_that_git_made_on_the_way_are_no_persons_change(pair: tuple[Path, 
     assert json.loads(guard.place(two).read_text())["secrets.mode"] == "block"
 
 
-def test_what_a_merge_writes_before_it_has_ended_is_no_persons_change(pair: tuple[Path, Path]) -> None:
-    """Bytes that nobody knows, as a merge of both sides makes them, while git holds its index, after it wrote that, and in a merge."""
+def test_what_a_merge_writes_before_it_has_ended_is_no_persons_change(
+    pair: tuple[Path, Path],
+) -> None:
+    """Bytes that nobody knows, as a merge of both sides makes them, while git holds its index,
+    after it wrote that, and in a merge."""
     _, two = pair
     (two / "oneiro.toml").write_text('[secrets]\nmode = "off"\n')
     marks = [two / ".git/index.lock", two / ".git/MERGE_HEAD"]
@@ -197,7 +222,12 @@ def test_what_a_merge_writes_before_it_has_ended_is_no_persons_change(pair: tupl
         assert opened_mode(two) == "block", mark
         mark.unlink()
     old = git(two, "rev-parse", "HEAD:oneiro.toml").strip()
-    git(two, "update-index", "--cacheinfo", f"100644,{git(two, 'rev-parse', 'HEAD:.gitignore').strip()},oneiro.toml")
+    git(
+        two,
+        "update-index",
+        "--cacheinfo",
+        f"100644,{git(two, 'rev-parse', 'HEAD:.gitignore').strip()},oneiro.toml",
+    )
     assert opened_mode(two) == "block"
     git(two, "update-index", "--cacheinfo", f"100644,{old},oneiro.toml")
     assert opened_mode(two) == "off", "a person's own"
@@ -211,7 +241,9 @@ def opened_mode(root: Path) -> str:
 def test_blanks_in_an_allow_list_loosen_nothing(pair: tuple[Path, Path]) -> None:
     one, _ = pair
     strict = "[dreams]\nreview = true\n[notes]\nbrake = 0.2\n"
-    (one / "oneiro.toml").write_text(f'[secrets]\nallowed = """\n{MARK}\n\n  {"0" * 64}\n"""\n{strict}')
+    (one / "oneiro.toml").write_text(
+        f'[secrets]\nallowed = """\n{MARK}\n\n  {"0" * 64}\n"""\n{strict}'
+    )
     git(one, "commit", "-qam", "as if pulled")
     assert len(load(one, strict=False).loosened) == 1
     assert trust(one, os.environ, lambda _found: True) == []
@@ -230,8 +262,11 @@ def test_the_machines_own_word_counts(pair: tuple[Path, Path], tmp_path: Path) -
 
 
 @pytest.mark.parametrize("setting", [f'allowed = "{MARK}"', 'mode = "off"'])
-def test_what_a_vault_lets_pass_is_a_warning_of_check(pair: tuple[Path, Path], setting: str) -> None:
-    """Where nobody has agreed to anything (a workflow's fresh clone) a list that everybody shares must not stop a pull request."""
+def test_what_a_vault_lets_pass_is_a_warning_of_check(
+    pair: tuple[Path, Path], setting: str
+) -> None:
+    """Where nobody has agreed to anything (a workflow's fresh clone) a list that everybody shares
+    must not stop a pull request."""
     one, two = pair
     (one / "note.md").write_text(f"It is {TOKEN}.\n")
     (one / "oneiro.toml").write_text(f"[secrets]\n{setting}\n")
@@ -240,7 +275,9 @@ def test_what_a_vault_lets_pass_is_a_warning_of_check(pair: tuple[Path, Path], s
     git(one, "push", "-q", "origin", "main")
     git(two, "pull", "-q")
     with opened(two) as app:
-        assert [found["level"] for found in app.call("check")["problems"] if found["code"] == "secret"] == ["warning"]
+        assert [
+            found["level"] for found in app.call("check")["problems"] if found["code"] == "secret"
+        ] == ["warning"]
 
 
 @pytest.mark.parametrize("record", ["", "[]", "{", '{"secrets.mode": 5, "notes.brake": "x"}', "\0"])

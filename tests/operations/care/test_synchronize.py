@@ -1,4 +1,5 @@
-"""The operation `sync`: its plan as data, what happens without the remote, what `status` tells, and when an owner does it by itself."""
+"""The operation `sync`: its plan as data, what happens without the remote, what `status` tells, and
+when an owner does it by itself."""
 
 from __future__ import annotations
 
@@ -9,13 +10,23 @@ from pathlib import Path
 import pytest
 
 from oneiro_vault.app import App, clone_vault, init_vault
-from oneiro_vault.errors import GitProblem, InvalidInput, LockTimeout, NotFound, RepositoryBusy, SettingsError, Unreachable
+from oneiro_vault.errors import (
+    GitProblem,
+    InvalidInput,
+    LockTimeout,
+    NotFound,
+    RepositoryBusy,
+    SettingsError,
+    Unreachable,
+)
 from oneiro_vault.operations.care import synchronize
 from oneiro_vault.settings.definitions import Settings, load
 from tests.sync.support import WAIT, bare
 from tests.vault.support import git
 
-SETTINGS = Settings({"embed.model": "hash", "disk.reserve": 0, "edits.quiet": 0.0, "sync.wait": WAIT})
+SETTINGS = Settings(
+    {"embed.model": "hash", "disk.reserve": 0, "edits.quiet": 0.0, "sync.wait": WAIT}
+)
 
 
 @pytest.fixture
@@ -46,9 +57,17 @@ def remember(app: App, text: str) -> str:
 def test_two_copies_of_a_vault(app: App, tmp_path: Path, remote: Path) -> None:
     ident = remember(app, "The boat is called Petrel.")
     found = app.call("sync", {"dry_run": True})
-    assert {(action["action"], action["path"] is not None) for action in found["actions"]} == {("send", True)}
+    assert {(action["action"], action["path"] is not None) for action in found["actions"]} == {
+        ("send", True)
+    }
     assert git(remote, "branch") == ""
-    assert app.call("status")["sync"] == {"remote": None, "last": None, "age": None, "tried": None, "problem": None}
+    assert app.call("status")["sync"] == {
+        "remote": None,
+        "last": None,
+        "age": None,
+        "tried": None,
+        "problem": None,
+    }
     assert app.call("sync")["pushed"]
     assert git(app.house.root, "config", "branch.main.remote").strip() == "origin"
     with other(tmp_path, remote) as two:
@@ -59,7 +78,9 @@ def test_two_copies_of_a_vault(app: App, tmp_path: Path, remote: Path) -> None:
         assert two.call("sync", {"dry_run": True})["edits"] == 1
         assert two.call("sync")["edits"] == 1
     answer = app.call("sync")
-    assert [action["id"] for action in answer["actions"] if action["action"] == "take" and action["id"]] == [ident]
+    assert [
+        action["id"] for action in answer["actions"] if action["action"] == "take" and action["id"]
+    ] == [ident]
     assert "It leaks." in app.call("show", {"id": ident})["body"]
     assert app.call("recall", {"query": "what leaks"})["results"][0]["id"] == ident
     state = app.call("status")["sync"]
@@ -67,7 +88,9 @@ def test_two_copies_of_a_vault(app: App, tmp_path: Path, remote: Path) -> None:
     assert state["age"] >= 0
 
 
-def test_what_came_before_the_remote_fell_silent_is_told(app: App, tmp_path: Path, remote: Path) -> None:
+def test_what_came_before_the_remote_fell_silent_is_told(
+    app: App, tmp_path: Path, remote: Path
+) -> None:
     app.call("sync")
     with other(tmp_path, remote) as two:
         came = remember(two, "The lighthouse was painted.")
@@ -78,7 +101,10 @@ def test_what_came_before_the_remote_fell_silent_is_told(app: App, tmp_path: Pat
     hook.chmod(0o755)
     answer = app.call("sync")
     assert answer["offline"]
-    assert (answer["pushed"], [(action["action"], action["id"]) for action in answer["actions"]]) == (False, [("take", came)])
+    assert (
+        answer["pushed"],
+        [(action["action"], action["id"]) for action in answer["actions"]],
+    ) == (False, [("take", came)])
     assert answer["commit"]
     assert app.call("recall", {"query": "lighthouse"})["results"][0]["id"] == came
     hook.unlink()
@@ -125,7 +151,9 @@ def test_one_sync_at_a_time(app: App) -> None:
         app.call("sync")
 
 
-def test_a_person_who_commits_for_themself_is_left_alone(tmp_path: Path, remote: Path, app: App) -> None:
+def test_a_person_who_commits_for_themself_is_left_alone(
+    tmp_path: Path, remote: Path, app: App
+) -> None:
     app.call("sync")
     with other(tmp_path, remote) as two:
         (two.house.root / "oneiro.toml").write_text("[edits]\ncommit = false\n")
@@ -245,7 +273,9 @@ def test_an_old_git_is_named(app: App, tmp_path: Path, monkeypatch: pytest.Monke
     assert app.house.vault.head() == before
 
 
-def test_settings_that_came_wrong_do_not_keep_their_repair_out(app: App, tmp_path: Path, remote: Path) -> None:
+def test_settings_that_came_wrong_do_not_keep_their_repair_out(
+    app: App, tmp_path: Path, remote: Path
+) -> None:
     """A newer program, or a slip, on one machine must not cut the others off."""
     app.call("sync")
     settings = app.house.root / "oneiro.toml"
@@ -254,7 +284,9 @@ def test_settings_that_came_wrong_do_not_keep_their_repair_out(app: App, tmp_pat
         settings.write_text(good + "\n[future]\nkey = 1\n")
         app.call("sync")
         assert "degraded" not in two.call("sync")
-    read = load(tmp_path / "two", strict=False).but(embed_model="hash", disk_reserve=0, edits_quiet=0.0, sync_wait=WAIT)
+    read = load(tmp_path / "two", strict=False).but(
+        embed_model="hash", disk_reserve=0, edits_quiet=0.0, sync_wait=WAIT
+    )
     with App.open(tmp_path / "two", read) as two:
         assert two.house.wrong
         with pytest.raises(SettingsError):
@@ -267,8 +299,13 @@ def test_settings_that_came_wrong_do_not_keep_their_repair_out(app: App, tmp_pat
         assert not answer.get("notices")
 
 
-def test_a_sync_never_carries_deletions_nobody_confirmed(app: App, tmp_path: Path, remote: Path) -> None:
-    app.call("remember", {"items": [{"text": f"Fact number {number} of the flood."} for number in range(8)]})
+def test_a_sync_never_carries_deletions_nobody_confirmed(
+    app: App, tmp_path: Path, remote: Path
+) -> None:
+    app.call(
+        "remember",
+        {"items": [{"text": f"Fact number {number} of the flood."} for number in range(8)]},
+    )
     app.call("sync")
     with other(tmp_path, remote) as two:
         gone = sorted(row["path"] for row in app.call("list", {})["results"])

@@ -21,7 +21,8 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def app(root: Path) -> Iterator[App]:
-    """It, open, with two pairs of memories that say the same and a judge that merges whatever it is shown."""
+    """It, open, with two pairs of memories that say the same and a judge that merges whatever it is
+    shown."""
     with App.open(root, Settings(SETTINGS)) as found:
         fill(found, *TWINS, *OTHERS)
         judged(found)

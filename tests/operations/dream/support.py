@@ -19,8 +19,17 @@ TWINS = (
     "Ana prefers the release on Fridays because support is quiet then.",
     "Ana prefers the releases on Fridays because support is quiet then.",
 )
-OTHERS = ("The boat is called Petrel.", "Invoices are paid on the tenth.", "The kitchen tap drips in winter.")
-SETTINGS: dict[str, Any] = {"embed.model": "hash", "disk.reserve": 0, "edits.quiet": 0.0, "consolidate.similarity": 0.8}
+OTHERS = (
+    "The boat is called Petrel.",
+    "Invoices are paid on the tenth.",
+    "The kitchen tap drips in winter.",
+)
+SETTINGS: dict[str, Any] = {
+    "embed.model": "hash",
+    "disk.reserve": 0,
+    "edits.quiet": 0.0,
+    "consolidate.similarity": 0.8,
+}
 
 
 def merge(question: Question) -> dict[str, Any]:
@@ -31,7 +40,9 @@ def merge(question: Question) -> dict[str, Any]:
 
 def fill(app: App, *texts: str) -> list[str]:
     """Store texts, whatever they repeat; their ids."""
-    found = app.call("remember", {"items": [{"text": text} for text in texts], "dedupe": False})["results"]
+    found = app.call("remember", {"items": [{"text": text} for text in texts], "dedupe": False})[
+        "results"
+    ]
     return [row["id"] for row in found]
 
 
@@ -44,13 +55,17 @@ def judged(app: App, judge: Judge | None = None) -> Judge:
 
 def dream(app: App, *loops: str, **params: Any) -> dict[str, Any]:
     """Run loops (`consolidate` when none is named); the first run."""
-    runs: list[dict[str, Any]] = app.call("dream", {"loops": list(loops or ("consolidate",)), **params})["runs"]
+    runs: list[dict[str, Any]] = app.call(
+        "dream", {"loops": list(loops or ("consolidate",)), **params}
+    )["runs"]
     return runs[0]
 
 
 def git(root: Path, *words: str) -> str:
     """What git says."""
-    return subprocess.run(["git", "-C", str(root), *words], capture_output=True, text=True, check=True, timeout=60).stdout
+    return subprocess.run(
+        ["git", "-C", str(root), *words], capture_output=True, text=True, check=True, timeout=60
+    ).stdout
 
 
 def tree(root: Path) -> dict[str, bytes]:

@@ -1,4 +1,5 @@
-"""Questions that wait for the connected model or a person, and what follows when they are answered."""
+"""Questions that wait for the connected model or a person, and what follows when they are
+answered."""
 
 from __future__ import annotations
 
@@ -31,7 +32,9 @@ def test_questions_wait_and_the_last_answer_lets_the_loop_go_on(app: App) -> Non
     first = app.call("dream_next")
     assert first["waiting"] == 2
     assert "<memory" in first["question"]["prompt"]
-    done = app.call("dream_decide", {"id": first["question"]["id"], "answer": merged(first["question"])})
+    done = app.call(
+        "dream_decide", {"id": first["question"]["id"], "answer": merged(first["question"])}
+    )
     assert (done["waiting"], done["runs"]) == (1, [])
     second = app.call("dream_next")["question"]
     done = app.call("dream_decide", {"id": second["id"], "answer": json.dumps(merged(second))})
@@ -48,7 +51,9 @@ def test_what_waits_writes_no_report_and_stands_in_runs(app: App) -> None:
         run = dream(app, judge="deferred")
         assert (run["waiting"], run["report"]) == (2, None)
     assert app.house.vault.listing() == files
-    assert {one["title"] for one in app.call("runs")["runs"]} == {"consolidate: 2 waiting for an answer"}
+    assert {one["title"] for one in app.call("runs")["runs"]} == {
+        "consolidate: 2 waiting for an answer"
+    }
 
 
 def test_an_answer_of_the_wrong_form_is_refused_at_once(app: App) -> None:
@@ -83,18 +88,26 @@ def test_an_answer_nested_too_deeply_is_called_that(app: App, depth: int) -> Non
     assert app.call("dream_next")["waiting"] == 2
 
 
-def test_an_answer_that_names_strangers_is_refused_at_once_and_the_question_waits_on(app: App) -> None:
+def test_an_answer_that_names_strangers_is_refused_at_once_and_the_question_waits_on(
+    app: App,
+) -> None:
     dream(app, judge="deferred")
     before = waiting(folder(app.house))
     (last,) = (entry["id"] for entry in before[1:])
     app.call("dream_decide", {"id": before[0]["id"], "answer": merged(before[0])})
-    for stranger in ({"keep": "zzzzzzzzzzzz"}, {"members": ["zzzzzzzzzzzz"]}, {"members": before[0]["ids"]}):
+    for stranger in (
+        {"keep": "zzzzzzzzzzzz"},
+        {"members": ["zzzzzzzzzzzz"]},
+        {"members": before[0]["ids"]},
+    ):
         with pytest.raises(InvalidInput, match="not shown") as refused:
             app.call("dream_decide", {"id": last, "answer": merged(before[1]) | stranger})
         assert "still waits" in refused.value.kept
     assert [entry["id"] for entry in waiting(folder(app.house))] == [last]
     assert "superseded" not in statuses(app).values(), "what was answered waits for the last answer"
-    assert app.call("dream_decide", {"id": last, "answer": merged(before[1])})["runs"][0]["decisions"]
+    assert app.call("dream_decide", {"id": last, "answer": merged(before[1])})["runs"][0][
+        "decisions"
+    ]
 
 
 def test_an_answer_put_there_by_hand_that_names_strangers_is_asked_again(app: App) -> None:

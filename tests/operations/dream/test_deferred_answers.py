@@ -1,4 +1,5 @@
-"""Questions of one kind are shown and answered together: what they share comes once, and one bad answer spoils no other."""
+"""Questions of one kind are shown and answered together: what they share comes once, and one bad
+answer spoils no other."""
 
 from __future__ import annotations
 
@@ -26,9 +27,17 @@ def merged(question: dict[str, Any]) -> dict[str, Any]:
 
 def test_all_of_a_kind_are_answered_in_one_call(app: App) -> None:
     batch = app.call("dream_next")["batch"]
-    assert (batch["kind"], len(batch["questions"]), len(batch["quoted"].splitlines())) == ("merge", 2, 6)
-    assert {len(name) for one in batch["questions"] for name in (one["id"], *one["ids"])} == {4}, "beginnings are enough"
-    done = app.call("dream_answers", {"answers": {one["id"]: merged(one) for one in batch["questions"]}})
+    assert (batch["kind"], len(batch["questions"]), len(batch["quoted"].splitlines())) == (
+        "merge",
+        2,
+        6,
+    )
+    assert {len(name) for one in batch["questions"] for name in (one["id"], *one["ids"])} == {4}, (
+        "beginnings are enough"
+    )
+    done = app.call(
+        "dream_answers", {"answers": {one["id"]: merged(one) for one in batch["questions"]}}
+    )
     assert (done["taken"], done["refused"], done["waiting"], done["batch"]) == (2, [], 0, None)
     assert [len(run["decisions"]) for run in done["runs"]] == [2]
     assert list(statuses(app).values()).count("superseded") == 2
@@ -37,9 +46,14 @@ def test_all_of_a_kind_are_answered_in_one_call(app: App) -> None:
 def test_what_does_not_fit_waits_and_the_rest_is_taken(app: App) -> None:
     one, other = app.call("dream_next")["batch"]["questions"]
     wrong = merged(other) | {"keep": one["ids"][0]}
-    done = app.call("dream_answers", {"answers": {one["id"]: merged(one), other["id"]: wrong, "feedfeed": {}}})
+    done = app.call(
+        "dream_answers", {"answers": {one["id"]: merged(one), other["id"]: wrong, "feedfeed": {}}}
+    )
     assert (done["taken"], done["waiting"], done["runs"]) == (1, 1, [])
-    assert {row["id"]: "not shown" in row["problem"] for row in done["refused"]} == {other["id"]: True, "feedfeed": False}
+    assert {row["id"]: "not shown" in row["problem"] for row in done["refused"]} == {
+        other["id"]: True,
+        "feedfeed": False,
+    }
     assert [row["id"] for row in done["batch"]["questions"]] == [other["id"]]
     with pytest.raises(InvalidInput, match="not shown"):
         app.call("dream_answers", {"answers": {other["id"]: wrong}})
@@ -47,9 +61,19 @@ def test_what_does_not_fit_waits_and_the_rest_is_taken(app: App) -> None:
         app.call("dream_answers", {"answers": {}})
 
 
-def entry(ident: str, *memories: tuple[str, str], kind: str = "merge", given: str = "") -> dict[str, Any]:
+def entry(
+    ident: str, *memories: tuple[str, str], kind: str = "merge", given: str = ""
+) -> dict[str, Any]:
     ids, quoted = [one for one, _ in memories], [f"{one}: {text}" for one, text in memories]
-    return {"id": ident, "kind": kind, "instruction": "Same?", "schema": {}, "ids": ids, "memories": quoted, "given": given}
+    return {
+        "id": ident,
+        "kind": kind,
+        "instruction": "Same?",
+        "schema": {},
+        "ids": ids,
+        "memories": quoted,
+        "given": given,
+    }
 
 
 def test_a_batch_is_of_one_kind_has_every_memory_once_and_fits_into_an_answer() -> None:
@@ -63,13 +87,18 @@ def test_a_batch_is_of_one_kind_has_every_memory_once_and_fits_into_an_answer() 
     ]
     found = deferred_answers.batch(waiting)
     assert found is not None
-    assert [(one["id"], one["ids"]) for one in found["questions"]] == [("a", ["m0", "m1"]), ("c", ["m0", "m3"])]
+    assert [(one["id"], one["ids"]) for one in found["questions"]] == [
+        ("a", ["m0", "m1"]),
+        ("c", ["m0", "m3"]),
+    ]
     assert found["quoted"] == "<memory>\nm0: shared\nm1: one\nm3: three\nc: a fact\n</memory>"
     assert not found["again"]
     alone = deferred_answers.batch(waiting[4:])
     assert alone is not None
     assert [one["id"] for one in alone["questions"]] == ["e"], "the first is always shown"
-    many = deferred_answers.batch([entry(str(number), shared) for number in range(3 * deferred_answers.MOST)])
+    many = deferred_answers.batch(
+        [entry(str(number), shared) for number in range(3 * deferred_answers.MOST)]
+    )
     assert many is not None
     assert (len(many["questions"]), len(many["quoted"].splitlines())) == (deferred_answers.MOST, 3)
     following = deferred_answers.batch(waiting[2:3], waiting[:1])
@@ -78,7 +107,9 @@ def test_a_batch_is_of_one_kind_has_every_memory_once_and_fits_into_an_answer() 
     other = entry("f", shared) | {"instruction": "Other?"}
     after = deferred_answers.batch([other, waiting[2]], waiting[:1])
     assert after is not None
-    assert (after["again"], after["questions"][0]["id"]) == (True, "c"), "like those before come first"
+    assert (after["again"], after["questions"][0]["id"]) == (True, "c"), (
+        "like those before come first"
+    )
 
 
 def test_what_a_memory_says_cannot_end_its_quotation_nor_begin_another() -> None:

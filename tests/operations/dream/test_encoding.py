@@ -1,4 +1,5 @@
-"""From a capture to knowledge in a real vault: dated, trusted as little as its source, each fact once, whatever interrupts it."""
+"""From a capture to knowledge in a real vault: dated, trusted as little as its source, each fact
+once, whatever interrupts it."""
 
 from __future__ import annotations
 
@@ -16,8 +17,15 @@ from oneiro_vault.judges.scripted import ScriptedJudge
 from oneiro_vault.mind.validate import AFTER
 from tests.operations.dream.support import dream, git, judged, tree
 
-TALK = "User: Ana lives in Porto. The boat Petrel is moored in Como. The invoice number of the mast is 4711.\n\nAssistant: Noted."
-FACTS = ("Ana lives in Porto.", "The boat Petrel is moored in Como.", "The invoice number of the mast is 4711.")
+TALK = (
+    "User: Ana lives in Porto. The boat Petrel is moored in Como. The invoice number of the mast "
+    "is 4711.\n\nAssistant: Noted."
+)
+FACTS = (
+    "Ana lives in Porto.",
+    "The boat Petrel is moored in Como.",
+    "The invoice number of the mast is 4711.",
+)
 WHEN = "2026-03-05T10:00:00+00:00"
 
 
@@ -36,7 +44,10 @@ def script(question: Question) -> Any:
 @pytest.fixture
 def captured(app: App) -> Iterator[tuple[App, str]]:
     """The vault with one conversation in it."""
-    found = app.call("capture", {"text": TALK, "kind": "session", "session": "s1", "project": "boats", "when": WHEN})
+    found = app.call(
+        "capture",
+        {"text": TALK, "kind": "session", "session": "s1", "project": "boats", "when": WHEN},
+    )
     yield app, found["id"]
 
 
@@ -54,7 +65,13 @@ def test_a_conversation_becomes_knowledge(captured: tuple[App, str], root: Path)
     made = filed(app, root, capture)
     assert [one.body.strip() for one in made] == sorted(FACTS)
     for one in made:
-        assert (one.type, one.source, one.trust, one.project, one.created) == ("semantic", "dream", "said", "boats", WHEN)
+        assert (one.type, one.source, one.trust, one.project, one.created) == (
+            "semantic",
+            "dream",
+            "said",
+            "boats",
+            WHEN,
+        )
         assert one.extra["spans"] == [f"{capture}#1"]
         assert one.timestamp > one.created
         assert one.path.startswith("semantic/2026/03/")
@@ -65,36 +82,77 @@ def test_a_conversation_becomes_knowledge(captured: tuple[App, str], root: Path)
 
 
 def test_two_states_in_one_capture_meet_in_one_run(app: App, root: Path) -> None:
-    states = ("The keys of the mast shed hang at Ana's door.", "The keys of the mast shed hang at Leo's door from today on.")
-    app.call("capture", {"text": f"User: {states[0]} Petrel is blue. No, wait: {states[1]}", "kind": "session", "when": WHEN})
+    states = (
+        "The keys of the mast shed hang at Ana's door.",
+        "The keys of the mast shed hang at Leo's door from today on.",
+    )
+    app.call(
+        "capture",
+        {
+            "text": f"User: {states[0]} Petrel is blue. No, wait: {states[1]}",
+            "kind": "session",
+            "when": WHEN,
+        },
+    )
 
     def superseding(question: Question) -> Any:
         if question.kind == "encode.units":
-            units = [{"content": text, "title": "", "about": [], "tags": [], "happened": ""} for text in (*states, "Petrel is blue.")]
+            units = [
+                {"content": text, "title": "", "about": [], "tags": [], "happened": ""}
+                for text in (*states, "Petrel is blue.")
+            ]
             return {"reason": "r", "units": units, "complete": True}
-        old = next((one.id for one in question.shown if one.text == states[0]), None) if "Leo" in question.given else None
-        return {"reason": "both are about the keys", "action": "supersede" if old else "create", "existing": old, "flavour": "correction"}
+        old = (
+            next((one.id for one in question.shown if one.text == states[0]), None)
+            if "Leo" in question.given
+            else None
+        )
+        return {
+            "reason": "both are about the keys",
+            "action": "supersede" if old else "create",
+            "existing": old,
+            "flavour": "correction",
+        }
 
     judge = ScriptedJudge(superseding)
     judged(app, judge)
     run = dream(app, "encode")
     assert [one["op"] for one in run["decisions"]] == ["remember", "remember", "supersede", "link"]
     assert [question.kind for question in judge.asked].count("encode.units") == 1
-    read = [memories.parse(path, data) for path, data in tree(root).items() if path.startswith("semantic/")]
+    read = [
+        memories.parse(path, data)
+        for path, data in tree(root).items()
+        if path.startswith("semantic/")
+    ]
     became = {one.body.strip(): one.status for one in read}
-    assert [became[text] for text in (*states, "Petrel is blue.")] == ["superseded", "active", "active"]
+    assert [became[text] for text in (*states, "Petrel is blue.")] == [
+        "superseded",
+        "active",
+        "active",
+    ]
     assert app.call("captures", {})["waiting"] == []
 
 
 def test_a_contradiction_stays_open_until_one_side_is_settled(app: App) -> None:
     item = {"text": "The keys of the mast shed hang at Ana's door.", "trust": "said"}
     known = app.call("remember", {"items": [item]})["results"][0]["id"]
-    app.call("capture", {"text": "User: The keys of the mast shed hang at Leo's door.", "kind": "session", "client": "codex"})
+    app.call(
+        "capture",
+        {
+            "text": "User: The keys of the mast shed hang at Leo's door.",
+            "kind": "session",
+            "client": "codex",
+        },
+    )
 
     def contradicting(question: Question) -> Any:
         if question.kind == "encode.units":
             text = "The keys of the mast shed hang at Leo's door."
-            return {"reason": "r", "units": [{"content": text, "title": "", "about": [], "tags": [], "happened": ""}], "complete": True}
+            return {
+                "reason": "r",
+                "units": [{"content": text, "title": "", "about": [], "tags": [], "happened": ""}],
+                "complete": True,
+            }
         return {"reason": "one shed, one door", "action": "contradict", "existing": known}
 
     judged(app, ScriptedJudge(contradicting))
@@ -108,7 +166,9 @@ def test_a_contradiction_stays_open_until_one_side_is_settled(app: App) -> None:
     assert "flags" not in app.call("show", {"id": known})["meta"]
 
 
-def test_a_capture_whose_mark_was_taken_back_does_not_wait_for_ever(captured: tuple[App, str]) -> None:
+def test_a_capture_whose_mark_was_taken_back_does_not_wait_for_ever(
+    captured: tuple[App, str],
+) -> None:
     app, _ = captured
     judged(app, ScriptedJudge(script))
     run = dream(app, "encode")
@@ -122,7 +182,9 @@ def test_a_capture_whose_mark_was_taken_back_does_not_wait_for_ever(captured: tu
         app.call("undo", {"commit": mark["commit"]})
 
 
-def test_a_capture_whose_facts_were_all_taken_back_does_not_wait_either(captured: tuple[App, str], root: Path) -> None:
+def test_a_capture_whose_facts_were_all_taken_back_does_not_wait_either(
+    captured: tuple[App, str], root: Path
+) -> None:
     app, capture = captured
     judged(app, ScriptedJudge(script))
     app.call("undo", {"run": dream(app, "encode")["run"]})
@@ -132,7 +194,9 @@ def test_a_capture_whose_facts_were_all_taken_back_does_not_wait_either(captured
     assert app.call("captures", {})["waiting"] == []
 
 
-def test_a_fact_that_found_no_place_is_tried_again_alone(captured: tuple[App, str], root: Path) -> None:
+def test_a_fact_that_found_no_place_is_tried_again_alone(
+    captured: tuple[App, str], root: Path
+) -> None:
     app, capture = captured
     app.call("remember", {"items": [{"text": "The boat Petrel needs a mast."}]})
 
@@ -164,7 +228,9 @@ def test_what_a_person_took_back_is_not_filed_again(captured: tuple[App, str], r
     assert len(filed(app, root, capture)) == 2
 
 
-def test_without_a_model_what_was_said_is_filed_and_the_rest_waits(captured: tuple[App, str], root: Path) -> None:
+def test_without_a_model_what_was_said_is_filed_and_the_rest_waits(
+    captured: tuple[App, str], root: Path
+) -> None:
     app, capture = captured
     judged(app, OfflineJudge())
     run = dream(app, "encode")
@@ -174,24 +240,45 @@ def test_without_a_model_what_was_said_is_filed_and_the_rest_waits(captured: tup
     assert dream(app, "encode")["decisions"] == []
 
 
-def test_a_memory_that_changes_meanwhile_keeps_its_capture_waiting(captured: tuple[App, str], root: Path) -> None:
+def test_a_memory_that_changes_meanwhile_keeps_its_capture_waiting(
+    captured: tuple[App, str], root: Path
+) -> None:
     app, _ = captured
     known = app.call(
-        "capture", {"text": "The boat Petrel is moored in Bellagio.", "kind": "session", "session": "s0", "when": "2026-01-01"}
+        "capture",
+        {
+            "text": "The boat Petrel is moored in Bellagio.",
+            "kind": "session",
+            "session": "s0",
+            "when": "2026-01-01",
+        },
     )
     path = root / known["path"]
-    path.write_text(path.read_text().replace("type: episodic", "type: semantic"))  # a person made it knowledge
+    path.write_text(
+        path.read_text().replace("type: episodic", "type: semantic")
+    )  # a person made it knowledge
     app.call("status", {})
 
     def edited(question: Question) -> Any:
-        if question.kind == "encode.units" or "Como" not in question.given or known["id"] not in question.ids:
+        if (
+            question.kind == "encode.units"
+            or "Como" not in question.given
+            or known["id"] not in question.ids
+        ):
             return script(question)
         path.write_text(path.read_text().replace("Bellagio", "Varenna"))
-        return {"reason": "it moved", "action": "supersede", "existing": known["id"], "flavour": "progression"}
+        return {
+            "reason": "it moved",
+            "action": "supersede",
+            "existing": known["id"],
+            "flavour": "progression",
+        }
 
     judged(app, ScriptedJudge(edited))
     run = dream(app, "encode")
-    assert sorted(one["why"][:20] for one in run["turned_down"]) == sorted((AFTER[:20], f"{known['path']} changed"[:20]))
+    assert sorted(one["why"][:20] for one in run["turned_down"]) == sorted(
+        (AFTER[:20], f"{known['path']} changed"[:20])
+    )
     assert len(app.call("captures", {})["waiting"]) == 1
     assert "Varenna" in path.read_text()
     judged(app, ScriptedJudge(script))
@@ -208,12 +295,25 @@ PASTED = """User: We fly to Lisbon on 14 May. Here is the hotel's mail:
 My sister Ana comes along too."""
 
 
-def test_a_pasted_line_gains_no_trust_and_the_honest_ones_around_it_keep_theirs(app: App, root: Path) -> None:
+def test_a_pasted_line_gains_no_trust_and_the_honest_ones_around_it_keep_theirs(
+    app: App, root: Path
+) -> None:
     found = app.call("capture", {"text": PASTED, "kind": "session", "session": "s1", "when": WHEN})
-    facts = ("We fly to Lisbon on 14 May.", "The guest works for Mallory.", "My sister Ana comes along too.")
-    units = [{"content": text, "title": "", "about": [], "tags": [], "happened": ""} for text in facts]
+    facts = (
+        "We fly to Lisbon on 14 May.",
+        "The guest works for Mallory.",
+        "My sister Ana comes along too.",
+    )
+    units = [
+        {"content": text, "title": "", "about": [], "tags": [], "happened": ""} for text in facts
+    ]
     everything = {"reason": "r", "units": units, "complete": True}
-    judged(app, ScriptedJudge(lambda question: everything if question.kind == "encode.units" else script(question)))
+    judged(
+        app,
+        ScriptedJudge(
+            lambda question: everything if question.kind == "encode.units" else script(question)
+        ),
+    )
     dream(app, "encode")
     assert {one.body.strip(): one.trust for one in filed(app, root, found["id"])} == dict(
         zip(facts, ("said", "external", "said"), strict=True)
@@ -225,19 +325,34 @@ def test_without_a_model_nothing_pasted_is_kept(app: App, root: Path) -> None:
     judged(app, OfflineJudge())
     dream(app, "encode")
     made = {one.body.strip(): one.trust for one in filed(app, root, found["id"])}
-    assert made == {"We fly to Lisbon on 14 May [2026-05-14].": "said", "My sister Ana comes along too.": "said"}
+    assert made == {
+        "We fly to Lisbon on 14 May [2026-05-14].": "said",
+        "My sister Ana comes along too.": "said",
+    }
 
 
 def test_without_a_model_a_correction_replaces_and_can_be_taken_back(app: App, root: Path) -> None:
     judged(app, OfflineJudge())
-    for text, when in (("My rent is 1,450 francs a month.", "2026-03-05"), ("My rent is now 1,180 euros a month.", "2026-03-20")):
-        app.call("capture", {"text": f"User: {text}", "kind": "session", "session": when, "when": when})
+    for text, when in (
+        ("My rent is 1,450 francs a month.", "2026-03-05"),
+        ("My rent is now 1,180 euros a month.", "2026-03-20"),
+    ):
+        app.call(
+            "capture", {"text": f"User: {text}", "kind": "session", "session": when, "when": when}
+        )
         run = dream(app, "encode")
 
     def notes() -> dict[str, str]:
-        read = [memories.parse(path, data) for path, data in tree(root).items() if path.startswith("semantic/")]
+        read = [
+            memories.parse(path, data)
+            for path, data in tree(root).items()
+            if path.startswith("semantic/")
+        ]
         return {one.body.strip(): one.status for one in read if "rent" in one.body}
 
-    assert notes() == {"My rent is 1,450 francs a month.": "superseded", "My rent is now 1,180 euros a month.": "active"}
+    assert notes() == {
+        "My rent is 1,450 francs a month.": "superseded",
+        "My rent is now 1,180 euros a month.": "active",
+    }
     app.call("undo", {"run": run["run"]})
     assert notes() == {"My rent is 1,450 francs a month.": "active"}

@@ -17,9 +17,17 @@ def standing(app: App) -> dict[str, Any]:
 
 def test_before_the_first_run_nothing_was_answered(root: Path) -> None:
     with App.open(root, Settings(SETTINGS | {"dreams.command": "nonsuch"})) as app:
-        app.call("capture", {"text": "User: we sail on Friday.", "kind": "session", "session": "s1"})
+        app.call(
+            "capture", {"text": "User: we sail on Friday.", "kind": "session", "session": "s1"}
+        )
         found = standing(app)
-    assert (found["captures"], found["questions"], found["ended"], found["did"], found["answered"]) == (1, 0, None, [], None)
+    assert (
+        found["captures"],
+        found["questions"],
+        found["ended"],
+        found["did"],
+        found["answered"],
+    ) == (1, 0, None, [], None)
     assert (found["judge"]["name"], found["judge"]["ready"]) == ("auto", False)
     assert "no program nonsuch" in found["judge"]["problem"]
 
@@ -29,7 +37,11 @@ def test_rules_are_no_answer_and_the_connected_models_judgement_is_one(root: Pat
         fill(app, *TWINS[:2], *OTHERS)
         dream(app)
         found = standing(app)
-        assert (found["questions"], found["answered"], found["did"]) == (1, None, ["consolidate: 1 waiting for an answer"])
+        assert (found["questions"], found["answered"], found["did"]) == (
+            1,
+            None,
+            ["consolidate: 1 waiting for an answer"],
+        )
         (question,) = app.call("dream_next")["batch"]["questions"]
         first, *others = question["ids"]
         said = {"action": "merge", "reason": "the same", "keep": first, "members": others}

@@ -1,4 +1,5 @@
-"""What a report, its title, its commit and the answer say in numbers is the same thing, whatever the judge did."""
+"""What a report, its title, its commit and the answer say in numbers is the same thing, whatever
+the judge did."""
 
 from __future__ import annotations
 
@@ -19,11 +20,20 @@ from oneiro_vault.settings.definitions import Settings
 from tests.judges.wire import Endpoint, endpoint
 from tests.operations.dream.support import OTHERS, SETTINGS, TWINS, dream, fill, git, judged, merge
 
-PAIRS = (*TWINS, "The ferry to Kiel leaves every day at six.", "The ferry to Kiel leaves each day at six.")
-SECTIONS = {"decisions": "What changed", "left": "Looked at and left as it is", "turned_down": "Turned down", "failed": "What failed"}
+PAIRS = (
+    *TWINS,
+    "The ferry to Kiel leaves every day at six.",
+    "The ferry to Kiel leaves each day at six.",
+)
+SECTIONS = {
+    "decisions": "What changed",
+    "left": "Looked at and left as it is",
+    "turned_down": "Turned down",
+    "failed": "What failed",
+}
 TITLE = re.compile(
-    r"(?:(\d+) left as it is|(\d+) turned down|(\d+) of (\d+) questions? failed|(\d+) not asked|(\d+) (?:waiting for an answer|left open)|a fault"
-    r"|(\d+) [a-z ]+?(?: \(proposed\))?)"
+    r"(?:(\d+) left as it is|(\d+) turned down|(\d+) of (\d+) questions? failed|(\d+) not asked|"
+    r"(\d+) (?:waiting for an answer|left open)|a fault|(\d+) [a-z ]+?(?: \(proposed\))?)"
 )
 
 
@@ -58,13 +68,24 @@ def agree(root: Path, run: dict[str, Any]) -> None:
     lists = {name: entries(body, section) for name, section in SECTIONS.items()}
     assert lists == {name: len(run[name]) for name in SECTIONS}, body
     counted = titled(run)
-    assert counted == lists | {"failed": bad, "calls": run["calls"] if bad else 0, "unasked": unasked, "waiting": run["waiting"]}
+    assert counted == lists | {
+        "failed": bad,
+        "calls": run["calls"] if bad else 0,
+        "unasked": unasked,
+        "waiting": run["waiting"],
+    }
     cost = body.partition("## Cost\n\n")[2]
     asked = re.match(
-        r"(\d+) questions? asked(?: \(([^)]*)\))?(?:: (\d+) answered, (\d+) failed)?; (\d+) answered before; ([\d,]+) tokens in", cost
+        r"(\d+) questions? asked(?: \(([^)]*)\))?(?:: (\d+) answered, (\d+) failed)?; (\d+) "
+        r"answered before; ([\d,]+) tokens in",
+        cost,
     )
     assert asked, cost
-    assert int(asked[1]) == run["calls"] == sum(int(part.split()[0]) for part in (asked[2] or "0 x").split(", "))
+    assert (
+        int(asked[1])
+        == run["calls"]
+        == sum(int(part.split()[0]) for part in (asked[2] or "0 x").split(", "))
+    )
     assert (asked[3] is None) == (bad == 0)
     assert bad == 0 or (int(asked[3]), int(asked[4])) == (run["calls"] - bad, bad)
     assert (int(asked[5]), int(asked[6].replace(",", ""))) == (run["known"], run["tokens_in"])
@@ -76,8 +97,18 @@ def agree(root: Path, run: dict[str, Any]) -> None:
 def full(app: App) -> App:
     """Something to ask for every kind of loop."""
     fill(app, *PAIRS[4:])
-    app.call("remember", {"items": [{"text": "The flat is in Porto.", "type": "orientation", "title": "Where Ana lives"}]})
-    app.call("capture", {"text": "User: Ana moved to Porto in May.\n\nUser: The boat now lies in Kiel, said Ana."})
+    app.call(
+        "remember",
+        {
+            "items": [
+                {"text": "The flat is in Porto.", "type": "orientation", "title": "Where Ana lives"}
+            ]
+        },
+    )
+    app.call(
+        "capture",
+        {"text": "User: Ana moved to Porto in May.\n\nUser: The boat now lies in Kiel, said Ana."},
+    )
     return app
 
 
@@ -89,7 +120,9 @@ def test_every_judge(full: App, root: Path, name: str) -> None:
     made = {
         "breaks": ScriptedJudge(broken),
         "waits": ScriptedJudge(lambda _: Raw(problem="later", waits=True)),
-        "negative": ScriptedJudge(lambda question: Raw(merge(question), tokens_in=-5, tokens_out=-5)),
+        "negative": ScriptedJudge(
+            lambda question: Raw(merge(question), tokens_in=-5, tokens_out=-5)
+        ),
     }
     judged(full, made.get(name) or temperament(name, seed=3))
     for _ in range(2):
@@ -104,7 +137,9 @@ def test_an_honest_judge_within_a_ceiling(root: Path) -> None:
         run = dream(app)
         agree(root, run)
         assert run["title"] == "consolidate: 2 merged, 1 not asked"
-        assert run["unasked"] == [{"problem": "the ceiling of calls is reached (2)", "questions": 1}]
+        assert run["unasked"] == [
+            {"problem": "the ceiling of calls is reached (2)", "questions": 1}
+        ]
         run = dream(app)
         agree(root, run)
         assert run["title"] == "consolidate: 1 merged"
@@ -149,8 +184,18 @@ def wired(request: pytest.FixtureRequest, root: Path, vendor: Endpoint) -> Itera
     with ExitStack() as opened:
 
         def build(**settings: Any) -> App:
-            machine = {"dreams.judge": request.param, "dreams.model": "m", "dreams.url": url, "dreams.key_file": str(key)}
-            app = opened.enter_context(App.open(root, Settings(SETTINGS | machine | {f"dreams.{k}": v for k, v in settings.items()})))
+            machine = {
+                "dreams.judge": request.param,
+                "dreams.model": "m",
+                "dreams.url": url,
+                "dreams.key_file": str(key),
+            }
+            app = opened.enter_context(
+                App.open(
+                    root,
+                    Settings(SETTINGS | machine | {f"dreams.{k}": v for k, v in settings.items()}),
+                )
+            )
             fill(app, *PAIRS, *OTHERS)
             return app
 
@@ -158,7 +203,9 @@ def wired(request: pytest.FixtureRequest, root: Path, vendor: Endpoint) -> Itera
 
 
 @pytest.mark.parametrize("what", ["401", "400", "not json", "strange", "refusal", "cut"])
-def test_a_night_in_which_every_question_failed_says_so(wired: Open, root: Path, vendor: Endpoint, what: str) -> None:
+def test_a_night_in_which_every_question_failed_says_so(
+    wired: Open, root: Path, vendor: Endpoint, what: str
+) -> None:
     vendor.plan, app = [what], wired()
     run = dream(app)
     agree(root, run)
@@ -168,7 +215,9 @@ def test_a_night_in_which_every_question_failed_says_so(wired: Open, root: Path,
 
 @pytest.mark.slow
 @pytest.mark.parametrize("what", ["hang", "drip"])
-def test_a_run_with_a_hanging_endpoint_ends_with_its_report(wired: Open, root: Path, vendor: Endpoint, what: str) -> None:
+def test_a_run_with_a_hanging_endpoint_ends_with_its_report(
+    wired: Open, root: Path, vendor: Endpoint, what: str
+) -> None:
     """And what was answered before is decided."""
     vendor.plan, app = [what], wired(minutes=0.05)
     run = dream(app)
@@ -178,29 +227,51 @@ def test_a_run_with_a_hanging_endpoint_ends_with_its_report(wired: Open, root: P
     assert run["estimated"] == 3
 
 
-def test_who_fails_again_and_again_is_asked_nothing_more_that_night(wired: Open, root: Path, vendor: Endpoint) -> None:
+def test_who_fails_again_and_again_is_asked_nothing_more_that_night(
+    wired: Open, root: Path, vendor: Endpoint
+) -> None:
     """Four questions are with it at once: they fail once."""
     vendor.plan, app = ["401"], wired()
     for word in ("harbour", "kitchen", "lantern", "orchard", "violin", "garden"):
-        fill(app, f"The {word} of Ana {word}s the {word}y every day at two.", f"The {word} of Ana {word}s the {word}y each day at two.")
-    app.call("capture", {"text": "User: Ana moved to Porto in May.\n\nUser: The boat now lies in Kiel, said Ana."})
-    runs = {run["loop"]: run for run in app.call("dream", {"loops": ["encode", "consolidate", "split"]})["runs"]}
+        fill(
+            app,
+            f"The {word} of Ana {word}s the {word}y every day at two.",
+            f"The {word} of Ana {word}s the {word}y each day at two.",
+        )
+    app.call(
+        "capture",
+        {"text": "User: Ana moved to Porto in May.\n\nUser: The boat now lies in Kiel, said Ana."},
+    )
+    runs = {
+        run["loop"]: run
+        for run in app.call("dream", {"loops": ["encode", "consolidate", "split"]})["runs"]
+    }
     for run in runs.values():
         agree(root, run)
     assert runs["encode"]["title"] == "encode: 1 of 1 question failed"
     assert 5 <= runs["consolidate"]["calls"] < 9, "the fifth is asked when the first has failed"
     assert len(vendor.seen) < 1 + 9
     assert f"failed {AWAY} times in a row" in runs["consolidate"]["unasked"][0]["problem"]
-    vendor.plan, vendor.text = ["ok"], '{"reason": "no", "action": "keep_distinct", "keep": null, "members": []}'
+    vendor.plan, vendor.text = (
+        ["ok"],
+        '{"reason": "no", "action": "keep_distinct", "keep": null, "members": []}',
+    )
     again = dream(app)
     assert (again["calls"], again["failed"], again["unasked"]) == (9, [], [])
 
 
-def test_tokens_that_nobody_counted_are_called_estimated(wired: Open, root: Path, vendor: Endpoint) -> None:
-    vendor.text, vendor.usage = '{"reason": "no", "action": "keep_distinct", "keep": null, "members": []}', None
+def test_tokens_that_nobody_counted_are_called_estimated(
+    wired: Open, root: Path, vendor: Endpoint
+) -> None:
+    vendor.text, vendor.usage = (
+        '{"reason": "no", "action": "keep_distinct", "keep": null, "members": []}',
+        None,
+    )
     app = wired()
     run = dream(app)
     agree(root, run)
     assert run["estimated"] == run["calls"] == 3
     assert run["tokens_in"] > 300
-    assert app.call("runs")["runs"][0]["title"] == "consolidate: nothing to change (3 questions asked)"
+    assert (
+        app.call("runs")["runs"][0]["title"] == "consolidate: nothing to change (3 questions asked)"
+    )

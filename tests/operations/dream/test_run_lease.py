@@ -32,7 +32,12 @@ print("mine" if lease.held() else "lost", flush=True)
 
 
 def holder(root: Path) -> subprocess.Popen[str]:
-    made = subprocess.Popen([sys.executable, "-c", HOLDER, str(root)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    made = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(root)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     assert made.stdout is not None
     assert made.stdout.readline() == "held\n"
     return made
@@ -94,7 +99,9 @@ def test_a_run_that_was_taken_over_commits_nothing(app: App) -> None:
     head = git(root, "rev-parse", "HEAD")
 
     def script(question: object) -> object:
-        (root / ".git/oneiro/dream.json").write_text(json.dumps({"token": "other", "pid": os.getpid(), "about": "other"}))
+        (root / ".git/oneiro/dream.json").write_text(
+            json.dumps({"token": "other", "pid": os.getpid(), "about": "other"})
+        )
         return merge(question)  # type: ignore[arg-type]  # a script may return less
 
     judged(app, ScriptedJudge(script))  # type: ignore[arg-type]  # a script may return less

@@ -1,4 +1,5 @@
-"""A run from beginning to end: one commit a decision, a report, nothing twice, and a person's words before a machine's."""
+"""A run from beginning to end: one commit a decision, a report, nothing twice, and a person's words
+before a machine's."""
 
 from __future__ import annotations
 
@@ -18,7 +19,18 @@ from oneiro_vault.judges.scripted import TEMPERAMENTS, ScriptedJudge, temperamen
 from oneiro_vault.mind.registry import LOOPS
 from oneiro_vault.operations.dream.answer_cache import FILE, Verdicts
 from oneiro_vault.vault.history.commit_log import trailers
-from tests.operations.dream.support import OTHERS, TWINS, dream, during, fill, git, judged, merge, statuses, tree
+from tests.operations.dream.support import (
+    OTHERS,
+    TWINS,
+    dream,
+    during,
+    fill,
+    git,
+    judged,
+    merge,
+    statuses,
+    tree,
+)
 
 
 def asked(judge: Any) -> int:
@@ -29,7 +41,9 @@ def test_a_decision_is_one_commit_that_says_who_and_why(app: App, root: Path) ->
     before = int(git(root, "rev-list", "--count", "HEAD"))
     run = dream(app)
     assert len(run["decisions"]) == 2
-    assert int(git(root, "rev-list", "--count", "HEAD")) == before + 3  # one a decision, one for the report
+    assert (
+        int(git(root, "rev-list", "--count", "HEAD")) == before + 3
+    )  # one a decision, one for the report
     told = trailers(git(root, "log", "-1", "--format=%B", run["decisions"][0]["commit"]))
     assert told["Op"] == ["merge"]
     assert told["Actor"] == ["dream"]
@@ -50,11 +64,20 @@ def test_the_report_tells_what_happened(app: App, root: Path) -> None:
     meta, body = yaml_block.read((root / run["report"]).read_text())
     assert meta["status"] == "archived"
     assert meta["run"] == run["run"]
-    for words in ("2 merged", "they say the same", "4 probes; 4 found their memory before, 4 after", "2 questions asked", run["run"]):
+    for words in (
+        "2 merged",
+        "they say the same",
+        "4 probes; 4 found their memory before, 4 after",
+        "2 questions asked",
+        run["run"],
+    ):
         assert words in body
     told = app.call("reports", {"date": day})["reports"]
     assert [one["path"] for one in told] == [run["report"]]
-    assert all(row["path"] != run["report"] for row in app.call("recall", {"query": "consolidate merged staging database"})["results"])
+    assert all(
+        row["path"] != run["report"]
+        for row in app.call("recall", {"query": "consolidate merged staging database"})["results"]
+    )
 
 
 def test_a_quiet_night_asks_nothing(app: App, root: Path) -> None:
@@ -70,7 +93,9 @@ def test_a_quiet_night_asks_nothing(app: App, root: Path) -> None:
     assert git(root, "rev-parse", "HEAD^{tree}:semantic") == head
 
 
-def test_a_quiet_night_leaves_no_file_and_no_commit_and_stands_in_runs(app: App, root: Path) -> None:
+def test_a_quiet_night_leaves_no_file_and_no_commit_and_stands_in_runs(
+    app: App, root: Path
+) -> None:
     judged(app, temperament("no", seed=7))
     app.call("dream")
     head = git(root, "rev-parse", "HEAD")
@@ -79,7 +104,9 @@ def test_a_quiet_night_leaves_no_file_and_no_commit_and_stands_in_runs(app: App,
     assert git(root, "rev-parse", "HEAD") == head
     assert git(root, "status", "--porcelain") == ""
     quiet = [run for run in app.call("runs")["runs"] if run["title"].startswith("a quiet night")]
-    assert [(run["loops"], run["report"], run["decisions"]) for run in quiet] == [(list(LOOPS), None, [])], "one a day"
+    assert [(run["loops"], run["report"], run["decisions"]) for run in quiet] == [
+        (list(LOOPS), None, [])
+    ], "one a day"
     assert quiet[0] in app.call("runs", {"loop": "distil"})["runs"]
     app.call("remember", {"items": [{"text": "The gate code is on the blue card."}]})
     assert quiet[0] in app.call("runs")["runs"], "the event rode in that commit"
@@ -101,7 +128,12 @@ def test_nobody_is_asked_while_the_history_is_rewritten(app: App, root: Path) ->
 
 
 def test_kept_distinct_stays_answered(app: App) -> None:
-    judge = judged(app, ScriptedJudge(lambda _: {"action": "keep_distinct", "reason": "no", "keep": None, "members": []}))
+    judge = judged(
+        app,
+        ScriptedJudge(
+            lambda _: {"action": "keep_distinct", "reason": "no", "keep": None, "members": []}
+        ),
+    )
     assert dream(app)["calls"] == 2
     again = dream(app)
     assert (again["calls"], again["known"]) == (0, 2)
@@ -125,9 +157,11 @@ def test_undo_of_a_run_brings_back_the_exact_bytes(app: App, root: Path) -> None
     assert tree(root) != before
     done = app.call("undo", {"run": run["run"]})
     after = tree(root)
-    assert {path: data for path, data in after.items() if path in before and not path.startswith("ledger/")} == {
-        path: data for path, data in before.items() if not path.startswith("ledger/")
-    }
+    assert {
+        path: data
+        for path, data in after.items()
+        if path in before and not path.startswith("ledger/")
+    } == {path: data for path, data in before.items() if not path.startswith("ledger/")}
     assert set(done["paths"]) < set(before)
     assert run["report"] in after  # what happened has happened
     row = app.call("runs")["runs"][0]
@@ -143,12 +177,20 @@ def test_of_a_run_with_a_later_edit_the_rest_is_undone(app: App, root: Path) -> 
     run = dream(app)
     path = next(path for path in before if "staging" in path)
     (root / path).write_text((root / path).read_text() + "\nA person adds this.\n")
-    changed = {name for name, data in tree(root).items() if data != before.get(name) and name in before and "/" in name}
+    changed = {
+        name
+        for name, data in tree(root).items()
+        if data != before.get(name) and name in before and "/" in name
+    }
     done = app.call("undo", {"run": run["run"]})
     assert "A person adds this." in (root / path).read_text()
     assert path in {one["path"] for one in done["left"]}
     stays = {one["path"] for one in done["left"]}
-    assert all((tree(root)[name] == before[name]) is (name not in stays) for name in changed if not name.startswith("ledger"))
+    assert all(
+        (tree(root)[name] == before[name]) is (name not in stays)
+        for name in changed
+        if not name.startswith("ledger")
+    )
     undone = [one["undone"] for one in app.call("runs")["runs"][0]["decisions"]]
     assert any(undone)
     assert not all(undone)
@@ -177,8 +219,15 @@ def test_a_persons_edit_during_the_run_wins(app: App, root: Path) -> None:
 
 
 def test_a_merge_that_costs_recall_is_dropped(app: App, root: Path) -> None:
-    """The keeper lacks the words by which the other is found, and there are enough others that have them."""
-    fill(app, *[f"The lighthouse keeper number {n} keeps a diary about storms and boats." for n in range(14)])
+    """The keeper lacks the words by which the other is found, and there are enough others that have
+    them."""
+    fill(
+        app,
+        *[
+            f"The lighthouse keeper number {n} keeps a diary about storms and boats."
+            for n in range(14)
+        ],
+    )
     found = fill(app, "Zinnia Quorn paints lighthouses.", "Bertil mends nets.")
     keep, lose = found[1], found[0]
 
@@ -190,7 +239,9 @@ def test_a_merge_that_costs_recall_is_dropped(app: App, root: Path) -> None:
 
             yield []
             merged = (Set(keep, {"supersedes": [lose]}), superseding(snapshot.notes[lose], keep))
-            return [Decision("consolidate", "merge", "Bertil", "they are alike", merged, (keep, lose))]
+            return [
+                Decision("consolidate", "merge", "Bertil", "they are alike", merged, (keep, lose))
+            ]
 
     run = run_loop(app, Harmful())
     assert not run.done
@@ -208,12 +259,17 @@ def run_loop(app: App, loop: Any, judge: Any = None) -> Any:
 
     answers = Verdicts(app.house.vault.folder)
     with Lease(app.house.vault, "test") as lease:
-        return Runner(app.house, Budgeted(judge or ScriptedJudge(merge), Ceilings()), answers, lease).run(loop)
+        return Runner(
+            app.house, Budgeted(judge or ScriptedJudge(merge), Ceilings()), answers, lease
+        ).run(loop)
 
 
 def test_real_questions_are_probes(app: App) -> None:
     (ident,) = fill(app, "The harbour master wants the keys back by noon.")
-    assert app.call("recall", {"query": "when must the keys be returned?"})["results"][0]["id"] == ident
+    assert (
+        app.call("recall", {"query": "when must the keys be returned?"})["results"][0]["id"]
+        == ident
+    )
     app.call("show", {"id": ident})
     from oneiro_vault.operations.dream import vault_snapshot
 
@@ -226,23 +282,33 @@ def test_no_judge_can_lose_anything(app: App, root: Path, name: str) -> None:
     judged(app, temperament(name, seed=7))
     for _ in range(3):
         run = dream(app)
-        assert bool(run["report"]) == bool(run["decisions"] or run["left"] or run["turned_down"] or run["failed"])
+        assert bool(run["report"]) == bool(
+            run["decisions"] or run["left"] or run["turned_down"] or run["failed"]
+        )
         assert run["probes"]["after"] >= run["probes"]["before"]
     after = tree(root)
     assert before.keys() <= after.keys()
     for text in (*TWINS, *OTHERS):
-        assert any(text.encode() in data for path, data in after.items() if path.startswith("semantic/"))
-    changed = [path for path in before if before[path] != after[path] and path.startswith("semantic/")]
+        assert any(
+            text.encode() in data for path, data in after.items() if path.startswith("semantic/")
+        )
+    changed = [
+        path for path in before if before[path] != after[path] and path.startswith("semantic/")
+    ]
     assert changed == [] or name in ("yes", "random", "truncated")
     assert git(root, "status", "--porcelain") == ""
 
 
 @pytest.mark.parametrize("name", sorted(TEMPERAMENTS))
 def test_whole_nights_of_any_judge(app: App, root: Path, name: str) -> None:
-    """All loops over knowledge, a capture and a standing orientation: every night is told, and what was there is there."""
+    """All loops over knowledge, a capture and a standing orientation: every night is told, and what
+    was there is there."""
     block = {"text": "The flat is in Porto.", "type": "orientation", "title": "Where Ana lives"}
     app.call("remember", {"items": [block]})
-    app.call("capture", {"text": "User: Ana moved to Porto in May.\n\nUser: The boat now lies in Kiel, said Ana."})
+    app.call(
+        "capture",
+        {"text": "User: Ana moved to Porto in May.\n\nUser: The boat now lies in Kiel, said Ana."},
+    )
     before = tree(root)
     judged(app, temperament(name, seed=11))
     for _ in range(2):
@@ -259,7 +325,8 @@ def test_whole_nights_of_any_judge(app: App, root: Path, name: str) -> None:
 
 
 def test_two_at_once(app: App, root: Path) -> None:
-    """Two runners: one works, the other is told so or finds nothing left to do; no decision twice."""
+    """Two runners: one works, the other is told so or finds nothing left to do; no decision
+    twice."""
     results: list[Any] = []
 
     def one() -> None:
@@ -355,12 +422,18 @@ def test_what_loops_did_is_told_by_git_alone(app: App) -> None:
     (app.house.vault.folder / FILE).unlink()
     found = app.call("runs", {"since": "3 weeks ago", "loop": "consolidate"})["runs"]
     assert [one["run"] for one in found] == [run["run"]]
-    assert [one["commit"] for one in found[0]["decisions"]] == [one["commit"] for one in run["decisions"]]
+    assert [one["commit"] for one in found[0]["decisions"]] == [
+        one["commit"] for one in run["decisions"]
+    ]
     assert found[0]["report"] == run["report"]
     assert app.call("runs", {"loop": "decay"})["runs"] == []
     assert app.call("runs", {"until": "3 weeks ago"})["runs"] == []
     story = app.call("why", {"id": run["decisions"][0]["memories"][0]})["story"]
-    assert (story[-1]["run"], story[-1]["judge"], story[-1]["reason"]) == (run["run"], "scripted", "they say the same")
+    assert (story[-1]["run"], story[-1]["judge"], story[-1]["reason"]) == (
+        run["run"],
+        "scripted",
+        "they say the same",
+    )
 
 
 def test_one_decision_taken_back_is_not_made_again(app: App) -> None:

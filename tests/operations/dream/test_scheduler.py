@@ -40,7 +40,9 @@ def clock() -> Clock:
 
 @pytest.fixture
 def app(root: Path, clock: Clock) -> Iterator[App]:
-    with App.open(root, Settings(SETTINGS | {"dreams.schedule": "02:30 consolidate"}), clock=clock) as found:
+    with App.open(
+        root, Settings(SETTINGS | {"dreams.schedule": "02:30 consolidate"}), clock=clock
+    ) as found:
         fill(found, *TWINS)
         judged(found)
         yield found
@@ -57,7 +59,12 @@ def test_each_local_night_once_also_when_its_hour_does_not_exist(app: App, clock
         clock.now += 1800
         if runs(app):
             nights.append(datetime.fromtimestamp(clock.now, BERLIN).strftime("%d %H:%M"))
-    assert nights == ["28 02:30", "29 03:30", "30 02:30", "31 02:30"]  # on the 29th there is no 02:30
+    assert nights == [
+        "28 02:30",
+        "29 03:30",
+        "30 02:30",
+        "31 02:30",
+    ]  # on the 29th there is no 02:30
 
 
 def test_three_days_of_sleep_are_one_run(app: App, clock: Clock) -> None:
@@ -84,7 +91,9 @@ def test_a_run_that_was_begun_is_not_begun_again(app: App, clock: Clock) -> None
     assert runs(app) == 1
 
 
-def test_an_owner_dreams_between_requests(app: App, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_owner_dreams_between_requests(
+    app: App, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("TZ", "Europe/Berlin")
     background = Background(app.house)
     background.dream()
@@ -101,14 +110,19 @@ def test_the_schedule_is_shown(app: App, clock: Clock) -> None:
     (row,) = shown["loops"]
     assert (row["loop"], row["times"], row["last"]) == ("consolidate", ["02:30"], None)
     app.call("schedule", {"begin": True})
-    assert app.call("schedule")["loops"][0]["last"] is None  # it counts from now on, and has not run
+    assert (
+        app.call("schedule")["loops"][0]["last"] is None
+    )  # it counts from now on, and has not run
     clock.now += 2 * 86_400
     assert len(app.call("scheduled")["runs"]) == 1
     assert app.call("schedule")["loops"][0]["last"] is not None
 
 
 def test_a_schedule_that_makes_no_sense_is_named(root: Path) -> None:
-    with App.open(root, Settings(SETTINGS | {"dreams.schedule": "at night"})) as app, pytest.raises(SettingsError, match="at night"):
+    with (
+        App.open(root, Settings(SETTINGS | {"dreams.schedule": "at night"})) as app,
+        pytest.raises(SettingsError, match="at night"),
+    ):
         app.call("schedule")
 
 
@@ -116,4 +130,6 @@ def test_the_zone_is_this_machines(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TZ", "America/Santiago")
     assert str(scheduler.local_zone()) == "America/Santiago"
     monkeypatch.setenv("TZ", "Nowhere/Else")
-    assert scheduler.local_zone().utcoffset(datetime.now().astimezone()) is not None  # what the system says
+    assert (
+        scheduler.local_zone().utcoffset(datetime.now().astimezone()) is not None
+    )  # what the system says

@@ -1,4 +1,5 @@
-"""Captures that have rested are encoded before the night, and the orientation follows, within what a day may cost."""
+"""Captures that have rested are encoded before the night, and the orientation follows, within what
+a day may cost."""
 
 from __future__ import annotations
 
@@ -16,7 +17,13 @@ from oneiro_vault.settings.definitions import Settings
 from tests.operations.dream.support import SETTINGS, judged
 from tests.operations.dream.test_scheduler import Clock, at
 
-UNIT = {"content": "Maya moved to Porto in May 2026.", "title": "", "about": ["Maya"], "tags": [], "happened": ""}
+UNIT = {
+    "content": "Maya moved to Porto in May 2026.",
+    "title": "",
+    "about": ["Maya"],
+    "tags": [],
+    "happened": "",
+}
 NOON = "2026-03-27T12:00"
 
 
@@ -33,7 +40,12 @@ def app(root: Path, clock: Clock) -> Iterator[App]:
 
 def capture(app: App, session: str) -> None:
     app.call(
-        "capture", {"text": f"User: Maya moved to Porto in May 2026.\n\nUser: That was {session}.", "kind": "session", "session": session}
+        "capture",
+        {
+            "text": f"User: Maya moved to Porto in May 2026.\n\nUser: That was {session}.",
+            "kind": "session",
+            "session": session,
+        },
     )
 
 

@@ -1,4 +1,5 @@
-"""Taking back all that came from one source: what it brought, what loops made of that, and nothing else."""
+"""Taking back all that came from one source: what it brought, what loops made of that, and nothing
+else."""
 
 from __future__ import annotations
 
@@ -22,14 +23,23 @@ def credulous(question: Question) -> dict[str, Any]:
         return merge(question)
     if question.kind == "encode.units":
         lines = [text for text in question.shown[0].text.split("\n\n") if text]
-        units = [{"content": text, "title": text[:40], "about": [], "tags": [], "happened": ""} for text in lines]
+        units = [
+            {"content": text, "title": text[:40], "about": [], "tags": [], "happened": ""}
+            for text in lines
+        ]
         return {"units": units, "complete": True, "reason": "it says so"}
     found = leaning(question, False) | {"reason": "no"}
-    return found | {"action": "create", "existing": None} if question.kind == "encode.place" else found
+    return (
+        found | {"action": "create", "existing": None} if question.kind == "encode.place" else found
+    )
 
 
 def notes(root: Path) -> dict[str, bytes]:
-    return {path: data for path, data in tree(root).items() if not path.startswith(("dreams/", "ledger/"))}
+    return {
+        path: data
+        for path, data in tree(root).items()
+        if not path.startswith(("dreams/", "ledger/"))
+    }
 
 
 def lie(app: App, session: str = "talk-7") -> str:
@@ -43,8 +53,12 @@ def dreamt(app: App) -> dict[str, Any]:
     return {one["op"]: one for run in runs for one in run["decisions"]}
 
 
-def test_a_session_and_all_that_loops_made_of_it_are_taken_back_exactly(app: App, root: Path) -> None:
-    app.call("capture", {"text": "The ferry leaves at six.", "session": "talk-1", "kind": "session"})
+def test_a_session_and_all_that_loops_made_of_it_are_taken_back_exactly(
+    app: App, root: Path
+) -> None:
+    app.call(
+        "capture", {"text": "The ferry leaves at six.", "session": "talk-1", "kind": "session"}
+    )
     before = notes(root)
     bad = lie(app)
     done = dreamt(app)
@@ -54,9 +68,13 @@ def test_a_session_and_all_that_loops_made_of_it_are_taken_back_exactly(app: App
     after = notes(root)
     assert found["left"] == []
     assert not any(LIE.encode() in data for data in after.values())
-    assert after.keys() == before.keys() | {path for path in dreamed if b"The ferry" in dreamed[path]}
+    assert after.keys() == before.keys() | {
+        path for path in dreamed if b"The ferry" in dreamed[path]
+    }
     for path, data in after.items():
-        assert data == (before if b"staging" in data else dreamed)[path], "what the lie touched is as it was, and nothing else"
+        assert data == (before if b"staging" in data else dreamed)[path], (
+            "what the lie touched is as it was, and nothing else"
+        )
     assert dreamed != after != before
     assert "undo of source talk-7" in git(root, "log", "-1", "--format=%B")
     assert git(root, "status", "--porcelain") == ""
@@ -65,13 +83,19 @@ def test_a_session_and_all_that_loops_made_of_it_are_taken_back_exactly(app: App
         app.call("undo", {"source": "talk-7"})
     assert lie(app) == bad, "the same words of that session do not come back by themselves"
     app.call("undo", {"commit": "HEAD"})
-    assert any(LIE.encode() in data for data in notes(root).values()), "and it can be taken back like everything"
+    assert any(LIE.encode() in data for data in notes(root).values()), (
+        "and it can be taken back like everything"
+    )
 
 
 def test_what_somebody_changed_since_stays_and_is_named(app: App, root: Path) -> None:
     lie(app)
     dreamt(app)
-    path = next(path for path, data in notes(root).items() if path.startswith("semantic/") and b"Mallory" in data)
+    path = next(
+        path
+        for path, data in notes(root).items()
+        if path.startswith("semantic/") and b"Mallory" in data
+    )
     (root / path).write_text((root / path).read_text() + "\nA person adds this.\n")
     found = app.call("undo", {"source": "talk-7"})
     assert [one["path"] for one in found["left"]] == [path]
@@ -93,7 +117,10 @@ def test_a_note_that_was_moved_is_found(app: App, root: Path) -> None:
 
 def test_an_import_and_an_actor(app: App, root: Path) -> None:
     before = notes(root)
-    app.call("remember", {"items": [{"text": "From the web.", "source": "import:web"}], "actor": "import:web"})
+    app.call(
+        "remember",
+        {"items": [{"text": "From the web.", "source": "import:web"}], "actor": "import:web"},
+    )
     (ident,) = fill(app, "Bertil mends nets.")
     app.call("forget", {"id": ident, "actor": "model"})
     assert app.call("undo", {"source": "import:web"})["removed"]
@@ -115,12 +142,19 @@ def test_what_is_no_source_is_named(app: App) -> None:
 
 def undone(app: App) -> dict[str, bool]:
     """What each decision was about -> was it taken back?"""
-    return {f"{one['op']} {one['title']}": one["undone"] for run in app.call("runs")["runs"] for one in run["decisions"]}
+    return {
+        f"{one['op']} {one['title']}": one["undone"]
+        for run in app.call("runs")["runs"]
+        for one in run["decisions"]
+    }
 
 
 def test_runs_say_which_decisions_went_with_their_source(app: App, root: Path) -> None:
-    """What was decided before on the same note still stands, and what somebody changed since does, too."""
-    app.call("capture", {"text": "The ferry leaves at six.", "session": "talk-1", "kind": "session"})
+    """What was decided before on the same note still stands, and what somebody changed since does,
+    too."""
+    app.call(
+        "capture", {"text": "The ferry leaves at six.", "session": "talk-1", "kind": "session"}
+    )
     judged(app, ScriptedJudge(credulous))
     app.call("dream", {"loops": ["encode", "consolidate"]})
     first = undone(app)
@@ -133,7 +167,9 @@ def test_runs_say_which_decisions_went_with_their_source(app: App, root: Path) -
     after = undone(app)
     assert {what for what, gone in after.items() if gone} == second
     rows = {run["run"]: run for run in app.call("runs")["runs"] if run["decisions"]}
-    assert all(run["undone"] == all(one["undone"] for one in run["decisions"]) for run in rows.values())
+    assert all(
+        run["undone"] == all(one["undone"] for one in run["decisions"]) for run in rows.values()
+    )
     app.call("undo", {"commit": "HEAD"})
     assert not any(undone(app).values()), "and the taking back can be taken back"
 
@@ -141,7 +177,11 @@ def test_runs_say_which_decisions_went_with_their_source(app: App, root: Path) -
 def test_a_decision_that_had_to_stay_is_not_called_undone(app: App, root: Path) -> None:
     lie(app)
     dreamt(app)
-    path = next(path for path, data in notes(root).items() if path.startswith("semantic/") and b"Mallory" in data)
+    path = next(
+        path
+        for path, data in notes(root).items()
+        if path.startswith("semantic/") and b"Mallory" in data
+    )
     (root / path).write_text((root / path).read_text() + "\nA person adds this.\n")
     app.call("undo", {"source": "talk-7"})
     found = undone(app)

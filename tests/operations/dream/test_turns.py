@@ -1,4 +1,5 @@
-"""What a judge leaves open takes nobody's turn: over several nights every question is put, however small a night's ceiling is."""
+"""What a judge leaves open takes nobody's turn: over several nights every question is put, however
+small a night's ceiling is."""
 
 from __future__ import annotations
 
@@ -24,25 +25,42 @@ WORDS = ("ferry", "harbour", "kitchen", "lantern", "orchard", "violin")
 def pairs(app: App) -> None:
     """Six pairs that say the same."""
     for word in WORDS:
-        fill(app, f"The {word} of Ana {word}s the {word}y every day at two.", f"The {word} of Ana {word}s the {word}y each day at two.")
+        fill(
+            app,
+            f"The {word} of Ana {word}s the {word}y every day at two.",
+            f"The {word} of Ana {word}s the {word}y each day at two.",
+        )
 
 
 def mixed(app: App) -> None:
     """Six notes of two subjects, none a person's."""
-    items = [{"text": f"The {word} is in Kiel since spring. Bertil mends the nets of the {word}y all winter."} for word in WORDS]
+    items = [
+        {
+            "text": f"The {word} is in Kiel since spring. Bertil mends the nets of the {word}y "
+            f"all winter."
+        }
+        for word in WORDS
+    ]
     app.call("remember", {"items": items, "actor": "model"})
 
 
 def topics(app: App) -> None:
     """Six topics of two notes each."""
-    items = [{"text": f"{day} the {word} was late by {n}.", "tags": [word]} for word in WORDS for n, day in enumerate(("Monday", "Friday"))]
+    items = [
+        {"text": f"{day} the {word} was late by {n}.", "tags": [word]}
+        for word in WORDS
+        for n, day in enumerate(("Monday", "Friday"))
+    ]
     app.call("remember", {"items": items})
 
 
 def talks(app: App) -> None:
     """Six conversations."""
     for word in WORDS:
-        app.call("capture", {"text": f"User: the {word} went to Kiel.", "session": word, "kind": "session"})
+        app.call(
+            "capture",
+            {"text": f"User: the {word} went to Kiel.", "session": word, "kind": "session"},
+        )
 
 
 def lasting(app: App) -> None:
@@ -89,7 +107,8 @@ def test_others_have_their_turn(root: Path, loop: str) -> None:
 
 @pytest.mark.parametrize("loop", sorted(CASES.keys() - {"encode"}))
 def test_what_a_judge_never_answers_well_does_not_hold_up_the_others(root: Path, loop: str) -> None:
-    """It is tried again when the others had their turn, and costs a turn then. (Captures take turns by themselves.)"""
+    """It is tried again when the others had their turn, and costs a turn then. (Captures take turns
+    by themselves.)"""
     made, settings = CASES[loop]
     with App.open(root, Settings(SETTINGS | settings)) as app:
         made(app)
@@ -101,9 +120,14 @@ def test_what_a_judge_never_answers_well_does_not_hold_up_the_others(root: Path,
         assert asked[3] < set().union(*asked[:3])
 
 
-def test_what_somebody_is_to_answer_does_not_pile_up_and_all_is_answered_in_the_end(root: Path) -> None:
-    """With real parked questions: those that wait stay, others follow when there is room for them."""
-    with App.open(root, Settings(SETTINGS | {"consolidate.clusters": 2, "dreams.brake": 1.0})) as app:
+def test_what_somebody_is_to_answer_does_not_pile_up_and_all_is_answered_in_the_end(
+    root: Path,
+) -> None:
+    """With real parked questions: those that wait stay, others follow when there is room for
+    them."""
+    with App.open(
+        root, Settings(SETTINGS | {"consolidate.clusters": 2, "dreams.brake": 1.0})
+    ) as app:
         pairs(app)
         done: list[dict[str, Any]] = []
         for _ in WORDS:
@@ -111,7 +135,9 @@ def test_what_somebody_is_to_answer_does_not_pile_up_and_all_is_answered_in_the_
             before = {entry["id"] for entry in waiting(folder(app.house))}
             done += app.call("dream", {"loops": ["consolidate"], "judge": "deferred"})["runs"]
             entries = waiting(folder(app.house))
-            assert {entry["id"] for entry in entries} == before, "a night without an answer drops nothing and adds nothing"
+            assert {entry["id"] for entry in entries} == before, (
+                "a night without an answer drops nothing and adds nothing"
+            )
             assert len(entries) <= 2
             if not entries:
                 break
@@ -127,16 +153,25 @@ def test_without_a_client_no_more_waits_than_a_night_takes(root: Path, loop: str
     made, settings = CASES[loop]
     with App.open(root, Settings(SETTINGS | settings)) as app:
         made(app)
-        judged(app, judge := ScriptedJudge(lambda _: Raw(problem="no client", waits=True), "sampling"))
+        judged(
+            app, judge := ScriptedJudge(lambda _: Raw(problem="no client", waits=True), "sampling")
+        )
         asked = nights(app, loop, judge, 4)
         assert [len(night) for night in asked] == [2, 2, 2, 2]
         assert len(set().union(*asked)) == 2, "what waits keeps its turn"
 
 
 def test_the_rules_alone_reach_everything(root: Path) -> None:
-    """The offline judge leaves most knowledge open for ever; the one thing it can place stands last."""
-    with App.open(root, Settings(SETTINGS | CASES["distil"][1] | {"dreams.judge": "offline"})) as app:
-        fill(app, *[f"The {word} costs {n} crowns." for n, word in enumerate(WORDS)], "Ana prefers tea.")
+    """The offline judge leaves most knowledge open for ever; the one thing it can place stands
+    last."""
+    with App.open(
+        root, Settings(SETTINGS | CASES["distil"][1] | {"dreams.judge": "offline"})
+    ) as app:
+        fill(
+            app,
+            *[f"The {word} costs {n} crowns." for n, word in enumerate(WORDS)],
+            "Ana prefers tea.",
+        )
         clock = app.house.clock()
         for night in range(5):
             app.house.clock = partial(float, clock + night * DAY)
@@ -150,12 +185,22 @@ def test_a_question_that_is_not_answered_in_time_is_no_question_that_waits(root:
         pairs(app)
 
         def keep(question: Question) -> dict[str, Any]:
-            return {"action": "keep_distinct", "reason": "no", "keep": None, "members": list[str](question.ids[:0])}
+            return {
+                "action": "keep_distinct",
+                "reason": "no",
+                "keep": None,
+                "members": list[str](question.ids[:0]),
+            }
 
         judged(app, judge := ScriptedJudge(keep))
         for night in range(1, 7):
             run = dream(app)
-            assert (run["calls"], run["known"], run["waiting"], sum(one["questions"] for one in run["unasked"])) == (
+            assert (
+                run["calls"],
+                run["known"],
+                run["waiting"],
+                sum(one["questions"] for one in run["unasked"]),
+            ) == (
                 1,
                 night - 1,
                 0,

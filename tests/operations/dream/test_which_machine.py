@@ -1,4 +1,5 @@
-"""Whose it is to dream: the lease where there is a remote, the machine that is named, and what happens when nobody can say."""
+"""Whose it is to dream: the lease where there is a remote, the machine that is named, and what
+happens when nobody can say."""
 
 from __future__ import annotations
 
@@ -46,14 +47,25 @@ def held(tmp_path: Path, remote: Path) -> Iterator[Tenure]:
 
 
 def trailers(app: App) -> set[str]:
-    return set(git(app.house.root, "log", "--grep=^Oneiro-Run: ", "--format=%(trailers:key=Oneiro-Fence,valueonly)").split())
+    return set(
+        git(
+            app.house.root,
+            "log",
+            "--grep=^Oneiro-Run: ",
+            "--format=%(trailers:key=Oneiro-Fence,valueonly)",
+        ).split()
+    )
 
 
 def test_alone_there_is_no_lease(app: App) -> None:
     assert dream(app)["decisions"]
     assert trailers(app) == set()
     found = app.call("schedule")["sharing"]
-    assert (found["device"], found["runner"], found["lease"]) == (app.house.vault.ledger.device, "", None)
+    assert (found["device"], found["runner"], found["lease"]) == (
+        app.house.vault.ledger.device,
+        "",
+        None,
+    )
     assert not (app.house.vault.folder / "lease.json").exists()
 
 
@@ -126,7 +138,8 @@ def test_a_named_machine_alone_dreams(app: App, remote: Path) -> None:
 
 
 def test_nobody_can_say(app: App, remote: Path) -> None:
-    """By the schedule nothing happens, and it stays due; who asks for a run has one, and is told."""
+    """By the schedule nothing happens, and it stays due; who asks for a run has one, and is
+    told."""
     git(app.house.root, "remote", "set-url", "origin", NOWHERE)
     app.house.clock = due(app)
     background = Background(app.house)
@@ -167,7 +180,9 @@ def test_several_remotes_of_which_none_is_named(app: App, tmp_path: Path) -> Non
     assert "detached" in which_machine.holder(app.house, ask=True)["problem"]
 
 
-def test_where_syncing_by_itself_is_wanted_a_run_begins_and_ends_with_it(app: App, remote: Path, tmp_path: Path) -> None:
+def test_where_syncing_by_itself_is_wanted_a_run_begins_and_ends_with_it(
+    app: App, remote: Path, tmp_path: Path
+) -> None:
     clone_vault(str(remote), tmp_path / "two", Settings(PATIENT))
     both = PATIENT | {"sync.every": 3600.0}
     with App.open(tmp_path / "two", Settings(both)) as two:

@@ -19,16 +19,22 @@ ROME, MILAN = "Ana lives in Rome.", "Ana lives in Milan."
 
 @pytest.fixture(scope="module")
 def lived(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Life, dict[str, str]]]:
-    """Day 0: Rome, a boat, bees. Day 10: it was Milan since 2024, the boat is blue, the bees are forgotten. Day 20: today."""
+    """Day 0: Rome, a boat, bees. Day 10: it was Milan since 2024, the boat is blue, the bees are
+    forgotten. Day 20: today."""
     root = tmp_path_factory.mktemp("past") / "vault"
     init_vault(root)
     with life(root) as found:
-        told = [{"text": ROME, "valid_from": "2020-01-01", "title": "Ana"}, {"text": "The boat is red.", "title": "Boat"}]
+        told = [
+            {"text": ROME, "valid_from": "2020-01-01", "title": "Ana"},
+            {"text": "The boat is red.", "title": "Boat"},
+        ]
         made = found.several(*told, {"text": "Bo keeps bees.", "title": "Bees"})
         ids = dict(zip(("rome", "boat", "bees"), made, strict=True))
         found("show", id=ids["boat"])
         found.day = 10
-        ids["milan"] = found.remember(MILAN, valid_from="2024-06-01", title="Ana", supersedes=[ids["rome"]])
+        ids["milan"] = found.remember(
+            MILAN, valid_from="2024-06-01", title="Ana", supersedes=[ids["rome"]]
+        )
         found.change(ids["rome"], "supersede", status="superseded", superseded_by=ids["milan"])
         found("reframe", id=ids["boat"], text="The boat is blue.")
         found("forget", id=ids["bees"], reason="sold")
@@ -55,7 +61,10 @@ def test_what_was_believed_then(lived: Lived) -> None:
 
 def test_what_became_of_it_since(lived: Lived) -> None:
     found, ids = lived
-    rows = [found("recall", query=word, as_of="15 days ago")["results"][0] for word in ("Ana", "boat", "bees")]
+    rows = [
+        found("recall", query=word, as_of="15 days ago")["results"][0]
+        for word in ("Ana", "boat", "bees")
+    ]
     now = {row["id"]: row["now"] for row in rows}
     assert now == {ids["rome"]: "superseded", ids["boat"]: "revised", ids["bees"]: "forgotten"}
     assert found("recall", query="boat", as_of="5 days ago")["results"][0]["now"] == "same"
@@ -65,10 +74,16 @@ def test_what_was_true_then_is_another_question(lived: Lived) -> None:
     found, _ = lived
     assert found.said("where does Ana live?", valid_at="2022") == [ROME]
     assert found.said("where does Ana live?", valid_at="2025") == [MILAN]
-    assert found.said("where does Ana live?", valid_at="2025", as_of="15 days ago") == [ROME], "so it was believed"
+    assert found.said("where does Ana live?", valid_at="2025", as_of="15 days ago") == [ROME], (
+        "so it was believed"
+    )
     assert set(found.said("where does Ana live?", valid_at="2024")) == {ROME, MILAN}
     row = found("recall", query="Ana", valid_at="2022")["results"][0]
-    assert (row["valid"]["from"][:4], row["valid"]["until"][:7], row["valid"]["stated"]) == ("2020", "2024-06", True)
+    assert (row["valid"]["from"][:4], row["valid"]["until"][:7], row["valid"]["stated"]) == (
+        "2020",
+        "2024-06",
+        True,
+    )
     answer = found("recall", query="Ana Rome", valid_at="2019")
     assert answer["results"] == []
     assert answer["valid_at"]["undated"] == 1, "nobody said since when the boat is blue"
@@ -113,7 +128,10 @@ def test_what_a_person_deleted_or_moved_by_hand(tmp_path: Path) -> None:
         found.day = 10
         with pytest.raises(NotFound, match="was not there any more"):
             found("show", id=ident, as_of="2 days ago")
-        rows = {row["path"]: row["now"] for row in found("recall", query="harbour bees", as_of="7 days ago")["results"]}
+        rows = {
+            row["path"]: row["now"]
+            for row in found("recall", query="harbour bees", as_of="7 days ago")["results"]
+        }
         assert (rows["walk.md"], sorted(rows.values())) == ("same", ["forgotten", "same"])
 
 
@@ -157,7 +175,11 @@ def test_a_moment_may_be_a_commit(lived: Lived) -> None:
 
 def test_what_is_proposed_was_never_believed(lived: Lived, tmp_path: Path) -> None:
     found, ids = lived
-    branch, kept, place = "dream/2026-01-01", "refs/oneiro/reviewed/dream/2026-01-01", tmp_path / "tree"
+    branch, kept, place = (
+        "dream/2026-01-01",
+        "refs/oneiro/reviewed/dream/2026-01-01",
+        tmp_path / "tree",
+    )
     git(found.root, "worktree", "add", "-q", "-b", branch, str(place))
     note = place / found.app.house.resolve(ids["boat"]).path
     note.write_text(note.read_text().replace("The boat is blue.", "The boat is forged."))
@@ -169,7 +191,9 @@ def test_what_is_proposed_was_never_believed(lived: Lived, tmp_path: Path) -> No
             for op, asked in (("recall", {"query": "boat"}), ("show", {"id": ids["boat"]})):
                 with pytest.raises(InvalidInput, match="never believed here"):
                     found(op, as_of=name, **asked)
-            assert [row["id"] for row in found("diff", before="HEAD", after=name)["revised"]] == [ids["boat"]], "one may compare"
+            assert [row["id"] for row in found("diff", before="HEAD", after=name)["revised"]] == [
+                ids["boat"]
+            ], "one may compare"
     finally:
         git(found.root, "worktree", "remove", "--force", str(place))
         git(found.root, "branch", "-q", "-D", branch)
@@ -205,7 +229,12 @@ def test_what_is_missing_is_said(tmp_path: Path) -> None:
     """Words of old texts whose vectors are gone, and many of them: nobody waits for those."""
     init_vault(tmp_path / "vault")
     with life(tmp_path / "vault") as found:
-        ids = found.several(*({"text": f"Fact {number} about harbours.", "title": f"Fact {number}"} for number in range(4)))
+        ids = found.several(
+            *(
+                {"text": f"Fact {number} about harbours.", "title": f"Fact {number}"}
+                for number in range(4)
+            )
+        )
         found("recall", query="harbours")
         found.day = 5
         for ident in ids:
@@ -213,9 +242,14 @@ def test_what_is_missing_is_said(tmp_path: Path) -> None:
         house = found.app.house
         house.index.scrub()
         then = found("recall", query="harbours", as_of="3 days ago", fast=True)
-        assert then["degraded"] == "4 of 4 passages of that time have no vector any more: they are found by words"
+        assert (
+            then["degraded"]
+            == "4 of 4 passages of that time have no vector any more: they are found by words"
+        )
         assert len(then["results"]) == 4
-        assert found("recall", query="harbours", as_of="3 days ago")["degraded"] is None, "a few are computed when one may wait"
+        assert found("recall", query="harbours", as_of="3 days ago")["degraded"] is None, (
+            "a few are computed when one may wait"
+        )
 
 
 def test_an_id_that_was_used_twice_then(tmp_path: Path) -> None:
@@ -230,9 +264,12 @@ def test_an_id_that_was_used_twice_then(tmp_path: Path) -> None:
             found("show", id=ident, as_of="HEAD")
 
 
-def test_a_commit_whose_date_is_wrong_counts_from_where_it_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A rebase that kept an old date, a machine whose clock was years ahead: neither belongs to the belief of a day on which it was not
-    there, and every copy of the history gives the same answer."""
+def test_a_commit_whose_date_is_wrong_counts_from_where_it_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A rebase that kept an old date, a machine whose clock was years ahead: neither belongs to the
+    belief of a day on which it was not there, and every copy of the history gives the same
+    answer."""
     root = tmp_path / "vault"
     init_vault(root)
     with life(root) as found:
@@ -240,7 +277,10 @@ def test_a_commit_whose_date_is_wrong_counts_from_where_it_stands(tmp_path: Path
         found.day = 10
         found.remember("The boat is red.", title="Boat")
         note = next(root.glob("semantic/**/boat*.md"))
-        for day, words in (("2020-03-05", "was dated before everything"), ("2035-03-05", "was dated after everything")):
+        for day, words in (
+            ("2020-03-05", "was dated before everything"),
+            ("2035-03-05", "was dated after everything"),
+        ):
             note.write_text(note.read_text() + f"\nThis {words}.\n")
             monkeypatch.setenv("GIT_COMMITTER_DATE", f"{day}T10:00:00+0000")
             git(root, "commit", "-qam", words)
@@ -254,9 +294,14 @@ def test_a_commit_whose_date_is_wrong_counts_from_where_it_stands(tmp_path: Path
             for one in (found, copy):
                 early = one("recall", query="boat", as_of="20 days ago")
                 assert early["results"] == []
-                assert early["as_of"]["disordered"], "its date alone would have put a later commit there"
+                assert early["as_of"]["disordered"], (
+                    "its date alone would have put a later commit there"
+                )
                 later = one("recall", query="boat", as_of="10 days ago")
-                assert "dated after" in one("show", id=later["results"][0]["id"], as_of="10 days ago")["body"]
+                assert (
+                    "dated after"
+                    in one("show", id=later["results"][0]["id"], as_of="10 days ago")["body"]
+                )
                 assert later["as_of"]["disordered"]
                 now = one("recall", query="who keeps bees?", as_of="today")
                 assert (now["results"][0]["title"], now["as_of"]["disordered"]) == ("Bees", False)

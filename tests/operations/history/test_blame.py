@@ -18,9 +18,15 @@ def pieces(found: dict[str, Any], *keys: str) -> list[tuple[object, ...]]:
 
 def test_each_sentence_has_its_commit_its_maker_and_two_dates(root: Path) -> None:
     with life(root) as vault:
-        ident = vault.remember("Ana lives in Rome. She has a dog.\n\nThe dog is called Rex.", title="Ana", created="2023-04-01")
+        ident = vault.remember(
+            "Ana lives in Rome. She has a dog.\n\nThe dog is called Rex.",
+            title="Ana",
+            created="2023-04-01",
+        )
         vault.day = 10
-        vault.change(ident, "revise", "heard twice", "It barks.\n", timestamp="2024-02-03T00:00:00+00:00")
+        vault.change(
+            ident, "revise", "heard twice", "It barks.\n", timestamp="2024-02-03T00:00:00+00:00"
+        )
         row = vault.app.house.resolve(ident)
         vault.day = 11
         (root / row.path).write_text((root / row.path).read_text().replace("Rome", "Milan"))
@@ -61,7 +67,10 @@ def test_what_was_forgotten_is_told_by_its_last_words(root: Path) -> None:
 
 def test_what_it_was_made_of_is_named(root: Path) -> None:
     with life(root) as vault:
-        one, two, gone = (vault.remember(text) for text in ("The boat is red.", "The boat is fast. It leaks.", "The boat is old."))
+        one, two, gone = (
+            vault.remember(text)
+            for text in ("The boat is red.", "The boat is fast. It leaks.", "The boat is old.")
+        )
         vault("forget", id=gone)
         keeper = vault.remember(
             "The boat is red. The boat is fast. It is Ana's. The boat is old.",
@@ -69,10 +78,12 @@ def test_what_it_was_made_of_is_named(root: Path) -> None:
         )  # fmt: skip
         found = vault("blame", id=keeper)
         assert pieces(found, "source")[1:] == [
-            ("The boat is red.", one), ("The boat is fast.", two), ("It is Ana's.", None), ("The boat is old.", gone),
+            ("The boat is red.", one), ("The boat is fast.", two), ("It is Ana's.", None),
+            ("The boat is old.", gone),
         ]  # fmt: skip
         assert [(one["relation"], one["status"]) for one in found["sources"]] == [
-            ("derived_from", "active"), ("derived_from", "active"), ("derived_from", "forgotten"), ("derived_from", "unknown"),
+            ("derived_from", "active"), ("derived_from", "active"), ("derived_from", "forgotten"),
+            ("derived_from", "unknown"),
             ("supersedes", "active"),
         ]  # fmt: skip
 
@@ -88,7 +99,9 @@ def test_a_note_that_cannot_be_read_now_is_told_as_it_last_was(root: Path) -> No
         git(root, "add", "-A")
         git(root, "commit", "-qm", "broken")
         (root / path).write_text(f"---\nid: {ident}\ntitle: Bees\n---\nBo keeps bees. And sheep.\n")
-        assert [text for text, _ in pieces(vault("blame", id=ident), "op")][-1].endswith("And sheep.")  # type: ignore[attr-defined]  # it is text
+        assert [text for text, _ in pieces(vault("blame", id=ident), "op")][-1].endswith(  # type: ignore[attr-defined]
+            "And sheep."
+        )
 
 
 def test_a_note_without_an_id(root: Path) -> None:

@@ -21,11 +21,19 @@ def test_every_kind_of_change_by_memory(root: Path) -> None:
     with life(root) as vault:
         kinds = ("revised", "merged", "gone", "ended", "moved", "doubted", "same")
         words = [{"text": f"The {name} is red.", "title": name} for name in kinds]
-        blocks_ = [{"text": "Ana likes short answers.", "title": "Ana"}, {"text": "Bo is away.", "title": "Bo"}]
-        *made, block, other = vault.several(*words, *({**one, "type": "orientation"} for one in blocks_))
+        blocks_ = [
+            {"text": "Ana likes short answers.", "title": "Ana"},
+            {"text": "Bo is away.", "title": "Bo"},
+        ]
+        *made, block, other = vault.several(
+            *words, *({**one, "type": "orientation"} for one in blocks_)
+        )
         ids = dict(zip(kinds, made, strict=True))
         vault.day = 10
-        keeper, _ = vault.several({"text": "The boat is blue.", "title": "boat"}, {"text": "Maybe.", "title": "maybe", "status": "pending"})
+        keeper, _ = vault.several(
+            {"text": "The boat is blue.", "title": "boat"},
+            {"text": "Maybe.", "title": "maybe", "status": "pending"},
+        )
         vault("reframe", id=ids["revised"], text="The revised is blue.", reason="said so")
         vault.change(ids["merged"], "merge", "the same", status="superseded", superseded_by=keeper)
         vault("forget", id=ids["gone"])
@@ -38,22 +46,33 @@ def test_every_kind_of_change_by_memory(root: Path) -> None:
         vault.day = 20
         found = vault("diff", before="15 days ago")
         assert names(found) == {
-            "new": ["boat"], "revised": ["revised"], "merged": ["merged"], "retired": ["ended", "gone"], "moved": ["moved"],
+            "new": ["boat"], "revised": ["revised"], "merged": ["merged"],
+            "retired": ["ended", "gone"], "moved": ["moved"],
             "contradicted": ["doubted"], "pending": ["maybe"],
         }  # fmt: skip
         row = found["revised"][0]
         assert row["words"] == [["same", "The revised is"], ["gone", "red."], ["new", "blue."]]
-        assert (row["why"]["op"], row["why"]["reason"], row["why"]["actor"]) == ("reframe", "said so", "user")
+        assert (row["why"]["op"], row["why"]["reason"], row["why"]["actor"]) == (
+            "reframe",
+            "said so",
+            "user",
+        )
         assert found["merged"][0]["into"] == {"id": keeper, "title": "boat"}
         assert found["merged"][0]["why"]["judge"] == "offline"
-        assert {row["title"]: row["fate"] for row in found["retired"]} == {"ended": "ended", "gone": "forgotten"}
+        assert {row["title"]: row["fate"] for row in found["retired"]} == {
+            "ended": "ended",
+            "gone": "forgotten",
+        }
         assert found["moved"][0]["path"] == "elsewhere/moved.md"
         assert found["moved"][0]["was"].startswith("semantic/")
         assert found["contradicted"][0]["doubts"] == ["contradiction"]
         blocks = found["orientation"]
-        assert [block["text"] for block in blocks["before"]] != [block["text"] for block in blocks["after"]]
+        assert [block["text"] for block in blocks["before"]] != [
+            block["text"] for block in blocks["after"]
+        ]
         assert {row["title"]: (row["before"], row["after"]) for row in blocks["changes"]} == {
-            "Ana": ("Ana likes short answers.", "Ana likes long answers."), "Bo": ("Bo is away.", ""),
+            "Ana": ("Ana likes short answers.", "Ana likes long answers."),
+            "Bo": ("Bo is away.", ""),
         }  # fmt: skip
         assert (len(blocks["before"]), len(blocks["after"])) == (2, 1)
         assert found["kept"] == 1

@@ -29,12 +29,18 @@ def edited(app: App, ident: str, op: str, reason: str = "", **changes: object) -
     row = app.house.resolve(ident)
     data = app.house.vault.read(row.path)
     new = yaml_block.encode(yaml_block.edit(yaml_block.decode(data), changes))
-    app.house.vault.apply([Write(row.path, new, digest(data))], Operation(op, row.title, "dream", (ident,), reason, judge="offline"))
+    app.house.vault.apply(
+        [Write(row.path, new, digest(data))],
+        Operation(op, row.title, "dream", (ident,), reason, judge="offline"),
+    )
     app.house.refresh([row.path])
 
 
 def test_each_kind_of_change_has_its_table(app: App, call: Call) -> None:
-    ids = [stored(call, f"Fact number {number} about the harbour.", title=f"Fact {number}") for number in range(6)]
+    ids = [
+        stored(call, f"Fact number {number} about the harbour.", title=f"Fact {number}")
+        for number in range(6)
+    ]
     block = stored(call, "Ana likes short answers.", type="orientation", title="Ana")
     base = app.house.vault.head()
     new = stored(call, "The boat is called Petrel.", title="Boat")
@@ -49,10 +55,14 @@ def test_each_kind_of_change_has_its_table(app: App, call: Call) -> None:
     stored(call, "User: hello", type="episodic", source="capture", title="Talk")
     found = summary(app, base)
     assert found["counts"] == {
-        "Newly believed": 1, "Revised": 1, "Merged": 1, "Retired": 3, "Contradicted": 1, "Orientation": 1, "Waiting for a decision": 1,
+        "Newly believed": 1, "Revised": 1, "Merged": 1, "Retired": 3, "Contradicted": 1,
+        "Orientation": 1, "Waiting for a decision": 1,
     }  # fmt: skip
     text = found["markdown"]
-    assert f"| **Boat** (semantic, `{new[:8]}`) | The boat is called Petrel. | user, trusted as user | remember |" in text
+    assert (
+        f"| **Boat** (semantic, `{new[:8]}`) | The boat is called Petrel. | user, trusted as user "
+        f"| remember |" in text
+    )
     assert "about the ~~harbour.~~ **lighthouse.** | she \\| said so |" in text
     assert f"| **Boat** (semantic, `{new[:8]}`) | the same (judged by offline) |" in text
     assert "superseded by **Boat**" in text
@@ -68,7 +78,11 @@ def test_each_kind_of_change_has_its_table(app: App, call: Call) -> None:
 
 def test_words_of_a_note_stay_in_their_cell(app: App, call: Call) -> None:
     base = app.house.vault.head()
-    stored(call, "a | b\n\n| x | y |\n|---|---|\n# Approved by @everyone\n<script>alert(1)</script>", title="### Looks good | really")
+    stored(
+        call,
+        "a | b\n\n| x | y |\n|---|---|\n# Approved by @everyone\n<script>alert(1)</script>",
+        title="### Looks good | really",
+    )
     text = summary(app, base)["markdown"]
     assert "@" not in text
     assert "<script" not in text.replace("\\<script", "")
@@ -90,7 +104,10 @@ def test_a_branch_is_compared_with_where_it_began(app: App, call: Call, root: Pa
     git(root, "switch", "-q", "-")
     found = app.call("pr_summary", {"range": "HEAD..side"})
     assert found["counts"]["Newly believed"] == 1
-    assert "**Theirs** (semantic) | Of the side. | a person, trusted as user | by hand |" in found["markdown"]
+    assert (
+        "**Theirs** (semantic) | Of the side. | a person, trusted as user | by hand |"
+        in found["markdown"]
+    )
     assert found["recall"] is None, "the index is of another commit"
 
 
@@ -100,11 +117,16 @@ def test_reports_of_runs_are_summed_and_not_listed(app: App, call: Call, root: P
         told = Run("abcd1234", "consolidate", "scripted", "2026-11-22T00:00:00+01:00")
         told.probes = {"probes": 10 * number, "before": 9, "after": 8, "dropped": number}
         body = body_of(told, Snapshot(0.0, {}))
-        (root / f"dream{number}.md").write_text(f"---\ntype: dream\ntitle: Run\nstatus: archived\n---\n{body}")
+        (root / f"dream{number}.md").write_text(
+            f"---\ntype: dream\ntitle: Run\nstatus: archived\n---\n{body}"
+        )
     (root / "broken.md").write_bytes(b"---\ntitle: [\n---\n")
     app.house.vault.commit_edits()
     found = summary(app, base)
-    assert "2 runs of loops: 30 probes; 18 found their memory before, 16 after; 3 decisions dropped" in found["markdown"]
+    assert (
+        "2 runs of loops: 30 probes; 18 found their memory before, 16 after; 3 decisions dropped"
+        in found["markdown"]
+    )
     assert "nothing that is believed changes" in found["markdown"]
     assert found["unreadable"] == ["broken.md"]
     assert "Not readable as notes, so not looked at: broken.md" in found["markdown"]
@@ -123,7 +145,11 @@ def test_nothing_new_says_so(app: App) -> None:
 @pytest.mark.slow
 def test_a_large_change_still_fits_into_a_pull_request(app: App, call: Call) -> None:
     def kept(number: int) -> str:
-        return stored(call, f"Fact number {number}. " + "Words of it. " * 40, title=f"Fact {number} " + "with a long name " * 8)
+        return stored(
+            call,
+            f"Fact number {number}. " + "Words of it. " * 40,
+            title=f"Fact {number} " + "with a long name " * 8,
+        )
 
     old = [kept(number) for number in range(100, 160)]
     base = app.house.vault.head()
@@ -142,9 +168,12 @@ def test_a_large_change_still_fits_into_a_pull_request(app: App, call: Call) -> 
 
 
 def test_what_has_faded_is_not_lost(app: App, call: Call) -> None:
-    """Nobody looked for a year, so no automatic load brings it; a question does, and that is what the summary tells."""
+    """Nobody looked for a year, so no automatic load brings it; a question does, and that is what
+    the summary tells."""
     base = app.house.vault.head()
-    ident = stored(call, "The harbour of Kiel closes at nine.", title="Harbour hours", type="episodic")
+    ident = stored(
+        call, "The harbour of Kiel closes at nine.", title="Harbour hours", type="episodic"
+    )
     now = time.time()
     app.house.clock = lambda: now + 400 * 86_400
     assert call("strength", id=ident)["strength"] < app.house.settings["decay.faded"]
@@ -158,7 +187,15 @@ def test_what_is_not_found_is_named(app: App, call: Call) -> None:
     stored(call, "The harbour of Kiel closes at nine.", title="Harbour hours")
     base = app.house.vault.head()
     for number in range(12):
-        stored(call, f"Harbour hours harbour hours, said for the {number}th time.", title="Harbour hours")
+        stored(
+            call,
+            f"Harbour hours harbour hours, said for the {number}th time.",
+            title="Harbour hours",
+        )
     found = summary(app, base)["recall"]
-    assert (found["asked"], found["found"], found["lost"]) == (12, 12 - len(found["lost"]), ["Harbour hours"] * len(found["lost"]))
+    assert (found["asked"], found["found"], found["lost"]) == (
+        12,
+        12 - len(found["lost"]),
+        ["Harbour hours"] * len(found["lost"]),
+    )
     assert found["lost"]

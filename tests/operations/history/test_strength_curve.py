@@ -38,17 +38,29 @@ def test_a_memory_that_nobody_looked_at(root: Path) -> None:
         ident = stored(call, "The boat is red.")
         clock.now = NOW + timedelta(days=30)
         found = call("strength", id=ident[:5], days=60)
-        assert (found["id"], found["title"], found["type"]) == (ident, "The boat is red.", "semantic")
+        assert (found["id"], found["title"], found["type"]) == (
+            ident,
+            "The boat is red.",
+            "semantic",
+        )
         assert found["strength"] == pytest.approx(math.exp(-1), abs=1e-3)
-        assert (found["stability"], found["threshold"], found["uses"]) == (30, 0.05, {"days": 0, "last": None})
-        assert found["fades"][:10] == (NOW + timedelta(days=30 * -math.log(0.05))).date().isoformat()
+        assert (found["stability"], found["threshold"], found["uses"]) == (
+            30,
+            0.05,
+            {"days": 0, "last": None},
+        )
+        assert (
+            found["fades"][:10] == (NOW + timedelta(days=30 * -math.log(0.05))).date().isoformat()
+        )
         assert not found["faded"]
         points = found["points"]
         assert len(points) == 61
         assert (day(points[0]), day(points[-1])) == ("2026-11-01", "2027-01-30")
         assert points[0]["strength"] == 1.0
         assert points[-1]["strength"] == pytest.approx(math.exp(-3), abs=1e-3)
-        assert sorted((point["strength"] for point in points), reverse=True) == [point["strength"] for point in points]
+        assert sorted((point["strength"] for point in points), reverse=True) == [
+            point["strength"] for point in points
+        ]
         assert sum(point["ahead"] for point in points) == 40
         assert call("why", id=ident)["uses"]["days"] == 0
         clock.now = NOW + timedelta(days=200)

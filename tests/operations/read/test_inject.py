@@ -1,4 +1,5 @@
-"""What goes before a prompt: quoted, dated, within the budget, nothing twice, and mostly nothing."""
+"""What goes before a prompt: quoted, dated, within the budget, nothing twice, and mostly
+nothing."""
 
 from __future__ import annotations
 
@@ -20,10 +21,16 @@ def test_a_relevant_memory_is_quoted_with_its_origin(call: Call) -> None:
     ident = stored(call, BOAT, created="2026-03-05")
     found = call("inject", prompt=ASKED)
     assert found["ids"] == [ident]
-    assert found["text"] == f'{PREFACE}\n<memory id="{ident}" created="2026-03-05" trust="user" source="user">\n{BOAT}\n</memory>'
+    assert (
+        found["text"]
+        == f'{PREFACE}\n<memory id="{ident}" created="2026-03-05" trust="user" source="user">\n'
+        f"{BOAT}\n</memory>"
+    )
 
 
-@pytest.mark.parametrize("prompt", ["write a haiku", "fix the failing test", "ok", "", "   ", "???", "\n"])
+@pytest.mark.parametrize(
+    "prompt", ["write a haiku", "fix the failing test", "ok", "", "   ", "???", "\n"]
+)
 def test_an_irrelevant_prompt_gets_nothing(call: Call, prompt: str) -> None:
     stored(call, BOAT)
     found = call("inject", prompt=prompt)
@@ -43,7 +50,15 @@ def test_what_the_conversation_has_already_stays_out(call: Call) -> None:
     assert call("inject", prompt=ASKED, known=[ident])["ids"] == []
 
 
-@pytest.mark.parametrize("change", [{"type": "orientation"}, {"status": "pending"}, {"status": "archived"}, {"status": "superseded"}])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"type": "orientation"},
+        {"status": "pending"},
+        {"status": "archived"},
+        {"status": "superseded"},
+    ],
+)
 def test_what_is_never_put_in(call: Call, change: dict[str, str]) -> None:
     stored(call, BOAT, **change)
     assert call("inject", prompt=ASKED)["ids"] == []
@@ -51,7 +66,8 @@ def test_what_is_never_put_in(call: Call, change: dict[str, str]) -> None:
 
 def test_the_budget_holds_and_a_memory_is_never_cut_in_half(call: Call) -> None:
     idents = {
-        stored(call, f"The boat {name} lies in Bergen harbour at pier {pier}.") for pier, name in enumerate(("Petrel", "Fulmar", "Skua"))
+        stored(call, f"The boat {name} lies in Bergen harbour at pier {pier}.")
+        for pier, name in enumerate(("Petrel", "Fulmar", "Skua"))
     }
     prompt = "which boat lies in Bergen harbour at which pier?"
     everything = call("inject", prompt=prompt)
@@ -59,7 +75,9 @@ def test_the_budget_holds_and_a_memory_is_never_cut_in_half(call: Call) -> None:
     for tokens in range(0, estimate(everything["text"]) + 10, 7):
         found = call("inject", prompt=prompt, tokens=tokens)
         assert estimate(found["text"]) <= tokens
-        assert found["text"].count("<memory") == found["text"].count("</memory>") == len(found["ids"])
+        assert (
+            found["text"].count("<memory") == found["text"].count("</memory>") == len(found["ids"])
+        )
     assert call("inject", prompt=prompt, tokens=0)["text"] == ""
 
 
@@ -71,7 +89,10 @@ def test_the_setting_can_turn_it_off(root: Path) -> None:
 
 
 def test_of_a_long_note_the_passage_that_fits(call: Call) -> None:
-    filler = "\n\n".join(f"Paragraph {number} talks about weather, wind, waves and wool in year {1900 + number}." for number in range(60))
+    filler = "\n\n".join(
+        f"Paragraph {number} talks about weather, wind, waves and wool in year {1900 + number}."
+        for number in range(60)
+    )
     ident = stored(call, f"# Logbook\n\n{filler}\n\n{BOAT}\n\n{filler}")
     found = call("inject", prompt=ASKED)
     assert found["ids"] == [ident]
@@ -100,11 +121,19 @@ def test_the_answer_never_exceeds_what_a_client_takes(call: Call) -> None:
 
 def test_a_long_prompt_is_asked_by_its_beginning(call: Call) -> None:
     ident = stored(call, BOAT)
-    assert call("inject", prompt=ASKED + "\n" * 10 + " " * 5_000 + "log line\n" * 100_000)["ids"] == [ident]
+    assert call("inject", prompt=ASKED + "\n" * 10 + " " * 5_000 + "log line\n" * 100_000)[
+        "ids"
+    ] == [ident]
 
 
 @pytest.mark.parametrize(
-    "params", [{"prompt": 3}, {"prompt": "x", "tokens": -1}, {"prompt": "x", "tokens": "9"}, {"prompt": "x", "known": "abc"}]
+    "params",
+    [
+        {"prompt": 3},
+        {"prompt": "x", "tokens": -1},
+        {"prompt": "x", "tokens": "9"},
+        {"prompt": "x", "known": "abc"},
+    ],
 )
 def test_bad_requests(call: Call, params: dict[str, object]) -> None:
     with pytest.raises(InvalidInput):

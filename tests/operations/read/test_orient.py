@@ -1,4 +1,5 @@
-"""Waking up: orientation as text and rows, memories by id, reflections, open questions. Waking reinforces nothing."""
+"""Waking up: orientation as text and rows, memories by id, reflections, open questions. Waking
+reinforces nothing."""
 
 from __future__ import annotations
 
@@ -18,17 +19,28 @@ def orientation(root: Path, name: str, body: str, **keys: Any) -> Path:
     """A note in orientation/, as a person writes it."""
     path = root / "orientation" / f"{name}.md"
     path.parent.mkdir(exist_ok=True)
-    head = "".join(f"{key}: {value}\n" for key, value in {"type": "orientation", "title": name.title(), **keys}.items())
+    head = "".join(
+        f"{key}: {value}\n"
+        for key, value in {"type": "orientation", "title": name.title(), **keys}.items()
+    )
     path.write_text(f"---\n{head}---\n{body}\n")
     return path
 
 
-# -- orient -------------------------------------------------------------------------------------------------------------------------------
+# -- orient
+# --------------------------------------------------------------------------------------------------
 
 
 def test_an_empty_vault_has_no_orientation(call: Call) -> None:
     found = call("orient")
-    assert found == {"schema": 1, "text": "", "blocks": [], "recent": [], "flagged": 0, "degraded": None}
+    assert found == {
+        "schema": 1,
+        "text": "",
+        "blocks": [],
+        "recent": [],
+        "flagged": 0,
+        "degraded": None,
+    }
 
 
 def test_blocks_in_order_and_shape(root: Path, call: Call) -> None:
@@ -38,10 +50,19 @@ def test_blocks_in_order_and_shape(root: Path, call: Call) -> None:
     orientation(root, "asleep", "Not loaded.", status="dormant")
     found = call("orient", n=0)
     assert [one["title"] for one in found["blocks"]] == ["Core", "High", "Low"]
-    assert found["blocks"][0].keys() == {"id", "path", "title", "priority", "core", "timestamp", "stamp", "included"}
-    assert [found["text"].index(word) for word in ("Core words", "High words", "Low words")] == sorted(
+    assert found["blocks"][0].keys() == {
+        "id",
+        "path",
+        "title",
+        "priority",
+        "core",
+        "timestamp",
+        "stamp",
+        "included",
+    }
+    assert [
         found["text"].index(word) for word in ("Core words", "High words", "Low words")
-    )
+    ] == sorted(found["text"].index(word) for word in ("Core words", "High words", "Low words"))
     assert "Not loaded" not in found["text"]
     assert found["recent"] == []
 
@@ -85,7 +106,13 @@ def test_waking_uses_nothing(root: Path, call: Call) -> None:
 
 def test_recent_are_the_latest_and_of_the_project_first(call: Call) -> None:
     ids = {
-        name: stored(call, f"{name} happened here today.", created=f"2026-11-2{day}", type=type_, project=project)
+        name: stored(
+            call,
+            f"{name} happened here today.",
+            created=f"2026-11-2{day}",
+            type=type_,
+            project=project,
+        )
         for name, day, type_, project in [
             ("alpha", 0, "episodic", "boat"),
             ("beta", 1, "semantic", "shed"),
@@ -95,12 +122,18 @@ def test_recent_are_the_latest_and_of_the_project_first(call: Call) -> None:
     }
     rows = [row["id"] for row in call("orient")["recent"]]
     assert rows == [ids["gamma"], ids["beta"], ids["alpha"]]
-    assert [row["id"] for row in call("orient", project="boat")["recent"]] == [ids["alpha"], ids["gamma"], ids["beta"]]
+    assert [row["id"] for row in call("orient", project="boat")["recent"]] == [
+        ids["alpha"],
+        ids["gamma"],
+        ids["beta"],
+    ]
     assert [row["id"] for row in call("orient", n=1)["recent"]] == [ids["gamma"]]
 
 
 def test_what_faded_is_not_recent(root: Path, call: Call) -> None:
-    (root / "old.md").write_text("---\ntype: episodic\ncreated: 1998-01-01\n---\nAn old story about a lighthouse.\n")
+    (root / "old.md").write_text(
+        "---\ntype: episodic\ncreated: 1998-01-01\n---\nAn old story about a lighthouse.\n"
+    )
     assert call("orient")["recent"] == []
     assert len(call("list")["results"]) == 1
 
@@ -142,28 +175,39 @@ def test_orient_checks_what_it_is_given(call: Call, params: dict[str, Any]) -> N
         call("orient", **params)
 
 
-# -- get ----------------------------------------------------------------------------------------------------------------------------------
+# -- get
+# --------------------------------------------------------------------------------------------------
 
 SHAPE = set(
-    "id path type title description created timestamp source trust status confidence tags about session supersedes superseded_by "
-    "derived_from strength body images links backlinks notice".split()
+    "id path type title description created timestamp source trust status confidence tags about "
+    "session supersedes superseded_by derived_from strength body images links backlinks "
+    "notice".split()
 )
 
 
 def test_get_gives_everything_in_the_order_asked_for(call: Call) -> None:
-    one = stored(call, "Ana leads the release.", tags=["release"], about=["Ana"], title="Ana", confidence=0.7)
+    one = stored(
+        call, "Ana leads the release.", tags=["release"], about=["Ana"], title="Ana", confidence=0.7
+    )
     two = stored(call, "See [[Ana]] about it.")
     found = call("get", ids=[two, one[:6], two])
     assert [memory["id"] for memory in found["memories"]] == [two, one]
     assert all(memory.keys() == SHAPE for memory in found["memories"])
     ana = found["memories"][1]
-    assert (ana["tags"], ana["about"], ana["confidence"], ana["body"]) == (["release"], ["Ana"], 0.7, "Ana leads the release.\n")
+    assert (ana["tags"], ana["about"], ana["confidence"], ana["body"]) == (
+        ["release"],
+        ["Ana"],
+        0.7,
+        "Ana leads the release.\n",
+    )
     assert [link["id"] for link in ana["backlinks"]] == [two]
     assert found["missing"] == []
 
 
 def test_what_cannot_be_had_stops_no_other(root: Path, call: Call) -> None:
-    one, gone, twice = (stored(call, f"{word} is a word of its own") for word in ("alpha", "beta", "gamma"))
+    one, gone, twice = (
+        stored(call, f"{word} is a word of its own") for word in ("alpha", "beta", "gamma")
+    )
     call("forget", id=gone)
     (root / "copy.md").write_bytes((root / call("show", id=twice)["path"]).read_bytes())
     found = call("get", ids=["zzzzzzzzzzzz", gone, twice, "x", "../../etc/passwd", one])
@@ -195,10 +239,16 @@ def test_an_unreadable_note_is_served_as_it_was(root: Path, call: Call) -> None:
     path.write_bytes(b"---\ntitle: [unclosed\n---\nx\n")
     found = call("get", ids=[ident])["memories"][0]
     assert found["body"] == "x\n"
-    assert (found["notice"]["path"], found["notice"]["shown"]) == (path.relative_to(root).as_posix(), "what can be read of it")
+    assert (found["notice"]["path"], found["notice"]["shown"]) == (
+        path.relative_to(root).as_posix(),
+        "what can be read of it",
+    )
     path.write_bytes(b"\0")
     found = call("get", ids=[ident])["memories"][0]
-    assert (found["body"], found["notice"]["shown"]) == ("The boat is called Petrel.\n", "the last good version")
+    assert (found["body"], found["notice"]["shown"]) == (
+        "The boat is called Petrel.\n",
+        "the last good version",
+    )
 
 
 @pytest.mark.parametrize("ids", [[], "7k2m9x4q8w3n", None, 7, ["x"] * 101])
@@ -213,20 +263,33 @@ def test_a_strange_id_is_missing_not_an_error(call: Call) -> None:
     assert len(found["missing"]) == 6
 
 
-# -- reflect ------------------------------------------------------------------------------------------------------------------------------
+# -- reflect
+# --------------------------------------------------------------------------------------------------
 
 
 def test_reflect_stores_an_episode_and_updates_one_by_one(root: Path, call: Call) -> None:
     one = stored(call, "The release is on Fridays.")
-    updates = [{"id": "zzzzzzzzzzzz", "text": "x"}, {"id": one, "text": "The release is on Thursdays.", "title": "Release day"}]
+    updates = [
+        {"id": "zzzzzzzzzzzz", "text": "x"},
+        {"id": one, "text": "The release is on Thursdays.", "title": "Release day"},
+    ]
     done = call("reflect", highlights="Ana moved the release.", updates=updates, session="s1")
     note = memory.parse(done["path"], (root / done["path"]).read_bytes())
-    assert (note.type, note.tags, note.session, note.source, note.trust) == ("episodic", ("reflection",), "s1", "model", "model")
+    assert (note.type, note.tags, note.session, note.source, note.trust) == (
+        "episodic",
+        ("reflection",),
+        "s1",
+        "model",
+        "model",
+    )
     assert done["updated"] == [{"id": one, "proposal": None}]
     assert [entry["id"] for entry in done["failed"]] == ["zzzzzzzzzzzz"]
     assert done["failed"][0]["hint"]
     shown = call("show", id=one)
-    assert (shown["body"], shown["meta"]["title"]) == ("The release is on Thursdays.\n", "Release day")
+    assert (shown["body"], shown["meta"]["title"]) == (
+        "The release is on Thursdays.\n",
+        "Release day",
+    )
     assert call("log", id=one)["entries"][0]["reason"] == "reflection"
     assert git(root, "log", "-1", "--format=%an").strip() == "oneiro (model)"
     assert clean(root)
@@ -241,7 +304,11 @@ def test_reflect_again_is_the_same_reflection(call: Call) -> None:
 def test_a_core_block_is_only_proposed_to(root: Path, call: Call) -> None:
     note = orientation(root, "team", "The team ships small things.", id="7k2m9x4q8w3n", core="true")
     before = note.read_bytes()
-    done = call("reflect", highlights="A talk.", updates=[{"id": "7k2m9x4q8w3n", "text": "The team is the best in the world."}])
+    done = call(
+        "reflect",
+        highlights="A talk.",
+        updates=[{"id": "7k2m9x4q8w3n", "text": "The team is the best in the world."}],
+    )
     proposal = done["updated"][0]["proposal"]
     assert note.read_bytes() == before
     assert memory.parse("p.md", (root / proposal["path"]).read_bytes()).status == "pending"
@@ -256,17 +323,33 @@ def test_a_core_block_is_only_proposed_to(root: Path, call: Call) -> None:
 
 
 @pytest.mark.parametrize(
-    "update", ["x", {"id": "abcd"}, {"text": "x"}, {"id": "abcd", "text": "x", "core": True}, {"id": 7, "text": "x"}, None]
+    "update",
+    [
+        "x",
+        {"id": "abcd"},
+        {"text": "x"},
+        {"id": "abcd", "text": "x", "core": True},
+        {"id": 7, "text": "x"},
+        None,
+    ],
 )
 def test_a_strange_update_fails_alone(call: Call, update: Any) -> None:
     one = stored(call, "The release is on Fridays.")
-    done = call("reflect", highlights="A talk.", updates=[update, {"id": one, "text": "Thursdays."}])
+    done = call(
+        "reflect", highlights="A talk.", updates=[update, {"id": one, "text": "Thursdays."}]
+    )
     assert len(done["failed"]) == 1
     assert [entry["id"] for entry in done["updated"]] == [one]
 
 
 @pytest.mark.parametrize(
-    "params", [{"highlights": ""}, {"highlights": 7}, {"highlights": "x", "updates": "y"}, {"highlights": "x", "updates": [{}] * 101}]
+    "params",
+    [
+        {"highlights": ""},
+        {"highlights": 7},
+        {"highlights": "x", "updates": "y"},
+        {"highlights": "x", "updates": [{}] * 101},
+    ],
 )
 def test_reflect_checks_before_it_writes(root: Path, call: Call, params: dict[str, Any]) -> None:
     before = commits(root)
@@ -275,19 +358,32 @@ def test_reflect_checks_before_it_writes(root: Path, call: Call, params: dict[st
     assert commits(root) == before
 
 
-# -- flagged ------------------------------------------------------------------------------------------------------------------------------
+# -- flagged
+# --------------------------------------------------------------------------------------------------
 
 
 def test_flagged_notes_with_their_questions(root: Path, call: Call) -> None:
-    text = "The kiln is red.\n\n> [!conflict] Which colour?\n> Ana says red,\n> Bo says blue.\n\n> [!note] aside\n> not this\n"
+    text = (
+        "The kiln is red.\n\n> [!conflict] Which colour?\n> Ana says red,\n> Bo says blue.\n\n> "
+        "[!note] aside\n> not this\n"
+    )
     one = stored(call, text, flags=["conflict"], created="2024-01-01")
-    two = stored(call, "Plain.\n\n> [!tip]\n> Any callout will do.\n", flags=["inflation"], created="2025-01-01")
+    two = stored(
+        call,
+        "Plain.\n\n> [!tip]\n> Any callout will do.\n",
+        flags=["inflation"],
+        created="2025-01-01",
+    )
     three = stored(call, "No callout at all.", flags=["contradiction"], created="2023-01-01")
     stored(call, "Nothing to ask.")
     stored(call, "Over and done.", flags=["conflict"], status="superseded")
     found = call("flagged")
     assert [row["id"] for row in found["results"]] == [two, one, three]
-    assert [row["question"] for row in found["results"]] == ["Any callout will do.", "Which colour?\nAna says red,\nBo says blue.", ""]
+    assert [row["question"] for row in found["results"]] == [
+        "Any callout will do.",
+        "Which colour?\nAna says red,\nBo says blue.",
+        "",
+    ]
     assert found["results"][1]["flags"] == ["conflict"]
     assert (found["total"], call("orient")["flagged"]) == (3, 3)
     assert len(call("flagged", limit=1)["results"]) == 1
@@ -296,9 +392,13 @@ def test_flagged_notes_with_their_questions(root: Path, call: Call) -> None:
 
 
 def test_a_pending_proposal_may_ask(root: Path, call: Call) -> None:
-    ident = stored(call, "Proposed words.\n\n> [!inflation] Too much?\n", status="pending", flags=["inflation"])
+    ident = stored(
+        call, "Proposed words.\n\n> [!inflation] Too much?\n", status="pending", flags=["inflation"]
+    )
     assert hits(call, "Proposed words") == []
-    assert [(row["id"], row["question"]) for row in call("flagged")["results"]] == [(ident, "Too much?")]
+    assert [(row["id"], row["question"]) for row in call("flagged")["results"]] == [
+        (ident, "Too much?")
+    ]
 
 
 def test_the_whole_door_is_open_without_an_owner(root: Path) -> None:

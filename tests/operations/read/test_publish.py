@@ -1,4 +1,5 @@
-"""The rendering that a hook reads: it is there, it is what `orient` says, and its stamps tell when it is not any more."""
+"""The rendering that a hook reads: it is there, it is what `orient` says, and its stamps tell when
+it is not any more."""
 
 from __future__ import annotations
 
@@ -61,7 +62,9 @@ def test_nothing_to_wake_into_is_published_too(root: Path, call: Call) -> None:
 
 
 @pytest.mark.parametrize("change", ["edit", "add", "delete", "rename", "sleep"])
-def test_a_change_makes_it_stale_and_the_next_command_mends_it(root: Path, call: Call, change: str) -> None:
+def test_a_change_makes_it_stale_and_the_next_command_mends_it(
+    root: Path, call: Call, change: str
+) -> None:
     note = orientation(root, "team", "Four people build boats.")
     call("list")
     assert fresh(root)
@@ -88,7 +91,15 @@ def test_blocks_are_enough_to_render_and_to_compare(root: Path, call: Call) -> N
     orientation(root, "place", "The harbour.", created="2026-01-01T00:00:00Z")
     call("list")
     listed = record(root)["blocks"]
-    blocks = [Block(*(one[name] for name in ("id", "path", "title", "text", "priority", "core", "timestamp", "when"))) for one in listed]
+    blocks = [
+        Block(
+            *(
+                one[name]
+                for name in ("id", "path", "title", "text", "priority", "core", "timestamp", "when")
+            )
+        )
+        for one in listed
+    ]
     assert render(blocks).text == text(root)
     assert delta(blocks, listed) == ""
     assert "Four people" in delta(blocks, listed[1:])
@@ -118,7 +129,10 @@ def test_it_is_not_in_git_and_comes_back_when_deleted(root: Path) -> None:
 
 def test_indexes_elsewhere_make_no_difference(root: Path, tmp_path: Path) -> None:
     orientation(root, "team", "Four people.")
-    with App.open(root, Settings({"embed.model": "hash", "disk.reserve": 0, "index.dir": str(tmp_path / "away")})) as app:
+    with App.open(
+        root,
+        Settings({"embed.model": "hash", "disk.reserve": 0, "index.dir": str(tmp_path / "away")}),
+    ) as app:
         app.call("list")
     assert "Four people." in text(root)
 
@@ -126,7 +140,10 @@ def test_indexes_elsewhere_make_no_difference(root: Path, tmp_path: Path) -> Non
 def test_a_folder_that_cannot_be_written_stops_no_command(root: Path, tmp_path: Path) -> None:
     orientation(root, "team", "Four people.")
     (root / ".oneiro").write_text("in the way")
-    with App.open(root, Settings({"embed.model": "hash", "disk.reserve": 0, "index.dir": str(tmp_path / "away")})) as app:
+    with App.open(
+        root,
+        Settings({"embed.model": "hash", "disk.reserve": 0, "index.dir": str(tmp_path / "away")}),
+    ) as app:
         assert "Four people." in app.call("orient")["text"]
     assert (root / ".oneiro").read_text() == "in the way"
 
@@ -145,7 +162,10 @@ def test_leftovers_are_not_left(root: Path, call: Call) -> None:
     for number in range(5):
         orientation(root, "team", f"{number} people.")
         call("list")
-    assert sorted(path.name for path in (root / ".oneiro").glob("*orientation*")) == ["orientation.json", "orientation.md"]
+    assert sorted(path.name for path in (root / ".oneiro").glob("*orientation*")) == [
+        "orientation.json",
+        "orientation.md",
+    ]
     assert not list((root / ".oneiro").glob(".orientation*"))
 
 
@@ -167,7 +187,8 @@ def test_an_owner_publishes_at_its_start_and_as_files_change(root: Path, owner: 
 
 
 def test_a_reader_never_sees_half_of_it(root: Path, call: Call) -> None:
-    """Text and record are replaced one after the other; the stamp of the text says whether they belong together."""
+    """Text and record are replaced one after the other; the stamp of the text says whether they
+    belong together."""
     orientation(root, "team", "Four people.")
     call("list")
     (root / ".oneiro" / "orientation.md").write_text("torn")

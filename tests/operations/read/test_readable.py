@@ -1,4 +1,5 @@
-"""What is served while files cannot speak for themselves: broken notes, and a vault that seems to vanish."""
+"""What is served while files cannot speak for themselves: broken notes, and a vault that seems to
+vanish."""
 
 from __future__ import annotations
 
@@ -25,7 +26,9 @@ def broken(root: Path, call: Call) -> tuple[str, Path]:
     return ident, path
 
 
-def test_a_note_with_conflict_markers_shows_its_last_good_version_and_says_so(call: Call, broken: tuple[str, Path], root: Path) -> None:
+def test_a_note_with_conflict_markers_shows_its_last_good_version_and_says_so(
+    call: Call, broken: tuple[str, Path], root: Path
+) -> None:
     ident, path = broken
     found = call("show", id=ident)
     assert found["body"].strip() == "The boiler was serviced in March."
@@ -38,7 +41,9 @@ def test_a_note_with_conflict_markers_shows_its_last_good_version_and_says_so(ca
     assert call("show", id=ident)["notice"] is None
 
 
-def test_show_and_recall_say_what_head_says_when_it_moved_on(call: Call, broken: tuple[str, Path], root: Path) -> None:
+def test_show_and_recall_say_what_head_says_when_it_moved_on(
+    call: Call, broken: tuple[str, Path], root: Path
+) -> None:
     """The file stays broken while a newer good version is committed beside it, as a sync does."""
     ident, path = broken
     name = path.relative_to(root).as_posix()
@@ -51,7 +56,9 @@ def test_show_and_recall_say_what_head_says_when_it_moved_on(call: Call, broken:
     assert call("show", id=ident)["notice"]
 
 
-def test_a_person_who_committed_the_markers_still_finds_the_version_before(root: Path, call: Call, app: App) -> None:
+def test_a_person_who_committed_the_markers_still_finds_the_version_before(
+    root: Path, call: Call, app: App
+) -> None:
     ident = stored(call, "The boiler was serviced in March.")
     path = root / call("show", id=ident)["path"]
     path.write_text(path.read_text() + MARKERS)
@@ -61,13 +68,17 @@ def test_a_person_who_committed_the_markers_still_finds_the_version_before(root:
     with App.open(root, QUICK) as again:
         found = again.call("show", {"id": ident})
         assert found["body"].strip() == "The boiler was serviced in March."
-        assert [row["id"] for row in again.call("recall", {"query": "boiler"})["results"]] == [ident]
+        assert [row["id"] for row in again.call("recall", {"query": "boiler"})["results"]] == [
+            ident
+        ]
 
 
 def test_words_that_were_never_committed_are_shown_from_the_index(root: Path) -> None:
     settings = QUICK.but(edits_commit=False)
     with App.open(root, settings) as app:
-        (root / "loose.md").write_text("---\ntitle: Loose\ntags: [tea]\n---\nOolong at 90 degrees.\n")
+        (root / "loose.md").write_text(
+            "---\ntitle: Loose\ntags: [tea]\n---\nOolong at 90 degrees.\n"
+        )
         ident = app.call("list")["results"][0]["id"]
         (root / "loose.md").write_bytes(b"Oolong\0")
         found = app.call("show", {"id": ident})
@@ -80,10 +91,16 @@ def test_words_that_were_never_committed_are_shown_from_the_index(root: Path) ->
         assert app.call("reindex", {"force": True})["notes"] == 0
 
 
-def test_a_note_with_broken_frontmatter_shows_what_can_be_read_of_it(root: Path, call: Call) -> None:
+def test_a_note_with_broken_frontmatter_shows_what_can_be_read_of_it(
+    root: Path, call: Call
+) -> None:
     ident = stored(call, "The boiler was serviced in March.", title="Boiler")
     path = root / call("show", id=ident)["path"]
-    text = path.read_text().replace("title: Boiler", "title: Boiler: serviced").replace("March", "October")
+    text = (
+        path.read_text()
+        .replace("title: Boiler", "title: Boiler: serviced")
+        .replace("March", "October")
+    )
     path.write_text(text)
     found = call("show", id=ident)
     assert (found["id"], found["meta"]["title"], found["body"].strip()) == (
@@ -91,7 +108,10 @@ def test_a_note_with_broken_frontmatter_shows_what_can_be_read_of_it(root: Path,
         "Boiler: serviced",
         "The boiler was serviced in October.",
     )
-    assert (found["notice"]["shown"], found["problems"]) == ("what can be read of it", ["frontmatter"])
+    assert (found["notice"]["shown"], found["problems"]) == (
+        "what can be read of it",
+        ["frontmatter"],
+    )
     assert hits(call, "October") == [ident]
     with pytest.raises(UnreadableNote):
         call("reframe", id=ident, text="Other words.")
@@ -100,7 +120,9 @@ def test_a_note_with_broken_frontmatter_shows_what_can_be_read_of_it(root: Path,
     assert call("show", id=ident)["notice"] is None
 
 
-def test_a_link_in_the_place_of_a_note_is_not_followed(call: Call, root: Path, tmp_path: Path) -> None:
+def test_a_link_in_the_place_of_a_note_is_not_followed(
+    call: Call, root: Path, tmp_path: Path
+) -> None:
     ident = stored(call, "The gate code is on the blue card.")
     path = root / call("show", id=ident)["path"]
     path.unlink()
@@ -134,14 +156,18 @@ READING: list[Callable[[Call], dict[str, object]]] = [
 
 
 @pytest.mark.parametrize("ask", READING, ids="recall list log stats status check show why".split())
-def test_every_answer_says_that_the_brake_holds(call: Call, vanished: list[Path], ask: Callable[[Call], dict[str, object]]) -> None:
+def test_every_answer_says_that_the_brake_holds(
+    call: Call, vanished: list[Path], ask: Callable[[Call], dict[str, object]]
+) -> None:
     call("list")
     found = ask(call)
     assert "25 of 30 files vanished at once" in str(found["degraded"])
     assert ["25 of 30 files vanished at once" in text for text in found["notices"]] == [True]  # type: ignore[attr-defined]  # the type is wider than what is in it
 
 
-def test_notes_whose_files_are_gone_are_marked_and_shown_with_a_notice(call: Call, vanished: list[Path]) -> None:
+def test_notes_whose_files_are_gone_are_marked_and_shown_with_a_notice(
+    call: Call, vanished: list[Path]
+) -> None:
     rows = call("list", limit=100)["results"]
     gone = [row for row in rows if row["gone"]]
     assert (len(rows), len(gone)) == (30, 25)
@@ -169,7 +195,9 @@ def test_what_was_taken_out_on_purpose_is_gone_at_once(call: Call, app: App, roo
     assert (app.house.index.count(), app.house.braked) == (5, None)
 
 
-def test_an_owner_that_hears_of_it_path_by_path_holds_on_too(call: Call, app: App, vanished: list[Path], root: Path) -> None:
+def test_an_owner_that_hears_of_it_path_by_path_holds_on_too(
+    call: Call, app: App, vanished: list[Path], root: Path
+) -> None:
     names = [path.relative_to(root).as_posix() for path in vanished]
     app.house.refresh(names)
     assert (app.house.index.count(), len(app.house.held)) == (30, 25)
@@ -185,13 +213,23 @@ def test_a_new_index_is_not_built_over_the_brake(call: Call, vanished: list[Path
         call("reindex")
     assert "--yes" in caught.value.hint
     assert len(call("list", limit=100)["results"]) == 30
-    assert not any(problem["fixed"] for problem in call("doctor", fix=True)["problems"] if problem["code"].startswith("index"))
+    assert not any(
+        problem["fixed"]
+        for problem in call("doctor", fix=True)["problems"]
+        if problem["code"].startswith("index")
+    )
     assert call("reindex", force=True)["notes"] == 5
     assert call("list")["degraded"] is None
 
 
 def test_a_faded_row_says_so_in_lists_and_in_answers(call: Call) -> None:
-    stored(call, "The lighthouse lamp was replaced.", type="episodic", created="2020-01-01", timestamp="2020-01-01")
+    stored(
+        call,
+        "The lighthouse lamp was replaced.",
+        type="episodic",
+        created="2020-01-01",
+        timestamp="2020-01-01",
+    )
     assert [row["faded"] for row in call("list")["results"]] == [True]
     assert [row["faded"] for row in call("recall", query="lighthouse lamp")["results"]] == [True]
 

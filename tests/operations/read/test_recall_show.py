@@ -27,7 +27,9 @@ FACTS = [
 
 @pytest.fixture
 def ids(call: Call) -> list[str]:
-    return [row["id"] for row in call("remember", items=[{"text": text} for text in FACTS])["results"]]
+    return [
+        row["id"] for row in call("remember", items=[{"text": text} for text in FACTS])["results"]
+    ]
 
 
 def test_recall_finds_by_words(call: Call, ids: list[str]) -> None:
@@ -49,7 +51,21 @@ def test_no_relevant_memory_is_an_answer(call: Call, ids: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "query", ["", "   ", '"', "AND OR NOT", "a* NEAR(b)", "col:val", "(((", "'; --", "\u0000", "%", "émigré 北京 🚀", "x" * 20_000]
+    "query",
+    [
+        "",
+        "   ",
+        '"',
+        "AND OR NOT",
+        "a* NEAR(b)",
+        "col:val",
+        "(((",
+        "'; --",
+        "\u0000",
+        "%",
+        "émigré 北京 🚀",
+        "x" * 20_000,
+    ],
 )
 def test_no_query_is_a_syntax_error(call: Call, ids: list[str], query: str) -> None:
     if query.strip():
@@ -66,8 +82,21 @@ def test_k_is_checked(call: Call, k: object) -> None:
 
 
 def test_filters(call: Call) -> None:
-    old = stored(call, "The regatta was won by Petrel.", created="2023-03-10", tags=["boat", "race"], type="episodic")
-    new = stored(call, "The regatta was lost by Petrel.", created="2024-05-10", tags=["boat"], type="episodic", about=["Petrel"])
+    old = stored(
+        call,
+        "The regatta was won by Petrel.",
+        created="2023-03-10",
+        tags=["boat", "race"],
+        type="episodic",
+    )
+    new = stored(
+        call,
+        "The regatta was lost by Petrel.",
+        created="2024-05-10",
+        tags=["boat"],
+        type="episodic",
+        about=["Petrel"],
+    )
     assert set(hits(call, "regatta")) == {old, new}
     assert hits(call, "regatta", since="2024") == [new]
     assert hits(call, "regatta", until="2023") == [old]
@@ -90,7 +119,13 @@ def test_superseded_and_pending_do_not_answer_unless_asked_for(call: Call) -> No
 
 
 def test_faded_memories_leave_passive_recall_only(call: Call) -> None:
-    ident = stored(call, "The lighthouse lamp was replaced.", type="episodic", created="2020-01-01", timestamp="2020-01-01")
+    ident = stored(
+        call,
+        "The lighthouse lamp was replaced.",
+        type="episodic",
+        created="2020-01-01",
+        timestamp="2020-01-01",
+    )
     assert hits(call, "lighthouse lamp") == [ident]
     assert hits(call, "lighthouse lamp", passive=True) == []
     call("show", id=ident)
@@ -112,7 +147,9 @@ def test_what_happened_long_ago_and_was_learned_today_is_not_faded(root: Path, c
     assert "timestamp" not in call("show", id=today)["meta"]
 
 
-def test_recall_leaves_no_trace_and_show_counts_once_a_day(root: Path, call: Call, ids: list[str]) -> None:
+def test_recall_leaves_no_trace_and_show_counts_once_a_day(
+    root: Path, call: Call, ids: list[str]
+) -> None:
     before = git(root, "rev-parse", "HEAD")
     hits(call, "bees")
     call("show", id=ids[2])
@@ -139,8 +176,14 @@ def test_the_index_can_be_deleted(root: Path, ids: list[str], app: App) -> None:
     shutil.rmtree(root / ".oneiro")
     with App.open(root, QUICK) as again:
         after = [again.call("recall", {"query": query}) for query in queries]
-    strip = [[(row["id"], row["path"], round(row["score"], 4)) for row in found["results"]] for found in before]
-    assert [[(row["id"], row["path"], round(row["score"], 4)) for row in found["results"]] for found in after] == strip
+    strip = [
+        [(row["id"], row["path"], round(row["score"], 4)) for row in found["results"]]
+        for found in before
+    ]
+    assert [
+        [(row["id"], row["path"], round(row["score"], 4)) for row in found["results"]]
+        for found in after
+    ] == strip
     assert all(strip)
 
 
@@ -157,7 +200,10 @@ def test_log_and_why_tell_the_story(call: Call, ids: list[str]) -> None:
 def test_links_both_ways(root: Path, call: Call) -> None:
     ana = stored(call, "Ana leads the release.", type="entity", title="Ana")
     other = stored(call, "A meeting with [[Ana]] about ships.\n\n- works_for [[Ana]]\n")
-    assert [(link["relation"], link["id"]) for link in call("show", id=ana)["backlinks"]] == [("mentions", other), ("works_for", other)]
+    assert [(link["relation"], link["id"]) for link in call("show", id=ana)["backlinks"]] == [
+        ("mentions", other),
+        ("works_for", other),
+    ]
     assert {link["id"] for link in call("show", id=other)["links"]} == {ana}
 
 
@@ -200,8 +246,8 @@ def test_a_question_without_a_date_option_never_reaches_for_dateparser(root: Pat
     code = (
         "import sys; from oneiro_vault import open_vault\n"
         f"with open_vault({str(root)!r}, embed_model='hash', disk_reserve=0) as vault:\n"
-        "    vault.call('recall', {'query': 'what did we say about the bees in March, the week before last?'})\n"
-        "sys.exit('dateparser' in sys.modules)"
+        "    vault.call('recall', {'query': 'what did we say about the bees in March, the week "
+        "before last?'})\nsys.exit('dateparser' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], timeout=60, check=False).returncode == 0
 
@@ -214,7 +260,9 @@ class Fetching(HashEmbedder):
         waiting("downloading the embedding model some/model")
 
 
-def test_an_owner_answers_while_a_model_is_downloaded_and_a_lone_command_waits_for_it(app: App, ids: list[str]) -> None:
+def test_an_owner_answers_while_a_model_is_downloaded_and_a_lone_command_waits_for_it(
+    app: App, ids: list[str]
+) -> None:
     app.house.embedder = Fetching()
     seen: list[str] = []
     alone = app.call("recall", {"query": "honey in autumn"}, lambda stage, *_: seen.append(stage))
@@ -230,6 +278,8 @@ def test_an_owner_answers_while_a_model_is_downloaded_and_a_lone_command_waits_f
 def test_a_list_shows_memories_and_reports_when_asked(call: Call, root: Path) -> None:
     ident = stored(call, "The boat is called Petrel.")
     (root / "dreams").mkdir()
-    (root / "dreams" / "night.md").write_text("---\ntype: dream\ntitle: Night\nstatus: archived\n---\nNothing.\n")
+    (root / "dreams" / "night.md").write_text(
+        "---\ntype: dream\ntitle: Night\nstatus: archived\n---\nNothing.\n"
+    )
     assert [row["id"] for row in call("list")["results"]] == [ident]
     assert [row["title"] for row in call("list", type="dream")["results"]] == ["Night"]

@@ -1,4 +1,5 @@
-"""What resource addresses stand for: stamps that change when something behind them does, completions, reports. None of it is a use."""
+"""What resource addresses stand for: stamps that change when something behind them does,
+completions, reports. None of it is a use."""
 
 from __future__ import annotations
 
@@ -22,17 +23,29 @@ def write(app: App, path: str, text: str) -> None:
 
 
 def test_a_stamp_changes_with_what_is_behind_it(app: App) -> None:
-    one, other = remembered(app, "The boat is called Petrel."), remembered(app, "The ferry leaves at nine.")
-    asked = {"ids": [one["id"], other["id"][:5], "zzzz", "x", "../../etc"], "dates": ["2026-11-22", "nonsense"]}
+    one, other = (
+        remembered(app, "The boat is called Petrel."),
+        remembered(app, "The ferry leaves at nine."),
+    )
+    asked = {
+        "ids": [one["id"], other["id"][:5], "zzzz", "x", "../../etc"],
+        "dates": ["2026-11-22", "nonsense"],
+    }
     before = app.call("stamps", asked)
     assert before["memories"][one["id"]]
     assert before["memories"][other["id"][:5]]
     assert [before["memories"][name] for name in ("zzzz", "x", "../../etc")] == [None, None, None]
     app.call("reframe", {"id": one["id"], "text": "The boat is called Albatross."})
     after = app.call("stamps", asked)
-    assert [name for name in asked["ids"] if after["memories"][name] != before["memories"][name]] == [one["id"]]
+    assert [
+        name for name in asked["ids"] if after["memories"][name] != before["memories"][name]
+    ] == [one["id"]]
     assert (after["orientation"], after["dreams"]) == (before["orientation"], before["dreams"])
-    write(app, "orientation/harbour.md", "---\ntype: orientation\ntitle: Harbour\n---\nOpen from six.\n")
+    write(
+        app,
+        "orientation/harbour.md",
+        "---\ntype: orientation\ntitle: Harbour\n---\nOpen from six.\n",
+    )
     write(app, "dreams/2026/11/2026-11-22-decay.md", "# Decay\n\nNothing faded.\n")
     last = app.call("stamps", asked)
     assert last["orientation"] != after["orientation"]
@@ -42,7 +55,9 @@ def test_a_stamp_changes_with_what_is_behind_it(app: App) -> None:
 
 
 def test_ids_are_completed_newest_first(app: App) -> None:
-    old = app.call("remember", {"items": [{"text": "Long ago.", "created": "2020-01-01"}]})["results"][0]["id"]
+    old = app.call("remember", {"items": [{"text": "Long ago.", "created": "2020-01-01"}]})[
+        "results"
+    ][0]["id"]
     new = remembered(app, "Just now it rained.")["id"]
     assert app.call("complete", {"kind": "memory"})["values"] == [new, old]
     assert app.call("complete", {"kind": "memory", "prefix": old[:3]})["values"] == [old]

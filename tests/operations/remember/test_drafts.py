@@ -1,4 +1,5 @@
-"""A request to remember, checked key by key: what may be claimed, what is filled in, and what is refused by name."""
+"""A request to remember, checked key by key: what may be claimed, what is filled in, and what is
+refused by name."""
 
 from __future__ import annotations
 
@@ -26,13 +27,19 @@ def note(root: Path, call: Call, text: str, actor: str = "user", **keys: Any) ->
         ("user", {"core": True}, "core is given by a person"),
         ("model", {"source": "user"}, "source cannot be 'user': this comes from 'model'"),
         ("import:chat", {"source": "model"}, "source cannot be 'model'"),
-        ("model", {"trust": "user"}, "trust cannot be user: what comes from 'model' is trusted as model at most"),
+        (
+            "model",
+            {"trust": "user"},
+            "trust cannot be user: what comes from 'model' is trusted as model at most",
+        ),
         ("user", {"source": "capture", "trust": "model"}, "trusted as external at most"),
         ("user", {"valid_from": "soon"}, "'soon' is not a date"),
         ("user", {"timestamp": "whenever"}, "'whenever' is not a date"),
     ],
 )
-def test_nobody_claims_more_than_they_may(root: Path, call: Call, actor: str, keys: dict[str, Any], says: str) -> None:
+def test_nobody_claims_more_than_they_may(
+    root: Path, call: Call, actor: str, keys: dict[str, Any], says: str
+) -> None:
     before = commits(root)
     with pytest.raises(InvalidInput, match=says) as caught:
         call("remember", items=[{"text": "A claim.", **keys}], actor=actor)
@@ -53,7 +60,17 @@ def test_dates_are_written_in_one_form(root: Path, call: Call) -> None:
 
 
 def test_unknown_keys_are_kept_and_empty_ones_of_ours_left_out(root: Path, call: Call) -> None:
-    found = note(root, call, "With moods.", mood="calm", sizes=[1, 2], empty="", title="", tags=[], session="")
+    found = note(
+        root,
+        call,
+        "With moods.",
+        mood="calm",
+        sizes=[1, 2],
+        empty="",
+        title="",
+        tags=[],
+        session="",
+    )
     assert found.extra == {"mood": "calm", "sizes": [1, 2], "empty": ""}
     assert (found.title, found.tags, found.session) == ("With moods.", (), "")
 
@@ -69,9 +86,15 @@ def test_conflict_markers_are_refused_and_may_be_indented(root: Path, call: Call
 
 
 @pytest.mark.parametrize("path", ["taken.md", "TAKEN.md", "taken.md/under.md", "con.md", "a?.md"])
-def test_a_place_that_cannot_be_had_costs_only_its_own_note(root: Path, call: Call, path: str) -> None:
+def test_a_place_that_cannot_be_had_costs_only_its_own_note(
+    root: Path, call: Call, path: str
+) -> None:
     stored(call, "Here first.", path="taken.md")
-    items = [{"text": "Good and stored."}, {"text": "Bad place.", "path": path}, {"text": "Also good.", "path": "free/place.md"}]
+    items = [
+        {"text": "Good and stored."},
+        {"text": "Bad place.", "path": path},
+        {"text": "Also good.", "path": "free/place.md"},
+    ]
     done = call("remember", items=items, partial=True)
     assert [row["title"] for row in done["results"]] == ["Good and stored.", "Also good."]
     assert [bad["item"] for bad in done["rejected"]] == [1]
@@ -82,7 +105,11 @@ def test_a_place_that_cannot_be_had_costs_only_its_own_note(root: Path, call: Ca
 
 def test_a_place_named_like_ours_is_looked_at_too(root: Path, call: Call) -> None:
     row = call("remember", items=[{"text": "Filed by the machine."}])["results"][0]
-    done = call("remember", items=[{"text": "Wants its place.", "path": row["path"]}, {"text": "Fine."}], partial=True)
+    done = call(
+        "remember",
+        items=[{"text": "Wants its place.", "path": row["path"]}, {"text": "Fine."}],
+        partial=True,
+    )
     assert ([bad["item"] for bad in done["rejected"]], len(done["results"])) == ([0], 1)
 
 
@@ -90,7 +117,12 @@ def test_what_cannot_be_written_costs_only_its_own_note(call: Call) -> None:
     deep: Any = "x"
     for _ in range(30):
         deep = [deep]
-    items = [{"text": "one", "x": deep}, {"text": "two", "x": 10**30}, {"text": "three", "x": "y" * 70_000}, {"text": "four"}]
+    items = [
+        {"text": "one", "x": deep},
+        {"text": "two", "x": 10**30},
+        {"text": "three", "x": "y" * 70_000},
+        {"text": "four"},
+    ]
     done = call("remember", items=items, partial=True)
     assert [bad["item"] for bad in done["rejected"]] == [0, 1, 2]
     assert [row["title"] for row in done["results"]] == ["four"]

@@ -1,4 +1,5 @@
-"""Pictures: taken in by what they are, stored once beside their note, served in three sizes, and bombs left unexploded."""
+"""Pictures: taken in by what they are, stored once beside their note, served in three sizes, and
+bombs left unexploded."""
 
 from __future__ import annotations
 
@@ -28,15 +29,20 @@ def text(data: bytes) -> str:
     return base64.b64encode(data).decode()
 
 
-def remembered(call: Call, data: bytes, words: str = "The boat from the north.", **keys: Any) -> dict[str, Any]:
+def remembered(
+    call: Call, data: bytes, words: str = "The boat from the north.", **keys: Any
+) -> dict[str, Any]:
     """Remember one picture; returns the result."""
-    found: dict[str, Any] = call("remember", items=[{"text": words, "images": [{"data": text(data), "alt": "The boat"}], **keys}])[
-        "results"
-    ][0]
+    found: dict[str, Any] = call(
+        "remember",
+        items=[{"text": words, "images": [{"data": text(data), "alt": "The boat"}], **keys}],
+    )["results"][0]
     return found
 
 
-def served(call: Call, ident: str, size: str = "recall", **keys: Any) -> tuple[dict[str, Any], bytes]:
+def served(
+    call: Call, ident: str, size: str = "recall", **keys: Any
+) -> tuple[dict[str, Any], bytes]:
     found = call("image", id=ident, size=size, **keys)
     return found, base64.b64decode(found["data"])
 
@@ -47,7 +53,9 @@ def test_a_picture_is_stored_with_its_note_in_one_commit(root: Path, call: Call,
     row = remembered(call, data)
     sha = sha256(data).hexdigest()
     place = f"attachments/{sha[:2]}/{sha}.{ {'JPEG': 'jpg'}.get(form, form.lower()) }"
-    assert row["images"] == [{"sha256": sha, "path": place, "mime": FORMATS[form], "width": 300, "height": 200}]
+    assert row["images"] == [
+        {"sha256": sha, "path": place, "mime": FORMATS[form], "width": 300, "height": 200}
+    ]
     assert (root / place).read_bytes() == data
     assert commits(root) == before + 1
     assert set(git(root, "show", "--format=", "--name-only").split()) == {row["path"], place}
@@ -74,14 +82,22 @@ def test_a_shared_picture_is_stored_once(root: Path, call: Call) -> None:
     one = remembered(call, encoded(), "The boat from the north.")
     two = remembered(call, encoded(), "Winter in the harbour.")
     assert one["images"] == two["images"]
-    assert [path.name for path in (root / "attachments").rglob("*.png")] == [f"{one['images'][0]['sha256']}.png"]
+    assert [path.name for path in (root / "attachments").rglob("*.png")] == [
+        f"{one['images'][0]['sha256']}.png"
+    ]
     call("undo", commit=git(root, "log", "--format=%H", "--", one["path"]).split()[0])
     assert call("image", id=two["id"])["notice"] is None
 
 
 def test_many_at_once(root: Path, call: Call) -> None:
     pictures = [encoded("PNG", 10 + number, 10) for number in range(3)]
-    items = [{"text": f"number {number} of them", "images": [{"data": text(one)} for one in pictures[: number + 1]]} for number in range(3)]
+    items = [
+        {
+            "text": f"number {number} of them",
+            "images": [{"data": text(one)} for one in pictures[: number + 1]],
+        }
+        for number in range(3)
+    ]
     items[0]["images"].append(items[0]["images"][0])  # type: ignore[attr-defined]  # the type is wider than what is in it
     done = call("remember", items=items)["results"]
     assert [len(row["images"]) for row in done] == [1, 2, 3]
@@ -92,7 +108,10 @@ def test_many_at_once(root: Path, call: Call) -> None:
 
 def test_threads_at_once(root: Path, call: Call) -> None:
     with ThreadPoolExecutor(6) as pool:
-        jobs = [pool.submit(remembered, call, encoded(), f"thread number {number} was here") for number in range(12)]
+        jobs = [
+            pool.submit(remembered, call, encoded(), f"thread number {number} was here")
+            for number in range(12)
+        ]
         assert len({job.result(timeout=60)["images"][0]["path"] for job in jobs}) == 1
     assert clean(root)
 
@@ -113,14 +132,21 @@ def test_results_without_pictures_say_so(call: Call) -> None:
     assert call("remember", items=[{"text": "plain"}])["results"][0]["images"] == []
 
 
-# -- what is refused ----------------------------------------------------------------------------------------------------------------------
+# -- what is refused
+# --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("images", "words"),
     [
-        ([{"data": text(b"<svg xmlns='http://www.w3.org/2000/svg'/>")}], "not a PNG, JPEG, WebP or GIF"),
-        ([{"data": text(b"<!doctype html><script>alert(1)</script>")}], "not a PNG, JPEG, WebP or GIF"),
+        (
+            [{"data": text(b"<svg xmlns='http://www.w3.org/2000/svg'/>")}],
+            "not a PNG, JPEG, WebP or GIF",
+        ),
+        (
+            [{"data": text(b"<!doctype html><script>alert(1)</script>")}],
+            "not a PNG, JPEG, WebP or GIF",
+        ),
         ([{"data": text(b"PK\x03\x04" + bytes(99))}], "not a PNG, JPEG, WebP or GIF"),
         ([{"data": text(b"")}], "not a PNG"),
         ([{"data": "not base64!"}], "not base64"),
@@ -138,7 +164,16 @@ def test_results_without_pictures_say_so(call: Call) -> None:
         ([{"data": text(encoded()[:60])}], "cannot be decoded"),
         ([{"data": text(png_of(20, 20))}], "cannot be decoded"),
         ([{"data": text(b"GIF89a\x20\0\x20\0\0\0\0<script>")}], "cannot be decoded"),
-        ([{"data": text(b"\xff\xd8" + segment(0xC0, b"\x08\0\x20\0\x20\x01\x01\x11\0") + b"\xff\xd9")}], "cannot be decoded"),
+        (
+            [
+                {
+                    "data": text(
+                        b"\xff\xd8" + segment(0xC0, b"\x08\0\x20\0\x20\x01\x01\x11\0") + b"\xff\xd9"
+                    )
+                }
+            ],
+            "cannot be decoded",
+        ),
         ([{"data": text(png_of(30_000, 30_000))}], "30,000 × 30,000 pixels"),
         ([{"data": text(b"x" * 10_000_001)}], "bytes; up to"),
         ([{"data": "A" * 40_000_000}], "bytes; up to"),
@@ -146,7 +181,9 @@ def test_results_without_pictures_say_so(call: Call) -> None:
     ],
     ids=lambda value: str(value)[:40],
 )
-def test_bad_pictures_are_refused_and_nothing_is_written(root: Path, call: Call, images: Any, words: str) -> None:
+def test_bad_pictures_are_refused_and_nothing_is_written(
+    root: Path, call: Call, images: Any, words: str
+) -> None:
     before = commits(root)
     with pytest.raises(InvalidInput, match=words) as caught:
         call("remember", items=[{"text": "with a picture", "images": images}])
@@ -157,7 +194,11 @@ def test_bad_pictures_are_refused_and_nothing_is_written(root: Path, call: Call,
 
 
 def test_a_bad_picture_among_good_memories(root: Path, call: Call) -> None:
-    items = [{"text": "one", "images": [{"data": text(encoded())}]}, {"text": "two", "images": [{"data": "?"}]}, {"text": "three"}]
+    items = [
+        {"text": "one", "images": [{"data": text(encoded())}]},
+        {"text": "two", "images": [{"data": "?"}]},
+        {"text": "three"},
+    ]
     done = call("remember", items=items, partial=True)
     assert [row["title"] for row in done["results"]] == ["one", "three"]
     assert [bad["item"] for bad in done["rejected"]] == [1]
@@ -186,7 +227,13 @@ with App.open(Path(sys.argv[1]), settings) as app:
 
 def test_a_bomb_is_refused_without_allocating(root: Path) -> None:
     """Decoded it would take 2.7 GB; the process may not grow by a tenth of that."""
-    done = subprocess.run([sys.executable, "-c", BOMB, str(root)], capture_output=True, text=True, check=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", BOMB, str(root)],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
     said, grown = json.loads(done.stdout)
     assert len(said) == 3
     assert all("pixels" in one for one in said)
@@ -208,14 +255,21 @@ def test_a_bomb_that_arrived_by_pull_is_not_decoded(root: Path, call: Call) -> N
 def test_a_picture_that_lies_about_its_size_is_not_decoded(root: Path, call: Call) -> None:
     """Two headers: ours reads the first, a decoder might take another."""
     big = encoded("JPEG", 3000, 3000)
-    small = b"\xff\xd8" + segment(0xC0, b"\x08\0\x20\0\x20\x03\x01\x22\0\x02\x11\1\x03\x11\1") + big[2:]
+    small = (
+        b"\xff\xd8" + segment(0xC0, b"\x08\0\x20\0\x20\x03\x01\x22\0\x02\x11\1\x03\x11\1") + big[2:]
+    )
     assert sniff(small) is not None
     with pytest.raises(InvalidInput, match="cannot be decoded"):
         remembered(call, small)
 
 
 def test_caps_are_settings(root: Path) -> None:
-    with App.open(root, Settings({"embed.model": "hash", "disk.reserve": 0, "images.bytes": 500, "images.pixels": 1000})) as app:
+    with App.open(
+        root,
+        Settings(
+            {"embed.model": "hash", "disk.reserve": 0, "images.bytes": 500, "images.pixels": 1000}
+        ),
+    ) as app:
 
         def call(op: str, **params: Any) -> dict[str, Any]:
             return app.call(op, params)
@@ -227,7 +281,8 @@ def test_caps_are_settings(root: Path) -> None:
         assert remembered(call, encoded("PNG", 30, 30))["images"]
 
 
-# -- where it was taken -------------------------------------------------------------------------------------------------------------------
+# -- where it was taken
+# --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("form", ["JPEG", "PNG", "WEBP"])
@@ -241,19 +296,26 @@ def test_the_place_is_taken_out_of_it(root: Path, call: Call, form: str) -> None
     assert dict(opened(kept).getexif()) == {0x0112: 6}
     for blob in git(root, "rev-list", "--objects", "--all").split("\n"):
         raw = subprocess.run(
-            ["git", "-C", str(root), "cat-file", "-p", blob.split(" ")[0] or "HEAD"], capture_output=True, check=True
+            ["git", "-C", str(root), "cat-file", "-p", blob.split(" ")[0] or "HEAD"],
+            capture_output=True,
+            check=True,
         ).stdout
         assert SECRET not in raw
 
 
 def test_the_place_can_be_kept(root: Path) -> None:
-    with App.open(root, Settings({"embed.model": "hash", "disk.reserve": 0, "images.location": True})) as app:
+    with App.open(
+        root, Settings({"embed.model": "hash", "disk.reserve": 0, "images.location": True})
+    ) as app:
         data = encoded("JPEG", 900, 600, exif=exif())
-        done = app.call("remember", {"items": [{"text": "x y z", "images": [{"data": text(data)}]}]})["results"][0]
+        done = app.call(
+            "remember", {"items": [{"text": "x y z", "images": [{"data": text(data)}]}]}
+        )["results"][0]
         assert (root / done["images"][0]["path"]).read_bytes() == data
 
 
-# -- serving ------------------------------------------------------------------------------------------------------------------------------
+# -- serving
+# --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("size", "edge"), [("thumbnail", 240), ("recall", 720), ("full", 1000)])
@@ -263,8 +325,22 @@ def test_sizes(call: Call, form: str, size: str, edge: int, upright: bool) -> No
     width, height = (500, 1000) if upright else (1000, 500)
     row = remembered(call, encoded(form, width, height))
     found, data = served(call, row["id"], size)
-    assert found.keys() == {"schema", "id", "sha256", "mime", "width", "height", "size", "data", "notice", "degraded"}
-    assert (max(found["width"], found["height"]), min(found["width"], found["height"])) == (edge, edge // 2)
+    assert found.keys() == {
+        "schema",
+        "id",
+        "sha256",
+        "mime",
+        "width",
+        "height",
+        "size",
+        "data",
+        "notice",
+        "degraded",
+    }
+    assert (max(found["width"], found["height"]), min(found["width"], found["height"])) == (
+        edge,
+        edge // 2,
+    )
     assert (found["width"] > found["height"]) != upright
     kind = sniff(data)
     assert kind is not None
@@ -294,8 +370,14 @@ def test_nothing_is_enlarged(call: Call, size: str) -> None:
         ("GIF", "P", {"transparency": 3}),
     ],
 )
-def test_every_kind_of_pixel_can_be_made_smaller(call: Call, form: str, mode: str, options: dict[str, Any]) -> None:
-    source = drawn(900, 600, "I;16" if mode == "I;16" else mode) if mode != "I;16" else Image.new("I;16", (900, 600), 30_000)
+def test_every_kind_of_pixel_can_be_made_smaller(
+    call: Call, form: str, mode: str, options: dict[str, Any]
+) -> None:
+    source = (
+        drawn(900, 600, "I;16" if mode == "I;16" else mode)
+        if mode != "I;16"
+        else Image.new("I;16", (900, 600), 30_000)
+    )
     out = BytesIO()
     source.save(out, form, **options)
     found, _ = served(call, remembered(call, out.getvalue())["id"], "thumbnail")
@@ -303,7 +385,9 @@ def test_every_kind_of_pixel_can_be_made_smaller(call: Call, form: str, mode: st
 
 
 def test_a_photo_taken_sideways_stands_upright(call: Call) -> None:
-    found, data = served(call, remembered(call, encoded("JPEG", 900, 600, exif=exif()))["id"], "thumbnail")
+    found, data = served(
+        call, remembered(call, encoded("JPEG", 900, 600, exif=exif()))["id"], "thumbnail"
+    )
     assert (found["width"], found["height"]) == (160, 240)
     assert SECRET not in data
 
@@ -345,7 +429,10 @@ def test_image_checks_what_it_is_given(call: Call, params: dict[str, Any]) -> No
 
 
 def test_only_pictures_of_that_memory(root: Path, call: Call) -> None:
-    one, two = remembered(call, encoded("PNG", 30, 30)), remembered(call, encoded("PNG", 40, 40), "Winter in the harbour.")
+    one, two = (
+        remembered(call, encoded("PNG", 30, 30)),
+        remembered(call, encoded("PNG", 40, 40), "Winter in the harbour."),
+    )
     with pytest.raises(NotFound, match="shows no picture with the hash"):
         call("image", id=one["id"], sha256=two["images"][0]["sha256"])
     plain = stored(call, "No picture here.")
@@ -360,7 +447,8 @@ def test_only_pictures_of_that_memory(root: Path, call: Call) -> None:
     assert "root:" not in str(caught.value)
 
 
-# -- missing, damaged, unused -------------------------------------------------------------------------------------------------------------
+# -- missing, damaged, unused
+# --------------------------------------------------------------------------------------------------
 
 
 def test_a_picture_that_is_not_here_yet(root: Path, call: Call) -> None:
@@ -380,7 +468,9 @@ def test_a_picture_that_is_not_here_yet(root: Path, call: Call) -> None:
     ]
     with pytest.raises(NotFound, match="not here yet"):
         call("image", id=ident)
-    assert [(p["code"], p["level"]) for p in call("check")["problems"]] == [("attachment-missing", "warning")]
+    assert [(p["code"], p["level"]) for p in call("check")["problems"]] == [
+        ("attachment-missing", "warning")
+    ]
     assert "attachment-missing" in {p["code"] for p in call("doctor")["problems"]}
 
 
@@ -401,7 +491,9 @@ def test_a_clone_that_gets_the_picture_later(root: Path, tmp_path: Path, call: C
         assert app.call("image", {"id": row["id"]})["width"] == 720
 
 
-def test_a_flipped_byte_is_found_when_served_and_by_check_and_doctor(root: Path, call: Call) -> None:
+def test_a_flipped_byte_is_found_when_served_and_by_check_and_doctor(
+    root: Path, call: Call
+) -> None:
     data = encoded("JPEG", 900, 600)
     row = remembered(call, data)
     served(call, row["id"], "thumbnail")
@@ -414,7 +506,9 @@ def test_a_flipped_byte_is_found_when_served_and_by_check_and_doctor(root: Path,
     assert "not what its name promises" in found["notice"]
     for op in ("check", "doctor"):
         wrong = [p for p in call(op)["problems"] if p["code"] == "attachment-damaged"]
-        assert [(p["level"], row["images"][0]["sha256"] in p["message"]) for p in wrong] == [("error", True)]
+        assert [(p["level"], row["images"][0]["sha256"] in p["message"]) for p in wrong] == [
+            ("error", True)
+        ]
     git(root, "checkout", "-q", "--", row["images"][0]["path"])
     assert [p for p in call("check")["problems"] if p["code"].startswith("attachment")] == []
 
@@ -434,7 +528,9 @@ def test_unused_ones_are_named_and_never_deleted(root: Path, call: Call) -> None
     assert "attachment-unused" not in {p["code"] for p in call("doctor")["problems"]}
     call("forget", id=row["id"])
     unused = [p for p in call("doctor", fix=True)["problems"] if p["code"] == "attachment-unused"]
-    assert [(p["level"], row["images"][0]["sha256"] in p["message"]) for p in unused] == [("info", True)]
+    assert [(p["level"], row["images"][0]["sha256"] in p["message"]) for p in unused] == [
+        ("info", True)
+    ]
     assert place.exists()
     call("restore", id=row["id"])
     assert served(call, row["id"], "full")[1] == place.read_bytes()
@@ -444,11 +540,14 @@ def test_unused_ones_are_named_and_never_deleted(root: Path, call: Call) -> None
 def test_a_proposal_or_a_broken_note_is_reason_enough_to_keep_one(root: Path, call: Call) -> None:
     row = remembered(call, encoded(), status="pending")
     assert "attachment-unused" not in {p["code"] for p in call("doctor")["problems"]}
-    (root / row["path"]).write_text((root / row["path"]).read_text().replace("type:", "tags: [broken\ntype:"))
+    (root / row["path"]).write_text(
+        (root / row["path"]).read_text().replace("type:", "tags: [broken\ntype:")
+    )
     assert "attachment-unused" not in {p["code"] for p in call("doctor")["problems"]}
 
 
-# -- said anew ----------------------------------------------------------------------------------------------------------------------------
+# -- said anew
+# --------------------------------------------------------------------------------------------------
 
 
 def test_a_model_that_says_it_anew_keeps_the_picture(root: Path, call: Call) -> None:

@@ -1,4 +1,5 @@
-"""Types are six of ours and whatever a person's own notes name; anything else is a slip, and said to be one."""
+"""Types are six of ours and whatever a person's own notes name; anything else is a slip, and said
+to be one."""
 
 from __future__ import annotations
 
@@ -57,11 +58,17 @@ def test_a_type_of_a_persons_own_is_served_filtered_and_written(call: Call, root
     assert [row["path"] for row in call("list", type="note")["results"]] == ["plain.md"]
 
 
-def test_check_names_types_that_are_not_ours_once_each_and_slips_louder(call: Call, root: Path) -> None:
+def test_check_names_types_that_are_not_ours_once_each_and_slips_louder(
+    call: Call, root: Path
+) -> None:
     for number in range(3):
         (root / f"soup{number}.md").write_text(OWN)
     (root / "slip.md").write_text("---\ntype: semantc\n---\nMistyped by hand.\n")
-    found = {(p["level"], p["path"]): p["message"] for p in call("check")["problems"] if p["code"] == "type"}
+    found = {
+        (p["level"], p["path"]): p["message"]
+        for p in call("check")["problems"]
+        if p["code"] == "type"
+    }
     assert found.keys() == {("info", "soup0.md"), ("warning", "slip.md")}
     assert "3 notes have the type 'recipe'" in found["info", "soup0.md"]
     assert "did you mean 'semantic'" in found["warning", "slip.md"]

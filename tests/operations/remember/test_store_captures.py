@@ -1,4 +1,5 @@
-"""A capture is stored whole, once, and waits; an entry of the spool goes only when its words are in the history."""
+"""A capture is stored whole, once, and waits; an entry of the spool goes only when its words are in
+the history."""
 
 from __future__ import annotations
 
@@ -43,13 +44,21 @@ def put(app: App, **entry: Any) -> str:
 
 
 def commits(root: Path) -> int:
-    done = subprocess.run(["git", "-C", str(root), "rev-list", "--count", "HEAD"], capture_output=True, check=True)
+    done = subprocess.run(
+        ["git", "-C", str(root), "rev-list", "--count", "HEAD"], capture_output=True, check=True
+    )
     return int(done.stdout)
 
 
 def test_a_conversation_becomes_an_episode_of_its_own(call: Call, root: Path) -> None:
     found = call(
-        "capture", text=TALK, kind="session", session="s1", client="codex", cwd="/home/pat/ferry", when="2026-11-22T03:05:26+01:00"
+        "capture",
+        text=TALK,
+        kind="session",
+        session="s1",
+        client="codex",
+        cwd="/home/pat/ferry",
+        when="2026-11-22T03:05:26+01:00",
     )
     assert found["duplicate_of"] is None
     assert found["queued"] == 1
@@ -69,7 +78,9 @@ def test_a_conversation_becomes_an_episode_of_its_own(call: Call, root: Path) ->
     assert call("show", id=found["id"])["meta"]["trust"] == "external"
 
 
-def test_a_clients_time_is_kept_as_the_local_clock_showed_it(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_clients_time_is_kept_as_the_local_clock_showed_it(
+    call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("TZ", "Asia/Tokyo")
     time.tzset()
     try:
@@ -83,15 +94,25 @@ def test_a_clients_time_is_kept_as_the_local_clock_showed_it(call: Call, monkeyp
 
 def test_it_is_found_by_its_words(call: Call) -> None:
     ident = call("capture", text=TALK, kind="session")["id"]
-    assert ident in [row["id"] for row in call("recall", query="name of the boat Petrel")["results"]]
+    assert ident in [
+        row["id"] for row in call("recall", query="name of the boat Petrel")["results"]
+    ]
 
 
 def test_private_words_never_reach_the_repository(call: Call, root: Path) -> None:
-    found = call("capture", text="Hello <private>hunter2</private> there <PRIVATE>hunter2", title="<private>hunter2</private>Greeting")
+    found = call(
+        "capture",
+        text="Hello <private>hunter2</private> there <PRIVATE>hunter2",
+        title="<private>hunter2</private>Greeting",
+    )
     assert note(root, found["path"]).endswith("Hello  there\n")
-    everything = subprocess.run(["git", "-C", str(root), "log", "-p", "--all"], capture_output=True, check=True).stdout
+    everything = subprocess.run(
+        ["git", "-C", str(root), "log", "-p", "--all"], capture_output=True, check=True
+    ).stdout
     assert b"hunter2" not in everything
-    assert not [path for path in root.rglob("*.md") if "hunter2" in path.read_text(encoding="utf-8")]
+    assert not [
+        path for path in root.rglob("*.md") if "hunter2" in path.read_text(encoding="utf-8")
+    ]
 
 
 @pytest.mark.parametrize("text", ["", "  \n", "<private>all of it</private>", "\0"])
@@ -142,7 +163,10 @@ def test_a_capture_larger_than_a_note_becomes_several_in_order(root: Path) -> No
         found = app.call("capture", {"text": words, "kind": "session", "session": "s1"})
         rows = app.call("list", {"session": "s1"})["results"]
         turns = {row["path"]: app.call("show", {"id": row["id"]})["meta"]["turn"] for row in rows}
-        assert app.call("capture", {"text": words, "kind": "session", "session": "s1"})["duplicate_of"] == found["id"]
+        assert (
+            app.call("capture", {"text": words, "kind": "session", "session": "s1"})["duplicate_of"]
+            == found["id"]
+        )
     assert [row["path"] for row in found["captures"]] == sorted(turns, key=lambda path: turns[path])
     bodies = [note(root, row["path"]).split("---\n", 2)[2].strip() for row in found["captures"]]
     assert len(bodies) > 3
@@ -156,11 +180,14 @@ def test_what_waits_and_what_does_not(call: Call, root: Path) -> None:
     assert [row["id"] for row in call("captures")["waiting"]] == [captured, highlights]
     assert call("status")["captures"] == 2
     path = root / call("show", id=captured)["path"]
-    path.write_text(path.read_text().replace("source: capture\n", "source: capture\nencoded: 2026-11-22\n"))
+    path.write_text(
+        path.read_text().replace("source: capture\n", "source: capture\nencoded: 2026-11-22\n")
+    )
     assert [row["id"] for row in call("captures")["waiting"]] == [highlights]
 
 
-# -- the spool ----------------------------------------------------------------------------------------------------------------------------
+# -- the spool
+# --------------------------------------------------------------------------------------------------
 
 
 def test_the_spool_is_picked_up(app: App, call: Call, root: Path) -> None:
@@ -186,7 +213,9 @@ def test_picked_up_twice_is_stored_once(app: App, call: Call) -> None:
 def test_an_entry_stays_while_the_vault_cannot_be_written(app: App, call: Call, root: Path) -> None:
     path = put(app)
     (root / ".git" / "MERGE_HEAD").write_text(
-        subprocess.run(["git", "-C", str(root), "rev-parse", "HEAD"], capture_output=True, text=True).stdout
+        subprocess.run(
+            ["git", "-C", str(root), "rev-parse", "HEAD"], capture_output=True, text=True
+        ).stdout
     )
     with pytest.raises(RepositoryBusy):
         call("collect")
@@ -196,14 +225,26 @@ def test_an_entry_stays_while_the_vault_cannot_be_written(app: App, call: Call, 
 
 
 @pytest.mark.parametrize(
-    "text", ["{", "[]", '{"kind": "session"}', '{"kind": "x", "text": "y"}', '{"kind": "note", "text": "<private>z"}', "\0"]
+    "text",
+    [
+        "{",
+        "[]",
+        '{"kind": "session"}',
+        '{"kind": "x", "text": "y"}',
+        '{"kind": "note", "text": "<private>z"}',
+        "\0",
+    ],
 )
 def test_what_nobody_can_store_is_kept_aside_and_named(app: App, call: Call, text: str) -> None:
     bad = Path(put(app))
     bad.write_text(text)
     put(app)
     assert call("collect") == {"schema": 1, "stored": 1, "left": 0, "aside": 1}
-    problems = [problem["message"] for problem in call("doctor")["problems"] if problem["code"] == "captures"]
+    problems = [
+        problem["message"]
+        for problem in call("doctor")["problems"]
+        if problem["code"] == "captures"
+    ]
     assert len(problems) == 1
     assert "captures that could not be stored (1)" in problems[0]
     assert Path(spool.aside(spool.folder_of(state(app)))[0]).read_text() == text
@@ -217,9 +258,16 @@ def test_a_date_that_is_none_does_not_block_the_others(app: App, call: Call) -> 
 
 @pytest.mark.parametrize(
     ("last", "day"),
-    [("2026-03-05T12:00:00Z", "2026-03-05"), ("2999-01-01T00:00:00Z", "2026-03-06"), ("soon", "2026-03-06"), (3, "2026-03-06")],
+    [
+        ("2026-03-05T12:00:00Z", "2026-03-05"),
+        ("2999-01-01T00:00:00Z", "2026-03-06"),
+        ("soon", "2026-03-06"),
+        (3, "2026-03-06"),
+    ],
 )
-def test_it_is_of_the_day_on_which_the_last_word_was_said(app: App, call: Call, last: object, day: str) -> None:
+def test_it_is_of_the_day_on_which_the_last_word_was_said(
+    app: App, call: Call, last: object, day: str
+) -> None:
     put(app, when="2026-03-06T08:00:00+00:00", last=last)
     call("collect")
     assert call("captures")["waiting"][0]["created"][:10] == day
@@ -231,29 +279,46 @@ def said(role: str, text: str, **more: str) -> str:
 
 def test_a_long_transcript_is_read_here(app: App, call: Call, root: Path, tmp_path: Path) -> None:
     """The hook had no time and left only where the words stand."""
-    first, second = said("user", "not this <private>hunter2</private>"), said("user", "but this <private>hunter2</private>")
+    first, second = (
+        said("user", "not this <private>hunter2</private>"),
+        said("user", "but this <private>hunter2</private>"),
+    )
     path = tmp_path / "t.jsonl"
     path.write_text(first + second + said("user", "nor this"))
-    put(app, text=None, transcript=str(path), **{"from": len(first), "to": len(first) + len(second)})
+    put(
+        app, text=None, transcript=str(path), **{"from": len(first), "to": len(first) + len(second)}
+    )
     entry = Path(spool.entries(spool.folder_of(state(app)))[0])
-    entry.write_text(json.dumps({name: value for name, value in json.loads(entry.read_text()).items() if name != "text"}))
+    entry.write_text(
+        json.dumps(
+            {name: value for name, value in json.loads(entry.read_text()).items() if name != "text"}
+        )
+    )
     assert call("collect")["stored"] == 1
     row = call("captures")["waiting"][0]
     assert note(root, row["path"]).endswith("\nUser: but this\n")
     assert Session(state(app), "s1").offset == len(first) + len(second)
 
 
-def test_a_part_in_which_nobody_spoke_goes_without_a_word(app: App, call: Call, tmp_path: Path) -> None:
+def test_a_part_in_which_nobody_spoke_goes_without_a_word(
+    app: App, call: Call, tmp_path: Path
+) -> None:
     path = tmp_path / "t.jsonl"
     path.write_text('{"type": "attachment"}\n')
     entry = Path(put(app, transcript=str(path), **{"from": 0, "to": 23}))
-    entry.write_text(json.dumps({name: value for name, value in json.loads(entry.read_text()).items() if name != "text"}))
+    entry.write_text(
+        json.dumps(
+            {name: value for name, value in json.loads(entry.read_text()).items() if name != "text"}
+        )
+    )
     assert call("collect") == {"schema": 1, "stored": 0, "left": 0, "aside": 0}
 
 
 def test_a_transcript_that_is_gone_is_kept_aside(app: App, call: Call, tmp_path: Path) -> None:
     entry = Path(put(app))
-    entry.write_text(json.dumps({"kind": "session", "transcript": str(tmp_path / "gone"), "from": 0, "to": 5}))
+    entry.write_text(
+        json.dumps({"kind": "session", "transcript": str(tmp_path / "gone"), "from": 0, "to": 5})
+    )
     assert call("collect")["aside"] == 1
 
 
@@ -278,19 +343,33 @@ def test_doctor_names_the_marker(call: Call, tmp_path: Path) -> None:
     assert call("doctor", cwd=str(folder))["capture"]["marker"] is None
     (tmp_path / "work" / ".oneiro-capture").write_text('project = "Ferry"')
     found = call("doctor", cwd=str(folder))["capture"]
-    assert (found["allowed"], found["marker"], found["project"]) == (True, str(tmp_path / "work" / ".oneiro-capture"), "Ferry")
+    assert (found["allowed"], found["marker"], found["project"]) == (
+        True,
+        str(tmp_path / "work" / ".oneiro-capture"),
+        "Ferry",
+    )
     (folder / ".oneiro-nocapture").touch()
     found = call("doctor", cwd=str(folder))["capture"]
     assert (found["allowed"], found["marker"]) == (False, str(folder / ".oneiro-nocapture"))
 
 
-def test_a_conversation_that_never_ended_is_captured_when_it_has_been_silent_for_long(app: App, call: Call, tmp_path: Path) -> None:
+def test_a_conversation_that_never_ended_is_captured_when_it_has_been_silent_for_long(
+    app: App, call: Call, tmp_path: Path
+) -> None:
     path = tmp_path / "t.jsonl"
     path.write_text(said("user", "captured before"))
     session = Session(state(app), "s1")
-    session.talk = {"session": "s1", "client": "codex", "cwd": str(tmp_path), "transcript": str(path)}
+    session.talk = {
+        "session": "s1",
+        "client": "codex",
+        "cwd": str(tmp_path),
+        "transcript": str(path),
+    }
     session.advance(str(path), path.stat().st_size)
-    path.write_text(path.read_text() + said("user", "and then the light went out", timestamp="2026-02-03T12:00:00Z"))
+    path.write_text(
+        path.read_text()
+        + said("user", "and then the light went out", timestamp="2026-02-03T12:00:00Z")
+    )
     os.utime(path, (app.house.clock() - 7 * 3600,) * 2)
     assert call("collect")["stored"] == 0  # no marker allows it here
     (tmp_path / ".oneiro-capture").write_text('project = "Ferry"')
@@ -299,7 +378,11 @@ def test_a_conversation_that_never_ended_is_captured_when_it_has_been_silent_for
     assert row["created"][:10] == "2026-02-03"
     meta = call("show", id=row["id"])
     assert meta["body"] == "User: and then the light went out\n"
-    assert (meta["meta"]["project"], meta["meta"]["client"], meta["meta"]["session"]) == ("Ferry", "codex", "s1")
+    assert (meta["meta"]["project"], meta["meta"]["client"], meta["meta"]["session"]) == (
+        "Ferry",
+        "codex",
+        "s1",
+    )
     assert call("collect")["stored"] == 0
 
 
@@ -308,6 +391,11 @@ def test_one_that_goes_on_is_left_alone(app: App, call: Call, tmp_path: Path) ->
     path.write_text(said("user", "a moment ago"))
     (tmp_path / ".oneiro-capture").touch()
     session = Session(state(app), "s1")
-    session.talk = {"session": "s1", "client": "codex", "cwd": str(tmp_path), "transcript": str(path)}
+    session.talk = {
+        "session": "s1",
+        "client": "codex",
+        "cwd": str(tmp_path),
+        "transcript": str(path),
+    }
     session.save()
     assert call("collect") == {"schema": 1, "stored": 0, "left": 0, "aside": 0}

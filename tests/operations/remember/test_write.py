@@ -1,4 +1,5 @@
-"""What changes memories: every operation is one commit, loses nothing and can be taken back byte for byte."""
+"""What changes memories: every operation is one commit, loses nothing and can be taken back byte
+for byte."""
 
 from __future__ import annotations
 
@@ -16,7 +17,9 @@ from tests.operations.conftest import Call, hits, stored
 
 
 def git(root: Path, *argv: str) -> str:
-    return subprocess.run(["git", "-C", str(root), *argv], check=True, capture_output=True, text=True).stdout
+    return subprocess.run(
+        ["git", "-C", str(root), *argv], check=True, capture_output=True, text=True
+    ).stdout
 
 
 def commits(root: Path) -> int:
@@ -29,13 +32,22 @@ def clean(root: Path) -> bool:
 
 def test_remember_writes_one_note_in_one_commit(root: Path, call: Call) -> None:
     before = commits(root)
-    done = call("remember", items=[{"text": "The kiln is fired on Mondays.", "tags": ["pottery"], "created": "2024-03-05"}])
+    done = call(
+        "remember",
+        items=[
+            {"text": "The kiln is fired on Mondays.", "tags": ["pottery"], "created": "2024-03-05"}
+        ],
+    )
     row = done["results"][0]
     data = (root / row["path"]).read_bytes()
     assert row["sha256"] == sha256(data).hexdigest()
     assert row["path"].startswith("semantic/2024/03/the-kiln-is-fired-on-mondays-")
     found = memory.parse(row["path"], data)
-    assert (found.id, found.tags, found.body) == (row["id"], ("pottery",), "The kiln is fired on Mondays.\n")
+    assert (found.id, found.tags, found.body) == (
+        row["id"],
+        ("pottery",),
+        "The kiln is fired on Mondays.\n",
+    )
     assert commits(root) == before + 1
     assert clean(root)
     message = git(root, "log", "-1", "--format=%B")
@@ -54,7 +66,10 @@ def test_many_memories_are_one_commit(root: Path, call: Call) -> None:
 def test_the_same_again_is_the_same_memory(root: Path, call: Call) -> None:
     first = stored(call, "Ana prefers the release on Fridays because support is quiet")
     before = commits(root)
-    again = call("remember", items=[{"text": "Because support is quiet, Ana prefers the release on Fridays."}])["results"][0]
+    again = call(
+        "remember",
+        items=[{"text": "Because support is quiet, Ana prefers the release on Fridays."}],
+    )["results"][0]
     assert (again["id"], again["duplicate_of"]) == (first, first)
     assert commits(root) == before
     assert call("why", id=first)["uses"]["days"] == 1
@@ -95,21 +110,35 @@ def test_a_number_a_negation_or_a_new_word_is_news(call: Call, text: str) -> Non
 
 def test_the_same_words_in_a_session_are_another_event(call: Call) -> None:
     one = stored(call, "Bo: thanks, see you tomorrow morning then", type="episodic", session="s1")
-    assert stored(call, "Bo: thanks, see you tomorrow morning then", type="episodic", session="s1") != one
+    assert (
+        stored(call, "Bo: thanks, see you tomorrow morning then", type="episodic", session="s1")
+        != one
+    )
 
 
 def test_a_session_keeps_its_order_in_the_files(root: Path, call: Call) -> None:
-    items = [{"text": f"turn {n}", "type": "episodic", "session": "s", "created": "2024-01-01"} for n in range(3)]
+    items = [
+        {"text": f"turn {n}", "type": "episodic", "session": "s", "created": "2024-01-01"}
+        for n in range(3)
+    ]
     first = call("remember", items=items)["results"]
-    later = call("remember", items=[{"text": "turn 3", "type": "episodic", "session": "s", "created": "2024-01-01"}])["results"]
-    turns = [memory.parse(row["path"], (root / row["path"]).read_bytes()).turn for row in [*first, *later]]
+    later = call(
+        "remember",
+        items=[{"text": "turn 3", "type": "episodic", "session": "s", "created": "2024-01-01"}],
+    )["results"]
+    turns = [
+        memory.parse(row["path"], (root / row["path"]).read_bytes()).turn
+        for row in [*first, *later]
+    ]
     assert turns == [1, 2, 3, 4]
 
 
 def test_a_conversation_given_turn_by_turn_is_one_session(root: Path, call: Call) -> None:
     texts = ["Ana: When do you sail?", "Bo: In June.", "Ana: Lovely!", "Cleo: Something else."]
     dates = ["2024-03-05T10:00:00Z"] * 3 + ["2024-03-06T10:00:00Z"]
-    done = call("remember", items=[{"text": t, "created": d} for t, d in zip(texts, dates, strict=True)])["results"]
+    done = call(
+        "remember", items=[{"text": t, "created": d} for t, d in zip(texts, dates, strict=True)]
+    )["results"]
     notes = [memory.parse(row["path"], (root / row["path"]).read_bytes()) for row in done]
     assert [note.turn for note in notes] == [1, 2, 3, None]
     assert len({note.session for note in notes[:3]}) == 1
@@ -125,7 +154,10 @@ def test_a_conversation_given_turn_by_turn_is_one_session(root: Path, call: Call
         ({"text": " \u200b\u2060\ufeff \n"}, "is empty"),
         ({"text": "\u3164\u2800\u0301"}, "is empty"),
         ({"text": "x", "about": ["somebody"] * 3_000}, "about has 3,000 names; at most 200"),
-        ({"text": "x", "tags": ["t" * 100_000]}, "tags has a name of 100,000 characters; at most 200 are kept, each of at most 500"),
+        (
+            {"text": "x", "tags": ["t" * 100_000]},
+            "tags has a name of 100,000 characters; at most 200 are kept, each of at most 500",
+        ),
         ({"text": None}, "must be a string"),
         ({"text": "a\0b"}, "NUL"),
         ({"text": "a\ud800b"}, "Unicode"),
@@ -142,7 +174,9 @@ def test_a_conversation_given_turn_by_turn_is_one_session(root: Path, call: Call
         ("x", "not an object"),
     ],
 )
-def test_bad_input_is_refused_and_nothing_is_written(root: Path, call: Call, item: Any, words: str) -> None:
+def test_bad_input_is_refused_and_nothing_is_written(
+    root: Path, call: Call, item: Any, words: str
+) -> None:
     before = commits(root)
     with pytest.raises(InvalidInput, match=words):
         call("remember", items=[{"text": "a good one"}, item])
@@ -150,7 +184,18 @@ def test_bad_input_is_refused_and_nothing_is_written(root: Path, call: Call, ite
     assert clean(root)
 
 
-@pytest.mark.parametrize("path", ["../out.md", "/etc/out.md", ".git/hooks/out.md", "a/../../out.md", ".oneiro/x.md", "a\\b.md", "a//b.md"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "../out.md",
+        "/etc/out.md",
+        ".git/hooks/out.md",
+        "a/../../out.md",
+        ".oneiro/x.md",
+        "a\\b.md",
+        "a//b.md",
+    ],
+)
 def test_a_path_out_of_the_vault_is_refused(root: Path, call: Call, path: str) -> None:
     before = commits(root)
     with pytest.raises(UnsafePath):
@@ -159,14 +204,20 @@ def test_a_path_out_of_the_vault_is_refused(root: Path, call: Call, path: str) -
     assert not (root.parent / "out.md").exists()
 
 
-@pytest.mark.parametrize("given", ["8 May 2023", "May 8, 2023", "2023-05-08", "2023-05-08T10:00:00Z"])
+@pytest.mark.parametrize(
+    "given", ["8 May 2023", "May 8, 2023", "2023-05-08", "2023-05-08T10:00:00Z"]
+)
 def test_a_date_as_people_write_it(root: Path, call: Call, given: str) -> None:
     path = call("remember", items=[{"text": "It rained.", "created": given}])["results"][0]["path"]
     assert path.startswith("semantic/2023/05/")
 
 
 def test_bad_ones_can_be_left_out(root: Path, call: Call) -> None:
-    done = call("remember", items=[{"text": "one"}, {"text": ""}, {"text": "three"}, {"text": "x", "level": "high"}], partial=True)
+    done = call(
+        "remember",
+        items=[{"text": "one"}, {"text": ""}, {"text": "three"}, {"text": "x", "level": "high"}],
+        partial=True,
+    )
     assert [row["title"] for row in done["results"]] == ["one", "three"]
     assert [bad["item"] for bad in done["rejected"]] == [1, 3]
     assert call("remember", items=[{"text": ""}], partial=True)["commit"] is None
@@ -183,7 +234,13 @@ def test_reframe_changes_the_words_and_keeps_the_rest(root: Path, call: Call) ->
     ident = stored(call, "The release is on Fridays.", tags=["release"])
     path = root / call("show", id=ident)["path"]
     path.write_text(path.read_text().replace("tags:", "mood: calm # mine\ntags:"))
-    done = call("reframe", id=ident, text="The release is on Thursdays.", title="Release day", reason="she said so")
+    done = call(
+        "reframe",
+        id=ident,
+        text="The release is on Thursdays.",
+        title="Release day",
+        reason="she said so",
+    )
     text = path.read_text()
     assert "mood: calm # mine\n" in text
     assert text.endswith("---\nThe release is on Thursdays.\n")
@@ -200,21 +257,31 @@ def test_a_note_that_changed_meanwhile_gets_a_proposal(root: Path, call: Call) -
     seen = call("show", id=ident)
     path = root / seen["path"]
     path.write_text(path.read_text() + "A person wrote this.\n")
-    done = call("reframe", id=ident, text="The release is on Sundays.", base=seen["sha256"], actor="model")
+    done = call(
+        "reframe", id=ident, text="The release is on Sundays.", base=seen["sha256"], actor="model"
+    )
     assert "A person wrote this." in path.read_text()
     assert "Sundays" not in path.read_text()
     proposal = memory.parse("p.md", (root / done["proposal"]["path"]).read_bytes())
-    assert (proposal.status, proposal.supersedes, proposal.body) == ("pending", (ident,), "The release is on Sundays.\n")
+    assert (proposal.status, proposal.supersedes, proposal.body) == (
+        "pending",
+        (ident,),
+        "The release is on Sundays.\n",
+    )
     assert done["proposal"]["id"] not in hits(call, "release on Sundays")
 
 
 @pytest.mark.parametrize("base", ["junk", "0" * 64, "", "-x", "HEAD~99"])
-def test_a_base_the_memory_never_had_is_no_reason_for_a_proposal(root: Path, call: Call, base: str) -> None:
+def test_a_base_the_memory_never_had_is_no_reason_for_a_proposal(
+    root: Path, call: Call, base: str
+) -> None:
     ident = stored(call, "The release is on Fridays.")
     other = stored(call, "Something else altogether.")
     before = commits(root)
     for wrong in (base, call("show", id=other)["sha256"]):
-        with pytest.raises(InvalidInput, match="neither the sha256 of a text this memory had nor a commit") as caught:
+        with pytest.raises(
+            InvalidInput, match="neither the sha256 of a text this memory had nor a commit"
+        ) as caught:
             call("reframe", id=ident, text="The release is on Sundays.", base=wrong)
         assert "sha256" in caught.value.hint
     assert commits(root) == before
@@ -225,16 +292,26 @@ def test_a_base_the_memory_never_had_is_no_reason_for_a_proposal(root: Path, cal
 def test_a_base_is_a_hash_or_a_commit(root: Path, call: Call, moved: bool) -> None:
     ident = stored(call, "The release is on Fridays.")
     seen, commit = call("show", id=ident), git(root, "rev-parse", "HEAD").strip()
-    assert call("reframe", id=ident, text="It is on Thursdays.", base=seen["sha256"].upper())["proposal"] is None
+    assert (
+        call("reframe", id=ident, text="It is on Thursdays.", base=seen["sha256"].upper())[
+            "proposal"
+        ]
+        is None
+    )
     if moved:
         (root / seen["path"]).rename(root / "release.md")
     late = call("reframe", id=ident, text="It is on Mondays.", base=seen["sha256"])
     assert late["proposal"] is not None
     if not moved:
-        assert call("reframe", id=ident, text="It is on Tuesdays.", base=commit)["proposal"] is not None
+        assert (
+            call("reframe", id=ident, text="It is on Tuesdays.", base=commit)["proposal"]
+            is not None
+        )
     assert call("reframe", id=ident, text="It is on Sundays.")["proposal"] is None
     if not moved:
-        assert call("reframe", id=ident, text="It is on Saturdays.", base="HEAD")["proposal"] is None
+        assert (
+            call("reframe", id=ident, text="It is on Saturdays.", base="HEAD")["proposal"] is None
+        )
 
 
 def test_core_is_a_persons(root: Path, call: Call) -> None:
@@ -333,9 +410,13 @@ def test_adopt_adds_an_id_and_nothing_else(root: Path, call: Call) -> None:
     keyed.write_text("---\nmood: calm   # mine\n---\nAna.\n")
     done = call("adopt", paths=["./journal/2024-03-05.md", "entities/ana.md", "nowhere.md"])
     assert {row["path"] for row in done["adopted"]} == {"journal/2024-03-05.md", "entities/ana.md"}
-    assert done["skipped"] == [{"path": "nowhere.md", "reason": "there is no note here", "code": "missing"}]
+    assert done["skipped"] == [
+        {"path": "nowhere.md", "reason": "there is no note here", "code": "missing"}
+    ]
     assert plain.read_bytes().endswith(b"# Day\r\n\r\nwent sailing\r\n")
-    assert memory.parse("journal/2024-03-05.md", plain.read_bytes()).created.startswith("2024-03-05")
+    assert memory.parse("journal/2024-03-05.md", plain.read_bytes()).created.startswith(
+        "2024-03-05"
+    )
     assert "mood: calm   # mine\n" in keyed.read_text()
     assert memory.parse("entities/ana.md", keyed.read_bytes()).type == "entity"
     again = call("adopt", paths=["entities/ana.md"])
@@ -343,7 +424,9 @@ def test_adopt_adds_an_id_and_nothing_else(root: Path, call: Call) -> None:
     assert "already has the id" in again["skipped"][0]["reason"]
 
 
-def test_a_foreign_note_can_be_shown_reframed_and_forgotten_by_its_handle(root: Path, call: Call) -> None:
+def test_a_foreign_note_can_be_shown_reframed_and_forgotten_by_its_handle(
+    root: Path, call: Call
+) -> None:
     (root / "free.md").write_text("# Free\n\nA note without frontmatter about gliding.\n")
     handle = hits(call, "gliding")[0]
     assert call("show", id=handle)["path"] == "free.md"
@@ -363,7 +446,9 @@ def test_unknown_operations_and_parameters(app: App) -> None:
         app.call("recall")
 
 
-def test_a_note_without_an_id_is_forgotten_and_the_way_back_is_one_that_works(root: Path, call: Call) -> None:
+def test_a_note_without_an_id_is_forgotten_and_the_way_back_is_one_that_works(
+    root: Path, call: Call
+) -> None:
     (root / "tern.md").write_text("Terns fly from pole to pole.\n")
     git(root, "add", "tern.md")
     git(root, "commit", "-qm", "a note of mine")

@@ -1,4 +1,5 @@
-"""What loops propose waits on a branch, inert, until a person has decided; what was decided is not proposed again."""
+"""What loops propose waits on a branch, inert, until a person has decided; what was decided is not
+proposed again."""
 
 from __future__ import annotations
 
@@ -14,7 +15,17 @@ from oneiro_vault.judges.scripted import ScriptedJudge
 from oneiro_vault.operations.review import decisions
 from oneiro_vault.settings.definitions import Settings
 from oneiro_vault.vault.history import proposal_branches
-from tests.operations.dream.support import OTHERS, SETTINGS, TWINS, dream, fill, git, judged, statuses, tree
+from tests.operations.dream.support import (
+    OTHERS,
+    SETTINGS,
+    TWINS,
+    dream,
+    fill,
+    git,
+    judged,
+    statuses,
+    tree,
+)
 from tests.operations.dream.test_encoding import TALK, WHEN, script
 
 REVIEW = SETTINGS | {"dreams.review": True, "dreams.brake": 1.0}
@@ -40,18 +51,35 @@ def open_(app: App) -> list[dict[str, Any]]:
 
 
 def heads(root: Path) -> list[str]:
-    return [name for name in git(root, "for-each-ref", "--format=%(refname:short)", "refs/heads").split() if name != "main"]
+    return [
+        name
+        for name in git(root, "for-each-ref", "--format=%(refname:short)", "refs/heads").split()
+        if name != "main"
+    ]
 
 
 def answers(app: App) -> list[Any]:
     """Everything that reads the vault."""
-    asked: list[tuple[str, dict[str, Any]]] = [("list", {}), ("log", {}), ("runs", {}), ("orient", {}), ("flagged", {})]
+    asked: list[tuple[str, dict[str, Any]]] = [
+        ("list", {}),
+        ("log", {}),
+        ("runs", {}),
+        ("orient", {}),
+        ("flagged", {}),
+    ]
     asked += [("recall", {"query": text, "fast": True}) for text in TWINS]
     found = [app.call(op, params) for op, params in asked]
-    return [sorted(row["id"] for row in answer["results"]) if "results" in answer else answer.get("text", answer) for answer in found]
+    return [
+        sorted(row["id"] for row in answer["results"])
+        if "results" in answer
+        else answer.get("text", answer)
+        for answer in found
+    ]
 
 
-def test_proposals_are_inert_and_become_what_they_propose_when_accepted(app: App, root: Path) -> None:
+def test_proposals_are_inert_and_become_what_they_propose_when_accepted(
+    app: App, root: Path
+) -> None:
     app.call("embed")
     before, head, files, said = statuses(app), app.house.vault.head(), tree(root), answers(app)
     run = dream(app)
@@ -66,22 +94,37 @@ def test_proposals_are_inert_and_become_what_they_propose_when_accepted(app: App
     assert dream(app)["decisions"] == []  # what waits is not proposed again
     assert len(heads(root)) == 1
     done = app.call("review_accept", {"ids": [first["id"][:6]]})
-    assert ([row["id"] for row in done["accepted"]], done["left"], done["closed"]) == ([first["id"]], 1, [])
+    assert ([row["id"] for row in done["accepted"]], done["left"], done["closed"]) == (
+        [first["id"]],
+        1,
+        [],
+    )
     trailers = git(root, "log", "-1", "--format=%B")
-    for line in (f"Oneiro-Decision: {first['id']}", "Oneiro-Actor: user", f"Oneiro-Run: {run['run']}", "Oneiro-Loop: consolidate"):
+    for line in (
+        f"Oneiro-Decision: {first['id']}",
+        "Oneiro-Actor: user",
+        f"Oneiro-Run: {run['run']}",
+        "Oneiro-Loop: consolidate",
+    ):
         assert line in trailers
     assert sum(status == "superseded" for status in statuses(app).values()) == 1
     done = app.call("review_reject", {"ids": [second["id"]], "reason": "Fridays are not the same"})
     assert (done["left"], done["closed"], heads(root)) == (0, [run["branch"]], [])
-    assert (root / run["report"]).is_file()  # something of that run holds, so what it tells comes with it
+    assert (
+        root / run["report"]
+    ).is_file()  # something of that run holds, so what it tells comes with it
     assert git(root, "log", "-1", "--format=%H", f"refs/oneiro/reviewed/{run['branch']}")
     assert "Fridays are not the same" in git(root, "log")
     assert dream(app)["decisions"] == []  # neither what was done nor what was rejected
-    (told,) = [one for one in app.call("runs", {"loop": "consolidate"})["runs"] if one["run"] == run["run"]]
+    (told,) = [
+        one for one in app.call("runs", {"loop": "consolidate"})["runs"] if one["run"] == run["run"]
+    ]
     assert [one["decision"] for one in told["decisions"]] == [first["id"]]
 
 
-def test_a_rejected_decision_is_remembered_by_every_copy(app: App, root: Path, tmp_path: Path) -> None:
+def test_a_rejected_decision_is_remembered_by_every_copy(
+    app: App, root: Path, tmp_path: Path
+) -> None:
     run = dream(app)
     done = app.call("review_reject", {"ids": [run["branch"]]})
     assert (len(done["rejected"]), done["left"]) == (2, 0)
@@ -105,7 +148,9 @@ def test_what_a_person_changed_meanwhile_makes_it_stale(app: App, root: Path) ->
     assert "Only on weekdays." in note.read_text()
     app.house.vault.commit_edits(quiet=0.0)
     assert decisions.tidy(app.house, lapse=True) == [branch]
-    assert [one["op"] for one in dream(app)["decisions"]] == ["merge"]  # the new words are another question
+    assert [one["op"] for one in dream(app)["decisions"]] == [
+        "merge"
+    ]  # the new words are another question
     assert heads(root) == [f"{branch}-2"]
 
 
@@ -114,7 +159,10 @@ def test_a_person_may_edit_what_is_proposed(app: App, root: Path) -> None:
     first, second = open_(app)
     change = first["changes"][0]
     text = change["text"].rstrip("\n") + "\n\nSays Bo.\n"
-    for wrong, why in ((text.replace("id: ", "id: 0", 1), "another id"), ("---\nid: [\n---\n", "cannot be read")):
+    for wrong, why in (
+        (text.replace("id: ", "id: 0", 1), "another id"),
+        ("---\nid: [\n---\n", "cannot be read"),
+    ):
         with pytest.raises(InvalidInput, match=why):
             app.call("review_accept", {"ids": [first["id"]], "edited": {change["path"]: wrong}})
     with pytest.raises(InvalidInput, match="in none of these"):
@@ -169,13 +217,21 @@ def test_squashed_with_plain_git(app: App, root: Path) -> None:
     git(root, "commit", "-q", "-m", "squashed")
     assert open_(app) == []
     assert decisions.tidy(app.house) == [branch]
-    assert ids <= {event.get("d") for event in app.house.vault.events() if event.get("v") == "accepted"}
+    assert ids <= {
+        event.get("d") for event in app.house.vault.events() if event.get("v") == "accepted"
+    }
 
 
 def squashed(
-    app: App, root: Path, branch: str, *changes: tuple[str, str | None], report: bool = True, message: str = "Dreams (#1)"
+    app: App,
+    root: Path,
+    branch: str,
+    *changes: tuple[str, str | None],
+    report: bool = True,
+    message: str = "Dreams (#1)",
 ) -> None:
-    """What a reviewer with git alone does on a host: changes on the branch (None: as it was before), then all of it as one commit."""
+    """What a reviewer with git alone does on a host: changes on the branch (None: as it was
+    before), then all of it as one commit."""
     git(root, "switch", "-q", "-c", "theirs", branch)
     for path, text in changes:
         if text is not None:
@@ -197,13 +253,24 @@ def squashed(
 
 
 def verdicts(app: App) -> dict[str, str]:
-    return {str(event["d"]): str(event["v"]) for event in app.house.vault.events() if event.get("e") == "review"}
+    return {
+        str(event["d"]): str(event["v"])
+        for event in app.house.vault.events()
+        if event.get("e") == "review"
+    }
 
 
 @pytest.mark.parametrize("later", [False, True])
-def test_what_a_reviewer_left_out_of_a_squash_is_rejected_and_what_they_changed_is_accepted(app: App, root: Path, later: bool) -> None:
-    """Dropped, edited and taken as it was; also when the notes went on changing before anybody of us looked."""
-    fill(app, "The cellar door sticks when it rains for long.", "The cellar doors sticks when it rains for long.")
+def test_what_a_reviewer_left_out_of_a_squash_is_rejected_and_what_they_changed_is_accepted(
+    app: App, root: Path, later: bool
+) -> None:
+    """Dropped, edited and taken as it was; also when the notes went on changing before anybody of
+    us looked."""
+    fill(
+        app,
+        "The cellar door sticks when it rains for long.",
+        "The cellar doors sticks when it rains for long.",
+    )
     branch = dream(app)["branch"]
     dropped, edited, taken = open_(app)
     keeper = next(change for change in edited["changes"] if "superseded" not in change["text"])
@@ -211,30 +278,52 @@ def test_what_a_reviewer_left_out_of_a_squash_is_rejected_and_what_they_changed_
     squashed(app, root, branch, *drop, (keeper["path"], keeper["text"] + "\nSeen by Bo.\n"))
     if later:
         for change in (*taken["changes"], *edited["changes"]):
-            (root / change["path"]).write_text((root / change["path"]).read_text() + "\nAnd later.\n")
+            (root / change["path"]).write_text(
+                (root / change["path"]).read_text() + "\nAnd later.\n"
+            )
         git(root, "commit", "-qam", "went on")
         app.house.reconcile()
     assert open_(app) == []
     assert decisions.tidy(app.house) == [branch]
-    assert verdicts(app) == {dropped["id"]: "rejected", edited["id"]: "accepted", taken["id"]: "accepted"}
+    assert verdicts(app) == {
+        dropped["id"]: "rejected",
+        edited["id"]: "accepted",
+        taken["id"]: "accepted",
+    }
     assert "left out when its branch was merged" in git(root, "log")
     assert dream(app)["decisions"] == []
     assert sum(status == "superseded" for status in statuses(app).values()) == 2
 
 
-def test_a_squash_is_known_by_its_message_when_its_report_was_left_out(app: App, root: Path) -> None:
+def test_a_squash_is_known_by_its_message_when_its_report_was_left_out(
+    app: App, root: Path
+) -> None:
     """Hosts put the messages of all commits into the one."""
     branch = dream(app)["branch"]
     dropped, taken = open_(app)
-    said = "\n\n".join(["Dreams (#1)", *git(root, "log", "--format=* %B", f"main..{branch}").strip().split("\n\n"), "Reviewed by Bo."])
-    squashed(app, root, branch, *((change["path"], None) for change in dropped["changes"]), report=False, message=said)
+    said = "\n\n".join(
+        [
+            "Dreams (#1)",
+            *git(root, "log", "--format=* %B", f"main..{branch}").strip().split("\n\n"),
+            "Reviewed by Bo.",
+        ]
+    )
+    squashed(
+        app,
+        root,
+        branch,
+        *((change["path"], None) for change in dropped["changes"]),
+        report=False,
+        message=said,
+    )
     assert open_(app) == []
     decisions.tidy(app.house)
     assert verdicts(app) == {dropped["id"]: "rejected", taken["id"]: "accepted"}
 
 
 def test_what_was_not_merged_stays_open(app: App, root: Path) -> None:
-    """A change that was picked by itself, work on the same notes, and our own review on another copy are no merge of the branch."""
+    """A change that was picked by itself, work on the same notes, and our own review on another
+    copy are no merge of the branch."""
     branch = dream(app)["branch"]
     first, second = open_(app)
     git(root, "cherry-pick", "--no-commit", first["commit"])
@@ -247,7 +336,11 @@ def test_what_was_not_merged_stays_open(app: App, root: Path) -> None:
     app.house.reconcile()
     (row,) = open_(app)
     assert (row["id"], bool(row["stale"])) == (second["id"], True)
-    report = next(path for path in git(root, "ls-tree", "-r", "--name-only", branch, "--", "dreams").split() if "consolidate" in path)
+    report = next(
+        path
+        for path in git(root, "ls-tree", "-r", "--name-only", branch, "--", "dreams").split()
+        if "consolidate" in path
+    )
     git(root, "checkout", "-q", branch, "--", report)
     git(root, "commit", "-qm", f"ledger: report\n\nOneiro-Op: ledger\nOneiro-Run: {row['run']}")
     assert [row["id"] for row in open_(app)] == [second["id"]]
@@ -258,22 +351,40 @@ def test_what_was_not_merged_stays_open(app: App, root: Path) -> None:
     assert (decisions.tidy(app.house), verdicts(app)) == ([], {})
 
 
-def test_one_of_two_decisions_about_one_note_may_be_left_out(app: App, root: Path, place: Path) -> None:
-    first = decide(place, 1, {"a.md": note_of(1, "One.", "trust: model"), "dreams/2026/01/x.md": "# Night"})
+def test_one_of_two_decisions_about_one_note_may_be_left_out(
+    app: App, root: Path, place: Path
+) -> None:
+    first = decide(
+        place, 1, {"a.md": note_of(1, "One.", "trust: model"), "dreams/2026/01/x.md": "# Night"}
+    )
     second = decide(place, 2, {"a.md": note_of(1, "One. Two.", "trust: model")})
     third = decide(place, 3, {"b.md": note_of(3, "Three.", "trust: model")})
     (place / "dreams/2026/01/run.md").write_text("# Night\n")
     git(place, "add", "-A")
-    git(place, "commit", "-qm", "ledger: report\n\nOneiro-Op: ledger\nOneiro-Run: 12345678\nOneiro-Loop: split")
+    git(
+        place,
+        "commit",
+        "-qm",
+        "ledger: report\n\nOneiro-Op: ledger\nOneiro-Run: 12345678\nOneiro-Loop: split",
+    )
     git(root, "worktree", "remove", "--force", str(place))
     moved = note_of(3, "Three.", "trust: model", "tags: [seen]")
-    squashed(app, root, "dream/2026-01-02", ("a.md", note_of(1, "One.", "trust: model")), ("b.md", None), ("c.md", moved))
+    squashed(
+        app,
+        root,
+        "dream/2026-01-02",
+        ("a.md", note_of(1, "One.", "trust: model")),
+        ("b.md", None),
+        ("c.md", moved),
+    )
     assert open_(app) == []
     decisions.tidy(app.house)
     assert verdicts(app) == {first: "accepted", second: "rejected", third: "accepted"}
 
 
-def test_what_a_reviewer_changed_on_the_branch_is_what_is_accepted(app: App, root: Path, tmp_path: Path) -> None:
+def test_what_a_reviewer_changed_on_the_branch_is_what_is_accepted(
+    app: App, root: Path, tmp_path: Path
+) -> None:
     branch = dream(app)["branch"]
     path = open_(app)[0]["changes"][0]["path"]
     git(root, "worktree", "add", "-q", str(tmp_path / "tree"), branch)
@@ -294,13 +405,17 @@ def decide(place: Path, number: int, files: dict[str, str]) -> str:
         (place / name).write_text(text)
     ident = f"{number:016x}"
     git(place, "add", "-A")
-    trailers = f"Oneiro-Op: revise\nOneiro-Run: 12345678\nOneiro-Loop: split\nOneiro-Decision: {ident}"
+    trailers = (
+        f"Oneiro-Op: revise\nOneiro-Run: 12345678\nOneiro-Loop: split\nOneiro-Decision: {ident}"
+    )
     git(place, "commit", "-q", "-m", f"revise: number {number}\n\n{trailers}")
     return ident
 
 
 def note_of(number: int, body: str, *keys: str) -> str:
-    return "\n".join(["---", f"id: {number:012d}", "type: semantic", "title: Boat", *keys, "---", body, ""])
+    return "\n".join(
+        ["---", f"id: {number:012d}", "type: semantic", "title: Boat", *keys, "---", body, ""]
+    )
 
 
 @pytest.fixture
@@ -312,12 +427,17 @@ def place(app: App, root: Path, tmp_path: Path) -> Path:
 
 def test_a_decision_brings_no_words_of_a_later_one(app: App, root: Path, place: Path) -> None:
     trust = "trust: model"
-    first = decide(place, 1, {"a.md": note_of(1, "One.", trust), "b.md": note_of(2, "Beside.", trust)})
+    first = decide(
+        place, 1, {"a.md": note_of(1, "One.", trust), "b.md": note_of(2, "Beside.", trust)}
+    )
     second = decide(place, 2, {"a.md": note_of(1, "One. Two.", trust)})
     (place / "b.md").write_text(note_of(2, "Beside, says the reviewer.", trust))
     git(place, "commit", "-qam", "my words")
     rows = {row["id"]: row for row in open_(app)}
-    assert [change["words"] for change in rows[first]["changes"]] == ["One.", "Beside, says the reviewer."]
+    assert [change["words"] for change in rows[first]["changes"]] == [
+        "One.",
+        "Beside, says the reviewer.",
+    ]
     assert [change["words"] for change in rows[second]["changes"]] == ["One. {+Two.+}"]
     app.call("review_reject", {"ids": [second]})
     app.call("review_accept", {"ids": [first]})
@@ -325,14 +445,21 @@ def test_a_decision_brings_no_words_of_a_later_one(app: App, root: Path, place: 
     assert "says the reviewer" in (root / "b.md").read_text()
 
 
-def test_decisions_about_one_note_are_accepted_one_after_the_other(app: App, root: Path, place: Path) -> None:
-    ids = [decide(place, number, {"a.md": note_of(1, "More. " * number, "trust: model")}) for number in (1, 2, 3)]
+def test_decisions_about_one_note_are_accepted_one_after_the_other(
+    app: App, root: Path, place: Path
+) -> None:
+    ids = [
+        decide(place, number, {"a.md": note_of(1, "More. " * number, "trust: model")})
+        for number in (1, 2, 3)
+    ]
     done = app.call("review_accept", {"ids": ["dream/2026-01-02"]})
     assert ([row["id"] for row in done["accepted"]], done["stale"]) == (ids, [])
     assert (root / "a.md").read_text() == (place / "a.md").read_text()
 
 
-def test_decisions_about_one_note_that_were_squashed_all_came(app: App, root: Path, place: Path) -> None:
+def test_decisions_about_one_note_that_were_squashed_all_came(
+    app: App, root: Path, place: Path
+) -> None:
     for number in (1, 2):
         decide(place, number, {"a.md": note_of(1, "More. " * number, "trust: model")})
     git(root, "merge", "-q", "--squash", "dream/2026-01-02")
@@ -340,23 +467,42 @@ def test_decisions_about_one_note_that_were_squashed_all_came(app: App, root: Pa
     assert open_(app) == []
 
 
-def test_a_new_note_shows_what_it_claims_and_none_speaks_for_a_person(app: App, root: Path, place: Path) -> None:
-    claims = ("source: dream", "trust: model", "priority: 0", "keep: always", "valid_from: 2020-01-01", "derived_from: [abc]")
+def test_a_new_note_shows_what_it_claims_and_none_speaks_for_a_person(
+    app: App, root: Path, place: Path
+) -> None:
+    claims = (
+        "source: dream",
+        "trust: model",
+        "priority: 0",
+        "keep: always",
+        "valid_from: 2020-01-01",
+        "derived_from: [abc]",
+    )
     fine = decide(place, 1, {"fine.md": note_of(1, "Fine.", *claims)})
     core = decide(place, 2, {"core.md": note_of(2, "Obey.", "trust: model", "core: true")})
     user = decide(place, 3, {"user.md": note_of(3, "Obey.")})
     rows = {row["id"]: row for row in open_(app)}
     keys = rows[fine]["changes"][0]["keys"]
     assert {name: keys[name] for name in keys if name not in ("valid_from",)} == {
-        "type": "semantic", "source": "dream", "trust": "model", "status": "active", "priority": "0", "keep": "always", "derived_from": "abc",
+        "type": "semantic", "source": "dream", "trust": "model", "status": "active",
+        "priority": "0", "keep": "always", "derived_from": "abc",
     }  # fmt: skip
     assert keys["valid_from"].startswith("2020-01-01")
-    assert (rows[core]["changes"][0]["keys"]["core"], rows[user]["changes"][0]["keys"]["trust"]) == ("True", "user")
+    assert (
+        rows[core]["changes"][0]["keys"]["core"],
+        rows[user]["changes"][0]["keys"]["trust"],
+    ) == ("True", "user")
     assert [bool(rows[one]["stale"]) for one in (fine, core, user)] == [False, True, True]
     done = app.call("review_accept", {"ids": [fine, core, user]})
     assert [row["id"] for row in done["accepted"]] == [fine]
-    assert ["core: true" in row["why"] or "person's own words" in row["why"] for row in done["stale"]] == [True, True]
-    assert [(root / f"{name}.md").exists() for name in ("fine", "core", "user")] == [True, False, False]
+    assert [
+        "core: true" in row["why"] or "person's own words" in row["why"] for row in done["stale"]
+    ] == [True, True]
+    assert [(root / f"{name}.md").exists() for name in ("fine", "core", "user")] == [
+        True,
+        False,
+        False,
+    ]
     mine = note_of(2, "Do not obey.", "trust: model")
     app.call("review_accept", {"ids": [core], "edited": {"core.md": mine}})
     assert (root / "core.md").read_text() == mine
@@ -374,12 +520,17 @@ def test_every_word_of_a_change_is_shown_as_it_is(app: App, root: Path, place: P
     assert change["words"].endswith(f"[-{words}-] {{+Short.+}}")
 
 
-def test_what_fails_after_others_were_accepted_is_told_beside_them(app: App, root: Path, place: Path) -> None:
+def test_what_fails_after_others_were_accepted_is_told_beside_them(
+    app: App, root: Path, place: Path
+) -> None:
     first = decide(place, 1, {"a.md": note_of(1, "One.", "trust: model")})
     second = decide(place, 2, {"b.md": note_of(2, "Two.", "trust: model")})
     secret = note_of(2, "password: " + "hunter2hunter2XY9", "trust: model")
     done = app.call("review_accept", {"ids": [first, second], "edited": {"b.md": secret}})
-    assert [[row["id"] for row in done[kind]] for kind in ("accepted", "stale")] == [[first], [second]]
+    assert [[row["id"] for row in done[kind]] for kind in ("accepted", "stale")] == [
+        [first],
+        [second],
+    ]
     assert done["stale"][0]["why"]
     assert [(root / name).exists() for name in ("a.md", "b.md")] == [True, False]
 
@@ -388,7 +539,13 @@ def test_only_notes_can_be_proposed(app: App, root: Path) -> None:
     tip = git(root, "rev-parse", "HEAD").strip()
     git(root, "switch", "-q", "-c", "dream/2026-01-01")
     (root / "oneiro.toml").write_text("dreams.brake = 1.0\n")
-    git(root, "commit", "-q", "-am", "merge: x\n\nOneiro-Op: merge\nOneiro-Run: 12345678\nOneiro-Decision: 00112233445566aa")
+    git(
+        root,
+        "commit",
+        "-q",
+        "-am",
+        "merge: x\n\nOneiro-Op: merge\nOneiro-Run: 12345678\nOneiro-Decision: 00112233445566aa",
+    )
     assert open_(app) == []  # HEAD is on it
     assert not proposal_branches.branches(app.house.vault)
     assert dream(app)["branch"] is None  # what is committed here is under review as it is
@@ -423,7 +580,12 @@ def test_a_capture_is_not_marked_again_and_again(root: Path) -> None:
         app.call("capture", {"text": TALK, "kind": "session", "session": "s1", "when": WHEN})
         judged(app, ScriptedJudge(script))
         made = dream(app, "encode")
-        assert [one["op"] for one in made["decisions"]] == ["remember", "remember", "remember", "link"]
+        assert [one["op"] for one in made["decisions"]] == [
+            "remember",
+            "remember",
+            "remember",
+            "link",
+        ]
         assert dream(app, "encode")["decisions"] == []  # the mark waits, so no other one is made
         app.call("review_reject", {"ids": [made["branch"]]})
         assert dream(app, "encode")["decisions"] == []

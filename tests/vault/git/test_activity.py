@@ -16,14 +16,27 @@ from oneiro_vault.vault.change import Write
 from oneiro_vault.vault.vault import Vault
 from oneiro_vault.vault.worktree.files import digest
 from tests.box import eventually
-from tests.vault.support import REMEMBER, git, half_way, long_ago, make, note, path_of, put, reopen, slow_git, sound
+from tests.vault.support import (
+    REMEMBER,
+    git,
+    half_way,
+    long_ago,
+    make,
+    note,
+    path_of,
+    put,
+    reopen,
+    slow_git,
+    sound,
+)
 
 COUNT = 40
 
 
 @pytest.fixture
 def branches(vault: Vault, root: Path, tmp_path: Path) -> Vault:
-    """`main` has forty notes, `old` four of them with other words and one that only it has, which git takes its time to write."""
+    """`main` has forty notes, `old` four of them with other words and one that only it has, which
+    git takes its time to write."""
     slow_git(root, tmp_path)
     vault.apply([Write(path_of(i), note(i)) for i in range(4)], REMEMBER)
     git(root, "add", "-A")
@@ -64,8 +77,19 @@ def edits_of(root: Path) -> str:
     return git(root, "log", "--all", "--format=%s", "--grep=^Oneiro-Op: edit$")
 
 
-@pytest.mark.parametrize("command", ["reset --hard old", "merge -q --no-edit old", "rebase -q old", "stash apply -q", "cherry-pick old"])
-def test_nothing_git_does_to_the_folder_is_an_edit(branches: Vault, root: Path, tmp_path: Path, command: str) -> None:
+@pytest.mark.parametrize(
+    "command",
+    [
+        "reset --hard old",
+        "merge -q --no-edit old",
+        "rebase -q old",
+        "stash apply -q",
+        "cherry-pick old",
+    ],
+)
+def test_nothing_git_does_to_the_folder_is_an_edit(
+    branches: Vault, root: Path, tmp_path: Path, command: str
+) -> None:
     if command.startswith("stash"):
         (root / "slow.md").write_text("put away")
         git(root, "stash", "-q", "-u")
@@ -89,7 +113,9 @@ def during(monkeypatch: pytest.MonkeyPatch, vault: Vault, happens: Callable[[], 
     monkeypatch.setattr(vault.repo.staging, "status", status)
 
 
-def test_what_vanishes_while_the_status_is_taken_has_not_rested(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_vanishes_while_the_status_is_taken_has_not_rested(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     put(make(root), 1)
     long_ago(root)
     vault = reopen(root, quiet=3600)
@@ -99,7 +125,9 @@ def test_what_vanishes_while_the_status_is_taken_has_not_rested(root: Path, monk
     assert vault.look().waiting == [path_of(1)]
 
 
-@pytest.mark.parametrize("command", ["switch -q old", "reset -q --hard HEAD", "commit -q --allow-empty -m x"])
+@pytest.mark.parametrize(
+    "command", ["switch -q old", "reset -q --hard HEAD", "commit -q --allow-empty -m x"]
+)
 def test_when_git_was_there_during_the_look_everything_waits(
     branches: Vault, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
@@ -159,7 +187,13 @@ def test_our_own_index_does_not_hide_that_git_was_there(root: Path) -> None:
 
 
 def test_what_git_leaves_out_of_the_folder_is_not_deleted(vault: Vault, root: Path) -> None:
-    vault.apply([Write(f"{folder}/{i}.md", note(i)) for folder, i in (("here", 1), ("there", 2), ("there", 3))], REMEMBER)
+    vault.apply(
+        [
+            Write(f"{folder}/{i}.md", note(i))
+            for folder, i in (("here", 1), ("there", 2), ("there", 3))
+        ],
+        REMEMBER,
+    )
     git(root, "sparse-checkout", "set", "here")
     assert not (root / "there").exists()
     assert (vault.commit_edits(), vault.look().gone) == ([], [])
@@ -167,8 +201,11 @@ def test_what_git_leaves_out_of_the_folder_is_not_deleted(vault: Vault, root: Pa
     assert vault.commit_edits()[0].removed == ("here/1.md",)
 
 
-def test_a_machines_change_takes_no_half_way_file_along(branches: Vault, root: Path, tmp_path: Path) -> None:
-    """A model read what git had just written, and changes it: the text before is no edit of the person."""
+def test_a_machines_change_takes_no_half_way_file_along(
+    branches: Vault, root: Path, tmp_path: Path
+) -> None:
+    """A model read what git had just written, and changes it: the text before is no edit of the
+    person."""
     before = branches.head()
     vault = reopen(root, wait=0.3)
     with half_way(root, tmp_path, "checkout", "-q", "old"):
@@ -192,7 +229,9 @@ def test_a_dead_gits_lock_holds_nothing_back(vault: Vault, root: Path) -> None:
     assert not lock.exists()
 
 
-def test_a_checkout_that_was_killed_is_asked_about(branches: Vault, root: Path, tmp_path: Path) -> None:
+def test_a_checkout_that_was_killed_is_asked_about(
+    branches: Vault, root: Path, tmp_path: Path
+) -> None:
     process = subprocess.Popen(["git", "-C", str(root), "checkout", "-q", "old"])
     eventually(lambda: (tmp_path / "at-work").exists(), 30)
     process.send_signal(signal.SIGTERM)

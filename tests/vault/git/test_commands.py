@@ -1,4 +1,5 @@
-"""git as a program: found, new enough, deaf to the caller's environment, never waiting for anybody."""
+"""git as a program: found, new enough, deaf to the caller's environment, never waiting for
+anybody."""
 
 from __future__ import annotations
 
@@ -27,8 +28,13 @@ def test_the_git_here_is_new_enough(tmp_path: Path) -> None:
     require(str(tmp_path))
 
 
-@pytest.mark.parametrize(("said", "shown"), [("git version 2.30.1", "2.30.1"), ("git version 2.37", "2.37.0"), ("who knows", "0")])
-def test_an_old_git_is_refused_by_name(vault: Vault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, shown: str) -> None:
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [("git version 2.30.1", "2.30.1"), ("git version 2.37", "2.37.0"), ("who knows", "0")],
+)
+def test_an_old_git_is_refused_by_name(
+    vault: Vault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, shown: str
+) -> None:
     put(vault)
     stub(tmp_path / "bin", f"echo {said}")
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
@@ -39,7 +45,9 @@ def test_an_old_git_is_refused_by_name(vault: Vault, tmp_path: Path, monkeypatch
     assert [p.kind for p in fresh.problems()] == ["git"]
 
 
-def test_without_git_the_vault_still_writes_and_says_what_is_missing(vault: Vault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_git_the_vault_still_writes_and_says_what_is_missing(
+    vault: Vault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     put(vault)
     (tmp_path / "bin").mkdir()
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
@@ -52,7 +60,9 @@ def test_without_git_the_vault_still_writes_and_says_what_is_missing(vault: Vaul
     assert len(fresh.log()) == 2
 
 
-def test_a_git_that_hangs_is_stopped(vault: Vault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_git_that_hangs_is_stopped(
+    vault: Vault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     stub(tmp_path / "bin", '[ "$1" = --version ] && echo git version 2.40.0 && exit; exec sleep 60')
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
     started = time.monotonic()
@@ -62,24 +72,42 @@ def test_a_git_that_hangs_is_stopped(vault: Vault, tmp_path: Path, monkeypatch: 
 
 
 def test_a_failure_carries_gits_own_words(vault: Vault) -> None:
-    with pytest.raises(GitProblem, match=r"git rev-parse failed: fatal: .*Needed a single revision"):
+    with pytest.raises(
+        GitProblem, match=r"git rev-parse failed: fatal: .*Needed a single revision"
+    ):
         vault.repo.commands.run("rev-parse", "--verify", "nothing")
     with pytest.raises(GitProblem, match="exit status 1"):
         vault.repo.commands.run("rev-parse", "--verify", "-q", "nothing")
 
 
-def test_the_callers_git_variables_are_kept_from_the_child_only(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_callers_git_variables_are_kept_from_the_child_only(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
     put(vault)
-    for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_NAMESPACE", "GIT_CONFIG_COUNT", "GIT_TRACE"):
+    for name in (
+        "GIT_DIR",
+        "GIT_WORK_TREE",
+        "GIT_INDEX_FILE",
+        "GIT_NAMESPACE",
+        "GIT_CONFIG_COUNT",
+        "GIT_TRACE",
+    ):
         monkeypatch.setenv(name, "/nonsense")
     assert vault.repo.commands.text("rev-parse", "HEAD") == vault.head()
     assert os.environ["GIT_DIR"] == "/nonsense"
     assert vault.repo.commands.text("rev-parse", "--show-toplevel") == str(vault.root)
 
 
-def test_no_pager_no_colour_no_translation_no_alias(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_pager_no_colour_no_translation_no_alias(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
     put(vault)
-    for name, value in {"core.pager": "false", "color.ui": "always", "log.decorate": "full", "log.showSignature": "true"}.items():
+    for name, value in {
+        "core.pager": "false",
+        "color.ui": "always",
+        "log.decorate": "full",
+        "log.showSignature": "true",
+    }.items():
         git(vault.root, "config", name, value)
     monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")
     assert vault.log()[0].title == "Note 0"

@@ -1,4 +1,5 @@
-"""Under plain git: merge, pull, rebase, cherry-pick and stash pop go through, and no words are lost on the way."""
+"""Under plain git: merge, pull, rebase, cherry-pick and stash pop go through, and no words are lost
+on the way."""
 
 from __future__ import annotations
 
@@ -55,8 +56,12 @@ def sides(machines: tuple[Path, Path]) -> tuple[Path, Path]:
         git(root, "reset", "-q", "--hard")
         git(root, "switch", "-q", "-C", "main", "start" if root is machines[0] else "origin/start")
     here, there = machines
-    mine = HEAD.replace("  - boat\n", "  - boat\n  - ours\n") + BODY.replace("red", "blue").replace("- one", "- one\n- two")
-    other = HEAD.replace("  - boat\n", "  - boat\n  - theirs\n") + BODY.replace("red", "green").replace("The end.", "At last.")
+    mine = HEAD.replace("  - boat\n", "  - boat\n  - ours\n") + BODY.replace("red", "blue").replace(
+        "- one", "- one\n- two"
+    )
+    other = HEAD.replace("  - boat\n", "  - boat\n  - theirs\n") + BODY.replace(
+        "red", "green"
+    ).replace("The end.", "At last.")
     commit(here, {NAME: mine, LEDGER: '{"n":"1","e":"use"}\n{"n":"2","e":"use"}\n'})
     commit(there, {NAME: other, LEDGER: '{"n":"1","e":"use"}\n{"n":"3","e":"use"}\n'})
     git(there, "fetch", "-q")
@@ -97,9 +102,12 @@ def test_plain_git_goes_through(sides: tuple[Path, Path], bring: Callable[[Path]
     assert set(meta["tags"]) == {"boat", "ours", "theirs"}  # type: ignore[call-overload]  # YAML may hold anything
     assert meta["flags"] == ["conflict"]
     assert body == (
-        "The boat is green.\n\n> [!conflict] Changed on both sides; this is the other version\n> The boat is blue.\n\n- one\n- two\n\nAt last.\n"
+        "The boat is green.\n\n> [!conflict] Changed on both sides; this is the other version\n> "
+        "The boat is blue.\n\n- one\n- two\n\nAt last.\n"
     )
-    assert (there / LEDGER).read_text() == '{"n":"1","e":"use"}\n{"n":"2","e":"use"}\n{"n":"3","e":"use"}\n'
+    assert (
+        there / LEDGER
+    ).read_text() == '{"n":"1","e":"use"}\n{"n":"2","e":"use"}\n{"n":"3","e":"use"}\n'
     assert git(there, "diff", "--name-only", "--diff-filter=U") == ""
 
 
@@ -111,7 +119,9 @@ def test_both_machines_get_the_same_bytes(sides: tuple[Path, Path]) -> None:
     assert git(here, "rev-parse", "HEAD^{tree}") == git(there, "rev-parse", "HEAD^{tree}")
 
 
-def test_a_new_vault_is_in_order_and_a_clone_is_told(tmp_path: Path, machines: tuple[Path, Path]) -> None:
+def test_a_new_vault_is_in_order_and_a_clone_is_told(
+    tmp_path: Path, machines: tuple[Path, Path]
+) -> None:
     assert merge_driver.problem(Repo(machines[0])) == ""
     there = tmp_path / "there"
     git(tmp_path, "clone", "-q", str(machines[0]), str(there))
@@ -126,14 +136,20 @@ def test_a_new_vault_is_in_order_and_a_clone_is_told(tmp_path: Path, machines: t
     assert "not there any more" in merge_driver.problem(vault.repo)
 
 
-def test_where_the_attributes_are_somebody_elses_git_is_told_apart_from_them(tmp_path: Path) -> None:
+def test_where_the_attributes_are_somebody_elses_git_is_told_apart_from_them(
+    tmp_path: Path,
+) -> None:
     vault = make(tmp_path)
     (tmp_path / ".gitattributes").write_text("*.md merge=oneiro\nledger/** merge=union\n")
     vault.repo.configure({merge_driver.COMMAND: merge_driver.command([sys.executable])})
     assert ".gitattributes" in merge_driver.problem(vault.repo)
-    assert "driver" not in {problem.kind for problem in vault.problems()}, "without oneiro.toml it is no vault yet"
+    assert "driver" not in {problem.kind for problem in vault.problems()}, (
+        "without oneiro.toml it is no vault yet"
+    )
     register_driver(vault.repo)
     register_driver(vault.repo, ["/odd folder/100%/oneiro"])
-    assert (tmp_path / ".git/info/attributes").read_text().splitlines() == list(merge_driver.ATTRIBUTES[1:])
+    assert (tmp_path / ".git/info/attributes").read_text().splitlines() == list(
+        merge_driver.ATTRIBUTES[1:]
+    )
     line = git(tmp_path, "config", "--local", merge_driver.COMMAND).strip()
     assert shlex.split(line.replace("%%", "%"))[:2] == ["/odd folder/100%/oneiro", "merge-driver"]

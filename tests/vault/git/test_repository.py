@@ -1,4 +1,5 @@
-"""The git room: true compare-and-swap, trees as git would write them, and errors that say what is wrong."""
+"""The git room: true compare-and-swap, trees as git would write them, and errors that say what is
+wrong."""
 
 from __future__ import annotations
 
@@ -12,7 +13,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from oneiro_vault.errors import DiskProblem, GitProblem, InvalidInput, RepositoryBusy, UnsafePath, VaultNotFound
+from oneiro_vault.errors import (
+    DiskProblem,
+    GitProblem,
+    InvalidInput,
+    RepositoryBusy,
+    UnsafePath,
+    VaultNotFound,
+)
 from oneiro_vault.vault.change import Write
 from oneiro_vault.vault.git import repository as room
 from oneiro_vault.vault.git.repository import Repo
@@ -51,14 +59,27 @@ print(sum(moved(new) for new in news))
 
 @pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize("round_", range(4))
-def test_exactly_one_of_two_racing_processes_moves_the_branch(vault: Vault, root: Path, round_: int, packed: bool) -> None:
+def test_exactly_one_of_two_racing_processes_moves_the_branch(
+    vault: Vault, root: Path, round_: int, packed: bool
+) -> None:
     put(vault)
     if packed:
         git(root, "pack-refs", "--all")
     tip = vault.head()
-    rivals = [[commit(vault.repo, tip, {f"{who}{n}.md": Entry(vault.repo.add(b"x"), FILE)}) for n in range(20)] for who in "ab"]
+    rivals = [
+        [
+            commit(vault.repo, tip, {f"{who}{n}.md": Entry(vault.repo.add(b"x"), FILE)})
+            for n in range(20)
+        ]
+        for who in "ab"
+    ]
     running = [
-        subprocess.Popen([sys.executable, "-c", RACER, str(root), tip, *news], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        subprocess.Popen(
+            [sys.executable, "-c", RACER, str(root), tip, *news],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
         for news in rivals
     ]
     for process in running:
@@ -76,7 +97,9 @@ def test_exactly_one_of_two_racing_processes_moves_the_branch(vault: Vault, root
 def test_a_move_from_another_tip_is_refused(vault: Vault) -> None:
     put(vault)
     tip, repo = vault.head(), vault.repo
-    first, second = (commit(repo, tip, {f"{name}.md": Entry(repo.add(b"x"), FILE)}) for name in "ab")
+    first, second = (
+        commit(repo, tip, {f"{name}.md": Entry(repo.add(b"x"), FILE)}) for name in "ab"
+    )
     assert repo.move("refs/heads/main", tip, first)
     assert not repo.move("refs/heads/main", tip, second)
     assert not repo.move("refs/heads/main", "", second)
@@ -111,17 +134,29 @@ def test_a_move_that_fails_for_no_visible_reason_is_a_git_problem(vault: Vault, 
         vault.repo.move("refs/heads/main", vault.head(), missing)
 
 
-names = st.text(alphabet="abcdefgh-.é ", min_size=1, max_size=6).filter(lambda s: s.strip(".") != "" and s == s.strip())
-trees = st.dictionaries(st.lists(names, min_size=1, max_size=3).map("/".join), st.binary(max_size=8), max_size=12)
+names = st.text(alphabet="abcdefgh-.é ", min_size=1, max_size=6).filter(
+    lambda s: s.strip(".") != "" and s == s.strip()
+)
+trees = st.dictionaries(
+    st.lists(names, min_size=1, max_size=3).map("/".join), st.binary(max_size=8), max_size=12
+)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(old=trees, new=trees)
-def test_trees_are_what_git_itself_would_write(vault: Vault, root: Path, old: dict[str, bytes], new: dict[str, bytes]) -> None:
+def test_trees_are_what_git_itself_would_write(
+    vault: Vault, root: Path, old: dict[str, bytes], new: dict[str, bytes]
+) -> None:
     repo = vault.repo
 
     def no_clash(files: dict[str, bytes]) -> dict[str, bytes]:
-        return {path: data for path, data in files.items() if not any(other.startswith(path + "/") for other in [*old, *new])}
+        return {
+            path: data
+            for path, data in files.items()
+            if not any(other.startswith(path + "/") for other in [*old, *new])
+        }
 
     before, after = no_clash(old), no_clash(new)
     parent = commit(repo, "", {path: Entry(repo.add(data), FILE) for path, data in before.items()})
@@ -133,14 +168,25 @@ def test_trees_are_what_git_itself_would_write(vault: Vault, root: Path, old: di
     lines = "".join(f"100755 {repo.add(data)}\t{path}\0" for path, data in after.items())
     repo.store().name()
     repo.discard()
-    subprocess.run(["git", "-C", str(root), "update-index", "-z", "--index-info"], input=lines.encode(), env=env, check=True)
-    wanted = subprocess.run(["git", "-C", str(root), "write-tree"], env=env, check=True, capture_output=True, text=True).stdout.strip()
+    subprocess.run(
+        ["git", "-C", str(root), "update-index", "-z", "--index-info"],
+        input=lines.encode(),
+        env=env,
+        check=True,
+    )
+    wanted = subprocess.run(
+        ["git", "-C", str(root), "write-tree"], env=env, check=True, capture_output=True, text=True
+    ).stdout.strip()
     assert git(root, "rev-parse", f"{made}^{{tree}}").strip() == wanted
-    assert repo.listing(made) == {path: Entry(entry.blob, EXECUTABLE) for path, entry in repo.listing(made).items()}
+    assert repo.listing(made) == {
+        path: Entry(entry.blob, EXECUTABLE) for path, entry in repo.listing(made).items()
+    }
     assert set(repo.listing(made)) == set(after)
 
 
-def test_a_lock_taken_between_two_ways_of_writing_the_index_is_a_lock(vault: Vault, root: Path) -> None:
+def test_a_lock_taken_between_two_ways_of_writing_the_index_is_a_lock(
+    vault: Vault, root: Path
+) -> None:
     """libgit2 refused, somebody let go, git was asked instead, and somebody else had come."""
     repo = vault.repo
     lock = root / ".git/index.lock"
@@ -160,7 +206,9 @@ def test_a_file_and_a_folder_of_one_name_are_refused(vault: Vault) -> None:
             repo.commit(first, dict(changes), "x", WHO, WHO, 0.0)
     with pytest.raises(InvalidInput, match="refuses the name"):
         repo.commit(first, {".git": blob}, "x", WHO, WHO, 0.0)
-    assert repo.listing(commit(repo, first, {"none.md": None, "no/ne.md": None})) == repo.listing(first)
+    assert repo.listing(commit(repo, first, {"none.md": None, "no/ne.md": None})) == repo.listing(
+        first
+    )
 
 
 def test_looking_things_up(vault: Vault, root: Path) -> None:
@@ -195,7 +243,16 @@ def test_a_submodule_is_no_file(vault: Vault, root: Path, tmp_path: Path) -> Non
     put(vault)
     other = make(tmp_path / "other")
     put(other)
-    git(root, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(tmp_path / "other"), "sub")
+    git(
+        root,
+        "-c",
+        "protocol.file.allow=always",
+        "submodule",
+        "--quiet",
+        "add",
+        str(tmp_path / "other"),
+        "sub",
+    )
     git(root, "commit", "-qm", "submodule")
     put(vault, 1)
     assert set(vault.repo.listing(vault.head())) == {path_of(), path_of(1), ".gitmodules"}
@@ -203,7 +260,9 @@ def test_a_submodule_is_no_file(vault: Vault, root: Path, tmp_path: Path) -> Non
     sound(root)
 
 
-def test_shallow_and_partial_clones_are_written_like_any_other(vault: Vault, root: Path, tmp_path: Path) -> None:
+def test_shallow_and_partial_clones_are_written_like_any_other(
+    vault: Vault, root: Path, tmp_path: Path
+) -> None:
     for number in range(3):
         put(vault, number)
     git(root, "config", "uploadpack.allowFilter", "true")
@@ -216,7 +275,9 @@ def test_shallow_and_partial_clones_are_written_like_any_other(vault: Vault, roo
         assert git(place, "log", "--format=%s", "-1") == "remember: Note 7\n"
 
 
-def test_the_person_is_known_by_git_or_by_the_system(vault: Vault, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_person_is_known_by_git_or_by_the_system(
+    vault: Vault, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert vault.repo.person() == ("Ada", "ada@example.org")
     git(root, "config", "--unset", "user.name")
     git(root, "config", "user.email", "")
@@ -234,7 +295,9 @@ def test_names_git_forbids_in_an_identity_are_cleaned(vault: Vault, root: Path) 
     assert git(root, "log", "-1", "--format=%an|%ae", made).strip() == "abc|unknown"
 
 
-def test_a_repository_of_another_user_says_what_to_do(vault: Vault, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_repository_of_another_user_says_what_to_do(
+    vault: Vault, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     put(vault)
     os.chown(root / ".git", 12345, 12345)
     os.chown(root, 12345, 12345)
@@ -269,7 +332,9 @@ def test_a_detached_head_names_the_way_back(vault: Vault, root: Path) -> None:
     assert "git switch NAME" in caught.value.hint
 
 
-def test_a_disk_that_refuses_the_branch_is_named(vault: Vault, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_refuses_the_branch_is_named(
+    vault: Vault, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     put(vault)
     new = commit(vault.repo, vault.head(), {"a.md": Entry(vault.repo.add(b"a"), FILE)})
 
@@ -302,13 +367,18 @@ def test_time_zones_beyond_the_calendar(vault: Vault) -> None:
     assert room._offset(10**18) == 0
 
 
-def test_an_index_entry_of_a_file_that_changed_meanwhile_is_looked_at_again(vault: Vault, root: Path) -> None:
+def test_an_index_entry_of_a_file_that_changed_meanwhile_is_looked_at_again(
+    vault: Vault, root: Path
+) -> None:
     put(vault)
     repo = vault.repo
     other = commit(repo, vault.head(), {path_of(): Entry(repo.add(b"newer"), FILE)})
     wanted = repo.entry(other, path_of())
     repo.staging.put({path_of(): wanted, "gone.md": None})
-    assert repo.staging.blobs([path_of(), "x"]) == {path_of(): wanted.blob if wanted else "", "x": ""}
+    assert repo.staging.blobs([path_of(), "x"]) == {
+        path_of(): wanted.blob if wanted else "",
+        "x": "",
+    }
     assert git(root, "diff", "--name-only").strip() == path_of()
     (root / ".git/index.lock").write_text("")
     with pytest.raises(Locked):

@@ -1,4 +1,5 @@
-"""Objects that are damaged or missing: the notes they belong to are named, everything else goes on, and what somebody still has comes back."""
+"""Objects that are damaged or missing: the notes they belong to are named, everything else goes on,
+and what somebody still has comes back."""
 
 from __future__ import annotations
 
@@ -31,7 +32,9 @@ def the_pack(root: Path) -> Path:
 
 def flip_in_pack(root: Path, oid: str) -> None:
     """Damage one object of the only pack, in the middle of its bytes."""
-    rows = [line.split() for line in git(root, "verify-pack", "-v", str(the_pack(root))).splitlines()]
+    rows = [
+        line.split() for line in git(root, "verify-pack", "-v", str(the_pack(root))).splitlines()
+    ]
     size, start = next((int(row[3]), int(row[4])) for row in rows if row[0] == oid)
     flip(the_pack(root), start + size // 2)
 
@@ -69,7 +72,9 @@ def filled(vault: Vault, root: Path) -> Vault:
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_the_current_version_comes_back_from_the_disk(filled: Vault, root: Path, packed: bool) -> None:
+def test_the_current_version_comes_back_from_the_disk(
+    filled: Vault, root: Path, packed: bool
+) -> None:
     git(root, "remote", "remove", "origin")
     oid = blob(root, 2)
     if packed:
@@ -85,7 +90,9 @@ def test_the_current_version_comes_back_from_the_disk(filled: Vault, root: Path,
     assert vault.fix(found)
     assert vault.problems() == []
     assert git(root, "cat-file", "blob", oid).encode() == vault.repo.data(oid) == note(2)
-    assert any("pack" in name if packed else oid[2:] in name for name in aside(root)), "nothing is deleted"
+    assert any("pack" in name if packed else oid[2:] in name for name in aside(root)), (
+        "nothing is deleted"
+    )
     put(vault, 8)
     sound(root)
 
@@ -102,11 +109,15 @@ def test_an_earlier_version_comes_back_from_the_remote(filled: Vault, root: Path
         flip(loose(root, oid), 12)
     else:
         loose(root, oid).chmod(0o644)
-        loose(root, oid).write_bytes(b"" if how == "emptied" else loose(root, blob(root, 1)).read_bytes())
+        loose(root, oid).write_bytes(
+            b"" if how == "emptied" else loose(root, blob(root, 1)).read_bytes()
+        )
     vault = reopen(root)
     others_go_on(vault)
     found = damage(vault)
-    assert f"{path_of(3)} (an earlier version)" in found.message  # in a pack the newer one may be told by the older
+    assert (
+        f"{path_of(3)} (an earlier version)" in found.message
+    )  # in a pack the newer one may be told by the older
     assert path_of(2) not in found.message
     assert vault.fix(found)
     assert vault.problems() == []
@@ -133,7 +144,9 @@ def test_a_damaged_index_of_a_pack_is_made_anew(filled: Vault, root: Path) -> No
     git(root, "remote", "remove", "origin")
     git(root, "repack", "-adq")
     index = the_pack(root).with_suffix(".idx")
-    flip(index, index.read_bytes().find(bytes.fromhex(blob(root, 3, "HEAD~1"))) + 10)  # in the list of ids
+    flip(
+        index, index.read_bytes().find(bytes.fromhex(blob(root, 3, "HEAD~1"))) + 10
+    )  # in the list of ids
     vault = reopen(root)
     assert [one.kind for one in vault.problems()] == ["damage"]
     assert vault.fix(vault.problems()[0])
@@ -165,7 +178,9 @@ def test_what_nobody_has_is_named(filled: Vault, root: Path) -> None:
     sound(root)
 
 
-def test_only_what_is_missing_is_taken_from_a_remote(filled: Vault, root: Path, tmp_path: Path) -> None:
+def test_only_what_is_missing_is_taken_from_a_remote(
+    filled: Vault, root: Path, tmp_path: Path
+) -> None:
     """It may hold what was purged here."""
     git(tmp_path, "clone", "-q", "remote.git", "other")
     (tmp_path / "other/purged.md").write_text("purged here, not there")

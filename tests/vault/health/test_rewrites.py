@@ -1,4 +1,5 @@
-"""History that was taken out of the branch while nobody looked stops every write until a person has said what is meant."""
+"""History that was taken out of the branch while nobody looked stops every write until a person has
+said what is meant."""
 
 from __future__ import annotations
 
@@ -41,10 +42,15 @@ def test_a_reset_stops_writes_and_not_reading(vault: Vault, root: Path, restarte
     git(root, "reset", "-q", "--hard", "HEAD~4")
     if restarted:
         vault = reopen(root)
-        assert rescued(root) == [f"refs/oneiro/rescue/here/main/{old[:12]}"], "it is kept from the start on"
+        assert rescued(root) == [f"refs/oneiro/rescue/here/main/{old[:12]}"], (
+            "it is kept from the start on"
+        )
     error = stopped(vault)
     kept = f"refs/oneiro/rescue/here/main/{old[:12]}"
-    assert all(word in str(error) for word in ("main", old[:10], "4 notes", path_of(3), path_of(5), "1 more"))
+    assert all(
+        word in str(error)
+        for word in ("main", old[:10], "4 notes", path_of(3), path_of(5), "1 more")
+    )
     assert path_of(6) not in str(error)
     assert kept in error.kept
     assert f"git reset --keep {kept}" in error.hint
@@ -101,7 +107,8 @@ def test_an_amend_that_takes_words_out(vault: Vault, root: Path) -> None:
 
 
 def test_a_commit_that_waits_for_the_index_counts_too(root: Path, vault: Vault) -> None:
-    """An owner settles a large index later: what it acknowledged meanwhile is known from its journal."""
+    """An owner settles a large index later: what it acknowledged meanwhile is known from its
+    journal."""
     put(vault, 1)
     for restarted in (True, False):
         lazy = reopen(root, lazy_index=True)
@@ -132,7 +139,8 @@ def rebased(root: Path) -> None:
 
 
 def merged_by_a_rebase(root: Path) -> None:
-    """The note is neither what one side made of it nor what the other did, but the words of both."""
+    """The note is neither what one side made of it nor what the other did, but the words of
+    both."""
     git(root, "checkout", "-q", "-b", "side", "HEAD~1")
     place = root / path_of(4)
     place.write_text(place.read_text().replace("type: semantic", "type: episodic\ntags: [theirs]"))
@@ -144,7 +152,8 @@ def merged_by_a_rebase(root: Path) -> None:
 
 
 def moved_here_and_shortened_there(root: Path) -> None:
-    """The words that the other side took out stood in the note when both had it, under its old name."""
+    """The words that the other side took out stood in the note when both had it, under its old
+    name."""
     place = root / path_of(4)
     place.write_text(place.read_text() + "\n\nkept\n\nkept as well\n")
     git(root, "commit", "-qam", "longer")
@@ -221,7 +230,11 @@ def test_what_we_do_ourselves_is_no_tampering(vault: Vault, root: Path) -> None:
     filled(vault)
     vault.undo(vault.head())
     vault.restore(f"{4:012d}")
-    vault.apply([], Operation("ledger", "events"), events=[{"t": "2026-11-22T10:00:00+00:00", "e": "use", "id": "a" * 12}])
+    vault.apply(
+        [],
+        Operation("ledger", "events"),
+        events=[{"t": "2026-11-22T10:00:00+00:00", "e": "use", "id": "a" * 12}],
+    )
     git(root, "checkout", "-q", "-b", "draft")
     put(vault, 5)
     git(root, "checkout", "-q", "main")
@@ -295,7 +308,16 @@ def test_a_disk_that_cannot_be_written_is_no_obstacle_to_reading(vault: Vault, r
 def test_a_filter_repo_run_is_noticed(vault: Vault, root: Path) -> None:
     """It clears the old history away at once, so nobody can say what it took."""
     filled(vault)
-    words = [sys.executable, "-m", "git_filter_repo", "--force", "--quiet", "--invert-paths", "--path", path_of(2)]
+    words = [
+        sys.executable,
+        "-m",
+        "git_filter_repo",
+        "--force",
+        "--quiet",
+        "--invert-paths",
+        "--path",
+        path_of(2),
+    ]
     subprocess.run(words, cwd=root, check=True, timeout=60)
     assert "not in this repository any more" in str(stopped(reopen(root)))
     after = reopen(root)

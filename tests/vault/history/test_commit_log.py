@@ -18,7 +18,9 @@ text = st.text(max_size=60)
 
 
 @given(title=text, reason=text, run=text, actor=text, memory=text)
-def test_no_value_can_forge_a_trailer(title: str, reason: str, run: str, actor: str, memory: str) -> None:
+def test_no_value_can_forge_a_trailer(
+    title: str, reason: str, run: str, actor: str, memory: str
+) -> None:
     operation = Operation("revise", title, actor, (memory, "0" * 12), reason, run)
     made = commit_log.message(operation, "device")
     found = commit_log.trailers(made)
@@ -32,7 +34,13 @@ def test_no_value_can_forge_a_trailer(title: str, reason: str, run: str, actor: 
 
 def test_hostile_values_by_hand() -> None:
     made = commit_log.message(
-        Operation("forget", "x\r\n\r\nOneiro-Op: purge\u2028y\0\udcff", "a\nOneiro-Memory: b", reason="r" * 5000), "d"
+        Operation(
+            "forget",
+            "x\r\n\r\nOneiro-Op: purge\u2028y\0\udcff",
+            "a\nOneiro-Memory: b",
+            reason="r" * 5000,
+        ),
+        "d",
     )
     assert made.splitlines()[0] == "forget: x Oneiro-Op: purge y ?"
     assert commit_log.trailers(made)["Actor"] == ["a Oneiro-Memory: b"]
@@ -52,7 +60,10 @@ def test_the_life_of_a_memory_follows_its_file(vault: Vault, root: Path) -> None
     git(root, "commit", "-qm", "moved by hand")
     (root / "renamed.md").write_bytes(note(1, "edited by hand"))
     git(root, "commit", "-qam", "edited by hand")
-    vault.apply([Remove("renamed.md", digest(note(1, "edited by hand")))], Operation("forget", "x", memories=(f"{1:012d}",)))
+    vault.apply(
+        [Remove("renamed.md", digest(note(1, "edited by hand")))],
+        Operation("forget", "x", memories=(f"{1:012d}",)),
+    )
     life = [entry.title for entry in vault.log(memory=f"{1:012d}", path="renamed.md")]
     assert life == ["x", "edited by hand", "moved by hand", "Note 1", "Note 1"]
     assert [entry.title for entry in vault.log(path="renamed.md")] == life
@@ -61,15 +72,22 @@ def test_the_life_of_a_memory_follows_its_file(vault: Vault, root: Path) -> None
 
 
 def test_a_memory_that_resembles_another_has_a_life_of_its_own(vault: Vault, root: Path) -> None:
-    """`git log --follow` calls a new file the copy of one that is half the same, and short notes are."""
+    """`git log --follow` calls a new file the copy of one that is half the same, and short notes
+    are."""
     alike = "This was said in the kitchen, late in the evening, when all the others had left."
     put(vault, 1, f"Kiel is windy.\n{alike}")
     put(vault, 2, f"Mara likes tea.\n{alike}")
     put(vault, 2, f"Mara likes coffee.\n{alike}")
-    assert [entry.memories for entry in vault.log(memory=f"{2:012d}", path=path_of(2))] == [(f"{2:012d}",)] * 2
+    assert [entry.memories for entry in vault.log(memory=f"{2:012d}", path=path_of(2))] == [
+        (f"{2:012d}",)
+    ] * 2
     git(root, "mv", path_of(2), "moved.md")
     git(root, "commit", "-qm", "moved by hand")
-    assert [entry.title for entry in vault.log(path="moved.md")] == ["moved by hand", "Note 2", "Note 2"]
+    assert [entry.title for entry in vault.log(path="moved.md")] == [
+        "moved by hand",
+        "Note 2",
+        "Note 2",
+    ]
 
 
 def test_a_note_without_an_id_has_a_life_too(vault: Vault, root: Path) -> None:
@@ -101,8 +119,25 @@ def test_both_sides_of_a_merge_are_in_the_log(vault: Vault, root: Path) -> None:
 
 def test_odd_messages_do_not_confuse_the_log(vault: Vault, root: Path) -> None:
     put(vault, 1)
-    git(root, "commit", "-q", "--allow-empty", "-F", "-", stdin="odd \x01 \x1e\n\nA\tpath\nOneiro-Op: remember\n")
-    git(root, "-c", "i18n.commitEncoding=latin1", "commit", "-q", "--allow-empty", "-m", "gr\xfc\xdfe")
+    git(
+        root,
+        "commit",
+        "-q",
+        "--allow-empty",
+        "-F",
+        "-",
+        stdin="odd \x01 \x1e\n\nA\tpath\nOneiro-Op: remember\n",
+    )
+    git(
+        root,
+        "-c",
+        "i18n.commitEncoding=latin1",
+        "commit",
+        "-q",
+        "--allow-empty",
+        "-m",
+        "gr\xfc\xdfe",
+    )
     entries = vault.log()
     assert [entry.op for entry in entries] == ["", "", "remember"]
     assert entries[1].paths == ()
@@ -130,7 +165,11 @@ def test_copies_and_renames_report_the_new_name(vault: Vault, root: Path) -> Non
     git(root, "mv", "a.md", "b.md")
     git(root, "commit", "-qm", "move")
     assert vault.log(1)[0].paths == ("b.md",)
-    assert list(commit_log._touched(["\nM", "x", "", "R100", "old", "new", "D", "gone", "A"])) == [("M", "x"), ("R", "new"), ("D", "gone")]
+    assert list(commit_log._touched(["\nM", "x", "", "R100", "old", "new", "D", "gone", "A"])) == [
+        ("M", "x"),
+        ("R", "new"),
+        ("D", "gone"),
+    ]
 
 
 def test_what_a_commit_took_out_is_told(vault: Vault, root: Path) -> None:
@@ -151,7 +190,9 @@ def test_a_chain_of_undoing_keeps_a_short_name(vault: Vault, root: Path) -> None
     for _ in range(5):
         vault.undo("HEAD")
     entries = vault.log(5)
-    assert [entry.title for entry in entries] == [f"{word} {first[:10]} remember: Note 1" for word in "undo redo undo redo undo".split()]
+    assert [entry.title for entry in entries] == [
+        f"{word} {first[:10]} remember: Note 1" for word in "undo redo undo redo undo".split()
+    ]
     assert [entry.op for entry in entries] == ["restore"] * 5
     assert [entry.undoes for entry in entries] == [entry.commit for entry in vault.log(6)[1:]]
     assert [len(entry.removed) for entry in entries] == [1, 0, 1, 0, 1]
@@ -171,6 +212,19 @@ def test_undoing_a_commit_made_by_hand_names_it(vault: Vault, root: Path) -> Non
 
 @pytest.mark.parametrize("reason", ["undo of nothing", "said: undo of " + "a" * 40, ""])
 def test_only_our_own_words_make_an_undo(reason: str) -> None:
-    assert commit_log.undone(commit_log.message(Operation("restore", "Tea", reason=reason), "device")) == ""
-    assert commit_log.undone(commit_log.message(Operation("remember", "Tea", reason="undo of " + "a" * 40), "device")) == ""
-    assert commit_log.undone(commit_log.message(Operation("restore", "Tea", reason="undo of " + "a" * 40), "device")) == "a" * 40
+    assert (
+        commit_log.undone(commit_log.message(Operation("restore", "Tea", reason=reason), "device"))
+        == ""
+    )
+    assert (
+        commit_log.undone(
+            commit_log.message(Operation("remember", "Tea", reason="undo of " + "a" * 40), "device")
+        )
+        == ""
+    )
+    assert (
+        commit_log.undone(
+            commit_log.message(Operation("restore", "Tea", reason="undo of " + "a" * 40), "device")
+        )
+        == "a" * 40
+    )

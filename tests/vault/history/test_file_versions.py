@@ -15,7 +15,10 @@ def test_every_version_newest_first(vault: Vault, root: Path) -> None:
     git(root, "commit", "-qam", "broken by hand")
     put(vault, 2)
     found = vault.past.versions([path_of(1), path_of(2), "none.md"])
-    assert found == {path_of(1): [blob_id(data) for data in (b"\0", new, old)], path_of(2): [blob_id(note(2))]}
+    assert found == {
+        path_of(1): [blob_id(data) for data in (b"\0", new, old)],
+        path_of(2): [blob_id(note(2))],
+    }
     assert [vault.past.data(blob) for blob in found[path_of(1)]] == [b"\0", new, old]
     assert vault.past.heads([path_of(1), "none.md"]) == {path_of(1): blob_id(b"\0")}
 

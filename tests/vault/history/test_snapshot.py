@@ -28,11 +28,19 @@ def test_the_last_commit_at_or_before_a_moment(root: Path) -> None:
     assert snapshot.first(repo) is None
     for number, when in enumerate([1000, 2000, 1500, 3000]):  # a clock was wrong once
         put(at(root, when), number)
-    found = {moment: snapshot.at(repo, moment, NOW) for moment in (999, 1000, 1499, 1500, 1999, 2000, 2999, 3000, 9999)}
-    titles = {moment: (point.title, point.disordered) if point else None for moment, point in found.items()}
+    found = {
+        moment: snapshot.at(repo, moment, NOW)
+        for moment in (999, 1000, 1499, 1500, 1999, 2000, 2999, 3000, 9999)
+    }
+    titles = {
+        moment: (point.title, point.disordered) if point else None
+        for moment, point in found.items()
+    }
     assert titles == {
-        999: None, 1000: ("Note 0", False), 1499: ("Note 0", False), 1500: ("Note 0", True), 1999: ("Note 0", True),
-        2000: ("Note 2", True), 2999: ("Note 2", True), 3000: ("Note 3", False), 9999: ("Note 3", False),
+        999: None, 1000: ("Note 0", False), 1499: ("Note 0", False), 1500: ("Note 0", True),
+        1999: ("Note 0", True),
+        2000: ("Note 2", True), 2999: ("Note 2", True), 3000: ("Note 3", False),
+        9999: ("Note 3", False),
     }  # fmt: skip
     point = found[1000]
     assert point == snapshot.first(repo)
@@ -65,17 +73,28 @@ def test_what_another_machine_knew_counts_from_the_merge_on(root: Path) -> None:
         ([], []),
         ([5], [5]),
         ([1, 2, 3, 3, 9], [1, 2, 3, 3, 9]),
-        ([10, 20, 3, 30, 40], [10, 20, 20, 30, 40]),  # a date in the past: a rebase kept it, or a battery was flat
+        (
+            [10, 20, 3, 30, 40],
+            [10, 20, 20, 30, 40],
+        ),  # a date in the past: a rebase kept it, or a battery was flat
         ([10, 20, 80, 30, 40], [10, 20, 20, 30, 40]),  # a clock that was ahead for a while
         ([10, 20, 30, 5], [10, 20, 30, 30]),
-        ([10, 20, 101, 102], [10, 20, 20, 20]),  # what is dated after today came today at the latest
+        (
+            [10, 20, 101, 102],
+            [10, 20, 20, 20],
+        ),  # what is dated after today came today at the latest
         ([101, 10, 20], [10, 10, 20]),
         ([90, 10, 20], [10, 10, 20]),
         ([101, 102], [100, 100]),
-        ([10, 12, 11, 13, 12, 14], [10, 12, 12, 13, 13, 14]),  # two machines whose clocks differ a little
+        (
+            [10, 12, 11, 13, 12, 14],
+            [10, 12, 12, 13, 13, 14],
+        ),  # two machines whose clocks differ a little
     ],
 )
-def test_when_commits_came_by_their_order_and_their_dates(dates: list[int], came: list[int]) -> None:
+def test_when_commits_came_by_their_order_and_their_dates(
+    dates: list[int], came: list[int]
+) -> None:
     assert snapshot.arrivals(dates, 100) == came
 
 
@@ -85,11 +104,21 @@ def test_arrivals_never_fall_and_most_dates_hold(dates: list[int]) -> None:
     assert came == sorted(came)
     assert all(moment <= 100 for moment in came)
     kept = sum(one == other for one, other in zip(came, dates, strict=True))
-    held = [[number for number, date in enumerate(dates) if date <= 100 and mask >> number & 1] for mask in range(1 << len(dates))]
-    assert kept >= max(len(run) for run in held if [dates[number] for number in run] == sorted(dates[number] for number in run))
+    held = [
+        [number for number, date in enumerate(dates) if date <= 100 and mask >> number & 1]
+        for mask in range(1 << len(dates))
+    ]
+    assert kept >= max(
+        len(run)
+        for run in held
+        if [dates[number] for number in run] == sorted(dates[number] for number in run)
+    )
 
 
-@pytest.mark.parametrize(("name", "fits"), [("HEAD", True), ("main", True), ("nothing", False), ("--all", False), ("", False)])
+@pytest.mark.parametrize(
+    ("name", "fits"),
+    [("HEAD", True), ("main", True), ("nothing", False), ("--all", False), ("", False)],
+)
 def test_a_commit_by_name(vault: Vault, name: str, fits: bool) -> None:
     put(vault, 1)
     found = snapshot.named(vault.repo, name)
@@ -97,7 +126,11 @@ def test_a_commit_by_name(vault: Vault, name: str, fits: bool) -> None:
 
 
 def test_what_may_be_the_id_of_a_commit() -> None:
-    assert [text for text in ("deadbeef", "1234567", "abcdef", "2024", "deadbeeg", "a" * 40) if snapshot.looks_like_id(text)] == [
+    assert [
+        text
+        for text in ("deadbeef", "1234567", "abcdef", "2024", "deadbeeg", "a" * 40)
+        if snapshot.looks_like_id(text)
+    ] == [
         "deadbeef",
         "a" * 40,
     ]

@@ -66,7 +66,15 @@ def test_a_file_in_another_encoding_is_told() -> None:
 
 
 @pytest.mark.parametrize(
-    "title", [b"Fred Smith", b"Fred Smith calls", b'"Fred Smith"', b"'Fred Smith'", b"Fred\n  Smith", b">-\n  Fred\n  Smith"]
+    "title",
+    [
+        b"Fred Smith",
+        b"Fred Smith calls",
+        b'"Fred Smith"',
+        b"'Fred Smith'",
+        b"Fred\n  Smith",
+        b">-\n  Fred\n  Smith",
+    ],
 )
 def test_a_note_stays_a_note(title: bytes) -> None:
     data = Text(["Fred Smith"]).cleaned(HEAD % (title, b"About Fred Smith.\xff"), note=True)
@@ -98,14 +106,24 @@ def test_too_little_to_look_for() -> None:
 
 
 def test_a_name_loses_it_too() -> None:
-    assert Text(["Fred Smith"]).renamed("semantic/fred-smith-0123456789ab.md") == "semantic/purged-0123456789ab.md"
+    assert (
+        Text(["Fred Smith"]).renamed("semantic/fred-smith-0123456789ab.md")
+        == "semantic/purged-0123456789ab.md"
+    )
 
 
 def test_echoes_of_a_memory() -> None:
-    """Five of its words in a row, in any dress, and its short lines; nothing shorter, since anybody says that."""
-    note = HEAD % (b"Where Fred lives", b"Fred lives at twelve Elm Street in Bath.\n\n- key 4711\n- yes\n")
+    """Five of its words in a row, in any dress, and its short lines; nothing shorter, since anybody
+    says that."""
+    note = HEAD % (
+        b"Where Fred lives",
+        b"Fred lives at twelve Elm Street in Bath.\n\n- key 4711\n- yes\n",
+    )
     text = Text(echoes=words_of(note))
-    assert text.cleaned(b"said: fred LIVES at twelve *elm* street, they say") == b"said: [purged], they say"
+    assert (
+        text.cleaned(b"said: fred LIVES at twelve *elm* street, they say")
+        == b"said: [purged], they say"
+    )
     assert text.cleaned(b"Where Fred lives is a secret") == b"[purged] is a secret"
     assert text.cleaned(b"the key 4711 fits") == b"the [purged] fits"
     assert not text.count(b"Fred lives at home. yes. twelve Elm Street")

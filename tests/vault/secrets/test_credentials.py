@@ -1,4 +1,5 @@
-"""What a secret looks like, and what does not: ordinary sentences, hashes, ids and examples stay."""
+"""What a secret looks like, and what does not: ordinary sentences, hashes, ids and examples
+stay."""
 
 from __future__ import annotations
 
@@ -24,11 +25,19 @@ _A = "AbCdEf0123456789"
         ("export DB_PASSWORD='pa55wordly'", "password", "pa55wordly"),
         ("postgres://app:hunter2@db.example/x", "password in an address", "hunter2"),
         ("postgres://app:sommer@db.firma.de/x", "password in an address", "sommer"),
-        ("mongodb+srv://prem123:prem123@cluster0.md7kd1b.mongodb.net/", "password in an address", "prem123"),
+        (
+            "mongodb+srv://prem123:prem123@cluster0.md7kd1b.mongodb.net/",
+            "password in an address",
+            "prem123",
+        ),
         ("mysql://root:brsz8bvb@localhost/stocks", "password in an address", "brsz8bvb"),
         ("mysql://root:sommer@127.0.0.1:3306/x", "password in an address", "sommer"),
         ("redis://:kartoffel@cache:6379", "password in an address", "kartoffel"),
-        ("https://ada:correct-horse-battery@example.org/", "password in an address", "correct-horse-battery"),
+        (
+            "https://ada:correct-horse-battery@example.org/",
+            "password in an address",
+            "correct-horse-battery",
+        ),
         ("https://abc:xyz@example.com.evil.io/", "password in an address", "xyz"),
         ("https://abc:xyz@notexample.com/", "password in an address", "xyz"),
         ("https://abc:xyz@latest/", "password in an address", "xyz"),
@@ -38,7 +47,8 @@ _A = "AbCdEf0123456789"
         ("Amex 3782 822463 10005 expires", "card number", "3782 822463 10005"),
         (f"curl -H 'Authorization: Bearer {_A}0'", "token of a header", f"{_A}0"),
         (
-            f"-----BEGIN RSA PRIVATE KEY-----\nMIIE{_A}\n{_A}\n-----END RSA PRIVATE KEY-----\nSo much.",
+            f"-----BEGIN RSA PRIVATE KEY-----\nMIIE{_A}\n{_A}\n-----END RSA PRIVATE KEY-----\nSo "
+            f"much.",
             "private key",
             f"-----BEGIN RSA PRIVATE KEY-----\nMIIE{_A}\n{_A}\n-----END RSA PRIVATE KEY-----",
         ),
@@ -46,8 +56,16 @@ _A = "AbCdEf0123456789"
         ("- __Password:__ `Zx81kkq2!`", "password", "Zx81kkq2!"),
         (f"**API key:** {_A}", "key", _A),
         (f"**Token:** `{_A}`", "key", _A),
-        ("api key: wJalrXUtnFEMI/K7MDENG/bPxRfiCYZ3QMPLEKEY", "key", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYZ3QMPLEKEY"),
-        ("token = 550e8400-e29b-41d4-a716-446655440000", "key", "550e8400-e29b-41d4-a716-446655440000"),
+        (
+            "api key: wJalrXUtnFEMI/K7MDENG/bPxRfiCYZ3QMPLEKEY",
+            "key",
+            "wJalrXUtnFEMI/K7MDENG/bPxRfiCYZ3QMPLEKEY",
+        ),
+        (
+            "token = 550e8400-e29b-41d4-a716-446655440000",
+            "key",
+            "550e8400-e29b-41d4-a716-446655440000",
+        ),
         ("secret: A1B2-C3D4-E5F6-G7H8", "key", "A1B2-C3D4-E5F6-G7H8"),
         ("token: aB3-x9Yq_Zk2Lm7-Pq", "key", "aB3-x9Yq_Zk2Lm7-Pq"),
         ("secret: G7#kd9!mPq2$vLw8x", "key", "G7#kd9!mPq2$vLw8x"),
@@ -70,9 +88,13 @@ _PEM = (
 
 
 @pytest.mark.parametrize("lines", [_PEM, (_PEM[0], *_PEM[4:])], ids=["with headers", "without"])
-@pytest.mark.parametrize("before", ["\n", "\n        ", "\n\t\t", "\n> ", "\n> > ", "\r\n", "\r\n    ", "\r\n> "])
+@pytest.mark.parametrize(
+    "before", ["\n", "\n        ", "\n\t\t", "\n> ", "\n> > ", "\r\n", "\r\n    ", "\r\n> "]
+)
 @pytest.mark.parametrize("head", ["", "key: |", "key: |+", "key: >"])
-def test_a_private_key_is_found_whole_however_it_is_set(head: str, before: str, lines: tuple[str, ...]) -> None:
+def test_a_private_key_is_found_whole_however_it_is_set(
+    head: str, before: str, lines: tuple[str, ...]
+) -> None:
     text = f"Mine.{before}{head}{before}{before.join(lines)}{before}So much."
     (one,) = find(text)
     assert (one.kind, text[one.start : one.end]) == ("private key", before.join(lines))
@@ -141,7 +163,10 @@ def test_what_only_looks_like_one_is_none(text: str) -> None:
 
 
 def test_what_overlaps_is_one_named_by_the_longest() -> None:
-    assert joined([Found("b", 3, 9), Found("a", 0, 4), Found("c", 12, 13)]) == [Found("b", 0, 9), Found("c", 12, 13)]
+    assert joined([Found("b", 3, 9), Found("a", 0, 4), Found("c", 12, 13)]) == [
+        Found("b", 0, 9),
+        Found("c", 12, 13),
+    ]
 
 
 @given(st.text(max_size=300))
@@ -169,7 +194,8 @@ def test_any_text_has_an_answer_in_bounds_and_order(text: str) -> None:
     ],
 )
 def test_no_text_makes_it_slow(unit: str) -> None:
-    """Twice the text, about twice the time: what grows with the square would take a hundred times as long."""
+    """Twice the text, about twice the time: what grows with the square would take a hundred times
+    as long."""
     short, long = (_seconds(unit * (size // len(unit))) for size in (10_000, 200_000))
     assert long < 200 * max(short, 0.001)
 

@@ -1,4 +1,5 @@
-"""Secrets and the one door: found before the commit, said without a character of them, and what is in history already is no news."""
+"""Secrets and the one door: found before the commit, said without a character of them, and what is
+in history already is no news."""
 
 from __future__ import annotations
 
@@ -31,7 +32,10 @@ def opened(root: Path, mode: str = "block", allowed: str = "") -> Vault:
 def committed(root: Path, secret: str) -> bool:
     """Is it in any object of the repository, reachable or not?"""
     command = ["git", "-C", str(root), "cat-file", "--batch", "--batch-all-objects"]
-    return secret.encode() in subprocess.run(command, capture_output=True, check=True, timeout=60).stdout
+    return (
+        secret.encode()
+        in subprocess.run(command, capture_output=True, check=True, timeout=60).stdout
+    )
 
 
 def test_a_secret_is_refused_with_its_kind_and_its_hash_and_nothing_is_written(root: Path) -> None:
@@ -49,14 +53,16 @@ def test_a_secret_is_refused_with_its_kind_and_its_hash_and_nothing_is_written(r
 def test_one_that_only_the_library_knows(root: Path) -> None:
     vault = opened(root)
     with pytest.raises(SecretFound, match="AWS Access Key, and history"):
-        vault.apply([Write("a.md", f"It is {AWS}, she says. Yes, {AWS}.".encode())], REMEMBER)  # one, however often it is said
+        vault.apply(
+            [Write("a.md", f"It is {AWS}, she says. Yes, {AWS}.".encode())], REMEMBER
+        )  # one, however often it is said
 
 
 def test_the_library_is_loaded_for_texts_that_may_hold_one_and_for_no_other(tmp_path: Path) -> None:
     script = (
         "import sys\nfrom oneiro_vault.vault.secrets.secret_scan import Secrets\ns = Secrets()\n"
-        "s.find('---\\nid: 0123456789ab\\ncreated: 2026-11-22T10:06:35+00:00\\n---\\nThe release is on Friday.\\n')\n"
-        "assert not {'detect_secrets', 'requests'} & set(sys.modules)\n"
+        "s.find('---\\nid: 0123456789ab\\ncreated: 2026-11-22T10:06:35+00:00\\n---\\nThe release "
+        "is on Friday.\\n')\nassert not {'detect_secrets', 'requests'} & set(sys.modules)\n"
         f"assert s.find({AWS!r})\nassert 'detect_secrets' in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", script], check=True, cwd=tmp_path, timeout=60)
@@ -82,13 +88,18 @@ def test_a_reason_stays_in_history_too(root: Path) -> None:
     put(vault, 1)
     with pytest.raises(SecretFound, match="the reason"):
         vault.forget("0" * 11 + "1", path_of(1), digest(note(1)), reason=f"it held {TOKEN}")
-    opened(root, "redact").forget("0" * 11 + "1", path_of(1), digest(note(1)), reason=f"it held {TOKEN}")
+    opened(root, "redact").forget(
+        "0" * 11 + "1", path_of(1), digest(note(1)), reason=f"it held {TOKEN}"
+    )
     assert f"Oneiro-Reason: it held {REMOVED}" in git(root, "log", "-1", "--format=%B")
 
 
 def test_redact_takes_out_what_is_new_and_refuses_a_name_with_one(root: Path) -> None:
     vault = opened(root, "redact")
-    receipt = vault.apply([Write("a.md", f"One {TOKEN}, two {AWS}.".encode(), None, ("b.md", TOKEN.encode()))], REMEMBER)
+    receipt = vault.apply(
+        [Write("a.md", f"One {TOKEN}, two {AWS}.".encode(), None, ("b.md", TOKEN.encode()))],
+        REMEMBER,
+    )
     assert vault.read("a.md").decode() == f"One {REMOVED}, two {REMOVED}."
     assert receipt.written["a.md"] == digest(vault.read("a.md"))
     with pytest.raises(SecretFound):
@@ -112,9 +123,16 @@ def test_a_persons_edit_with_a_secret_stays_on_disk_and_is_named(root: Path) -> 
     assert list(receipt.written) == ["other.md"]
     assert vault.look().secret == {path_of(1): "a GitHub token"}
     (problem,) = [found for found in vault.problems() if found.kind == "secret"]
-    assert (problem.path, problem.fixable, TOKEN in problem.message + problem.hint) == (path_of(1), False, False)
+    assert (problem.path, problem.fixable, TOKEN in problem.message + problem.hint) == (
+        path_of(1),
+        False,
+        False,
+    )
     with pytest.raises(SecretFound, match="what a person left uncommitted"):
-        vault.apply([Write(path_of(1), note(1, "machine"), digest(vault.read(path_of(1))))], Operation("revise", "x"))
+        vault.apply(
+            [Write(path_of(1), note(1, "machine"), digest(vault.read(path_of(1))))],
+            Operation("revise", "x"),
+        )
     assert not committed(root, TOKEN)
     (root / path_of(1)).write_bytes(note(1, "mine, without"))
     (receipt,) = vault.commit_edits()
@@ -148,7 +166,9 @@ def test_a_folder_of_notes_is_taken_in_without_the_one_that_holds_a_secret(tmp_p
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "latin-1"])
 def test_a_text_is_looked_at_however_it_is_called_and_written(name: str, encoding: str) -> None:
     data = f"An é.\nOpens with {TOKEN}\n".encode(encoding)
-    assert [(one.kind, one.line, one.sha256) for one in Secrets().inside(name, data)] == [("GitHub token", 2, MARK)]
+    assert [(one.kind, one.line, one.sha256) for one in Secrets().inside(name, data)] == [
+        ("GitHub token", 2, MARK)
+    ]
     assert Secrets().new(name, data, [data]) == [], "what history has is no news"
 
 

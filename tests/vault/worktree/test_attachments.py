@@ -1,4 +1,5 @@
-"""Files named by their content: stored once, never mixed up, found when they are damaged, never taken away."""
+"""Files named by their content: stored once, never mixed up, found when they are damaged, never
+taken away."""
 
 from __future__ import annotations
 
@@ -27,7 +28,10 @@ def attachments(vault: Vault) -> Attachments:
 
 def store(vault: Vault, number: int = 0, data: bytes = DATA) -> Receipt:
     """A note and its attachment in one operation."""
-    return vault.apply([Write(note_path(number), note(number)), Write(path_of(digest(data), "png"), data)], REMEMBER)
+    return vault.apply(
+        [Write(note_path(number), note(number)), Write(path_of(digest(data), "png"), data)],
+        REMEMBER,
+    )
 
 
 def commits(root: Path) -> int:
@@ -36,7 +40,10 @@ def commits(root: Path) -> int:
 
 def test_a_note_and_its_attachment_are_one_commit(vault: Vault, root: Path) -> None:
     done = store(vault)
-    assert set(git(root, "show", "--format=", "--name-only", done.commit).split()) == {note_path(), PATH}
+    assert set(git(root, "show", "--format=", "--name-only", done.commit).split()) == {
+        note_path(),
+        PATH,
+    }
     assert (root / PATH).read_bytes() == DATA
     assert attachments(vault).read(PATH) == (DATA, "")
     sound(root)
@@ -54,7 +61,9 @@ def test_writers_at_once_store_it_once(vault: Vault, root: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
         for done in [pool.submit(store, vault, number) for number in range(16)]:
             done.result(timeout=60)
-    assert [line for line in git(root, "log", "--format=", "--name-only").split() if line == PATH] == [PATH]
+    assert [
+        line for line in git(root, "log", "--format=", "--name-only").split() if line == PATH
+    ] == [PATH]
     sound(root)
 
 
@@ -74,11 +83,15 @@ def test_what_a_person_deleted_comes_back_when_it_is_stored_again(vault: Vault, 
     (root / PATH).unlink()
     store(vault, 1)
     assert (root / PATH).read_bytes() == DATA
-    assert [line for line in git(root, "log", "--format=%s", "--", PATH).split("\n") if line][1].startswith("edit:")
+    assert [line for line in git(root, "log", "--format=%s", "--", PATH).split("\n") if line][
+        1
+    ].startswith("edit:")
     sound(root)
 
 
-def test_a_file_that_is_not_what_its_name_says_is_never_overwritten(vault: Vault, root: Path) -> None:
+def test_a_file_that_is_not_what_its_name_says_is_never_overwritten(
+    vault: Vault, root: Path
+) -> None:
     store(vault, 0)
     (root / PATH).write_bytes(b"cropped by a person")
     with pytest.raises(StaleMemory):
@@ -178,7 +191,8 @@ store(reopen(Path(sys.argv[1])))
 
 @pytest.mark.parametrize("step", ["moved", "durable", "note"])
 def test_a_write_that_died_is_finished(vault: Vault, root: Path, step: str) -> None:
-    """The branch has moved: the picture comes back with its note, however little of them had reached the disk."""
+    """The branch has moved: the picture comes back with its note, however little of them had
+    reached the disk."""
     store(vault, 5, b"another")
     assert run(DYING, root, fault=step).returncode != 0
     again = reopen(root)

@@ -1,4 +1,5 @@
-"""A person's edits: found, judged, committed under their name; nothing swept up, nothing invented."""
+"""A person's edits: found, judged, committed under their name; nothing swept up, nothing
+invented."""
 
 from __future__ import annotations
 
@@ -22,7 +23,9 @@ from tests.vault.support import REMEMBER, git, long_ago, make, note, path_of, pu
 MARKED = b"---\ntitle: x\n---\n<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> other\n"
 
 
-def test_new_changed_deleted_and_moved_files_are_one_commit_of_the_person(vault: Vault, root: Path) -> None:
+def test_new_changed_deleted_and_moved_files_are_one_commit_of_the_person(
+    vault: Vault, root: Path
+) -> None:
     for number in range(4):
         put(vault, number)
     (root / path_of(0)).write_bytes(note(0, "mine"))
@@ -37,7 +40,13 @@ def test_new_changed_deleted_and_moved_files_are_one_commit_of_the_person(vault:
     (root / ".obsidian").mkdir()
     (root / ".obsidian/x.md").write_text("not ours")
     (receipt,) = vault.commit_edits()
-    assert set(receipt.written) == {path_of(0), "projects/Two words.md", "new.md", "attachments/ab/x.png", "oneiro.toml"}
+    assert set(receipt.written) == {
+        path_of(0),
+        "projects/Two words.md",
+        "new.md",
+        "attachments/ab/x.png",
+        "oneiro.toml",
+    }
     assert set(receipt.removed) == {path_of(1), path_of(2)}
     entry = vault.log(1)[0]
     assert (entry.op, entry.author, entry.actor, entry.title) == ("edit", "Ada", "user", "7 files")
@@ -52,10 +61,15 @@ def test_one_file_gives_the_subject_its_title(vault: Vault, root: Path) -> None:
     vault.commit_edits()
     (root / "oneiro.toml").write_text("x")
     vault.commit_edits()
-    assert git(root, "log", "--format=%s", "-2").splitlines() == ["edit: oneiro.toml", "edit: Note 1"]
+    assert git(root, "log", "--format=%s", "-2").splitlines() == [
+        "edit: oneiro.toml",
+        "edit: Note 1",
+    ]
 
 
-def test_the_readme_of_the_vault_can_be_edited_though_it_is_no_note(vault: Vault, root: Path) -> None:
+def test_the_readme_of_the_vault_can_be_edited_though_it_is_no_note(
+    vault: Vault, root: Path
+) -> None:
     (root / "README.md").write_text("<!-- oneiro-vault: what this folder is -->\n")
     vault.commit_edits()
     assert git(root, "ls-files") == "README.md\n"
@@ -167,7 +181,9 @@ def test_a_huge_file_is_left_alone(vault: Vault, root: Path) -> None:
     assert "100 MB" in vault.look().refused[0].reason
 
 
-def test_a_handful_of_deletions_is_believed_and_more_are_asked_about(vault: Vault, root: Path) -> None:
+def test_a_handful_of_deletions_is_believed_and_more_are_asked_about(
+    vault: Vault, root: Path
+) -> None:
     vault.apply([Write(path_of(i), note(i)) for i in range(15)], REMEMBER)
     vault.apply([Write(f"other/{i}.md", b"x%d" % i) for i in range(5)], REMEMBER)
     shutil.rmtree(root / "other")
@@ -178,7 +194,10 @@ def test_a_handful_of_deletions_is_believed_and_more_are_asked_about(vault: Vaul
     assert [list(receipt.written) for receipt in vault.commit_edits()] == [["mine.md"]]
     assert vault.commit_edits([path_of(3)]) == []  # nor by a look at one of them
     (problem,) = vault.problems()
-    assert (problem.kind, problem.message) == ("brake", "15 notes are gone from the disk, and that is not committed")
+    assert (problem.kind, problem.message) == (
+        "brake",
+        "15 notes are gone from the disk, and that is not committed",
+    )
     assert "git add -A" in problem.hint
     git(root, "add", "-A")
     git(root, "commit", "-qm", "they are meant to be gone")
@@ -227,7 +246,10 @@ def test_the_executable_bit_of_a_new_file_is_kept(vault: Vault, root: Path) -> N
 
 
 def test_a_note_that_cannot_be_parsed_is_still_known_by_its_id() -> None:
-    assert edits.identify("a/b.md", b"---\ntitle: [\nid: 7k2m9x4q8w3n\n---\n") == ("7k2m9x4q8w3n", "b.md")
+    assert edits.identify("a/b.md", b"---\ntitle: [\nid: 7k2m9x4q8w3n\n---\n") == (
+        "7k2m9x4q8w3n",
+        "b.md",
+    )
     assert edits.identify("a/b.md", b"\0\1") == ("", "b.md")
 
 
@@ -248,7 +270,9 @@ def test_bytes_that_change_while_they_are_read_are_not_believed(vault: Vault, ro
     put(vault)
     (root / path_of()).write_bytes(note(0, "mine"))
     os.utime(root / path_of(), (1e9, 1e9))
-    look = edits.Edits(vault.repo, SavedMeanwhile(root)).look(vault.head(), edits.fresher(time.time, 600.0), None, ())
+    look = edits.Edits(vault.repo, SavedMeanwhile(root)).look(
+        vault.head(), edits.fresher(time.time, 600.0), None, ()
+    )
     assert (look.ready, look.waiting) == ({}, [path_of()])
 
 
@@ -267,18 +291,29 @@ for number in range(rounds):
 """
 
 
-def test_an_editor_that_empties_a_file_before_it_writes_is_never_caught_half_way(vault: Vault, root: Path) -> None:
-    """No rest at all is asked for here; only an editor that is stopped by the machine for longer than a moment could be caught."""
+def test_an_editor_that_empties_a_file_before_it_writes_is_never_caught_half_way(
+    vault: Vault, root: Path
+) -> None:
+    """No rest at all is asked for here; only an editor that is stopped by the machine for longer
+    than a moment could be caught."""
     put(vault)
     rounds = 6
-    with subprocess.Popen([sys.executable, "-c", WRITER, str(root / path_of()), str(rounds)], stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", WRITER, str(root / path_of()), str(rounds)],
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
         while process.poll() is None:
             vault.commit_edits()
         assert process.stdout is not None
         gaps = [float(line.split()[1]) for line in process.stdout]
     vault.commit_edits()
     whole = {b"whole %d\n" % number * 1000 for number in range(rounds)} | {note()}
-    versions = {vault.repo.data(blob) for blobs in vault.past.versions([path_of()]).values() for blob in blobs}
+    versions = {
+        vault.repo.data(blob)
+        for blobs in vault.past.versions([path_of()]).values()
+        for blob in blobs
+    }
     caught = versions - whole
     assert len(gaps) == rounds
     assert len(versions) > 2
@@ -286,10 +321,13 @@ def test_an_editor_that_empties_a_file_before_it_writes_is_never_caught_half_way
 
 
 def test_a_machine_waits_for_a_text_that_is_a_moment_old(vault: Vault, root: Path) -> None:
-    """Replacing a file that an editor has emptied and not yet filled would send the person's words nowhere."""
+    """Replacing a file that an editor has emptied and not yet filled would send the person's words
+    nowhere."""
     put(vault)
     path = root / path_of()
-    with subprocess.Popen([sys.executable, "-c", WRITER, str(path), "1"], stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", WRITER, str(path), "1"], stdout=subprocess.PIPE, text=True
+    ) as process:
         while path.stat().st_size:
             time.sleep(0.002)
         caught = False
@@ -299,8 +337,16 @@ def test_a_machine_waits_for_a_text_that_is_a_moment_old(vault: Vault, root: Pat
             caught = True
         assert process.stdout is not None
         (gap,) = [float(line.split()[1]) for line in process.stdout]
-    texts = [path.read_bytes(), *(vault.repo.data(blob) for blobs in vault.past.versions([path_of()]).values() for blob in blobs)]
-    # only an editor that the machine stopped for longer than a moment, twice in its own pause, could lose the file to the other
+    texts = [
+        path.read_bytes(),
+        *(
+            vault.repo.data(blob)
+            for blobs in vault.past.versions([path_of()]).values()
+            for blob in blobs
+        ),
+    ]
+    # only an editor that the machine stopped for longer than a moment, twice in its own pause,
+    # could lose the file to the other
     assert caught or gap > edits.MOMENT or b"whole 0\n" * 1000 in texts
 
 
@@ -313,7 +359,9 @@ def test_a_file_that_only_looks_changed_makes_no_commit(vault: Vault, root: Path
     assert vault.commit_edits() == []
 
 
-def test_a_folder_that_cannot_be_listed_deletes_nothing(vault: Vault, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_cannot_be_listed_deletes_nothing(
+    vault: Vault, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     put(vault, 1)
     put(vault, 2)
     (root / path_of(1)).unlink()
@@ -321,7 +369,9 @@ def test_a_folder_that_cannot_be_listed_deletes_nothing(vault: Vault, root: Path
     def refuse(self: Path) -> object:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "iterdir", refuse)  # root may list anything, so the system's answer is set here
+    monkeypatch.setattr(
+        Path, "iterdir", refuse
+    )  # root may list anything, so the system's answer is set here
     assert vault.commit_edits() == []
     assert vault.look().refused[0].reason == "its folder cannot be listed: Permission denied"
 
@@ -359,7 +409,10 @@ def test_index_formats_libgit2_does_not_know_work_too(vault: Vault, root: Path) 
 
 @pytest.mark.slow
 def test_a_check_without_changes_is_quick(vault: Vault, root: Path) -> None:
-    vault.apply([Write(f"semantic/2026/{i % 12 + 1:02d}/n{i}-{i:012d}.md", note(i)) for i in range(3000)], REMEMBER)
+    vault.apply(
+        [Write(f"semantic/2026/{i % 12 + 1:02d}/n{i}-{i:012d}.md", note(i)) for i in range(3000)],
+        REMEMBER,
+    )
     git(root, "update-index", "-q", "--refresh")
     vault.commit_edits()
     started = time.process_time()
@@ -367,7 +420,9 @@ def test_a_check_without_changes_is_quick(vault: Vault, root: Path) -> None:
     assert time.process_time() - started < patient(0.25)
 
 
-def test_a_file_that_cannot_be_read_or_vanishes_is_told_or_forgotten(vault: Vault, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_cannot_be_read_or_vanishes_is_told_or_forgotten(
+    vault: Vault, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     put(vault, 1)
     (root / "a.md").write_text("x")
 

@@ -1,4 +1,5 @@
-"""Listing, reading and writing the work tree: regular files only, old bytes or new bytes, never a mixture."""
+"""Listing, reading and writing the work tree: regular files only, old bytes or new bytes, never a
+mixture."""
 
 from __future__ import annotations
 
@@ -24,12 +25,24 @@ def tree(tmp_path: Path) -> Files:
 
 def listed(tree: Files) -> tuple[set[str], dict[str, str]]:
     found = list(tree.scan())
-    return {f.path for f in found if isinstance(f, Stat)}, {f.path: f.reason for f in found if isinstance(f, Refused)}
+    return {f.path for f in found if isinstance(f, Stat)}, {
+        f.path: f.reason for f in found if isinstance(f, Refused)
+    }
 
 
 def test_scan_yields_notes_and_says_why_not(tree: Files, tmp_path: Path) -> None:
     root = tree.root
-    for name in ("a.md", "B.MD", "deep/er/c.md", "ünï 💡.md", "empty.md", "x.txt", ".hidden.md", ".obsidian/y.md", "folder.md/inside.md"):
+    for name in (
+        "a.md",
+        "B.MD",
+        "deep/er/c.md",
+        "ünï 💡.md",
+        "empty.md",
+        "x.txt",
+        ".hidden.md",
+        ".obsidian/y.md",
+        "folder.md/inside.md",
+    ):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text("x")
     (tmp_path / "canary").write_text("secret")
@@ -60,7 +73,9 @@ def test_the_vaults_own_description_is_not_a_note_but_another_readme_is(tree: Fi
     assert isinstance(tree.stat("README.md"), Stat)
 
 
-def test_a_readme_that_cannot_be_read_counts_as_a_note(tree: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_readme_that_cannot_be_read_counts_as_a_note(
+    tree: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
     tree.write("README.md", SPEC_MARK)
 
     def refuse(path: str, limit: int = 0) -> bytes:
@@ -70,7 +85,9 @@ def test_a_readme_that_cannot_be_read_counts_as_a_note(tree: Files, monkeypatch:
     assert listed(tree)[0] == {"README.md"}
 
 
-def test_a_folder_that_cannot_be_opened_is_unknown_not_empty(tree: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_cannot_be_opened_is_unknown_not_empty(
+    tree: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
     tree.write("a/x.md", b"x")
     tree.write("b/y.md", b"y")
     real = os.scandir
@@ -167,7 +184,9 @@ def test_write_keeps_the_mode_and_leaves_nothing_behind(tree: Files) -> None:
     assert [p.name for p in (tree.root / "a/b").iterdir()] == ["x.md"]
 
 
-def test_a_write_that_fails_leaves_the_old_file_and_no_other(tree: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_write_that_fails_leaves_the_old_file_and_no_other(
+    tree: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
     tree.write("x.md", b"one")
 
     def full(fd: int, data: bytes) -> None:
@@ -192,7 +211,9 @@ def test_publish_only_replaces_what_was_expected(tree: Files) -> None:
     assert not list(tree.root.rglob(".*"))
 
 
-def test_a_save_in_the_last_moment_is_given_back(tree: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_save_in_the_last_moment_is_given_back(
+    tree: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The editor's rename lands after our check and before our swap."""
     tree.write("x.md", b"one")
     temp = tree.stage("x.md", b"machine")
@@ -210,7 +231,9 @@ def test_a_save_in_the_last_moment_is_given_back(tree: Files, monkeypatch: pytes
     assert [p.name for p in tree.root.iterdir()] == ["x.md"]
 
 
-def test_file_systems_without_swap_or_links_still_work(tree: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_systems_without_swap_or_links_still_work(
+    tree: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
     tree.write("x.md", b"one")
     monkeypatch.setattr(files, "_renameat2", None)
     assert tree.publish("x.md", tree.stage("x.md", b"two"), blob_id(b"one"))
@@ -230,7 +253,9 @@ def test_file_systems_without_swap_or_links_still_work(tree: Files, monkeypatch:
     assert (tree.read("x.md"), tree.read("y.md")) == (b"two", b"y")
 
 
-def test_a_name_taken_in_the_last_moment_is_not_overwritten(tree: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_taken_in_the_last_moment_is_not_overwritten(
+    tree: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
     temp = tree.stage("x.md", b"machine")
     monkeypatch.setattr(tree, "_blob_at", lambda name, folder: "")
     (tree.root / "x.md").write_bytes(b"person")

@@ -1,4 +1,5 @@
-"""A note that a person moved: one edit with both ends, however its events arrive; the memory is never in a commit twice."""
+"""A note that a person moved: one edit with both ends, however its events arrive; the memory is
+never in a commit twice."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ def later(root: Path, seconds: float = 2 * QUIET) -> Vault:
 
 
 def move(root: Path, old: str, new: str) -> None:
-    """As a file manager does: the file keeps the time of its last edit, long ago; the folder is touched now."""
+    """As a file manager does: the file keeps the time of its last edit, long ago; the folder is
+    touched now."""
     os.utime(root / old, (time.time() - 10 * QUIET,) * 2)
     (root / new).parent.mkdir(parents=True, exist_ok=True)
     (root / old).rename(root / new)
@@ -46,7 +48,12 @@ def test_both_ends_wait_together_and_are_one_edit(vault: Vault, root: Path) -> N
     (receipt,) = later(root).commit_edits()
     assert (list(receipt.written), receipt.removed) == (["boats/one.md"], (path_of(1),))
     entry = vault.log(1)[0]
-    assert (entry.op, entry.author, entry.title, entry.memories) == ("edit", "Ada", "Note 1", (f"{1:012d}",))
+    assert (entry.op, entry.author, entry.title, entry.memories) == (
+        "edit",
+        "Ada",
+        "Note 1",
+        (f"{1:012d}",),
+    )
     assert [entry.op for entry in vault.log()] == ["edit", "remember"]
     sound(root)
 
@@ -139,5 +146,7 @@ def test_marks_meet_once() -> None:
 
 def test_of_two_equal_notes_each_finds_one_old_place(vault: Vault, root: Path) -> None:
     vault.apply([Write("a.md", b""), Write("b.md", b"")], REMEMBER)
-    found = moves.pairs(vault.repo, vault.head(), {"x.md": b"", "y.md": b"", "z.md": b""}, ["a.md", "b.md"])
+    found = moves.pairs(
+        vault.repo, vault.head(), {"x.md": b"", "y.md": b"", "z.md": b""}, ["a.md", "b.md"]
+    )
     assert found == {"x.md": "a.md", "y.md": "b.md"}

@@ -1,4 +1,5 @@
-"""A write may die between any two steps, and the power may go: the next opening repairs it without inventing or losing anything."""
+"""A write may die between any two steps, and the power may go: the next opening repairs it without
+inventing or losing anything."""
 
 from __future__ import annotations
 
@@ -52,7 +53,9 @@ def content(vault: Vault) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("point", POINTS)
-def test_dying_at_any_step_leaves_the_old_or_the_new_and_nothing_between(vault: Vault, root: Path, point: str) -> None:
+def test_dying_at_any_step_leaves_the_old_or_the_new_and_nothing_between(
+    vault: Vault, root: Path, point: str
+) -> None:
     put(vault, 1)
     put(vault, 2)
     done = run(ONE_WRITE, root, fault=point)
@@ -70,8 +73,12 @@ def test_dying_at_any_step_leaves_the_old_or_the_new_and_nothing_between(vault: 
     assert not after.problems()
 
 
-@pytest.mark.parametrize("point", ["objects", "journal", "moved", "durable", "files", "index", "witness", "cleared"])
-def test_dying_while_committing_a_persons_edit_changes_no_byte_on_disk(vault: Vault, root: Path, point: str) -> None:
+@pytest.mark.parametrize(
+    "point", ["objects", "journal", "moved", "durable", "files", "index", "witness", "cleared"]
+)
+def test_dying_while_committing_a_persons_edit_changes_no_byte_on_disk(
+    vault: Vault, root: Path, point: str
+) -> None:
     put(vault, 1)
     (root / path_of(1)).write_bytes(note(1, "mine"))
     (root / "new.md").write_text("new")
@@ -94,7 +101,9 @@ def test_a_text_saved_after_the_crash_is_the_persons(vault: Vault, root: Path) -
     assert (root / path_of(1)).read_bytes() == note(1, "mine")
     assert (root / path_of(3)).read_bytes() == note(3)
     after.commit_edits()
-    assert [line.split("|")[0] for line in git(root, "log", "--format=%an|%s", "-2").splitlines()] == ["Ada", "oneiro (dream)"]
+    assert [
+        line.split("|")[0] for line in git(root, "log", "--format=%an|%s", "-2").splitlines()
+    ] == ["Ada", "oneiro (dream)"]
     sound(root)
 
 
@@ -124,7 +133,9 @@ def test_a_reset_before_the_next_start_is_not_undone(vault: Vault, root: Path) -
         put(after, 5)
 
 
-def test_recovery_waits_while_a_person_is_in_the_middle_of_something(vault: Vault, root: Path) -> None:
+def test_recovery_waits_while_a_person_is_in_the_middle_of_something(
+    vault: Vault, root: Path
+) -> None:
     put(vault, 1)
     put(vault, 2)
     assert run(ONE_WRITE, root, fault="durable").returncode == 137
@@ -155,8 +166,12 @@ def test_an_intent_of_another_branch_is_kept_for_it(vault: Vault, root: Path) ->
     sound(root)
 
 
-@pytest.mark.parametrize("name", ["index.lock", "HEAD.lock", "refs/heads/main.lock", "packed-refs.lock", "config.lock"])
-def test_a_lock_of_a_dead_program_is_moved_aside_and_logged(vault: Vault, root: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    "name", ["index.lock", "HEAD.lock", "refs/heads/main.lock", "packed-refs.lock", "config.lock"]
+)
+def test_a_lock_of_a_dead_program_is_moved_aside_and_logged(
+    vault: Vault, root: Path, name: str
+) -> None:
     put(vault, 1)
     lock = root / ".git" / name
     lock.write_text("left behind")
@@ -164,7 +179,9 @@ def test_a_lock_of_a_dead_program_is_moved_aside_and_logged(vault: Vault, root: 
     put(vault, 2) if name in ("index.lock", "refs/heads/main.lock") else put(reopen(root), 2)
     assert not lock.exists()
     sound(root)
-    (logged,) = (json.loads(line) for line in (root / ".git/oneiro/repairs.jsonl").read_text().splitlines())
+    (logged,) = (
+        json.loads(line) for line in (root / ".git/oneiro/repairs.jsonl").read_text().splitlines()
+    )
     assert Path(logged["aside"]).read_text() == "left behind"
     if name in ("index.lock", "refs/heads/main.lock"):
         lock.write_text("left behind just now")
@@ -188,7 +205,9 @@ def test_a_lock_of_a_living_program_is_left_alone(root: Path, name: str) -> None
     vault = reopen(root, wait=0.5)
     put(vault, 1)
     lock = root / ".git" / name
-    holder = subprocess.Popen([sys.executable, "-c", _hold(lock)], stdout=subprocess.PIPE, text=True)
+    holder = subprocess.Popen(
+        [sys.executable, "-c", _hold(lock)], stdout=subprocess.PIPE, text=True
+    )
     try:
         assert holder.stdout is not None
         holder.stdout.readline()
@@ -221,7 +240,9 @@ def _cut_power(root: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [b"", b"\0" * 200, b"garbage", None])
-def test_a_damaged_index_is_rebuilt_from_head(vault: Vault, root: Path, damage: bytes | None) -> None:
+def test_a_damaged_index_is_rebuilt_from_head(
+    vault: Vault, root: Path, damage: bytes | None
+) -> None:
     put(vault, 1)
     index = root / ".git/index"
     if damage is None:
@@ -236,11 +257,15 @@ def test_a_damaged_index_is_rebuilt_from_head(vault: Vault, root: Path, damage: 
         index.write_bytes(damage)
     reopen(root)
     sound(root)
-    assert len(list((root / ".git/oneiro/aside").glob("*index.aside"))) == (0 if damage is None else 2)
+    assert len(list((root / ".git/oneiro/aside").glob("*index.aside"))) == (
+        0 if damage is None else 2
+    )
 
 
 @pytest.mark.parametrize("damage", [bytes(40), b"\xff" * 40, b"\x30" * 40])
-def test_a_damaged_index_in_its_middle_is_rebuilt_too(vault: Vault, root: Path, damage: bytes) -> None:
+def test_a_damaged_index_in_its_middle_is_rebuilt_too(
+    vault: Vault, root: Path, damage: bytes
+) -> None:
     for number in range(3):
         put(vault, number)
     index = root / ".git/index"
@@ -274,7 +299,9 @@ def test_an_emptied_branch_comes_back_from_the_witness(vault: Vault, root: Path)
     sound(root)
 
 
-def test_a_branch_whose_objects_were_not_durable_goes_back_to_the_last_whole_commit(vault: Vault, root: Path) -> None:
+def test_a_branch_whose_objects_were_not_durable_goes_back_to_the_last_whole_commit(
+    vault: Vault, root: Path
+) -> None:
     put(vault, 1)
     tip = vault.head()
     (root / path_of(1)).write_bytes(note(1, "by hand"))
@@ -344,13 +371,18 @@ def test_notes_emptied_by_a_power_cut_are_restored_and_only_then(vault: Vault, r
 
 
 def test_a_power_cut_in_the_middle_of_a_write(vault: Vault, root: Path) -> None:
-    """What was not fsynced yet at the moment of dying is emptied: the staged notes (under temporary and final names) and the index."""
+    """What was not fsynced yet at the moment of dying is emptied: the staged notes (under temporary
+    and final names) and the index."""
     put(vault, 1)
     put(vault, 2)
     for point in ("journal", "moved", "note-temp"):
         shutil.copytree(root, copy := root.parent / point, symlinks=True)
         assert run(ONE_WRITE, copy, fault=point).returncode == 137
-        for path in [*copy.rglob("*.oneiro-tmp"), copy / ".git/index", *(copy / ".git/logs").rglob("main")]:
+        for path in [
+            *copy.rglob("*.oneiro-tmp"),
+            copy / ".git/index",
+            *(copy / ".git/logs").rglob("main"),
+        ]:
             path.write_bytes(b"")
         _cut_power(copy)
         after = reopen(copy)
@@ -361,7 +393,11 @@ def test_a_power_cut_in_the_middle_of_a_write(vault: Vault, root: Path) -> None:
     for name in (path_of(1), path_of(3)):
         (copy / name).write_bytes(b"")
     journal = copy / ".git/oneiro/journal"
-    journal.write_bytes(b"".join(line for line in journal.read_bytes().splitlines(keepends=True) if b'"done"' not in line))
+    journal.write_bytes(
+        b"".join(
+            line for line in journal.read_bytes().splitlines(keepends=True) if b'"done"' not in line
+        )
+    )
     _cut_power(copy)
     after = reopen(copy)
     assert content(after) == NEW_STATE
@@ -379,7 +415,8 @@ def test_a_torn_journal_line_is_no_intent(vault: Vault, root: Path) -> None:
 
 
 def test_a_note_that_could_not_be_written_is_caught_up(vault: Vault, root: Path) -> None:
-    """The commit is durable but the disk refuses the note: acknowledged, and brought when it can be."""
+    """The commit is durable but the disk refuses the note: acknowledged, and brought when it can
+    be."""
     put(vault, 1)
     real = vault.files.stage
 
@@ -439,7 +476,8 @@ def test_a_folder_that_was_swept_away_stops_no_repair(vault: Vault, root: Path) 
     after = reopen(root)
     assert (root / path_of(3)).exists()
     assert not (root / path_of(2)).exists()
-    # note 1 was there before and is gone now: that was the person, and it is not written back behind their back
+    # note 1 was there before and is gone now: that was the person, and it is not written back
+    # behind their back
     assert not (root / path_of(1)).exists()
     after.commit_edits()
     sound(root)
@@ -507,7 +545,10 @@ def test_a_lock_that_is_released_is_waited_for(vault: Vault, root: Path) -> None
 
     put(vault, 1)
     lock = root / ".git/refs/heads/main.lock"
-    script = f"import os, time; f=open({str(lock)!r}, 'w'); print('held', flush=True); time.sleep(1); os.unlink({str(lock)!r})"
+    script = (
+        f"import os, time; f=open({str(lock)!r}, 'w'); print('held', flush=True); time.sleep(1); "
+        f"os.unlink({str(lock)!r})"
+    )
     holder = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
     assert holder.stdout is not None
     holder.stdout.readline()
@@ -517,7 +558,9 @@ def test_a_lock_that_is_released_is_waited_for(vault: Vault, root: Path) -> None
     holder.communicate()
 
 
-def test_a_branch_that_is_unreadable_without_a_witness_is_said_clearly(vault: Vault, root: Path) -> None:
+def test_a_branch_that_is_unreadable_without_a_witness_is_said_clearly(
+    vault: Vault, root: Path
+) -> None:
     put(vault)
     (root / ".git/oneiro/tip").unlink()
     (root / ".git/refs/heads/main").write_bytes(b"garbage")

@@ -22,12 +22,20 @@ from oneiro_vault.errors import Brake, InvalidInput, NotFound, few
 @command("doctor")
 @click.option("--fix", is_flag=True, help="Mend what is safe to mend.")
 def doctor_(face: Face, fix: bool) -> Output:
-    """Say what is wrong with the vault, its indexes and this machine, and whether conversations in this folder are captured."""
+    """Say what is wrong with the vault, its indexes and this machine, and whether conversations in
+    this folder are captured."""
     found = face.call("doctor", fix=fix or None, cwd=face.request.cwd)
-    bad = [problem for problem in found["problems"] if problem["level"] == "error" and not problem["fixed"]]
+    bad = [
+        problem
+        for problem in found["problems"]
+        if problem["level"] == "error" and not problem["fixed"]
+    ]
     shown = [problem for problem in found["problems"] if not problem.get("verbose") or face.verbose]
     text = render.problems(shown, face.style) or "Everything is in order."
-    notes = [_permission(found["capture"]), *(f"Prompts: {said}." for said in prompted(found["prompts"]))]
+    notes = [
+        _permission(found["capture"]),
+        *(f"Prompts: {said}." for said in prompted(found["prompts"])),
+    ]
     return Output(text, found, "" if face.json else "\n".join(notes), code=1 if bad else 0)
 
 
@@ -35,21 +43,39 @@ def _permission(found: Mapping[str, Any]) -> str:
     """Whether hooks capture conversations in a folder, and the marker that says so."""
     folder, marker = line(found["folder"]), line(found["marker"] or "")
     if found["problem"]:
-        return f"Conversations in {folder} are not captured: {marker} does not count, {line(found['problem'])}"
+        return (
+            f"Conversations in {folder} are not captured: {marker} does not count, "
+            f"{line(found['problem'])}"
+        )
     if not found["allowed"]:
-        return f"Conversations in {folder} are not captured: {f'{marker} forbids it' if marker else 'no .oneiro-capture here or above'}"
+        return (
+            f"Conversations in {folder} are not captured: "
+            f"{f'{marker} forbids it' if marker else 'no .oneiro-capture here or above'}"
+        )
     named = [f"{name} {line(found[name])}" for name in ("vault", "project") if found[name]]
-    return f"Conversations in {folder} are captured: {marker}" + (f" ({', '.join(named)})" if named else "")
+    return f"Conversations in {folder} are captured: {marker}" + (
+        f" ({', '.join(named)})" if named else ""
+    )
 
 
 @command("check")
 @click.option(
-    "--format", "format_", type=click.Choice(["text", "github"]), default="text", help="github: as annotations of a pull request."
+    "--format",
+    "format_",
+    type=click.Choice(["text", "github"]),
+    default="text",
+    help="github: as annotations of a pull request.",
 )
-@click.option("--fix", is_flag=True, help="Put values in quotes where that alone makes broken frontmatter readable; shows the diff first.")
+@click.option(
+    "--fix",
+    is_flag=True,
+    help="Put values in quotes where that alone makes broken frontmatter readable; shows the diff "
+    "first.",
+)
 @click.option("--yes", is_flag=True, help="With --fix: do not ask.")
 def check_(face: Face, format_: str, fix: bool, yes: bool) -> Output:
-    """Lint the notes; changes nothing without --fix. Exit code 1 when there is an error (for CI)."""
+    """Lint the notes; changes nothing without --fix. Exit code 1 when there is an error (for
+    CI)."""
     if yes and not fix:
         raise click.UsageError("--yes goes with --fix.")
     if fix:
@@ -60,7 +86,11 @@ def check_(face: Face, format_: str, fix: bool, yes: bool) -> Output:
         return Output(render.workflow_commands(found["problems"]), found, code=1 if bad else 0)
     wrong = sum(problem["level"] != "info" for problem in found["problems"])
     summary = f"{found['notes']} notes, {wrong or 'no'} problem{'' if wrong == 1 else 's'}"
-    return Output("\n".join(filter(None, [render.problems(found["problems"], face.style), summary])), found, code=1 if bad else 0)
+    return Output(
+        "\n".join(filter(None, [render.problems(found["problems"], face.style), summary])),
+        found,
+        code=1 if bad else 0,
+    )
 
 
 def _mended(face: Face, yes: bool) -> Output:
@@ -73,7 +103,11 @@ def _mended(face: Face, yes: bool) -> Output:
             found, diffs = face.call("mend", yes=True), ""
     count = len(found["mends"])
     notes = "1 note" if count == 1 else f"{count} notes"
-    said = f"Mended {notes}." if found["done"] else f"{notes} can be mended so; nothing was changed (--yes does it)."
+    said = (
+        f"Mended {notes}."
+        if found["done"]
+        else f"{notes} can be mended so; nothing was changed (--yes does it)."
+    )
     if not count:
         said = "There is nothing that quotes alone would mend."
     left = [line(path) for path in found["left"]]
@@ -84,7 +118,8 @@ def _mended(face: Face, yes: bool) -> Output:
 @command("pr-summary")
 @click.argument("range_", metavar="BASE..HEAD")
 def pr_summary_(face: Face, range_: str) -> Output:
-    """What a branch would change in the memory, as Markdown for a pull request: believed, revised, merged, retired, recall."""
+    """What a branch would change in the memory, as Markdown for a pull request: believed, revised,
+    merged, retired, recall."""
     found = face.call("pr_summary", range=range_)
     return Output(found["markdown"].rstrip("\n"), found)
 
@@ -95,11 +130,19 @@ def reindex_(face: Face, yes: bool) -> Output:
     """Build the indexes anew from the files, beside the old ones, which answer until then."""
     face.at_home()
     if not face.json:
-        terminal.emit(terminal.ERR, b"Building new indexes beside the old ones, which answer meanwhile. Notes, history and vectors stay.\n")
+        terminal.emit(
+            terminal.ERR,
+            b"Building new indexes beside the old ones, which answer meanwhile. Notes, history "
+            b"and vectors stay.\n",
+        )
     try:
         found = face.call("reindex", force=yes or None)
     except Brake as error:
-        if face.json or not sys.stdin.isatty() or not click.confirm(f"{line(str(error))}. Go on without them?", err=True):
+        if (
+            face.json
+            or not sys.stdin.isatty()
+            or not click.confirm(f"{line(str(error))}. Go on without them?", err=True)
+        ):
             raise
         found = face.call("reindex", force=True)
     later = f"; {found['pending']} chunks wait for their vectors" if found["pending"] else ""
@@ -109,17 +152,30 @@ def reindex_(face: Face, yes: bool) -> Output:
 @command("adopt")
 @click.argument("paths", nargs=-1)
 def adopt_(face: Face, paths: tuple[str, ...]) -> Output:
-    """Give notes without an id one, so that they are memories. PATHS are notes and folders; without any, all of them."""
+    """Give notes without an id one, so that they are memories. PATHS are notes and folders; without
+    any, all of them."""
     found = face.call("adopt", paths=[_inside(face, path) for path in paths])
     text = [f"Adopted {line(entry['path'])} as {entry['id']}" for entry in found["adopted"]]
     note = [f"Skipped {line(entry['path'])}: {line(entry['reason'])}" for entry in found["skipped"]]
     codes = {entry["code"] for entry in found["skipped"]}
-    code = NotFound.exit_code if "missing" in codes else InvalidInput.exit_code if "unreadable" in codes else 0
-    return Output("\n".join(text) or "No note got an id: every one that can be read has one already.", found, "\n".join(note), code)
+    code = (
+        NotFound.exit_code
+        if "missing" in codes
+        else InvalidInput.exit_code
+        if "unreadable" in codes
+        else 0
+    )
+    return Output(
+        "\n".join(text) or "No note got an id: every one that can be read has one already.",
+        found,
+        "\n".join(note),
+        code,
+    )
 
 
 def _inside(face: Face, path: str) -> str:
-    """A path as the vault knows it: one that exists from where the person stands is taken from there."""
+    """A path as the vault knows it: one that exists from where the person stands is taken from
+    there."""
     standing = Path(face.request.cwd, path)
     root = os.path.realpath(face.root)
     with suppress(OSError):  # no file can have a name so long

@@ -1,4 +1,5 @@
-"""purge: a person at a terminal, who sees the plan and types the vault's name. There is no other way in."""
+"""purge: a person at a terminal, who sees the plan and types the vault's name. There is no other
+way in."""
 
 from __future__ import annotations
 
@@ -25,10 +26,15 @@ _KEPT: Final = "Nothing was changed."
 
 @command("purge")
 @click.argument("ids", metavar="ID…", nargs=-1)
-@click.option("--matching", metavar="TEXT", help="Take this text out of everything instead; `-` asks for it, so that no shell keeps it.")
+@click.option(
+    "--matching",
+    metavar="TEXT",
+    help="Take this text out of everything instead; `-` asks for it, so that no shell keeps it.",
+)
 @click.option("--resume", is_flag=True, help="Finish a purge that was interrupted.")
 def purge_(face: Face, ids: tuple[str, ...], matching: str | None, resume: bool) -> Output:
-    """Take memories, or a TEXT, out of the vault and all of its history, for good; asks first, at a terminal only."""
+    """Take memories, or a TEXT, out of the vault and all of its history, for good; asks first, at a
+    terminal only."""
     face.person("can purge", "For programs there is `forget`: it keeps the words in the history.")
     if resume and (ids or matching):
         raise InvalidInput("--resume goes on with what was begun; give nothing else", kept=_KEPT)
@@ -50,7 +56,17 @@ def _purged(app: App, root: Path, ids: tuple[str, ...], matching: str, bar: Bar)
     purge = plan_purge(app, ids, matching)
     terminal.emit(terminal.OUT, terminal.encode(settled("\n".join(_plan(purge.shown()))) + "\n"))
     name = root.resolve().name
-    if str(click.prompt(f"Type the name of the vault ({line(name)}) to go on", default="", show_default=False, err=True)) != name:
+    if (
+        str(
+            click.prompt(
+                f"Type the name of the vault ({line(name)}) to go on",
+                default="",
+                show_default=False,
+                err=True,
+            )
+        )
+        != name
+    ):
         raise InvalidInput("that is not the name of the vault", kept=_KEPT)
     return _told(purge.run(bar))
 
@@ -75,12 +91,25 @@ def _alone(face: Face, root: Path) -> Iterator[App]:
 
 
 def _plan(found: Mapping[str, Any]) -> list[str]:
-    text = [f"These go, with all of their history ({len(found['memories'])}):"] if found["memories"] else []
+    text = (
+        [f"These go, with all of their history ({len(found['memories'])}):"]
+        if found["memories"]
+        else []
+    )
     text += [f"  {one['id']}  {line(one['title'])}" for one in found["memories"]]
-    text += ["It was found in:", *(f"  {count:>7}  {kind}" for kind, count in found["found"].items())]
-    text += _listed("These notes say some of the same and stay (name them as well, or use --matching):", found["also"])
+    text += [
+        "It was found in:",
+        *(f"  {count:>7}  {kind}" for kind, count in found["found"].items()),
+    ]
+    text += _listed(
+        "These notes say some of the same and stay (name them as well, or use --matching):",
+        found["also"],
+    )
     text += _listed("git does not know these files; they are yours to remove:", found["untouched"])
-    text += ["Every commit gets a new id; reflogs are cleared; nothing that is kept holds what goes. There is no way back."]
+    text += [
+        "Every commit gets a new id; reflogs are cleared; nothing that is kept holds what goes. "
+        "There is no way back."
+    ]
     return text
 
 
@@ -91,8 +120,9 @@ def _listed(head: str, paths: list[str]) -> list[str]:
 
 def _told(receipt: Mapping[str, Any]) -> Output:
     text = [
-        f"Purged: {receipt['files']} versions of files, {receipt['messages']} messages and {receipt['names']} file names, "
-        f"in {receipt['commits']} commits. The history is now {receipt['after'][:10]}.",
+        f"Purged: {receipt['files']} versions of files, {receipt['messages']} messages and "
+        f"{receipt['names']} file names, in {receipt['commits']} commits. The history is now "
+        f"{receipt['after'][:10]}.",
         f"Receipt (it holds no words): {receipt['receipt']}",
         "Still to do, by you:",
         *(f"  {todo}" for todo in receipt["todo"]),

@@ -1,4 +1,5 @@
-"""demo: a vault's first minute, for real. Every line shown is a command that just ran and what it answered."""
+"""demo: a vault's first minute, for real. Every line shown is a command that just ran and what it
+answered."""
 
 from __future__ import annotations
 
@@ -18,12 +19,46 @@ from oneiro_vault.cli.output import Output, safe
 from oneiro_vault.daemon.protocol import Request
 
 MEMORIES: tuple[tuple[str, ...], ...] = (
-    ("Priya cannot drink milk or eat cheese; butter is fine in small amounts.", "--about", "Priya", "--tag", "food"),
-    ("The launch of Lantern moves to 14 May because the audit is late.", "--type", "episodic", "--project", "Lantern"),
-    ("To release: run the full test suite, tag the commit, then push the tag.", "--type", "procedure", "--title", "How we release"),
-    ("The staging database is on port 5433, not on the usual one.", "--type", "semantic", "--project", "Lantern"),
-    ("Tomás prefers short written updates over meetings.", "--type", "semantic", "--about", "Tomás"),
-    ("Never rename a public column in the same release that stops writing it.", "--type", "principle"),
+    (
+        "Priya cannot drink milk or eat cheese; butter is fine in small amounts.",
+        "--about",
+        "Priya",
+        "--tag",
+        "food",
+    ),
+    (
+        "The launch of Lantern moves to 14 May because the audit is late.",
+        "--type",
+        "episodic",
+        "--project",
+        "Lantern",
+    ),
+    (
+        "To release: run the full test suite, tag the commit, then push the tag.",
+        "--type",
+        "procedure",
+        "--title",
+        "How we release",
+    ),
+    (
+        "The staging database is on port 5433, not on the usual one.",
+        "--type",
+        "semantic",
+        "--project",
+        "Lantern",
+    ),
+    (
+        "Tomás prefers short written updates over meetings.",
+        "--type",
+        "semantic",
+        "--about",
+        "Tomás",
+    ),
+    (
+        "Never rename a public column in the same release that stops writing it.",
+        "--type",
+        "principle",
+    ),
 )
 MILK, LAUNCH, RELEASE, PORT, TOMAS, COLUMN = range(6)
 OUTSIDE = "The allergy list hangs by the fridge; zucchini is on it too."
@@ -52,11 +87,15 @@ class Show:
         self.say("\n" + self.face.style(f"{len(self.steps)}. {title}", "bold"))
 
     def run(self, *args: str, shown: bool = True) -> dict[str, Any]:
-        """Run `oneiro ARGS` on the vault and print it with its answer; returns the answer's data."""
+        """Run `oneiro ARGS` on the vault and print it with its answer; returns the answer's
+        data."""
         typed = "oneiro " + " ".join(f'"{arg}"' if " " in arg else arg for arg in args)
         if shown:
             self.say(self.face.style(f"   $ {typed}", "cyan"))
-        inner = Face(Request([], self.face.request.cwd, self.face.request.env, self.face.request.terminal), self.face.make)
+        inner = Face(
+            Request([], self.face.request.cwd, self.face.request.env, self.face.request.terminal),
+            self.face.make,
+        )
         inner.vault, inner.no_daemon = str(self.vault), self.face.no_daemon
         try:
             found = oneiro.main(list(args), prog_name="oneiro", standalone_mode=False, obj=inner)
@@ -74,9 +113,14 @@ class Show:
 @command("demo")
 @click.option("--keep", metavar="PATH", help="Put the vault here instead of in a temporary folder.")
 def demo_(face: Face, keep: str | None) -> Output:
-    """Make a vault and show what it does: every step is real. Exit code 1 when one is not what it claims."""
+    """Make a vault and show what it does: every step is real. Exit code 1 when one is not what it
+    claims."""
     face.at_home()
-    vault = Path(face.request.cwd, Path(keep).expanduser()) if keep else Path(tempfile.mkdtemp(prefix="oneiro-demo-")) / "my-vault"
+    vault = (
+        Path(face.request.cwd, Path(keep).expanduser())
+        if keep
+        else Path(tempfile.mkdtemp(prefix="oneiro-demo-")) / "my-vault"
+    )
     show = Show(face, vault)
     started = time.monotonic()
     failure = ""
@@ -88,18 +132,31 @@ def demo_(face: Face, keep: str | None) -> Output:
     if not face.no_daemon:
         show.run("stop", shown=False)
     seconds = round(time.monotonic() - started, 1)
-    data = {"schema": 1, "vault": str(vault), "ok": not failure, "failure": failure or None, "seconds": seconds, "steps": show.steps}
+    data = {
+        "schema": 1,
+        "vault": str(vault),
+        "ok": not failure,
+        "failure": failure or None,
+        "seconds": seconds,
+        "steps": show.steps,
+    }
     return Output("" if failure else _goodbye(vault, seconds), data, code=1 if failure else 0)
 
 
 def _play(show: Show) -> None:
     show.step("A vault is a folder of Markdown in a git repository")
     show.run("init", str(show.vault))
-    _claim((show.vault / ".git").is_dir() and (show.vault / "oneiro.toml").is_file(), "the vault is not a git repository")
+    _claim(
+        (show.vault / ".git").is_dir() and (show.vault / "oneiro.toml").is_file(),
+        "the vault is not a git repository",
+    )
 
     show.step("Remember: each memory is one file and one commit")
     rows = [show.run("remember", *args)["results"][0] for args in MEMORIES]
-    _claim(all((show.vault / row["path"]).is_file() for row in rows), "a remembered note is not on disk")
+    _claim(
+        all((show.vault / row["path"]).is_file() for row in rows),
+        "a remembered note is not on disk",
+    )
 
     show.step("Edit a note in any editor (here: a line appended from outside)")
     _edit_outside(show, rows[MILK])
@@ -112,18 +169,31 @@ def _play(show: Show) -> None:
     _by_meaning(show, rows[MILK]["id"])
 
     show.step("Reframe: say it anew; the old words stay in the history")
-    new = ("The launch of Lantern is on 21 May; the audit is done.", "--title", "Lantern launches on 21 May")
+    new = (
+        "The launch of Lantern is on 21 May; the audit is done.",
+        "--title",
+        "Lantern launches on 21 May",
+    )
     show.run("reframe", rows[LAUNCH]["id"], *new, "--reason", "the audit came back")
-    _claim("21 May" in str(show.run("show", rows[LAUNCH]["id"], shown=False)["body"]), "the new words are not there")
+    _claim(
+        "21 May" in str(show.run("show", rows[LAUNCH]["id"], shown=False)["body"]),
+        "the new words are not there",
+    )
 
     show.step("Forget, and bring back byte for byte")
     _forget_and_restore(show, rows[TOMAS])
 
     show.step("The history is git's: who changed what, and why")
     entries = show.run("log", "-n", "12")["entries"]
-    _claim({"remember", "reframe", "forget", "restore"} <= {entry["op"] for entry in entries}, "the log does not tell the whole story")
+    _claim(
+        {"remember", "reframe", "forget", "restore"} <= {entry["op"] for entry in entries},
+        "the log does not tell the whole story",
+    )
     story = show.run("why", rows[LAUNCH]["id"])["story"]
-    _claim([entry["op"] for entry in story][:2] == ["remember", "reframe"], "the story of the launch is not complete")
+    _claim(
+        [entry["op"] for entry in story][:2] == ["remember", "reframe"],
+        "the story of the launch is not complete",
+    )
 
 
 def _claim(holds: bool, otherwise: str) -> None:
@@ -142,7 +212,10 @@ def _edit_outside(show: Show, row: dict[str, Any]) -> None:
         file.write(OUTSIDE + "\n")
     saved = time.monotonic()
     search = ("recall", "zucchini", "-k", "1", "--fast")
-    _wait(lambda: _first(show.run(*search, shown=False)) == row["id"], "the edit was not found within 20 seconds")
+    _wait(
+        lambda: _first(show.run(*search, shown=False)) == row["id"],
+        "the edit was not found within 20 seconds",
+    )
     show.say(f"     found {time.monotonic() - saved:.1f} s after it was saved")
     show.run(*search)
 
@@ -160,8 +233,16 @@ def _by_meaning(show: Show, wanted: str) -> None:
         show.say(f"     skipped: the model in use ({safe(model)}) knows no meanings")
         return
     question = "is anyone lactose intolerant"
-    _wait(lambda: not show.run("recall", question, shown=False)["degraded"], "the embedding model did not answer within 60 seconds", 60.0)
-    _wait(lambda: show.run("status", shown=False)["pending"] == 0, "the notes were not embedded within 60 seconds", 60.0)
+    _wait(
+        lambda: not show.run("recall", question, shown=False)["degraded"],
+        "the embedding model did not answer within 60 seconds",
+        60.0,
+    )
+    _wait(
+        lambda: show.run("status", shown=False)["pending"] == 0,
+        "the notes were not embedded within 60 seconds",
+        60.0,
+    )
     found = show.run("recall", question, "-k", "2")
     _claim(_first(found) == wanted, "the note about milk is not first")
 

@@ -20,14 +20,27 @@ _FOLDER = files("oneiro_vault") / "help"
 @click.argument("topic", required=False)
 def help_(face: Face, topic: str | None) -> Output:
     """Show the guide to a TOPIC, or the list of topics."""
-    guides = {one.name.removesuffix(".md"): one for one in _FOLDER.iterdir() if one.name.endswith(".md")}
+    guides = {
+        one.name.removesuffix(".md"): one for one in _FOLDER.iterdir() if one.name.endswith(".md")
+    }
     if topic is None:
-        titles = {name: guides[name].read_text("utf-8").partition("\n")[0].lstrip("# ") for name in sorted(guides)}
+        titles = {
+            name: guides[name].read_text("utf-8").partition("\n")[0].lstrip("# ")
+            for name in sorted(guides)
+        }
         rows = [f"{face.style(name.ljust(14), 'cyan')}{title}" for name, title in titles.items()]
-        text = "\n".join([*rows, "", "`oneiro help TOPIC` shows one; `oneiro COMMAND --help` a command's options."])
+        text = "\n".join(
+            [
+                *rows,
+                "",
+                "`oneiro help TOPIC` shows one; `oneiro COMMAND --help` a command's options.",
+            ]
+        )
         return Output(text, {"schema": 1, "topics": titles})
     if topic not in guides:
-        raise NotFound(f"there is no guide to {line(topic)}", hint=f"There are: {', '.join(sorted(guides))}.")
+        raise NotFound(
+            f"there is no guide to {line(topic)}", hint=f"There are: {', '.join(sorted(guides))}."
+        )
     text = guides[topic].read_text("utf-8")
     if not face.json and sys.stdin.isatty() and sys.stdout.isatty():
         face.at_home()
@@ -53,7 +66,9 @@ def settings_(face: Face, every: bool) -> Output:
     found = face.call("settings")
     rows = [one for one in found["settings"] if every or one["value"] != one["default"]]
     width = max((len(one["name"]) for one in rows), default=0)
-    text = [_row(one, width, face) for one in rows] or ["Every setting has its default; `oneiro settings --all` shows them."]
+    text = [_row(one, width, face) for one in rows] or [
+        "Every setting has its default; `oneiro settings --all` shows them."
+    ]
     return Output("\n".join(text), found)
 
 

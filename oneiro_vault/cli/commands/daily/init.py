@@ -27,20 +27,35 @@ STUCK = 60.0
 
 @command("init")
 @click.argument("path", required=False)
-@click.option("--here", is_flag=True, help="Make the current folder a vault; notes in it stay as they are.")
-@click.option("--workflows", is_flag=True, help="With --here: add the workflows for GitHub that a new vault has.")
-@click.option("--no-wait", is_flag=True, help="Leave it to the owner process to make recall by meaning ready.")
+@click.option(
+    "--here", is_flag=True, help="Make the current folder a vault; notes in it stay as they are."
+)
+@click.option(
+    "--workflows",
+    is_flag=True,
+    help="With --here: add the workflows for GitHub that a new vault has.",
+)
+@click.option(
+    "--no-wait", is_flag=True, help="Leave it to the owner process to make recall by meaning ready."
+)
 def init_(face: Face, path: str | None, here: bool, workflows: bool, no_wait: bool) -> Output:
     """Make a vault: a folder of Markdown in a git repository of its own."""
     face.at_home()
     if here == (path is not None):
         raise click.UsageError("Give a PATH for a new vault, or --here for the current folder.")
-    place = Path(face.request.cwd) if path is None else Path(face.request.cwd, Path(path).expanduser())
+    place = (
+        Path(face.request.cwd) if path is None else Path(face.request.cwd, Path(path).expanduser())
+    )
     if face.vault and Path(face.request.cwd, face.vault).expanduser().resolve() != place.resolve():
-        raise click.UsageError("--vault names another folder; init makes a vault of PATH, or of the current folder with --here.")
+        raise click.UsageError(
+            "--vault names another folder; init makes a vault of PATH, or of the current folder "
+            "with --here."
+        )
     with Bar(shows=not face.json).ticks() as bar:
         bar.says("making the vault")
-        from oneiro_vault.app import init_vault  # half a second on a busy machine, which the bar covers
+        from oneiro_vault.app import (
+            init_vault,
+        )  # half a second on a busy machine, which the bar covers
 
         made = init_vault(place, here, bar, workflows)
     face.vault = str(made["vault"])
@@ -48,13 +63,23 @@ def init_(face: Face, path: str | None, here: bool, workflows: bool, no_wait: bo
     state = _index(face, made["notes"])
     if state["owner"] and not no_wait and not face.json and os.isatty(terminal.ERR):
         state |= {"embedding": _embed(face, state["embedding"])}
-    told = {name: state[name] for name in ("unreadable", "partial", "broken", "language", "embedding", "waiting")}
+    told = {
+        name: state[name]
+        for name in ("unreadable", "partial", "broken", "language", "embedding", "waiting")
+    }
     return Output(_told(made, state), made | {"indexed": state["notes"]} | told)
 
 
 def _index(face: Face, notes: int) -> dict[str, Any]:
-    """What the index holds of so many notes; `waiting`: why that is not all of them yet. A vault without notes waits for nobody."""
-    nothing: dict[str, Any] = {"notes": 0, "unreadable": [], "partial": [], "broken": [], "language": None}
+    """What the index holds of so many notes; `waiting`: why that is not all of them yet. A vault
+    without notes waits for nobody."""
+    nothing: dict[str, Any] = {
+        "notes": 0,
+        "unreadable": [],
+        "partial": [],
+        "broken": [],
+        "language": None,
+    }
     nothing |= {"embedding": None, "waiting": None, "owner": False}
     if not notes:
         face.session().begin()
@@ -67,14 +92,17 @@ def _index(face: Face, notes: int) -> dict[str, Any]:
 
 
 def _embed(face: Face, left: dict[str, Any] | None) -> dict[str, Any] | None:
-    """Show how the owner makes vectors until none is missing, a person has seen enough or nothing comes any more; what is left then."""
+    """Show how the owner makes vectors until none is missing, a person has seen enough or nothing
+    comes any more; what is left then."""
     try:
         with Bar(shows=True, after=0.0) as bar:
             moved, done = time.monotonic(), -1
             while left and time.monotonic() - moved < STUCK:
                 if left["done"] != done:
                     moved, done = time.monotonic(), left["done"]
-                bar("embedding (Ctrl-C: the owner goes on with it)", done, left["total"], pace(left))
+                bar(
+                    "embedding (Ctrl-C: the owner goes on with it)", done, left["total"], pace(left)
+                )
                 time.sleep(1.0)
                 left = face.call("status", lambda *_: None)["embedding"]  # one bar is enough
     except KeyboardInterrupt:
@@ -84,25 +112,54 @@ def _embed(face: Face, left: dict[str, Any] | None) -> dict[str, Any] | None:
 
 def _told(made: dict[str, Any], state: dict[str, Any]) -> str:
     waiting = {entry["path"]: entry for entry in made["skipped"] if entry["waits"]}
-    lost = {entry["path"]: entry for entry in [*state["unreadable"], *made["skipped"]] if entry["path"] not in waiting}
+    lost = {
+        entry["path"]: entry
+        for entry in [*state["unreadable"], *made["skipped"]]
+        if entry["path"] not in waiting
+    }
     text = [f"The vault is {made['vault']}"]
     if made["outer"]:
-        text.append(f"It is a repository of its own; the one around it ({made['outer']}) was told to ignore it (.git/info/exclude).")
+        text.append(
+            f"It is a repository of its own; the one around it ({made['outer']}) was told to "
+            f"ignore it (.git/info/exclude)."
+        )
     if state["waiting"]:
-        text.append(f"Its {made['notes']} notes are not indexed yet: {line(state['waiting'])}. `oneiro status` shows how far it is.")
+        text.append(
+            f"Its {made['notes']} notes are not indexed yet: {line(state['waiting'])}. `oneiro "
+            f"status` shows how far it is."
+        )
     elif made["notes"]:
         text.append(f"{state['notes']} notes are indexed; not a byte of them was changed.")
     if state["broken"]:
-        text.append(f"Of {_files(len(state['broken']), 'note')} the frontmatter is broken; the words are found (`oneiro check`).")
-    text += _listed(f"{_files(len(lost))} could not be read as notes (they stay as they are):", list(lost.values()))
-    text += _listed(f"{_files(len(waiting))} can be read and found, but not committed without you:", list(waiting.values()))
+        text.append(
+            f"Of {_files(len(state['broken']), 'note')} the frontmatter is broken; the words are "
+            f"found (`oneiro check`)."
+        )
+    text += _listed(
+        f"{_files(len(lost))} could not be read as notes (they stay as they are):",
+        list(lost.values()),
+    )
+    text += _listed(
+        f"{_files(len(waiting))} can be read and found, but not committed without you:",
+        list(waiting.values()),
+    )
     if state["partial"]:
-        text.append(f"Of {few([line(path) for path in state['partial']])} only the beginning is searched (notes.indexed_bytes).")
+        text.append(
+            f"Of {few([line(path) for path in state['partial']])} only the beginning is searched "
+            f"(notes.indexed_bytes)."
+        )
     if state["language"]:
         text.append(line(state["language"]))
     if state["embedding"]:
-        rest = "the owner process goes on with the rest" if state["owner"] else "the next recall waits for the rest"
-        text.append(f"Keywords find them now; for recall by meaning {embedded(state['embedding'])}, and {rest} (`oneiro status`).")
+        rest = (
+            "the owner process goes on with the rest"
+            if state["owner"]
+            else "the next recall waits for the rest"
+        )
+        text.append(
+            f"Keywords find them now; for recall by meaning {embedded(state['embedding'])}, and "
+            f"{rest} (`oneiro status`)."
+        )
     text.append(f'Next: cd {made["vault"]} && oneiro remember "The first thing worth keeping."')
     return "\n".join([*text, HINT])
 

@@ -1,4 +1,5 @@
-"""Memories as JSON lines, thousands of them: each line is stored, found to be there already, or refused with its number and the reason."""
+"""Memories as JSON lines, thousands of them: each line is stored, found to be there already, or
+refused with its number and the reason."""
 
 from __future__ import annotations
 
@@ -31,20 +32,24 @@ _NUL_OR_HALF: Final = re.compile("[\0\ud800-\udfff]")
 
 
 def run(face: Face, name: str, defaults: Mapping[str, Any], again: bool, ack: bool) -> Output:
-    """Take in a file, or standard input (`-`): all of it in one commit, or with `ack` as the lines come, each acknowledged at once."""
+    """Take in a file, or standard input (`-`): all of it in one commit, or with `ack` as the lines
+    come, each acknowledged at once."""
     intake = Intake(face, defaults, again)
     file, size = _open(face, name)
     if ack:
         intake.as_they_come(file, size)
         text = ""
     else:
-        everything = [entry for batch in batches(file, most=1_000_000_000, patient=True) for entry in batch]
+        everything = [
+            entry for batch in batches(file, most=1_000_000_000, patient=True) for entry in batch
+        ]
         text = "\n".join(row["id"] for row in intake.store(intake.parse(everything)))
     return intake.output(text, "" if file == 0 else name)
 
 
 def acknowledgement(row: Mapping[str, Any], as_data: bool) -> str:
-    """`ACK <path> <sha256>`, or for a program a JSON line: with --json every line is JSON, and the last one is the whole result."""
+    """`ACK <path> <sha256>`, or for a program a JSON line: with --json every line is JSON, and the
+    last one is the whole result."""
     if as_data:
         return as_json({"schema": 1, "ack": {name: row[name] for name in ("id", "path", "sha256")}})
     return f"ACK {row['path']} {row['sha256']}\n"
@@ -52,7 +57,8 @@ def acknowledgement(row: Mapping[str, Any], as_data: bool) -> str:
 
 @dataclass
 class Intake:
-    """What became of a stream: the answers in order, and every line that was refused. `defaults`: keys for lines that lack them."""
+    """What became of a stream: the answers in order, and every line that was refused. `defaults`:
+    keys for lines that lack them."""
 
     face: Face
     defaults: Mapping[str, Any]
@@ -66,22 +72,32 @@ class Intake:
     _said: int = 0
 
     def as_they_come(self, file: int, size: int) -> None:
-        """Store what is there, say so, and wait for more. `size`: bytes to come, 0 if nobody knows."""
+        """Store what is there, say so, and wait for more. `size`: bytes to come, 0 if nobody
+        knows."""
         done = 0
-        with Bar(shows=not self.face.json and not os.isatty(terminal.OUT)) as bar:  # else the acknowledgements show how it goes
+        with Bar(
+            shows=not self.face.json and not os.isatty(terminal.OUT)
+        ) as bar:  # else the acknowledgements show how it goes
             for batch in batches(file, most=BATCH):
                 rows = self.store(self.parse(batch), streaming=True)
-                terminal.emit(terminal.OUT, terminal.encode("".join(acknowledgement(row, self.face.json) for row in rows)))
+                terminal.emit(
+                    terminal.OUT,
+                    terminal.encode("".join(acknowledgement(row, self.face.json) for row in rows)),
+                )
                 self._tell_refused()
                 done += sum(len(data) + 1 for _, data in batch)
                 bar("remembering", done, size)
 
     def _tell_refused(self) -> None:
-        """At once: whoever feeds us line by line must not wait for an acknowledgement that never comes."""
+        """At once: whoever feeds us line by line must not wait for an acknowledgement that never
+        comes."""
         fresh = sorted(self.problems[self._said :], key=lambda problem: int(problem["line"]))
         shown = fresh if self.face.json else fresh[: max(0, SHOWN - self._said)]
         self._said = len(self.problems)
-        text = "".join(as_json({"schema": 1, "refused": problem}) if self.face.json else _told(problem) + "\n" for problem in shown)
+        text = "".join(
+            as_json({"schema": 1, "refused": problem}) if self.face.json else _told(problem) + "\n"
+            for problem in shown
+        )
         terminal.emit(terminal.OUT if self.face.json else terminal.ERR, terminal.encode(text))
 
     def parse(self, lines: Sequence[tuple[int, bytes]]) -> list[Numbered]:
@@ -96,21 +112,31 @@ class Intake:
         return good
 
     def store(self, items: Sequence[Numbered], streaming: bool = False) -> list[dict[str, Any]]:
-        """Remember them in one commit and return the rows in order; one that is refused does not stop the others."""
+        """Remember them in one commit and return the rows in order; one that is refused does not
+        stop the others."""
         if not items:
             return []
         marks = [blake2b(item["text"].encode(), digest_size=12).digest() for _, _, item in items]
         taken = [ident for mark in dict.fromkeys(marks) for ident in self._answered.get(mark, ())]
         wanted = [item for _, _, item in items]
         quiet = (lambda *_: None) if streaming else None  # our own bar shows how it goes
-        found = self.face.call("remember", quiet, items=wanted, dedupe=False if self.again else "exact", partial=True, taken=taken)
+        found = self.face.call(
+            "remember",
+            quiet,
+            items=wanted,
+            dedupe=False if self.again else "exact",
+            partial=True,
+            taken=taken,
+        )
         rejected = {bad["item"]: bad for bad in found["rejected"]}
         for position, bad in rejected.items():
             number, data, _ = items[position]
             self._refuse(number, data, bad["message"], bad["hint"])
         rows: list[dict[str, Any]] = found["results"]
         if streaming:
-            for mark, row in zip((mark for n, mark in enumerate(marks) if n not in rejected), rows, strict=True):
+            for mark, row in zip(
+                (mark for n, mark in enumerate(marks) if n not in rejected), rows, strict=True
+            ):
                 self._answered.setdefault(mark, []).append(row["id"])
         self.commits += [found["commit"]] if found["commit"] else []
         self.notices |= dict.fromkeys(found.get("notices", ()))
@@ -118,25 +144,47 @@ class Intake:
         return rows
 
     def output(self, text: str, name: str) -> Output:
-        """The outcome of all of it; exit code 2 when a line was refused. `name`: of the file, "" for what cannot be read again."""
+        """The outcome of all of it; exit code 2 when a line was refused. `name`: of the file, ""
+        for what cannot be read again."""
         self.problems.sort(key=lambda problem: int(problem["line"]))
         known = sum(1 for row in self.results if row["duplicate_of"])
-        counts = {"stored": len(self.results) - known, "already_there": known, "refused": len(self.problems)}
+        counts = {
+            "stored": len(self.results) - known,
+            "already_there": known,
+            "refused": len(self.problems),
+        }
         kept = self._keep() if self._refused and (not name or self.again) else None
-        data = {"schema": 1, "results": self.results, "commits": self.commits, "problems": self.problems, **counts, "refused_lines": kept}
+        data = {
+            "schema": 1,
+            "results": self.results,
+            "commits": self.commits,
+            "problems": self.problems,
+            **counts,
+            "refused_lines": kept,
+        }
         data |= {"notices": list(self.notices)} if self.notices else {}
         note = [] if self._said else [_told(problem) for problem in self.problems[:SHOWN]]
-        note += [f"… and {len(self.problems) - SHOWN} more lines"] if len(self.problems) > SHOWN else []
+        note += (
+            [f"… and {len(self.problems) - SHOWN} more lines"] if len(self.problems) > SHOWN else []
+        )
         if kept:
-            note.append(f"The refused lines are in {kept}: mend them and give that file to --from-jsonl.")
+            note.append(
+                f"The refused lines are in {kept}: mend them and give that file to --from-jsonl."
+            )
         elif self._refused:
-            note.append(f"Mend these lines in {line(name)} and run the command again: what is stored is not stored twice.")
+            note.append(
+                f"Mend these lines in {line(name)} and run the command again: what is stored is "
+                f"not stored twice."
+            )
         summary = f"stored {counts['stored']}, already there {known}, refused {counts['refused']}"
         note += [] if self.face.json else [summary]
-        return Output(text, data, "\n".join(note), code=InvalidInput.exit_code if self.problems else 0)
+        return Output(
+            text, data, "\n".join(note), code=InvalidInput.exit_code if self.problems else 0
+        )
 
     def _completed(self, item: dict[str, Any]) -> dict[str, Any]:
-        """With the defaults: a list joins the line's own, anything else only stands in for what the line does not say."""
+        """With the defaults: a list joins the line's own, anything else only stands in for what the
+        line does not say."""
         for key, value in self.defaults.items():
             own = item.get(key)
             if own is None:
@@ -151,7 +199,8 @@ class Intake:
         self._refused[number] = data
 
     def _keep(self) -> str:
-        """The refused lines, byte for byte, in a file of their own: a pipe cannot be read again. Returns its path."""
+        """The refused lines, byte for byte, in a file of their own: a pipe cannot be read again.
+        Returns its path."""
         handle, name = tempfile.mkstemp(prefix="oneiro-refused-", suffix=".jsonl")
         with os.fdopen(handle, "wb") as file:
             file.writelines(self._refused[number] + b"\n" for number in sorted(self._refused))
@@ -177,16 +226,27 @@ def _object(data: bytes) -> dict[str, Any]:
 
 
 def _refuse_odd(value: object) -> None:
-    """What is JSON and can be in no note: "\\u0000", half of a surrogate pair, lists in lists in lists."""
+    """What is JSON and can be in no note: "\\u0000", half of a surrogate pair, lists in lists in
+    lists."""
     todo: list[tuple[object, int]] = [(value, 0)]
     while todo:
         one, depth = todo.pop()
         if depth > DEEPEST:
             raise InvalidInput(f"it is nested more than {DEEPEST} levels deep")
         if isinstance(one, str) and (odd := _NUL_OR_HALF.search(one)):
-            what = "it holds a NUL character" if odd[0] == "\0" else "it is not valid Unicode: it holds half of a surrogate pair"
+            what = (
+                "it holds a NUL character"
+                if odd[0] == "\0"
+                else "it is not valid Unicode: it holds half of a surrogate pair"
+            )
             raise InvalidInput(what, hint="Take it out.")
-        parts = [part for pair in one.items() for part in pair] if isinstance(one, dict) else one if isinstance(one, list) else ()
+        parts = (
+            [part for pair in one.items() for part in pair]
+            if isinstance(one, dict)
+            else one
+            if isinstance(one, list)
+            else ()
+        )
         todo += [(part, depth + 1) for part in parts]
 
 
@@ -198,16 +258,23 @@ def _open(face: Face, name: str) -> tuple[int, int]:
         if stat.S_ISDIR(found.st_mode):
             raise IsADirectoryError(0, "it is a folder")
     except OSError as error:
-        raise InvalidInput(f"{name} cannot be read: {error.strerror}", kept="Nothing was changed.") from error
+        raise InvalidInput(
+            f"{name} cannot be read: {error.strerror}", kept="Nothing was changed."
+        ) from error
     return file, found.st_size if stat.S_ISREG(found.st_mode) else 0
 
 
 def batches(file: int, most: int, patient: bool = False) -> Iterator[list[tuple[int, bytes]]]:
-    """Numbered lines of a file descriptor: wait for the first, then take those that are there already. `patient` waits for the end."""
+    """Numbered lines of a file descriptor: wait for the first, then take those that are there
+    already. `patient` waits for the end."""
     rest, number, ended = b"", 0, False
     ready: list[tuple[int, bytes]] = []
     while not ended or ready:
-        while not ended and len(ready) < most and (patient or not ready or select.select([file], [], [], 0)[0]):
+        while (
+            not ended
+            and len(ready) < most
+            and (patient or not ready or select.select([file], [], [], 0)[0])
+        ):
             data = os.read(file, 1 << 16)
             ended = not data
             *whole, rest = (rest + data).split(b"\n") if data else ([rest, b""] if rest else [b""])

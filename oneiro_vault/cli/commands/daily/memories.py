@@ -24,8 +24,14 @@ from oneiro_vault.cli.output import Output, line
 @click.option("--since", help='From this date on: 2026-03, "last March", "3 weeks ago".')
 @click.option("--until", help="Up to this date.")
 @click.option("--as-of", metavar="DATE", help="What was believed then: a date, or a commit.")
-@click.option("--valid-at", metavar="DATE", help="What held then, also what was replaced since; with --as-of: by what was believed.")
-@click.option("--history", is_flag=True, help="Also what was replaced, in its order: how it came to be.")
+@click.option(
+    "--valid-at",
+    metavar="DATE",
+    help="What held then, also what was replaced since; with --as-of: by what was believed.",
+)
+@click.option(
+    "--history", is_flag=True, help="Also what was replaced, in its order: how it came to be."
+)
 @click.option("--explain", is_flag=True, help="Show the score and what it is made of.")
 @click.option("--fast", is_flag=True, help="Do not wait for the embedding model.")
 def recall_(
@@ -61,8 +67,12 @@ def recall_(
         explain=explain or None,
         fast=fast or None,
     )
-    text = render.rows(found["results"], face.style, explain, " ".join(query)) or "no relevant memory"
-    return Output("\n".join([*past_answers.heading(found, face.style), text]), found, render.gaps(found))
+    text = (
+        render.rows(found["results"], face.style, explain, " ".join(query)) or "no relevant memory"
+    )
+    return Output(
+        "\n".join([*past_answers.heading(found, face.style), text]), found, render.gaps(found)
+    )
 
 
 @command("show")
@@ -97,17 +107,37 @@ def list_(face: Face, limit: int, **filters: Any) -> Output:
 @click.argument("text", nargs=-1)
 @click.option("--title", help="A new title.")
 @click.option("--description", help="A new one-line summary.")
-@click.option("--base", help="sha256 of the text this is based on; a note that changed since gets a proposal instead.")
+@click.option(
+    "--base",
+    help="sha256 of the text this is based on; a note that changed since gets a proposal instead.",
+)
 @click.option("--reason", help="Why; kept in the history.")
 def reframe_(
-    face: Face, ident: str, text: tuple[str, ...], title: str | None, description: str | None, base: str | None, reason: str | None
+    face: Face,
+    ident: str,
+    text: tuple[str, ...],
+    title: str | None,
+    description: str | None,
+    base: str | None,
+    reason: str | None,
 ) -> Output:
     """Say a memory anew; the old words stay in the history. TEXT, or - for standard input."""
     body = words(face, text, lambda: str(face.call("show", id=ident)["body"]))
-    found = face.call("reframe", id=ident, text=body, title=title, description=description, base=base, reason=reason)
+    found = face.call(
+        "reframe",
+        id=ident,
+        text=body,
+        title=title,
+        description=description,
+        base=base,
+        reason=reason,
+    )
     if found["proposal"]:
         waiting = found["proposal"]["path"]
-        return Output(f"The note changed meanwhile and stays as it is; your text waits in {line(waiting)}", found)
+        return Output(
+            f"The note changed meanwhile and stays as it is; your text waits in {line(waiting)}",
+            found,
+        )
     return Output(f"Reframed {found['id']}  {line(found['path'])}", found)
 
 

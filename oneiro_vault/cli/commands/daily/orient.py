@@ -33,9 +33,13 @@ SKELETON: Final = """\
 
 ## Wishes
 <!-- how you like things done -->
-"""
-NOTHING: Final = "There is no orientation yet: notes of the type `orientation` are loaded at every beginning."
-HINT: Final = "`oneiro orient --edit` writes what every conversation should know of you, in your own words."
+"""  # noqa: E501  # shown to people, or a pattern, as it is
+NOTHING: Final = (
+    "There is no orientation yet: notes of the type `orientation` are loaded at every beginning."
+)
+HINT: Final = (
+    "`oneiro orient --edit` writes what every conversation should know of you, in your own words."
+)
 _COMMENT: Final = re.compile(r"<!--.*?-->[ \t]*\n?", re.DOTALL)
 _EMPTY: Final = re.compile(r"^#+ [^\n]*\n\s*(?=^#|\Z)", re.MULTILINE)
 
@@ -46,38 +50,72 @@ _EMPTY: Final = re.compile(r"^#+ [^\n]*\n\s*(?=^#|\Z)", re.MULTILINE)
 @click.option("--project", help="Where the model stands: memories of that project come first.")
 @click.option("--limit", type=int, help="UTF-16 units of text at most (default: 8000).")
 @click.option(
-    "--edit", is_flag=True, help="Say in your own words what every conversation should know of you; in an editor, or on standard input."
+    "--edit",
+    is_flag=True,
+    help="Say in your own words what every conversation should know of you; in an editor, or on "
+    "standard input.",
 )
-def orient_(face: Face, context: str | None, n: int, project: str | None, limit: int | None, edit: bool) -> Output:
+def orient_(
+    face: Face, context: str | None, n: int, project: str | None, limit: int | None, edit: bool
+) -> Output:
     """What a model wakes into: the orientation notes, and what is recent or fits."""
     if edit:
         return _own(face)
     found = face.call("orient", context=context, n=n, project=project, limit=limit)
     text = [
         safe(found["text"]).strip()
-        or "There is no orientation yet: notes of the type `orientation` are loaded at every beginning.\n" + HINT
+        or "There is no orientation yet: notes of the type `orientation` are loaded at every "
+        "beginning.\n"
+        + HINT
     ]
     rows = render.rows(found["recent"], face.style)
     if rows:
         text.append(f"{face.style('recent' if not context else 'fitting', 'bold')}\n{rows}")
     if found["flagged"]:
-        text.append(f"{found['flagged']} open {'question waits' if found['flagged'] == 1 else 'questions wait'} for you: `oneiro flags`")
+        text.append(
+            f"{found['flagged']} open "
+            f"{'question waits' if found['flagged'] == 1 else 'questions wait'} for you: `oneiro "
+            f"flags`"
+        )
     return Output("\n\n".join(text), found, render.gaps(found))
 
 
 def _own(face: Face) -> Output:
     """Write the person's own block: made from a skeleton, then edited as it is."""
-    row = next((one for one in face.call("list", type="orientation", limit=1000)["results"] if one["path"] == OWN), None)
-    text = words(face, (), lambda: str(face.call("show", id=row["id"])["body"]) if row else SKELETON)
+    row = next(
+        (
+            one
+            for one in face.call("list", type="orientation", limit=1000)["results"]
+            if one["path"] == OWN
+        ),
+        None,
+    )
+    text = words(
+        face, (), lambda: str(face.call("show", id=row["id"])["body"]) if row else SKELETON
+    )
     text = _EMPTY.sub("", _COMMENT.sub("", text)).strip()
     if not text:
-        raise InvalidInput("there is nothing in it but headings", kept="Nothing was changed.", hint="Write something below one of them.")
+        raise InvalidInput(
+            "there is nothing in it but headings",
+            kept="Nothing was changed.",
+            hint="Write something below one of them.",
+        )
     if row:
         found = face.call("reframe", id=row["id"], text=text)
         return Output(f"Changed {line(found['path'])}", found)
-    item = {"text": text, "type": "orientation", "title": "The person, in their own words", "path": OWN, "priority": 100}
+    item = {
+        "text": text,
+        "type": "orientation",
+        "title": "The person, in their own words",
+        "path": OWN,
+        "priority": 100,
+    }
     found = face.call("remember", items=[item], actor="user")["results"][0]
-    return Output(f"Wrote {line(found['path'])}: every conversation begins with it, and no loop or model changes it.", found)
+    return Output(
+        f"Wrote {line(found['path'])}: every conversation begins with it, and no loop or model "
+        f"changes it.",
+        found,
+    )
 
 
 @command("flags")
@@ -87,12 +125,19 @@ def flags_(face: Face, limit: int, resolve: str | None) -> Output:
     """Notes with an open question for a person, and the question."""
     if resolve:
         done = face.call("resolve", id=resolve)
-        said = f"Answered: {', '.join(map(line, done['flags']))}" if done["flags"] else "There was no open question"
+        said = (
+            f"Answered: {', '.join(map(line, done['flags']))}"
+            if done["flags"]
+            else "There was no open question"
+        )
         return Output(f"{said}  {line(done['title'])}", done)
     found = face.call("flagged", limit=limit)
     text = []
     for row in found["results"]:
-        text.append(f"{render.rows([row], face.style)} · {face.style(', '.join(map(line, row['flags'])), 'yellow')}")
+        text.append(
+            f"{render.rows([row], face.style)} · "
+            f"{face.style(', '.join(map(line, row['flags'])), 'yellow')}"
+        )
         text += [f"    {part}" for part in safe(row["question"]).splitlines()]
     rest = found["total"] - len(found["results"])
     more = [f"{rest} more are not shown"] if rest > 0 else []
@@ -104,11 +149,18 @@ def flags_(face: Face, limit: int, resolve: str | None) -> Output:
 @click.option("--undo", is_flag=True, help="Take it back: loops may change the block again.")
 @click.option("--reason", help="Why; kept in the history.")
 def ratify_(face: Face, ident: str, undo: bool, reason: str | None) -> Output:
-    """Say that an orientation block holds: it is always loaded, and no loop or model changes its words; at a terminal only."""
+    """Say that an orientation block holds: it is always loaded, and no loop or model changes its
+    words; at a terminal only."""
     face.person("ratifies", "A model can only propose other words, with `reframe`.")
     found = face.call("ratify", id=ident, undo=undo or None, reason=reason)
     if found["commit"] is None:
-        return Output(f"{line(found['title'])} was {'core' if found['core'] else 'not core'} already.", found)
-    text = f"Ratified {line(found['title'])}" if found["core"] else f"{line(found['title'])} is an ordinary block again"
+        return Output(
+            f"{line(found['title'])} was {'core' if found['core'] else 'not core'} already.", found
+        )
+    text = (
+        f"Ratified {line(found['title'])}"
+        if found["core"]
+        else f"{line(found['title'])} is an ordinary block again"
+    )
     note = f"It does more than describe: {line(found['prescribes'])}" if found["prescribes"] else ""
     return Output(f"{text}  {line(found['path'])}", found, note)

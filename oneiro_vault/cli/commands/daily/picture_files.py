@@ -11,7 +11,8 @@ from oneiro_vault.settings.definitions import load
 
 
 def picture(face: Face, name: str) -> dict[str, str]:
-    """A file as `remember` takes it; what it is called stands for it where it cannot be seen. Raises InvalidInput."""
+    """A file as `remember` takes it; what it is called stands for it where it cannot be seen.
+    Raises InvalidInput."""
     path = Path(face.request.cwd, name).expanduser()
     limit = load(face.root, face.request.env)["images.bytes"]
     try:
@@ -20,7 +21,9 @@ def picture(face: Face, name: str) -> dict[str, str]:
         with path.open("rb") as file:
             data = file.read(limit + 1)
     except OSError as error:
-        raise InvalidInput(f"{shown(name, 120)} cannot be read: {error.strerror}", kept="Nothing was written.") from error
+        raise InvalidInput(
+            f"{shown(name, 120)} cannot be read: {error.strerror}", kept="Nothing was written."
+        ) from error
     if len(data) > limit:
         raise InvalidInput(
             f"{shown(name, 120)} is larger than {limit:,} bytes (setting images.bytes)",

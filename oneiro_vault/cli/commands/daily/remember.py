@@ -1,4 +1,5 @@
-"""remember: one memory from the command line, standard input or an editor, or thousands from JSON lines."""
+"""remember: one memory from the command line, standard input or an editor, or thousands from JSON
+lines."""
 
 from __future__ import annotations
 
@@ -16,7 +17,10 @@ from oneiro_vault.cli.output import Output, line
 
 @command("remember")
 @click.argument("text", nargs=-1)
-@click.option("--type", help="episodic, semantic, orientation, entity, procedure or principle (default: semantic).")
+@click.option(
+    "--type",
+    help="episodic, semantic, orientation, entity, procedure or principle (default: semantic).",
+)
 @click.option("--title", help="A title; otherwise the first line.")
 @click.option("--description", help="One sentence that a search row shows.")
 @click.option("--tag", "tags", multiple=True, help="A tag; repeatable.")
@@ -28,14 +32,25 @@ from oneiro_vault.cli.output import Output, line
 @click.option("--kind", help="What sort of fact, event or opinion.")
 @click.option("--importance", type=float, help="0 to 1.")
 @click.option("--path", help="Where in the vault the note goes.")
-@click.option("--image", "images", multiple=True, metavar="FILE", help="A PNG, JPEG, WebP or GIF picture of it; repeatable.")
+@click.option(
+    "--image",
+    "images",
+    multiple=True,
+    metavar="FILE",
+    help="A PNG, JPEG, WebP or GIF picture of it; repeatable.",
+)
 @click.option("--again", is_flag=True, help="Store it even when it says nothing new.")
 @click.option(
     "--from-jsonl",
     metavar="FILE|-",
-    help="One JSON object a line: text, and any frontmatter key; the options above are for lines without it.",
+    help="One JSON object a line: text, and any frontmatter key; the options above are for lines "
+    "without it.",
 )
-@click.option("--ack", is_flag=True, help="Print `ACK <path> <sha256>` (a JSON line with --json) as each becomes durable.")
+@click.option(
+    "--ack",
+    is_flag=True,
+    help="Print `ACK <path> <sha256>` (a JSON line with --json) as each becomes durable.",
+)
 def remember_(
     face: Face,
     text: tuple[str, ...],
@@ -57,19 +72,33 @@ def remember_(
         _refuse_both(text, item)
         face.at_home()
         return jsonl_import.run(face, from_jsonl, item, again, ack)
-    found = face.call("remember", items=[{"text": words(face, text), **item}], dedupe=False if again else None)
+    found = face.call(
+        "remember", items=[{"text": words(face, text), **item}], dedupe=False if again else None
+    )
     row = found["results"][0]
     if ack:
         return Output(jsonl_import.acknowledgement(row, False), found)
     if row["duplicate_of"]:
-        return Output(f"Known already: {row['id']}  {line(row['title'])}\n  {row['path']}  (--again stores it anyway)", found)
+        return Output(
+            f"Known already: {row['id']}  {line(row['title'])}\n  {row['path']}  (--again stores "
+            f"it anyway)",
+            found,
+        )
     return Output(f"Remembered {row['id']}  {line(row['title'])}\n  {row['path']}", found)
 
 
 def _refuse_both(text: tuple[str, ...], item: dict[str, Any]) -> None:
-    """Words beside a file of memories would be lost, and what belongs to one memory cannot belong to each of many."""
+    """Words beside a file of memories would be lost, and what belongs to one memory cannot belong
+    to each of many."""
     if text:
         raise click.UsageError("Give TEXT or --from-jsonl, not both. Nothing was stored.")
-    single = [f"--{name.removesuffix('s')}" for name in ("title", "description", "path", "images") if name in item]
+    single = [
+        f"--{name.removesuffix('s')}"
+        for name in ("title", "description", "path", "images")
+        if name in item
+    ]
     if single:
-        raise click.UsageError(f"{' and '.join(single)} cannot be the same for every line of --from-jsonl. Nothing was stored.")
+        raise click.UsageError(
+            f"{' and '.join(single)} cannot be the same for every line of --from-jsonl. Nothing "
+            f"was stored."
+        )

@@ -15,7 +15,8 @@ from oneiro_vault.errors import InvalidInput
 
 
 def words(face: Face, given: tuple[str, ...], draft: Callable[[], str] = str) -> str:
-    """The text: the arguments joined, or `-` for standard input; without any, an editor on a terminal (starting from `draft`)."""
+    """The text: the arguments joined, or `-` for standard input; without any, an editor on a
+    terminal (starting from `draft`)."""
     if given and given != ("-",):
         return " ".join(given)
     face.at_home()
@@ -25,7 +26,8 @@ def words(face: Face, given: tuple[str, ...], draft: Callable[[], str] = str) ->
 
 
 def edited(face: Face, start: str) -> str:
-    """What a person writes in their editor. The file stays until the command has succeeded: it is the only copy of their words."""
+    """What a person writes in their editor. The file stays until the command has succeeded: it is
+    the only copy of their words."""
     handle, name = tempfile.mkstemp(prefix="oneiro-", suffix=".md")
     face.draft = Path(name)
     with os.fdopen(handle, "w", encoding="utf-8") as file:
@@ -33,7 +35,11 @@ def edited(face: Face, start: str) -> str:
     try:
         click.edit(filename=name)
     except click.ClickException as error:
-        raise InvalidInput(f"the editor did not work: {error.message}", kept="Nothing was changed.", hint="Set EDITOR.") from error
+        raise InvalidInput(
+            f"the editor did not work: {error.message}",
+            kept="Nothing was changed.",
+            hint="Set EDITOR.",
+        ) from error
     text = decode(face.draft.read_bytes(), "what the editor saved")
     if not text.strip() or text == start:
         raise InvalidInput("no text was saved in the editor", kept="Nothing was changed.")
@@ -51,5 +57,7 @@ def decode(data: bytes, source: str) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InvalidInput(
-            f"{source} is not UTF-8 (byte {error.start})", kept="Nothing was changed.", hint="Convert it, for example with iconv."
+            f"{source} is not UTF-8 (byte {error.start})",
+            kept="Nothing was changed.",
+            hint="Convert it, for example with iconv.",
         ) from error

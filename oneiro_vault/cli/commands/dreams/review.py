@@ -18,10 +18,16 @@ NOTHING: Final = "Nothing waits for review."
 @command("review")
 @click.argument("ids", metavar="[ID]...", nargs=-1)
 @click.option("--list", "listed", is_flag=True, help="Show what waits, and why.")
-@click.option("--accept", is_flag=True, help="Let the proposals named happen; a branch stands for all of its own.")
+@click.option(
+    "--accept",
+    is_flag=True,
+    help="Let the proposals named happen; a branch stands for all of its own.",
+)
 @click.option("--reject", is_flag=True, help="They shall not happen, and not be proposed again.")
 @click.option("--reason", help="Why (with --reject); kept in the history.")
-def review_(face: Face, ids: tuple[str, ...], listed: bool, accept: bool, reject: bool, reason: str | None) -> Output:
+def review_(
+    face: Face, ids: tuple[str, ...], listed: bool, accept: bool, reject: bool, reason: str | None
+) -> Output:
     """Decide what loops propose: one by one in a terminal (accept, reject, edit, all of a kind),
     or with the options below."""
     if listed + accept + reject > 1:
@@ -36,18 +42,24 @@ def review_(face: Face, ids: tuple[str, ...], listed: bool, accept: bool, reject
         return done(face.call("review_reject", ids=_some(ids), reason=reason), face.style)
     found = face.call("review")
     if listed or not found["total"]:
-        return Output("\n\n".join(shown(row, face.style) for row in found["proposals"]) or NOTHING, found)
+        return Output(
+            "\n\n".join(shown(row, face.style) for row in found["proposals"]) or NOTHING, found
+        )
     face.at_home()
     if face.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
         return Output("\n\n".join(shown(row, face.style) for row in found["proposals"]), found)
     from oneiro_vault.cli.commands.dreams.review_session import Sitting, terminal
 
-    return Output(Sitting(face.call, *terminal(face), face.style).run(found["proposals"]), face.call("review"))
+    return Output(
+        Sitting(face.call, *terminal(face), face.style).run(found["proposals"]), face.call("review")
+    )
 
 
 def _some(ids: Sequence[str]) -> Sequence[str]:
     if not ids:
-        raise click.UsageError("Name what it is about: ids, or a branch, as `oneiro review --list` shows them.")
+        raise click.UsageError(
+            "Name what it is about: ids, or a branch, as `oneiro review --list` shows them."
+        )
     return ids
 
 
@@ -59,8 +71,13 @@ def shown(row: Mapping[str, Any], style: Style) -> str:
     lines += [f"  why: {line(row['reason'])}"] if row["reason"] else []
     lines += [style(f"  no longer fits: {line(row['stale'])}", "yellow")] if row["stale"] else []
     for change in row["changes"]:
-        keys = "".join(f"  {line(key)}: {line(value) or '(none)'}" for key, value in change["keys"].items())
-        lines.append(f"  {style('new' if change['is_new'] else 'note', 'bold')} {line(change['title'])}{style(keys, 'dim')}")
+        keys = "".join(
+            f"  {line(key)}: {line(value) or '(none)'}" for key, value in change["keys"].items()
+        )
+        lines.append(
+            f"  {style('new' if change['is_new'] else 'note', 'bold')} "
+            f"{line(change['title'])}{style(keys, 'dim')}"
+        )
         lines += [f"    {part}" for part in safe(change["words"]).splitlines()]
     return "\n".join(lines)
 
@@ -69,7 +86,15 @@ def done(found: Mapping[str, Any], style: Style) -> Output:
     """What became of proposals."""
     text = [f"Accepted {row['op']}: {line(row['title'])}" for row in found.get("accepted", ())]
     text += [f"Rejected {row['op']}: {line(row['title'])}" for row in found.get("rejected", ())]
-    text += [style(f"Not done {row['op']}: {line(row['title'])} ({line(row['why'])})", "yellow") for row in found.get("stale", ())]
-    text += [f"{line(name)} is settled; its commits stay under refs/oneiro/reviewed/" for name in found["closed"]]
+    text += [
+        style(f"Not done {row['op']}: {line(row['title'])} ({line(row['why'])})", "yellow")
+        for row in found.get("stale", ())
+    ]
+    text += [
+        f"{line(name)} is settled; its commits stay under refs/oneiro/reviewed/"
+        for name in found["closed"]
+    ]
     text.append(f"{found['left']} still wait for review" if found["left"] else NOTHING)
-    return Output("\n".join(text), found, code=1 if found.get("stale") and not found.get("accepted") else 0)
+    return Output(
+        "\n".join(text), found, code=1 if found.get("stale") and not found.get("accepted") else 0
+    )

@@ -1,4 +1,5 @@
-"""A sitting: proposals one by one at a terminal. Every answer is carried out at once, so leaving in the middle loses nothing."""
+"""A sitting: proposals one by one at a terminal. Every answer is carried out at once, so leaving in
+the middle loses nothing."""
 
 from __future__ import annotations
 
@@ -26,7 +27,9 @@ def terminal(face: Face) -> tuple[Ask, Say, Edit]:
     """How to ask, say and edit at the caller's terminal."""
 
     def ask(question: str) -> str:
-        return str(click.prompt(question, default="", show_default=False, err=True, prompt_suffix=": "))
+        return str(
+            click.prompt(question, default="", show_default=False, err=True, prompt_suffix=": ")
+        )
 
     def say(text: str) -> None:
         screen.emit(screen.OUT, screen.encode(settled(text) + "\n"))
@@ -36,14 +39,17 @@ def terminal(face: Face) -> tuple[Ask, Say, Edit]:
     def edit(start: str) -> str:
         if face.draft is not None:
             face.draft.unlink(missing_ok=True)
-        tried[start] = texts.edited(face, tried.get(start, start))  # what was refused is where a second try begins
+        tried[start] = texts.edited(
+            face, tried.get(start, start)
+        )  # what was refused is where a second try begins
         return tried[start]
 
     return ask, say, edit
 
 
 class Sitting:
-    """Goes through proposals with a person. `call` runs operations, `ask`, `say` and `edit` are the terminal."""
+    """Goes through proposals with a person. `call` runs operations, `ask`, `say` and `edit` are the
+    terminal."""
 
     def __init__(self, call: Call, ask: Ask, say: Say, edit: Edit, style: Style) -> None:
         self._call, self._ask, self._say, self._edit, self._style = call, ask, say, edit, style
@@ -74,12 +80,20 @@ class Sitting:
             except OneiroError as error:
                 self._say(f"{line(str(error))}. {line(error.hint)}".rstrip())
 
-    def _did(self, key: str, row: Mapping[str, Any], proposals: Sequence[Mapping[str, Any]]) -> bool:
+    def _did(
+        self, key: str, row: Mapping[str, Any], proposals: Sequence[Mapping[str, Any]]
+    ) -> bool:
         if key == "a":
             return self._accept([row["id"]])
         if key == "k":
             kind = (row["loop"], row["op"])
-            return self._accept([one["id"] for one in proposals if (one["loop"], one["op"]) == kind and one["id"] not in self._settled])
+            return self._accept(
+                [
+                    one["id"]
+                    for one in proposals
+                    if (one["loop"], one["op"]) == kind and one["id"] not in self._settled
+                ]
+            )
         if key == "r":
             reason = self._ask("Why (empty: no reason)")
             self._tell(self._call("review_reject", ids=[row["id"]], reason=reason or None))
@@ -94,9 +108,16 @@ class Sitting:
         return True
 
     def _edited(self, row: Mapping[str, Any]) -> bool:
-        """The note the proposal is about (one that stays in force), as the person would have it, is accepted in its place."""
+        """The note the proposal is about (one that stays in force), as the person would have it, is
+        accepted in its place."""
         changes = [change for change in row["changes"] if change["text"]]
-        changes.sort(key=lambda change: (not change["is_new"], not change["words"], "status" in change["keys"]))
+        changes.sort(
+            key=lambda change: (
+                not change["is_new"],
+                not change["words"],
+                "status" in change["keys"],
+            )
+        )
         if not changes:
             raise InvalidInput("there is no text to edit", hint="Accept or reject it.")
         text = self._edit(changes[0]["text"])

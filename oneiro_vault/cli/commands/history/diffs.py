@@ -29,7 +29,11 @@ def blame_(face: Face, ident: str) -> Output:
 
 def _blamed(found: Mapping[str, Any], style: Style) -> str:
     place = "forgotten; its last words" if found["forgotten"] else line(found["path"])
-    text = [*render.notice(found, style), style(line(found["title"]), "bold"), style(f"{line(found['id'])}  {place}", "dim")]
+    text = [
+        *render.notice(found, style),
+        style(line(found["title"]), "bold"),
+        style(f"{line(found['id'])}  {place}", "dim"),
+    ]
     if len(found["names"]) > 1:
         text.append(style(f"was {', '.join(map(line, found['names'][1:]))}", "dim"))
     last = None
@@ -56,9 +60,19 @@ def _who(piece: Mapping[str, Any]) -> str:
     """The person by name, or which machine: `model`, `dream consolidate, run …, judged by …`."""
     if piece["actor"] in (None, "user"):
         author = line(piece["author"] or "")
-        return f"{author}, by hand" if not piece["op"] or piece["op"] == "edit" else f"a person ({line(piece['op'])})"
-    facts = [f"{word} {line(piece[key])}" for word, key in (("run", "run"), ("judged by", "judge")) if piece[key]]
-    return ", ".join([f"{line(piece['actor'])} ({line(piece['loop'] or piece['op'] or '')})", *facts])
+        return (
+            f"{author}, by hand"
+            if not piece["op"] or piece["op"] == "edit"
+            else f"a person ({line(piece['op'])})"
+        )
+    facts = [
+        f"{word} {line(piece[key])}"
+        for word, key in (("run", "run"), ("judged by", "judge"))
+        if piece[key]
+    ]
+    return ", ".join(
+        [f"{line(piece['actor'])} ({line(piece['loop'] or piece['op'] or '')})", *facts]
+    )
 
 
 def _source(one: Mapping[str, Any], style: Style) -> str:
@@ -71,7 +85,8 @@ def _source(one: Mapping[str, Any], style: Style) -> str:
 @click.argument("before", metavar="A")
 @click.argument("after", metavar="[B]", required=False)
 def diff_(face: Face, before: str, after: str | None) -> Output:
-    """What became of each memory between two moments: dates such as "3 weeks ago", or commits. Without B: until now."""
+    """What became of each memory between two moments: dates such as "3 weeks ago", or commits.
+    Without B: until now."""
     found = face.call("diff", before=before, after=after)
     return Output(_changes(found, face.style), found)
 
@@ -85,11 +100,21 @@ def _changes(found: Mapping[str, Any], style: Style) -> str:
     if blocks["changes"]:
         counts = f"orientation, {len(blocks['before'])} blocks before, {len(blocks['after'])} after"
         text += _list(counts, blocks["changes"], _revised, style)
-    counted = [("only in their frontmatter", "kept"), ("conversations captured", "captures"), ("runs of loops", "runs")]
+    counted = [
+        ("only in their frontmatter", "kept"),
+        ("conversations captured", "captures"),
+        ("runs of loops", "runs"),
+    ]
     told = [f"{found[key]} {words}" for words, key in counted if found[key]]
-    told += [f"not readable: {', '.join(map(line, found['unreadable'][:10]))}"] if found["unreadable"] else []
+    told += (
+        [f"not readable: {', '.join(map(line, found['unreadable'][:10]))}"]
+        if found["unreadable"]
+        else []
+    )
     rest = ["", style("; ".join(told), "dim")] if told else []
-    return "\n".join([*text, *rest] if len(text) > 2 or told else [*text, "nothing that is believed changed"])
+    return "\n".join(
+        [*text, *rest] if len(text) > 2 or told else [*text, "nothing that is believed changed"]
+    )
 
 
 Show = Callable[[Mapping[str, Any], Style], Sequence[str]]
@@ -100,8 +125,13 @@ def _list(heading: str, rows: Sequence[Mapping[str, Any]], show: Show, style: St
         return []
     text = ["", style(f"{heading} ({len(rows)})", "bold")]
     for row in rows[:ROWS]:
-        name = f"  {line(row['title'])}  {style(render.short(row['id'] or line(row['path'])), 'cyan')}"
-        text += [name + style(_why(row["why"]), "dim"), *(f"      {part}" for part in show(row, style) if part)]
+        name = (
+            f"  {line(row['title'])}  {style(render.short(row['id'] or line(row['path'])), 'cyan')}"
+        )
+        text += [
+            name + style(_why(row["why"]), "dim"),
+            *(f"      {part}" for part in show(row, style) if part),
+        ]
     return text + ([f"  and {len(rows) - ROWS} more (--json has all)"] if len(rows) > ROWS else [])
 
 
@@ -139,14 +169,18 @@ def _revised(row: Mapping[str, Any], style: Style) -> Sequence[str]:
         if kind == "same":
             parts.append(_around(text.split(), at > 0, at < len(steps) - 1))
         else:
-            parts.append(style(f"[-{text}-]", "red") if kind == "gone" else style(f"{{+{text}+}}", "green"))
+            parts.append(
+                style(f"[-{text}-]", "red") if kind == "gone" else style(f"{{+{text}+}}", "green")
+            )
     return [" ".join(parts)]
 
 
 def _around(words: Sequence[str], behind: bool, ahead: bool) -> str:
     if len(words) <= 2 * _AROUND:
         return " ".join(words)
-    return " ".join([*(words[:_AROUND] if behind else ()), "…", *(words[-_AROUND:] if ahead else ())])
+    return " ".join(
+        [*(words[:_AROUND] if behind else ()), "…", *(words[-_AROUND:] if ahead else ())]
+    )
 
 
 def _cut(text: str, style: Style) -> str:

@@ -1,4 +1,5 @@
-"""Answers about the past as text: the moment they speak of, what became of a memory since, and for how long it held."""
+"""Answers about the past as text: the moment they speak of, what became of a memory since, and for
+how long it held."""
 
 from __future__ import annotations
 
@@ -9,7 +10,8 @@ from oneiro_vault.cli.output import Style, line
 
 
 def heading(found: Mapping[str, Any], style: Style) -> list[str]:
-    """The lines above an answer: the commit and date it speaks of, and the time for which its rows held."""
+    """The lines above an answer: the commit and date it speaks of, and the time for which its rows
+    held."""
     text = []
     if then := found.get("as_of"):
         text.append(style(f"as of {point(then)}", "dim"))
@@ -20,8 +22,15 @@ def heading(found: Mapping[str, Any], style: Style) -> list[str]:
 
 def point(then: Mapping[str, Any]) -> str:
     """A commit with its date."""
-    dates = " (dates are out of order here: commits count as they came)" if then.get("disordered") else ""
-    return f"{str(then['when'])[:16].replace('T', ' ')} · {then['commit'][:10]} · {line(then['title'])}{dates}"
+    dates = (
+        " (dates are out of order here: commits count as they came)"
+        if then.get("disordered")
+        else ""
+    )
+    return (
+        f"{str(then['when'])[:16].replace('T', ' ')} · {then['commit'][:10]} · "
+        f"{line(then['title'])}{dates}"
+    )
 
 
 def notes(found: Mapping[str, Any]) -> str:
@@ -32,14 +41,17 @@ def notes(found: Mapping[str, Any]) -> str:
 
 
 def since(row: Mapping[str, Any]) -> list[str]:
-    """What a reader must know of a row that is not of now: `since revised`, `held 2025-01-01 to 2026-03-01`, `holds from 2027-01-01`."""
+    """What a reader must know of a row that is not of now: `since revised`, `held 2025-01-01 to
+    2026-03-01`, `holds from 2027-01-01`."""
     now, valid = row.get("now"), row.get("valid")
     found = [f"since {line(str(now))}"] if now not in (None, "same") else []
     if valid:
         start, end, now = _day(valid["from"]), _day(valid["until"]), valid.get("now")
         if now:
             return [*found, f"holds from {start}" if now == "ahead" else f"held until {end}"]
-        found.append(f"held {start or '…'} to {end}" if end else f"holds since {start}" if start else "holds")
+        found.append(
+            f"held {start or '…'} to {end}" if end else f"holds since {start}" if start else "holds"
+        )
     return found
 
 

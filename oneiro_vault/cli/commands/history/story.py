@@ -13,17 +13,34 @@ from oneiro_vault.cli.output import Output, line
 
 @command("undo")
 @click.argument("commit", required=False)
-@click.option("--run", metavar="ID", help="Undo everything a run of a loop did (`oneiro runs` lists them).")
-@click.option("--source", metavar="NAME", help="Undo all that came from an import, a session or an actor, and what loops made of it.")
+@click.option(
+    "--run", metavar="ID", help="Undo everything a run of a loop did (`oneiro runs` lists them)."
+)
+@click.option(
+    "--source",
+    metavar="NAME",
+    help="Undo all that came from an import, a session or an actor, and what loops made of it.",
+)
 def undo_(face: Face, commit: str | None, run: str | None, source: str | None) -> Output:
-    """Bring back the exact bytes from before a commit, a run of a loop or all of a source, as a new commit."""
+    """Bring back the exact bytes from before a commit, a run of a loop or all of a source, as a new
+    commit."""
     if (commit, run, source).count(None) != 2:
         raise click.UsageError("Name a commit, a run with --run, or a source with --source.")
     found = face.call("undo", commit=commit, run=run, source=source)
-    what = f"what came from {line(found['undone'])}" if source else f"{'run ' if run else ''}{line(found['undone'])[:10]}"
+    what = (
+        f"what came from {line(found['undone'])}"
+        if source
+        else f"{'run ' if run else ''}{line(found['undone'])[:10]}"
+    )
     text = [f"Undid {what} in {str(found['commit'])[:10]}"]
-    text += [f"  {line(path)}" + (" is taken out again" if path in found["removed"] else " is as it was") for path in found["paths"]]
-    text += [face.style(f"  {line(one['path'])} stays: it {line(one['why'])}", "yellow") for one in found["left"]]
+    text += [
+        f"  {line(path)}" + (" is taken out again" if path in found["removed"] else " is as it was")
+        for path in found["paths"]
+    ]
+    text += [
+        face.style(f"  {line(one['path'])} stays: it {line(one['why'])}", "yellow")
+        for one in found["left"]
+    ]
     return Output("\n".join(text), found)
 
 

@@ -1,4 +1,5 @@
-"""keys: who may reach the vault from another machine. Acts on this machine's own files, so it needs no owner and waits for none."""
+"""keys: who may reach the vault from another machine. Acts on this machine's own files, so it needs
+no owner and waits for none."""
 
 from __future__ import annotations
 
@@ -39,7 +40,12 @@ def _access(face: Face) -> Access:
 
 
 @keys_.command("add", cls=Command)
-@click.option("--role", type=click.Choice(ROLES), required=True, help="reader, writer, hook (orientation and captures) or admin.")
+@click.option(
+    "--role",
+    type=click.Choice(ROLES),
+    required=True,
+    help="reader, writer, hook (orientation and captures) or admin.",
+)
 @click.option("--name", default="", help="What it is for.")
 @click.option("--expires", metavar="WHEN", help="`30d`, `12h`, or a date.")
 @click.pass_obj
@@ -49,8 +55,19 @@ def add_(face: Face, role: str, name: str, expires: str | None) -> Output:
     secret, key = access.keys.add(role, name, _moment(expires, access.clock()) if expires else None)
     access.audit.write("local", "add key", "ok", key=key.id, role=role)
     until = f", until {_day(key.expires)}" if key.expires else ""
-    note = f"Key {key.id}, {role}{until}. It cannot be shown again; `oneiro keys revoke {key.id}` ends it."
-    found = {"schema": 1, "id": key.id, "key": secret, "role": role, "name": name, "created": key.created, "expires": key.expires}
+    note = (
+        f"Key {key.id}, {role}{until}. It cannot be shown again; `oneiro keys revoke {key.id}` "
+        f"ends it."
+    )
+    found = {
+        "schema": 1,
+        "id": key.id,
+        "key": secret,
+        "role": role,
+        "name": name,
+        "created": key.created,
+        "expires": key.expires,
+    }
     return Output(secret, found, note)
 
 
@@ -60,8 +77,19 @@ def list_(face: Face) -> Output:
     """Keys and programs that were let in, and when each came last."""
     found = _access(face).listing()
     rows = [_row(key, _state(key), line(key["name"])) for key in found["keys"]]
-    rows += [_row(grant, f"until {_day(grant['expires'])}", f"{line(grant['name'])} at {line(grant['host'])}") for grant in found["grants"]]
-    login = "" if found["login"] else "No password is set, so no program can log in (`oneiro keys login`)."
+    rows += [
+        _row(
+            grant,
+            f"until {_day(grant['expires'])}",
+            f"{line(grant['name'])} at {line(grant['host'])}",
+        )
+        for grant in found["grants"]
+    ]
+    login = (
+        ""
+        if found["login"]
+        else "No password is set, so no program can log in (`oneiro keys login`)."
+    )
     return Output("\n".join(rows) or "There are no keys.", found, login)
 
 
@@ -72,18 +100,29 @@ def revoke_(face: Face, which: str) -> Output:
     """End a key (its id or name), or what a program was granted (its id), at once."""
     found = _access(face).revoke(which)
     ended = found["revoked"]
-    return Output(f"Ended {ended['kind']} {ended['id']} ({ended['role']}) {line(ended['name'])}".rstrip(), found)
+    return Output(
+        f"Ended {ended['kind']} {ended['id']} ({ended['role']}) {line(ended['name'])}".rstrip(),
+        found,
+    )
 
 
 @keys_.command("login", cls=Command)
-@click.option("--remove", is_flag=True, help="Let nobody log in any more; what was granted stays (see `keys list`).")
+@click.option(
+    "--remove",
+    is_flag=True,
+    help="Let nobody log in any more; what was granted stays (see `keys list`).",
+)
 @click.pass_obj
 def login_(face: Face, remove: bool) -> Output:
-    """Set the password that lets programs in on the consent page; asked for, or the first line of standard input."""
+    """Set the password that lets programs in on the consent page; asked for, or the first line of
+    standard input."""
     access = _access(face)
     if remove:
         existed = access.login.remove()
-        return Output("Nobody can log in any more." if existed else "No password was set.", {"schema": 1, "login": False})
+        return Output(
+            "Nobody can log in any more." if existed else "No password was set.",
+            {"schema": 1, "login": False},
+        )
     access.login.set(_password())
     access.audit.write("local", "set password", "ok")
     return Output("The password is set.", {"schema": 1, "login": True})
@@ -91,7 +130,11 @@ def login_(face: Face, remove: bool) -> Output:
 
 def _password() -> str:
     if sys.stdin.isatty():
-        return str(click.prompt("Password for this vault", hide_input=True, confirmation_prompt=True, err=True))
+        return str(
+            click.prompt(
+                "Password for this vault", hide_input=True, confirmation_prompt=True, err=True
+            )
+        )
     return sys.stdin.readline().rstrip("\r\n")
 
 
@@ -103,7 +146,11 @@ def _moment(text: str, now: float) -> float:
     try:
         return datetime.fromisoformat(text).astimezone().timestamp()
     except (ValueError, OverflowError, OSError) as error:
-        raise InvalidInput(f"{shown(text)} is not a moment", kept="Nothing was changed.", hint="Such as 30d, 12h or 2027-03-05.") from error
+        raise InvalidInput(
+            f"{shown(text)} is not a moment",
+            kept="Nothing was changed.",
+            hint="Such as 30d, 12h or 2027-03-05.",
+        ) from error
 
 
 def _day(moment: float) -> str:

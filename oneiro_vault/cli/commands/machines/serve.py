@@ -23,13 +23,29 @@ from oneiro_vault.errors import OneiroError, OwnerProblem, few
 
 
 @command("serve")
-@click.option("--http", metavar="HOST:PORT", help="Also listen on TCP, for other machines: MCP, OAuth, keys (see `oneiro keys`).")
-@click.option("--public-url", metavar="URL", default="", help="The https address by which a proxy in front makes it known.")
-@click.option("--insecure", is_flag=True, help="Send tokens in the clear on a network that is private by itself.")
+@click.option(
+    "--http",
+    metavar="HOST:PORT",
+    help="Also listen on TCP, for other machines: MCP, OAuth, keys (see `oneiro keys`).",
+)
+@click.option(
+    "--public-url",
+    metavar="URL",
+    default="",
+    help="The https address by which a proxy in front makes it known.",
+)
+@click.option(
+    "--insecure",
+    is_flag=True,
+    help="Send tokens in the clear on a network that is private by itself.",
+)
 @click.option("--ready-fd", type=int, hidden=True)
 @click.option("--wait", type=float, default=1.0, hidden=True)
-def serve_(face: Face, http: str | None, public_url: str, insecure: bool, ready_fd: int | None, wait: float) -> Output:
-    """Own the vault in this process until it is stopped (other commands start an owner by themselves)."""
+def serve_(
+    face: Face, http: str | None, public_url: str, insecure: bool, ready_fd: int | None, wait: float
+) -> Output:
+    """Own the vault in this process until it is stopped (other commands start an owner by
+    themselves)."""
     face.at_home()
     if http is None and (public_url or insecure):
         raise click.UsageError("--public-url and --insecure belong to --http HOST:PORT.")
@@ -40,15 +56,32 @@ def serve_(face: Face, http: str | None, public_url: str, insecure: bool, ready_
         tell({"error": error.to_dict()})
         raise
     except Exception as error:
-        text = f"the owner could not open the vault: {type(error).__name__}: {line(str(error))[:200]}"
-        tell({"error": OwnerProblem(text, kept="Your notes are as they were.", hint="The details are in .oneiro/logs/.").to_dict()})
+        text = (
+            f"the owner could not open the vault: {type(error).__name__}: {line(str(error))[:200]}"
+        )
+        tell(
+            {
+                "error": OwnerProblem(
+                    text,
+                    kept="Your notes are as they were.",
+                    hint="The details are in .oneiro/logs/.",
+                ).to_dict()
+            }
+        )
         raise
-    if http and reason == SETTINGS_CHANGED:  # what a person started for other machines comes back with the new settings
+    if (
+        http and reason == SETTINGS_CHANGED
+    ):  # what a person started for other machines comes back with the new settings
         os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
     return Output(f"Stopped: {reason}.", {"schema": 1, "reason": reason})
 
 
-def _owner(face: Face, tell: Callable[[dict[str, Any]], None], wait: float, http: tuple[str, str, bool] | None) -> Any:
+def _owner(
+    face: Face,
+    tell: Callable[[dict[str, Any]], None],
+    wait: float,
+    http: tuple[str, str, bool] | None,
+) -> Any:
     from oneiro_vault.cli.run import inside
     from oneiro_vault.daemon import owner_paths
     from oneiro_vault.daemon.owner import Owner, write_log
@@ -60,7 +93,9 @@ def _owner(face: Face, tell: Callable[[dict[str, Any]], None], wait: float, http
     index = Path(owner_paths.index_dir(str(root), settings["index.dir"]))
 
     def open_app() -> Any:
-        from oneiro_vault.app import App  # most of what an owner loads: it says meanwhile that it is there
+        from oneiro_vault.app import (
+            App,
+        )  # most of what an owner loads: it says meanwhile that it is there
 
         return App.open(root, settings, owner=True)
 
@@ -77,7 +112,8 @@ def _owner(face: Face, tell: Callable[[dict[str, Any]], None], wait: float, http
 
 
 def _network(root: Path, settings: Any, http: str, public_url: str, insecure: bool) -> Any:
-    """Where to listen besides the socket. An owner that a command has started, and that listens nowhere else, makes way."""
+    """Where to listen besides the socket. An owner that a command has started, and that listens
+    nowhere else, makes way."""
     from oneiro_vault.app import open_access
     from oneiro_vault.daemon import owner, owner_paths, spawn
     from oneiro_vault.daemon.owner_lock import holder_of
@@ -86,14 +122,17 @@ def _network(root: Path, settings: Any, http: str, public_url: str, insecure: bo
     host, port = place(http)
     public = check_public(public_url, host, insecure)
     origins = tuple(settings["access.origins"].split())
-    network = Network(host, port, open_access(root, settings), public, origins, settings["access.body_bytes"])
+    network = Network(
+        host, port, open_access(root, settings), public, origins, settings["access.body_bytes"]
+    )
     if holder_of(Path(owner_paths.lock_file(str(root)))).get("for") == owner.PURPOSE:
         spawn.end(root, wait=8.0)
     return network
 
 
 def _teller(ready_fd: int | None) -> Callable[[dict[str, Any]], None]:
-    """How whoever started us hears of us: lines on a pipe, closed after the last; a person reads a sentence."""
+    """How whoever started us hears of us: lines on a pipe, closed after the last; a person reads a
+    sentence."""
 
     def to_pipe(message: dict[str, Any]) -> None:
         with suppress(OSError):
@@ -115,10 +154,15 @@ def status_(face: Face) -> Output:
     found = face.call("status", start=False)
     found |= {"owner": (owner := face.session(start=False).owner())}
     also = f", also at {line(owner['http'])}/mcp" if owner and "http" in owner else ""
-    runs = f"process {owner['pid']}, version {owner['version']}{also}" if owner else "none is running (a command starts one)"
+    runs = (
+        f"process {owner['pid']}, version {owner['version']}{also}"
+        if owner
+        else "none is running (a command starts one)"
+    )
     text = [
         f"vault    {line(found['vault'])}",
-        f"notes    {found['notes']} ({found['chunks']} chunks, {found['pending']} wait for a vector, {found['behind']} commits behind)",
+        f"notes    {found['notes']} ({found['chunks']} chunks, {found['pending']} wait for a "
+        f"vector, {found['behind']} commits behind)",
         f"model    {line(str(found['model']))}",
         f"owner    {runs}",
     ]
@@ -132,12 +176,23 @@ def status_(face: Face) -> Output:
     text += [f"busy     {line(found['busy'])}"] if found["busy"] else []
     text += [f"gone     {line(found['gone'])}"] if found["gone"] else []
     text += [f"rewritten {line(found['rewritten'])}"] if found["rewritten"] else []
-    text += [f"unreadable {line(entry['path'])}: {line(entry['reason'])}" for entry in found["unreadable"]]
+    text += [
+        f"unreadable {line(entry['path'])}: {line(entry['reason'])}"
+        for entry in found["unreadable"]
+    ]
     if broken := [line(path) for path in found["broken"]]:
-        text.append(f"broken   {few(broken)}: the frontmatter cannot be read, the words are found (`oneiro check` says more)")
+        text.append(
+            f"broken   {few(broken)}: the frontmatter cannot be read, the words are found "
+            f"(`oneiro check` says more)"
+        )
     text += [f"language {line(found['language'])}"] if found["language"] else []
-    text += [f"partial {line(path)}: too long; only its beginning is searched (notes.indexed_bytes)" for path in found["partial"]]
-    text += [f"not committed {line(entry['path'])}: {line(entry['reason'])}" for entry in found["held"]]
+    text += [
+        f"partial {line(path)}: too long; only its beginning is searched (notes.indexed_bytes)"
+        for path in found["partial"]
+    ]
+    text += [
+        f"not committed {line(entry['path'])}: {line(entry['reason'])}" for entry in found["held"]
+    ]
     return Output("\n".join(text), found)
 
 
@@ -148,24 +203,40 @@ def _dreams(found: Mapping[str, Any]) -> list[str]:
     who = line(judge["title"]) + (f"; {answered}" if judge["ready"] or found["answered"] else "")
     text = [f"judge    {who}"]
     text += [f"judge    {line(judge['problem'])}"] if judge["problem"] else []
-    text.append(f"waiting  {found['captures']} captures to be encoded, {found['questions']} questions to be answered")
     text.append(
-        f"last run {found['ended']}: {'; '.join(did)}" if found["ended"] else "last run none yet (`oneiro dream` runs the loops now)"
+        f"waiting  {found['captures']} captures to be encoded, {found['questions']} questions to "
+        f"be answered"
+    )
+    text.append(
+        f"last run {found['ended']}: {'; '.join(did)}"
+        if found["ended"]
+        else "last run none yet (`oneiro dream` runs the loops now)"
     )
     return text
 
 
 def prompted(found: Mapping[str, int]) -> list[str]:
     """What the prompt hook did today, in one line, if there was any prompt."""
-    words = {"injected": "got memories", "nothing": "had nothing that fits", "missed": "missed the deadline", "unreached": "found no owner"}
-    told = [f"{found[name]} {said}" for name, said in (words | {"off": "were not asked about (inject.tokens is 0)"}).items() if found[name]]
+    words = {
+        "injected": "got memories",
+        "nothing": "had nothing that fits",
+        "missed": "missed the deadline",
+        "unreached": "found no owner",
+    }
+    told = [
+        f"{found[name]} {said}"
+        for name, said in (words | {"off": "were not asked about (inject.tokens is 0)"}).items()
+        if found[name]
+    ]
     return [f"today {', '.join(told)}"] if told else []
 
 
 def _synced(state: dict[str, Any]) -> str:
     remote = line(state["remote"] or "a remote")
     when = f"last with {remote} {state['last']}" if state["last"] else f"never yet with {remote}"
-    return when + (f"; failed {state['tried']}: {line(state['problem'])}" if state["problem"] else "")
+    return when + (
+        f"; failed {state['tried']}: {line(state['problem'])}" if state["problem"] else ""
+    )
 
 
 @command("stop")
@@ -183,12 +254,17 @@ def stop_(face: Face) -> Output:
 
 @command("watch")
 def watch_(face: Face) -> Output:
-    """Print `IDX <path> <sha256>` and `DEL <path>` (JSON lines with --json) as the index follows the disk, until Ctrl-C."""
+    """Print `IDX <path> <sha256>` and `DEL <path>` (JSON lines with --json) as the index follows
+    the disk, until Ctrl-C."""
     face.at_home()
 
     def show(event: str, _done: int, _total: int) -> None:
         if event:
-            text = _event(event) if face.json else (safe(event) if os.isatty(terminal.OUT) else event) + "\n"
+            text = (
+                _event(event)
+                if face.json
+                else (safe(event) if os.isatty(terminal.OUT) else event) + "\n"
+            )
             terminal.emit(terminal.OUT, terminal.encode(text))
 
     found = face.call("watch", show)

@@ -21,7 +21,11 @@ CLIENTS = ("claude-code", "codex", "claude-desktop", "gemini", "opencode", "curs
 
 @command("setup")
 @click.argument("client", type=click.Choice(CLIENTS), required=False, metavar="CLIENT")
-@click.option("--remove", is_flag=True, help="Take our entries out again; everything else stays, byte for byte.")
+@click.option(
+    "--remove",
+    is_flag=True,
+    help="Take our entries out again; everything else stays, byte for byte.",
+)
 @click.option(
     "--judge",
     metavar="[PROGRAM]",
@@ -29,10 +33,20 @@ CLIENTS = ("claude-code", "codex", "claude-desktop", "gemini", "opencode", "curs
     flag_value="",
     help="Let a program judge: claude, codex, gemini or your own; alone, the one that is found.",
 )
-@click.option("--no-judge", is_flag=True, help="Rules judge, and questions wait for the connected model (the tools `dreams`).")
-@click.option("--capture", metavar="here|DIR|no", help="Capture conversations held below this folder.")
+@click.option(
+    "--no-judge",
+    is_flag=True,
+    help="Rules judge, and questions wait for the connected model (the tools `dreams`).",
+)
+@click.option(
+    "--capture", metavar="here|DIR|no", help="Capture conversations held below this folder."
+)
 @click.option("--dry-run", is_flag=True, help="Show the change as a diff and write nothing.")
-@click.option("--bundle", metavar="DIR", help="Write the installable forms (Claude Code plug-in, .mcpb) to DIR instead.")
+@click.option(
+    "--bundle",
+    metavar="DIR",
+    help="Write the installable forms (Claude Code plug-in, .mcpb) to DIR instead.",
+)
 def setup_(
     face: Face,
     client: str | None,
@@ -43,7 +57,8 @@ def setup_(
     dry_run: bool,
     bundle: str | None,
 ) -> Output:
-    """Make a program that models run in use the vault: its MCP server, hooks and skills where the program has them.
+    """Make a program that models run in use the vault: its MCP server, hooks and skills where the
+    program has them.
 
     At a terminal it asks who judges and where conversations are captured, unless options say so.
     CLIENT is claude-code, codex, claude-desktop, gemini, opencode, cursor or vscode.
@@ -54,10 +69,19 @@ def setup_(
     from oneiro_vault import app
 
     if bundle is not None:
-        made = app.make_bundle(Path(face.request.cwd, Path(bundle).expanduser()), _vault(face) if _is_named(face) else None)
+        made = app.make_bundle(
+            Path(face.request.cwd, Path(bundle).expanduser()),
+            _vault(face) if _is_named(face) else None,
+        )
         return Output(_bundled(made), made)
     here = Path(face.request.cwd)
-    folder = None if capture in (None, "no") else here if capture == "here" else here / Path(str(capture)).expanduser()
+    folder = (
+        None
+        if capture in (None, "no")
+        else here
+        if capture == "here"
+        else here / Path(str(capture)).expanduser()
+    )
     wanted = "no" if no_judge else judge
     asks = not (remove or dry_run or face.json) and sys.stdin.isatty() and sys.stdout.isatty()
     found = app.setup_client(
@@ -67,7 +91,9 @@ def setup_(
         judge=wanted,
         capture=folder,
         offer=here if capture is None else None,
-        ask=(lambda question: click.confirm(line(question), default=True, err=True)) if asks else None,
+        ask=(lambda question: click.confirm(line(question), default=True, err=True))
+        if asks
+        else None,
         dry_run=dry_run,
     )
     broken = [check for check in found["checks"] if not check["ok"]]
@@ -76,14 +102,21 @@ def setup_(
 
 
 def _vault(face: Face) -> Path:
-    """The vault as a client is to name it. Raises VaultNotFound when the folder is none, InvalidInput when it cannot be written down."""
+    """The vault as a client is to name it. Raises VaultNotFound when the folder is none,
+    InvalidInput when it cannot be written down."""
     root = Path(os.path.abspath(face.root))  # noqa: PTH100 (a link stays a link)
     if not (root / "oneiro.toml").is_file():
-        raise VaultNotFound(f"{root} is no vault: it has no oneiro.toml", hint=f"Make it one: cd {root} && oneiro init --here")
+        raise VaultNotFound(
+            f"{root} is no vault: it has no oneiro.toml",
+            hint=f"Make it one: cd {root} && oneiro init --here",
+        )
     try:
         str(root).encode()
     except UnicodeEncodeError:
-        raise InvalidInput("the vault's path is not valid UTF-8, and no client could be told it", hint="Rename the folder.") from None
+        raise InvalidInput(
+            "the vault's path is not valid UTF-8, and no client could be told it",
+            hint="Rename the folder.",
+        ) from None
     return root
 
 
@@ -113,7 +146,8 @@ def _told(found: Mapping[str, Any], marker: markers.Marker, style: Style) -> str
 
 
 def _state(found: Mapping[str, Any], marker: markers.Marker) -> list[str]:
-    """What is on, what is not, and the command for it, in five lines. `marker`: what decides about captures where the person stands."""
+    """What is on, what is not, and the command for it, in five lines. `marker`: what decides about
+    captures where the person stands."""
     again = f"oneiro setup {found['client']}"
     hooks = found["client"] in ("claude-code", "codex")
     skills = any(file["path"].endswith("SKILL.md") for file in found["files"])
@@ -126,9 +160,11 @@ def _state(found: Mapping[str, Any], marker: markers.Marker) -> list[str]:
         capture = f"off: {line(marker.path)} {line(marker.problem) or 'forbids it'}"
     else:
         capture = f"off in this folder: {again} --capture here"
+    answers = all(check["ok"] for check in found["checks"])
+    starts = "on: orientation at the start, memories with a prompt"
     return [
-        f"tools     {'on' if all(check['ok'] for check in found['checks']) else 'off: the server does not answer'}",
-        f"hooks     {'on: orientation at the start, memories with a prompt' if hooks else 'off: this client has none'}",
+        f"tools     {'on' if answers else 'off: the server does not answer'}",
+        f"hooks     {starts if hooks else 'off: this client has none'}",
         f"skills    {'on' if skills else 'off: oneiro setup --bundle DIR writes them'}",
         f"judge     {line(judge['title'])}" + ("" if judge["ready"] else f": {again} --judge"),
         f"capture   {capture}",
@@ -137,18 +173,26 @@ def _state(found: Mapping[str, Any], marker: markers.Marker) -> list[str]:
 
 def _checked(check: Mapping[str, Any], style: Style) -> str:
     if not check["ok"]:
-        who = "Claude Code does not connect" if check["what"] == "claude" else "the configured server does not answer"
+        who = (
+            "Claude Code does not connect"
+            if check["what"] == "claude"
+            else "the configured server does not answer"
+        )
         return f"{style('failed', 'red')}    {who}: {line(check['reason'])}"
     if check["what"] == "claude":
         return f"{style('checked', 'green')}   Claude Code itself connects to it"
     server = line(f"{check['server']} {check['version']}")
-    return f"{style('checked', 'green')}   the configured server answered: {server}, {len(check['tools'])} tools, {check['seconds']} s"
+    return (
+        f"{style('checked', 'green')}   the configured server answered: {server}, "
+        f"{len(check['tools'])} tools, {check['seconds']} s"
+    )
 
 
 def _bundled(made: Mapping[str, Any]) -> str:
     return "\n".join(
         [
-            f"Claude Code:     claude plugin marketplace add {line(made['marketplace'])} && claude plugin install oneiro@oneiro-vault",
+            f"Claude Code:     claude plugin marketplace add {line(made['marketplace'])} && "
+            f"claude plugin install oneiro@oneiro-vault",
             f"Claude Desktop:  open {line(made['mcpb'])}",
         ]
     )

@@ -28,9 +28,12 @@ _WORDS: Final = {
 
 @command("sync")
 @click.option("--dry-run", is_flag=True, help="Fetch, and say what would happen; change nothing.")
-@click.option("--yes", is_flag=True, help="Go on where a safety gate stopped, after looking at what it said.")
+@click.option(
+    "--yes", is_flag=True, help="Go on where a safety gate stopped, after looking at what it said."
+)
 def sync_(face: Face, dry_run: bool, yes: bool) -> Output:
-    """Bring this vault and its git remote together: memories are merged, nothing is lost, nobody's words win in silence."""
+    """Bring this vault and its git remote together: memories are merged, nothing is lost, nobody's
+    words win in silence."""
     with Bar(shows=not face.json) as bar:
         found = face.call("sync", bar, dry_run=dry_run or None, yes=yes or None)
     return Output("\n".join(_told(found)), found)
@@ -39,15 +42,32 @@ def sync_(face: Face, dry_run: bool, yes: bool) -> Output:
 def _told(found: Mapping[str, Any]) -> list[str]:
     if found["offline"]:
         since = f"The last sync was {found['last']}." if found["last"] else "There was none before."
-        came = f" {_counted(found)} before that; what is here alone goes there next time." if found["actions"] or found["late"] else ""
+        came = (
+            f" {_counted(found)} before that; what is here alone goes there next time."
+            if found["actions"] or found["late"]
+            else ""
+        )
         return [*_listed(found), f"Offline: {line(found['offline'])}.{came} {since}"]
     text = _listed(found)
     if found["dry_run"]:
         edits = f", after {found['edits']} uncommitted edits" if found["edits"] else ""
-        return [*text, f"{_counted(found)} would happen with {line(found['remote'])}{edits}. Nothing was changed."]
-    text += [f"The history that was replaced there is kept as {line(found['rescued'])}."] if found["rescued"] else []
+        return [
+            *text,
+            f"{_counted(found)} would happen with {line(found['remote'])}{edits}. Nothing was "
+            f"changed.",
+        ]
+    text += (
+        [f"The history that was replaced there is kept as {line(found['rescued'])}."]
+        if found["rescued"]
+        else []
+    )
     text += _clashes([action["path"] for action in found["actions"] if action["clashes"]])
-    return [*text, *_stays(found["stays"]), *map(line, found["loosened"]), f"In step with {line(found['remote'])}: {_counted(found)}."]
+    return [
+        *text,
+        *_stays(found["stays"]),
+        *map(line, found["loosened"]),
+        f"In step with {line(found['remote'])}: {_counted(found)}.",
+    ]
 
 
 def _stays(files: Sequence[Mapping[str, str]]) -> list[str]:
@@ -62,10 +82,19 @@ def _clashes(paths: Sequence[str]) -> list[str]:
     """Only notes can show a callout and bear a flag."""
     notes = [path for path in paths if path[-3:].lower() == ".md"]
     said = "1 note says" if len(notes) == 1 else f"{len(notes)} notes say"
-    told = [f"{said} both things now, marked [!conflict]: `oneiro flags` lists what has to be settled."] if notes else []
+    told = (
+        [
+            f"{said} both things now, marked [!conflict]: `oneiro flags` lists what has to be "
+            f"settled."
+        ]
+        if notes
+        else []
+    )
     other = few([line(path) for path in paths if path not in notes])
     where = "The other version is in it as comments, or beside it."
-    return told + ([f"Changed on both sides in one place, look there: {other}. {where}"] if other else [])
+    return told + (
+        [f"Changed on both sides in one place, look there: {other}. {where}"] if other else []
+    )
 
 
 def _listed(found: Mapping[str, Any]) -> list[str]:
@@ -75,15 +104,32 @@ def _listed(found: Mapping[str, Any]) -> list[str]:
 
 
 def _late(one: Mapping[str, Any]) -> str:
-    stays = f", {one['left']} of its decisions stay: their notes were changed since" if one["left"] else ""
+    stays = (
+        f", {one['left']} of its decisions stay: their notes were changed since"
+        if one["left"]
+        else ""
+    )
     kept = f" (with it the vault was {line(one['kept'])})" if one["kept"] else ""
-    return f"  the run {line(one['run'])} of {line(one['loop'])} gives way, {line(one['why'])}{stays}{kept}"
+    return (
+        f"  the run {line(one['run'])} of {line(one['loop'])} gives way, "
+        f"{line(one['why'])}{stays}{kept}"
+    )
 
 
 def _counted(found: Mapping[str, Any]) -> str:
     counts = Counter(action["action"] for action in found["actions"])
-    names = {"take": "came", "send": "sent", "merge": "merged", "forget": "forgotten", "revive": "kept", "rename": "renamed"}
-    return ", ".join(f"{count} {names[doing]}" for doing, count in sorted(counts.items())) or "nothing new"
+    names = {
+        "take": "came",
+        "send": "sent",
+        "merge": "merged",
+        "forget": "forgotten",
+        "revive": "kept",
+        "rename": "renamed",
+    }
+    return (
+        ", ".join(f"{count} {names[doing]}" for doing, count in sorted(counts.items()))
+        or "nothing new"
+    )
 
 
 def _action(action: Mapping[str, Any]) -> str:
@@ -97,7 +143,8 @@ def _action(action: Mapping[str, Any]) -> str:
 @click.argument("url")
 @click.argument("path")
 def clone_(face: Face, url: str, path: str) -> Output:
-    """Copy a vault from a git remote to this machine, ready to use; nothing that it holds is run."""
+    """Copy a vault from a git remote to this machine, ready to use; nothing that it holds is
+    run."""
     face.at_home()
     from oneiro_vault.app import clone_vault
     from oneiro_vault.settings.definitions import load
@@ -106,6 +153,10 @@ def clone_(face: Face, url: str, path: str) -> Output:
     with Bar(shows=not face.json) as bar:
         made = clone_vault(url, place, load(None, face.request.env, strict=False), bar)
     face.vault = str(made["vault"])
-    hint = "" if made["is_vault"] else f"It is no vault yet: cd {line(made['vault'])} && oneiro init --here"
+    hint = (
+        ""
+        if made["is_vault"]
+        else f"It is no vault yet: cd {line(made['vault'])} && oneiro init --here"
+    )
     text = f"The copy of {line(made['url'])} is {line(made['vault'])}: {made['notes']} notes."
     return Output("\n".join(filter(None, [text, hint])), made)

@@ -1,4 +1,5 @@
-"""trust: a person at a terminal takes over what the vault's settings make looser than they are in force here."""
+"""trust: a person at a terminal takes over what the vault's settings make looser than they are in
+force here."""
 
 from __future__ import annotations
 
@@ -17,17 +18,23 @@ _KEPT = "Nothing was changed."
 
 @command("trust")
 def trust_(face: Face) -> Output:
-    """Put in force on this machine what the vault's oneiro.toml makes looser (secrets, brakes, review); asks first, at a terminal only."""
+    """Put in force on this machine what the vault's oneiro.toml makes looser (secrets, brakes,
+    review); asks first, at a terminal only."""
     face.at_home()
     from oneiro_vault.app import trust
 
     left = trust(face.root, face.request.env, lambda found: _asked(face, found))
     if left:
-        raise InvalidInput("not taken over", kept=_KEPT, hint="To be rid of it: set it back in oneiro.toml.")
+        raise InvalidInput(
+            "not taken over", kept=_KEPT, hint="To be rid of it: set it back in oneiro.toml."
+        )
     return Output("Every setting of this vault is in force here.", {"schema": 1, "loosened": left})
 
 
 def _asked(face: Face, found: Sequence[str]) -> bool:
     terminal.emit(terminal.ERR, terminal.encode(settled("\n".join(map(line, found))) + "\n"))
-    face.person("can agree to that", "A machine's own settings can say it too: ~/.config/oneiro/config.toml or the environment.")
+    face.person(
+        "can agree to that",
+        "A machine's own settings can say it too: ~/.config/oneiro/config.toml or the environment.",
+    )
     return click.confirm("Put this in force on this machine?", default=False, err=True)

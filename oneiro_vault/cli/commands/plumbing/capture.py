@@ -24,41 +24,72 @@ from oneiro_vault.errors import InvalidInput, NotFound
 
 @command("capture")
 @click.argument("file", required=False, metavar="[FILE|-]")
-@click.option("--kind", type=click.Choice(["note", "turns", "session", "compaction"]), help="What it is (default: what FILE looks like).")
+@click.option(
+    "--kind",
+    type=click.Choice(["note", "turns", "session", "compaction"]),
+    help="What it is (default: what FILE looks like).",
+)
 @click.option("--session", help="The conversation it comes from.")
 @click.option("--project", help="Where it took place.")
 @click.option("--title", help="A title; otherwise the first words.")
-@click.option("--when", help="When it was said or written, if not now (a transcript says so itself).")
-@click.option("--pending", is_flag=True, help="Store what hooks have left to be picked up, and nothing else.")
+@click.option(
+    "--when", help="When it was said or written, if not now (a transcript says so itself)."
+)
+@click.option(
+    "--pending", is_flag=True, help="Store what hooks have left to be picked up, and nothing else."
+)
 def capture_(face: Face, file: str | None, pending: bool, **given: Any) -> Output:
-    """Store a conversation or a text whole, to be made memories of: a client's transcript, any text FILE, or - (standard input)."""
+    """Store a conversation or a text whole, to be made memories of: a client's transcript, any text
+    FILE, or - (standard input)."""
     face.at_home()
     if pending:
         if file or any(given.values()):
             raise click.UsageError("--pending goes alone.")
         found = face.call("collect")
-        return Output(f"Captures stored: {found['stored']}, waiting: {found['left']}, set aside: {found['aside']}.", found)
+        return Output(
+            f"Captures stored: {found['stored']}, waiting: {found['left']}, set aside: "
+            f"{found['aside']}.",
+            found,
+        )
     if file is None and sys.stdin.isatty():
         raise click.UsageError("Give a FILE, or - for standard input.")
-    read = [{"text": from_stdin()}] if file in (None, "-") else _file(Path(face.request.cwd, str(file)), face.request.env, given["when"])
+    read = (
+        [{"text": from_stdin()}]
+        if file in (None, "-")
+        else _file(Path(face.request.cwd, str(file)), face.request.env, given["when"])
+    )
     done = []
     for one in read:
         if given["kind"] or "kind" in one:
             one.setdefault("client", FILE)
-        done.append(face.call("capture", actor="user", **one | {name: value for name, value in given.items() if value}))
+        done.append(
+            face.call(
+                "capture",
+                actor="user",
+                **one | {name: value for name, value in given.items() if value},
+            )
+        )
     rows = [row for one in done for row in one["captures"]]
-    told = [f"Captured already: {row['id']}" if row["duplicate_of"] else f"Captured {row['id']}  {line(row['path'])}" for row in rows]
+    told = [
+        f"Captured already: {row['id']}"
+        if row["duplicate_of"]
+        else f"Captured {row['id']}  {line(row['path'])}"
+        for row in rows
+    ]
     if not all(row["duplicate_of"] for row in rows):
         told.append(f"  waiting to become memories: {done[-1]['queued']}")
     return Output("\n".join(told), done[0] | {"captures": rows, "queued": done[-1]["queued"]})
 
 
 def _file(path: Path, env: Mapping[str, str], when: str | None) -> list[dict[str, str]]:
-    """The words of a file: a transcript's as a conversation, its days apart unless it is said `when` it was, any other as they are."""
+    """The words of a file: a transcript's as a conversation, its days apart unless it is said
+    `when` it was, any other as they are."""
     try:
         if path.suffix == ".jsonl":
             turns, _ = transcripts.read(str(path))
-            common = {"kind": "session", "session": path.stem.removeprefix("rollout-")} | _client(path, env)
+            common = {"kind": "session", "session": path.stem.removeprefix("rollout-")} | _client(
+                path, env
+            )
             parts = [_conversation(part) for part in ([turns] if when else _days(turns))]
             if found := [common | part for part in parts if part["text"]]:
                 return found
@@ -66,7 +97,9 @@ def _file(path: Path, env: Mapping[str, str], when: str | None) -> list[dict[str
     except FileNotFoundError:
         raise NotFound(f"there is no file {path}", kept="Nothing was changed.") from None
     except OSError as error:
-        raise InvalidInput(f"{path} cannot be read: {error.strerror}", kept="Nothing was changed.") from error
+        raise InvalidInput(
+            f"{path} cannot be read: {error.strerror}", kept="Nothing was changed."
+        ) from error
 
 
 def _conversation(turns: list[transcripts.Turn]) -> dict[str, str]:
@@ -76,32 +109,48 @@ def _conversation(turns: list[transcripts.Turn]) -> dict[str, str]:
 
 
 def _days(turns: list[transcripts.Turn]) -> list[list[transcripts.Turn]]:
-    """The turns by the local days on which they were said; one without a time was said when the one before it was."""
+    """The turns by the local days on which they were said; one without a time was said when the one
+    before it was."""
     when = next((turn.when for turn in turns if epoch(turn.when) is not None), "")
     timed = []
     for turn in turns:
         when = turn.when if epoch(turn.when) is not None else when
         timed.append(transcripts.Turn(turn.role, turn.text, when))
-    return [list(day) for _, day in groupby(timed, lambda turn: datetime.fromtimestamp(epoch(turn.when) or 0.0).astimezone().date())]
+    return [
+        list(day)
+        for _, day in groupby(
+            timed, lambda turn: datetime.fromtimestamp(epoch(turn.when) or 0.0).astimezone().date()
+        )
+    ]
 
 
 def _client(path: Path, env: Mapping[str, str]) -> dict[str, str]:
-    """Whose transcript it is: a client's that keeps it in its own folder of this person, else nobody's."""
+    """Whose transcript it is: a client's that keeps it in its own folder of this person, else
+    nobody's."""
     home = Path(env.get("HOME") or Path.home())
     folders = {
         "claude-code": Path(env.get("CLAUDE_CONFIG_DIR") or home / ".claude"),
         "codex": Path(env.get("CODEX_HOME") or home / ".codex"),
     }
     real = path.resolve()
-    return next(({"client": name} for name, folder in folders.items() if real.is_relative_to(folder.resolve())), {})
+    return next(
+        (
+            {"client": name}
+            for name, folder in folders.items()
+            if real.is_relative_to(folder.resolve())
+        ),
+        {},
+    )
 
 
 @command("hook")
 @click.argument("event", required=False)
 def hook_(face: Face, event: str | None) -> Output:
-    """What Claude Code and Codex run at an EVENT of a conversation (SessionStart, UserPromptSubmit, PostCompact, Stop, SessionEnd).
+    """What Claude Code and Codex run at an EVENT of a conversation (SessionStart, UserPromptSubmit,
+    PostCompact, Stop, SessionEnd).
 
-    Reads JSON on standard input, prints what is to be put into the conversation or nothing, and always ends with 0.
+    Reads JSON on standard input, prints what is to be put into the conversation or nothing, and
+    always ends with 0.
     """
     face.at_home()
     from oneiro_vault.hook import program

@@ -13,7 +13,10 @@ def mcp_(face: Face) -> Output:
     """Serve the vault's tools to a model's program over standard input and output."""
     face.at_home()
     if face.no_daemon:
-        raise InvalidInput("mcp is a way to the owner process and cannot do without it", hint="Leave --no-daemon out.")
+        raise InvalidInput(
+            "mcp is a way to the owner process and cannot do without it",
+            hint="Leave --no-daemon out.",
+        )
     root = face.root
     face.json = face.verbose = False  # standard output is for messages
     from oneiro_vault.cli.bridge import stdio

@@ -16,6 +16,9 @@ from oneiro_vault.cli.output import Output
 @click.argument("theirs")
 @click.argument("path")
 def merge_driver_(face: Face, base: str, ours: str, theirs: str, path: str) -> Output:
-    """Merge two versions of a note into the file OURS; git runs this (`init` and `doctor --fix` register it)."""
+    """Merge two versions of a note into the file OURS; git runs this (`init` and `doctor --fix`
+    register it)."""
     face.at_home()
-    return Output("", {"schema": 1, "path": path}, code=merge_driver_program.main((base, ours, theirs, path)))
+    return Output(
+        "", {"schema": 1, "path": path}, code=merge_driver_program.main((base, ours, theirs, path))
+    )

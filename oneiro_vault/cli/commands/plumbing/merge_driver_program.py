@@ -1,6 +1,8 @@
-"""What git runs for every note that both sides of a merge changed: `oneiro merge-driver %O %A %B %P`.
+"""What git runs for every note that both sides of a merge changed: `oneiro merge-driver %O %A %B
+%P`.
 
-It is started anew for each file, so it loads the merge and nothing else. Git takes what it writes into %A, and goes on when it ends with 0.
+It is started anew for each file, so it loads the merge and nothing else. Git takes what it writes
+into %A, and goes on when it ends with 0.
 """
 # pathlib is left out here: it costs a fifth of the whole start.
 # ruff: noqa: PTH123
@@ -17,8 +19,8 @@ if TYPE_CHECKING:
 
 
 def main(words: Sequence[str]) -> int:
-    """Merge the base, ours and theirs (names of files) for a vault path; returns 0, or 1 when a file cannot be read or written: then %A
-    stays as it is and git calls the path conflicted.
+    """Merge the base, ours and theirs (names of files) for a vault path; returns 0, or 1 when a
+    file cannot be read or written: then %A stays as it is and git calls the path conflicted.
     """
     base, ours, theirs, path = words
     try:
@@ -28,10 +30,16 @@ def main(words: Sequence[str]) -> int:
             with open(ours, "wb") as file:
                 file.write(merged.data)
     except OSError as error:
-        _say(f"oneiro: {path} was not merged: {error}; nothing is lost, `git merge --abort` (or rebase) goes back")
+        _say(
+            f"oneiro: {path} was not merged: {error}; nothing is lost, `git merge --abort` (or "
+            f"rebase) goes back"
+        )
         return 1
     if merged.clashes:
-        _say(f"oneiro: {path}: both sides changed the same words; both are in it, look for [!conflict]")
+        _say(
+            f"oneiro: {path}: both sides changed the same words; both are in it, look for "
+            f"[!conflict]"
+        )
     return 0
 
 

@@ -18,10 +18,18 @@ PATIENCE = 120.0
 
 
 def at_a_terminal(box: Box, *args: str, typed: dict[str, str]) -> tuple[int, str]:
-    """Exit code and screen of a command in a pseudo-terminal; each answer is typed when its question has appeared."""
+    """Exit code and screen of a command in a pseudo-terminal; each answer is typed when its
+    question has appeared."""
     ours, theirs = pty.openpty()
     env = box.env | {"TERM": "dumb", "COLUMNS": "200"}
-    child = subprocess.Popen(box.argv(*args, entry=ENTRY), stdin=theirs, stdout=theirs, stderr=theirs, env=env, cwd=box.folder)
+    child = subprocess.Popen(
+        box.argv(*args, entry=ENTRY),
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env=env,
+        cwd=box.folder,
+    )
     os.close(theirs)
     screen, waiting = "", dict(typed)
     try:
@@ -71,7 +79,8 @@ def test_a_person_purges(owned: Box) -> None:
 
 @pytest.mark.slow
 def test_a_text_is_asked_for_and_a_purge_resumed(fresh: Box) -> None:
-    """And the program that rewrites takes nothing from the vault, which may hold files with the names of our modules."""
+    """And the program that rewrites takes nothing from the vault, which may hold files with the
+    names of our modules."""
     box = fresh.init()
     for name in ("git_filter_repo.py", "json.py", "oneiro_vault.py"):
         (box.vault / name).write_text(f"open({str(box.folder / 'owned')!r}, 'w').close()\n")
@@ -80,7 +89,13 @@ def test_a_text_is_asked_for_and_a_purge_resumed(fresh: Box) -> None:
     box.remember("Zoë's number is 555-0100, she says.")
     box.ok("stop")
     box.env["ONEIRO_FAULT"] = "purge-rewritten"
-    code, _ = at_a_terminal(box, "purge", "--matching", "-", typed={"Text to purge": "555-0100", "to go on": box.vault.name})
+    code, _ = at_a_terminal(
+        box,
+        "purge",
+        "--matching",
+        "-",
+        typed={"Text to purge": "555-0100", "to go on": box.vault.name},
+    )
     assert code == 137
     del box.env["ONEIRO_FAULT"]
     assert b"oneiro purge --resume" in box("--no-daemon", "remember", "In between.").stderr

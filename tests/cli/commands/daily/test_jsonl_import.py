@@ -1,4 +1,5 @@
-"""Files of memories: what is stored, what is there already, what is refused, and what becomes of each line of it."""
+"""Files of memories: what is stored, what is there already, what is refused, and what becomes of
+each line of it."""
 
 from __future__ import annotations
 
@@ -23,7 +24,9 @@ from tests.cli.commands.daily.test_remember import lines
 from tests.vault.support import git
 
 
-def intake(box: Box, *items: object, options: tuple[str, ...] = (), code: int = 0) -> dict[str, Any]:
+def intake(
+    box: Box, *items: object, options: tuple[str, ...] = (), code: int = 0
+) -> dict[str, Any]:
     done = box("--json", "remember", "--from-jsonl", "-", *options, stdin=lines(*items))
     assert done.returncode == code, done.stderr
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
@@ -55,25 +58,38 @@ def test_the_same_file_again_stores_nothing(box: Box, options: tuple[str, ...]) 
     again = intake(box, *items, options=options)
     assert counts(again) == (0, 7, 0)
     assert again["commits"] == []
-    assert [row["duplicate_of"] for row in again["results"]] == [row["id"] for row in first["results"]]
+    assert [row["duplicate_of"] for row in again["results"]] == [
+        row["id"] for row in first["results"]
+    ]
     assert box.json("list")["total"] == total
     assert counts(intake(box, *items, options=(*options, "--again"))) == (7, 0, 0)
 
 
 def test_a_line_that_stands_twice_in_a_file_is_one_memory(box: Box) -> None:
-    found = intake(box, {"text": "Twice in a file."}, {"text": "Between."}, {"text": "  Twice in a file.\n", "title": "Twice in a file."})
+    found = intake(
+        box,
+        {"text": "Twice in a file."},
+        {"text": "Between."},
+        {"text": "  Twice in a file.\n", "title": "Twice in a file."},
+    )
     ids = [row["id"] for row in found["results"]]
     assert counts(found) == (2, 1, 0)
     assert ids[0] == ids[2] == found["results"][2]["duplicate_of"]
     assert found["results"][2]["sha256"] == found["results"][0]["sha256"]
-    lines_ = box.ok("remember", "--from-jsonl", "-", stdin=lines({"text": "Twice in a file."}, {"text": "Two."}, {"text": "Two."})).split()
+    lines_ = box.ok(
+        "remember",
+        "--from-jsonl",
+        "-",
+        stdin=lines({"text": "Twice in a file."}, {"text": "Two."}, {"text": "Two."}),
+    ).split()
     assert lines_[0] == ids[0]
     assert lines_[1] == lines_[2]
 
 
 def test_the_same_words_on_another_day_or_of_another_type_are_news(box: Box) -> None:
     items = [
-        {"text": "It rained all day.", **keys} for keys in ({"created": "2023-05-08"}, {"created": "2023-05-09"}, {"type": "principle"})
+        {"text": "It rained all day.", **keys}
+        for keys in ({"created": "2023-05-08"}, {"created": "2023-05-09"}, {"type": "principle"})
     ]
     assert counts(intake(box, *items)) == (3, 0, 0)
     assert counts(intake(box, {"text": "It rained all day."})) == (0, 1, 0)
@@ -83,11 +99,19 @@ def test_what_is_durable_already_is_acknowledged_with_its_own_bytes(box: Box) ->
     row = box.remember("Durable and known.")
     mine = box.vault / "mine.md"
     mine.write_text("---\ntype: semantic\ntitle: By hand.\n---\nBy hand.\n")
-    done = box("remember", "--from-jsonl", "-", "--ack", stdin=lines({"text": "Durable and known."}, {"text": "By hand."}))
+    done = box(
+        "remember",
+        "--from-jsonl",
+        "-",
+        "--ack",
+        stdin=lines({"text": "Durable and known."}, {"text": "By hand."}),
+    )
     acks = [ack.split() for ack in done.stdout.decode().splitlines()]
     assert [ack[1] for ack in acks] == [row["path"], "mine.md"]
     for _, path, sha in acks:
-        committed = subprocess.run(["git", "-C", str(box.vault), "show", f"HEAD:{path}"], capture_output=True, check=True).stdout
+        committed = subprocess.run(
+            ["git", "-C", str(box.vault), "show", f"HEAD:{path}"], capture_output=True, check=True
+        ).stdout
         assert hashlib.sha256(committed).hexdigest() == sha
     assert git(box.vault, "log", "-1", "--format=%s", "--", "mine.md") == "edit: By hand.\n"
     assert done.stderr == b"stored 0, already there 2, refused 0\n"
@@ -112,7 +136,10 @@ def test_an_id_of_ones_own(box: Box) -> None:
     other = intake(box, item | {"text": "Says something else."}, code=2)
     assert "7k2m9x4q8w3n is already the id of" in other["problems"][0]["message"]
     box.ok("forget", "7k2m9x4q8w3n")
-    assert "was forgotten" in intake(box, item | {"text": "Says something else."}, code=2)["problems"][0]["message"]
+    assert (
+        "was forgotten"
+        in intake(box, item | {"text": "Says something else."}, code=2)["problems"][0]["message"]
+    )
 
 
 CONFLICT = "How git shows a conflict:\n\n<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> other\n"
@@ -162,7 +189,9 @@ def test_every_bad_line_is_named_and_costs_nothing_but_itself(box: Box) -> None:
     for number, (bad, _) in enumerate(BAD):
         items += [bad, {"text": f"Good line number {number} of many."}]
     found = intake(box, *items, code=2)
-    assert [problem["line"] for problem in found["problems"]] == [2 * number + 2 for number in range(len(BAD))]
+    assert [problem["line"] for problem in found["problems"]] == [
+        2 * number + 2 for number in range(len(BAD))
+    ]
     for problem, (_, says) in zip(found["problems"], BAD, strict=True):
         assert says in problem["message"], problem
     assert counts(found) == (len(BAD) + 1, 0, len(BAD))
@@ -172,7 +201,13 @@ def test_every_bad_line_is_named_and_costs_nothing_but_itself(box: Box) -> None:
 
 def test_refused_lines_of_a_pipe_are_kept_to_be_mended(box: Box, tmp_path: Path) -> None:
     bad = [b'{"text": "day",  "created": "someday"}', b"{half a line"]
-    done = box("remember", "--from-jsonl", "-", stdin=b'{"text": "Good and kept."}\n' + b"\n".join(bad), env={"TMPDIR": str(tmp_path)})
+    done = box(
+        "remember",
+        "--from-jsonl",
+        "-",
+        stdin=b'{"text": "Good and kept."}\n' + b"\n".join(bad),
+        env={"TMPDIR": str(tmp_path)},
+    )
     assert done.returncode == 2
     said = done.stderr.decode()
     assert "line 2: 'someday' is not a date (Use 2026-03-05" in said
@@ -187,13 +222,17 @@ def test_refused_lines_of_a_file_are_mended_where_they_are(box: Box, tmp_path: P
     assert b"Mend these lines in some.jsonl and run the command again" in done.stderr
     assert list(tmp_path.glob("oneiro-refused-*")) == []
     (box.folder / "some.jsonl").write_bytes(lines({"text": "Kept of a file."}, {"text": "Mended."}))
-    assert box("remember", "--from-jsonl", "some.jsonl").stderr == b"stored 1, already there 1, refused 0\n"
+    assert (
+        box("remember", "--from-jsonl", "some.jsonl").stderr
+        == b"stored 1, already there 1, refused 0\n"
+    )
 
 
 def test_whoever_feeds_line_by_line_hears_of_a_bad_one_at_once(box: Box) -> None:
     with subprocess.Popen(
         box.argv("remember", "--from-jsonl", "-", "--ack"),
-        env=box.env, cwd=box.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env=box.env, cwd=box.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     ) as process:  # fmt: skip
         assert process.stdin is not None
         assert process.stdout is not None
@@ -226,7 +265,10 @@ def test_very_many_refused_lines_do_not_flood_the_terminal(box: Box) -> None:
 def test_options_are_defaults_for_every_line(box: Box) -> None:
     options = ("--tag", "imported", "--type", "episodic", "--source", "import:diary")
     found = intake(
-        box, {"text": "Defaults one.", "tags": ["own"]}, {"text": "Defaults two.", "type": "principle", "tags": "x"}, options=options
+        box,
+        {"text": "Defaults one.", "tags": ["own"]},
+        {"text": "Defaults two.", "type": "principle", "tags": "x"},
+        options=options,
     )
     metas = [box.json("show", row["id"])["meta"] for row in found["results"]]
     assert [meta["tags"] for meta in metas] == [["own", "imported"], ["x", "imported"]]
@@ -236,10 +278,14 @@ def test_options_are_defaults_for_every_line(box: Box) -> None:
     ]
 
 
-@pytest.mark.parametrize("args", [["words"], ["-"], ["--title", "T"], ["--path", "a.md"], ["--description", "D"]])
+@pytest.mark.parametrize(
+    "args", [["words"], ["-"], ["--title", "T"], ["--path", "a.md"], ["--description", "D"]]
+)
 def test_words_and_a_file_at_once_are_refused(box: Box, args: list[str]) -> None:
     total = box.json("list")["total"]
-    done = box("remember", *args, "--from-jsonl", "-", stdin=lines({"text": "Never stored with words."}))
+    done = box(
+        "remember", *args, "--from-jsonl", "-", stdin=lines({"text": "Never stored with words."})
+    )
     assert done.returncode == 2
     assert b"--from-jsonl" in done.stderr
     assert box.json("list")["total"] == total
@@ -257,7 +303,9 @@ def test_acknowledged_work_shows_a_bar_on_a_terminal(box: Box, tmp_path: Path) -
     master, slave = pty.openpty()
     with acks.open("wb") as out:
         argv = box.argv("remember", "--from-jsonl", "-", "--ack")
-        process = subprocess.Popen(argv, env=box.env | {"TERM": "xterm"}, stdin=subprocess.PIPE, stdout=out, stderr=slave)
+        process = subprocess.Popen(
+            argv, env=box.env | {"TERM": "xterm"}, stdin=subprocess.PIPE, stdout=out, stderr=slave
+        )
     os.close(slave)
     assert process.stdin is not None
     process.stdin.write(lines({"text": "Bar fact one."}))

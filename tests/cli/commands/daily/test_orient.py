@@ -21,7 +21,11 @@ def write(box: Box, name: str, text: str) -> None:
 def test_orient_for_people_and_programs(fresh: Box) -> None:
     box = fresh.init()
     assert "There is no orientation yet" in box.ok("orient")
-    write(box, "team.md", "---\ntype: orientation\ntitle: The team\n---\nFour people \x1b[31mbuild boats.\n")
+    write(
+        box,
+        "team.md",
+        "---\ntype: orientation\ntitle: The team\n---\nFour people \x1b[31mbuild boats.\n",
+    )
     ident = box.remember("The boat is called Petrel.")["id"]
     said = box.ok("orient")
     assert "## The team" in said
@@ -58,7 +62,8 @@ def test_flags(fresh: Box) -> None:
     box = fresh.init()
     assert "No open questions." in box.ok("flags")
     (box.vault / "kiln.md").write_text(
-        "---\ntype: semantic\ntitle: Kiln\nflags: [conflict]\n---\nRed.\n\n> [!conflict] Which colour?\n> Blue, says Bo.\n"
+        "---\ntype: semantic\ntitle: Kiln\nflags: [conflict]\n---\nRed.\n\n> [!conflict] Which "
+        "colour?\n> Blue, says Bo.\n"
     )
     eventually(lambda: box.json("flags")["results"], 60)  # the owner hears of it from its watcher
     said = box.ok("flags").splitlines()
@@ -74,7 +79,12 @@ def test_remember_with_pictures_and_show(fresh: Box) -> None:
     data = encoded("JPEG", 300, 200)
     (box.folder / "boat in harbour.jpg").write_bytes(data)
     (box.folder / "boat.png").write_bytes(encoded("PNG", 30, 20))
-    row = box.remember("The boat is called Petrel.", "--image", "boat in harbour.jpg", f"--image={box.folder / 'boat.png'}")
+    row = box.remember(
+        "The boat is called Petrel.",
+        "--image",
+        "boat in harbour.jpg",
+        f"--image={box.folder / 'boat.png'}",
+    )
     place = box.vault / row["images"][0]["path"]
     assert (place.read_bytes(), sha256(data).hexdigest()) == (data, row["images"][0]["sha256"])
     assert "![boat in harbour](" in (box.vault / row["path"]).read_text()
@@ -96,7 +106,9 @@ def test_remember_with_pictures_and_show(fresh: Box) -> None:
         ("large.png", b"x" * 10_000_001, "larger than 10,000,000 bytes"),
     ],
 )
-def test_a_file_that_is_no_picture_is_refused(box: Box, name: str, content: bytes | None, words: str) -> None:
+def test_a_file_that_is_no_picture_is_refused(
+    box: Box, name: str, content: bytes | None, words: str
+) -> None:
     if content is not None:
         (box.folder / name).write_bytes(content)
     done = box("remember", "With a picture.", "--image", name)

@@ -16,7 +16,9 @@ from tests.box import Box
 
 
 def lines(*items: object) -> bytes:
-    return b"".join((item if isinstance(item, bytes) else json.dumps(item).encode()) + b"\n" for item in items)
+    return b"".join(
+        (item if isinstance(item, bytes) else json.dumps(item).encode()) + b"\n" for item in items
+    )
 
 
 def text_of(box: Box, ident: str) -> str:
@@ -24,15 +26,33 @@ def text_of(box: Box, ident: str) -> str:
 
 
 def test_arguments_are_joined(box: Box) -> None:
-    row = box.json("remember", "two", "words here", "--type", "episodic", "--tag", "a", "--tag", "b", "--about", "Ana")["results"][0]
+    row = box.json(
+        "remember",
+        "two",
+        "words here",
+        "--type",
+        "episodic",
+        "--tag",
+        "a",
+        "--tag",
+        "b",
+        "--about",
+        "Ana",
+    )["results"][0]
     shown = box.json("show", row["id"])
     assert shown["body"].strip() == "two words here"
-    assert (shown["meta"]["type"], shown["meta"]["tags"], shown["meta"]["about"]) == ("episodic", ["a", "b"], ["Ana"])
+    assert (shown["meta"]["type"], shown["meta"]["tags"], shown["meta"]["about"]) == (
+        "episodic",
+        ["a", "b"],
+        ["Ana"],
+    )
 
 
 @pytest.mark.parametrize("args", [["-"], []])
 def test_standard_input(box: Box, args: list[str]) -> None:
-    row = box.json("remember", *args, stdin=f"First line {len(args)}.\n\nSecond ☕.\n".encode())["results"][0]
+    row = box.json("remember", *args, stdin=f"First line {len(args)}.\n\nSecond ☕.\n".encode())[
+        "results"
+    ][0]
     assert text_of(box, row["id"]) == f"First line {len(args)}.\n\nSecond ☕."
 
 
@@ -52,7 +72,9 @@ def test_standard_input(box: Box, args: list[str]) -> None:
         (["-"], b"x" * 10_000_000, "10,000,000 bytes"),
     ],
 )
-def test_bad_input_is_named_and_nothing_is_written(box: Box, args: list[str], stdin: bytes, says: str) -> None:
+def test_bad_input_is_named_and_nothing_is_written(
+    box: Box, args: list[str], stdin: bytes, says: str
+) -> None:
     before = box.json("list")["total"]
     done = box("remember", *args, stdin=stdin)
     assert done.returncode == 2, done.stderr
@@ -63,14 +85,23 @@ def test_bad_input_is_named_and_nothing_is_written(box: Box, args: list[str], st
 
 def test_the_same_again_is_known(box: Box) -> None:
     first = box.remember("The gate code for the allotment is on the blue card.")
-    again = box.json("remember", "The gate code for the allotment is on the blue card.")["results"][0]
+    again = box.json("remember", "The gate code for the allotment is on the blue card.")["results"][
+        0
+    ]
     assert again["duplicate_of"] == first["id"]
-    assert "Known already" in box.ok("remember", "The gate code for the allotment is on the blue card.")
-    assert "Remembered" in box.ok("remember", "The gate code for the allotment is on the blue card.", "--again")
+    assert "Known already" in box.ok(
+        "remember", "The gate code for the allotment is on the blue card."
+    )
+    assert "Remembered" in box.ok(
+        "remember", "The gate code for the allotment is on the blue card.", "--again"
+    )
 
 
 def test_many_lines_are_one_commit(box: Box) -> None:
-    items = [{"text": f"Bulk fact {n} about item {n}.", "tags": ["bulk"], "type": "episodic"} for n in range(150)]
+    items = [
+        {"text": f"Bulk fact {n} about item {n}.", "tags": ["bulk"], "type": "episodic"}
+        for n in range(150)
+    ]
     before = box.json("stats")["commits"]
     found = box.json("remember", "--from-jsonl", "-", stdin=lines(*items))
     assert box.json("stats")["commits"] == before + 1
@@ -81,7 +112,10 @@ def test_many_lines_are_one_commit(box: Box) -> None:
 def test_a_file_and_ids_in_order(box: Box) -> None:
     path = box.folder / "in.jsonl"
     path.write_bytes(
-        b"\xef\xbb\xbf" + lines({"text": "File fact one."}, b"", {"text": "File fact two.", "x_custom": {"a": 1}}).rstrip(b"\n")
+        b"\xef\xbb\xbf"
+        + lines(
+            {"text": "File fact one."}, b"", {"text": "File fact two.", "x_custom": {"a": 1}}
+        ).rstrip(b"\n")
     )
     ids = box.ok("remember", "--from-jsonl", "in.jsonl").split()
     assert [text_of(box, ident) for ident in ids] == ["File fact one.", "File fact two."]
@@ -102,7 +136,11 @@ def test_a_bad_line_is_named_and_loses_only_itself(box: Box) -> None:
     done = box("--json", "remember", "--from-jsonl", "-", stdin=items)
     found = json.loads(done.stdout)
     assert done.returncode == 2
-    assert [row["title"] for row in found["results"]] == ["Good one of seven.", "Good two of seven.", "Good three of seven."]
+    assert [row["title"] for row in found["results"]] == [
+        "Good one of seven.",
+        "Good two of seven.",
+        "Good three of seven.",
+    ]
     assert [problem["line"] for problem in found["problems"]] == [2, 3, 4, 6, 7, 8]
     assert b"line 6: 'soon' is not a date" in done.stderr
 
@@ -120,7 +158,9 @@ def test_each_acknowledged_line_is_durable(box: Box) -> None:
 
 
 def test_an_acknowledgement_comes_before_the_next_line(box: Box) -> None:
-    process = box.start("remember", "--from-jsonl", "-", "--ack", stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    process = box.start(
+        "remember", "--from-jsonl", "-", "--ack", stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
     assert process.stdin is not None
     assert process.stdout is not None
     for number in range(3):
@@ -138,8 +178,13 @@ def test_for_programs_every_line_is_json_and_the_last_is_the_whole(box: Box) -> 
     assert done.returncode == 2
     *said, whole = map(json.loads, done.stdout.decode().splitlines())
     acks = [line["ack"] for line in said if "ack" in line]
-    assert acks == [{name: row[name] for name in ("id", "path", "sha256")} for row in whole["results"]]
-    assert (len(acks), [line["refused"]["line"] for line in said if "refused" in line]) == (70, [71])
+    assert acks == [
+        {name: row[name] for name in ("id", "path", "sha256")} for row in whole["results"]
+    ]
+    assert (len(acks), [line["refused"]["line"] for line in said if "refused" in line]) == (
+        70,
+        [71],
+    )
 
 
 def test_one_text_with_ack(box: Box) -> None:
@@ -152,7 +197,9 @@ def test_an_editor(box: Box, tmp_path: Path) -> None:
     import pty
 
     editor = tmp_path / "editor"
-    editor.write_text('#!/bin/sh\necho "Written in the editor." > "$1"\nsleep 1\ntouch -d "+2 seconds" "$1"\n')
+    editor.write_text(
+        '#!/bin/sh\necho "Written in the editor." > "$1"\nsleep 1\ntouch -d "+2 seconds" "$1"\n'
+    )
     editor.chmod(0o755)
     master, slave = pty.openpty()
     try:

@@ -1,4 +1,5 @@
-"""Loops at the command line: run, tried, answered by hand, told, taken back, and put into the system's own timer."""
+"""Loops at the command line: run, tried, answered by hand, told, taken back, and put into the
+system's own timer."""
 
 from __future__ import annotations
 
@@ -27,7 +28,10 @@ ALIKE = ("Ana prefers the release on Fridays.", "Ana prefers the releases on Fri
 
 def stored(box: Box, *texts: str) -> list[str]:
     """Store texts, whatever they repeat."""
-    return [box.remember(text, "--title", f"{number} {text.strip()[:20]}")["id"] for number, text in enumerate(texts)]
+    return [
+        box.remember(text, "--title", f"{number} {text.strip()[:20]}")["id"]
+        for number, text in enumerate(texts)
+    ]
 
 
 def test_a_night_from_the_first_question_to_undo(fresh: Box) -> None:
@@ -36,17 +40,23 @@ def test_a_night_from_the_first_question_to_undo(fresh: Box) -> None:
     stored(fresh, *ALIKE)
     tried = fresh.ok("dream", "consolidate", "--judge", "deferred", "--dry-run")
     assert "only tried" in tried
-    assert "1 question waits for an answer" in fresh.ok("dream", "consolidate", "--judge", "deferred")
+    assert "1 question waits for an answer" in fresh.ok(
+        "dream", "consolidate", "--judge", "deferred"
+    )
     asked = fresh.ok("dream", "answer")
     assert "<memory" in asked
     question = fresh.json("dream", "answer")["question"]
     first, *others = question["ids"]
-    answer = json.dumps({"action": "merge", "reason": "the same wish", "keep": first, "members": others})
+    answer = json.dumps(
+        {"action": "merge", "reason": "the same wish", "keep": first, "members": others}
+    )
     said = fresh.ok("dream", "answer", question["id"], answer)
     assert "no other question waits" in said
     assert "merge" in said
     assert "no question waits" in fresh.ok("dream", "answer")
-    run = next(run for run in fresh.json("runs", "--loop", "consolidate")["runs"] if run["decisions"])
+    run = next(
+        run for run in fresh.json("runs", "--loop", "consolidate")["runs"] if run["decisions"]
+    )
     told = fresh.ok("runs", "--since", "3 weeks ago")
     assert run["run"] in told
     assert "the same wish" in told
@@ -56,7 +66,9 @@ def test_a_night_from_the_first_question_to_undo(fresh: Box) -> None:
     assert "the same wish" in story
     assert "Undid run" in fresh.ok("undo", "--run", run["run"])
     assert "[undone]" in fresh.ok("runs")
-    assert {row["status"] for row in fresh.json("list", "--type", "semantic")["results"]} == {"active"}
+    assert {row["status"] for row in fresh.json("list", "--type", "semantic")["results"]} == {
+        "active"
+    }
 
 
 def test_an_answer_that_no_loop_would_take_is_refused_where_it_is_given(fresh: Box) -> None:
@@ -67,7 +79,12 @@ def test_an_answer_that_no_loop_would_take_is_refused_where_it_is_given(fresh: B
     question = fresh.json("dream", "answer")["question"]
     others = question["ids"][1:]
     for answer, says in (
-        (json.dumps({"action": "merge", "reason": "r", "keep": "zzzzzzzzzzzz", "members": others}), "not shown: zzzzzzzzzzzz"),
+        (
+            json.dumps(
+                {"action": "merge", "reason": "r", "keep": "zzzzzzzzzzzz", "members": others}
+            ),
+            "not shown: zzzzzzzzzzzz",
+        ),
         (json.dumps({"action": "burn", "reason": "r"}), "action"),
         ("[" * 20_000 + "]" * 20_000, "nested too deeply"),
     ):
@@ -85,7 +102,8 @@ def test_a_night_in_which_every_question_failed_says_so(fresh: Box) -> None:
     with endpoint() as vendor:
         vendor.plan = ["401"]
         fresh.env |= {
-            "ONEIRO_CONSOLIDATE_SIMILARITY": "0.5", "ONEIRO_DREAMS_MODEL": "m", "ONEIRO_DREAMS_URL": vendor.url + "/v1", "OPENAI_API_KEY": "k",
+            "ONEIRO_CONSOLIDATE_SIMILARITY": "0.5", "ONEIRO_DREAMS_MODEL": "m",
+            "ONEIRO_DREAMS_URL": vendor.url + "/v1", "OPENAI_API_KEY": "k",
         }  # fmt: skip
         stored(fresh, *ALIKE)
         said = fresh.ok("dream", "consolidate", "--judge", "openai")
@@ -94,7 +112,10 @@ def test_a_night_in_which_every_question_failed_says_so(fresh: Box) -> None:
     assert "nothing to change" not in said
     (run,) = fresh.json("runs")["runs"]
     assert run["title"] == "consolidate: 1 of 1 question failed"
-    assert "1 question asked (1 merge): 0 answered, 1 failed" in (fresh.vault / run["report"]).read_text()
+    assert (
+        "1 question asked (1 merge): 0 answered, 1 failed"
+        in (fresh.vault / run["report"]).read_text()
+    )
     assert "1 of 1 question failed" in fresh.ok("runs")
     assert "1 of 1 question failed" in fresh.ok("log", "-n", "1")
 
@@ -102,9 +123,12 @@ def test_a_night_in_which_every_question_failed_says_so(fresh: Box) -> None:
 def test_wrong_words_are_named(fresh: Box) -> None:
     fresh.init()
     for words, text in (
-        (("dream", "nap"), "nap"), (("dream", "--judge", "oracle"), "oracle"), (("dream", "answer", "x"), "dream answer ID JSON"),
-        (("dream", "answer", "feedfeed", "{}"), "feedfeed"), (("undo",), "--run"), (("undo", "HEAD", "--run", "x"), "--run"),
-        (("undo", "--run", "nobody"), "nobody"), (("dream", "decay", "--scheduled"), "--scheduled"), (("schedule", "later"), "later"),
+        (("dream", "nap"), "nap"), (("dream", "--judge", "oracle"), "oracle"),
+        (("dream", "answer", "x"), "dream answer ID JSON"),
+        (("dream", "answer", "feedfeed", "{}"), "feedfeed"), (("undo",), "--run"),
+        (("undo", "HEAD", "--run", "x"), "--run"),
+        (("undo", "--run", "nobody"), "nobody"), (("dream", "decay", "--scheduled"), "--scheduled"),
+        (("schedule", "later"), "later"),
     ):  # fmt: skip
         done = fresh(*words)
         assert done.returncode in (2, 3), words
@@ -156,7 +180,12 @@ def test_cron_keeps_other_lines(fresh: Box, tmp_path: Path) -> None:
     fresh.init()
     table = tmp_path / "table"
     table.write_text("5 4 * * * something else\n")
-    program(tmp_path / "bin", "crontab", f'if [ "$1" = "-l" ]; then cat {table}; else cat > {table}.new && mv {table}.new {table}; fi')
+    program(
+        tmp_path / "bin",
+        "crontab",
+        f'if [ "$1" = "-l" ]; then cat {table}; else cat > {table}.new && mv {table}.new {table}; '
+        f"fi",
+    )
     fresh.env["PATH"] = f"{tmp_path / 'bin'}:{fresh.env['PATH']}"
     for _ in range(2):
         found = fresh.json("schedule", "install", "--kind", "cron")["timer"]
@@ -190,7 +219,9 @@ def test_ctrl_c_ends_a_dream_in_good_order(fresh: Box) -> None:
     fresh.ok("stop")
     with socket.create_server(("127.0.0.1", 0)) as silent:
         fresh.env |= {
-            "ONEIRO_DREAMS_MODEL": "m", "ONEIRO_DREAMS_URL": f"http://127.0.0.1:{silent.getsockname()[1]}/v1", "OPENAI_API_KEY": "k",
+            "ONEIRO_DREAMS_MODEL": "m",
+            "ONEIRO_DREAMS_URL": f"http://127.0.0.1:{silent.getsockname()[1]}/v1",
+            "OPENAI_API_KEY": "k",
         }  # fmt: skip
         process = fresh.start(
             "--no-daemon",
@@ -205,7 +236,9 @@ def test_ctrl_c_ends_a_dream_in_good_order(fresh: Box) -> None:
         connection, _ = silent.accept()
         assert connection.recv(1)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)  # the endpoint is silent all the time: nobody waits for its two minutes
+        out, err = process.communicate(
+            timeout=60
+        )  # the endpoint is silent all the time: nobody waits for its two minutes
         connection.close()
     assert b"Traceback" not in err, err
     assert process.returncode in (0, 130)
@@ -215,7 +248,8 @@ def test_ctrl_c_ends_a_dream_in_good_order(fresh: Box) -> None:
 
 
 class Model:
-    """Speaks OpenAI's protocol on loopback and merges: the first question is answered, every later one waits until `answers` is set."""
+    """Speaks OpenAI's protocol on loopback and merges: the first question is answered, every later
+    one waits until `answers` is set."""
 
     def __init__(self) -> None:
         self.asked, self.answers = threading.Semaphore(0), threading.Event()
@@ -232,7 +266,12 @@ class Model:
                     model.asked.release()
                     model.answers.wait(60)
                 ids = list(dict.fromkeys(re.findall(r'<memory id=.{0,2}"([0-9a-z]{12})', words)))
-                merge = {"action": "merge", "reason": "one wish", "keep": ids[0], "members": ids[1:]}
+                merge = {
+                    "action": "merge",
+                    "reason": "one wish",
+                    "keep": ids[0],
+                    "members": ids[1:],
+                }
                 data = json.dumps(completion(json.dumps(merge))).encode()
                 with suppress(OSError):  # who asked may be gone
                     self.send_response(200)
@@ -243,7 +282,9 @@ class Model:
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.env = {
-            "ONEIRO_DREAMS_MODEL": "m", "ONEIRO_DREAMS_URL": f"http://127.0.0.1:{self.server.server_port}/v1", "OPENAI_API_KEY": "k",
+            "ONEIRO_DREAMS_MODEL": "m",
+            "ONEIRO_DREAMS_URL": f"http://127.0.0.1:{self.server.server_port}/v1",
+            "OPENAI_API_KEY": "k",
         }  # fmt: skip
 
     def __enter__(self) -> Model:
@@ -257,7 +298,11 @@ class Model:
 
 
 def _verdicts(box: Box) -> int:
-    with closing(sqlite3.connect(f"file:{box.vault / '.git' / 'oneiro' / answer_cache.FILE}?mode=ro", uri=True)) as db:
+    with closing(
+        sqlite3.connect(
+            f"file:{box.vault / '.git' / 'oneiro' / answer_cache.FILE}?mode=ro", uri=True
+        )
+    ) as db:
         return int(db.execute("SELECT count(*) FROM said").fetchone()[0])
 
 
@@ -266,13 +311,26 @@ def test_ctrl_c_ends_a_dream_that_an_owner_runs_and_keeps_what_was_decided(owned
     owned.init()
     with Model() as model:
         owned.env |= {"ONEIRO_CONSOLIDATE_SIMILARITY": "0.8"} | model.env
-        owned.ok("remember", "--from-jsonl", "-", stdin=b"".join(json.dumps({"text": text}).encode() + b"\n" for text in TWO_PAIRS))
+        owned.ok(
+            "remember",
+            "--from-jsonl",
+            "-",
+            stdin=b"".join(json.dumps({"text": text}).encode() + b"\n" for text in TWO_PAIRS),
+        )
         owner = owned.pid
         process = owned.start(
-            "dream", "consolidate", "--judge", "openai", stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+            "dream",
+            "consolidate",
+            "--judge",
+            "openai",
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
         )
         assert model.asked.acquire(timeout=60), "two questions are asked at once"
-        eventually(lambda: _verdicts(owned) == 1, 60)  # the second may come before what was said to the first is kept
+        eventually(
+            lambda: _verdicts(owned) == 1, 60
+        )  # the second may come before what was said to the first is kept
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
         assert process.returncode == 130, (out, err)

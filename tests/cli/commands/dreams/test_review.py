@@ -18,7 +18,11 @@ from oneiro_vault.settings.definitions import Settings
 from tests.box import Box, until_closed
 from tests.operations.dream.support import SETTINGS, TWINS, dream, fill, git, judged
 
-ALIKE = (*TWINS, "The boat in the harbour is called Petrel.", "The boat in the harbour is called the Petrel.")
+ALIKE = (
+    *TWINS,
+    "The boat in the harbour is called Petrel.",
+    "The boat in the harbour is called the Petrel.",
+)
 
 TWICE = ("The tap in the kitchen drips all winter.", "The oven hums when it is cold outside.") * 2
 
@@ -28,7 +32,10 @@ def app(tmp_path: Path) -> Iterator[App]:
     """Three proposals wait."""
     init_vault(tmp_path / "vault")
     with App.open(
-        tmp_path / "vault", Settings(SETTINGS | {"dreams.review": True, "consolidate.similarity": 0.6, "dreams.brake": 1.0})
+        tmp_path / "vault",
+        Settings(
+            SETTINGS | {"dreams.review": True, "consolidate.similarity": 0.6, "dreams.brake": 1.0}
+        ),
     ) as found:
         fill(found, *ALIKE)
         judged(found)
@@ -47,7 +54,13 @@ def sit(app: App, *answers: str, edit: str = "", replace: tuple[str, str] = ("",
         said.append(question)
         return next(given)
 
-    sitting = Sitting(call, ask, said.append, lambda text: text.rstrip("\n").replace(*replace, 1) + edit, Style(Terminal(0, False)))
+    sitting = Sitting(
+        call,
+        ask,
+        said.append,
+        lambda text: text.rstrip("\n").replace(*replace, 1) + edit,
+        Style(Terminal(0, False)),
+    )
     said.append(sitting.run(app.call("review")["proposals"]))
     assert next(given, None) is None
     return "\n".join(said)
@@ -59,11 +72,22 @@ def left(app: App) -> int:
 
 def test_one_by_one(app: App) -> None:
     said = sit(app, "?", "a", "r", "not the same", "q")
-    for words in ("1 of 3", "why: they say the same", "Accepted merge", "Rejected merge", "3 of 3", "1 still wait"):
+    for words in (
+        "1 of 3",
+        "why: they say the same",
+        "Accepted merge",
+        "Rejected merge",
+        "3 of 3",
+        "1 still wait",
+    ):
         assert words in said
     assert left(app) == 1
     assert "Everything is reviewed." in sit(app, "e", edit="\n\nSays Bo.\n")
-    (edited,) = [text for path in (app.house.root / "semantic").rglob("*.md") if "Says Bo." in (text := path.read_text())]
+    (edited,) = [
+        text
+        for path in (app.house.root / "semantic").rglob("*.md")
+        if "Says Bo." in (text := path.read_text())
+    ]
     assert "status: superseded" not in edited, "what a person writes is in force"
 
 
@@ -102,7 +126,8 @@ def test_at_the_command_line(fresh: Box) -> None:
     assert "is settled" in said
     assert "not now" in fresh.ok("log", "--json")
     for words, code in (
-        (("--accept",), 2), (("abcd",), 2), (("--accept", "abcd"), 3), (("--list", "--accept"), 2), (("--reason", "x"), 2),
+        (("--accept",), 2), (("abcd",), 2), (("--accept", "abcd"), 3), (("--list", "--accept"), 2),
+        (("--reason", "x"), 2),
     ):  # fmt: skip
         assert fresh("review", *words).returncode == code, words
     assert "Nothing waits" in fresh.ok("review", "--list")
@@ -110,7 +135,11 @@ def test_at_the_command_line(fresh: Box) -> None:
 
 def test_at_a_terminal(fresh: Box) -> None:
     fresh.init()
-    fresh.env |= {"ONEIRO_DREAMS_REVIEW": "true", "EDITOR": "sed -i 's/kitchen/galley/'", "TERM": "dumb"}
+    fresh.env |= {
+        "ONEIRO_DREAMS_REVIEW": "true",
+        "EDITOR": "sed -i 's/kitchen/galley/'",
+        "TERM": "dumb",
+    }
     for text in TWICE:
         fresh.remember(text, "--again")
     fresh.ok("dream", "consolidate")
@@ -144,7 +173,9 @@ def test_ids_and_branches_at_the_command_line(fresh: Box) -> None:
         done = fresh("review", "--accept", rows[0]["id"], name)
         assert (done.returncode, b"Nothing was changed" in done.stderr) == (3, True), name
     assert git(fresh.vault, "rev-parse", "HEAD") == head
-    assert "1 still wait" in fresh.ok("review", "--reject", rows[0]["id"][:8], "--reason", "they differ")
+    assert "1 still wait" in fresh.ok(
+        "review", "--reject", rows[0]["id"][:8], "--reason", "they differ"
+    )
     note = fresh.vault / rows[1]["changes"][0]["path"]
     kept = note.read_text()
     note.write_text(kept + "\nMine.\n")

@@ -1,4 +1,5 @@
-"""blame, diff and the past in recall as a person reads them: short, and with nothing of a note that steers a terminal."""
+"""blame, diff and the past in recall as a person reads them: short, and with nothing of a note that
+steers a terminal."""
 
 from __future__ import annotations
 
@@ -29,12 +30,21 @@ WHY = {
     "run": "r",
     "judge": "offline",
 }
-LISTS: dict[str, Any] = {kind: [] for kind in ("new", "revised", "merged", "retired", "moved", "contradicted", "pending")}
+LISTS: dict[str, Any] = {
+    kind: [] for kind in ("new", "revised", "merged", "retired", "moved", "contradicted", "pending")
+}
 EMPTY = {"from": POINT, "to": POINT, **LISTS, "orientation": {"before": [], "after": [], "changes": []}, "kept": 0, "captures": 0, "runs": 0, "unreadable": []}  # fmt: skip
 
 
 def row(**more: object) -> dict[str, Any]:
-    return {"id": "abcdefghjkmn", "path": "a.md", "title": "Boat\x1b[2J", "type": "semantic", "why": WHY, **more}
+    return {
+        "id": "abcdefghjkmn",
+        "path": "a.md",
+        "title": "Boat\x1b[2J",
+        "type": "semantic",
+        "why": WHY,
+        **more,
+    }
 
 
 def shown(**found: Any) -> list[str]:
@@ -52,7 +62,8 @@ def test_nothing_changed() -> None:
 def test_each_kind_says_what_there_is_to_say() -> None:
     lines = shown(
         new=[row(says="It is\nblue.", id=None, why=None)],
-        revised=[row(words=[["same", "one two three four five six seven eight nine ten eleven twelve thirteen"], ["gone", "red"], ["new", "blue"]])],
+        revised=[row(words=[["same", "one two three four five six seven eight nine ten eleven "
+                                     "twelve thirteen"], ["gone", "red"], ["new", "blue"]])],
         merged=[row(said="It is red.", fate="superseded", into={"id": "z" * 12, "title": "Ship"})],
         retired=[row(said="It is old.", fate="forgotten", into=None)],
         moved=[row(was="b.md")],
@@ -79,7 +90,21 @@ def test_a_long_list_ends() -> None:
 
 
 def piece(**more: object) -> dict[str, Any]:
-    none = dict.fromkeys(("commit", "learned", "dated", "op", "actor", "author", "run", "loop", "judge", "reason", "source"))
+    none = dict.fromkeys(
+        (
+            "commit",
+            "learned",
+            "dated",
+            "op",
+            "actor",
+            "author",
+            "run",
+            "loop",
+            "judge",
+            "reason",
+            "source",
+        )
+    )
     return {"paragraph": 0, "text": "Words.", **none, **more}
 
 
@@ -88,43 +113,80 @@ def piece(**more: object) -> dict[str, Any]:
     [
         ({}, "not committed yet"),
         ({"commit": "c" * 40, "learned": "2026-10-13T1", "op": "edit", "actor": "user", "author": "Ada"}, "learned 2026-10-13  Ada, by hand"),
-        ({"commit": "c" * 40, "learned": "2026-10-13T1", "author": "Ada"}, "learned 2026-10-13  Ada, by hand"),
+        ({"commit": "c" * 40, "learned": "2026-10-13T1", "author": "Ada"}, "learned 2026-10-13  "
+                                                                           "Ada, by hand"),
         ({"commit": "c" * 40, "learned": "2026-10-13T1", "op": "remember", "actor": "user", "reason": "so"}, "a person (remember)  so"),
         (
             {"commit": "c" * 40, "learned": "2026-10-13T1", "dated": "2023-01-01T0", "op": "merge", "actor": "dream", "loop": "consolidate", "run": "r1", "judge": "offline", "source": "z" * 12},
-            "cccccccccc  learned 2026-10-13, dated 2023-01-01  dream (consolidate), run r1, judged by offline  words of zzzzzzzz",
+            "cccccccccc  learned 2026-10-13, dated 2023-01-01  dream (consolidate), run r1, "
+            "judged by offline  words of zzzzzzzz",
         ),
         ({"commit": "c" * 40, "learned": "2026-10-13T1", "dated": "2026-10-13T0", "op": "remember", "actor": "model"}, "learned 2026-10-13  model (remember)"),
     ],
 )  # fmt: skip
 def test_who_said_it_and_when(found: dict[str, Any], said: str) -> None:
-    memory = {"id": "a" * 12, "title": "Boat", "path": "a.md", "forgotten": False, "names": ["a.md", "b.md"], "notice": None}
+    memory = {
+        "id": "a" * 12,
+        "title": "Boat",
+        "path": "a.md",
+        "forgotten": False,
+        "names": ["a.md", "b.md"],
+        "notice": None,
+    }
     sources = [{"id": "z" * 12, "relation": "supersedes", "title": "Ship", "status": "superseded"}]
-    lines = diffs._blamed({**memory, "pieces": [piece(**found)], "sources": sources}, STYLE).splitlines()
+    lines = diffs._blamed(
+        {**memory, "pieces": [piece(**found)], "sources": sources}, STYLE
+    ).splitlines()
     assert lines[2] == "was b.md"
     assert lines[4].endswith(said)
     assert lines[5] == "    Words."
     assert lines[-1] == "replaced zzzzzzzz  Ship  [superseded]"
-    gone = diffs._blamed({**memory, "forgotten": True, "names": [], "pieces": [], "sources": []}, STYLE)
+    gone = diffs._blamed(
+        {**memory, "forgotten": True, "names": [], "pieces": [], "sources": []}, STYLE
+    )
     assert "forgotten; its last words" in gone
 
 
 def test_rows_of_the_past_say_what_became_of_them_and_for_how_long_they_held() -> None:
-    valid = {"from": "2020-01-01T00:00:00+00:00", "until": "2024-06-01T00:00:00+00:00", "stated": True}
-    one = {"id": "abcdefghjkmn", "title": "Ana", "created": "2026-01-01", "status": "superseded", "now": "revised", "valid": valid}
+    valid = {
+        "from": "2020-01-01T00:00:00+00:00",
+        "until": "2024-06-01T00:00:00+00:00",
+        "stated": True,
+    }
+    one = {
+        "id": "abcdefghjkmn",
+        "title": "Ana",
+        "created": "2026-01-01",
+        "status": "superseded",
+        "now": "revised",
+        "valid": valid,
+    }
     assert "[superseded, since revised, held 2020-01-01 to 2024-06-01]" in render.rows([one], STYLE)
-    assert past_answers.since({"now": "same", "valid": {**valid, "until": None}}) == ["holds since 2020-01-01"]
-    assert past_answers.since({"valid": {"from": None, "until": None, "stated": False}}) == ["holds"]
+    assert past_answers.since({"now": "same", "valid": {**valid, "until": None}}) == [
+        "holds since 2020-01-01"
+    ]
+    assert past_answers.since({"valid": {"from": None, "until": None, "stated": False}}) == [
+        "holds"
+    ]
     assert past_answers.since({"valid": {**valid, "from": None}}) == ["held … to 2024-06-01"]
 
 
 def test_an_answer_begins_with_its_moment_and_ends_with_what_it_left_out() -> None:
-    found = {"as_of": POINT, "valid_at": {"asked": "last\x1b May", "from": None, "until": None, "undated": 2}}
-    assert past_answers.heading(found, STYLE) == ["as of 2026-10-13 11:26 · cccccccccc · remember: O�[31m", "what held: last� May"]
+    found = {
+        "as_of": POINT,
+        "valid_at": {"asked": "last\x1b May", "from": None, "until": None, "undated": 2},
+    }
+    assert past_answers.heading(found, STYLE) == [
+        "as of 2026-10-13 11:26 · cccccccccc · remember: O�[31m",
+        "what held: last� May",
+    ]
     assert render.gaps(found | {"degraded": "3 of 9 passages"}) == (
-        "incomplete: 3 of 9 passages\nleft out: 2 memories that were learned later, without a word since when that holds"
+        "incomplete: 3 of 9 passages\nleft out: 2 memories that were learned later, without a "
+        "word since when that holds"
     )
-    assert past_answers.notes({"valid_at": {"undated": 1}}).startswith("left out: 1 memory that was learned later")
+    assert past_answers.notes({"valid_at": {"undated": 1}}).startswith(
+        "left out: 1 memory that was learned later"
+    )
     assert past_answers.notes({}) == ""
 
 

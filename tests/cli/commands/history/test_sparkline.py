@@ -23,7 +23,14 @@ FOUND: dict[str, Any] = {
     "uses": {"days": 0, "last": None},
     "fades": "2027-01-30T00:00:00+00:00",
     "faded": False,
-    "points": [{"when": f"2026-11-{1 + n:02}T00:00:00+00:00", "strength": math.exp(-n / 10), "ahead": n > 10} for n in range(30)],
+    "points": [
+        {
+            "when": f"2026-11-{1 + n:02}T00:00:00+00:00",
+            "strength": math.exp(-n / 10),
+            "ahead": n > 10,
+        }
+        for n in range(30)
+    ],
 }
 
 
@@ -36,7 +43,9 @@ def test_the_picture(width: int) -> None:
     assert picture[-1][6:7] == "█"
     longest = max(cells(row) for row in picture)
     assert longest <= (max(width, 26) if width else 36)
-    heights = [sum(row[6 + at : 7 + at] not in ("", " ") for row in picture) for at in range(longest - 6)]
+    heights = [
+        sum(row[6 + at : 7 + at] not in ("", " ") for row in picture) for at in range(longest - 6)
+    ]
     assert heights == sorted(heights, reverse=True)
     assert "2026-11-01 … 2026-11-30" in lines[3 + ROWS]
 
@@ -49,7 +58,9 @@ def test_what_is_said() -> None:
     used = FOUND | {"faded": True, "uses": {"days": 1, "last": "2026-11-02T10:00:00+00:00"}}
     assert "used on 1 day, last on 2026-11-02" in drawn(used, Style(Terminal()))
     assert "It left passive recall on 2027-01-30" in drawn(used, Style(Terminal()))
-    assert drawn(FOUND | {"stability": None}, Style(Terminal())).endswith("Memories of this type do not fade.")
+    assert drawn(FOUND | {"stability": None}, Style(Terminal())).endswith(
+        "Memories of this type do not fade."
+    )
     assert drawn(FOUND | {"fades": None}, Style(Terminal())).endswith("It does not fade.")
     assert "\x1b[32m" in drawn(FOUND, Style(Terminal(80, color=True)))
 

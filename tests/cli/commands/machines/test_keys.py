@@ -1,4 +1,5 @@
-"""`oneiro keys`: a key is shown once, listed, revoked; the password comes from a pipe; a wrong word says what to do."""
+"""`oneiro keys`: a key is shown once, listed, revoked; the password comes from a pipe; a wrong word
+says what to do."""
 
 from __future__ import annotations
 
@@ -41,7 +42,12 @@ def test_json(box: Box) -> None:
     made = box.json("keys", "add", "--role", "reader")
     found = {key["id"]: key for key in box.json("keys", "list")["keys"]}[made["id"]]
     assert made["key"].startswith("onk_reader_")
-    assert (found["role"], found["valid"], found["revoked"], found["used"]) == ("reader", True, None, None)
+    assert (found["role"], found["valid"], found["revoked"], found["used"]) == (
+        "reader",
+        True,
+        None,
+        None,
+    )
     ended = box.json("keys", "revoke", made["id"])["revoked"]
     assert (ended["id"], ended["kind"]) == (made["id"], "key")
     assert not {key["id"]: key for key in box.json("keys", "list")["keys"]}[made["id"]]["valid"]
@@ -58,12 +64,18 @@ def test_the_password_comes_from_a_pipe(box: Box) -> None:
 @pytest.mark.parametrize(
     ("args", "stdin", "code", "words"),
     [
-        (("add", "--role", "owner"), b"", 2, "owner"), (("add",), b"", 2, "--role"), (("add", "--role", "reader", "--expires", "soon"), b"", 2, "not a moment"),
-        (("add", "--role", "reader", "--expires", "2001-01-01"), b"", 2, "expired already"), (("add", "--role", "reader", "--name", "a\x1b[31m"), b"", 2, "visible"),
-        (("revoke", "nothing"), b"", 3, "there is no"), (("login",), b"short\n", 2, "10 to 1000 characters"), (("login",), b"", 2, "10 to 1000 characters"),
+        (("add", "--role", "owner"), b"", 2, "owner"), (("add",), b"", 2, "--role"),
+        (("add", "--role", "reader", "--expires", "soon"), b"", 2, "not a moment"),
+        (("add", "--role", "reader", "--expires", "2001-01-01"), b"", 2, "expired already"),
+        (("add", "--role", "reader", "--name", "a\x1b[31m"), b"", 2, "visible"),
+        (("revoke", "nothing"), b"", 3, "there is no"),
+        (("login",), b"short\n", 2, "10 to 1000 characters"),
+        (("login",), b"", 2, "10 to 1000 characters"),
     ],
 )  # fmt: skip
-def test_what_is_refused(box: Box, args: tuple[str, ...], stdin: bytes, code: int, words: str) -> None:
+def test_what_is_refused(
+    box: Box, args: tuple[str, ...], stdin: bytes, code: int, words: str
+) -> None:
     done = box("keys", *args, stdin=stdin)
     assert done.returncode == code, done.stderr
     assert words in done.stderr.decode()

@@ -30,7 +30,9 @@ def test_a_client_is_set_up_checked_by_a_real_round_trip_and_given_back(fresh: B
     assert [file["change"] for file in found["files"]] == ["edited", "created"]
     settings = (home(fresh) / ".config/oneiro/config.toml").read_text()
     assert '"mcp.tools" = "dreams"' in settings, "questions wait for the connected model"
-    assert found["files"][0]["diff"] == "", "what stands around our lines is nobody's business but the person's"
+    assert found["files"][0]["diff"] == "", (
+        "what stands around our lines is nobody's business but the person's"
+    )
     check = found["checks"][0]
     assert check["ok"], check
     assert check["server"] == "oneiro-vault"
@@ -90,7 +92,10 @@ def test_a_path_that_no_settings_file_can_hold_is_refused(fresh: Box) -> None:
     odd = fresh.folder / os.fsdecode(b"v\xff")
     odd.mkdir()
     (odd / "oneiro.toml").touch()
-    argv = [os.fsencode(odd) if word == str(fresh.vault) else word for word in fresh.argv("setup", "cursor")]
+    argv = [
+        os.fsencode(odd) if word == str(fresh.vault) else word
+        for word in fresh.argv("setup", "cursor")
+    ]
     done = subprocess.run(argv, env=fresh.env, cwd=fresh.folder, capture_output=True, timeout=60)
     assert done.returncode == 2
     assert b"not valid UTF-8" in done.stderr
@@ -102,7 +107,10 @@ def test_every_client_of_the_table_can_be_named() -> None:
 
 
 def test_removing_needs_no_vault(fresh: Box) -> None:
-    assert fresh.ok("setup", "gemini", "--remove").split() == ["unchanged", str(home(fresh) / ".gemini" / "settings.json")]
+    assert fresh.ok("setup", "gemini", "--remove").split() == [
+        "unchanged",
+        str(home(fresh) / ".gemini" / "settings.json"),
+    ]
 
 
 def test_the_installable_forms(fresh: Box) -> None:
@@ -112,27 +120,44 @@ def test_the_installable_forms(fresh: Box) -> None:
     server = json.loads((Path(found["plugin"]) / ".mcp.json").read_text())["mcpServers"]["oneiro"]
     assert server["args"] == ["mcp", "--vault", str(fresh.vault)]
     assert Path(server["command"]).is_absolute()
-    assert f"claude plugin marketplace add {found['marketplace']}" in fresh.ok("setup", "--bundle", "forms")
+    assert f"claude plugin marketplace add {found['marketplace']}" in fresh.ok(
+        "setup", "--bundle", "forms"
+    )
     (fresh.folder / "full").mkdir()
     (fresh.folder / "full" / "theirs").touch()
     assert fresh("setup", "--bundle", "full").returncode == 2
 
 
 def test_the_forms_without_a_vault_leave_the_choice_open(fresh: Box) -> None:
-    assert fresh("setup", "--bundle", "forms").returncode == 5, "a vault that was named has to be one"
+    assert fresh("setup", "--bundle", "forms").returncode == 5, (
+        "a vault that was named has to be one"
+    )
     fresh.env["ONEIRO_VAULT"] = ""
-    argv = [word for word in fresh.argv("--json", "setup", "--bundle", "forms") if word not in ("--vault", str(fresh.vault))]
-    found = json.loads(subprocess.run(argv, env=fresh.env, cwd=fresh.folder, capture_output=True, timeout=60, check=True).stdout)
+    argv = [
+        word
+        for word in fresh.argv("--json", "setup", "--bundle", "forms")
+        if word not in ("--vault", str(fresh.vault))
+    ]
+    found = json.loads(
+        subprocess.run(
+            argv, env=fresh.env, cwd=fresh.folder, capture_output=True, timeout=60, check=True
+        ).stdout
+    )
     assert "${user_config.vault}" in (Path(found["plugin"]) / ".mcp.json").read_text()
 
 
-def test_one_command_sets_up_judge_and_capture_and_says_what_is_on_in_five_lines(fresh: Box) -> None:
+def test_one_command_sets_up_judge_and_capture_and_says_what_is_on_in_five_lines(
+    fresh: Box,
+) -> None:
     fresh.init()
     judge = fresh.folder / "claude"
     judge.write_text("#!/bin/sh\n")
     judge.chmod(0o755)
     plain = fresh.ok("setup", "claude-code")
-    assert "judge     rules; what they leave open waits for the connected model: oneiro setup claude-code --judge" in plain
+    assert (
+        "judge     rules; what they leave open waits for the connected model: oneiro setup "
+        "claude-code --judge" in plain
+    )
     assert "capture   off in this folder: oneiro setup claude-code --capture here" in plain
     told = fresh.ok("setup", "claude-code", "--judge", str(judge), "--capture", "here")
     assert f"judge     Claude Code ({judge})\n" in told
@@ -140,10 +165,16 @@ def test_one_command_sets_up_judge_and_capture_and_says_what_is_on_in_five_lines
     assert (fresh.folder / ".oneiro-capture").is_file()
     assert fresh.json("status")["dreams"]["judge"]["name"] == "command"
     assert f"capture   on below {fresh.folder}\n" in fresh.ok("setup", "claude-code")
-    assert fresh.json("status")["dreams"]["judge"]["name"] == "command", "a second run leaves the judge as it is"
+    assert fresh.json("status")["dreams"]["judge"]["name"] == "command", (
+        "a second run leaves the judge as it is"
+    )
     assert fresh("setup", "claude-code", "--judge", "nonsuch").returncode == 2
     typo = fresh("setup", "claude-code", "--capture", "nowhere")
-    assert (typo.returncode, b"there is no folder" in typo.stderr, (fresh.folder / "nowhere").exists()) == (2, True, False)
+    assert (
+        typo.returncode,
+        b"there is no folder" in typo.stderr,
+        (fresh.folder / "nowhere").exists(),
+    ) == (2, True, False)
     fresh.ok("setup", "claude-code", "--remove")
     assert not (fresh.folder / ".oneiro-capture").exists()
     assert not (home(fresh) / ".claude").exists()
@@ -155,8 +186,12 @@ def test_at_a_terminal_it_asks_who_judges_and_what_is_captured(fresh: Box) -> No
     program = fresh.folder / "codex"
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
-    box = Box(fresh.folder, fresh.env | {"PATH": f"{fresh.folder}:{fresh.env['PATH']}"}, fresh.vault)
-    code, screen = at_a_terminal(box, "setup", "codex", typed={"May Codex": "y", "Capture the": "n"})
+    box = Box(
+        fresh.folder, fresh.env | {"PATH": f"{fresh.folder}:{fresh.env['PATH']}"}, fresh.vault
+    )
+    code, screen = at_a_terminal(
+        box, "setup", "codex", typed={"May Codex": "y", "Capture the": "n"}
+    )
     assert code == 0, screen
     assert f"judge     Codex ({program})" in screen
     assert not (fresh.folder / ".oneiro-capture").exists()

@@ -36,7 +36,8 @@ def test_sync_and_clone(fresh: Box) -> None:
 
 
 def test_a_clone_that_fails_speaks_of_a_clone(fresh: Box) -> None:
-    """There is no vault yet that anything could be safe in, or that `oneiro sync` could be run in."""
+    """There is no vault yet that anything could be safe in, or that `oneiro sync` could be run
+    in."""
     place = fresh.folder / "copy"
     offline = fresh("clone", "http://127.0.0.1:9/x", str(place))
     nothing = fresh("clone", str(fresh.folder / "nowhere"), str(place))
@@ -49,7 +50,8 @@ def test_a_clone_that_fails_speaks_of_a_clone(fresh: Box) -> None:
 
 
 def test_what_clashed_is_looked_for_where_it_is(fresh: Box) -> None:
-    """A note bears a flag; settings and pictures cannot, so nobody is sent to look for theirs among the flags."""
+    """A note bears a flag; settings and pictures cannot, so nobody is sent to look for theirs among
+    the flags."""
     remote = bare(fresh.folder / "remote.git")
     fresh.init()
     git(fresh.vault, "remote", "add", "origin", str(remote))

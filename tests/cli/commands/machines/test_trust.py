@@ -20,7 +20,10 @@ def test_a_person_takes_over_what_was_pulled(owned: Box) -> None:
     (box.vault / "oneiro.toml").write_text('[secrets]\nmode = "off"\n')
     git(box.vault, "commit", "-qam", "as if pulled")
     said = box.ok("status")
-    assert 'oneiro.toml sets secrets.mode to "off", which is looser than "block". It is not in force here.' in said
+    assert (
+        'oneiro.toml sets secrets.mode to "off", which is looser than "block". It is not in force '
+        "here." in said
+    )
     assert box("remember", f"It is {TOKEN}.").returncode == 2
     done = box("trust")
     assert done.returncode == 2

@@ -29,7 +29,9 @@ def test_the_merge_is_written_into_ours(versions: Path) -> None:
     assert ((versions / "base").read_text(), (versions / "theirs").read_text()) == (BASE, THEIRS)
 
 
-def test_an_empty_base_is_none_and_a_clash_is_told(versions: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_empty_base_is_none_and_a_clash_is_told(
+    versions: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (versions / "base").write_text("")
     assert merge_driver_program.main(("base", "ours", "theirs", "x.md")) == 0
     assert capsys.readouterr().err == ""
@@ -40,7 +42,9 @@ def test_an_empty_base_is_none_and_a_clash_is_told(versions: Path, capsys: pytes
     assert "> [!conflict]" in (versions / "ours").read_text()
 
 
-def test_what_cannot_be_read_leaves_ours_as_it_is(versions: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_cannot_be_read_leaves_ours_as_it_is(
+    versions: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert merge_driver_program.main(("gone", "ours", "theirs", "x.md")) == 1
     assert "x.md was not merged" in capsys.readouterr().err
     assert (versions / "ours").read_text() == OURS
@@ -54,7 +58,15 @@ def test_as_a_person_types_it(versions: Path, capfd: pytest.CaptureFixture[str])
 
 
 def test_it_loads_the_merge_and_nothing_else() -> None:
-    code = "import sys; import oneiro_vault.cli.commands.plumbing.merge_driver_program; print([m for m in ('yaml', 'frontmatter', 'json', 'pathlib', 'dataclasses', 'click') if m in sys.modules])"
-    env = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")}  # which loads some of them
-    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
+    code = (
+        "import sys; import oneiro_vault.cli.commands.plumbing.merge_driver_program; print([m for "
+        "m in ('yaml', 'frontmatter', 'json', 'pathlib', 'dataclasses', 'click') if m in "
+        "sys.modules])"
+    )
+    env = {
+        name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")
+    }  # which loads some of them
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True
+    )
     assert done.stdout == "[]\n"
