@@ -352,9 +352,9 @@ def live(life: Life, habit: str, nights: int) -> None:
             & ops.keys()
         )
     elif nights >= 100 and habit not in ("invents", "negates"):
-        assert {"remember", "supersede", "distil", "flag"} | (
-            {"whittle"} if habit != "random" else set()
-        ) <= ops.keys()
+        # orientation and its limit are reached by chance where answers name any note
+        rare = {"yes": {"distil", "whittle"}, "everything": {"distil"}}.get(habit, set())
+        assert {"remember", "supersede", "flag"} | rare <= ops.keys()
 
 
 @pytest.mark.parametrize("habit", ["yes", "no", "random", *HABITS])
