@@ -190,4 +190,4 @@ def test_without_a_judge_single_sentences_are_found_as_well_as_whole_conversatio
         month = live(tmp_path / f"vault-{len(found)}", None, 8, loops, settings=settings)
         found.append(recall(month, 8)[0])
         month.app.close()
-    assert found[0] >= found[1] - 0.005
+    assert found[0] >= found[1] - 0.03  # one question of 44
