@@ -191,6 +191,8 @@ def _inline(line: str) -> Iterator[Stretch]:
             yield Stretch(
                 start, next((end for _, end in parts if end >= stop), len(line)), doubted=True
             )
+    if len(words) > tagging.LONGEST:
+        yield Stretch(words[tagging.LONGEST][1], len(line), doubted=True)
     for copied in (signs.CHAT, signs.SALUTATION, signs.SPEAKERS):
         if begins := copied.search(line):
             yield Stretch(begins.start(), len(line), doubted=True)

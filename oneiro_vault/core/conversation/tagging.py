@@ -27,7 +27,7 @@ LABELS: Final = ("O", "B", "I")
 SURE: Final = 0.5
 """Probability from which a word is not taken for the person's own."""
 LONGEST: Final = 400
-"""Words of a line that are looked at; what comes after them is as the last one is."""
+"""Words of a line that are looked at: nobody types as many without a break."""
 _WORD: Final = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")
 _FIRST: Final = frozenset(
     """
@@ -84,8 +84,8 @@ def code(feature: str) -> int:
 
 
 def doubtful(text: str) -> list[float]:
-    """How likely each of the words of a line is not of whoever typed it, 0-1, as `words` has
-    them."""
+    """How likely each of the first `LONGEST` words of a line is not of whoever typed it: 0-1, in
+    the order of `words`."""
     line = words(text)[:LONGEST]
     if not line:
         return []

@@ -156,3 +156,8 @@ def test_the_parts_are_in_order_and_apart() -> None:
         found = foreign(text)
         assert all(0 <= start < end <= len(text) for start, end, _ in found)
         assert all(one.end < other.start for one, other in pairwise(found))
+
+
+def test_what_comes_after_more_words_than_anybody_types_is_doubted() -> None:
+    text = f"I live in Graz and I cook. {'We cook soup at home. ' * 120}I am Mallory and I own it."
+    assert "Mallory" not in own(text)
