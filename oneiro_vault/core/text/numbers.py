@@ -54,11 +54,10 @@ _COUNTED: Final = (
 """Words that give the ground of a number."""
 
 _SPOKEN: Final = re.compile(
-    r"(?<!\w)(?:half|quarter|dozen|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|"
-    r"tenth|eleventh|twelfth|\w+teenth|\w+tieth|(?:twen|thir|for|fif|six|seven|eigh|nine)ty|"
-    r"\w+teen|hundred|thousand|o['’]clock|halb\w{0,2}|(?:drei)?viertel|\w+(?:zig|ssig|zehn)|"
-    r"\w*hundert|\w*tausend|demie?|quart|quinze|vingt\w*|\w+ante|media|cuarto|veinti\w+|\w+enta|"
-    r"mezza|mezzo|mezzogiorno|kwart|meia|halv)(?!\w)",
+    r"(?<!\w)(?:half|quarter|dozen|hundred|thousand|o['’]clock|\w+teen(?:th)?|\w+tieth"
+    r"|(?:twen|thir|for|fif|six|seven|eigh|nine)ty|halb\w{0,2}|(?:drei)?viertel"
+    r"|\w+(?:zig|ssig|zehn)|\w*hundert|\w*tausend|demie?|quart|trente|quarante|cinquante"
+    r"|soixante|setenta|ochenta|noventa|y (?:media|cuarto)|e (?:mezza|meia)|kwart|halv)(?!\w)",
     re.I,
 )
 """Words that make a number together with others, or a time by the clock."""

@@ -66,6 +66,7 @@ def test_without_a_day_every_number_is_compared_as_it_is() -> None:
         ("the thirtieth of June", 1),
         ("at 9", 0),
         ("a city party", 0),
+        ("first the news, then social media", 0),
     ],
 )
 def test_numbers_in_words_are_counted_where_they_cannot_be_read(text: str, least: int) -> None:
