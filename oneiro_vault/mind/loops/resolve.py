@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from hashlib import sha256
 from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -20,7 +19,7 @@ from oneiro_vault.core.conversation.turns import KEY as SPANS
 from oneiro_vault.core.memory import epoch, moment, no_weaker, weakest
 from oneiro_vault.core.question import Answer, Question, ShownId
 from oneiro_vault.core.text import claims
-from oneiro_vault.mind.base import Decision, New, Note, Set, Snapshot, superseding
+from oneiro_vault.mind.base import Decision, New, Note, Set, Snapshot, keyed, superseding
 from oneiro_vault.mind.grounding import subject
 
 LOOP: Final = "encode"
@@ -165,17 +164,13 @@ def once_more(
     others = [
         one for one in snapshot.of("semantic") if one.memory.level == 0 and one.id not in known
     ]
-    others = sorted(others, key=lambda one: digest(f"{unit.content}{one.id}"))[:STRANGERS]
+    mixed = sorted(others, key=lambda one: keyed(unit.content, one.id))  # in no order of theirs
+    others = mixed[:STRANGERS]
     if len(others) < STRANGERS:
         return None
     middle = STRANGERS // 2
     rest = [one for one in reversed(near) if one.id != existing.id]
     return question(capture, unit, [*others[:middle], existing, *rest, *others[middle:]])
-
-
-def digest(text: str) -> str:
-    """What puts texts in an order that nobody chose."""
-    return sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
 def trust(capture: Note) -> str:
