@@ -263,7 +263,8 @@ class Answers:
         """The vector of a question for `search_vectors` and `cosines` (of the model whose vectors
         serve). Raises EmbedderProblem.
 
-        A name in so many notes tells none from another: the question is asked without it.
+        A name that a quarter of the notes (ten at least) has tells none from another: it is left
+        out.
         """
         names = capitals(question)
         known = self._ask(lambda db: self._frequencies.all(db, "own", names)) if names else {}
