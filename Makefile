@@ -58,7 +58,7 @@ drills: $(READY)
 
 # Rewrite the recorded outputs after a change that was meant.
 golden: $(READY)
-	GOLDEN=write $(BIN)/pytest tests/cli tests/test_docs.py tests/clients/test_bundle.py tests/mcp/test_constants.py
+	GOLDEN=write $(BIN)/pytest tests/cli tests/test_docs.py tests/test_api.py tests/clients/test_bundle.py tests/mcp/test_constants.py
 
 # Make the weights of the classifier and of the tagger from tests/corpora anew; `make train TRAIN=--check` only measures, on lines
 # left out.

@@ -12,6 +12,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from oneiro_vault import answers
+from oneiro_vault.api import Operations
 from oneiro_vault.errors import DiskProblem, InvalidInput, OneiroError, SettingsError, shown
 from oneiro_vault.http.auth.authenticator import Access, Rules, folder_of
 from oneiro_vault.index.base import Embedder, Refreshed
@@ -44,8 +46,9 @@ SMALL_INDEX: Final = 1_000_000
 that a person's `git commit` never meets one that lags; a larger one follows within a second."""
 
 
-class App:
-    """An open vault. `call` is the one way in; it may be used from several threads."""
+class App(Operations):
+    """An open vault: every operation is a method, and `call` takes one by name from a wire. It may
+    be used from several threads."""
 
     OPS: Final = OPS
 
@@ -143,21 +146,19 @@ class App:
         if found.reports:
             given["progress"] = progress or quiet
         if env is None:
-            return self._run(found, given)
+            return dict(self._run(found, given))
         commands.offer(env.get("PATH", ""))
         with self.house.settings.on_behalf(env) as unmet:
             answer = self._run(found, given)
-        return (
-            _noticed(
-                answer,
+        if unmet:
+            text = (
                 f"{OTHER_SETTINGS} ({', '.join(unmet)}); `oneiro stop`, and the next command uses "
-                f"these",
+                f"these"
             )
-            if unmet
-            else answer
-        )
+            answer = _noticed(answer, text)
+        return dict(answer)
 
-    def _run(self, op: Op, given: Mapping[str, Any]) -> dict[str, Any]:
+    def _run(self, op: Op, given: Mapping[str, Any]) -> answers.Answer:
         wrong = self.house.wrong
         ours = [error for error in wrong if error.of_machine]
         if wrong and (ours or not op.brings) and not (op.reads_only or op.upkeep):
@@ -170,17 +171,17 @@ class App:
             f"{wrong[0]}. {wrong[0].hint} Until then the setting is what it was before, and "
             f"changes are refused."
         )
-        return _noticed(
-            answer | ({"degraded": text} if answer.get("degraded", "") is None else {}), text
-        )
+        if answer.get("degraded", "") is None:
+            answer["degraded"] = text
+        return _noticed(answer, text)
 
-    def _braked(self, op: Op, answer: dict[str, Any]) -> dict[str, Any]:
+    def _braked(self, op: Op, answer: answers.Answer) -> answers.Answer:
         """Every answer says what it lacks; while most of the vault seems to have vanished, that."""
         brake = self.house.braked
         if not op.reads_only:
             return answer
         reason = "; ".join(filter(None, (brake, answer.get("degraded")))) or None
-        answer |= {"degraded": reason}
+        answer["degraded"] = reason
         answer = _noticed(answer, UNFINISHED) if unfinished(self.house.vault) else answer
         return _noticed(answer, brake) if brake else answer
 
@@ -243,8 +244,8 @@ class App:
         self.close()
 
 
-def _noticed(answer: dict[str, Any], text: str) -> dict[str, Any]:
-    return answer | {"notices": [*answer.get("notices", []), text]}
+def _noticed(answer: answers.Answer, text: str) -> answers.Answer:
+    return {**answer, "notices": [*answer.get("notices", []), text]}
 
 
 def _secrets(settings: Settings) -> Secrets:
@@ -466,8 +467,8 @@ def open_vault(path: str | os.PathLike[str], **overrides: bool | int | float | s
     `.`.
 
     >>> with open_vault("my-vault") as vault:
-    ...     vault.call("remember", {"items": [{"text": "The release is on Friday."}]})
-    ...     vault.call("recall", {"query": "when do we ship?"})
+    ...     vault.remember(items=[{"text": "The release is on Friday."}])
+    ...     vault.recall(query="when do we ship?")
     """
     root = Path(path).expanduser().resolve()
     env = dict(os.environ) | {

@@ -19,6 +19,7 @@ from contextlib import nullcontext, suppress
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
+from oneiro_vault import answers
 from oneiro_vault.core.tree_diff import Past, Refused, Screen, Source, blob_id
 from oneiro_vault.errors import IndexProblem, OneiroError
 from oneiro_vault.index import dump
@@ -214,7 +215,7 @@ class Index(Answers):
     # -- state
     # ----------------------------------------------------------------------------------------------
 
-    def status(self) -> dict[str, Any]:
+    def status(self) -> answers.IndexState:
         """notes, chunks, pending (texts that wait for a vector), unreadable, degraded (a reason or
         None), model, schema, complete."""
         pending, chunks = self.pending()
@@ -247,7 +248,7 @@ class Index(Answers):
         missing, uncut, chunks = self._left()
         return missing + uncut, chunks
 
-    def embedding(self) -> dict[str, float | None] | None:
+    def embedding(self) -> answers.Embedding | None:
         """How far the vectors are: done and total (texts), rate (texts per second over the last
         seconds of work, 0 while none is done) and seconds_left (None while the rate is 0). None
         when no text waits for a vector."""

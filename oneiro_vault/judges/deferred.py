@@ -9,8 +9,9 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+from oneiro_vault import answers
 from oneiro_vault.core.question import Question, Raw
 
 
@@ -56,7 +57,7 @@ class DeferredJudge:
         _write(self._folder / f"{question.id}.json", entry)
 
 
-def waiting(folder: Path) -> list[dict[str, Any]]:
+def waiting(folder: Path) -> list[answers.Question]:
     """Parked questions without an answer, oldest first; one that another version parked is parked
     anew by the next run of its loop."""
     found = [path for path in folder.glob("*.json") if not path.name.endswith(".answer.json")]
@@ -64,7 +65,11 @@ def waiting(folder: Path) -> list[dict[str, Any]]:
     entries = [
         _read(path) for path in sorted(open_, key=lambda path: (path.stat().st_mtime_ns, path.name))
     ]
-    return [entry for entry in entries if entry is not None and "memories" in entry]
+    return [
+        cast(answers.Question, entry)
+        for entry in entries
+        if entry is not None and "memories" in entry
+    ]
 
 
 def answer(folder: Path, ident: str, said: Mapping[str, Any]) -> bool:

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from oneiro_vault import answers
 from oneiro_vault.mind.base import Decision, New, Note, Set, Snapshot
 from oneiro_vault.mind.validate import Turned
 
@@ -339,13 +340,13 @@ def plain(text: str, limit: int = 300) -> str:
     return _MARKS.sub(r"\\\1", line)
 
 
-def row(run: Run) -> dict[str, object]:
+def row(run: Run) -> answers.Run:
     """The run as data."""
     return {
         "run": run.run, "loop": run.loop, "judge": run.judge, "started": run.started,
         "ended": run.ended, "dry_run": run.dry,
         "title": title_of(run), "report": run.path or None, "branch": run.branch or None,
-        "probes": dict(run.probes),
+        "probes": {**run.probes},
         "decisions": [
             {"op": one.decision.op, "title": one.decision.title, "reason": one.decision.reason,
              "memories": list(one.decision.memories),

@@ -5,8 +5,9 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
+from oneiro_vault import answers
 from oneiro_vault.operations.care import (
     adopt,
     broken_frontmatter,
@@ -29,7 +30,7 @@ class Op:
     so runs while those are wrong: it may bring their repair.
     """
 
-    run: Callable[..., dict[str, Any]]
+    run: Callable[..., answers.Answer]
     reads_only: bool = False
     upkeep: bool = False
     brings: bool = False

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
+from oneiro_vault import answers
 from oneiro_vault.index.base import Filters, Row
 
 LIVE: Final = ("active", "dormant")
@@ -75,7 +76,7 @@ class Found:
 
     row: Row
     score: float
-    why: dict[str, Any]
+    why: answers.RowWhy
     heir: str = ""
     newer: str = ""
     dated: bool = False

@@ -10,10 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
+from oneiro_vault import answers
 from oneiro_vault.core.conversation.captures import captured
 from oneiro_vault.core.ranking import (
     Evidence,
@@ -277,7 +278,7 @@ def _ancestors(row: Row, known: Mapping[str, Row]) -> set[str]:
     return {handle for handle in found - {row.handle} if known[handle].type == "episodic"}
 
 
-def _why(row: Row, one: Scored, score: float, capture: bool) -> dict[str, Any]:
+def _why(row: Row, one: Scored, score: float, capture: bool) -> answers.RowWhy:
     """The date, and the parts that add up to the score."""
     moved = (
         {"a capture" if capture else "its date": score - one.score} if score != one.score else {}

@@ -13,8 +13,9 @@ import re
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any, Final
+from typing import Final
 
+from oneiro_vault import answers
 from oneiro_vault.core.memory import epoch
 from oneiro_vault.errors import GitProblem
 from oneiro_vault.vault.git.network import Remote
@@ -202,7 +203,7 @@ def remembered(vault: Vault) -> Seen:
     return seen if sound and seen.device == vault.ledger.device else Seen()
 
 
-def shown(post: Post, seen: Seen) -> dict[str, Any] | None:
+def shown(post: Post, seen: Seen) -> answers.Lease | None:
     """The lease as plain data; None when there is none."""
     record = seen.record
     if record is None:

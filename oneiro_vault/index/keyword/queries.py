@@ -10,6 +10,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from oneiro_vault import answers
 from oneiro_vault.core.ranking import Scale
 from oneiro_vault.core.text.query import (
     QueryTerms,
@@ -34,7 +35,7 @@ Scores: TypeAlias = list[tuple[int, float]]
 Hits: TypeAlias = list[Hit]
 Edges: TypeAlias = list[Edge]
 Words: TypeAlias = tuple[npt.NDArray[np.bool_], list[int], int]
-Shown: TypeAlias = list[dict[str, Any]]
+Shown: TypeAlias = list[answers.Linked]
 
 _EXACT: Final = 2_000
 """So many candidates get exact cosines rather than an approximate search."""
@@ -451,9 +452,7 @@ class Answers:
 
     def _linked(self, pairs: Sequence[tuple[str, int]]) -> Shown:
         rows = self.rows({key for _, key in pairs})
-        found = [
-            {"relation": relation, **_shown(rows[key])} for relation, key in pairs if key in rows
-        ]
+        found: Shown = [_shown(relation, rows[key]) for relation, key in pairs if key in rows]
         return sorted(found, key=lambda link: (link["relation"], link["path"]))
 
     def _search(
@@ -492,8 +491,14 @@ _RANDOM: Final = "SELECT DISTINCT hash FROM chunks WHERE kind = 'note' ORDER BY 
 """Hashes are random enough, and the same notes are drawn every time."""
 
 
-def _shown(row: Row) -> dict[str, Any]:
-    return {"id": row.handle, "path": row.path, "title": row.title, "status": row.status}
+def _shown(relation: str, row: Row) -> answers.Linked:
+    return {
+        "relation": relation,
+        "id": row.handle,
+        "path": row.path,
+        "title": row.title,
+        "status": row.status,
+    }
 
 
 def _where(filters: Filters) -> tuple[str, list[object]]:

@@ -3,10 +3,10 @@ them changes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
-from typing import Any
 
+from oneiro_vault import answers
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.frontmatter import yaml_block
 from oneiro_vault.core.tree_diff import below
@@ -24,7 +24,7 @@ secret that is not committed."""
 
 def adopt(
     house: House, paths: Sequence[str] = (), actor: str = "user", progress: Progress = quiet
-) -> dict[str, Any]:
+) -> answers.Adopted:
     """Give notes without an id one (and a type, and their date when it is known). `paths` are notes
     or folders; none means all.
 
@@ -53,7 +53,7 @@ def adopt(
             hint="Give paths of notes or folders inside the vault; `oneiro list` shows notes.",
         )
     changes: list[Change] = []
-    adopted: list[dict[str, str]] = []
+    adopted: list[answers.Placed] = []
     for path in sorted(
         rows.keys() - unreadable.keys() if everything else rows.keys() | unreadable.keys()
     ):
@@ -63,13 +63,14 @@ def adopt(
                     house, rows.get(path), unreadable.get(path), path in wanted, changes, adopted
                 )
             except OneiroError as error:
-                reason = {"reason": str(error), "code": UNREADABLE}
-            skipped += [{"path": path, **reason}] if reason else []
+                reason = str(error), UNREADABLE
+            if reason is not None:
+                skipped.append({"path": path, "reason": reason[0], "code": reason[1]})
     commit = _commit(house, changes, adopted, actor, progress) if changes else None
     return {"schema": 1, "adopted": adopted, "skipped": skipped, "commit": commit}
 
 
-def _missing(wanted: Iterable[str], known: Sequence[str]) -> list[dict[str, str]]:
+def _missing(wanted: Iterable[str], known: Sequence[str]) -> list[answers.AdoptSkip]:
     """What is neither a note nor a folder with one in it."""
     places = set(known) | {
         path[:at] for path in known for at, letter in enumerate(path) if letter == "/"
@@ -87,22 +88,22 @@ def _adopted(
     unreadable: str | None,
     asked: bool,
     changes: list[Change],
-    adopted: list[dict[str, str]],
-) -> dict[str, str]:
-    """Add the change that gives one note an id; else why not ({} for one that nobody asked for by
-    name and that has an id)."""
+    adopted: list[answers.Placed],
+) -> tuple[str, str] | None:
+    """Add the change that gives one note an id; else why not and its code (None for one that
+    nobody asked for by name and that has an id)."""
     if unreadable is not None or row is None:
-        return {"reason": f"it cannot be read: {unreadable}", "code": UNREADABLE}
+        return f"it cannot be read: {unreadable}", UNREADABLE
     if row.id:
-        return {"reason": f"already has the id {row.id}", "code": KNOWN} if asked else {}
+        return (f"already has the id {row.id}", KNOWN) if asked else None
     data = house.vault.read(row.path)
     if what := house.vault.held(row.path, data):
-        return {"reason": f"it holds what looks like {what}", "code": SECRET}
+        return f"it holds what looks like {what}", SECRET
     changes.append(
         Write(row.path, _with_id(house, row, data, ident := new_id()), sha256(data).hexdigest())
     )
     adopted.append({"path": row.path, "id": ident})
-    return {}
+    return None
 
 
 def _with_id(house: House, row: Row, data: bytes, ident: str) -> bytes:
@@ -124,7 +125,7 @@ def _with_id(house: House, row: Row, data: bytes, ident: str) -> bytes:
 def _commit(
     house: House,
     changes: Sequence[Change],
-    adopted: Sequence[Mapping[str, str]],
+    adopted: Sequence[answers.Placed],
     actor: str,
     progress: Progress,
 ) -> str:

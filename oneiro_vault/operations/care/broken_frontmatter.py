@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from difflib import unified_diff
-from typing import Any
 
+from oneiro_vault import answers
 from oneiro_vault.core.frontmatter.diagnosis import Fault, fault, mended
 from oneiro_vault.core.tree_diff import blob_id
 from oneiro_vault.errors import OneiroError, few
-from oneiro_vault.operations.care.lint import Problem, problem
+from oneiro_vault.operations.care.lint import problem
 from oneiro_vault.operations.runtime import House
 
 
@@ -27,7 +27,7 @@ def faults(house: House) -> Iterator[tuple[str, bytes, Fault]]:
             yield path, data, wrong
 
 
-def paragraph(house: House) -> Iterator[Problem]:
+def paragraph(house: House) -> Iterator[answers.Problem]:
     """One finding for all of them."""
     kinds: dict[str, list[str]] = defaultdict(list)
     found = [(path, wrong) for path, _, wrong in faults(house)]
@@ -55,7 +55,7 @@ def paragraph(house: House) -> Iterator[Problem]:
     )
 
 
-def mend(house: House, yes: bool = False) -> dict[str, Any]:
+def mend(house: House, yes: bool = False) -> answers.Mended:
     """Quote the values that are no YAML without quotes, where that alone makes a note readable.
     Without `yes` nothing is changed.
 

@@ -7,19 +7,20 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from oneiro_vault import answers
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.frontmatter import fields
 from oneiro_vault.core.frontmatter.salvage import BROKEN
 from oneiro_vault.errors import OneiroError, few, shown
 from oneiro_vault.index.base import Row
 from oneiro_vault.operations.care import broken_frontmatter, settings_trust
-from oneiro_vault.operations.care.lint import Problem, lint, problem
+from oneiro_vault.operations.care.lint import lint, problem
 from oneiro_vault.operations.remember import images, note_types
 from oneiro_vault.operations.runtime import House, Progress, quiet
 from oneiro_vault.vault.history.undo_commit import REPORTS
 
 
-def check(house: House, progress: Progress = quiet) -> dict[str, Any]:
+def check(house: House, progress: Progress = quiet) -> answers.Checked:
     """Lint the notes. Changes nothing. Each problem has `path`, `code`, `level` (error, warning,
     info), `message`, `hint` and, where it is known, `line`."""
     house.reconcile(progress)
@@ -46,7 +47,7 @@ def check(house: House, progress: Progress = quiet) -> dict[str, Any]:
     return {"schema": 1, "problems": ordered, "notes": len(rows)}
 
 
-def _unreadable(house: House) -> Iterator[Problem]:
+def _unreadable(house: House) -> Iterator[answers.Problem]:
     for path, reason in house.index.unreadable():
         row = house.index.by_path(path)
         until = (
@@ -63,7 +64,7 @@ def _unreadable(house: House) -> Iterator[Problem]:
         )
 
 
-def _shapes(house: House, rows: Sequence[Row]) -> Iterator[Problem]:
+def _shapes(house: House, rows: Sequence[Row]) -> Iterator[answers.Problem]:
     """Keys whose value is not what the key holds."""
     for row in rows:
         values = _values(house, row) if row.problems else {}
@@ -101,7 +102,7 @@ def _values(house: House, row: Row) -> dict[str, Any]:
         return {}
 
 
-def _twins(rows: Sequence[Row]) -> Iterator[Problem]:
+def _twins(rows: Sequence[Row]) -> Iterator[answers.Problem]:
     by_id: dict[str, list[str]] = defaultdict(list)
     for row in rows:
         by_id[row.handle].append(row.path)
@@ -118,7 +119,7 @@ def _twins(rows: Sequence[Row]) -> Iterator[Problem]:
             )
 
 
-def _nowhere(house: House, rows: Sequence[Row]) -> Iterator[Problem]:
+def _nowhere(house: House, rows: Sequence[Row]) -> Iterator[answers.Problem]:
     """Ids that no note has and none was forgotten with."""
     known = {row.handle for row in rows} | house.forgotten().keys()
     for row in rows:
@@ -138,7 +139,7 @@ def _nowhere(house: House, rows: Sequence[Row]) -> Iterator[Problem]:
                     )
 
 
-def _own_types(rows: Sequence[Row]) -> Iterator[Problem]:
+def _own_types(rows: Sequence[Row]) -> Iterator[answers.Problem]:
     """Types that are not ours, one entry each: a person may have their own, or have mistyped
     one."""
     found: dict[str, list[str]] = defaultdict(list)

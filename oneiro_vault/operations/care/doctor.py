@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Final
 
+from oneiro_vault import answers
 from oneiro_vault.capture import prompt_counts
 from oneiro_vault.core.tree_diff import Stat, blob_id
 from oneiro_vault.errors import Brake, GitProblem, OneiroError, UnsafePath, few
@@ -73,7 +74,7 @@ acts."""
 
 def reindex(
     house: House, force: bool = False, missing: bool = False, progress: Progress = quiet
-) -> dict[str, Any]:
+) -> answers.Reindexed:
     """Everything derived, afresh. Vectors come from the cache; only texts never seen before are
     embedded again.
 
@@ -129,7 +130,7 @@ def _committed(house: House, blob: str) -> bool:
 
 def doctor(
     house: House, fix: bool = False, cwd: str | None = None, progress: Progress = quiet
-) -> dict[str, Any]:
+) -> answers.Diagnosis:
     """What is wrong with the repository, the index and this machine; with `fix`, what is safe is
     mended.
 
@@ -163,14 +164,14 @@ def doctor(
 
 def _findings(
     house: House, progress: Progress
-) -> list[tuple[dict[str, Any], VaultProblem | IndexProblem | None]]:
+) -> list[tuple[answers.Finding, VaultProblem | IndexProblem | None]]:
     """What is wrong but for damage to the history and this machine, with what can be mended of
     it."""
     house.reconcile(progress)
     with suppress(OneiroError):  # what stands in the way is listed below
         house.await_model(progress)
     house.index.open_vectors()
-    found: list[tuple[dict[str, Any], VaultProblem | IndexProblem | None]] = []
+    found: list[tuple[answers.Finding, VaultProblem | IndexProblem | None]] = []
     of_vault = find(house.vault)
     if house.braked and not any(p.kind == "brake" for p in of_vault):
         found.append((_problem("brake", "error", house.braked, RETURN), None))
@@ -192,7 +193,7 @@ def _findings(
     return found
 
 
-def _pictures(house: House, mentioned: set[str], progress: Progress) -> Iterator[dict[str, Any]]:
+def _pictures(house: House, mentioned: set[str], progress: Progress) -> Iterator[answers.Finding]:
     for path, code, message in images.problems(house, progress):
         damaged = code == "attachment-damaged"
         yield _problem(
@@ -226,7 +227,7 @@ def _on_disk(house: House, progress: Progress, mentioned: set[str]) -> dict[str,
     return found
 
 
-def _vault_problem(found: VaultProblem) -> dict[str, Any]:
+def _vault_problem(found: VaultProblem) -> answers.Finding:
     text = (
         found.message if found.message.startswith(found.path) else f"{found.path}: {found.message}"
     )
@@ -235,13 +236,13 @@ def _vault_problem(found: VaultProblem) -> dict[str, Any]:
     )
 
 
-def _index_problem(found: IndexProblem) -> dict[str, Any]:
+def _index_problem(found: IndexProblem) -> answers.Finding:
     return _problem(found.code, found.level, found.message, found.hint, found.fixable)
 
 
 def _problem(
     code: str, level: str, message: str, hint: str = "", fixable: bool = False
-) -> dict[str, Any]:
+) -> answers.Finding:
     return {
         "code": code,
         "level": level,
@@ -268,8 +269,8 @@ class _Mender:
         return None
 
     def __call__(
-        self, shown: dict[str, Any], problem: VaultProblem | IndexProblem | None
-    ) -> dict[str, Any]:
+        self, shown: answers.Finding, problem: VaultProblem | IndexProblem | None
+    ) -> answers.Finding:
         if not shown["fixable"] or problem is None:
             return shown
         try:
@@ -279,11 +280,11 @@ class _Mender:
             elif not self._house.vault.fix(problem):
                 return shown
         except OneiroError as error:
-            return shown | {"message": f"{shown['message']} (could not be mended: {error})"}
-        return shown | {"fixed": True}
+            return {**shown, "message": f"{shown['message']} (could not be mended: {error})"}
+        return {**shown, "fixed": True}
 
 
-def _machine(house: House) -> list[dict[str, Any]]:
+def _machine(house: House) -> list[answers.Finding]:
     found = [_problem("settings", "error", str(error), error.hint) for error in house.wrong]
     found += [_problem("loosened", "warning", text) for text in settings_trust.told(house.root)]
     if house.watching.startswith("polling"):
@@ -306,7 +307,7 @@ def _machine(house: House) -> list[dict[str, Any]]:
     return [*found, *_faults(versions())]
 
 
-def _faults(installed: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+def _faults(installed: Mapping[str, str]) -> Iterator[answers.Finding]:
     """Known faults of the versions that are installed. `verbose`: nothing has to be done, so a
     person hears of it with -v only."""
     for fault in FAULTS:
@@ -314,7 +315,7 @@ def _faults(installed: Mapping[str, str]) -> Iterator[dict[str, Any]]:
         numbers = tuple(int(part) for part in re.findall(r"\d+", version.partition("+")[0])[:3])
         if numbers and fault.first <= numbers <= fault.last:
             row = _problem(f"{fault.name}-version", "info", f"{fault.name} {version} {fault.text}")
-            yield row | {"verbose": True}
+            yield {**row, "verbose": True}
 
 
 def versions() -> dict[str, str]:
@@ -342,7 +343,7 @@ def versions() -> dict[str, str]:
     return found
 
 
-def embed(house: House, progress: Progress = quiet) -> dict[str, Any]:
+def embed(house: House, progress: Progress = quiet) -> answers.Embedded:
     """Compute every vector that is still missing, now."""
     house.converge()
     house.index.open_vectors()
@@ -350,7 +351,7 @@ def embed(house: House, progress: Progress = quiet) -> dict[str, Any]:
     return {"schema": 1, "embedded": done, "pending": house.index.status()["pending"]}
 
 
-def watch(house: House, progress: Progress = quiet, seconds: float | None = None) -> dict[str, Any]:
+def watch(house: House, progress: Progress = quiet, seconds: float | None = None) -> answers.Answer:
     """Report `IDX <path> <sha256>` and `DEL <path>` through `progress` as the index follows the
     disk, until `seconds` are over."""
     lines: queue.SimpleQueue[str] = queue.SimpleQueue()

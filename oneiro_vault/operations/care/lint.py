@@ -4,8 +4,9 @@ what other programs pass over."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, Final
+from typing import Final
 
+from oneiro_vault import answers
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.frontmatter import yaml_block
 from oneiro_vault.core.markdown import parser
@@ -18,7 +19,6 @@ from oneiro_vault.settings.guard import HINT
 from oneiro_vault.vault.secrets.secret_scan import quoted, told
 from oneiro_vault.vault.worktree.edits import has_markers
 
-Problem = dict[str, Any]
 RESERVED: Final = ("index.md", "log.md")
 """Names that mean something else in the Open Knowledge Format."""
 _LOADED: Final = ("active", "dormant", "pending")
@@ -26,7 +26,7 @@ _LOADED: Final = ("active", "dormant", "pending")
 
 def problem(
     path: str, code: str, level: str, message: str, hint: str = "", line: int | None = None
-) -> Problem:
+) -> answers.Problem:
     """One finding; `line` counts from 1 in the whole file."""
     return {
         "path": path,
@@ -38,7 +38,7 @@ def problem(
     }
 
 
-def lint(house: House, progress: Progress) -> Iterator[Problem]:
+def lint(house: House, progress: Progress) -> Iterator[answers.Problem]:
     """Findings about every note on disk, readable or not."""
     untyped: list[str] = []
     offered = settings_trust.offered(house.root)
@@ -84,7 +84,7 @@ def lint(house: House, progress: Progress) -> Iterator[Problem]:
 
 def _secrets(
     house: House, path: str, data: bytes, offered: Callable[[str], bool]
-) -> Iterator[Problem]:
+) -> Iterator[answers.Problem]:
     found = house.vault.secrets.inside(path, data) if house.vault.secrets.mode != "off" else []
     for one in found:
         hint = (
@@ -118,7 +118,7 @@ def _lines(data: bytes, body: str) -> Callable[[int], int]:
     return lambda offset: before + body.count("\n", 0, offset) + 1
 
 
-def _conflicts(note: Memory, at: Callable[[int], int]) -> Iterator[Problem]:
+def _conflicts(note: Memory, at: Callable[[int], int]) -> Iterator[answers.Problem]:
     for callout in parser.parse(note.body).callouts:
         if callout.kind == conflicts.KIND:
             text = "two machines said different things here, and both are kept"
@@ -126,7 +126,7 @@ def _conflicts(note: Memory, at: Callable[[int], int]) -> Iterator[Problem]:
             yield problem(note.path, "conflict", "warning", text, hint, at(callout.start))
 
 
-def _prescribing(note: Memory) -> Iterator[Problem]:
+def _prescribing(note: Memory) -> Iterator[answers.Problem]:
     """A person may write what they like into their own orientation; that it was a machine is the
     error."""
     if note.type != "orientation" or note.status not in _LOADED:
@@ -155,7 +155,7 @@ def _prescribing(note: Memory) -> Iterator[Problem]:
         )
 
 
-def _format(untyped: list[str]) -> Iterator[Problem]:
+def _format(untyped: list[str]) -> Iterator[answers.Problem]:
     """One finding for all notes without a type: they are first-class here."""
     if untyped:
         count = "1 note has" if len(untyped) == 1 else f"{len(untyped)} notes have"

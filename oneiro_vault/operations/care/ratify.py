@@ -4,8 +4,8 @@ changes then, and answer questions."""
 from __future__ import annotations
 
 from hashlib import sha256
-from typing import Any
 
+from oneiro_vault import answers
 from oneiro_vault.core.frontmatter import yaml_block
 from oneiro_vault.errors import InvalidInput
 from oneiro_vault.operations.runtime import House
@@ -16,7 +16,7 @@ _KEPT = "Nothing was changed."
 
 def ratify(
     house: House, id: str, undo: bool = False, reason: str = "", actor: str = "user"
-) -> dict[str, Any]:
+) -> answers.Ratified:
     """Make an orientation block `core`, or (`undo`) an ordinary one again. One that was whittled
     wakes up with it.
 
@@ -48,16 +48,17 @@ def ratify(
     if known.status == "dormant" and not undo:
         changes["status"] = None
     why = "" if undo else orientation_gate.prescribes(f"{known.title}\n\n{known.body}")
-    answer = {
+    answer: answers.Ratified = {
         "schema": 1,
         "id": row.handle,
         "path": row.path,
         "title": row.title,
         "core": not undo,
         "prescribes": why or None,
+        "commit": None,
     }
     if not changes:
-        return answer | {"commit": None}
+        return answer
     content = yaml_block.encode(yaml_block.edit(yaml_block.decode(data), changes))
     operation = Operation(
         "ratify",
@@ -68,10 +69,10 @@ def ratify(
     )
     receipt = house.vault.apply([Write(row.path, content, sha256(data).hexdigest())], operation)
     house.refresh([*receipt.written, row.path])
-    return answer | {"commit": receipt.commit or None}
+    return {**answer, "commit": receipt.commit or None}
 
 
-def resolve(house: House, id: str, reason: str = "", actor: str = "user") -> dict[str, Any]:
+def resolve(house: House, id: str, reason: str = "", actor: str = "user") -> answers.Resolved:
     """The open questions of a note are answered: its flags go, its words stay as they are."""
     if actor != "user":
         raise InvalidInput(
@@ -81,17 +82,18 @@ def resolve(house: House, id: str, reason: str = "", actor: str = "user") -> dic
         )
     row = house.resolve(id)
     data, known = house.load(row)
-    answer = {
+    answer: answers.Resolved = {
         "schema": 1,
         "id": row.handle,
         "path": row.path,
         "title": row.title,
         "flags": list(known.flags),
+        "commit": None,
     }
     if not known.flags:
-        return answer | {"commit": None}
+        return answer
     content = yaml_block.encode(yaml_block.edit(yaml_block.decode(data), {"flags": None}))
     operation = Operation("resolve", row.title, actor, (known.id,) if known.id else (), reason)
     receipt = house.vault.apply([Write(row.path, content, sha256(data).hexdigest())], operation)
     house.refresh([*receipt.written, row.path])
-    return answer | {"commit": receipt.commit or None}
+    return {**answer, "commit": receipt.commit or None}

@@ -3,14 +3,15 @@ it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import filelock
 
+from oneiro_vault import answers
 from oneiro_vault.errors import LockTimeout, OneiroError, Unreachable
 from oneiro_vault.operations.care import settings_trust
 from oneiro_vault.operations.runtime import House, Progress, quiet
@@ -28,7 +29,7 @@ LONGEST_PAUSE: Final = 3600.0
 
 def sync(
     house: House, dry_run: bool = False, yes: bool = False, progress: Progress = quiet
-) -> dict[str, Any]:
+) -> answers.Synced:
     """Commit a person's edits, fetch, join, send; with `dry_run` only say what would happen. `yes`:
     go on where a gate stopped.
 
@@ -82,15 +83,15 @@ def _mend(house: House) -> None:
 
 def _answer(
     house: House,
-    work: Callable[[Sync], dict[str, Any]],
-    known: dict[str, Any],
+    work: Callable[[Sync], Mapping[str, Any]],
+    known: Mapping[str, Any],
     yes: bool,
     progress: Progress,
-) -> dict[str, Any]:
+) -> answers.Synced:
     from oneiro_vault.sync import engine, last_sync  # not loaded by those who only ask
 
     before, name, meeting = last_sync.read(house.vault.folder), "", None
-    answer = {"schema": 1, "dry_run": False, "offline": None, **_NOTHING, **known}
+    answer: dict[str, Any] = {"schema": 1, "dry_run": False, "offline": None, **_NOTHING, **known}
     dry_run = answer["dry_run"]
     try:
         remote = network.choose(
@@ -113,7 +114,8 @@ def _answer(
             )
         if not offline:
             raise
-        return answer | _came(house, meeting) | {"offline": str(error), "last": _when(before.at)}
+        silent = {"offline": str(error), "last": _when(before.at)}
+        return cast("answers.Synced", {**answer, **_came(house, meeting), **silent})
     if not dry_run:
         before = before.done(name, house.clock())
         last_sync.write(house.vault.folder, before)
@@ -122,14 +124,11 @@ def _answer(
             from oneiro_vault.operations.review import decisions
 
             decisions.tidy(house)
-    return answer | {
-        "stays": _stays(house),
-        "loosened": settings_trust.told(house.root),
-        "last": _when(before.at),
-    }
+    answer |= {"stays": _stays(house), "loosened": settings_trust.told(house.root)}
+    return cast("answers.Synced", {**answer, "last": _when(before.at)})
 
 
-def _stays(house: House) -> list[dict[str, str]]:
+def _stays(house: House) -> list[answers.Refused]:
     """Files that are on this disk and in no commit, so that no other copy gets them, and why."""
     look = house.vault.look(quiet=0.0)
     found = {one.path: one.reason for one in look.refused} | look.held()
@@ -184,7 +183,7 @@ def _looked(house: House, met: Meeting) -> dict[str, Any]:
     }
 
 
-def standing(house: House) -> dict[str, Any]:
+def standing(house: House) -> answers.SyncState:
     """When this clone was last at one with its remote (RFC 3339 or None), how old that is in
     seconds, and why the last attempt failed.
 

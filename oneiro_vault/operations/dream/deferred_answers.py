@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from oneiro_vault import answers
 from oneiro_vault.core.markdown.quoting import escape
 from oneiro_vault.core.question import (
     DEEP,
@@ -35,7 +36,7 @@ _KEPT: Final = "Nothing was changed."
 _WAITS: Final = "Nothing was changed; the question still waits."
 
 
-def dream_next(house: House) -> dict[str, Any]:
+def dream_next(house: House) -> answers.NextQuestion:
     """The question that has waited longest, as a text with quoted memories and the form of its
     answer (None when nothing waits), and the `batch` it can be answered in."""
     found = deferred.waiting(choose_judge.folder(house))
@@ -48,8 +49,8 @@ def dream_next(house: House) -> dict[str, Any]:
 
 
 def batch(
-    waiting: Sequence[Mapping[str, Any]], answered: Sequence[Mapping[str, Any]] = ()
-) -> dict[str, Any] | None:
+    waiting: Sequence[answers.Question], answered: Sequence[answers.Question] = ()
+) -> answers.Batch | None:
     """The question that has waited longest with others of its kind: instruction and form once,
     every memory once. Those like the ones just `answered` come first.
 
@@ -65,7 +66,8 @@ def batch(
     )
     short = _short(waiting)
     memories: dict[str, str] = {}
-    questions: list[dict[str, Any]] = []
+    questions: list[answers.BatchQuestion] = []
+    given_of: dict[str, str] = {}
     for entry in waiting:
         if len(questions) == MOST or not _alike(entry, first):
             continue
@@ -77,21 +79,17 @@ def batch(
             continue  # another part of the same memory: it has a batch of its own
         size = (
             sum(map(len, (memories | quoted).values()))
-            + sum(len(one["given"]) for one in questions)
+            + sum(map(len, given_of.values()))
             + len(given)
         )
         if questions and size > ROOM:
             continue
         memories |= quoted
-        questions.append(
-            {
-                "id": short[entry["id"]],
-                "ids": [short[ident] for ident in entry["ids"]],
-                "given": given,
-            }
-        )
+        ident = short[entry["id"]]
+        questions.append({"id": ident, "ids": [short[name] for name in entry["ids"]]})
+        given_of[ident] = given
     lines = [f"{short[ident]}{text.removeprefix(ident)}" for ident, text in memories.items()]
-    lines += [f"{one['id']}: {one.pop('given')}" for one in questions if one["given"]]
+    lines += [f"{ident}: {given}" for ident, given in given_of.items() if given]
     return {
         "kind": first["kind"],
         "instruction": first["instruction"],
@@ -102,12 +100,16 @@ def batch(
     }
 
 
-def _alike(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+def _alike(one: answers.Question, other: answers.Question) -> bool:
     """Do two questions have one instruction and form?"""
-    return all(one[name] == other[name] for name in ("kind", "instruction", "schema"))
+    return (one["kind"], one["instruction"], one["schema"]) == (
+        other["kind"],
+        other["instruction"],
+        other["schema"],
+    )
 
 
-def _short(waiting: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+def _short(waiting: Sequence[answers.Question]) -> dict[str, str]:
     """id -> its beginning that no other one of these has."""
     every = {str(entry["id"]) for entry in waiting} | {
         str(ident) for entry in waiting for ident in entry["ids"]
@@ -128,7 +130,7 @@ def _short(waiting: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 def dream_decide(
     house: House, id: str, answer: Mapping[str, Any] | str, progress: Progress = quiet
-) -> dict[str, Any]:
+) -> answers.Decided:
     """Answer a question. With the last one answered, the loops that asked are run again and do what
     follows from the answers.
 
@@ -140,8 +142,8 @@ def dream_decide(
 
 
 def dream_answers(
-    house: House, answers: Mapping[str, Any] | str, progress: Progress = quiet
-) -> dict[str, Any]:
+    house: House, given: Mapping[str, Any] | str, progress: Progress = quiet
+) -> answers.AnswersTaken:
     """Answer several questions, {id: answer}; `batch` are the next. What does not fit is `refused`
     with its reason and waits on.
 
@@ -151,7 +153,7 @@ def dream_answers(
     known = {str(entry["id"]): entry for entry in deferred.waiting(place)}
     fitting: dict[str, dict[str, Any]] = {}
     refused: dict[str, OneiroError] = {}
-    for name, said in _parsed(answers, MOST * LONGEST_ANSWER).items():
+    for name, said in _parsed(given, MOST * LONGEST_ANSWER).items():
         ident = whole(name, known)
         try:
             fitting[ident] = _fitting(known, ident, said)
@@ -163,7 +165,9 @@ def dream_answers(
         deferred.answer(place, ident, answer)
     runs = _go_on(house, progress) if len(fitting) == len(known) else []
     waiting = deferred.waiting(place)
-    told = [{"id": ident, "problem": str(error)} for ident, error in refused.items()]
+    told: list[answers.BadAnswer] = [
+        {"id": ident, "problem": str(error)} for ident, error in refused.items()
+    ]
     return {
         "schema": 1,
         "taken": len(fitting),
@@ -174,18 +178,17 @@ def dream_answers(
     }
 
 
-def _go_on(house: House, progress: Progress) -> list[dict[str, Any]]:
+def _go_on(house: House, progress: Progress) -> list[answers.Run]:
     """The loops whose questions are answered now do what follows."""
     loops = [name for name, ids in run_now.left_open(house).items() if name in LOOPS and ids]
     if not loops:
         return []
-    runs: list[dict[str, Any]] = run_now.dream(
+    return run_now.dream(
         house, loops, run_now.asked_by(house), review=run_now.to_review(house), progress=progress
     )["runs"]
-    return runs
 
 
-def _fitting(known: Mapping[str, Mapping[str, Any]], ident: str, answer: Any) -> dict[str, Any]:
+def _fitting(known: Mapping[str, answers.Question], ident: str, answer: Any) -> dict[str, Any]:
     if ident not in known:
         raise NotFound(
             f"no question {shown(ident)} waits for an answer",
@@ -208,7 +211,7 @@ def whole(name: str, known: Iterable[str]) -> str:
     return found[0] if len(found) == 1 else name
 
 
-def _with_ids(said: Mapping[str, Any], entry: Mapping[str, Any]) -> dict[str, Any]:
+def _with_ids(said: Mapping[str, Any], entry: answers.Question) -> dict[str, Any]:
     """The answer with whole ids where it names memories by the beginning of theirs."""
     form, ids, found = form_of(entry["schema"]), entry["ids"], dict(said)
     for key in names_memories(form) & found.keys() if form else ():
@@ -220,7 +223,7 @@ def _with_ids(said: Mapping[str, Any], entry: Mapping[str, Any]) -> dict[str, An
     return found
 
 
-def _objection(entry: Mapping[str, Any], said: Mapping[str, Any]) -> str:
+def _objection(entry: answers.Question, said: Mapping[str, Any]) -> str:
     """What the check before every loop would say of this answer to a parked question, "" when
     nothing."""
     form = form_of(entry["schema"])

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
+from oneiro_vault import answers
 from oneiro_vault.core.memory import epoch
 from oneiro_vault.core.time import date_ranges as dates
 from oneiro_vault.operations.runtime import House
@@ -26,12 +27,12 @@ def runs(
     until: str | None = None,
     loop: str | None = None,
     limit: int = 50,
-) -> dict[str, Any]:
+) -> answers.Runs:
     """Runs of loops, newest first, each with its decisions: what, why, by whose judgement, in which
     commit, taken back or not."""
     now = datetime.fromtimestamp(house.clock()).astimezone()
-    start = dates.parse_range(since, now)[0] if since else float("-inf")
-    end = dates.parse_range(until, now)[1] if until else float("inf")
+    start = dates.parse_range(since, now)[0] if since else None
+    end = dates.parse_range(until, now)[1] if until else None
     found: dict[str, list[Entry]] = {}
     history = house.vault.history
     for entry in history.runs() if house.vault.head() else ():
@@ -47,13 +48,19 @@ def runs(
         for event in house.vault.events()
         if event.get("e") == EVENT and event.get("id") not in found
     ]
-    rows = [_idle(event) for event in reversed(idle)]
-    rows += [_run(run, entries, back, run in taken) for run, entries in found.items()]
-    rows.sort(key=lambda row: row["_when"], reverse=True)
+    rows: list[tuple[float, answers.PastRun]] = [
+        (epoch(row["started"]) or 0.0, row) for row in map(_idle, reversed(idle))
+    ]
+    rows += [
+        (entries[-1].when, _run(run, entries, back, run in taken)) for run, entries in found.items()
+    ]
+    rows.sort(key=lambda pair: pair[0], reverse=True)
     wanted = [
         row
-        for row in rows
-        if start <= row.pop("_when") < end and (loop is None or loop in row["loops"])
+        for when, row in rows
+        if (start is None or start <= when)
+        and (end is None or when < end)
+        and (loop is None or loop in row["loops"])
     ]
     return {"schema": 1, "runs": wanted[: max(1, limit)], "total": len(wanted)}
 
@@ -101,7 +108,7 @@ def _since(house: House, undo: Entry, paths: Sequence[str]) -> Mapping[str, set[
     return found
 
 
-def _run(run: str, entries: Sequence[Entry], back: set[str], taken: bool) -> dict[str, Any]:
+def _run(run: str, entries: Sequence[Entry], back: set[str], taken: bool) -> answers.PastRun:
     """Commits of one run, newest first, as data."""
     made = [entry for entry in reversed(entries) if entry.decision]
     reports = [path for entry in entries for path in entry.paths if path.startswith("dreams/")]
@@ -109,7 +116,7 @@ def _run(run: str, entries: Sequence[Entry], back: set[str], taken: bool) -> dic
     told = next(
         (entry.title.removeprefix("report of ") for entry in entries if not entry.decision), ""
     )
-    decisions = [
+    decisions: list[answers.PastDecision] = [
         {
             "op": one.op,
             "title": one.title,
@@ -133,16 +140,14 @@ def _run(run: str, entries: Sequence[Entry], back: set[str], taken: bool) -> dic
         "report": reports[0] if reports else None,
         "undone": gone,
         "decisions": decisions,
-        "_when": entries[-1].when,
     }
 
 
-def _idle(event: Mapping[str, Any]) -> dict[str, Any]:
+def _idle(event: Mapping[str, Any]) -> answers.PastRun:
     """Runs that decided nothing, as data: what another machine's ledger says may be anything."""
     began, ended = (str(event.get(name, "")) for name in ("since", "t"))
     loops = event.get("loops")
     names = [str(name) for name in loops] if isinstance(loops, list) else []
-    when = epoch(began)
     return {
         "run": str(event.get("id", "")),
         "loop": names[0] if len(names) == 1 else "night",
@@ -154,7 +159,6 @@ def _idle(event: Mapping[str, Any]) -> dict[str, Any]:
         "report": None,
         "undone": False,
         "decisions": [],
-        "_when": 0.0 if when is None else when,
     }
 
 

@@ -12,6 +12,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
+from oneiro_vault import answers
 from oneiro_vault.errors import InvalidInput, OneiroError, shown
 from oneiro_vault.judges import deferred, fallback
 from oneiro_vault.mind import report
@@ -47,7 +48,7 @@ def dream(
     progress: Progress = quiet,
     scheduled: bool = False,
     calls: int | None = None,
-) -> dict[str, Any]:
+) -> answers.Dreamt:
     """Run loops now, all of them or some, one after the other; a dry run asks and decides and
     changes no note.
 

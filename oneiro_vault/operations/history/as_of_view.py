@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+from oneiro_vault import answers
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.frontmatter.salvage import BROKEN
 from oneiro_vault.core.time.date_ranges import Range
@@ -61,7 +62,7 @@ class View:
         )
         return frozenset(key for key, one in self.held.items() if one.within(start, end)), late
 
-    def of(self, row: Row) -> dict[str, Any]:
+    def of(self, row: Row) -> answers.RowState:
         """What a reader must know of a row besides what it says."""
         found = self.state(row)
         if self.held:
@@ -80,10 +81,12 @@ class View:
             }
         return found
 
-    def told(self, valid_at: str | None, valid: Range | None, late: int) -> dict[str, Any]:
+    def told(self, valid_at: str | None, valid: Range | None, late: int) -> answers.Spoken:
         """Which moments an answer speaks of: `as_of` with commit and date, `valid_at` with how many
         it left out as not known for then."""
-        said: dict[str, Any] = {"as_of": self.moment.data()} if self.moment else {}
+        said: answers.Spoken = {}
+        if self.moment:
+            said["as_of"] = self.moment.data()
         if valid is not None:
             said["valid_at"] = {
                 "asked": valid_at,
@@ -93,7 +96,7 @@ class View:
             }
         return said
 
-    def state(self, row: Row) -> dict[str, Any]:
+    def state(self, row: Row) -> answers.RowState:
         """Its status, has it faded, is its file gone while the brake holds, is only a part of it
         readable."""
         gone = self.moment is None and row.path in self.house.held
@@ -181,7 +184,7 @@ class Past(View):
             hint=f"It was learned on {iso(entries[-1].when)[:10]}.",
         )
 
-    def state(self, row: Row) -> dict[str, Any]:
+    def state(self, row: Row) -> answers.RowState:
         """Also what became of it since: `same`, `revised`, its status today if that is another, or
         `forgotten`."""
         living = self.house.index.get(row.handle)
@@ -198,7 +201,7 @@ class Past(View):
                 if today.blob == row.blob
                 else "revised"
             )
-        return super().state(row) | {"now": now}
+        return {**super().state(row), "now": now}
 
     @cached_property
     def _contents(self) -> frozenset[str]:

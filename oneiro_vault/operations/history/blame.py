@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from oneiro_vault import answers
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.memory import Memory
 from oneiro_vault.core.text.attribution import Sentence, said, sentences
@@ -23,7 +24,7 @@ from oneiro_vault.vault.history.memory_versions import Version, origins, version
 _WHO: Final = ("op", "actor", "author", "run", "loop", "judge", "reason")
 
 
-def blame(house: House, id: str) -> dict[str, Any]:
+def blame(house: House, id: str) -> answers.Blame:
     """Who said what in a memory (forgotten ones too), and since when: pieces in order, neighbours
     of one origin together.
 
@@ -41,7 +42,7 @@ def blame(house: House, id: str) -> dict[str, Any]:
     parts = sentences(subject.now.body, subject.now.title)
     texts = [said(part.text) for part in parts]
     sources = list(_sources(house, subject.now))
-    whose = {text: source["id"] for source in sources for text in source.pop("said")}
+    whose = {text: source["id"] for source, texts in sources for text in texts}
     came = zip(parts, texts, origins(found, texts, cut), strict=True)
     pieces = _joined(
         _Piece(part.paragraph, part.text, one, whose.get(text)) for part, text, one in came
@@ -55,7 +56,7 @@ def blame(house: House, id: str) -> dict[str, Any]:
         "names": list(dict.fromkeys(one.path for one in found if one.path)),
         "commits": len(found),
         "pieces": [_shown(piece, found) for piece in pieces],
-        "sources": sources,
+        "sources": [source for source, _ in sources],
         "notice": subject.notice,
     }
 
@@ -71,7 +72,7 @@ class _Subject:
     now: Memory
     start: str
     forgotten: bool = False
-    notice: dict[str, str] | None = None
+    notice: answers.Notice | None = None
 
 
 def _subject(house: House, text: str) -> _Subject:
@@ -135,21 +136,24 @@ def _joined(pieces: Iterable[_Piece]) -> Iterator[_Piece]:
         yield held
 
 
-def _shown(piece: _Piece, found: Sequence[Version]) -> dict[str, Any]:
-    data: dict[str, Any] = {
+def _shown(piece: _Piece, found: Sequence[Version]) -> answers.Piece:
+    version = piece.version
+    entry = version.entry if version else None
+    return {
         "paragraph": piece.paragraph,
         "text": piece.text,
         "source": piece.source,
+        "commit": entry.commit if entry else None,
+        "learned": iso(entry.when) if entry else None,
+        "dated": _dated(version, found) if version else None,
+        "op": (entry and entry.op) or None,
+        "actor": (entry and entry.actor) or None,
+        "author": (entry and entry.author) or None,
+        "run": (entry and entry.run) or None,
+        "loop": (entry and entry.loop) or None,
+        "judge": (entry and entry.judge) or None,
+        "reason": (entry and entry.reason) or None,
     }
-    if piece.version is None:
-        return data | dict.fromkeys(("commit", "learned", "dated", *_WHO))
-    entry = piece.version.entry
-    data |= {
-        "commit": entry.commit,
-        "learned": iso(entry.when),
-        "dated": _dated(piece.version, found),
-    }
-    return data | {name: getattr(entry, name) or None for name in _WHO}
 
 
 def _dated(one: Version, found: Sequence[Version]) -> str | None:
@@ -168,15 +172,15 @@ def _dated(one: Version, found: Sequence[Version]) -> str | None:
     return None
 
 
-def _sources(house: House, note: Memory) -> Iterator[dict[str, Any]]:
-    """What the memory was made of and what it replaced, by name, with the sentences they say
-    (`said`)."""
+def _sources(house: House, note: Memory) -> Iterator[tuple[answers.Source, list[str]]]:
+    """What the memory was made of and what it replaced, by name, with the sentences they
+    say."""
     for relation in ("derived_from", "supersedes"):
         for ident in getattr(note, relation):
             rows = house.index.get(ident) if len(ident) >= 4 else []
             row = rows[0] if len(rows) == 1 else None
             words: Sequence[Sentence] = []
-            data = {
+            data: answers.Source = {
                 "id": ident,
                 "relation": relation,
                 "title": "",
@@ -202,4 +206,4 @@ def _sources(house: House, note: Memory) -> Iterator[dict[str, Any]]:
                         "status": "forgotten",
                         "created": old.created or None,
                     }
-            yield data | {"said": [said(each.text) for each in words]}
+            yield data, [said(each.text) for each in words]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, cast
 
+from oneiro_vault import answers
 from oneiro_vault.core.markdown.word_diff import steps
 from oneiro_vault.core.memory import Memory
 from oneiro_vault.errors import NotFound
@@ -18,7 +19,7 @@ KINDS: Final = ("new", "revised", "merged", "retired", "moved", "contradicted", 
 contradicted besides."""
 
 
-def diff(house: House, before: str, after: str | None = None) -> dict[str, Any]:
+def diff(house: House, before: str, after: str | None = None) -> answers.Diff:
     """What became of each memory between two moments (dates, or commits; without `after`: until
     now), in the order of history.
 
@@ -37,7 +38,7 @@ def diff(house: House, before: str, after: str | None = None) -> dict[str, Any]:
         not pair.loaded and _kinds(found, key, pair) == [] and pair.kind == "kept"
         for key, pair in found.pairs.items()
     )
-    return {
+    answer = {
         "schema": 1,
         "from": first.data() if first else None,
         "to": last.data(),
@@ -49,6 +50,7 @@ def diff(house: House, before: str, after: str | None = None) -> dict[str, Any]:
         "runs": len(found.reports),
         "unreadable": found.unreadable,
     }
+    return cast(answers.Diff, answer)  # each list has the rows of its kind: `_details`
 
 
 def _ends(house: House, before: str, after: str) -> tuple[Moment | None, Moment]:

@@ -4,8 +4,9 @@ minute."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Final
 
+from oneiro_vault import answers
 from oneiro_vault.core.markdown.orientation import units
 from oneiro_vault.core.markdown.word_diff import cell, marked
 from oneiro_vault.core.memory import Memory
@@ -23,7 +24,7 @@ LARGEST: Final = 60_000
 _TOP: Final = 10
 
 
-def pr_summary(house: House, range: str, progress: Progress = quiet) -> dict[str, Any]:  # noqa: A002 - the parameter is published
+def pr_summary(house: House, range: str, progress: Progress = quiet) -> answers.PullRequest:  # noqa: A002 - the parameter is published
     """What the commits of `range` (BASE..HEAD) believe, revise, merge, retire and contradict, as
     tables; changes nothing.
 
@@ -191,7 +192,7 @@ def _table(name: str, columns: Sequence[str], rows: list[Sequence[str]], most: i
 # --------------------------------------------------------------------------------------------------
 
 
-def _probed(house: House, found: Comparison, progress: Progress) -> dict[str, Any] | None:
+def _probed(house: House, found: Comparison, progress: Progress) -> answers.ProbeCount | None:
     """Is what changed found by its title, it or what took its place? Only the index of this very
     commit can tell.
 
@@ -234,7 +235,7 @@ def _found(house: House, search: Search, title: str, idents: set[str]) -> bool:
     return any(one.row.handle in idents or one.row.path in idents for one in rows)
 
 
-def _recall(found: Comparison, probed: dict[str, Any] | None) -> str:
+def _recall(found: Comparison, probed: answers.ProbeCount | None) -> str:
     """What it does to recall, by the reports of the runs and by asking now."""
     lines = []
     if found.reports:

@@ -7,8 +7,9 @@ import math
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
+from oneiro_vault import answers
 from oneiro_vault.core.time import date_ranges as dates
 from oneiro_vault.errors import InvalidInput, NotFound, shown
 from oneiro_vault.operations.runtime import House
@@ -29,16 +30,17 @@ class Moment:
     until: float
     point: Point
 
-    def data(self) -> dict[str, Any]:
+    def data(self) -> answers.Moment:
         """For an answer."""
         title = ": ".join(filter(None, (self.point.op, self.point.title)))
-        point = {
+        return {
+            "asked": self.asked,
+            "until": iso(self.until),
             "commit": self.point.commit,
             "when": iso(self.point.when),
             "title": title,
             "disordered": self.point.disordered,
         }
-        return {"asked": self.asked, "until": iso(self.until)} | point
 
 
 def iso(moment: float) -> str:

@@ -6,8 +6,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
 
+from oneiro_vault import answers
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.time import strength as curve
 from oneiro_vault.errors import InvalidInput, shown
@@ -22,7 +23,7 @@ BEFORE: Final = 90
 """Days back that a curve shows at most."""
 
 
-def strength(house: House, id: str, days: int = 30) -> dict[str, Any]:
+def strength(house: House, id: str, days: int = 30) -> answers.Strength:
     """The curve of one memory from when it was learned (90 days ago at most) to `days` ahead. Not a
     use of it."""
     if isinstance(days, bool) or not isinstance(days, int) or not 1 <= days <= LONGEST:
@@ -71,11 +72,11 @@ def _looks(row: Row, known: Remembered) -> tuple[list[float], float | None]:
 
 def _points(
     row: Row, known: Remembered, looks: Sequence[float], learned: float | None, days: int
-) -> list[dict[str, Any]]:
+) -> list[answers.Point]:
     """What was left at equal distances of time; the curve rises with every use."""
     first = min([known.now, *looks, *([learned] if learned is not None else [])])
     start, end = max(first, known.now - BEFORE * curve.DAY), known.now + days * curve.DAY
-    found = []
+    found: list[answers.Point] = []
     for step in range(POINTS):
         moment = start + (end - start) * step / (POINTS - 1)
         before = [look for look in looks if look <= moment]

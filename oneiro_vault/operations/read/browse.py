@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import posixpath
 from hashlib import sha256
-from typing import Any, Final
+from typing import Final
 
+from oneiro_vault import answers
 from oneiro_vault.core.markdown import parser
 from oneiro_vault.core.media import picture
 from oneiro_vault.errors import InvalidInput, NotFound, shown
@@ -22,7 +23,7 @@ MOST: Final = 1_000
 """Entries of one listing; of a folder with more only its own level is shown."""
 
 
-def browse(house: House, path: str = "") -> dict[str, Any]:
+def browse(house: House, path: str = "") -> answers.Browsed:
     """What is at a path of the vault ("" is the whole of it): a folder's `entries`, two levels
     deep, or a note as `note`.
 
@@ -48,26 +49,29 @@ def browse(house: House, path: str = "") -> dict[str, Any]:
     }
 
 
-def _note(house: House, row: Row) -> dict[str, Any]:
+def _note(house: House, row: Row) -> answers.BrowsedNote:
     data, known, notice = served(house, row)
     note_use(house, row, house.remembered())
-    facts = {
-        name: getattr(known, name)
-        for name in "type title created timestamp source trust status core".split()
-    }
     return {
         "id": row.handle,
         "body": known.body,
         "sha256": sha256(data).hexdigest(),
-        **facts,
+        "type": known.type,
+        "title": known.title,
+        "created": known.created,
+        "timestamp": known.timestamp,
+        "source": known.source,
+        "trust": known.trust,
+        "status": known.status,
+        "core": known.core,
         "notice": notice,
     }
 
 
-def _entries(house: House, prefix: str) -> list[dict[str, Any]]:
+def _entries(house: House, prefix: str) -> list[answers.Entry]:
     """Notes and folders below `prefix` by name; a folder's name ends with `/`, its bytes are those
     of all its notes."""
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, answers.Entry] = {}
     for row in house.index.list(limit=10_000_000):
         if not row.path.startswith(prefix) or hidden(row.path):
             continue
@@ -91,7 +95,7 @@ def _entries(house: House, prefix: str) -> list[dict[str, Any]]:
     return [found[name] for name in sorted(found)]
 
 
-def move(house: House, id: str, path: str, actor: str = "user") -> dict[str, Any]:
+def move(house: House, id: str, path: str, actor: str = "user") -> answers.Moved:
     """Give a note another path, in one commit; its bytes and its id stay.
 
     A machine may not move what a person has ratified, what others link to, or what shows pictures

@@ -4,8 +4,9 @@ beyond doubt, or nothing."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
+from oneiro_vault import answers
 from oneiro_vault.core.markdown.quoting import PREFACE, quote
 from oneiro_vault.core.markdown.token_budget import estimate, shorten
 from oneiro_vault.core.text.query import analyse, fts_expression
@@ -35,7 +36,7 @@ def inject(
     session: str | None = None,
     known: Sequence[str] = (),
     project: str | None = None,
-) -> dict[str, Any]:
+) -> answers.Injected:
     """The memories that strictly fit a prompt, quoted, in at most `tokens`; `text` is empty when
     none does. Reinforces nothing.
 
@@ -162,7 +163,7 @@ def _fitting(
 
 def _answer(
     pieces: Sequence[tuple[str, str]], degraded: str | None, behind: int = 0
-) -> dict[str, Any]:
+) -> answers.Injected:
     text = "\n".join([PREFACE, *(text for _, text in pieces)]) if pieces else ""
     return {
         "schema": 1,

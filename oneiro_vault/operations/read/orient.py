@@ -8,6 +8,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from oneiro_vault import answers
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.conversation.captures import captured
 from oneiro_vault.core.markdown import orientation, parser
@@ -35,7 +36,7 @@ def orient(
     n: int = 15,
     project: str | None = None,
     limit: int = 8000,
-) -> dict[str, Any]:
+) -> answers.Oriented:
     """The orientation as text of at most `limit` UTF-16 units, and `n` rows: relevant to `context`,
     else the latest. Reinforces nothing."""
     _whole("n", n, 0)
@@ -46,7 +47,7 @@ def orient(
             raise InvalidInput(f"{name} must be text, not {value!a:.60}")
     house.converge()
     found = rendered(house, limit)
-    rows: list[dict[str, Any]] = []
+    rows: Sequence[answers.RecentRow] = []
     degraded = None
     if n and context and context.strip():
         rows, degraded = _relevant(house, context, n, project)
@@ -56,10 +57,10 @@ def orient(
         "schema": 1,
         "text": found.text,
         "blocks": [
-            listed(one, at in found.included) | {"id": one.id or handle_of(one.path)}
+            {**listed(one, at in found.included), "id": one.id or handle_of(one.path)}
             for at, one in enumerate(found.blocks)
         ],
-        "recent": rows,
+        "recent": list(rows),
         "flagged": len(house.index.flagged()),
         "degraded": degraded,
     }
@@ -81,13 +82,21 @@ def _block(row: Row, body: str) -> orientation.Block:
     return orientation.block(row, body, row.id, row.when if changed is None else changed)
 
 
-def listed(one: orientation.Block, included: bool) -> dict[str, Any]:
+def listed(one: orientation.Block, included: bool) -> answers.BlockRow:
     """A block as the answer shows it."""
-    names = ("id", "path", "title", "priority", "core", "timestamp", "stamp")
-    return {name: getattr(one, name) for name in names} | {"included": included}
+    return {
+        "id": one.id,
+        "path": one.path,
+        "title": one.title,
+        "priority": one.priority,
+        "core": one.core,
+        "timestamp": one.timestamp,
+        "stamp": one.stamp,
+        "included": included,
+    }
 
 
-def _latest(house: House, n: int, project: str | None) -> list[dict[str, Any]]:
+def _latest(house: House, n: int, project: str | None) -> Sequence[answers.RecentRow]:
     """The newest of what happened and what is known, of that project first; what has faded stays
     away."""
     known = house.remembered()
@@ -100,10 +109,10 @@ def _latest(house: House, n: int, project: str | None) -> list[dict[str, Any]]:
 
 def _relevant(
     house: House, context: str, n: int, project: str | None
-) -> tuple[list[dict[str, Any]], str | None]:
+) -> tuple[Sequence[answers.RecentRow], str | None]:
     """Rows that answer the context; those of the project count a little more."""
     found = recall_show.recall(house, context, k=2 * n, passive=True, fast=True)
-    rows: list[dict[str, Any]] = found["results"]
+    rows = found["results"]
     if project:
         notes = (house.index.by_path(row["path"]) for row in rows)
         same = {
@@ -135,15 +144,15 @@ def _whole(name: str, value: object, least: int) -> None:
 # --------------------------------------------------------------------------------------------------
 
 
-def get(house: House, ids: Sequence[Any]) -> dict[str, Any]:
+def get(house: House, ids: Sequence[Any]) -> answers.Got:
     """Memories in full, in the order asked for; what cannot be had is in `missing`. Counts as a
     use, once a day for each."""
     if isinstance(ids, str) or not isinstance(ids, Sequence) or not ids:
         raise InvalidInput("ids must be a list of ids", hint="`oneiro list` shows ids.")
     if len(ids) > MOST:
         raise InvalidInput(f"{len(ids)} ids at once are too many", hint=f"Ask for at most {MOST}.")
-    found: dict[str, dict[str, Any]] = {}
-    missing: list[dict[str, str]] = []
+    found: dict[str, answers.FullMemory] = {}
+    missing: list[answers.Missing] = []
     known = house.remembered()
     for ident in ids:
         try:
@@ -158,18 +167,27 @@ def get(house: House, ids: Sequence[Any]) -> dict[str, Any]:
     return {"schema": 1, "memories": list(found.values()), "missing": missing}
 
 
-def _in_full(house: House, row: Row, ledger: Remembered) -> dict[str, Any]:
+def _in_full(house: House, row: Row, ledger: Remembered) -> answers.FullMemory:
     _, known, notice = served(house, row)
-    names = (
-        "type title description created timestamp source trust status confidence session "
-        "superseded_by body"
-    ).split()
-    lists = "tags about supersedes derived_from".split()
     return {
         "id": row.handle,
         "path": row.path,
-        **{name: getattr(known, name) for name in names},
-        **{name: list(getattr(known, name)) for name in lists},
+        "type": known.type,
+        "title": known.title,
+        "description": known.description,
+        "created": known.created,
+        "timestamp": known.timestamp,
+        "source": known.source,
+        "trust": known.trust,
+        "status": known.status,
+        "confidence": known.confidence,
+        "session": known.session,
+        "superseded_by": known.superseded_by,
+        "body": known.body,
+        "tags": list(known.tags),
+        "about": list(known.about),
+        "supersedes": list(known.supersedes),
+        "derived_from": list(known.derived_from),
         "strength": round(ledger.strength(row), 4),
         "images": images.of_note(house, known.body),
         "links": house.index.links_from(row.key),
@@ -197,7 +215,7 @@ def reflect(
     updates: Sequence[Mapping[str, Any]] | None = None,
     session: str | None = None,
     actor: str = "model",
-) -> dict[str, Any]:
+) -> answers.Reflected:
     """Store the highlights as an episode tagged `reflection`, then say the named memories anew, one
     by one: a failure stops no other."""
     if updates is not None and (
@@ -208,8 +226,8 @@ def reflect(
         {"session": session} if session else {}
     )
     stored = write.remember(house, [item], actor)["results"][0]
-    updated: list[dict[str, Any]] = []
-    failed: list[dict[str, str]] = []
+    updated: list[answers.Updated] = []
+    failed: list[answers.Failed] = []
     for update in updates or ():
         try:
             done = _update(house, update, actor)
@@ -217,11 +235,17 @@ def reflect(
         except OneiroError as error:
             ident = update.get("id", "") if isinstance(update, Mapping) else ""
             failed.append({"id": str(ident), "message": str(error), "hint": error.hint})
-    kept = {name: stored[name] for name in ("id", "path", "duplicate_of")}
-    return {"schema": 1, **kept, "updated": updated, "failed": failed}
+    return {
+        "schema": 1,
+        "id": stored["id"],
+        "path": stored["path"],
+        "duplicate_of": stored["duplicate_of"],
+        "updated": updated,
+        "failed": failed,
+    }
 
 
-def _update(house: House, update: object, actor: str) -> dict[str, Any]:
+def _update(house: House, update: object, actor: str) -> answers.Reframed:
     if not isinstance(update, Mapping) or not {"id", "text"} <= update.keys() <= {
         "id",
         "text",
@@ -248,14 +272,18 @@ def _update(house: House, update: object, actor: str) -> dict[str, Any]:
 # --------------------------------------------------------------------------------------------------
 
 
-def flagged(house: House, limit: int = 20) -> dict[str, Any]:
+def flagged(house: House, limit: int = 20) -> answers.Flagged:
     """Notes with an open question, newest first, each with the question as its callouts put it."""
     _whole("limit", limit, 1)
     house.converge()
     known = house.remembered()
     rows = house.index.flagged()
-    results = [
-        recall_show.line(known, row) | {"flags": list(row.flags), "question": _question(house, row)}
+    results: list[answers.FlaggedRow] = [
+        {
+            **recall_show.line(known, row),
+            "flags": list(row.flags),
+            "question": _question(house, row),
+        }
         for row in rows[:limit]
     ]
     return {"schema": 1, "results": results, "total": len(rows)}

@@ -6,15 +6,13 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Final
 
+from oneiro_vault import answers
 from oneiro_vault.core.frontmatter import yaml_block
 from oneiro_vault.core.frontmatter.salvage import BROKEN
 from oneiro_vault.core.memory import Memory, parse
 from oneiro_vault.errors import DiskProblem, NotFound, OneiroError, UnreadableNote, UnsafePath
 from oneiro_vault.index.base import Row
 from oneiro_vault.operations.runtime import House
-
-Notice = dict[str, str]
-"""path, reason, hint, shown: why the text served is not the file's, and what it is."""
 
 FORMER, SALVAGED = "the last good version", "what can be read of it"
 """What is shown in place of a file that cannot be read."""
@@ -28,7 +26,7 @@ _RETURN: Final = (
 )
 
 
-def served(house: House, row: Row) -> tuple[bytes, Memory, Notice | None]:
+def served(house: House, row: Row) -> tuple[bytes, Memory, answers.Notice | None]:
     """The bytes of a note, what they say, and a notice when they are not what is on disk. Raises
     NotFound for a note that is gone."""
     data = b""
@@ -42,12 +40,13 @@ def served(house: House, row: Row) -> tuple[bytes, Memory, Notice | None]:
                 _salvaged(house, row),
                 {"path": row.path, "reason": str(error), "hint": _CHECK, "shown": SALVAGED},
             )
-        notice = {"path": row.path, "reason": str(error), "hint": _MEND}
+        reason, hint = str(error), _MEND
     except NotFound:
         if row.path not in house.held:
             raise
-        notice = {"path": row.path, "reason": f"the file is gone ({house.braked})", "hint": _RETURN}
-    return *_last_good(house, row), {**notice, "shown": FORMER}
+        reason, hint = f"the file is gone ({house.braked})", _RETURN
+    notice: answers.Notice = {"path": row.path, "reason": reason, "hint": hint, "shown": FORMER}
+    return *_last_good(house, row), notice
 
 
 def _last_good(house: House, row: Row) -> tuple[bytes, Memory]:

@@ -9,8 +9,9 @@ from contextlib import suppress
 from dataclasses import asdict
 from datetime import datetime
 from hashlib import sha256
-from typing import Any, Final
+from typing import Final, cast
 
+from oneiro_vault import answers
 from oneiro_vault.capture import prompt_counts
 from oneiro_vault.core.frontmatter.salvage import BROKEN, salvage
 from oneiro_vault.core.memory import Memory, parse
@@ -54,7 +55,7 @@ def recall(
     passive: bool = False,
     history: bool = False,
     progress: Progress = quiet,
-) -> dict[str, Any]:
+) -> answers.Recalled:
     """Rows that answer a question, best first; an empty list means no memory is relevant.
 
     `fast` never waits for the embedding model. `passive` (an automatic load) leaves out what faded,
@@ -97,12 +98,17 @@ def recall(
         extras = result_lines.show(
             view.index, query, vector, [(one.row, one.score) for one in found], placed
         )
-        results = [
-            _hit(one, extra, explain) | view.of(one.row)
+        results: list[answers.RecallRow] = [
+            {**_hit(one, extra, explain), **view.of(one.row)}
             for one, extra in zip(found, extras, strict=True)
         ]
-        answer = {"schema": 1, "results": results, "degraded": degraded, "behind": view.behind}
-        return answer | view.told(valid_at, valid, late)
+        answer: answers.Recalled = {
+            "schema": 1,
+            "results": results,
+            "degraded": degraded,
+            "behind": view.behind,
+        }
+        return {**answer, **view.told(valid_at, valid, late)}
 
 
 def _text(*values: str | None) -> None:
@@ -135,7 +141,7 @@ def _span(house: House, since: str | None, until: str | None) -> tuple[float | N
     return start, end
 
 
-def _hit(found: Found, extra: result_lines.Shown, explain: bool) -> dict[str, Any]:
+def _hit(found: Found, extra: result_lines.Shown, explain: bool) -> answers.Hit:
     row = found.row
     return {
         "id": row.handle,
@@ -152,7 +158,7 @@ def _hit(found: Found, extra: result_lines.Shown, explain: bool) -> dict[str, An
     }
 
 
-def show(house: House, id: str, why: bool = False, as_of: str | None = None) -> dict[str, Any]:
+def show(house: House, id: str, why: bool = False, as_of: str | None = None) -> answers.Shown:
     """One memory in full, or as it was at a moment (a date, or a commit); with `why`, also how it
     is indexed now."""
     if as_of is not None:
@@ -162,24 +168,28 @@ def show(house: House, id: str, why: bool = False, as_of: str | None = None) -> 
     if row.id:
         with suppress(DiskProblem):  # a full or read-only disk must not hide a memory
             house.used(row.id, "shown")
-    answer = _whole(as_of_view.View(house, house.index, house.remembered()), row, data, known) | {
-        "notice": notice
-    }
-    return answer | ({"why": house.index.explain(row.path)} if why else {})
+    view = as_of_view.View(house, house.index, house.remembered())
+    answer: answers.Shown = {**_whole(view, row, data, known), "notice": notice}
+    if why:
+        answer["why"] = house.index.explain(row.path)
+    return answer
 
 
-def _as_it_was(house: House, ident: str, as_of: str) -> dict[str, Any]:
+def _as_it_was(house: House, ident: str, as_of: str) -> answers.Shown:
     """A look at the past is no use of a memory."""
     with as_of_view.view(house, as_of) as view:
         row = view.row(ident)
         data = house.vault.past.data(row.blob)
         broken = not BROKEN.isdisjoint(row.problems)
         known = salvage(row.path, data, unmerged=True) if broken else parse(row.path, data)
-        answer = _whole(view, row, data, known) | {"notice": None}
-        return answer | {"now": view.state(row)["now"]} | view.told(None, None, 0)
+        return {
+            **_whole(view, row, data, known),
+            "now": view.state(row)["now"],
+            **view.told(None, None, 0),
+        }
 
 
-def _whole(view: as_of_view.View, row: Row, data: bytes, known: Memory) -> dict[str, Any]:
+def _whole(view: as_of_view.View, row: Row, data: bytes, known: Memory) -> answers.Shown:
     meta = {
         key: value
         for key, value in asdict(known).items()
@@ -198,6 +208,7 @@ def _whole(view: as_of_view.View, row: Row, data: bytes, known: Memory) -> dict[
         "backlinks": view.index.links_to(row.key),
         "strength": round(view.known.strength(row), 4),
         "problems": list(known.problems),
+        "notice": None,
     }
 
 
@@ -211,7 +222,7 @@ def list_(
     since: str | None = None,
     until: str | None = None,
     limit: int = 50,
-) -> dict[str, Any]:
+) -> answers.Listed:
     """Notes that fit, newest first; reports of dreams only when their type is asked for."""
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
         raise InvalidInput(f"limit must be a whole number above 0, not {shown(limit)}")
@@ -232,11 +243,11 @@ def list_(
     )
     known = house.remembered()
     view = as_of_view.View(house, house.index, known)
-    results = [line(known, row) | view.state(row) for row in rows]
+    results: list[answers.ListRow] = [{**line(known, row), **view.state(row)} for row in rows]
     return {"schema": 1, "results": results, "total": house.index.count()}
 
 
-def line(known: Remembered, row: Row) -> dict[str, Any]:
+def line(known: Remembered, row: Row) -> answers.ListRow:
     """What a list shows of a note."""
     return {
         "id": row.handle,
@@ -251,7 +262,7 @@ def line(known: Remembered, row: Row) -> dict[str, Any]:
     }
 
 
-def log(house: House, id: str | None = None, limit: int = 20) -> dict[str, Any]:
+def log(house: House, id: str | None = None, limit: int = 20) -> answers.Log:
     """Commits, newest first: all of them or those of one memory (forgotten ones too)."""
     house.converge()
     if id is None:
@@ -262,14 +273,15 @@ def log(house: House, id: str | None = None, limit: int = 20) -> dict[str, Any]:
     return {"schema": 1, "entries": [_entry(entry) for entry in entries]}
 
 
-def _entry(entry: Entry) -> dict[str, Any]:
+def _entry(entry: Entry) -> answers.LogEntry:
     """A commit as data, its time as RFC 3339."""
-    return asdict(entry) | {
+    found = asdict(entry) | {
         "when": _iso(entry.when),
         "memories": list(entry.memories),
         "paths": list(entry.paths),
         "removed": list(entry.removed),
     }
+    return cast("answers.LogEntry", found)
 
 
 def _iso(moment: float) -> str:
@@ -293,13 +305,13 @@ def anyone(house: House, text: str) -> tuple[str, str]:
     return row.id, row.path
 
 
-def why(house: House, id: str) -> dict[str, Any]:
+def why(house: House, id: str) -> answers.Why:
     """The story of one memory: what happened to it, what it came from, how it was used."""
     ident, path = anyone(house, id)
     row = house.index.by_path(path) if path else None
     story = [_entry(entry) for entry in reversed(house.vault.log(1000, memory=ident, path=path))]
     use = house.uses().get(ident)
-    used = {
+    used: answers.Uses = {
         "days": len(use.days) if use else 0,
         "last": _iso(use.last) if use and use.last else None,
     }
@@ -317,7 +329,7 @@ def why(house: House, id: str) -> dict[str, Any]:
     }
 
 
-def stats(house: House) -> dict[str, Any]:
+def stats(house: House) -> answers.Stats:
     """What the vault holds, in numbers, and every setting in force."""
     house.converge()
     rows = house.index.list(limit=10_000_000)
@@ -337,7 +349,7 @@ def stats(house: House) -> dict[str, Any]:
     }
 
 
-def settings(house: House) -> dict[str, Any]:
+def settings(house: House) -> answers.SettingsInForce:
     """Every setting: its value in force, its default, and what it is."""
     return {
         "schema": 1,
@@ -353,7 +365,7 @@ def settings(house: House) -> dict[str, Any]:
     }
 
 
-def status(house: House) -> dict[str, Any]:
+def status(house: House) -> answers.Status:
     """Is everything indexed, and if not, why not?"""
     from oneiro_vault.operations.schedule import (
         judge_status,
@@ -363,7 +375,9 @@ def status(house: House) -> dict[str, Any]:
     state = house.index.status()
     look = house.vault.look()
     rewritten = house.vault.rewritten()
-    unreadable = [{"path": path, "reason": reason} for path, reason in house.index.unreadable()]
+    unreadable: list[answers.Refused] = [
+        {"path": path, "reason": reason} for path, reason in house.index.unreadable()
+    ]
     return {
         "schema": 1,
         "vault": str(house.root),

@@ -6,8 +6,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from hashlib import sha256
-from typing import Any, Final
+from typing import Final
 
+from oneiro_vault import answers
 from oneiro_vault.core import memory as memories
 from oneiro_vault.errors import InvalidInput, NotFound, OneiroError, shown
 from oneiro_vault.operations.runtime import House
@@ -19,7 +20,7 @@ _DATE: Final = re.compile(r"\d{4}-\d\d-\d\d")
 _PART: Final = re.compile(r"[\w-]*")
 
 
-def stamps(house: House, ids: Sequence[str] = (), dates: Sequence[str] = ()) -> dict[str, Any]:
+def stamps(house: House, ids: Sequence[str] = (), dates: Sequence[str] = ()) -> answers.Stamps:
     """A hash for each memory (None: there is none), for the whole orientation, and for the reports
     of each date.
 
@@ -48,7 +49,7 @@ def _hash(*parts: str) -> str:
     return sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def complete(house: House, kind: str, prefix: str = "") -> dict[str, Any]:
+def complete(house: House, kind: str, prefix: str = "") -> answers.Completed:
     """Ids (`memory`) or dates (`dream`) that begin with `prefix`, newest first, at most 100, and
     how many there are."""
     if kind not in ("memory", "dream"):
@@ -86,12 +87,12 @@ def dates(house: House) -> list[str]:
     return sorted(found, reverse=True)
 
 
-def reports(house: House, date: str) -> dict[str, Any]:
+def reports(house: House, date: str) -> answers.Reports:
     """The reports of one date (`2026-11-22`), in the order of their names. Raises NotFound when
     there is none."""
     if not isinstance(date, str) or not _DATE.fullmatch(date):
         raise InvalidInput(f"{shown(date)} is not a date", hint="A date looks like 2026-11-22.")
-    found = []
+    found: list[answers.ReportRow] = []
     for path in _reports(house, date):
         try:
             known = memories.parse(path, house.vault.read(path))

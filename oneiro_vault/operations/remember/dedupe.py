@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from hashlib import sha256
-from typing import Any, Final
+from typing import Final
 
+from oneiro_vault import answers
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.conversation.captures import captured
 from oneiro_vault.core.text.duplicates import says_all
@@ -197,7 +198,7 @@ def durable(house: House, row: Row) -> str:
     return ""
 
 
-def shown(row: Row, sha: str) -> dict[str, Any]:
+def shown(row: Row, sha: str) -> answers.RememberedRow:
     """The answer for a memory that is there already."""
     return {
         "id": row.handle,
@@ -206,4 +207,5 @@ def shown(row: Row, sha: str) -> dict[str, Any]:
         "type": row.type,
         "sha256": sha,
         "duplicate_of": row.handle,
+        "images": [],
     }

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from hashlib import sha256 as digest
 from typing import Any, Final
 
+from oneiro_vault import answers
 from oneiro_vault.core.media import picture, picture_metadata
 from oneiro_vault.core.media.picture import Kind, Reference
 from oneiro_vault.errors import InvalidInput, NotFound, OneiroError, StaleMemory, shown
@@ -45,7 +46,7 @@ class Stored:
         """Where it goes."""
         return picture.path_of(self.sha256, picture.EXTENSIONS[self.kind.mime])
 
-    def row(self) -> dict[str, Any]:
+    def row(self) -> answers.Stored:
         """As the answer shows it."""
         return {
             "sha256": self.sha256,
@@ -175,27 +176,28 @@ def writes(house: House, pictures: Sequence[Stored]) -> list[Write]:
 # --------------------------------------------------------------------------------------------------
 
 
-def of_note(house: House, body: str) -> list[dict[str, Any]]:
+def of_note(house: House, body: str) -> list[answers.Picture]:
     """The pictures a body shows; one that has not arrived yet has `present` false and no size."""
     return [_described(house, one) for one in picture.references(body)]
 
 
-def _described(house: House, one: Reference) -> dict[str, Any]:
+def _described(house: House, one: Reference) -> answers.Picture:
     kind = None
     with suppress(OneiroError):
         kind = picture.sniff(_attachments(house).head_of(one.path))
     known = kind or Kind(one.mime, 0, 0)
-    facts = {"mime": known.mime, "width": known.width or None, "height": known.height or None}
     return {
         "sha256": one.sha256,
         "path": one.path,
-        **facts,
+        "mime": known.mime,
+        "width": known.width or None,
+        "height": known.height or None,
         "alt": one.alt,
         "present": kind is not None,
     }
 
 
-def image(house: House, id: str, size: str = "recall", sha256: str | None = None) -> dict[str, Any]:
+def image(house: House, id: str, size: str = "recall", sha256: str | None = None) -> answers.Image:
     """One picture of a memory (the first, or the one whose hash begins so) as base64, in one of
     SIZES."""
     if size not in SIZES:
@@ -222,13 +224,15 @@ def image(house: House, id: str, size: str = "recall", sha256: str | None = None
             kept="The file stays as it is.",
         )
     data, kind = sized(house, found[0].sha256, data, kind, SIZES[size])
-    facts = {"mime": kind.mime, "width": kind.width, "height": kind.height, "size": size}
     text = base64.b64encode(data).decode()
     return {
         "schema": 1,
         "id": row.handle,
         "sha256": found[0].sha256,
-        **facts,
+        "mime": kind.mime,
+        "width": kind.width,
+        "height": kind.height,
+        "size": size,
         "data": text,
         "notice": notice or None,
     }

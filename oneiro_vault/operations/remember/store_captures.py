@@ -11,6 +11,7 @@ from datetime import datetime
 from pathlib import PurePath
 from typing import Any
 
+from oneiro_vault import answers
 from oneiro_vault.capture import conversation_state, episodes, markers, spool, transcripts
 from oneiro_vault.core.conversation.captures import KIND, OWN, SOURCE, TYPE
 from oneiro_vault.core.memory import epoch
@@ -38,7 +39,7 @@ def capture(
     when: str | None = None,
     title: str | None = None,
     actor: str = SOURCE,
-) -> dict[str, Any]:
+) -> answers.Captured:
     """Store what was said, whole, as an episode that waits for encoding; private parts are gone
     before anything is written.
 
@@ -89,7 +90,7 @@ def capture(
         for number, piece in enumerate(pieces, 1)
     ]
     with _STORING:
-        return _stored(house, items, session or "", actor) | {"queued": len(waiting(house))}
+        return _stored(house, items, session or "", actor)
 
 
 def _local(when: str | None) -> str | None:
@@ -103,19 +104,29 @@ def _local(when: str | None) -> str | None:
     )
 
 
-def _stored(house: House, items: list[dict[str, Any]], session: str, actor: str) -> dict[str, Any]:
+def _stored(
+    house: House, items: list[dict[str, Any]], session: str, actor: str
+) -> answers.Captured:
     house.converge()
     twins = [_twin(house, item, session) for item in items]
     new = [item for item, twin in zip(items, twins, strict=True) if twin is None]
     made = iter(write.remember(house, new, actor, dedupe=False)["results"] if new else ())
-    rows = [
+    rows: list[answers.CaptureRow] = [
         twin or {"id": (done := next(made))["id"], "path": done["path"], "duplicate_of": None}
         for twin in twins
     ]
-    return {"schema": 1} | rows[0] | {"captures": rows}
+    first = rows[0]
+    return {
+        "schema": 1,
+        "id": first["id"],
+        "path": first["path"],
+        "duplicate_of": first["duplicate_of"],
+        "captures": rows,
+        "queued": len(waiting(house)),
+    }
 
 
-def _twin(house: House, item: dict[str, Any], session: str) -> dict[str, Any] | None:
+def _twin(house: House, item: dict[str, Any], session: str) -> answers.CaptureRow | None:
     """The capture with these very words of that session, also one that a person has forgotten
     since: it does not come back by itself."""
     words = fingerprint(TYPE, item["title"], item["text"])
@@ -130,7 +141,7 @@ def _twin(house: House, item: dict[str, Any], session: str) -> dict[str, Any] | 
 # --------------------------------------------------------------------------------------------------
 
 
-def captures(house: House) -> dict[str, Any]:
+def captures(house: House) -> answers.Waiting:
     """Episodes that came from captures and reflections and have not become memories yet, oldest
     first."""
     house.converge()
@@ -142,7 +153,7 @@ def captures(house: House) -> dict[str, Any]:
 # --------------------------------------------------------------------------------------------------
 
 
-def collect(house: House) -> dict[str, Any]:
+def collect(house: House) -> answers.Collected:
     """Store what hooks left in the spool. An entry goes only when the vault has committed it; one
     nobody can store is set aside.
 
@@ -188,9 +199,11 @@ def _picked_up(house: House, path: str) -> int:
         entry = spool.load(path)
         if entry is None:
             return 0
-        done = capture(house, **episodes.of_entry(_dated(_with_text(entry), house.clock())))
+        twin = capture(house, **episodes.of_entry(_dated(_with_text(entry), house.clock())))[
+            "duplicate_of"
+        ]
     except _NothingError:
-        done, entry = {"duplicate_of": ""}, entry or {}
+        twin, entry = "", entry or {}
     except Exception as error:
         if isinstance(error, OneiroError) and not isinstance(error, InvalidInput):
             raise
@@ -203,7 +216,7 @@ def _picked_up(house: House, path: str) -> int:
         return 0
     _advance(house, entry)
     spool.done(path)
-    return 1 if done["duplicate_of"] is None else 0
+    return 1 if twin is None else 0
 
 
 def _advance(house: House, entry: dict[str, Any]) -> None:
@@ -263,7 +276,7 @@ def problems(house: House) -> Iterable[tuple[str, str, str]]:
         )
 
 
-def permission(folder: str) -> dict[str, Any]:
+def permission(folder: str) -> answers.CaptureHere:
     """May conversations in a folder be captured, and which marker says so? Raises InvalidInput for
     what is no path."""
     try:

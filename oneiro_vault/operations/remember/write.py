@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
+from oneiro_vault import answers
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.frontmatter import yaml_block
 from oneiro_vault.errors import InvalidInput, OneiroError, StaleMemory
@@ -32,7 +33,7 @@ from oneiro_vault.vault import ledger
 from oneiro_vault.vault.change import Operation, Receipt, Write
 from oneiro_vault.vault.purge.denylist import AGAIN
 
-Results = dict[int, dict[str, Any]]
+Results = dict[int, answers.RememberedRow]
 Refusals = dict[int, OneiroError]
 
 
@@ -45,7 +46,7 @@ def remember(
     taken: Sequence[str] = (),
     near: bool = False,
     progress: Progress = quiet,
-) -> dict[str, Any]:
+) -> answers.Remembered:
     """Store memories in one commit. What is there already is not stored again: its row has
     `duplicate_of`.
 
@@ -87,17 +88,16 @@ def remember(
         house, {position: drafts[position] for position in wanted}, wanted, actor, results, progress
     )
     results |= {
-        position: results[first] | {"duplicate_of": results[first]["id"]}
+        position: {**results[first], "duplicate_of": results[first]["id"]}
         for position, first in again.items()
     }
-    rejected = [
+    rejected: list[answers.Rejected] = [
         {"item": position, "message": str(error), "hint": error.hint}
         for position, error in sorted(refused.items())
     ]
-    told = {"near": {"id": like.handle, "title": like.title} if like else None} if near else {}
-    rows: list[dict[str, Any]] = [
-        {"images": []} | results[position] | told for position in sorted(results)
-    ]
+    rows = [results[position] for position in sorted(results)]
+    for row in rows if near else ():
+        row["near"] = {"id": like.handle, "title": like.title} if like else None
     return {"schema": 1, "results": rows, "commit": commit, "rejected": rejected}
 
 
@@ -194,17 +194,17 @@ def _stored(
     return receipt.commit
 
 
-def _result(made: Draft, receipt: Receipt) -> dict[str, Any]:
+def _result(made: Draft, receipt: Receipt) -> answers.RememberedRow:
     meta, sha = made.meta, receipt.written[made.path]
-    row = {
+    return {
         "id": made.id,
         "path": made.path,
         "title": meta["title"],
         "type": meta["type"],
         "sha256": sha,
         "duplicate_of": None,
+        "images": [picture.row() for picture in made.pictures],
     }
-    return row | {"images": [picture.row() for picture in made.pictures]}
 
 
 def reframe(
@@ -216,7 +216,7 @@ def reframe(
     base: str | None = None,
     reason: str = "",
     actor: str = "user",
-) -> dict[str, Any]:
+) -> answers.Reframed:
     """Replace what a memory says. The old words stay in history; a note that changed meanwhile gets
     a proposal beside it instead."""
     row = house.resolve(id)
@@ -259,7 +259,9 @@ def reframe(
         )
         proposals = receipt.proposals
     house.refresh([*receipt.written, row.path])
-    waiting = {"id": proposal.id, "path": proposals[row.path]} if row.path in proposals else None
+    waiting: answers.Placed | None = None
+    if row.path in proposals:
+        waiting = {"id": proposal.id, "path": proposals[row.path]}
     sha = receipt.written.get(row.path, base)
     return {
         "schema": 1,
@@ -324,7 +326,7 @@ def _proposal(house: House, row: Row, body: str, actor: str) -> Draft:
     )
 
 
-def forget(house: House, id: str, reason: str = "", actor: str = "user") -> dict[str, Any]:
+def forget(house: House, id: str, reason: str = "", actor: str = "user") -> answers.Forgotten:
     """Take a memory out of the tree. Its bytes stay in history and `restore` brings them back."""
     row = house.resolve(id)
     data = house.vault.read(row.path)
@@ -349,7 +351,7 @@ def forget(house: House, id: str, reason: str = "", actor: str = "user") -> dict
     }
 
 
-def restore(house: House, id: str, actor: str = "user") -> dict[str, Any]:
+def restore(house: House, id: str, actor: str = "user") -> answers.Restored:
     """Bring a forgotten memory back, byte for byte."""
     receipt = house.vault.restore(id.strip().lower(), actor)
     house.refresh(receipt.written)
@@ -364,7 +366,7 @@ def undo(
     run: str | None = None,
     source: str | None = None,
     actor: str = "user",
-) -> dict[str, Any]:
+) -> answers.Undone:
     """Bring back the exact bytes from before one commit, a whole run of a loop, or all that came
     from a source, as a new commit.
 
@@ -390,7 +392,7 @@ def undo(
     paths = [*dict.fromkeys(path for one in receipts for path in (*one.written, *one.removed))]
     house.refresh(paths)
     touched = sorted(path for path in paths if not path.startswith("ledger/"))
-    stays = [{"path": path, "why": why} for path, why in sorted(left.items())]
+    stays: list[answers.Kept] = [{"path": path, "why": why} for path, why in sorted(left.items())]
     return {
         "schema": 1, "commit": receipts[-1].commit, "undone": named[0], "paths": touched,
         "removed": sorted(removed), "left": stays,

@@ -8,6 +8,7 @@ from dataclasses import fields
 from hashlib import sha256
 from typing import Any, Final
 
+from oneiro_vault import answers
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.markdown.word_diff import steps
 from oneiro_vault.core.memory import Memory
@@ -44,19 +45,19 @@ _TOLD: Final = (
 _MARKS: Final = {"same": "{}", "gone": "[-{}-]", "new": "{{+{}+}}"}
 
 
-def review(house: House, branch: str | None = None) -> dict[str, Any]:
+def review(house: House, branch: str | None = None) -> answers.Review:
     """The proposals that wait, of all branches or of one, in their order: what, why, and what would
     change, word by word."""
     found = [one for one in proposed.waiting(house) if branch in (None, one.branch.name)]
     rows = [_row(house, one) for one in found]
     names = list(dict.fromkeys(one.branch.name for one in found))
-    branches = [
+    branches: list[answers.Branch] = [
         {"branch": name, "proposals": sum(row["branch"] == name for row in rows)} for name in names
     ]
     return {"schema": 1, "branches": branches, "proposals": rows, "total": len(rows)}
 
 
-def _row(house: House, one: Proposal) -> dict[str, Any]:
+def _row(house: House, one: Proposal) -> answers.Proposal:
     entry = one.entry
     changes = [_change(house, path, *pair) for path, pair in one.files.items()]
     forged = (
@@ -73,13 +74,13 @@ def _row(house: House, one: Proposal) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _change(house: House, path: str, *sides: Any) -> dict[str, Any]:
+def _change(house: House, path: str, *sides: Any) -> answers.ProposedChange:
     """One note: `words` are its new ones, or all of both with [-gone-] and {+new+}; `keys`: what
     else it says or changes."""
     before, after = (house.vault.repo.data(side.blob) if side else None for side in sides)
     old, new = (_parsed(path, data) for data in (before, after))
     text = (after or b"").decode("utf-8", "replace")
-    row: dict[str, Any] = {
+    row: answers.ProposedChange = {
         "path": path,
         "id": None,
         "title": path,
@@ -89,17 +90,17 @@ def _change(house: House, path: str, *sides: Any) -> dict[str, Any]:
         "text": text,
     }
     if new is None:
-        return row | {"words": text.strip()}
-    row |= {"id": new.id or None, "title": new.title}
+        return {**row, "words": text.strip()}
+    row["id"], row["title"] = new.id or None, new.title
     if old is None:
-        return row | {"words": new.body.strip(), "keys": _set(new)}
+        return {**row, "words": new.body.strip(), "keys": _set(new)}
     texts = said(old, new)
     words = (
         " ".join(_MARKS[kind].format(part) for kind, part in steps(*texts))
         if texts[0] != texts[1]
         else ""
     )
-    return row | {"words": words, "keys": _keys(old, new)}
+    return {**row, "words": words, "keys": _keys(old, new)}
 
 
 def _forged(path: str, data: bytes) -> str:
@@ -150,7 +151,7 @@ def _value(value: Any) -> str:
 
 def review_accept(
     house: House, ids: Sequence[str], edited: Mapping[str, Any] | None = None, actor: str = "user"
-) -> dict[str, Any]:
+) -> answers.Accepted:
     """Let proposals happen, each as the commit its loop would have made; an id may be a prefix, or
     a branch for all that waits on it.
 
@@ -158,28 +159,28 @@ def review_accept(
     fits, or failed after others were done.
     """
     _by_person(actor)
-    answer: dict[str, Any] = {"schema": 1, "accepted": [], "stale": []}
+    accepted: list[answers.AcceptedRow] = []
+    unfit: list[answers.StaleRow] = []
     words = {str(path): str(text) for path, text in (edited or {}).items()}
     wanted = _wanted(house, ids)
     if strange := words.keys() - {path for one in wanted for path in one.files}:
         raise InvalidInput(f"{shown(min(strange))} is in none of these proposals", kept=_KEPT)
     for one in wanted:
-        row = {
-            "id": one.id,
-            "branch": one.branch.name,
-            "op": one.entry.op,
-            "title": one.entry.title,
-        }
+        row = _reviewed(one)
         try:
             commit = _accept(house, one, words, actor)
-            answer["accepted"].append(row | {"commit": commit or None})
+            accepted.append({**row, "commit": commit or None})
         except OneiroError as error:
-            if not isinstance(error, StaleMemory) and not answer["accepted"]:
+            if not isinstance(error, StaleMemory) and not accepted:
                 raise
-            answer["stale"].append(
-                row | {"why": str(error)}
-            )  # what was accepted before it must be told
-    return answer | _left(house)
+            unfit.append({**row, "why": str(error)})  # what was accepted before it must be told
+    closed, left = _left(house)
+    return {"schema": 1, "accepted": accepted, "stale": unfit, "closed": closed, "left": left}
+
+
+def _reviewed(one: Proposal) -> answers.ReviewedRow:
+    entry = one.entry
+    return {"id": one.id, "branch": one.branch.name, "op": entry.op, "title": entry.title}
 
 
 def _by_person(actor: str) -> None:
@@ -243,17 +244,15 @@ def _edited(path: str, proposed_: bytes, text: str) -> bytes:
 
 def review_reject(
     house: House, ids: Sequence[str], reason: str = "", actor: str = "user"
-) -> dict[str, Any]:
+) -> answers.RejectedProposals:
     """Say that proposals shall not happen; the reason is kept in the history, and they are not
     proposed again."""
     _by_person(actor)
     wanted = _wanted(house, ids)
     _record(house, wanted, proposed.REJECTED, reason, actor)
-    rows = [
-        {"id": one.id, "branch": one.branch.name, "op": one.entry.op, "title": one.entry.title}
-        for one in wanted
-    ]
-    return {"schema": 1, "rejected": rows} | _left(house)
+    rows = [_reviewed(one) for one in wanted]
+    closed, left = _left(house)
+    return {"schema": 1, "rejected": rows, "closed": closed, "left": left}
 
 
 def _record(house: House, found: Sequence[Proposal], verdict: str, reason: str, actor: str) -> None:
@@ -299,9 +298,10 @@ def _named(found: Sequence[Proposal], name: str) -> list[Proposal]:
     return fits
 
 
-def _left(house: House) -> dict[str, Any]:
+def _left(house: House) -> tuple[list[str], int]:
+    """Branches that could be put away, and how many proposals wait on."""
     closed = tidy(house, lapse=True)
-    return {"closed": closed, "left": len(proposed.waiting(house))}
+    return closed, len(proposed.waiting(house))
 
 
 # -- branches whose work is done

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict
 from typing import Any, Final
 
+from oneiro_vault import answers
 from oneiro_vault.judges import deferred
 from oneiro_vault.operations.dream import choose_judge
 from oneiro_vault.operations.remember.drafts import moment
@@ -22,20 +22,26 @@ somebody judged (RFC 3339)."""
 _RULES: Final = ("", "offline", "none")
 
 
-def standing(house: House) -> dict[str, Any]:
+def standing(house: House) -> answers.DreamState:
     """`judge`: who answers (`judging.Choice`); `captures` and `questions` that wait; the last run
     and the last answer, null when never."""
+    known, judge = _known(house), choose_judge.choice(house.settings, os.environ)
     return {
-        "judge": asdict(choose_judge.choice(house.settings, os.environ)),
+        "judge": {
+            "name": judge.name,
+            "title": judge.title,
+            "ready": judge.ready,
+            "problem": judge.problem,
+        },
         "captures": len(waiting(house)),
         "questions": len(deferred.waiting(choose_judge.folder(house))),
-        "ended": None,
-        "did": [],
-        "answered": None,
-    } | _known(house)
+        "ended": known.get("ended"),
+        "did": known.get("did", []),
+        "answered": known.get("answered"),
+    }
 
 
-def note(house: House, rows: Sequence[Mapping[str, Any]]) -> None:
+def note(house: House, rows: Sequence[answers.Run]) -> None:
     """Keep what these runs did; a night on which nothing was to do is a run too."""
     judges = {one["judge"] for row in rows for one in row["decisions"]} | {
         row["judge"] for row in rows if row["calls"]

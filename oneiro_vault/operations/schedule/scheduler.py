@@ -8,9 +8,10 @@ from collections.abc import Collection, Mapping
 from contextlib import suppress
 from datetime import datetime, tzinfo
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from zoneinfo import ZoneInfo
 
+from oneiro_vault import answers
 from oneiro_vault.errors import Elsewhere, SettingsError
 from oneiro_vault.mind.due import next_due, overdue, parse
 from oneiro_vault.mind.registry import LOOPS
@@ -58,14 +59,14 @@ def due(house: House, zone: tzinfo | None = None) -> list[str]:
 
 def scheduled(
     house: House, zone: tzinfo | None = None, judge: str | None = None, progress: Progress = quiet
-) -> dict[str, Any]:
+) -> answers.Dreamt:
     """Run what is due, if anything is. Each is marked before it begins: whatever happens then, it
     is not begun a second time.
 
     What another machine does at that time is not done here (`elsewhere` says why not); what nobody
     could say stays due (`later`).
     """
-    nothing = {
+    nothing: answers.Dreamt = {
         "schema": 1,
         "dry_run": False,
         "runs": [],
@@ -89,7 +90,8 @@ def scheduled(
     if not names or busy:
         return nothing
     try:
-        return nothing | run_now.dream(house, names, judge, progress=progress, scheduled=True)
+        done = run_now.dream(house, names, judge, progress=progress, scheduled=True)
+        return {**nothing, **done}
     except Elsewhere as error:
         if error.later:
             _note(
@@ -99,10 +101,10 @@ def scheduled(
                     for name, known in _marks(house).items()
                 },
             )
-        return nothing | {"elsewhere": str(error), "later": error.later}
+        return {**nothing, "elsewhere": str(error), "later": error.later}
 
 
-def schedule(house: House, begin: bool = False) -> dict[str, Any]:
+def schedule(house: House, begin: bool = False) -> answers.Schedule:
     """For each loop: its local times, when it last ran by them and when it will next (RFC 3339),
     and the zone they are local to; and who may run them, where a vault lives on several machines
     (`sharing.holder`; the remote is asked).
@@ -113,7 +115,7 @@ def schedule(house: House, begin: bool = False) -> dict[str, Any]:
         due(house)
     zone, marks, now = local_zone(), _marks(house), house.clock()
     last, since = marks["ran"], marks["since"]
-    rows = [
+    rows: list[answers.LoopTimes] = [
         {
             "loop": name,
             "times": at,

@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from oneiro_vault import answers
 from oneiro_vault.errors import (
     Elsewhere,
     GitProblem,
@@ -133,11 +134,11 @@ def _ever_met(house: House, post: Post) -> bool:
     return bool(last_sync.read(house.vault.folder).at or post.remote.known())
 
 
-def holder(house: House, ask: bool = False) -> dict[str, Any]:
+def holder(house: House, ask: bool = False) -> answers.Sharing:
     """Who may dream: `device` is this machine, `runner` the only one that may ("": any), `lease`
     what the remote said (None: nobody ever took one), `problem` why it could not be asked (with
     `ask`)."""
-    found: dict[str, Any] = {
+    found: answers.Sharing = {
         "device": house.vault.ledger.device,
         "runner": house.settings["dreams.runner"],
         "lease": None,
@@ -154,6 +155,6 @@ def holder(house: House, ask: bool = False) -> dict[str, Any]:
             seen = post.look() if ask else seen
         except (Unreachable, GitProblem) as error:
             found["problem"] = str(error)
-        return found | {"lease": data(post, seen)}
+        return {**found, "lease": data(post, seen)}
     except OneiroError as error:  # a detached HEAD has no branch that could be shared
-        return found | {"problem": str(error) if ask else None}
+        return {**found, "problem": str(error) if ask else None}

@@ -1,0 +1,1327 @@
+"""What every operation answers: the JSON form, which faces and the Python API share.
+
+Times are ISO 8601 with an offset, paths are relative to the vault, `None` is "there is none".
+"""
+
+from __future__ import annotations
+
+from typing import NotRequired, TypedDict
+
+
+class Answer(TypedDict):
+    """What every answer has: the version of its form, and of one that reads what it lacks."""
+
+    schema: int
+    degraded: NotRequired[str | None]
+    notices: NotRequired[list[str]]
+
+
+class Titled(TypedDict):
+    """A memory by its title."""
+
+    id: str
+    title: str
+
+
+class Placed(TypedDict):
+    """A memory by its path."""
+
+    id: str
+    path: str
+
+
+class Refused(TypedDict):
+    """A path that was left alone, and why."""
+
+    path: str
+    reason: str
+
+
+class Notice(Refused):
+    """A note that cannot be shown as it is: what is `shown` instead."""
+
+    hint: str
+    shown: str
+
+
+class Linked(TypedDict):
+    """A memory that is linked, and by which relation."""
+
+    relation: str
+    id: str
+    path: str | None
+    title: str
+    status: str
+
+
+class Source(Linked):
+    """What a memory rests on."""
+
+    created: str | None
+
+
+class Uses(TypedDict):
+    """How often a memory was used: on how many days, and when last."""
+
+    days: int
+    last: str | None
+
+
+class Moment(TypedDict):
+    """A moment of the history: what was asked for, and the commit that stood then."""
+
+    asked: str
+    until: str
+    commit: str
+    when: str
+    title: str
+    disordered: bool
+
+
+# ----------------------------------------------------------------------------- storing and changing
+
+
+class Stored(TypedDict):
+    """A picture as it was stored: pixels."""
+
+    sha256: str
+    path: str
+    mime: str
+    width: int | None
+    height: int | None
+
+
+class Picture(Stored):
+    """A picture of a note; `present`: its file is there."""
+
+    alt: str
+    present: bool
+
+
+class RememberedRow(TypedDict):
+    """A memory that was stored, or the one that said it already (`duplicate_of`)."""
+
+    id: str
+    path: str
+    title: str
+    type: str
+    sha256: str
+    duplicate_of: str | None
+    images: list[Stored]
+    near: NotRequired[Titled | None]
+
+
+class Rejected(TypedDict):
+    """What was not stored: its position in the list that was given."""
+
+    item: int
+    message: str
+    hint: str
+
+
+class Remembered(Answer):
+    """`remember`."""
+
+    results: list[RememberedRow]
+    commit: str | None
+    rejected: list[Rejected]
+
+
+class Reframed(Answer):
+    """`reframe`; `proposal`: where the new words wait for a person."""
+
+    id: str
+    path: str
+    sha256: str
+    commit: str
+    proposal: Placed | None
+
+
+class Forgotten(Answer):
+    """`forget`; `back` is the command that brings it back."""
+
+    id: str
+    path: str
+    title: str
+    commit: str
+    back: str
+
+
+class Restored(Answer):
+    """`restore`."""
+
+    id: str
+    path: str
+    commit: str
+
+
+class Kept(TypedDict):
+    """What an undo left as it is."""
+
+    path: str
+    why: str
+
+
+class Undone(Answer):
+    """`undo`."""
+
+    commit: str
+    undone: str
+    paths: list[str]
+    removed: list[str]
+    left: list[Kept]
+
+
+class Moved(Answer):
+    """`move`."""
+
+    id: str
+    path: str
+    was: str
+    commit: str
+
+
+class Updated(TypedDict):
+    """A memory that reads differently now, or whose new words wait."""
+
+    id: str
+    proposal: Placed | None
+
+
+class Failed(TypedDict):
+    """A memory that could not be changed."""
+
+    id: str
+    message: str
+    hint: str
+
+
+class Reflected(Answer):
+    """`reflect`: the episode, and what it changed."""
+
+    id: str
+    path: str
+    duplicate_of: str | None
+    updated: list[Updated]
+    failed: list[Failed]
+
+
+class Ratified(Answer):
+    """`ratify`; `prescribes`: why the line tells a model what to do."""
+
+    id: str
+    path: str
+    title: str
+    core: bool
+    prescribes: str | None
+    commit: str | None
+
+
+class Resolved(Answer):
+    """`resolve`: the flags that are left."""
+
+    id: str
+    path: str
+    title: str
+    flags: list[str]
+    commit: str | None
+
+
+class AdoptSkip(Refused):
+    """A file that was not adopted."""
+
+    code: str
+
+
+class Adopted(Answer):
+    """`adopt`."""
+
+    adopted: list[Placed]
+    skipped: list[AdoptSkip]
+    commit: str | None
+
+
+class CaptureRow(TypedDict):
+    """A capture as it was stored."""
+
+    id: str
+    path: str | None
+    duplicate_of: str | None
+
+
+class Captured(Answer):
+    """`capture`: the first, all, and how many could only be queued."""
+
+    id: str | None
+    path: str | None
+    duplicate_of: str | None
+    captures: list[CaptureRow]
+    queued: int
+
+
+class Collected(Answer):
+    """`collect`: captures taken from the spool, left there, set aside as unreadable."""
+
+    stored: int
+    left: int
+    aside: int
+
+
+# ---------------------------------------------------------------------------------------- reading
+
+
+class ListRow(TypedDict):
+    """A memory in a list. `strength` is 0..1."""
+
+    id: str
+    path: str
+    title: str
+    description: str
+    type: str
+    status: str
+    tags: list[str]
+    created: str
+    strength: float
+    faded: NotRequired[bool]
+    gone: NotRequired[bool]
+    broken: NotRequired[bool]
+    now: NotRequired[str]
+    valid: NotRequired[RowValid]
+
+
+class Listed(Answer):
+    """`list`."""
+
+    results: list[ListRow]
+    total: int
+
+
+class Waiting(Answer):
+    """`captures`: those that wait for encoding."""
+
+    waiting: list[ListRow]
+
+
+class FlaggedRow(ListRow):
+    """A memory that is doubted, and the question for a person."""
+
+    flags: list[str]
+    question: str
+
+
+class Flagged(Answer):
+    """`flagged`."""
+
+    results: list[FlaggedRow]
+    total: int
+
+
+class RowWhy(TypedDict):
+    """Why a row stands where it does; the `parts` add up to its score."""
+
+    status: NotRequired[str]
+    trust: NotRequired[str]
+    date: NotRequired[str | None]
+    parts: NotRequired[dict[str, float]]
+
+
+RowValid = TypedDict(
+    "RowValid",
+    {"from": str | None, "until": str | None, "stated": bool, "now": NotRequired[str]},
+)
+"""Local days on which a memory holds; `stated`: the note says so itself, and `now` whether it
+does."""
+
+
+class RowState(TypedDict):
+    """How a memory stands; in a look at the past, `now` is what became of it since."""
+
+    status: str
+    faded: bool
+    gone: bool
+    broken: bool
+    now: NotRequired[str]
+    valid: NotRequired[RowValid]
+
+
+class Hit(TypedDict):
+    """A memory that answers a question; `weak`: perhaps only the best of what is there."""
+
+    id: str
+    path: str
+    title: str
+    description: str
+    type: str
+    created: str
+    score: float
+    snippet: str
+    weak: bool
+    replaced_by: str | None
+    why: RowWhy
+
+
+class RecallRow(Hit, RowState):
+    """A row of `recall`."""
+
+
+ValidAt = TypedDict(
+    "ValidAt", {"asked": str | None, "from": str | None, "until": str | None, "undated": int}
+)
+"""The span that was asked for; `undated` memories do not say since when they hold."""
+
+
+class Spoken(TypedDict):
+    """Which moments an answer speaks of."""
+
+    as_of: NotRequired[Moment]
+    valid_at: NotRequired[ValidAt]
+
+
+class Recalled(Answer, Spoken):
+    """`recall`; `behind`: notes the index does not know yet."""
+
+    results: list[RecallRow]
+    behind: int
+
+
+class Injected(Answer):
+    """`inject`: what fits a prompt."""
+
+    text: str
+    ids: list[str]
+    behind: int
+
+
+class Shown(Answer, Spoken):
+    """`show`: `meta` is the note's own frontmatter; `why` how it is indexed."""
+
+    id: str
+    path: str
+    meta: dict[str, object]
+    body: str
+    text: str
+    sha256: str
+    images: list[Picture]
+    links: list[Linked]
+    backlinks: list[Linked]
+    strength: float
+    problems: list[str]
+    notice: Notice | None
+    now: NotRequired[str]
+    why: NotRequired[dict[str, object]]
+
+
+class FullMemory(TypedDict):
+    """A memory whole."""
+
+    id: str
+    path: str
+    type: str
+    title: str
+    description: str
+    created: str
+    timestamp: str
+    source: str
+    trust: str
+    status: str
+    confidence: float | None
+    session: str
+    superseded_by: str
+    body: str
+    tags: list[str]
+    about: list[str]
+    supersedes: list[str]
+    derived_from: list[str]
+    strength: float
+    images: list[Picture]
+    links: list[Linked]
+    backlinks: list[Linked]
+    notice: Notice | None
+
+
+class Missing(TypedDict):
+    """What was asked for and is not there."""
+
+    id: str
+    reason: str
+
+
+class Got(Answer):
+    """`get`."""
+
+    memories: list[FullMemory]
+    missing: list[Missing]
+
+
+class BlockRow(TypedDict):
+    """A block of the orientation; `included`: it fitted."""
+
+    id: str
+    path: str
+    title: str
+    priority: int | None
+    core: bool
+    timestamp: str
+    stamp: str
+    included: bool
+
+
+class RecentRow(TypedDict):
+    """What was stored lately, or fits the context."""
+
+    id: str
+    path: str
+    title: str
+    description: str
+    type: str
+    status: str
+    created: str
+
+
+class Oriented(Answer):
+    """`orient`."""
+
+    text: str
+    blocks: list[BlockRow]
+    recent: list[RecentRow]
+    flagged: int
+
+
+class Image(Answer):
+    """`image`: base64 `data`, pixels."""
+
+    id: str
+    sha256: str
+    mime: str
+    width: int
+    height: int
+    size: str
+    data: str
+    notice: str | None
+
+
+class BrowsedNote(TypedDict):
+    """A note that was browsed to."""
+
+    id: str
+    body: str
+    sha256: str
+    type: str
+    title: str
+    created: str
+    timestamp: str
+    source: str
+    trust: str
+    status: str
+    core: bool
+    notice: Notice | None
+
+
+class Entry(TypedDict):
+    """A file or a folder (`id` is None) in a folder that was browsed."""
+
+    path: str
+    bytes: int
+    notes: int
+    id: str | None
+
+
+class Browsed(Answer):
+    """`browse`; `left`: entries that are not listed."""
+
+    path: str
+    note: BrowsedNote | None
+    entries: list[Entry]
+    left: int
+
+
+class Stamps(Answer):
+    """`stamps`: what changes when a resource does, by id and by day."""
+
+    memories: dict[str, str | None]
+    orientation: str
+    dreams: dict[str, str]
+
+
+class Completed(Answer):
+    """`complete`."""
+
+    values: list[str]
+    total: int
+
+
+class ReportRow(TypedDict):
+    """A dream's report."""
+
+    path: str
+    title: str
+    created: str
+    body: str
+
+
+class Reports(Answer):
+    """`reports` of a day."""
+
+    date: str
+    reports: list[ReportRow]
+
+
+# ---------------------------------------------------------------------------------------- history
+
+
+class LogEntry(TypedDict):
+    """A commit."""
+
+    commit: str
+    op: str
+    title: str
+    when: str
+    author: str
+    actor: str
+    memories: list[str]
+    reason: str
+    run: str
+    judge: str
+    device: str
+    paths: list[str]
+    removed: list[str]
+    undoes: str
+    loop: str
+    decision: str
+    fence: int
+
+
+class Log(Answer):
+    """`log`."""
+
+    entries: list[LogEntry]
+
+
+class Why(Answer):
+    """`why`: how a memory came to be."""
+
+    id: str
+    title: str
+    path: str | None
+    status: str
+    story: list[LogEntry]
+    lineage: list[Linked]
+    uses: Uses
+    strength: float
+    notice: Notice | None
+
+
+class Point(TypedDict):
+    """Strength (0..1) at a moment; `ahead`: to come."""
+
+    when: str
+    strength: float
+    ahead: bool
+
+
+class Strength(Answer):
+    """`strength`; stability in days."""
+
+    id: str
+    title: str
+    type: str
+    strength: float
+    stability: float | None
+    threshold: float
+    uses: Uses
+    learned: str | None
+    fades: str | None
+    faded: bool
+    points: list[Point]
+
+
+class Piece(TypedDict):
+    """A paragraph, and the commit that last changed it."""
+
+    paragraph: int
+    text: str
+    source: str | None
+    commit: str | None
+    learned: str | None
+    dated: str | None
+    op: str | None
+    actor: str | None
+    author: str | None
+    run: str | None
+    loop: str | None
+    judge: str | None
+    reason: str | None
+
+
+class Blame(Answer):
+    """`blame`."""
+
+    id: str
+    title: str
+    path: str
+    forgotten: bool
+    names: list[str]
+    commits: int
+    pieces: list[Piece]
+    sources: list[Source]
+    notice: Notice | None
+
+
+class ChangeWhy(TypedDict):
+    """The commit behind a difference."""
+
+    commit: str
+    when: str
+    op: str
+    actor: str
+    reason: str | None
+    run: str | None
+    judge: str | None
+
+
+class Difference(TypedDict):
+    """A memory that differs between two moments."""
+
+    id: str | None
+    path: str
+    title: str
+    type: str
+    why: ChangeWhy | None
+
+
+class NewRow(Difference):
+    """Newly believed."""
+
+    says: str
+    source: str
+    trust: str
+    derived_from: list[str]
+
+
+class RevisedRow(Difference):
+    """It reads differently; `words` are pairs of a mark and words."""
+
+    before: str
+    after: str
+    words: list[list[str]]
+
+
+class RetiredRow(Difference):
+    """No longer believed; merged `into` another."""
+
+    said: str
+    fate: str
+    into: Titled | None
+
+
+class MovedRow(Difference):
+    """At another path."""
+
+    was: str
+
+
+class DoubtedRow(Difference):
+    """Contradicted."""
+
+    doubts: list[str]
+    says: str
+
+
+class BlockText(Titled):
+    """A block of the orientation."""
+
+    text: str
+
+
+class OrientationDiff(TypedDict):
+    """The orientation at two moments."""
+
+    before: list[BlockText]
+    after: list[BlockText]
+    changes: list[RevisedRow]
+
+
+class _Diff(Answer):
+    to: Moment
+    commits: int
+    new: list[NewRow]
+    revised: list[RevisedRow]
+    merged: list[RetiredRow]
+    retired: list[RetiredRow]
+    moved: list[MovedRow]
+    contradicted: list[DoubtedRow]
+    pending: list[NewRow]
+    orientation: OrientationDiff
+    kept: int
+    captures: int
+    runs: int
+    unreadable: list[str]
+
+
+_From = TypedDict("_From", {"from": Moment | None})
+
+
+class Diff(_Diff, _From):
+    """`diff`: what came to be believed between two moments."""
+
+
+class ProbeCount(TypedDict):
+    """Questions whose answer was asked for before and after."""
+
+    asked: int
+    found: int
+    lost: list[str]
+
+
+class PullRequest(Answer):
+    """`pr_summary`."""
+
+    base: str | None
+    head: str
+    commits: int
+    counts: dict[str, int]
+    recall: ProbeCount | None
+    unreadable: list[str]
+    markdown: str
+
+
+# ---------------------------------------------------------------------------- dreams and review
+
+
+class Decision(TypedDict):
+    """What a run decided and did."""
+
+    op: str
+    title: str
+    reason: str
+    memories: list[str]
+    made: list[str]
+    commit: str | None
+    judge: str
+
+
+class LeftAlone(TypedDict):
+    """What a run left as it is."""
+
+    title: str
+    reason: str
+    memories: list[str]
+
+
+class TurnedDown(TypedDict):
+    """A decision that was not carried out."""
+
+    op: str
+    title: str
+    why: str
+
+
+class Unanswered(TypedDict):
+    """A question whose answer was no answer."""
+
+    kind: str
+    problem: str
+
+
+class Unasked(TypedDict):
+    """Questions that could not be asked."""
+
+    problem: str
+    questions: int
+
+
+class Run(TypedDict):
+    """A loop's run. `probes` were asked and found their note `before` and `after`; `cost` is in US
+    dollars."""
+
+    run: str
+    loop: str
+    judge: str
+    started: str
+    ended: str
+    dry_run: bool
+    title: str
+    report: str | None
+    branch: str | None
+    probes: dict[str, int]
+    decisions: list[Decision]
+    left: list[LeftAlone]
+    turned_down: list[TurnedDown]
+    failed: list[Unanswered]
+    unasked: list[Unasked]
+    estimated: int
+    calls: int
+    known: int
+    waiting: int
+    tokens_in: int
+    tokens_out: int
+    cost: float
+    notes: list[str]
+
+
+class Dreamt(Answer):
+    """`dream`; `scheduled` also says which machine dreams (`elsewhere`) and whether it is `later`
+    than the loops were due."""
+
+    dry_run: bool
+    runs: list[Run]
+    waiting: int
+    note: str | None
+    elsewhere: NotRequired[str | None]
+    later: NotRequired[bool]
+
+
+class Question(TypedDict):
+    """A question that waits for the connected model; `schema` is the JSON schema of its answer."""
+
+    id: str
+    kind: str
+    stage: str
+    prompt: str
+    instruction: str
+    memories: list[str]
+    given: str
+    schema: dict[str, object]
+    ids: list[str]
+
+
+class BatchQuestion(TypedDict):
+    """A question of a batch."""
+
+    id: str
+    ids: list[str]
+
+
+class Batch(TypedDict):
+    """Questions with one instruction and one schema of their answers."""
+
+    kind: str
+    instruction: str
+    answer: dict[str, object]
+    again: bool
+    quoted: str
+    questions: list[BatchQuestion]
+
+
+class NextQuestion(Answer):
+    """`dream_next`."""
+
+    question: Question | None
+    waiting: int
+    batch: Batch | None
+
+
+class Decided(Answer):
+    """`dream_decide`."""
+
+    id: str
+    waiting: int
+    runs: list[Run]
+
+
+class BadAnswer(TypedDict):
+    """An answer that was not taken."""
+
+    id: str
+    problem: str
+
+
+class AnswersTaken(Answer):
+    """`dream_answers`."""
+
+    taken: int
+    refused: list[BadAnswer]
+    waiting: int
+    runs: list[Run]
+    batch: Batch | None
+
+
+class Lease(TypedDict):
+    """Which machine holds the lease for dreaming."""
+
+    device: str
+    here: bool
+    loops: list[str]
+    fence: int
+    since: str
+    until: str
+    held: bool
+
+
+class Sharing(TypedDict):
+    """Which machine may run the loops."""
+
+    device: str
+    runner: str
+    lease: Lease | None
+    problem: str | None
+
+
+class LoopTimes(TypedDict):
+    """When a loop ran and will run."""
+
+    loop: str
+    times: list[str]
+    last: str | None
+    next: str | None
+
+
+class Schedule(Answer):
+    """`schedule`."""
+
+    zone: str
+    loops: list[LoopTimes]
+    sharing: Sharing
+
+
+class PastDecision(TypedDict):
+    """A decision of a run that is over."""
+
+    op: str
+    title: str
+    reason: str
+    judge: str
+    memories: list[str]
+    commit: str
+    decision: str
+    undone: bool
+
+
+class PastRun(TypedDict):
+    """A run that is over."""
+
+    run: str
+    loop: str
+    loops: list[str]
+    judge: str
+    started: str
+    ended: str
+    title: str
+    report: str | None
+    undone: bool
+    decisions: list[PastDecision]
+
+
+class Runs(Answer):
+    """`runs`."""
+
+    runs: list[PastRun]
+    total: int
+
+
+class Branch(TypedDict):
+    """A branch that holds proposals."""
+
+    branch: str
+    proposals: int
+
+
+class ProposedChange(TypedDict):
+    """A note as a proposal would have it."""
+
+    path: str
+    id: str | None
+    title: str
+    is_new: bool
+    words: str
+    keys: dict[str, str]
+    text: str
+
+
+class Proposal(TypedDict):
+    """A decision that waits for a person; `stale`: why it can no longer be taken."""
+
+    id: str
+    branch: str
+    commit: str
+    op: str
+    loop: str
+    title: str
+    reason: str
+    judge: str
+    run: str
+    memories: list[str]
+    stale: str | None
+    changes: list[ProposedChange]
+
+
+class Review(Answer):
+    """`review`."""
+
+    branches: list[Branch]
+    proposals: list[Proposal]
+    total: int
+
+
+class ReviewedRow(TypedDict):
+    """A proposal that was decided about."""
+
+    id: str
+    branch: str
+    op: str
+    title: str
+
+
+class AcceptedRow(ReviewedRow):
+    """A proposal that was accepted."""
+
+    commit: str | None
+
+
+class StaleRow(ReviewedRow):
+    """A proposal that could not be accepted."""
+
+    why: str
+
+
+class Accepted(Answer):
+    """`review_accept`."""
+
+    accepted: list[AcceptedRow]
+    stale: list[StaleRow]
+    closed: list[str]
+    left: int
+
+
+class RejectedProposals(Answer):
+    """`review_reject`."""
+
+    rejected: list[ReviewedRow]
+    closed: list[str]
+    left: int
+
+
+# ------------------------------------------------------------------------------------------- care
+
+
+class Problem(TypedDict):
+    """What is wrong with a note."""
+
+    path: str
+    code: str
+    level: str
+    message: str
+    hint: str
+    line: int | None
+
+
+class Checked(Answer):
+    """`check`."""
+
+    problems: list[Problem]
+    notes: int
+
+
+class Mend(TypedDict):
+    """How frontmatter could be mended."""
+
+    path: str
+    diff: str
+
+
+class Mended(Answer):
+    """`mend`."""
+
+    mends: list[Mend]
+    left: list[str]
+    done: bool
+    commit: str | None
+
+
+class Finding(TypedDict):
+    """What `doctor` found."""
+
+    code: str
+    level: str
+    message: str
+    hint: str
+    fixable: bool
+    fixed: bool
+    verbose: NotRequired[bool]
+
+
+class CaptureHere(TypedDict):
+    """Is a folder's work captured?"""
+
+    folder: str
+    allowed: bool
+    marker: str | None
+    vault: str | None
+    project: str | None
+    problem: str | None
+
+
+class Diagnosis(Answer):
+    """`doctor`."""
+
+    problems: list[Finding]
+    capture: CaptureHere | None
+    prompts: dict[str, int]
+    versions: dict[str, str]
+
+
+class Reindexed(Answer):
+    """`reindex`."""
+
+    notes: int
+    chunks: int
+    pending: int
+    seconds: float
+
+
+class Embedded(Answer):
+    """`embed`: passages."""
+
+    embedded: int
+    pending: int
+
+
+class IndexState(TypedDict):
+    """The index."""
+
+    notes: int
+    chunks: int
+    pending: int
+    unreadable: int
+    degraded: str | None
+    model: str
+    schema: int
+    complete: bool
+
+
+class Stats(Answer):
+    """`stats`."""
+
+    vault: str
+    notes: int
+    types: dict[str, int]
+    statuses: dict[str, int]
+    faded: int
+    bytes: int
+    commits: int
+    index: IndexState
+    settings: dict[str, bool | int | float | str]
+
+
+class Embedding(TypedDict):
+    """Embedding under way: passages, passages a second, seconds."""
+
+    done: int
+    total: int
+    rate: float
+    seconds_left: float | None
+
+
+class SettingRow(TypedDict):
+    """A setting: the value in force, its default, what it is."""
+
+    name: str
+    value: bool | int | float | str
+    default: bool | int | float | str
+    help: str
+
+
+class SettingsInForce(Answer):
+    """`settings`."""
+
+    settings: list[SettingRow]
+
+
+class JudgeState(TypedDict):
+    """The judge of the settings, and whether it is there."""
+
+    name: str
+    title: str
+    ready: bool
+    problem: str
+
+
+class DreamState(TypedDict):
+    """What waits for a judge, and what the last night did."""
+
+    judge: JudgeState
+    captures: int
+    questions: int
+    ended: str | None
+    did: list[str]
+    answered: str | None
+
+
+class SyncState(TypedDict):
+    """The last sync; `age` in seconds."""
+
+    remote: str | None
+    last: str | None
+    age: float | None
+    tried: str | None
+    problem: str | None
+
+
+class Status(Answer):
+    """`status`."""
+
+    vault: str
+    notes: int
+    chunks: int
+    pending: int
+    embedding: Embedding | None
+    behind: int
+    unreadable: list[Refused]
+    partial: list[str]
+    language: str | None
+    broken: list[str]
+    model: str
+    watching: str | None
+    uncommitted: int
+    held: list[Refused]
+    gone: str | None
+    loosened: list[str]
+    busy: str | None
+    rewritten: str | None
+    captures: int
+    dreams: DreamState
+    prompts: dict[str, int]
+    sync: SyncState
+    dreaming: Sharing
+
+
+class SyncAction(TypedDict):
+    """What a sync did to a note."""
+
+    action: str
+    path: str
+    was: str | None
+    id: str | None
+    clashes: int
+
+
+class LateRun(TypedDict):
+    """A run that ended after its lease."""
+
+    run: str
+    loop: str
+    fence: int
+    why: str
+    kept: str
+    left: int
+    commits: list[str]
+
+
+class Synced(Answer):
+    """`sync`; `stays`: what was not taken along."""
+
+    dry_run: bool
+    offline: str | None
+    actions: list[SyncAction]
+    commit: str | None
+    pushed: bool
+    tries: int
+    rescued: str | None
+    late: list[LateRun]
+    edits: int
+    stays: list[Refused]
+    loosened: list[str]
+    remote: str
+    url: str
+    branch: str
+    last: str | None
