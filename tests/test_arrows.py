@@ -14,7 +14,7 @@ import oneiro_vault
 PACKAGE = Path(oneiro_vault.__file__).parent
 
 FLOOR = {
-    "errors": 0, "settings": 0,
+    "errors": 0, "settings": 0, "answers": 0, "api": 0,
     "core": 1,
     "vault": 2, "index": 2, "judges": 2, "classify": 2,
     "mind": 3, "recall": 3, "capture": 3, "sync": 3, "auth": 3, "clients": 3,

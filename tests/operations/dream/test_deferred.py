@@ -4,6 +4,7 @@ answered."""
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -21,7 +22,7 @@ def _deferred(app: App) -> None:
     app.house.judges = None
 
 
-def merged(question: dict[str, Any]) -> dict[str, Any]:
+def merged(question: Mapping[str, Any]) -> dict[str, Any]:
     first, *others = question["ids"]
     return {"action": "merge", "reason": "the same", "keep": first, "members": others}
 

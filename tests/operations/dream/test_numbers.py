@@ -4,7 +4,7 @@ the judge did."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -42,7 +42,7 @@ def entries(body: str, section: str) -> int:
     return len(re.findall(r"(?m)^- ", body.partition(f"## {section}\n")[2].partition("\n## ")[0]))
 
 
-def titled(run: dict[str, Any]) -> dict[str, int]:
+def titled(run: Mapping[str, Any]) -> dict[str, int]:
     """The numbers in a title."""
     names = ("left", "turned_down", "failed", "calls", "unasked", "waiting", "decisions")
     found = dict.fromkeys(names, 0)
@@ -55,12 +55,12 @@ def titled(run: dict[str, Any]) -> dict[str, int]:
     return found
 
 
-def agree(root: Path, run: dict[str, Any]) -> None:
+def agree(root: Path, run: Mapping[str, Any]) -> None:
     """Title, lists, cost and commit of a run with a report of its own say the same."""
     if not run["report"]:
         assert not run["decisions"] + run["failed"]
         return
-    _, body = yaml_block.read((root / run["report"]).read_text())
+    _, body = yaml_block.read((root / str(run["report"])).read_text())
     subject = git(root, "log", "-1", "--format=%s", "--", run["report"]).strip()
     assert subject == f"ledger: report of {run['title']}"
     bad = sum(one["kind"] not in ("loop", "judge") for one in run["failed"])
@@ -163,7 +163,7 @@ def test_what_was_not_carried_out_is_not_counted_as_made(full: App, root: Path) 
     (run,) = run_now.dream(full.house, ["consolidate"], progress=stop)["runs"]
     agree(root, run)
     assert run["title"] == "consolidate: 1 merged, 1 turned down"
-    assert "Not carried out any more: 1 of 2 decisions" in (root / run["report"]).read_text()
+    assert "Not carried out any more: 1 of 2 decisions" in (root / str(run["report"])).read_text()
 
 
 @pytest.fixture
@@ -223,7 +223,7 @@ def test_a_run_with_a_hanging_endpoint_ends_with_its_report(
     run = dream(app)
     agree(root, run)
     assert run["title"].startswith("consolidate: 3 of 3 questions failed")
-    assert "the run's time is over (0.05 minutes)" in (root / run["report"]).read_text()
+    assert "the run's time is over (0.05 minutes)" in (root / str(run["report"])).read_text()
     assert run["estimated"] == 3
 
 
