@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from oneiro_vault.api import Calls, Progress
 from oneiro_vault.cli import vault_path
 from oneiro_vault.cli.output import ElsewhereError, Style
 from oneiro_vault.daemon.protocol import Request
@@ -17,7 +18,6 @@ from oneiro_vault.errors import InvalidInput, VaultNotFound
 from oneiro_vault.settings.definitions import Settings, load
 
 _NOT_TEXT = re.compile("[\0\ud800-\udfff]")
-Progress = Callable[[str, int, int], None]
 
 
 class Session(Protocol):
@@ -89,10 +89,23 @@ class Face:
             )
         return path
 
-    def call(
-        self, op: str, progress: Progress | None = None, *, start: bool = True, **params: Any
+    @property
+    def ops(self) -> Calls:
+        """The operations of the vault; what is None or empty is left out."""
+        return Calls(self._call)
+
+    @property
+    def running(self) -> Calls:
+        """The same without starting an owner."""
+        return Calls(lambda op, given, progress: self._call(op, given, progress, start=False))
+
+    def _call(
+        self,
+        op: str,
+        params: Mapping[str, Any],
+        progress: Progress | None = None,
+        start: bool = True,
     ) -> dict[str, Any]:
-        """One operation; parameters that are None or empty are left out."""
         given = {
             name: value
             for name, value in params.items()

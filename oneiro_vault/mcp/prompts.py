@@ -8,7 +8,7 @@ from mcp.server import MCPServer
 from pydantic import Field
 
 from oneiro_vault.mcp import formatting
-from oneiro_vault.mcp.request_context import Desk, nowhere
+from oneiro_vault.mcp.request_context import Desk
 
 
 def add(server: MCPServer[Any], desk: Desk) -> None:
@@ -24,9 +24,7 @@ def add(server: MCPServer[Any], desk: Desk) -> None:
             str, Field(description="What this conversation is about; empty for the latest")
         ] = "",
     ) -> str:
-        found = await desk.call(
-            "orient", {"context": context.strip()} if context.strip() else {}, nowhere
-        )
+        found = await desk.silent.orient(context=context.strip() or None)
         return formatting.orientation(desk.now(), found)
 
     @server.prompt(

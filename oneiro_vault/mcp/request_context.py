@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 from mcp.server.mcpserver import Context
 
+from oneiro_vault.api import AsyncCalls
 from oneiro_vault.core.principal import LOCAL, SCOPE, Caller
 
 Ctx: TypeAlias = Context[Any, Any]
@@ -32,15 +33,23 @@ class Desk:
     call: Call
     clock: Callable[[], float] = time.time
 
-    async def ask(self, ctx: Ctx, op: str, **params: Any) -> dict[str, Any]:
-        """One operation, its progress sent on; parameters that are None or empty are left out.
-        Raises OneiroError."""
-        given = {
-            name: value
-            for name, value in params.items()
-            if value is not None and value not in ("", [])
-        }
-        return await self.call(op, given, Reporter(ctx, asyncio.get_running_loop()))
+    def ask(self, ctx: Ctx) -> AsyncCalls:
+        """The operations, their progress sent on; what is None or empty is left out."""
+
+        async def call(op: str, params: Mapping[str, Any], _progress: object) -> Any:
+            given = {
+                name: value
+                for name, value in params.items()
+                if value is not None and value not in ("", [])
+            }
+            return await self.call(op, given, Reporter(ctx, asyncio.get_running_loop()))
+
+        return AsyncCalls(call)
+
+    @property
+    def silent(self) -> AsyncCalls:
+        """The operations, without progress."""
+        return AsyncCalls(lambda op, given, _progress: self.call(op, given, nowhere))
 
     def now(self) -> str:
         """Local, to the minute."""

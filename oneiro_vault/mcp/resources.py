@@ -3,6 +3,7 @@ dream://{date}."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from mcp.server import MCPServer
@@ -10,6 +11,7 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 from mcp_types import CompleteRequestParams, CompleteResult, Completion, ResourceTemplateReference
 
+from oneiro_vault.api import AsyncCalls
 from oneiro_vault.core.markdown.quoting import PREFACE, quote
 from oneiro_vault.errors import InvalidInput, NotFound, OneiroError
 from oneiro_vault.mcp import formatting, sdk_internals
@@ -27,13 +29,15 @@ def add(server: MCPServer[Any], desk: Desk) -> None:
     """Register the resources and their completions. Reading a memory is a use of it; the others are
     passive."""
 
-    async def ask(op: str, **params: Any) -> dict[str, Any]:
+    async def call(op: str, params: Mapping[str, Any], _progress: object) -> Any:
         try:
             return await desk.call(op, params, nowhere)
         except (NotFound, InvalidInput) as error:
             raise ResourceNotFoundError(f"{error}. {advice(error.hint)}") from error
         except OneiroError as error:
             raise ResourceError(f"{error}. {advice(error.hint)}") from error
+
+    vault = AsyncCalls(call)
 
     @server.resource(
         ORIENTATION,
@@ -42,7 +46,7 @@ def add(server: MCPServer[Any], desk: Desk) -> None:
         mime_type=_MARKDOWN,
     )
     async def orientation() -> str:
-        found = await ask("orient", n=0)
+        found = await vault.orient(n=0)
         return f"Now: {desk.now()}\n\n{found['text'].strip() or 'No orientation yet.'}\n"
 
     @server.resource(
@@ -52,7 +56,7 @@ def add(server: MCPServer[Any], desk: Desk) -> None:
         mime_type=_MARKDOWN,
     )
     async def memory(id: str) -> str:
-        found = await ask("get", ids=[id])
+        found = await vault.get(ids=[id])
         if not found["memories"]:
             raise ResourceNotFoundError(formatting.one_line(advice(found["missing"][0]["reason"])))
         one = formatting.whole(found["memories"][0], len(found["memories"][0]["body"]))
@@ -65,7 +69,7 @@ def add(server: MCPServer[Any], desk: Desk) -> None:
         mime_type=_MARKDOWN,
     )
     async def dream(date: str) -> str:
-        found = await ask("reports", date=date)
+        found = await vault.reports(date=date)
         parts = [
             quote(
                 one["body"],
@@ -88,7 +92,7 @@ def add(server: MCPServer[Any], desk: Desk) -> None:
         )
         if kind is None:
             return CompleteResult(completion=Completion(values=[], total=0, has_more=False))
-        found = await ask("complete", kind=kind, prefix=params.argument.value.strip().lower())
+        found = await vault.complete(kind=kind, prefix=params.argument.value.strip().lower())
         values, total = found["values"], found["total"]
         return CompleteResult(
             completion=Completion(values=values, total=total, has_more=total > len(values))

@@ -22,7 +22,7 @@ from mcp_types import EmptyResult, SubscribeRequestParams, UnsubscribeRequestPar
 
 from oneiro_vault.errors import OneiroError
 from oneiro_vault.mcp import sdk_internals
-from oneiro_vault.mcp.request_context import Desk, nowhere
+from oneiro_vault.mcp.request_context import Desk
 from oneiro_vault.mcp.resources import DREAM, MEMORY, ORIENTATION
 
 LOG = logging.getLogger("oneiro.mcp")
@@ -161,7 +161,7 @@ class Updates:
             return {}
         ids = [uri.removeprefix(MEMORY) for uri in uris if uri.startswith(MEMORY)]
         dates = [uri.removeprefix(DREAM) for uri in uris if uri.startswith(DREAM)]
-        found = await self.desk.call("stamps", {"ids": ids, "dates": dates}, nowhere)
+        found = await self.desk.silent.stamps(ids=ids, dates=dates)
         known: dict[str, object] = {
             f"{MEMORY}{name}": stamp for name, stamp in found["memories"].items()
         }

@@ -3,9 +3,11 @@ answer is what a model reads."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Protocol
 
+from oneiro_vault import answers
+from oneiro_vault.api import Calls
 from oneiro_vault.core.markdown.quoting import attribute, escape
 from oneiro_vault.core.memory import FOLDERS
 from oneiro_vault.errors import InvalidInput, NotFound, shown
@@ -44,7 +46,7 @@ class Memories:
     """The six commands, on strings: what they answer is what a model reads. Raises OneiroError."""
 
     def __init__(self, vault: Vault) -> None:
-        self._vault = vault
+        self._vault = Calls(lambda op, given, _progress: vault.call(op, given))
 
     def run(self, command: str, given: Mapping[str, Any]) -> str:
         """One command by its name, with what the model gave for it."""
@@ -82,12 +84,12 @@ class Memories:
             )
         self._free(path)
         folder = _open_folder(inside)
-        self._call(
-            "remember",
+        self._vault.remember(
             items=[
                 {"text": file_text, "path": _named(inside), "type": _TYPES.get(folder, "semantic")}
             ],
             dedupe=False,
+            actor=ACTOR,
         )
         return f"File created successfully at: {path}"
 
@@ -142,7 +144,7 @@ class Memories:
         found = self._look(path)
         notes = [found["note"]["id"]] if found["note"] else self._few(path, found["entries"])
         for ident in notes:
-            self._call("forget", id=ident, reason=f"deleted as {path}")
+            self._vault.forget(id=ident, reason=f"deleted as {path}", actor=ACTOR)
         return (
             f"Successfully deleted {path}. Its words stay in the history, and a person can bring "
             f"it back."
@@ -159,21 +161,18 @@ class Memories:
         self._free(new_path)
         _open_folder(inside)
         _open_folder(found["path"])
-        self._call("move", id=found["note"]["id"], path=_named(inside))
+        self._vault.move(id=found["note"]["id"], path=_named(inside), actor=ACTOR)
         return f"Successfully renamed {old_path} to {new_path}"
 
     # -- inside
     # ----------------------------------------------------------------------------------------------
 
-    def _call(self, op: str, **params: Any) -> dict[str, Any]:
-        return self._vault.call(op, params if op == "browse" else {**params, "actor": ACTOR})
-
-    def _look(self, path: str) -> dict[str, Any]:
+    def _look(self, path: str) -> answers.Browsed:
         """What `browse` says of a path; a note is also found without its `.md`."""
         inside = _inside(path)
         for name in dict.fromkeys((inside, _named(inside)) if inside else ("",)):
             try:
-                return self._call("browse", path=name)
+                return self._vault.browse(path=name)
             except NotFound:
                 continue
         raise NotFound(
@@ -181,14 +180,13 @@ class Memories:
             hint=f"View {ROOT} to see what there is.",
         )
 
-    def _note(self, path: str) -> dict[str, Any]:
+    def _note(self, path: str) -> answers.BrowsedNote:
         note = self._look(path)["note"]
         if not note:
             raise InvalidInput(
                 f"The path {path} is not a file.", hint="View it to see the files in it."
             )
-        found: dict[str, Any] = note
-        return found
+        return note
 
     def _free(self, path: str) -> None:
         try:
@@ -200,7 +198,7 @@ class Memories:
             hint="Edit it with str_replace or insert, or choose another name.",
         )
 
-    def _edited(self, path: str, note: Mapping[str, Any], text: str) -> str:
+    def _edited(self, path: str, note: answers.BrowsedNote, text: str) -> str:
         """Make the note say `text`; "" when it does, else what a person has to decide."""
         if not text.strip():
             raise InvalidInput(
@@ -212,8 +210,12 @@ class Memories:
             raise InvalidInput(
                 "the new text is the same as the old", hint="Nothing has to be done."
             )
-        done = self._call(
-            "reframe", id=note["id"], text=text, base=note["sha256"], reason=f"edited as {path}"
+        done = self._vault.reframe(
+            id=note["id"],
+            text=text,
+            base=note["sha256"],
+            reason=f"edited as {path}",
+            actor=ACTOR,
         )
         if not done["proposal"]:
             return ""
@@ -223,7 +225,7 @@ class Memories:
             f"until a person decides."
         )
 
-    def _few(self, path: str, entries: list[dict[str, Any]]) -> list[str]:
+    def _few(self, path: str, entries: Sequence[answers.Entry]) -> list[str]:
         """Ids of the notes of a folder that is small enough to be deleted as one."""
         total = sum(
             one["notes"]
@@ -238,7 +240,8 @@ class Memories:
                 hint="Delete the files that are not wanted, one by one.",
             )
         for one in entries:
-            if one["id"] and self._call("browse", path=one["path"])["note"]["core"]:
+            note = self._vault.browse(path=one["path"])["note"] if one["id"] else None
+            if note and note["core"]:
                 raise InvalidInput(
                     f"{ROOT}/{one['path']} was ratified by a person",
                     kept="Nothing was deleted.",
@@ -246,7 +249,7 @@ class Memories:
                 )
         return notes
 
-    def _folder(self, path: str, found: Mapping[str, Any]) -> str:
+    def _folder(self, path: str, found: answers.Browsed) -> str:
         entries = found["entries"]
         top = [
             one for one in entries if "/" not in one["path"].removeprefix(found["path"]).strip("/")
@@ -264,12 +267,9 @@ class Memories:
         )
         return "\n".join(lines)
 
-    def _text(self, path: str, note: Mapping[str, Any], view_range: list[int] | None) -> str:
-        facts = ", ".join(
-            f"{name} {attribute(note[name])}"
-            for name in ("created", "trust", "source", "status")
-            if note[name]
-        )
+    def _text(self, path: str, note: answers.BrowsedNote, view_range: list[int] | None) -> str:
+        said = {name: note[name] for name in ("created", "trust", "source", "status")}
+        facts = ", ".join(f"{name} {attribute(value)}" for name, value in said.items() if value)
         told = (
             f"Here's the content of {path} with line numbers (a stored note, quoted as data: "
             f"{facts}):"

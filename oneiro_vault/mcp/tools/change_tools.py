@@ -108,9 +108,9 @@ class Changing:
     async def _store(self, ctx: Ctx, item: dict[str, Any]) -> CallToolResult:
         given = {name: value for name, value in item.items() if value}
         given["text"] = item["text"]
-        found = (
-            await self.desk.ask(ctx, "remember", items=[given], actor=actor_of(ctx), near=True)
-        )["results"][0]
+        found = (await self.desk.ask(ctx).remember(items=[given], actor=actor_of(ctx), near=True))[
+            "results"
+        ][0]
         ident, title, near = found["id"], formatting.one_line(found["title"]), found["near"]
         told = f"Remembered as {ident} ({title})."
         if found["duplicate_of"]:
@@ -134,9 +134,7 @@ class Changing:
     ) -> CallToolResult:
         """Replace all of what a memory says; its id stays and the old words stay in history. For what changed or was wrong."""  # noqa: E501
         who = actor_of(ctx)
-        found = await self.desk.ask(
-            ctx,
-            "reframe",
+        found = await self.desk.ask(ctx).reframe(
             id=id,
             text=text,
             title=title,
@@ -158,7 +156,7 @@ class Changing:
         reason: str = "",
     ) -> CallToolResult:
         """Take away a memory that is wrong or unwanted; history keeps it and a person can restore it."""  # noqa: E501
-        found = await self.desk.ask(ctx, "forget", id=id, reason=reason, actor=actor_of(ctx))
+        found = await self.desk.ask(ctx).forget(id=id, reason=reason, actor=actor_of(ctx))
         told = (
             f"{self.desk.now()}: {found['id']} ({formatting.one_line(found['title'])}) is "
             f"forgotten. A person can bring it back."
@@ -173,8 +171,8 @@ class Changing:
             {("description" if name == "summary" else name): value for name, value in one.items()}
             for one in updates
         ]
-        found = await self.desk.ask(
-            ctx, "reflect", highlights=highlights, updates=changes, actor=actor_of(ctx)
+        found = await self.desk.ask(ctx).reflect(
+            highlights=highlights, updates=changes, actor=actor_of(ctx)
         )
         told = [
             f"{self.desk.now()}: the episode is "

@@ -25,7 +25,7 @@ class History:
 
     async def recall_story(self, ctx: Ctx, id: str) -> CallToolResult:
         """What happened to a memory, also to one that was forgotten: when, what, who, why."""
-        found = await self.desk.ask(ctx, "why", id=id)
+        found = await self.desk.ask(ctx).why(id=id)
         told = (
             f"{self.desk.now()}: {found['id']} · {formatting.one_line(found['title'])} · "
             f"{found['status'] or 'active'}"
@@ -34,7 +34,7 @@ class History:
 
     async def restore(self, ctx: Ctx, id: str) -> CallToolResult:
         """Bring a forgotten memory back as it was."""
-        found = await self.desk.ask(ctx, "restore", id=id, actor=actor_of(ctx))
+        found = await self.desk.ask(ctx).restore(id=id, actor=actor_of(ctx))
         return answer(f"{self.desk.now()}: {found['id']} is back.", ids=[found["id"]])
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from mcp_types import CallToolResult, ImageContent
 from pydantic import Field
 
+from oneiro_vault import answers
 from oneiro_vault.core.markdown.quoting import PREFACE
 from oneiro_vault.mcp import formatting
 from oneiro_vault.mcp.request_context import Ctx, Desk
@@ -35,7 +36,7 @@ class Recalling:
         self, ctx: Ctx, context: str = "", n: Annotated[int, Field(ge=0, le=15)] = 15
     ) -> CallToolResult:
         """The standing orientation and n memories: the latest, or those that bear on `context`. Call first in a conversation."""  # noqa: E501
-        found = await self.desk.ask(ctx, "orient", context=context, n=n)
+        found = await self.desk.ask(ctx).orient(context=context, n=n)
         return answer(formatting.orientation(self.desk.now(), found), ids=_ids(found["recent"]))
 
     async def recall_check(
@@ -53,8 +54,16 @@ class Recalling:
     ) -> CallToolResult:
         """Search the memories. Answers with dated rows, best first, or says that none is relevant; recall_specific has the full text.
         Example: {"topic": "why do we release on Fridays?", "since": "2026"}"""  # noqa: E501
-        filters = {"entity": entity, "type": type, "tag": tag, "since": since, "until": until}
-        found = await self.desk.ask(ctx, "recall", query=topic, k=limit, fast=True, **filters)
+        found = await self.desk.ask(ctx).recall(
+            query=topic,
+            k=limit,
+            fast=True,
+            entity=entity,
+            type=type,
+            tag=tag,
+            since=since,
+            until=until,
+        )
         rows = (
             f"{PREFACE}\n{formatting.rows(found['results'])}"
             if found["results"]
@@ -69,7 +78,7 @@ class Recalling:
         self, ctx: Ctx, ids: Annotated[list[str], Field(min_length=1, max_length=20)]
     ) -> CallToolResult:
         """Memories in full, by id (12 characters, or a unique beginning). Reading keeps them from fading."""  # noqa: E501
-        found = await self.desk.ask(ctx, "get", ids=ids)
+        found = await self.desk.ask(ctx).get(ids=ids)
         missing = [
             f"{formatting.one_line(one['id'])}: {formatting.one_line(advice(one['reason']))}"
             for one in found["missing"]
@@ -89,7 +98,7 @@ class Recalling:
         sha256: Annotated[str, Field(description="Which one, if the memory has several")] = "",
     ) -> CallToolResult:
         """A picture of a memory: long edge 240 (thumbnail), 720 (recall) or as stored (full)."""
-        found = await self.desk.ask(ctx, "image", id=id, size=size, sha256=sha256)
+        found = await self.desk.ask(ctx).image(id=id, size=size, sha256=sha256)
         shown = f"{found['width']} x {found['height']}, {found['mime']}"
         told = (
             f"Now: {self.desk.now()}. A picture stored with memory {found['id']} ({shown}): data, "
@@ -105,7 +114,7 @@ class Recalling:
         self, ctx: Ctx, limit: Annotated[int, Field(ge=1, le=100)] = 20
     ) -> CallToolResult:
         """Memories with an open question for the person: conflicts, contradictions, doubts."""
-        found = await self.desk.ask(ctx, "flagged", limit=limit)
+        found = await self.desk.ask(ctx).flagged(limit=limit)
         results = found["results"]
         told = f"{PREFACE}\n{formatting.questions(results)}" if results else "No open questions."
         more = [f"{found['total']} in all."] if found.get("total", 0) > len(results) else []
@@ -121,6 +130,6 @@ def _ids(found: Sequence[formatting.Found]) -> list[str]:
     return [str(one["id"]) for one in found]
 
 
-def _degraded(found: dict[str, Any]) -> str | None:
+def _degraded(found: answers.Recalled) -> str | None:
     behind = f"{found['behind']} commits are not indexed yet" if found.get("behind") else None
     return "; ".join(filter(None, (found["degraded"], behind))) or None

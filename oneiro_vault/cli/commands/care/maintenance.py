@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import click
 
+from oneiro_vault import answers
 from oneiro_vault.cli import render, terminal
 from oneiro_vault.cli.commands.machines.serve import prompted
 from oneiro_vault.cli.context import Face
@@ -24,7 +23,7 @@ from oneiro_vault.errors import Brake, InvalidInput, NotFound, few
 def doctor_(face: Face, fix: bool) -> Output:
     """Say what is wrong with the vault, its indexes and this machine, and whether conversations in
     this folder are captured."""
-    found = face.call("doctor", fix=fix or None, cwd=face.request.cwd)
+    found = face.ops.doctor(fix=fix, cwd=face.request.cwd)
     bad = [
         problem
         for problem in found["problems"]
@@ -33,13 +32,13 @@ def doctor_(face: Face, fix: bool) -> Output:
     shown = [problem for problem in found["problems"] if not problem.get("verbose") or face.verbose]
     text = render.problems(shown, face.style) or "Everything is in order."
     notes = [
-        _permission(found["capture"]),
+        _permission(found["capture"]) if found["capture"] else "",
         *(f"Prompts: {said}." for said in prompted(found["prompts"])),
     ]
     return Output(text, found, "" if face.json else "\n".join(notes), code=1 if bad else 0)
 
 
-def _permission(found: Mapping[str, Any]) -> str:
+def _permission(found: answers.CaptureHere) -> str:
     """Whether hooks capture conversations in a folder, and the marker that says so."""
     folder, marker = line(found["folder"]), line(found["marker"] or "")
     if found["problem"]:
@@ -52,7 +51,8 @@ def _permission(found: Mapping[str, Any]) -> str:
             f"Conversations in {folder} are not captured: "
             f"{f'{marker} forbids it' if marker else 'no .oneiro-capture here or above'}"
         )
-    named = [f"{name} {line(found[name])}" for name in ("vault", "project") if found[name]]
+    facts = {"vault": found["vault"], "project": found["project"]}
+    named = [f"{name} {line(value)}" for name, value in facts.items() if value]
     return f"Conversations in {folder} are captured: {marker}" + (
         f" ({', '.join(named)})" if named else ""
     )
@@ -80,7 +80,7 @@ def check_(face: Face, format_: str, fix: bool, yes: bool) -> Output:
         raise click.UsageError("--yes goes with --fix.")
     if fix:
         return _mended(face, yes)
-    found = face.call("check")
+    found = face.ops.check()
     bad = any(problem["level"] == "error" for problem in found["problems"])
     if format_ == "github":
         return Output(render.workflow_commands(found["problems"]), found, code=1 if bad else 0)
@@ -95,12 +95,12 @@ def check_(face: Face, format_: str, fix: bool, yes: bool) -> Output:
 
 def _mended(face: Face, yes: bool) -> Output:
     """What could be mended, and after a yes is; nothing changes without one."""
-    found = face.call("mend", yes=yes or None)
+    found = face.ops.mend(yes=yes)
     diffs = "\n".join(safe(one["diff"]).rstrip("\n") for one in found["mends"])
     if found["mends"] and not yes and not face.json and sys.stdin.isatty():
         terminal.emit(terminal.ERR, terminal.encode(f"{diffs}\n"))
         if click.confirm(f"Change these lines in {len(found['mends'])} notes?", err=True):
-            found, diffs = face.call("mend", yes=True), ""
+            found, diffs = face.ops.mend(yes=True), ""
     count = len(found["mends"])
     notes = "1 note" if count == 1 else f"{count} notes"
     said = (
@@ -120,7 +120,7 @@ def _mended(face: Face, yes: bool) -> Output:
 def pr_summary_(face: Face, range_: str) -> Output:
     """What a branch would change in the memory, as Markdown for a pull request: believed, revised,
     merged, retired, recall."""
-    found = face.call("pr_summary", range=range_)
+    found = face.ops.pr_summary(range=range_)
     return Output(found["markdown"].rstrip("\n"), found)
 
 
@@ -136,7 +136,7 @@ def reindex_(face: Face, yes: bool) -> Output:
             b"and vectors stay.\n",
         )
     try:
-        found = face.call("reindex", force=yes or None)
+        found = face.ops.reindex(force=yes)
     except Brake as error:
         if (
             face.json
@@ -144,7 +144,7 @@ def reindex_(face: Face, yes: bool) -> Output:
             or not click.confirm(f"{line(str(error))}. Go on without them?", err=True)
         ):
             raise
-        found = face.call("reindex", force=True)
+        found = face.ops.reindex(force=True)
     later = f"; {found['pending']} chunks wait for their vectors" if found["pending"] else ""
     return Output(f"Indexed {found['notes']} notes in {found['seconds']} s{later}", found)
 
@@ -154,7 +154,7 @@ def reindex_(face: Face, yes: bool) -> Output:
 def adopt_(face: Face, paths: tuple[str, ...]) -> Output:
     """Give notes without an id one, so that they are memories. PATHS are notes and folders; without
     any, all of them."""
-    found = face.call("adopt", paths=[_inside(face, path) for path in paths])
+    found = face.ops.adopt(paths=[_inside(face, path) for path in paths])
     text = [f"Adopted {line(entry['path'])} as {entry['id']}" for entry in found["adopted"]]
     note = [f"Skipped {line(entry['path'])}: {line(entry['reason'])}" for entry in found["skipped"]]
     codes = {entry["code"] for entry in found["skipped"]}

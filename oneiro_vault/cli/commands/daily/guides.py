@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 from importlib.resources import files
-from typing import Any
 
 import click
 
+from oneiro_vault import answers
 from oneiro_vault.cli.context import Face
 from oneiro_vault.cli.group import command
 from oneiro_vault.cli.output import Output, line
@@ -63,7 +63,7 @@ def _page(text: str) -> None:
 @click.option("--all", "every", is_flag=True, help="Also those that have their default.")
 def settings_(face: Face, every: bool) -> Output:
     """Show the settings that differ from their defaults: value, default, what it is."""
-    found = face.call("settings")
+    found = face.ops.settings()
     rows = [one for one in found["settings"] if every or one["value"] != one["default"]]
     width = max((len(one["name"]) for one in rows), default=0)
     text = [_row(one, width, face) for one in rows] or [
@@ -72,7 +72,7 @@ def settings_(face: Face, every: bool) -> Output:
     return Output("\n".join(text), found)
 
 
-def _row(one: dict[str, Any], width: int, face: Face) -> str:
+def _row(one: answers.SettingRow, width: int, face: Face) -> str:
     changed = one["value"] != one["default"]
     value = face.style(repr(one["value"]), *(["bold"] if changed else []))
     default = face.style(f" (default {one['default']!r})", "dim") if changed else ""

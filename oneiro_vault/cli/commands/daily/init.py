@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from oneiro_vault import answers
 from oneiro_vault.cli import terminal
 from oneiro_vault.cli.commands.daily.orient import HINT
 from oneiro_vault.cli.context import Face
@@ -85,13 +86,13 @@ def _index(face: Face, notes: int) -> dict[str, Any]:
         face.session().begin()
         return nothing
     try:
-        face.call("reindex", missing=True)
-        return nothing | face.call("status") | {"owner": face.session().owner() is not None}
+        face.ops.reindex(missing=True)
+        return nothing | face.ops.status() | {"owner": face.session().owner() is not None}
     except (OwnerProblem, LockTimeout) as error:  # the vault is made all the same
         return nothing | {"waiting": str(error)}
 
 
-def _embed(face: Face, left: dict[str, Any] | None) -> dict[str, Any] | None:
+def _embed(face: Face, left: answers.Embedding | None) -> answers.Embedding | None:
     """Show how the owner makes vectors until none is missing, a person has seen enough or nothing
     comes any more; what is left then."""
     try:
@@ -104,7 +105,7 @@ def _embed(face: Face, left: dict[str, Any] | None) -> dict[str, Any] | None:
                     "embedding (Ctrl-C: the owner goes on with it)", done, left["total"], pace(left)
                 )
                 time.sleep(1.0)
-                left = face.call("status", lambda *_: None)["embedding"]  # one bar is enough
+                left = face.ops.status()["embedding"]
     except KeyboardInterrupt:
         return left
     return left

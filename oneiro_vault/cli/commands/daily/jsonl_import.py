@@ -15,6 +15,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
 
+from oneiro_vault import answers
 from oneiro_vault.cli import terminal
 from oneiro_vault.cli.commands.daily.text_input import decode
 from oneiro_vault.cli.context import Face
@@ -63,7 +64,7 @@ class Intake:
     face: Face
     defaults: Mapping[str, Any]
     again: bool
-    results: list[dict[str, Any]] = field(default_factory=list)
+    results: list[answers.RememberedRow] = field(default_factory=list)
     problems: list[dict[str, Any]] = field(default_factory=list)
     commits: list[str] = field(default_factory=list)
     notices: dict[str, None] = field(default_factory=dict)
@@ -111,7 +112,9 @@ class Intake:
                 self._refuse(number, data, str(error), error.hint)
         return good
 
-    def store(self, items: Sequence[Numbered], streaming: bool = False) -> list[dict[str, Any]]:
+    def store(
+        self, items: Sequence[Numbered], streaming: bool = False
+    ) -> list[answers.RememberedRow]:
         """Remember them in one commit and return the rows in order; one that is refused does not
         stop the others."""
         if not items:
@@ -120,19 +123,18 @@ class Intake:
         taken = [ident for mark in dict.fromkeys(marks) for ident in self._answered.get(mark, ())]
         wanted = [item for _, _, item in items]
         quiet = (lambda *_: None) if streaming else None  # our own bar shows how it goes
-        found = self.face.call(
-            "remember",
-            quiet,
+        found = self.face.ops.remember(
             items=wanted,
             dedupe=False if self.again else "exact",
             partial=True,
             taken=taken,
+            progress=quiet,
         )
         rejected = {bad["item"]: bad for bad in found["rejected"]}
         for position, bad in rejected.items():
             number, data, _ = items[position]
             self._refuse(number, data, bad["message"], bad["hint"])
-        rows: list[dict[str, Any]] = found["results"]
+        rows = found["results"]
         if streaming:
             for mark, row in zip(
                 (mark for n, mark in enumerate(marks) if n not in rejected), rows, strict=True

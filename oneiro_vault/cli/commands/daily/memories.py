@@ -51,8 +51,7 @@ def recall_(
     fast: bool,
 ) -> Output:
     """Find memories by meaning and by words."""
-    found = face.call(
-        "recall",
+    found = face.ops.recall(
         query=" ".join(query),
         k=k,
         type=list(types),
@@ -63,9 +62,9 @@ def recall_(
         until=until,
         as_of=as_of,
         valid_at=valid_at,
-        history=history or None,
-        explain=explain or None,
-        fast=fast or None,
+        history=history,
+        explain=explain,
+        fast=fast,
     )
     text = (
         render.rows(found["results"], face.style, explain, " ".join(query)) or "no relevant memory"
@@ -81,7 +80,7 @@ def recall_(
 @click.option("--as-of", metavar="DATE", help="As it was then: a date, or a commit.")
 def show_(face: Face, ident: str, why: bool, as_of: str | None) -> Output:
     """Show one memory in full."""
-    found = face.call("show", id=ident, why=why or None, as_of=as_of)
+    found = face.ops.show(id=ident, why=why, as_of=as_of)
     return Output(render.memory(found, face.style), found)
 
 
@@ -96,7 +95,7 @@ def show_(face: Face, ident: str, why: bool, as_of: str | None) -> Output:
 @click.option("-n", "--limit", type=int, default=50, show_default=True, help="How many at most.")
 def list_(face: Face, limit: int, **filters: Any) -> Output:
     """List memories, newest first."""
-    found = face.call("list", limit=limit, **filters)
+    found = face.ops.list(limit=limit, **filters)
     rest = found["total"] - len(found["results"])
     more = f"\n{rest} more are not shown" if rest > 0 and not any(filters.values()) else ""
     return Output((render.rows(found["results"], face.style) or "no memories") + more, found)
@@ -122,15 +121,14 @@ def reframe_(
     reason: str | None,
 ) -> Output:
     """Say a memory anew; the old words stay in the history. TEXT, or - for standard input."""
-    body = words(face, text, lambda: str(face.call("show", id=ident)["body"]))
-    found = face.call(
-        "reframe",
+    body = words(face, text, lambda: str(face.ops.show(id=ident)["body"]))
+    found = face.ops.reframe(
         id=ident,
         text=body,
         title=title,
         description=description,
         base=base,
-        reason=reason,
+        reason=reason or "",
     )
     if found["proposal"]:
         waiting = found["proposal"]["path"]
@@ -146,7 +144,7 @@ def reframe_(
 @click.option("--reason", help="Why; kept in the history.")
 def forget_(face: Face, ident: str, reason: str | None) -> Output:
     """Take a memory out of the vault; `restore` brings it back."""
-    found = face.call("forget", id=ident, reason=reason)
+    found = face.ops.forget(id=ident, reason=reason or "")
     return Output(f"Forgot {line(found['title'])}\n`oneiro {found['back']}` brings it back.", found)
 
 
@@ -154,5 +152,5 @@ def forget_(face: Face, ident: str, reason: str | None) -> Output:
 @click.argument("ident", metavar="ID")
 def restore_(face: Face, ident: str) -> Output:
     """Bring a forgotten memory back, byte for byte."""
-    found = face.call("restore", id=ident)
+    found = face.ops.restore(id=ident)
     return Output(f"Restored {found['id']}  {line(found['path'])}", found)

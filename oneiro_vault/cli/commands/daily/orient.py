@@ -48,7 +48,9 @@ _EMPTY: Final = re.compile(r"^#+ [^\n]*\n\s*(?=^#|\Z)", re.MULTILINE)
 @click.option("--context", help="What it is about: then the rows are those that fit it.")
 @click.option("-n", type=int, default=15, show_default=True, help="How many rows besides; 0: none.")
 @click.option("--project", help="Where the model stands: memories of that project come first.")
-@click.option("--limit", type=int, help="UTF-16 units of text at most (default: 8000).")
+@click.option(
+    "--limit", type=int, default=8000, help="UTF-16 units of text at most (default: 8000)."
+)
 @click.option(
     "--edit",
     is_flag=True,
@@ -56,12 +58,12 @@ _EMPTY: Final = re.compile(r"^#+ [^\n]*\n\s*(?=^#|\Z)", re.MULTILINE)
     "standard input.",
 )
 def orient_(
-    face: Face, context: str | None, n: int, project: str | None, limit: int | None, edit: bool
+    face: Face, context: str | None, n: int, project: str | None, limit: int, edit: bool
 ) -> Output:
     """What a model wakes into: the orientation notes, and what is recent or fits."""
     if edit:
         return _own(face)
-    found = face.call("orient", context=context, n=n, project=project, limit=limit)
+    found = face.ops.orient(context=context, n=n, project=project, limit=limit)
     text = [
         safe(found["text"]).strip()
         or "There is no orientation yet: notes of the type `orientation` are loaded at every "
@@ -85,14 +87,12 @@ def _own(face: Face) -> Output:
     row = next(
         (
             one
-            for one in face.call("list", type="orientation", limit=1000)["results"]
+            for one in face.ops.list(type="orientation", limit=1000)["results"]
             if one["path"] == OWN
         ),
         None,
     )
-    text = words(
-        face, (), lambda: str(face.call("show", id=row["id"])["body"]) if row else SKELETON
-    )
+    text = words(face, (), lambda: str(face.ops.show(id=row["id"])["body"]) if row else SKELETON)
     text = _EMPTY.sub("", _COMMENT.sub("", text)).strip()
     if not text:
         raise InvalidInput(
@@ -101,7 +101,7 @@ def _own(face: Face) -> Output:
             hint="Write something below one of them.",
         )
     if row:
-        found = face.call("reframe", id=row["id"], text=text)
+        found = face.ops.reframe(id=row["id"], text=text)
         return Output(f"Changed {line(found['path'])}", found)
     item = {
         "text": text,
@@ -110,11 +110,11 @@ def _own(face: Face) -> Output:
         "path": OWN,
         "priority": 100,
     }
-    found = face.call("remember", items=[item], actor="user")["results"][0]
+    stored = face.ops.remember(items=[item], actor="user")["results"][0]
     return Output(
-        f"Wrote {line(found['path'])}: every conversation begins with it, and no loop or model "
+        f"Wrote {line(stored['path'])}: every conversation begins with it, and no loop or model "
         f"changes it.",
-        found,
+        stored,
     )
 
 
@@ -124,14 +124,14 @@ def _own(face: Face) -> Output:
 def flags_(face: Face, limit: int, resolve: str | None) -> Output:
     """Notes with an open question for a person, and the question."""
     if resolve:
-        done = face.call("resolve", id=resolve)
+        done = face.ops.resolve(id=resolve)
         said = (
             f"Answered: {', '.join(map(line, done['flags']))}"
             if done["flags"]
             else "There was no open question"
         )
         return Output(f"{said}  {line(done['title'])}", done)
-    found = face.call("flagged", limit=limit)
+    found = face.ops.flagged(limit=limit)
     text = []
     for row in found["results"]:
         text.append(
@@ -152,7 +152,7 @@ def ratify_(face: Face, ident: str, undo: bool, reason: str | None) -> Output:
     """Say that an orientation block holds: it is always loaded, and no loop or model changes its
     words; at a terminal only."""
     face.person("ratifies", "A model can only propose other words, with `reframe`.")
-    found = face.call("ratify", id=ident, undo=undo or None, reason=reason)
+    found = face.ops.ratify(id=ident, undo=undo, reason=reason or "")
     if found["commit"] is None:
         return Output(
             f"{line(found['title'])} was {'core' if found['core'] else 'not core'} already.", found

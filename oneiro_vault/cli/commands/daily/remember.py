@@ -72,8 +72,8 @@ def remember_(
         _refuse_both(text, item)
         face.at_home()
         return jsonl_import.run(face, from_jsonl, item, again, ack)
-    found = face.call(
-        "remember", items=[{"text": words(face, text), **item}], dedupe=False if again else None
+    found = face.ops.remember(
+        items=[{"text": words(face, text), **item}], dedupe=False if again else None
     )
     row = found["results"][0]
     if ack:

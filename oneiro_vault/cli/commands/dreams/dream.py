@@ -45,22 +45,14 @@ def dream_(
     if scheduled and (words or dry_run or review):
         raise click.UsageError("--scheduled runs what is due, nothing else.")
     try:
-        given = (
-            {"judge": judge}
-            if scheduled
-            else {
-                "loops": words,
-                "judge": judge,
-                "dry_run": dry_run or None,
-                "review": review or None,
-            }
-        )
-        found = face.call("scheduled" if scheduled else "dream", **given)
+        if scheduled:
+            found = face.ops.scheduled(judge=judge)
+        else:
+            found = face.ops.dream(loops=words, judge=judge, dry_run=dry_run, review=review)
     except KeyboardInterrupt:
         with suppress(OneiroError):
-            face.call(
-                "dream_stop", start=False
-            )  # an owner does the work: it ends in good order, and keeps what it has committed
+            # An owner does the work: it ends in good order, and keeps what it has committed.
+            face.running.dream_stop()
         raise
     elsewhere = line(found.get("elsewhere") or "")
     text = [_run(run, face.style) for run in found["runs"]] or [
@@ -123,7 +115,7 @@ def _answer(face: Face, words: tuple[str, ...]) -> Output:
             "`dream answer` shows the next question; `dream answer ID JSON` answers one."
         )
     if not words:
-        found = face.call("dream_next")
+        found = face.ops.dream_next()
         question = found["question"]
         if question is None:
             return Output("no question waits", found)
@@ -137,12 +129,10 @@ def _answer(face: Face, words: tuple[str, ...]) -> Output:
         return Output(
             "\n".join([*text, f"\n`oneiro dream answer {question['id']} JSON` answers it."]), found
         )
-    found = face.call("dream_decide", id=words[0], answer=words[1])
-    left = (
-        f"{_questions(found['waiting'])} still" if found["waiting"] else "no other question waits"
-    )
+    done = face.ops.dream_decide(id=words[0], answer=words[1])
+    left = f"{_questions(done['waiting'])} still" if done["waiting"] else "no other question waits"
     return Output(
-        "\n".join([f"Answered; {left}.", *(_run(run, face.style) for run in found["runs"])]), found
+        "\n".join([f"Answered; {left}.", *(_run(run, face.style) for run in done["runs"])]), done
     )
 
 
@@ -153,7 +143,7 @@ def _answer(face: Face, words: tuple[str, ...]) -> Output:
 @click.option("-n", "--limit", type=int, default=20, show_default=True, help="How many at most.")
 def runs_(face: Face, since: str | None, until: str | None, loop: str | None, limit: int) -> Output:
     """What the loops did and why, newest first, told by the history alone."""
-    found = face.call("runs", since=since, until=until, loop=loop, limit=limit)
+    found = face.ops.runs(since=since, until=until, loop=loop, limit=limit)
     none = (
         "no such run"
         if since or until or loop
@@ -199,7 +189,7 @@ def schedule_(face: Face, action: str, kind: str | None) -> Output:
     owner runs."""
     if action != "show" or kind:
         face.at_home()
-    found = face.call("schedule", begin=True if action == "install" else None)
+    found = face.ops.schedule(begin=action == "install")
     timer: dict[str, Any] | None = None
     if action != "show" or kind:
         from oneiro_vault.app import system_timer

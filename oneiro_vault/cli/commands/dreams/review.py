@@ -37,10 +37,10 @@ def review_(
     if reason is not None and not reject:
         raise click.UsageError("--reason goes with --reject.")
     if accept:
-        return done(face.call("review_accept", ids=_some(ids)), face.style)
+        return done(face.ops.review_accept(ids=_some(ids)), face.style)
     if reject:
-        return done(face.call("review_reject", ids=_some(ids), reason=reason), face.style)
-    found = face.call("review")
+        return done(face.ops.review_reject(ids=_some(ids), reason=reason or ""), face.style)
+    found = face.ops.review()
     if listed or not found["total"]:
         return Output(
             "\n\n".join(shown(row, face.style) for row in found["proposals"]) or NOTHING, found
@@ -51,7 +51,7 @@ def review_(
     from oneiro_vault.cli.commands.dreams.review_session import Sitting, terminal
 
     return Output(
-        Sitting(face.call, *terminal(face), face.style).run(found["proposals"]), face.call("review")
+        Sitting(face.ops, *terminal(face), face.style).run(found["proposals"]), face.ops.review()
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import click
 
+from oneiro_vault.api import Operations
 from oneiro_vault.cli import terminal as screen
 from oneiro_vault.cli.commands.daily import text_input as texts
 from oneiro_vault.cli.commands.dreams.review import done, shown
@@ -17,7 +18,6 @@ from oneiro_vault.errors import InvalidInput, OneiroError
 
 KEYS: Final = "[a]ccept  [r]eject  [e]dit  accept all of this [k]ind  [s]kip  [q]uit"
 
-Call = Callable[..., Mapping[str, Any]]
 Ask = Callable[[str], str]
 Say = Callable[[str], None]
 Edit = Callable[[str], str]
@@ -48,11 +48,11 @@ def terminal(face: Face) -> tuple[Ask, Say, Edit]:
 
 
 class Sitting:
-    """Goes through proposals with a person. `call` runs operations, `ask`, `say` and `edit` are the
-    terminal."""
+    """Goes through proposals with a person. `vault` has the operations; `ask`, `say` and `edit` are
+    the terminal."""
 
-    def __init__(self, call: Call, ask: Ask, say: Say, edit: Edit, style: Style) -> None:
-        self._call, self._ask, self._say, self._edit, self._style = call, ask, say, edit, style
+    def __init__(self, vault: Operations, ask: Ask, say: Say, edit: Edit, style: Style) -> None:
+        self._vault, self._ask, self._say, self._edit, self._style = vault, ask, say, edit, style
         self._settled: set[str] = set()
 
     def run(self, proposals: Sequence[Mapping[str, Any]]) -> str:
@@ -63,7 +63,7 @@ class Sitting:
             self._say(f"\n{number} of {len(proposals)}  {shown(row, self._style)}\n")
             if not self._decided(row, proposals):
                 break
-        left = self._call("review")["total"]
+        left = self._vault.review()["total"]
         return f"{left} still wait for review." if left else "Everything is reviewed."
 
     def _decided(self, row: Mapping[str, Any], proposals: Sequence[Mapping[str, Any]]) -> bool:
@@ -96,7 +96,7 @@ class Sitting:
             )
         if key == "r":
             reason = self._ask("Why (empty: no reason)")
-            self._tell(self._call("review_reject", ids=[row["id"]], reason=reason or None))
+            self._tell(self._vault.review_reject(ids=[row["id"]], reason=reason))
             return True
         if key == "e":
             return self._edited(row)
@@ -104,7 +104,7 @@ class Sitting:
         return False
 
     def _accept(self, ids: Sequence[str], edited: Mapping[str, str] | None = None) -> bool:
-        self._tell(self._call("review_accept", ids=list(ids), edited=edited))
+        self._tell(self._vault.review_accept(ids=list(ids), edited=edited))
         return True
 
     def _edited(self, row: Mapping[str, Any]) -> bool:

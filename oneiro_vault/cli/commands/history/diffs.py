@@ -23,7 +23,7 @@ _AROUND: Final = 6
 @click.argument("ident", metavar="ID")
 def blame_(face: Face, ident: str) -> Output:
     """Who brought each sentence of a memory, when it was learned, and what it is dated itself."""
-    found = face.call("blame", id=ident)
+    found = face.ops.blame(id=ident)
     return Output(_blamed(found, face.style), found)
 
 
@@ -87,7 +87,7 @@ def _source(one: Mapping[str, Any], style: Style) -> str:
 def diff_(face: Face, before: str, after: str | None) -> Output:
     """What became of each memory between two moments: dates such as "3 weeks ago", or commits.
     Without B: until now."""
-    found = face.call("diff", before=before, after=after)
+    found = face.ops.diff(before=before, after=after)
     return Output(_changes(found, face.style), found)
 
 

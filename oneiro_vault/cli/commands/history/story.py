@@ -26,7 +26,7 @@ def undo_(face: Face, commit: str | None, run: str | None, source: str | None) -
     commit."""
     if (commit, run, source).count(None) != 2:
         raise click.UsageError("Name a commit, a run with --run, or a source with --source.")
-    found = face.call("undo", commit=commit, run=run, source=source)
+    found = face.ops.undo(commit=commit, run=run, source=source)
     what = (
         f"what came from {line(found['undone'])}"
         if source
@@ -49,7 +49,7 @@ def undo_(face: Face, commit: str | None, run: str | None, source: str | None) -
 @click.option("-n", "--limit", type=int, default=20, show_default=True, help="How many at most.")
 def log_(face: Face, ident: str | None, limit: int) -> Output:
     """What happened in the vault, or to one memory, newest first."""
-    found = face.call("log", id=ident, limit=limit)
+    found = face.ops.log(id=ident, limit=limit)
     return Output(render.entries(found["entries"], face.style) or "no history", found)
 
 
@@ -57,7 +57,7 @@ def log_(face: Face, ident: str | None, limit: int) -> Output:
 @click.argument("ident", metavar="ID")
 def why_(face: Face, ident: str) -> Output:
     """The story of one memory: where it came from, what changed it, how it was used."""
-    found = face.call("why", id=ident)
+    found = face.ops.why(id=ident)
     return Output(render.story(found, face.style), found)
 
 
@@ -66,13 +66,13 @@ def why_(face: Face, ident: str) -> Output:
 @click.option("--days", type=int, default=30, show_default=True, help="How far ahead.")
 def strength_(face: Face, ident: str, days: int) -> Output:
     """How much of a memory is left: its curve so far, and as it goes on if nobody looks."""
-    found = face.call("strength", id=ident, days=days)
+    found = face.ops.strength(id=ident, days=days)
     return Output(sparkline.drawn(found, face.style), found)
 
 
 @command("stats")
 def stats_(face: Face) -> Output:
     """What the vault holds, in numbers."""
-    found = face.call("stats")
+    found = face.ops.stats()
     shown = {name: value for name, value in found.items() if name not in ("schema", "settings")}
     return Output(render.facts(shown, face.style), found)

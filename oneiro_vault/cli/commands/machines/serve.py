@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from oneiro_vault import answers
 from oneiro_vault.cli import render, terminal
 from oneiro_vault.cli.commands.dreams.dream import shared
 from oneiro_vault.cli.context import Face
@@ -151,8 +152,8 @@ def _teller(ready_fd: int | None) -> Callable[[dict[str, Any]], None]:
 @command("status")
 def status_(face: Face) -> Output:
     """Is everything indexed, and does an owner process run? Starts none."""
-    found = face.call("status", start=False)
-    found |= {"owner": (owner := face.session(start=False).owner())}
+    found = face.running.status()
+    owner = face.session(start=False).owner()
     also = f", also at {line(owner['http'])}/mcp" if owner and "http" in owner else ""
     runs = (
         f"process {owner['pid']}, version {owner['version']}{also}"
@@ -193,7 +194,7 @@ def status_(face: Face) -> Output:
     text += [
         f"not committed {line(entry['path'])}: {line(entry['reason'])}" for entry in found["held"]
     ]
-    return Output("\n".join(text), found)
+    return Output("\n".join(text), {**found, "owner": owner})
 
 
 def _dreams(found: Mapping[str, Any]) -> list[str]:
@@ -231,7 +232,7 @@ def prompted(found: Mapping[str, int]) -> list[str]:
     return [f"today {', '.join(told)}"] if told else []
 
 
-def _synced(state: dict[str, Any]) -> str:
+def _synced(state: answers.SyncState) -> str:
     remote = line(state["remote"] or "a remote")
     when = f"last with {remote} {state['last']}" if state["last"] else f"never yet with {remote}"
     return when + (
@@ -267,7 +268,7 @@ def watch_(face: Face) -> Output:
             )
             terminal.emit(terminal.OUT, terminal.encode(text))
 
-    found = face.call("watch", show)
+    found = face.ops.watch(progress=show)
     return Output("", found, render.gaps(found))
 
 

@@ -35,7 +35,7 @@ def sync_(face: Face, dry_run: bool, yes: bool) -> Output:
     """Bring this vault and its git remote together: memories are merged, nothing is lost, nobody's
     words win in silence."""
     with Bar(shows=not face.json) as bar:
-        found = face.call("sync", bar, dry_run=dry_run or None, yes=yes or None)
+        found = face.ops.sync(dry_run=dry_run, yes=yes, progress=bar)
     return Output("\n".join(_told(found)), found)
 
 

@@ -45,7 +45,7 @@ def capture_(face: Face, file: str | None, pending: bool, **given: Any) -> Outpu
     if pending:
         if file or any(given.values()):
             raise click.UsageError("--pending goes alone.")
-        found = face.call("collect")
+        found = face.ops.collect()
         return Output(
             f"Captures stored: {found['stored']}, waiting: {found['left']}, set aside: "
             f"{found['aside']}.",
@@ -63,8 +63,7 @@ def capture_(face: Face, file: str | None, pending: bool, **given: Any) -> Outpu
         if given["kind"] or "kind" in one:
             one.setdefault("client", FILE)
         done.append(
-            face.call(
-                "capture",
+            face.ops.capture(
                 actor="user",
                 **one | {name: value for name, value in given.items() if value},
             )
@@ -73,7 +72,7 @@ def capture_(face: Face, file: str | None, pending: bool, **given: Any) -> Outpu
     told = [
         f"Captured already: {row['id']}"
         if row["duplicate_of"]
-        else f"Captured {row['id']}  {line(row['path'])}"
+        else f"Captured {row['id']}  {line(row['path'] or '')}"
         for row in rows
     ]
     if not all(row["duplicate_of"] for row in rows):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -47,15 +47,12 @@ def sit(app: App, *answers: str, edit: str = "", replace: tuple[str, str] = ("",
     """Give these answers, one after the other; everything that was said."""
     given, said = iter(answers), []
 
-    def call(op: str, **params: Any) -> Mapping[str, Any]:
-        return app.call(op, {name: value for name, value in params.items() if value is not None})
-
     def ask(question: str) -> str:
         said.append(question)
         return next(given)
 
     sitting = Sitting(
-        call,
+        app,
         ask,
         said.append,
         lambda text: text.rstrip("\n").replace(*replace, 1) + edit,
