@@ -1,4 +1,5 @@
-"""What is worth keeping by the packaged weights, and that training makes such weights."""
+"""What is worth keeping and what asks about an earlier state by the packaged weights, and that
+training makes such weights."""
 
 from __future__ import annotations
 
@@ -9,7 +10,14 @@ import numpy as np
 import pytest
 
 from oneiro_vault.classify import classifier
-from oneiro_vault.classify.classifier import THRESHOLD, probabilities, weights, worth_keeping
+from oneiro_vault.classify.classifier import (
+    RARE,
+    THRESHOLD,
+    looks_back,
+    probabilities,
+    weights,
+    worth_keeping,
+)
 from tests.classify import train
 
 
@@ -48,6 +56,57 @@ def test_the_model_runs_in_a_process_that_can_end_at_any_time() -> None:
     classifier._model().close()
     assert classifier._model().pid is None
     assert worth_keeping(["We postponed the launch to 9 September."]) == before
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What did we use before the migration?", "Where did Nina live before?",
+        "How has the release day changed?", "What used to be her job?",
+        "Who was the previous landlord?", "How did the rule come to be?",
+        "What was the original plan?", "the history of the budget",
+        "Who was the contact before, and who came after?",
+        "Wo hat sie früher gewohnt?", "Wie hat sich der Plan geändert?",
+        "Où habitait-elle avant ?", "Quel était l'ancien bureau ?",
+        "¿Dónde vivía antes?", "Quem era o chefe anterior?", "Dove abitava prima?",
+        "Waar woonde ze vroeger?",
+    ],
+)  # fmt: skip
+def test_a_question_about_an_earlier_state_looks_back(question: str) -> None:
+    assert looks_back(question)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Where does Nina live?", "What should I do before the release?", "When did we decide it?",
+        "When did Nina first see the sea?", "How long has Nina been in Bern?",
+        "What did Nina cook last week?", "How old is the history teacher?", "Is she used to it?",
+        "What happens before and during the move?", "Why do we use Postgres?",
+        "fix the failing test", "Wo wohnt sie?", "Was muss vor dem Essen fertig sein?",
+        "Où habite-t-elle ?", "¿Cuándo se casó Nina?", "Dove abita?", "",
+    ],
+)  # fmt: skip
+def test_what_asks_how_things_are_or_what_happened_does_not(question: str) -> None:
+    assert not looks_back(question)
+
+
+def test_a_question_waits_for_no_model() -> None:
+    assert not {"history/in", "history/out"} & weights().keys()
+
+
+@pytest.mark.slow
+def test_lines_about_earlier_states_are_judged_as_they_are_labelled() -> None:
+    known = train.lines("history")
+    found = probabilities("history", [line.text for line in known], ["user"] * len(known))
+    false = [
+        line.text
+        for line, sure in zip(known, found, strict=True)
+        if sure >= RARE and not line.label
+    ]
+    right = sum(sure >= RARE and line.label for line, sure in zip(known, found, strict=True))
+    assert len(false) <= 0.01 * len(known), false
+    assert right >= 0.9 * sum(line.label for line in known)
 
 
 @pytest.mark.slow

@@ -22,13 +22,19 @@ from sklearn.linear_model import LogisticRegression
 from oneiro_vault.classify import classifier, features
 from oneiro_vault.classify.classifier import SPEAKERS, WEIGHTS, Head, Vectors
 from oneiro_vault.core.conversation import personal
+from tests.classify import train_tagger
 
 FOLDER: Final = Path(__file__).parents[1] / "corpora"
 LABELS: Final[dict[Head, tuple[str, str]]] = {
     "gate": ("describes", "prescribes"),
     "keep": ("drop", "keep"),
+    "history": ("other", "history"),
 }
 """Of each head: what its 0 and its 1 are called."""
+BY_WORDS: Final[tuple[Head, ...]] = ("history",)
+"""Heads that learn of words and letters alone, for what must be answered without the model."""
+TYPED: Final[dict[Head, str]] = {"keep": ".", "history": ".?"}
+"""Heads that learn every line also in small letters and without these marks at its end."""
 WISHES: Final = "wishes"
 """Standing instructions worth keeping, which the gate does not learn as harmless: without whoever
 said them they are orders."""
@@ -77,11 +83,17 @@ def read(head: Head, path: Path) -> list[Line]:
 
 
 def grown(head: Head) -> tuple[list[Line], Any]:
-    """The lines, and the part each is in. What is worth keeping is learned in small letters and
-    without a period, too, as many people type. For the gate also what people said of themselves as
+    """The lines, and the part each is in. Some are learned as many people type, too (`TYPED`). What
+    people say and ask of a model is hardly ever a question about an earlier state. For the gate also what people said of themselves as
     it is quoted or told, and sentences that begin as one line and go on as another of the same
     part, so that nothing hides beside something harmless."""
     known = list(lines(head))
+    if head == "history":
+        known += [replace(line, label=False) for line in lines("keep")[::4]]
+        known += [
+            Line(line.text, False, SPEAKERS.index("user"), "", line.file)
+            for line in list(train_tagger.typed())[::4]
+        ]
     if head == "gate":
         said = [line for line in lines("keep") if line.label and line.file != WISHES]
         known += [
@@ -94,9 +106,9 @@ def grown(head: Head) -> tuple[list[Line], Any]:
             if line.lang in ("en", "de")
         ]
     parts = [int(part) for part in np.random.default_rng(SEED).integers(0, FOLDS, len(known))]
-    if head == "keep":
+    if head in TYPED:
         small = [
-            (replace(line, text=line.text.lower().rstrip(".")), part)
+            (replace(line, text=line.text.lower().rstrip(TYPED[head])), part)
             for line, part in zip(known, parts, strict=True)
         ]
         known += [line for line, _ in small]
@@ -123,7 +135,7 @@ def grown(head: Head) -> tuple[list[Line], Any]:
 @dataclass(frozen=True)
 class Data:
     """Lines as numbers: `words` with `rarity` a bucket, `dense` vectors of about length `SPREAD`,
-    `centre` and `width` that made them."""
+    `centre` and `width` that made them (all None for words alone)."""
 
     labels: Any
     speakers: Any
@@ -134,7 +146,7 @@ class Data:
     width: Any
 
 
-def prepare(known: list[Line]) -> Data:
+def prepare(head: Head, known: list[Line]) -> Data:
     """What is learned from. A bucket that only one line has counts for nothing."""
     hashed = [features.features(line.text) for line in known]
     starts = np.cumsum([0, *(len(codes) for codes, _ in hashed)])
@@ -142,15 +154,21 @@ def prepare(known: list[Line]) -> Data:
     words = sparse.csr_matrix((values, columns, starts), shape=(len(known), features.BUCKETS))
     count = np.bincount(words.indices, minlength=features.BUCKETS)
     rarity = np.where(count > 1, np.log((1 + len(known)) / (1 + count)), 0)
+    speakers = np.eye(len(SPEAKERS))[[line.speaker for line in known]]
+    labels = np.array([line.label for line in known], dtype=np.float32)
+    return Data(labels, speakers, words @ sparse.diags(rarity), rarity, *_dense(head, known))
+
+
+def _dense(head: Head, known: list[Line]) -> tuple[Any, Any, Any]:
+    """The vectors of lines, and the centre and the width that made them."""
+    if head in BY_WORDS:
+        return None, None, None
     found = classifier.vectors([line.text for line in known])
     centre, width = (
         found.mean(axis=0),
         (found.std(axis=0) + 1e-6) * np.sqrt(found.shape[1]) / SPREAD,
     )
-    speakers = np.eye(len(SPEAKERS))[[line.speaker for line in known]]
-    dense = torch.tensor((found - centre) / width, dtype=torch.float32)
-    labels = np.array([line.label for line in known], dtype=np.float32)
-    return Data(labels, speakers, words @ sparse.diags(rarity), rarity, dense, centre, width)
+    return torch.tensor((found - centre) / width, dtype=torch.float32), centre, width
 
 
 def fit_words(data: Data, rows: Any) -> Any:
@@ -167,7 +185,9 @@ def fit_words(data: Data, rows: Any) -> Any:
 
 
 def fit_network(data: Data, rows: Any) -> Any:
-    """The narrow layer over the vectors; always the same for the same rows."""
+    """The narrow layer over the vectors, if there are any; always the same for the same rows."""
+    if data.dense is None:
+        return None
     torch.manual_seed(SEED)
     torch.set_num_threads(1)
     net = torch.nn.Sequential(
@@ -192,18 +212,18 @@ def fit_network(data: Data, rows: Any) -> Any:
 
 
 def opinions(data: Data, words: Any, net: Any, rows: Any) -> Any:
-    """Two scores for each row."""
-    with torch.no_grad():
-        dense = net(data.dense[rows]).squeeze(1).numpy()
-    return np.stack(
-        [words.decision_function(sparse.hstack([data.words, data.speakers]).tocsr()[rows]), dense],
-        axis=1,
-    )
+    """A score or two for each row: of its words, and of its vector."""
+    seen = sparse.hstack([data.words, data.speakers]).tocsr()[rows]
+    found = [words.decision_function(seen)]
+    if net is not None:
+        with torch.no_grad():
+            found.append(net(data.dense[rows]).squeeze(1).numpy())
+    return np.stack(found, axis=1)
 
 
 def left_out(data: Data, groups: Any) -> Any:
     """The opinions on every row of those who have learned nothing of its group."""
-    found = np.zeros((len(groups), 2))
+    found = np.zeros((len(groups), 1 if data.dense is None else 2))
     for group in np.unique(groups):
         inside, outside = np.flatnonzero(groups != group), np.flatnonzero(groups == group)
         found[outside] = opinions(data, fit_words(data, inside), fit_network(data, inside), outside)
@@ -211,39 +231,46 @@ def left_out(data: Data, groups: Any) -> Any:
 
 
 def together(found: Any, labels: Any) -> Any:
-    """What makes one calibrated score of two opinions."""
+    """What makes one calibrated score of one opinion or two."""
     return LogisticRegression(C=1e3, class_weight="balanced").fit(found, labels)
 
 
 def learn(head: Head) -> dict[str, Any]:
     """The weights of one head, as `classifier.weights` gives them."""
     known, parts = grown(head)
-    data = prepare(known)
+    data = prepare(head, known)
     both = together(left_out(data, parts), data.labels)
     rows = np.arange(len(data.labels))
     words, net = fit_words(data, rows), fit_network(data, rows)
-    (of_words, of_network), bias = both.coef_[0], both.intercept_[0]
+    of_words, bias = both.coef_[0][0], both.intercept_[0]
     buckets, speakers = np.split(words.coef_[0], [features.BUCKETS])
     buckets = buckets * data.rarity * of_words
     scale = np.abs(buckets).max() / 127
-    inner, out = net[1], net[4]
-    weight, shift = inner.weight.detach().numpy().T, inner.bias.detach().numpy()
-    turned = weight / data.width[:, None]
-    return {
+    seen, shift = ({}, 0.0) if net is None else _layer(data, net, both.coef_[0][1])
+    return seen | {
         "words": np.round(buckets / scale).astype(np.int8),
         "scale": np.float32(scale),
         "speakers": (speakers * of_words).astype(np.float32),
-        "in": turned.astype(np.float32),
-        "shift": (shift - data.centre @ turned).astype(np.float32),
-        "out": (out.weight.detach().numpy()[0] * of_network).astype(np.float32),
-        "bias": np.float32(bias + words.intercept_[0] * of_words + out.bias.item() * of_network),
+        "bias": np.float32(bias + words.intercept_[0] * of_words + shift),
     }
+
+
+def _layer(data: Data, net: Any, weight: float) -> tuple[dict[str, Any], float]:
+    """The narrow layer times its weight, for vectors as they come, and what it adds to the bias."""
+    inner, out = net[1], net[4]
+    turned = inner.weight.detach().numpy().T / data.width[:, None]
+    learned = {
+        "in": turned.astype(np.float32),
+        "shift": (inner.bias.detach().numpy() - data.centre @ turned).astype(np.float32),
+        "out": (out.weight.detach().numpy()[0] * weight).astype(np.float32),
+    }
+    return learned, out.bias.item() * weight
 
 
 def check(head: Head) -> None:
     """Measure on files left out, several together."""
     known = lines(head)
-    data = prepare(known)
+    data = prepare(head, known)
     files = sorted({line.file for line in known})
     found = left_out(data, np.array([files.index(line.file) % FOLDS for line in known]))
     scores = together(found, data.labels).decision_function(found)

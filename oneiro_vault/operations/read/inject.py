@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from oneiro_vault import answers
+from oneiro_vault.classify.classifier import looks_back
 from oneiro_vault.core.markdown.quoting import PREFACE, quote
 from oneiro_vault.core.markdown.token_budget import estimate, shorten
 from oneiro_vault.core.text.query import analyse, fts_expression
@@ -15,7 +16,6 @@ from oneiro_vault.index.base import Row, Vectors
 from oneiro_vault.operations.runtime import House
 from oneiro_vault.recall.passive import strict
 from oneiro_vault.recall.request import Asked, Found
-from oneiro_vault.recall.retrospective import looks_back
 from oneiro_vault.recall.search import Search
 
 LIMIT: Final = 8_000

@@ -13,6 +13,7 @@ from typing import Final, cast
 
 from oneiro_vault import answers
 from oneiro_vault.capture import prompt_counts
+from oneiro_vault.classify.classifier import looks_back
 from oneiro_vault.core.frontmatter.salvage import BROKEN, salvage
 from oneiro_vault.core.memory import Memory, parse
 from oneiro_vault.core.time import date_ranges as dates
@@ -27,7 +28,6 @@ from oneiro_vault.operations.runtime import House, Progress, Remembered, quiet
 from oneiro_vault.operations.schedule import which_machine
 from oneiro_vault.recall import result_lines
 from oneiro_vault.recall.request import Asked, Found
-from oneiro_vault.recall.retrospective import looks_back
 from oneiro_vault.recall.search import Search
 from oneiro_vault.settings.definitions import SETTINGS
 from oneiro_vault.vault.history.commit_log import Entry
