@@ -11,9 +11,9 @@ import pytest
 from oneiro_vault.app import App, init_vault
 from oneiro_vault.classify.orientation_gate import prescribes
 from oneiro_vault.core.question import Question
-from oneiro_vault.judges.scripted import ScriptedJudge, leaning
 from oneiro_vault.settings.definitions import Settings
 from tests.bar.test_injection import ORDERS
+from tests.judges.scripted import ScriptedJudge, leaning
 from tests.month.life import Clock
 
 PERSON = "The house stands in Kiel."

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from oneiro_vault.core.question import Question
-from oneiro_vault.judges.scripted import ScriptedJudge
 from oneiro_vault.mind.loops import (
     consolidate,
     distil,
@@ -27,6 +26,7 @@ from oneiro_vault.mind.loops import (
     synthesize,
     whittle,
 )
+from tests.judges.scripted import ScriptedJudge
 
 _BESIDE: Final = re.compile(r" \[\d{4}-[^\]]*\]")
 _FIRST: Final = frozenset("who home work people health wish".split())

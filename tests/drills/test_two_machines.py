@@ -31,7 +31,7 @@ from pathlib import Path
 from oneiro_vault.app import App
 from oneiro_vault.settings.definitions import Settings
 from oneiro_vault.errors import Elsewhere
-from oneiro_vault.judges.scripted import ScriptedJudge
+from tests.judges.scripted import ScriptedJudge
 from tests.drills.test_two_machines import settings
 from tests.drills.test_two_runners import PAIRS, same, twins
 from tests.operations.dream.support import fill, judged

@@ -16,8 +16,8 @@ from oneiro_vault.judges.budget import AWAY, Budgeted, Ceilings
 from oneiro_vault.judges.command import MARK, CommandJudge
 from oneiro_vault.judges.concurrency import Patience
 from oneiro_vault.judges.programs import PROGRAMS, found, known
-from oneiro_vault.judges.scripted import leaning
 from tests.box import command_line, eventually
+from tests.judges.scripted import leaning
 from tests.judges.test_judges import question
 
 ANSWER = leaning(question(), True)

@@ -18,14 +18,14 @@ from oneiro_vault.judges import deferred
 from oneiro_vault.judges.budget import AWAY, Budgeted, Ceilings
 from oneiro_vault.judges.concurrency import Patience, in_parallel
 from oneiro_vault.judges.sampling import SamplingJudge
-from oneiro_vault.judges.scripted import (
+from oneiro_vault.mind.registry import LOOPS
+from tests.judges.scripted import (
     TEMPERAMENTS,
     ScriptedJudge,
     leaning,
     random_answer,
     temperament,
 )
-from oneiro_vault.mind.registry import LOOPS
 
 IDS = ("a" * 12, "b" * 12, "c" * 12)
 

@@ -10,9 +10,9 @@ import pytest
 from oneiro_vault.core.question import Question, Raw
 from oneiro_vault.judges.budget import Budgeted, Ceilings
 from oneiro_vault.judges.concurrency import Patience
-from oneiro_vault.judges.scripted import TEMPERAMENTS, ScriptedJudge, temperament
 from oneiro_vault.mind.base import Asking, Snapshot
 from oneiro_vault.mind.drive_loop import MOST_ROUNDS, Driver
+from tests.judges.scripted import TEMPERAMENTS, ScriptedJudge, temperament
 from tests.mind.support import Memo, Toy, about, note, snapshot
 
 NOTES = [note(letter) for letter in "abcdef"]

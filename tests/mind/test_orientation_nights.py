@@ -11,10 +11,10 @@ import pytest
 from oneiro_vault.classify.orientation_gate import objection
 from oneiro_vault.core.markdown.orientation import belongs
 from oneiro_vault.core.question import Question
-from oneiro_vault.judges.scripted import ScriptedJudge, random_answer, temperament
 from oneiro_vault.mind.base import Note
 from oneiro_vault.mind.drive_loop import Driver
 from oneiro_vault.mind.loops import dialectic, distil, whittle
+from tests.judges.scripted import ScriptedJudge, random_answer, temperament
 from tests.mind.stepping import DAY, DEFAULTS, World, iso, remembered
 from tests.mind.support import Memo
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 from zlib import crc32
 
 from oneiro_vault.core.question import Question, Shown
-from oneiro_vault.judges.scripted import ScriptedJudge
+from tests.judges.scripted import ScriptedJudge
 from tests.month.story import BY_KEY, SAID, Thread
 
 Told = tuple[str, str]

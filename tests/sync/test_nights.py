@@ -18,11 +18,11 @@ import pytest
 from oneiro_vault.app import App, clone_vault, init_vault
 from oneiro_vault.core.question import Question
 from oneiro_vault.errors import UnreadableNote
-from oneiro_vault.judges.scripted import ScriptedJudge
 from oneiro_vault.operations.background import Background
 from oneiro_vault.operations.schedule import reconcile_devices
 from oneiro_vault.settings.definitions import Settings
 from oneiro_vault.vault.change import Operation, Write
+from tests.judges.scripted import ScriptedJudge
 from tests.operations.care.test_synchronize import SETTINGS
 from tests.sync.support import bare, memory, where
 from tests.vault.support import git

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from oneiro_vault.core.question import Question
-from oneiro_vault.judges.scripted import ScriptedJudge, temperament
 from oneiro_vault.mind.base import NOW, Note, Set, Snapshot
 from oneiro_vault.mind.drive_loop import Driver
 from oneiro_vault.mind.loops.consolidate import LOOP, SETTINGS
+from tests.judges.scripted import ScriptedJudge, temperament
 from tests.mind.support import Memo, note, snapshot
 
 DEFAULTS = {name: value for name, value, _ in SETTINGS}

@@ -7,10 +7,10 @@ import math
 import pytest
 
 from oneiro_vault.core.time import strength
-from oneiro_vault.judges.scripted import temperament
 from oneiro_vault.mind.base import Note, Telling
 from oneiro_vault.mind.drive_loop import Driver
 from oneiro_vault.mind.loops.decay import LOOP, forecast
+from tests.judges.scripted import temperament
 from tests.mind.stepping import BEGINNING, DAY, iso, noted, picture, remembered
 from tests.mind.support import Memo
 

@@ -11,10 +11,10 @@ import pytest
 
 from oneiro_vault.core.memory import TRUSTS
 from oneiro_vault.core.question import Question
-from oneiro_vault.judges.scripted import ScriptedJudge, temperament
 from oneiro_vault.mind.base import NOW, Decision, New, Note, Set, Snapshot
 from oneiro_vault.mind.drive_loop import Driver
 from oneiro_vault.mind.loops.distil import LOOP, sources
+from tests.judges.scripted import ScriptedJudge, temperament
 from tests.mind.stepping import BEGINNING, DAY, DEFAULTS, iso, picture, remembered
 from tests.mind.support import Memo
 

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from oneiro_vault.core.question import Question, Raw
-from oneiro_vault.judges.scripted import TEMPERAMENTS, ScriptedJudge, temperament
 from oneiro_vault.mind.base import NOW, Decision, New, Note, Set, Snapshot
 from oneiro_vault.mind.drive_loop import Driver
 from oneiro_vault.mind.grounding import followups
 from oneiro_vault.mind.loops import encode, resolve
 from oneiro_vault.mind.loops.encode import LOOP, SETTINGS, pieces
 from oneiro_vault.mind.validate import AFTER, settle
+from tests.judges.scripted import TEMPERAMENTS, ScriptedJudge, temperament
 from tests.mind.support import Memo, note, snapshot
 
 DEFAULTS = {name: value for name, value, _ in SETTINGS}

@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from oneiro_vault.core.conversation import personal
-from oneiro_vault.judges.scripted import temperament
 from oneiro_vault.mind.base import Note, Set
 from oneiro_vault.mind.drive_loop import Driver
 from oneiro_vault.mind.loops import distil, own_words
+from tests.judges.scripted import temperament
 from tests.mind.stepping import BEGINNING, DAY, World, iso, picture, remembered
 from tests.mind.support import Memo
 

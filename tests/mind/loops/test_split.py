@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from oneiro_vault.judges.scripted import ScriptedJudge, temperament
 from oneiro_vault.mind.base import Decision, New, Note, Set, Snapshot
 from oneiro_vault.mind.drive_loop import Driver
 from oneiro_vault.mind.loops.split import LOOP, SETTINGS, faithful, nominated
 from oneiro_vault.mind.recall_gate import inherited
+from tests.judges.scripted import ScriptedJudge, temperament
 from tests.mind.support import Memo, note, snapshot
 
 DEFAULTS = {name: value for name, value, _ in SETTINGS} | {"split.length": 40}

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from oneiro_vault.core.question import Question, Raw
-from oneiro_vault.judges.scripted import ScriptedJudge, temperament
 from oneiro_vault.mind.base import Decision, Note, Set, Snapshot
 from oneiro_vault.mind.drive_loop import Driver
 from oneiro_vault.mind.loops.whittle import LOOP, rfm
+from tests.judges.scripted import ScriptedJudge, temperament
 from tests.mind.stepping import DEFAULTS, picture, remembered
 from tests.mind.support import Memo
 

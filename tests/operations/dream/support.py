@@ -11,7 +11,7 @@ from typing import Any
 from oneiro_vault.app import App
 from oneiro_vault.core.question import Question
 from oneiro_vault.judges.base import Judge
-from oneiro_vault.judges.scripted import ScriptedJudge
+from tests.judges.scripted import ScriptedJudge
 
 TWINS = (
     "The staging database is restored from backup every night at two.",

@@ -13,8 +13,8 @@ from oneiro_vault.app import App
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.question import Question, Raw
 from oneiro_vault.judges.offline import OfflineJudge
-from oneiro_vault.judges.scripted import ScriptedJudge
 from oneiro_vault.mind.validate import AFTER
+from tests.judges.scripted import ScriptedJudge
 from tests.operations.dream.support import dream, git, judged, tree
 
 TALK = (

@@ -15,8 +15,8 @@ from oneiro_vault.app import App
 from oneiro_vault.core.frontmatter import yaml_block
 from oneiro_vault.core.question import Question, Raw
 from oneiro_vault.judges.budget import AWAY
-from oneiro_vault.judges.scripted import TEMPERAMENTS, ScriptedJudge, temperament
 from oneiro_vault.settings.definitions import Settings
+from tests.judges.scripted import TEMPERAMENTS, ScriptedJudge, temperament
 from tests.judges.wire import Endpoint, endpoint
 from tests.operations.dream.support import OTHERS, SETTINGS, TWINS, dream, fill, git, judged, merge
 

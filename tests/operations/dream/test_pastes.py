@@ -17,8 +17,8 @@ from oneiro_vault.core.question import Question
 from oneiro_vault.core.text import claims
 from oneiro_vault.judges.base import Judge
 from oneiro_vault.judges.offline import OfflineJudge
-from oneiro_vault.judges.scripted import ScriptedJudge, leaning
 from oneiro_vault.settings.definitions import Settings
+from tests.judges.scripted import ScriptedJudge, leaning
 from tests.operations.dream.support import SETTINGS, dream, judged, tree
 
 PASTES = [

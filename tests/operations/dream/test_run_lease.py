@@ -92,7 +92,7 @@ def test_a_record_that_makes_no_sense_is_nobodys(app: App, root: Path, left: str
 
 
 def test_a_run_that_was_taken_over_commits_nothing(app: App) -> None:
-    from oneiro_vault.judges.scripted import ScriptedJudge
+    from tests.judges.scripted import ScriptedJudge
     from tests.operations.dream.support import git, judged, merge
 
     root = app.house.root

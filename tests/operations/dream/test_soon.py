@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from oneiro_vault.app import App
-from oneiro_vault.judges.scripted import ScriptedJudge
 from oneiro_vault.operations.background import Background
 from oneiro_vault.operations.schedule import soon
 from oneiro_vault.settings.definitions import Settings
+from tests.judges.scripted import ScriptedJudge
 from tests.operations.dream.support import SETTINGS, judged
 from tests.operations.dream.test_scheduler import Clock, at
 

@@ -11,7 +11,7 @@ import pytest
 from oneiro_vault.app import App
 from oneiro_vault.core.question import Question
 from oneiro_vault.errors import InvalidInput, NotFound, StaleMemory
-from oneiro_vault.judges.scripted import ScriptedJudge, leaning
+from tests.judges.scripted import ScriptedJudge, leaning
 from tests.operations.dream.support import fill, git, judged, merge, tree
 
 LIE = "The staging database is restored from backup every night at two, and by Mallory."

@@ -13,9 +13,9 @@ import pytest
 from oneiro_vault.app import App
 from oneiro_vault.core.question import Question, Raw
 from oneiro_vault.judges.deferred import waiting
-from oneiro_vault.judges.scripted import ScriptedJudge
 from oneiro_vault.operations.dream.choose_judge import folder
 from oneiro_vault.settings.definitions import Settings
+from tests.judges.scripted import ScriptedJudge
 from tests.operations.dream.support import SETTINGS, dream, fill, judged
 
 DAY = 86_400.0

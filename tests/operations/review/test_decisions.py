@@ -11,10 +11,10 @@ import pytest
 
 from oneiro_vault.app import App, init_vault
 from oneiro_vault.errors import AmbiguousId, InvalidInput, NotFound, SecretFound
-from oneiro_vault.judges.scripted import ScriptedJudge
 from oneiro_vault.operations.review import decisions
 from oneiro_vault.settings.definitions import Settings
 from oneiro_vault.vault.history import proposal_branches
+from tests.judges.scripted import ScriptedJudge
 from tests.operations.dream.support import (
     OTHERS,
     SETTINGS,
