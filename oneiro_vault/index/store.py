@@ -190,10 +190,6 @@ class Index(Answers):
                 file.unlink(missing_ok=True)
         self._semantic.reconcile()
 
-    def rebuild_vectors(self, progress: Progress | None = None) -> None:
-        """A new vector store from the cache, in place of the old one."""
-        self._semantic.replace(progress)
-
     def open_vectors(self) -> bool:
         """Open the vector store, which takes a second or two and proves that it is sound; False:
         `degraded()` says why not."""
@@ -286,11 +282,7 @@ class Index(Answers):
                 every,
             )
         _, missing_, uncut, chunks = self._pending
-        return missing_ + self._semantic.lost, uncut, chunks
-
-    def waiting_texts(self) -> list[str]:
-        """The texts that wait for a vector, in the order in which they get theirs."""
-        return self._semantic.waiting()
+        return missing_, uncut, chunks
 
     def unreadable(self) -> list[tuple[str, str]]:
         """(path, reason) of every file that cannot be indexed as it is; one that was indexed before

@@ -14,6 +14,7 @@ import numpy as np
 from oneiro_vault.app import App, init_vault
 from oneiro_vault.settings.definitions import Settings
 from tests.bench.kit import Row, median, timed, write_notes
+from tests.index.conftest import waiting_texts
 
 HASH = Settings({"embed.model": "hash", "disk.reserve": 0})
 
@@ -86,7 +87,7 @@ def vectors(count: int) -> Iterator[Row]:
             app.house.reconcile()
             app.house.index.open_vectors()
             app.house.embedder.query("warm up")
-            texts = app.house.index.waiting_texts()
+            texts = waiting_texts(app.house.index)
             ours = timed(app.house.index.embed)
             assert not app.house.index.status()["pending"]
         model = SentenceTransformer(str(model_folder()), device="cpu")

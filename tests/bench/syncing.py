@@ -13,6 +13,7 @@ from oneiro_vault.app import App, init_vault
 from oneiro_vault.index.embed.embedders import WorkerEmbedder
 from oneiro_vault.settings.definitions import Settings
 from tests.bench.kit import Row, pick, timed, write_notes
+from tests.index.conftest import waiting_texts
 from tests.vault.support import git
 
 SETTINGS = Settings({"embed.model": "hash", "disk.reserve": 0, "edits.quiet": 0.0})
@@ -34,7 +35,7 @@ def run(scale: int) -> Iterator[Row]:
             app.house.reconcile()
             app.house.index.embed()
             joined = timed(lambda: app.call("sync"))
-            changed = app.house.index.waiting_texts()
+            changed = waiting_texts(app.house.index)
         pulled = timed(lambda: git(folder / "bare", "pull", "-q", "--no-rebase", "--no-edit"))
         assert git(folder / "bare", "rev-parse", "HEAD^2")
         worker = WorkerEmbedder("default")

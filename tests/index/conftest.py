@@ -11,7 +11,17 @@ import pytest
 
 from oneiro_vault.core.tree_diff import Refused, Stat
 from oneiro_vault.index.embed.embedders import HashEmbedder
+from oneiro_vault.index.keyword import chunk_rows
 from oneiro_vault.index.store import Index
+from oneiro_vault.index.vectors.backfill import Backlog
+
+
+def waiting_texts(index: Index) -> list[str]:
+    """The texts that wait for a vector, in the order in which they get theirs."""
+    vectors = index._semantic
+    chunk_rows.settle(vectors._writing)
+    with Backlog(vectors._reading(), vectors.missing(vectors._reading())) as backlog:
+        return [words for _, batch in backlog for words in batch]
 
 
 class FolderSource:

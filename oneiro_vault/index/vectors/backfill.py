@@ -1,19 +1,16 @@
-"""The work of filling a vector store: which texts wait, the most wanted first, how fast it goes,
-and a thread that stores what is done."""
+"""The work of filling a vector store: which texts wait, the most wanted first, and how fast it
+goes."""
 
 from __future__ import annotations
 
 import json
-import queue
 import sqlite3
-import threading
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from oneiro_vault.index.base import Vectors
 from oneiro_vault.index.keyword import chunk_rows, chunking, links, note_rows, sessions
 
 BATCH: Final = 64
@@ -37,41 +34,6 @@ FROM chunks JOIN placed ON key = note WHERE hash IN (SELECT value FROM json_each
 hash"""
 """(hash, tier, place) of texts: each note's first before any other; within a tier by the note's
 place among the newest or among those that most notes link to, whichever is better."""
-
-
-class Keeper:
-    """One thread that stores what another one computed; `put` waits when it falls behind and passes
-    its errors on."""
-
-    def __init__(self, keep: Callable[[Sequence[str], Vectors], None]) -> None:
-        self._keep = keep
-        self._queue: queue.Queue[tuple[Sequence[str], Vectors] | None] = queue.Queue(maxsize=2)
-        self._error: BaseException | None = None
-        self._thread = threading.Thread(target=self._run, name="oneiro-vectors", daemon=True)
-
-    def __enter__(self) -> Keeper:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self._queue.put(None)
-        self._thread.join()
-        if self._error is not None and exc[0] is None:
-            raise self._error
-
-    def put(self, names: Sequence[str], vectors: Vectors) -> None:
-        """Hand over a batch."""
-        if self._error is not None:
-            raise self._error
-        self._queue.put((names, vectors))
-
-    def _run(self) -> None:
-        while (item := self._queue.get()) is not None:
-            if self._error is None:
-                try:
-                    self._keep(*item)
-                except BaseException as error:
-                    self._error = error
 
 
 class Pace:

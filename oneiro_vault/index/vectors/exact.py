@@ -9,7 +9,6 @@ when nobody asks (`rest`).
 
 from __future__ import annotations
 
-import logging
 import sqlite3
 import threading
 from collections.abc import Callable, Collection, Sequence
@@ -24,10 +23,6 @@ from oneiro_vault.index.vectors.vector_cache import VectorCache
 EXACT: Final = 96 << 20
 """Bytes of vectors up to which every one is compared: 65,536 of 384 dimensions, which takes some
 milliseconds longer than Chroma."""
-
-_REFILLED: Final = 2_000
-
-log = logging.getLogger(__name__)
 
 
 class Lane:
@@ -111,50 +106,28 @@ class Lane:
             .fetchone()[0]
         )
 
-    def lost(self) -> int:
-        """How many of the stored vectors the cache must have lost, at least: exact cosines come
-        from there."""
-        return max(0, self.count() - self._cache.count(self.embedder.name))
-
-    def refill(self) -> None:
-        """Give the cache, a file of its own that may have been lost alone, back what the store has;
-        what it has not is missing now.
-
-        Raises IndexProblem when the store cannot be read.
-        """
-        log.warning("the cache of vectors lacks some of what is stored; they are put back")
-        names = self._names()
-        known = self._cache.known(self.embedder.name, names)
-        left = [name for name in names if name not in known]
-        gone = []
-        for start in range(0, len(left), _REFILLED):
-            part = left[start : start + _REFILLED]
-            held, vectors = self.store.vectors(part)
-            self._cache.put(self.embedder.name, held, vectors)
-            gone += sorted(set(part) - set(held))
-        with self._writing() as db, schema.transaction(db):
-            db.executemany(
-                "DELETE FROM stored WHERE store = ? AND hash = ?",
-                ((self.label, name) for name in gone),
-            )
-        with self._lock:
-            self._small = True
+    def lost(self) -> bool:
+        """Does the cache lack some of what is stored? It is a file of its own and may be lost
+        alone, and exact cosines come from there."""
+        return self.count() > self._cache.count(self.embedder.name)
 
     def reconcile(self) -> None:
-        """Make the list of what is stored true: it may be older or newer than the store. Raises
-        IndexProblem."""
+        """Make the list of what is stored true: it may be older or newer than the store, and what
+        the cache lost is to be computed again. Raises IndexProblem."""
+        model = self.embedder.name
         with self._writing() as db:
-            listed = db.execute(
-                "SELECT count(*) FROM stored WHERE store = ?", (self.label,)
-            ).fetchone()[0]
-            if listed == self.store.count():
+            if self.count() == self.store.count() and not self.lost():
                 return
             held = self.store.ids()
+            if len(held) > self._cache.count(model):
+                held &= self._cache.known(model, held)
             with schema.transaction(db):
                 db.execute("DELETE FROM stored WHERE store = ?", (self.label,))
                 db.executemany(
                     "INSERT INTO stored VALUES (?, ?)", ((self.label, name) for name in held)
                 )
+        with self._lock:
+            self._small = True
 
     def listed(self, names: Sequence[str], vectors: Vectors) -> None:
         """These (vectors n x dimension, of length 1) are in the store now, and in the list of what

@@ -1,13 +1,16 @@
-"""Is the vector store what it seems? Canary vectors must be found, in a child process first, since
-a damaged Chroma can take the process down with it. `python -m oneiro_vault.index.vectors.integrity
+"""Is the vector store what it seems? The file `vectors.json` says which folder is in use and
+whether it was closed in order; and canary vectors must be found, in a child process first, since a
+damaged Chroma can take the process down with it. `python -m oneiro_vault.index.vectors.integrity
 FOLDER STORE` is that child: canaries on stdin, exit status 0 if they are found."""
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +20,8 @@ from oneiro_vault.errors import IndexProblem
 from oneiro_vault.index.base import Vectors, VectorStore
 from oneiro_vault.index.embed import frames
 
+POINTER: Final = "vectors.json"
+"""Which folder of vectors is in use, which store in it answers, and was it closed in order?"""
 CANARIES: Final = 24
 
 _ENOUGH: Final = 0.9
@@ -25,6 +30,53 @@ itself."""
 _NEAR: Final = 10
 _SAME: Final = 0.999
 _PATIENCE: Final = 120.0
+
+
+@dataclass(frozen=True)
+class Pointer:
+    """`folder` holds the store `serving` of `model`; `closed` is the folder's fingerprint if it was
+    closed in order, else None, and `count` how many vectors were listed then."""
+
+    folder: str
+    serving: str
+    model: str
+    dimension: int
+    closed: object = None
+    count: int = -1
+
+
+def read_pointer(place: Path) -> Pointer | None:
+    """The pointer in a folder; None if there is none or it makes no sense."""
+    try:
+        found = Pointer(**json.loads((place / POINTER).read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return None
+    texts = (found.folder, found.serving, found.model)
+    sensible = (
+        all(isinstance(text, str) for text in texts)
+        and isinstance(found.dimension, int)
+        and found.folder.startswith("chroma-")
+    )
+    return found if sensible and "/" not in found.folder else None
+
+
+def label(place: Path, model: str) -> str:
+    """How the index's list of stored vectors names the store of this model, if it is the one that
+    serves, else an empty string."""
+    found = read_pointer(place)
+    return f"{found.folder}/{found.serving}" if found is not None and found.model == model else ""
+
+
+def write_pointer(place: Path, pointer: Pointer) -> None:
+    """Put it there whole, or leave the old one."""
+    temp = place / f"{POINTER}.tmp"
+    temp.write_text(json.dumps(asdict(pointer)), encoding="utf-8")
+    temp.replace(place / POINTER)
+
+
+def forget_pointer(place: Path) -> None:
+    """Nothing is in use any more."""
+    (place / POINTER).unlink(missing_ok=True)
 
 
 def finds(store: VectorStore, names: Sequence[str], vectors: Vectors) -> bool:

@@ -14,6 +14,7 @@ import shutil
 import sqlite3
 import threading
 from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -24,9 +25,9 @@ from oneiro_vault.errors import EmbedderProblem, IndexProblem
 from oneiro_vault.index.base import Embedder, Progress, Vectors
 from oneiro_vault.index.keyword import chunk_rows, schema
 from oneiro_vault.index.keyword.database import Database
-from oneiro_vault.index.vectors import integrity, pointer
+from oneiro_vault.index.vectors import integrity
 from oneiro_vault.index.vectors.backends import ChromaShelf, RamShelf, Shelf, store_name
-from oneiro_vault.index.vectors.backfill import Backlog, Keeper, Pace
+from oneiro_vault.index.vectors.backfill import Backlog, Pace
 from oneiro_vault.index.vectors.exact import Lane
 from oneiro_vault.index.vectors.vector_cache import VectorCache, as_kept
 
@@ -41,8 +42,6 @@ class Semantic:
 
     `former(model)` makes the embedder of another model, so that its vectors can go on answering
     while new ones are computed. `blocked`: the model, not the store, kept it from being opened.
-    `lost`: how many stored vectors the cache lacks, counted when the store is opened and by
-    `canaries` (it reads the whole cache); the next `fill` puts them back.
     """
 
     def __init__(
@@ -71,7 +70,6 @@ class Semantic:
         self._files: list[list[object]] = []
         self._stopped = threading.Event()
         self._suspect = False
-        self.lost = 0
         self.pace = Pace()
 
     # -- opening
@@ -102,7 +100,7 @@ class Semantic:
         return False
 
     def _open(self) -> None:
-        before = pointer.read(self._folder)
+        before = integrity.read_pointer(self._folder)
         place = (
             before.folder if before and self._proved(before) else f"chroma-{secrets.token_hex(4)}"
         )
@@ -111,22 +109,21 @@ class Semantic:
             ChromaShelf(self._folder / self._place) if self._backend == "chroma" else RamShelf()
         )
         self._target = self._lane(self.embedder)
-        if before is None or not self._untouched(before, self._target):
+        if before is None or not self._untouched(before, self._target) or self._target.lost():
             self._reconcile()
         self._serving = (self._previous(before) if before else None) or self._target
         self._point()
         self._clean()
         self._settle_files()
         self.problem = None
-        self._count_lost()
 
-    def _untouched(self, before: pointer.Pointer, lane: Lane) -> bool:
+    def _untouched(self, before: integrity.Pointer, lane: Lane) -> bool:
         """Was this lane closed in order, and left alone since, as its list was? Then Chroma is not
         loaded before it is needed."""
         same = before.count == lane.count() and f"{before.folder}/{before.serving}" == lane.label
         return same and before.closed == integrity.fingerprint(self._folder / before.folder)
 
-    def _proved(self, before: pointer.Pointer) -> bool:
+    def _proved(self, before: integrity.Pointer) -> bool:
         """Is the folder sound? Not asked in a child process if nothing touched it since it was
         closed in order."""
         path = self._folder / before.folder
@@ -152,7 +149,7 @@ class Semantic:
             self._writing,
         )
 
-    def _previous(self, before: pointer.Pointer) -> Lane | None:
+    def _previous(self, before: integrity.Pointer) -> Lane | None:
         """The lane that served before, if it is another model's, still there, and its model can
         still be asked."""
         assert self._shelf is not None
@@ -182,7 +179,8 @@ class Semantic:
         lane = self._serving
         if lane is not None and self._backend == "chroma":
             named = lane.name, lane.embedder.name, lane.embedder.dimension
-            pointer.write(self._folder, pointer.Pointer(self._place, *named, closed, count))
+            found = integrity.Pointer(self._place, *named, closed, count)
+            integrity.write_pointer(self._folder, found)
 
     def _clean(self) -> None:
         """Delete folders that are no longer pointed to, and forget what was stored in them."""
@@ -209,9 +207,9 @@ class Semantic:
     def label(self) -> str:
         """How the index's list of stored vectors names the store that is to become whole; one not
         open yet is believed to be sound."""
-        return (
-            self._target.label if self._target else pointer.label(self._folder, self.embedder.name)
-        )
+        if self._target:
+            return self._target.label
+        return integrity.label(self._folder, self.embedder.name)
 
     def search(self, vector: Vectors, limit: int) -> list[tuple[str, float]]:
         """(text hash, cosine) of the nearest vectors. Raises IndexProblem; a store that fails is
@@ -294,9 +292,6 @@ class Semantic:
 
     def _fill(self, lane: Lane, progress: Progress | None, stop: Callable[[], bool]) -> int:
         chunk_rows.settle(self._writing, progress, stop)
-        if self.lost:
-            lane.refill()
-            self.lost = 0
         self._prune(lane)
         done = self._move(lane, stop)
         done += self._compute(lane, progress, stop)
@@ -319,15 +314,6 @@ class Semantic:
             for lane in lanes.values():
                 lane.store.search(np.ones(lane.embedder.dimension, np.float32), 1)
             self._files = integrity.fingerprint(self._folder / self._place)
-
-    def _count_lost(self) -> None:
-        self.lost = self._target.lost() if self._target else 0
-
-    def waiting(self) -> list[str]:
-        """Texts without a stored vector, in the order in which they get theirs."""
-        chunk_rows.settle(self._writing)
-        with Backlog(self._reading(), self.missing(self._reading())) as backlog:
-            return [words for _, batch in backlog for words in batch]
 
     def missing(self, db: sqlite3.Connection) -> list[str]:
         """Hashes of chunks without a stored vector."""
@@ -370,13 +356,17 @@ class Semantic:
         done, generation = 0, self._generation()
         with (
             Backlog(self._reading(), self.missing(self._reading())) as backlog,
-            Keeper(lambda names, vectors: self._keep(lane, names, vectors, new=True)) as keeper,
+            ThreadPoolExecutor(1, "oneiro-vectors") as storing,
             self.pace.working(),
         ):
+            kept: Future[None] | None = None
             for names, texts in backlog:
                 if stop():
                     break
-                keeper.put(names, lane.embedder.encode(texts))
+                vectors = lane.embedder.encode(texts)
+                if kept is not None:
+                    kept.result()
+                kept = storing.submit(self._keep, lane, names, vectors, new=True)
                 done += len(names)
                 self.pace.add(len(names))
                 if self._generation() != generation:
@@ -385,6 +375,8 @@ class Semantic:
                     backlog.add(self._reading(), self.missing(self._reading()))
                 if progress:
                     progress("embedding", done, backlog.total)
+            if kept is not None:
+                kept.result()
         return done
 
     def _generation(self) -> object:
@@ -434,8 +426,10 @@ class Semantic:
             self._suspect = self._suspect or self._touched()
             if self._suspect:
                 self._discard()
-            self._count_lost()
-            return self._serving is not None and self._sound(self._serving) and not self.lost
+            lost = self._target is not None and self._target.lost()
+            if lost:
+                self.reconcile()
+            return self._serving is not None and self._sound(self._serving) and not lost
         finally:
             self._filling.release()
 
@@ -501,7 +495,7 @@ class Semantic:
             )
             self._suspect = False
             self.problem = self.problem or "the vector index was damaged and will be rebuilt"
-            pointer.forget(self._folder)
+            integrity.forget_pointer(self._folder)
 
     def _let_go(self) -> None:
         if self._shelf is not None:

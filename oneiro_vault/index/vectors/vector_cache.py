@@ -1,6 +1,10 @@
 """Vectors that were computed once: (model, text hash) -> vector, in an SQLite file of their own
 that outlives every rebuild.
 
+10,000 vectors are read from it in 0.2 s; from Chroma it takes 9 s, two of them to load Chroma, and
+the model needs minutes for them. So a rebuild, a question before Chroma is loaded and the view of
+an earlier date read it.
+
 Each model has a table whose key is the first 60 bits of the hash, which is twice as fast as the
 hash itself. Values are float16 (half the disk, cosines within 0.001 of the exact ones). One whose
 length is not 1 was damaged and counts as missing; a damaged file is put aside.

@@ -133,7 +133,7 @@ def test_it_lets_go_when_no_question_can_be_asked(vault: Notes, open_index: Open
 
 
 @pytest.mark.parametrize("while_up", [True, False])
-def test_a_cache_that_was_lost_alone_is_noticed_and_filled_from_the_store(
+def test_a_cache_that_was_lost_alone_is_noticed_and_its_vectors_computed_again(
     vault: Notes, open_index: Open, while_up: bool
 ) -> None:
     index, lane = opened(vault, open_index, 40)
@@ -152,7 +152,7 @@ def test_a_cache_that_was_lost_alone_is_noticed_and_filled_from_the_store(
         assert not index.canaries()
     assert index.pending()[0] == 40
     assert "40 passages" in str(index.degraded())
-    assert index.embed() == 0  # nothing had to be computed again
+    assert index.embed() == 40
     assert index.pending()[0] == 0
     assert index.canaries()
     serving = index._semantic._serving

@@ -14,7 +14,7 @@ from oneiro_vault.index.embed.embedders import HashEmbedder
 from oneiro_vault.index.store import Index
 from oneiro_vault.index.vectors import backfill
 from tests.box import patient
-from tests.index.conftest import Notes
+from tests.index.conftest import Notes, waiting_texts
 
 Open = Callable[..., Index]
 
@@ -51,7 +51,7 @@ def test_each_text_is_computed_once_and_a_batch_needs_little_padding(
     embedder = Counting()
     index = open_index(embedder=embedder)
     index.refresh()
-    assert len(index.waiting_texts()) == 700
+    assert len(waiting_texts(index)) == 700
     seen: list[tuple[str, int, int]] = []
     assert index.embed(lambda *step: seen.append(step)) == 700
     lengths = [len(text) for text in embedder.texts]
@@ -76,7 +76,7 @@ def test_every_note_answers_by_meaning_before_any_has_all_its_windows(
         )
     index = open_index(embedder=Counting())
     index.refresh()
-    waiting = index.waiting_texts()
+    waiting = waiting_texts(index)
     numbers = [int(text.partition("town ")[2][0]) for text in waiting[:6]]
     assert set(numbers[:3]) == {6, 1, 5}  # the newest, and the one that the others link to
     assert set(numbers) == set(range(1, 7))
@@ -202,7 +202,7 @@ def test_a_new_store_is_filled_from_the_cache(vault: Notes, open_index: Open) ->
     index = open_index(embedder=embedder)
     index.refresh()
     index.embed()
-    index.rebuild_vectors()
+    index._semantic.replace()
     index.rebuild()
     assert index.embed() == 0
     assert index.status()["pending"] == 0

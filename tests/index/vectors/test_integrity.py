@@ -4,18 +4,18 @@ from pathlib import Path
 
 import pytest
 
-from oneiro_vault.index.vectors import pointer
-from oneiro_vault.index.vectors.pointer import Pointer
+from oneiro_vault.index.vectors import integrity
+from oneiro_vault.index.vectors.integrity import Pointer
 
 
 def test_it_comes_back_as_it_was_written(tmp_path: Path) -> None:
     given = Pointer("chroma-1", "store", "model", 8, [["a", 1, 2]])
-    pointer.write(tmp_path, given)
-    assert pointer.read(tmp_path) == given
-    assert [path.name for path in tmp_path.iterdir()] == [pointer.NAME]
-    pointer.forget(tmp_path)
-    pointer.forget(tmp_path)
-    assert pointer.read(tmp_path) is None
+    integrity.write_pointer(tmp_path, given)
+    assert integrity.read_pointer(tmp_path) == given
+    assert [path.name for path in tmp_path.iterdir()] == [integrity.POINTER]
+    integrity.forget_pointer(tmp_path)
+    integrity.forget_pointer(tmp_path)
+    assert integrity.read_pointer(tmp_path) is None
 
 
 @pytest.mark.parametrize(
@@ -33,5 +33,5 @@ def test_it_comes_back_as_it_was_written(tmp_path: Path) -> None:
     ],
 )
 def test_what_makes_no_sense_is_no_pointer(tmp_path: Path, content: str) -> None:
-    (tmp_path / pointer.NAME).write_text(content)
-    assert pointer.read(tmp_path) is None
+    (tmp_path / integrity.POINTER).write_text(content)
+    assert integrity.read_pointer(tmp_path) is None
