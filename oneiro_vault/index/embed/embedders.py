@@ -281,7 +281,7 @@ class WorkerEmbedder:
         assert process.stdout is not None
         with suppress(ValueError, OSError):
             while (frame := frames.receive(process.stdout)) is not None:
-                self._deliver(*frame, ready)
+                self._deliver(frame, ready)
         if not ready.done():
             ready.set_exception(OSError("its process died while loading"))
         with self._lock:
@@ -294,20 +294,17 @@ class WorkerEmbedder:
             _settle(answer, OSError(f"its process ended ({process.poll()})"))
         _stop(process)
 
-    def _deliver(self, header: dict[str, Any], payload: bytes, ready: Future[int]) -> None:
-        if "doing" in header:
-            self._doing = header["doing"]
-        elif "failed" in header:
-            ready.set_exception(_RefusedError(header["failed"], header.get("hint", "")))
-        elif "ready" in header:
-            ready.set_result(int(header["dimension"]))
-        elif "error" in header:
-            self._settle(header["id"], self._problem(header["error"]))
+    def _deliver(self, said: dict[str, Any], ready: Future[int]) -> None:
+        if "doing" in said:
+            self._doing = said["doing"]
+        elif "failed" in said:
+            ready.set_exception(_RefusedError(said["failed"], said.get("hint", "")))
+        elif "ready" in said:
+            ready.set_result(said["ready"])
+        elif "error" in said:
+            self._settle(said["id"], self._problem(said["error"]))
         else:
-            self._settle(
-                header["id"],
-                np.frombuffer(payload, dtype=np.float32).reshape(-1, header["dimension"]),
-            )
+            self._settle(said["id"], said["vectors"])
 
     def _settle(self, number: int, value: Vectors | Exception) -> None:
         """Nobody may wait for it any more."""

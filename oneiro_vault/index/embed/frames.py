@@ -1,16 +1,13 @@
-"""Frames between the owner and its embedding process: a length, a JSON header of that length, then
-as many raw bytes as the header says."""
+"""Pickled messages between a process of ours and the child it started, and the child's
+environment."""
 
 from __future__ import annotations
 
-import json
 import os
-import struct
+import pickle
 from pathlib import Path
 from typing import IO, Any, Final
 
-_LENGTH: Final = struct.Struct(">I")
-_LARGEST: Final = 1 << 28
 _PACKAGES: Final = Path(__file__).resolve().parents[3]
 _OFFLINE: Final = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1"}
 _QUIET: Final = {
@@ -26,29 +23,18 @@ _QUIET: Final = {
 }
 
 
-def send(stream: IO[bytes], header: dict[str, Any], payload: bytes = b"") -> None:
-    """Write one frame. Raises OSError when the other side is gone."""
-    head = json.dumps({**header, "bytes": len(payload)}).encode()
-    stream.write(_LENGTH.pack(len(head)) + head)
-    if payload:
-        stream.write(payload)
+def send(stream: IO[bytes], message: object) -> None:
+    """Write one message. Raises OSError when the other side is gone."""
+    pickle.dump(message, stream, pickle.HIGHEST_PROTOCOL)
     stream.flush()
 
 
-def receive(stream: IO[bytes]) -> tuple[dict[str, Any], bytes] | None:
-    """Read one frame; None at the end of the stream. Raises ValueError if it makes no sense."""
-    start = stream.read(_LENGTH.size)
-    if len(start) < _LENGTH.size:
+def receive(stream: IO[bytes]) -> Any:
+    """Read one message; None at the end of the stream."""
+    try:
+        return pickle.load(stream)
+    except (EOFError, pickle.UnpicklingError):
         return None
-    length = _LENGTH.unpack(start)[0]
-    if length > _LARGEST:
-        raise ValueError("not a frame")
-    head = stream.read(length)
-    if len(head) < length:
-        return None
-    header = json.loads(head)
-    payload = stream.read(int(header["bytes"]))
-    return (header, payload) if len(payload) == header["bytes"] else None
 
 
 def environment(*, online: bool = False) -> dict[str, str]:

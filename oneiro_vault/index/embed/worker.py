@@ -1,5 +1,5 @@
-"""The embedding process: `python -m oneiro_vault.index.embed.worker`, spoken to in frames on stdin
-and stdout.
+"""The embedding process: `python -m oneiro_vault.index.embed.worker`, spoken to in messages on
+stdin and stdout.
 
 It loads one model, encodes bulk work in small batches and looks for a waiting question before each
 of them. It ends with its parent (end of stdin), or after `idle` seconds without work. Whatever a
@@ -162,7 +162,7 @@ def sentence_transformer(folder: Path, tokens: int = 0, threads: int = 0) -> Run
     return encode
 
 
-def serve(work: Work, out: BinaryIO, encode: Encode, dimension: int, idle: float) -> None:
+def serve(work: Work, out: BinaryIO, encode: Encode, idle: float) -> None:
     """Answer frames until nothing comes for `idle` seconds; a question between two batches of what
     else is under way."""
     writing = threading.Lock()
@@ -171,11 +171,11 @@ def serve(work: Work, out: BinaryIO, encode: Encode, dimension: int, idle: float
         try:
             made = encode(frame["texts"], frame["kind"], between)
         except Exception as error:
-            head, data = {"id": frame["id"], "error": f"{type(error).__name__}: {error}"[:500]}, b""
+            said = {"id": frame["id"], "error": f"{type(error).__name__}: {error}"[:500]}
         else:
-            head, data = {"id": frame["id"], "dimension": dimension}, made.tobytes()
+            said = {"id": frame["id"], "vectors": made}
         with writing:
-            frames.send(out, head, data)
+            frames.send(out, said)
 
     def questions() -> None:
         while (question := work.urgent()) is not None:
@@ -191,21 +191,21 @@ def main() -> None:
     os.dup2(2, 1)
     sys.stdout = sys.stderr  # whose lines do not wait in a buffer that `os._exit` drops
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    first = frames.receive(sys.stdin.buffer)
-    if first is None:
+    spec = frames.receive(sys.stdin.buffer)
+    if spec is None:
         return
     work = Work()
     threading.Thread(target=_listen, args=(work,), daemon=True).start()
     try:
-        encode, dimension = load(first[0], lambda doing: frames.send(out, {"doing": doing}))
+        encode, dimension = load(spec, lambda doing: frames.send(out, {"doing": doing}))
     except hub.NoModelError as error:
         frames.send(out, {"failed": str(error), "hint": error.hint})
         return
     except BaseException as error:
         frames.send(out, {"failed": f"{type(error).__name__}: {error}"[:500]})
         return
-    frames.send(out, {"ready": True, "dimension": dimension})
-    serve(work, out, encode, dimension, float(first[0]["idle"]))
+    frames.send(out, {"ready": dimension})
+    serve(work, out, encode, float(spec["idle"]))
     out.close()
     os._exit(0)
 
@@ -214,7 +214,7 @@ def _listen(work: Work) -> None:
     """Read frames; when the parent is gone, so are we, whatever is under way."""
     try:
         while (frame := frames.receive(sys.stdin.buffer)) is not None:
-            work.put(frame[0])
+            work.put(frame)
     finally:
         os._exit(0)
 

@@ -14,8 +14,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
-import numpy as np
-
 from oneiro_vault.errors import IndexProblem
 from oneiro_vault.index.base import Vectors, VectorStore
 from oneiro_vault.index.embed import frames
@@ -99,11 +97,7 @@ def probe(folder: Path, store: str, names: Sequence[str], vectors: Vectors) -> b
     try:
         assert child.stdin is not None
         with child.stdin as stream:
-            frames.send(
-                stream,
-                {"names": list(names), "dimension": vectors.shape[1]},
-                vectors.astype(np.float32).tobytes(),
-            )
+            frames.send(stream, (list(names), vectors))
         return child.wait(_PATIENCE) == 0
     except (OSError, subprocess.TimeoutExpired):
         return False
@@ -128,17 +122,15 @@ def main() -> int:
     """The child: 0 sound, 1 not."""
     from oneiro_vault.index.vectors.backends import ChromaShelf
 
-    frame = frames.receive(sys.stdin.buffer)
-    if frame is None:
+    canaries = frames.receive(sys.stdin.buffer)
+    if canaries is None:
         return 1
-    header, payload = frame
-    vectors = np.frombuffer(payload, dtype=np.float32).reshape(-1, max(1, header["dimension"]))
+    names, vectors = canaries
     try:
         shelf = ChromaShelf(Path(sys.argv[1]))
         if sys.argv[2] not in shelf.names():
             return 1
         store = shelf.store(sys.argv[2])
-        names = header["names"]
         if not names:
             names, vectors = store.sample(CANARIES)
         sound = finds(store, names, vectors)
