@@ -98,15 +98,6 @@ class VectorStore(Protocol):
         """(id, cosine), nearest first; approximate."""
         ...
 
-    def vectors(self, ids: Sequence[str]) -> tuple[list[str], Vectors]:
-        """Those of these ids that are stored, in any order, and the vector of each (n x dimension,
-        float32)."""
-        ...
-
-    def close(self) -> None:
-        """Free everything."""
-        ...
-
 
 class Row(NamedTuple):
     """What the index knows of one note. `key` is local to this index file; everything else comes

@@ -16,7 +16,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from oneiro_vault.index.base import Vectors
-from oneiro_vault.index.embed.model_families import family_of, settings_in
+from oneiro_vault.index.embed.models import family_of, settings_in
 
 LONGEST: Final = 512
 """Tokens of one text, whatever a model says it can read."""

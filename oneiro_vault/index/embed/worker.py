@@ -23,7 +23,7 @@ import numpy as np
 
 from oneiro_vault.index.base import Kind, Vectors
 from oneiro_vault.index.embed import frames, hub
-from oneiro_vault.index.embed.model_families import prefixes_of
+from oneiro_vault.index.embed.models import prefixes_of
 from oneiro_vault.index.embed.onnx import LONGEST, Between, OnnxModel, UnfitError, batches, nothing
 
 

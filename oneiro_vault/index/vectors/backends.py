@@ -176,16 +176,6 @@ class RamStore:
             self._asked = asked, np.vecdot(self._rows[: len(self._names)], asked)
         return self._asked[1]
 
-    def vectors(self, ids: Sequence[str]) -> tuple[list[str], Vectors]:
-        """Those of these ids that are stored, in any order, and the vector of each (n x dimension,
-        float32)."""
-        with self._lock:
-            held = [name for name in ids if name in self._places]
-            return held, self._rows[[self._places[name] for name in held]]
-
-    def close(self) -> None:
-        """Nothing to free."""
-
 
 class RamShelf:
     """Stores in memory."""
@@ -274,25 +264,14 @@ class ChromaStore:
             for name, distance in zip(found["ids"][0], found["distances"][0], strict=True)
         ]
 
-    def vectors(self, ids: Sequence[str]) -> tuple[list[str], Vectors]:
-        """Those of these ids that are stored, in any order, and the vector of each (n x dimension,
-        float32)."""
-        return self._read(ids=list(ids))
-
     def sample(self, limit: int) -> tuple[list[str], Vectors]:
-        """Some ids with their vectors."""
-        return self._read(limit=limit)
-
-    def _read(self, **which: Any) -> tuple[list[str], Vectors]:
+        """Some ids with their vectors (n x dimension, float32)."""
         with _answering("read its vectors"):
-            found = self._collection.get(include=["embeddings"], **which)
+            found = self._collection.get(include=["embeddings"], limit=limit)
         names = list(found["ids"])
         return names, np.asarray(found["embeddings"], dtype=np.float32).reshape(
             (len(names), -1) if names else (0, 0)
         )
-
-    def close(self) -> None:
-        """The shelf holds the files."""
 
 
 @cache

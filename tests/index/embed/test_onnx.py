@@ -17,7 +17,7 @@ from safetensors.numpy import save_file
 
 from oneiro_vault.classify import classifier
 from oneiro_vault.index.embed import frames, hub, models, worker
-from oneiro_vault.index.embed.model_families import family_of, prefixes_of
+from oneiro_vault.index.embed.models import family_of, prefixes_of
 from oneiro_vault.index.embed.onnx import OnnxModel, UnfitError, batches, best_graph
 from tests.index import graph
 
