@@ -30,9 +30,8 @@ from oneiro_vault.daemon.asgi import (
     http_server,
 )
 from oneiro_vault.daemon.lifetime import Guard, Life, SettingsWatch, identity
-from oneiro_vault.daemon.listen import Listener, listening
+from oneiro_vault.daemon.listen import Listener, listening, opening
 from oneiro_vault.daemon.mcp_mount import McpDoor
-from oneiro_vault.daemon.opening import opening
 from oneiro_vault.daemon.owner_lock import OwnerLock
 from oneiro_vault.errors import DiskProblem, LockTimeout, OwnerProblem
 from oneiro_vault.settings.definitions import Settings

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from oneiro_vault.daemon import client, owner_paths, spawn
-from oneiro_vault.daemon.listen import Listener, listening
-from oneiro_vault.daemon.opening import opening
+from oneiro_vault.daemon.listen import Listener, listening, opening
 from oneiro_vault.errors import OwnerProblem
 from tests.box import Box, command_line, eventually
 from tests.mcp.raw import Stdio

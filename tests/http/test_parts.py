@@ -14,9 +14,8 @@ from starlette.types import Message
 from oneiro_vault.core.principal import ORIENT, READ, TOOLS, WRITE, Caller
 from oneiro_vault.http.hosts import Names
 from oneiro_vault.http.refusal import RefusedError
-from oneiro_vault.http.request import body, rpc_peek, rules
-from oneiro_vault.http.request.audited_response import KEPT, Answer
-from oneiro_vault.http.request.legacy_sessions import MOST, Sessions
+from oneiro_vault.http.request import body, middleware, rpc_peek
+from oneiro_vault.http.request.middleware import KEPT, MOST_SESSIONS, Answer, Sessions
 from oneiro_vault.mcp.request_context import Desk
 from oneiro_vault.mcp.server import SETS, tools
 
@@ -263,9 +262,9 @@ def test_sessions_are_bounded_and_the_first_owner_stays() -> None:
     sessions.check("", other)
     with pytest.raises(RefusedError):
         sessions.check("a", other)
-    for number in range(MOST):
+    for number in range(MOST_SESSIONS):
         sessions._keep(str(number), other)
-    assert len(sessions._owners) == MOST
+    assert len(sessions._owners) == MOST_SESSIONS
     with pytest.raises(RefusedError):
         sessions.check("a", one)
 
@@ -284,15 +283,15 @@ def test_sessions_are_bounded_and_the_first_owner_stays() -> None:
     ],
 )
 def test_paths_that_exist(path: str, known: str) -> None:
-    assert rules.of(path)[0] == known
-    assert (rules.of(path)[1] is None) is (known == "?")
+    assert middleware.rule_of(path)[0] == known
+    assert (middleware.rule_of(path)[1] is None) is (known == "?")
 
 
 def test_which_paths_change_something() -> None:
     assert [
         path
         for path in ("/capture", "/api/remember", "/api/recall", "/orientation", "/api/x", "/stop")
-        if rules.changes(path)
+        if middleware.changes(path)
     ] == [
         "/capture",
         "/api/remember",

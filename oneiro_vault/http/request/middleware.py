@@ -10,22 +10,23 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import OrderedDict
 from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
 from starlette.datastructures import Headers
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from oneiro_vault.app import Access
-from oneiro_vault.core.principal import READ, SCOPE, WRITE, Caller
+from oneiro_vault.app import OPS, Access
+from oneiro_vault.core.principal import READ, ROUTES, SCOPE, WRITE, Caller
 from oneiro_vault.daemon.lifetime import Life
 from oneiro_vault.errors import OneiroError
 from oneiro_vault.http.hosts import Names
 from oneiro_vault.http.refusal import RefusedError, too_often, trouble, unavailable
-from oneiro_vault.http.request import body, rpc_peek, rules
-from oneiro_vault.http.request.audited_response import Answer
-from oneiro_vault.http.request.legacy_sessions import HEADER, Sessions
+from oneiro_vault.http.request import body, rpc_peek
 
 LOOK: Final = 0.5
 """Seconds between two looks at whether the caller of a long request has been revoked."""
@@ -39,6 +40,135 @@ _SECRET_NAMES: Final = frozenset(
     "access_token refresh_token token bearer api_key key authorization client_secret "
     "code_verifier password".split()
 )
+FORM: Final = "application/x-www-form-urlencoded"
+JSON: Final = "application/json"
+NOBODY: Final = "nobody"
+"""A scope that no role has."""
+SESSION: Final = "mcp-session-id"
+MOST_SESSIONS: Final = 10_000
+KEPT: Final = 65_536
+"""Bytes of an answer that are kept; ids in a longer one are not found."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What a path takes: methods, the type of its body, and the scope its caller needs (empty:
+    anybody may ask, in few words)."""
+
+    methods: frozenset[str]
+    kind: str = ""
+    scope: str = ""
+
+
+def _rule(methods: str, kind: str = "", scope: str = "") -> Rule:
+    return Rule(frozenset(methods.split()), kind, scope)
+
+
+RULES: Final[dict[str, Rule]] = {
+    "/.well-known/oauth-authorization-server": _rule("GET"),
+    "/.well-known/oauth-protected-resource": _rule("GET"),
+    "/.well-known/oauth-protected-resource/mcp": _rule("GET"),
+    "/authorize": _rule("GET POST", FORM),
+    "/token": _rule("POST", FORM),
+    "/revoke": _rule("POST", FORM),
+    "/register": _rule("POST", JSON),
+    "/mcp": _rule("GET POST DELETE", JSON, ROUTES["/mcp"]),
+    "/orientation": _rule("GET", scope=ROUTES["/orientation"]),
+    "/capture": _rule("POST", JSON, ROUTES["/capture"]),
+    "/status": _rule("GET", scope=ROUTES["/status"]),
+    "/stop": _rule("POST", scope=ROUTES["/stop"]),
+    "/api": _rule("POST", JSON, ROUTES["/api"]),
+}
+
+
+def rule_of(path: str) -> tuple[str, Rule | None]:
+    """(the path as the audit log may name it, its rule); ("?", None) for a path that does not
+    exist."""
+    if path.startswith("/api/"):
+        return (path, RULES["/api"]) if path.removeprefix("/api/") in OPS else ("?", None)
+    return (path, RULES[path]) if path in RULES and path != "/api" else ("?", None)
+
+
+def changes(path: str) -> bool:
+    """May a request to this path, which is not MCP, change something?"""
+    operation = OPS.get(path.removeprefix("/api/")) if path.startswith("/api/") else None
+    return path == "/capture" or (operation is not None and not operation.reads_only)
+
+
+class Answer:
+    """A `send` that keeps the beginning of what passes, so that the audit log can name the
+    memories, and can cut it short. `status` is 0 until an answer begins."""
+
+    def __init__(self, send: Send) -> None:
+        self.status = 0
+        self._send, self._kept, self._kind, self._ended = send, bytearray(), "", False
+
+    async def __call__(self, message: Message) -> None:
+        """ASGI."""
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            headers = list(message.get("headers", []))
+            self._kind = Headers(raw=headers).get("content-type", "")
+            message = {**message, "headers": [*headers, (b"x-content-type-options", b"nosniff")]}
+        elif message["type"] == "http.response.body":
+            self._ended = not message.get("more_body", False)
+            if len(self._kept) < KEPT:
+                self._kept += message.get("body", b"")[:KEPT]
+        await self._send(message)
+
+    def outcome(self) -> tuple[Any, bool]:
+        """(what an operation answered, did it fail though the status says nothing of it); (None,
+        False) when that cannot be read."""
+        return rpc_peek.outcome(bytes(self._kept), self._kind)
+
+    async def cut(self) -> None:
+        """Whoever waits for the rest hears that there is none."""
+        with suppress(Exception):  # nobody may be there any more
+            if not self.status:
+                await self(
+                    {
+                        "type": "http.response.start",
+                        "status": 401,
+                        "headers": [(b"content-length", b"0")],
+                    }
+                )
+            if not self._ended:
+                await self({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+class Sessions:
+    """Session id -> name of the caller that opened it over the network: a legacy MCP session
+    belongs to it, for a session id is not a secret, and its server side keeps no other
+    identity."""
+
+    def __init__(self) -> None:
+        self._owners: OrderedDict[str, str] = OrderedDict()
+
+    def check(self, session: str, caller: Caller) -> None:
+        """Raises RefusedError for a session of somebody else, exactly as for one that does not
+        exist."""
+        if session and self._owners.get(session) != caller.name:
+            raise RefusedError(
+                404, "session_not_found", "There is no such session; open a new one."
+            )
+
+    def watch(self, caller: Caller, send: Send) -> Send:
+        """A `send` that learns of sessions which the server opens for this caller."""
+
+        async def learn(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                for name, value in message.get("headers", ()):
+                    if name.lower() == SESSION.encode() and message["status"] < 300:
+                        self._keep(value.decode("latin-1"), caller)
+            await send(message)
+
+        return learn
+
+    def _keep(self, session: str, caller: Caller) -> None:
+        self._owners.setdefault(session, caller.name)
+        self._owners.move_to_end(session)
+        if len(self._owners) > MOST_SESSIONS:
+            self._owners.popitem(last=False)
 
 
 class Gate:
@@ -127,11 +257,11 @@ class Visit:
             else self.gate.inner(self.scope, receive, self.answer)
         )
 
-    def _rule(self) -> rules.Rule:
+    def _rule(self) -> Rule:
         """What the path takes; a stranger is not told which paths exist. Raises RefusedError."""
         method = self.scope["method"]
-        known, rule = rules.of(self.scope["path"])
-        rule = rule or rules.Rule(frozenset({method}), scope=rules.NOBODY)
+        known, rule = rule_of(self.scope["path"])
+        rule = rule or Rule(frozenset({method}), scope=NOBODY)
         self.op = f"{method} {known}" if method in rule.methods else known
         if method not in rule.methods:
             raise RefusedError(
@@ -157,14 +287,14 @@ class Visit:
             )
         return rule
 
-    def _typed(self, rule: rules.Rule) -> None:
+    def _typed(self, rule: Rule) -> None:
         if (
             rule.kind
             and self.headers.get("content-type", "").partition(";")[0].strip().lower() != rule.kind
         ):
             raise RefusedError(415, "unsupported_media_type", f"The body must be {rule.kind}.")
 
-    def _admit(self, rule: rules.Rule, base: str) -> None:
+    def _admit(self, rule: Rule, base: str) -> None:
         """Who is it, may they, and not too often. Raises RefusedError."""
         given = self.headers.getlist("authorization")
         scheme, _, token = given[0].partition(" ") if len(given) == 1 else ("", "", "")
@@ -180,12 +310,12 @@ class Visit:
                 "A valid token is needed.",
                 _challenge(base, error if given else "", "vault:read vault:write"),
             )
-        if rule.scope == rules.NOBODY:
+        if rule.scope == NOBODY:
             raise RefusedError(404, "not_found", "There is nothing here.")
         self._need(rule.scope)
         self._pay(READ, 1)
         if self.scope["path"] == "/mcp":
-            self.gate.sessions.check(self.headers.get(HEADER, ""), self.caller)
+            self.gate.sessions.check(self.headers.get(SESSION, ""), self.caller)
         self.scope[SCOPE] = self.caller
 
     def _need(self, scope: str) -> None:
@@ -210,7 +340,7 @@ class Visit:
         """What an MCP body asks for needs rights and permits of its own; other ways to change
         something need the permits."""
         if self.scope["path"] != "/mcp":
-            self._pay(WRITE, int(rules.changes(self.scope["path"])))
+            self._pay(WRITE, int(changes(self.scope["path"])))
             return
         requests = rpc_peek.read(data)
         self.op = (
