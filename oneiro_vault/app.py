@@ -80,10 +80,7 @@ class App(Operations):
             small_index=SMALL_INDEX,
             secrets=_secrets(settings),
         )
-        settings = settings_trust.own(vault.repo, settings)
-        vault.secrets = _secrets(
-            settings
-        )  # a person's own change of the file is known only with the repository open
+        settings_trust.keep(root, settings)
         embedder = make_embedder(settings)
         folder = index_folder(root, settings)
         limits: dict[str, Any] = {
@@ -190,8 +187,10 @@ class App(Operations):
         self.house.wrong = tuple(wrong)
 
     def reread(self) -> Settings:
-        """Owner only: what the settings files say now, with a person's own changes of them."""
-        return settings_trust.own(self.house.vault.repo, load(self.house.root, strict=False))
+        """Owner only: what the settings files say now."""
+        found = load(self.house.root, strict=False)
+        settings_trust.keep(self.house.root, found)
+        return found
 
     def start(self) -> None:
         """Owner only: watch the disk, embed, commit a person's resting edits, compare everything

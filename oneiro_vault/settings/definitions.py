@@ -668,18 +668,6 @@ class Settings:
             self._values, self._variables | named, self.wrong, self.loosened, self.agreed
         )
 
-    def accepting(self, agreed: Sequence[guard.Loosened]) -> Settings:
-        """The same once somebody here has agreed to some of what is looser."""
-        if not agreed:
-            return self
-        values = self._values | {
-            one.name: guard.accepted({one.name: one.ours}, [one])[one.name] for one in agreed
-        }
-        left = [one for one in self.loosened if one not in agreed]
-        return Settings(
-            values, self._variables, self.wrong, left, guard.accepted(self.agreed, agreed)
-        )
-
     def origin(self, name: str) -> str:
         """`set` or `default`."""
         return "set" if name in self._values or name in self._variables else "default"

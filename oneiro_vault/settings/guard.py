@@ -1,16 +1,14 @@
 """Which settings of a vault protect, and what this machine has agreed to of them.
 
 A vault's `oneiro.toml` comes by pull as well, so by itself it only makes these stricter. What is
-looser than what was in force here before takes effect when a person of this machine has said so: by
-changing the file here, which is seen before the change is committed, or by `oneiro trust`. The
-record lies in the git directory, which no pull reaches.
+looser than what was in force here before takes effect when a person of this machine has said so, by
+`oneiro trust`. The record lies in the git directory, which no pull reaches.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -103,21 +101,6 @@ def accepted(agreed: Mapping[str, Any], held: Iterable[Loosened]) -> dict[str, A
         both = f"{found[one.name]} {one.theirs}".split() if one.name == "secrets.allowed" else []
         found[one.name] = " ".join(dict.fromkeys(both)) if both else one.theirs
     return found
-
-
-def changed(held: Iterable[Loosened], before: str, defaults: Mapping[str, Any]) -> list[Loosened]:
-    """Those that another text of `oneiro.toml` says otherwise."""
-    try:
-        data: dict[str, Any] = tomllib.loads(before)
-    except tomllib.TOMLDecodeError:
-        return []  # nobody can say who changed what
-    return [one for one in held if _said(data, one.name, defaults[one.name]) != one.theirs]
-
-
-def _said(data: Mapping[str, Any], name: str, default: Any) -> Any:
-    table, _, key = name.partition(".")
-    found = data.get(table)
-    return found.get(key, default) if isinstance(found, dict) else data.get(name, default)
 
 
 def _read(vault: Path, defaults: Mapping[str, Any]) -> dict[str, Any]:

@@ -199,7 +199,7 @@ def refusal(where: str, found: Sequence[Secret]) -> SecretFound:
         f"{where} holds what looks like {told(found)}, and history could never lose it again",
         kept=_KEPT,
         hint="Say it without the secret, and where that is kept. If it is none, a person can "
-        "allow it in oneiro.toml: "
+        "allow it in oneiro.toml, and agree by `oneiro trust`: "
         f"secrets.allowed = {quoted(found)}",
     )
 

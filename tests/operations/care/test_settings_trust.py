@@ -6,7 +6,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,10 +13,8 @@ import pytest
 
 from oneiro_vault.app import App, clone_vault, init_vault, trust
 from oneiro_vault.errors import SecretFound
-from oneiro_vault.operations.care import settings_trust
 from oneiro_vault.settings import guard
 from oneiro_vault.settings.definitions import load
-from oneiro_vault.vault.git.repository import Repo
 from tests.operations.erasure import remember
 from tests.sync.support import bare
 from tests.vault.support import git
@@ -142,100 +139,15 @@ def test_a_person_agrees_and_what_becomes_strict_again_is_asked_again(
         assert "secrets.mode" in app.call("status")["loosened"][0]
 
 
-def test_what_a_person_changes_here_counts_at_once_and_stays(pair: tuple[Path, Path]) -> None:
+def test_what_is_changed_by_hand_is_asked_about_too(pair: tuple[Path, Path]) -> None:
     one, _ = pair
     (one / "oneiro.toml").write_text(f'[secrets]\nallowed = "{MARK}"\n')
     with opened(one) as app:
-        assert app.call("status")["loosened"] == []
-        assert secret_goes_in(app)
-        app.house.vault.commit_edits()
-    assert git(one, "status", "--porcelain", "oneiro.toml") == ""
+        assert not secret_goes_in(app)
+    assert trust(one, os.environ, lambda _found: True) == []
     with opened(one) as app:
+        assert app.call("status")["loosened"] == []
         assert secret_goes_in(app, 1)
-
-
-def test_a_persons_change_beside_a_pulled_one_agrees_to_its_own_only(
-    pair: tuple[Path, Path],
-) -> None:
-    one, two = pair
-    pushed(one, '[secrets]\nmode = "off"\n[dreams]\nreview = true\n')
-    git(two, "pull", "-q")
-    (two / "oneiro.toml").write_text('[secrets]\nmode = "off"\n[dreams]\nreview = false\n')
-    with opened(two) as app:
-        assert [text.split(",")[0] for text in app.call("status")["loosened"]] == [
-            'oneiro.toml sets secrets.mode to "off"',
-            "oneiro.toml leaves notes.brake at 0.5",
-        ]
-        assert app.house.settings["dreams.review"] is False
-        assert not secret_goes_in(app)
-
-
-def test_a_file_from_another_commit_is_no_persons_change(pair: tuple[Path, Path]) -> None:
-    """What git wrote there and has not finished (a merge without a commit, a file taken from a
-    branch) is what was pulled."""
-    one, two = pair
-    pushed(one, '[secrets]\nmode = "off"\n')
-    git(two, "fetch", "-q")
-    git(two, "checkout", "-q", "origin/main", "--", "oneiro.toml")
-    with opened(two) as app:
-        assert not secret_goes_in(app)
-
-
-@pytest.mark.parametrize("attribute", ["text eol=crlf", "ident"])
-@pytest.mark.parametrize("conflict", [False, True])
-def test_bytes_that_git_made_on_the_way_are_no_persons_change(
-    pair: tuple[Path, Path], attribute: str, conflict: bool
-) -> None:
-    one, two = pair
-    (one / "oneiro.toml").write_text('# $Id$\n[secrets]\nmode = "off"\n')
-    (one / ".gitattributes").write_text(f"oneiro.toml {attribute}\n")
-    (one / "other.txt").write_text("theirs\n")
-    git(one, "add", "-A")
-    git(one, "commit", "-qm", "loose")
-    git(one, "push", "-q", "origin", "main")
-    if conflict:
-        (two / "other.txt").write_text("ours\n")
-        git(two, "add", "other.txt")
-        git(two, "commit", "-qm", "ours")
-    done = subprocess.run(
-        ["git", "pull", "-q", "--no-rebase", "--no-edit"], cwd=two, capture_output=True, timeout=60
-    )
-    assert bool(done.returncode) is conflict
-    data = (two / "oneiro.toml").read_bytes()
-    assert data != (one / "oneiro.toml").read_bytes()
-    assert b"off" in data
-    with opened(two) as app:
-        assert "secrets.mode" in app.call("status")["loosened"][0]
-    assert json.loads(guard.place(two).read_text())["secrets.mode"] == "block"
-
-
-def test_what_a_merge_writes_before_it_has_ended_is_no_persons_change(
-    pair: tuple[Path, Path],
-) -> None:
-    """Bytes that nobody knows, as a merge of both sides makes them, while git holds its index,
-    after it wrote that, and in a merge."""
-    _, two = pair
-    (two / "oneiro.toml").write_text('[secrets]\nmode = "off"\n')
-    marks = [two / ".git/index.lock", two / ".git/MERGE_HEAD"]
-    for mark in marks:
-        mark.write_text(git(two, "rev-parse", "HEAD"))
-        assert opened_mode(two) == "block", mark
-        mark.unlink()
-    old = git(two, "rev-parse", "HEAD:oneiro.toml").strip()
-    git(
-        two,
-        "update-index",
-        "--cacheinfo",
-        f"100644,{git(two, 'rev-parse', 'HEAD:.gitignore').strip()},oneiro.toml",
-    )
-    assert opened_mode(two) == "block"
-    git(two, "update-index", "--cacheinfo", f"100644,{old},oneiro.toml")
-    assert opened_mode(two) == "off", "a person's own"
-
-
-def opened_mode(root: Path) -> str:
-    repo = Repo(root)
-    return str(settings_trust.own(repo, load(root, strict=False))["secrets.mode"])
 
 
 def test_blanks_in_an_allow_list_loosen_nothing(pair: tuple[Path, Path]) -> None:
