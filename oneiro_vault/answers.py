@@ -635,12 +635,9 @@ class Strength(Answer):
     points: list[Point]
 
 
-class Piece(TypedDict):
-    """A paragraph, and the commit that last changed it."""
+class Origin(TypedDict):
+    """The commit that last changed a paragraph; `dated` is the memory's own date of it."""
 
-    paragraph: int
-    text: str
-    source: str | None
     commit: str | None
     learned: str | None
     dated: str | None
@@ -651,6 +648,14 @@ class Piece(TypedDict):
     loop: str | None
     judge: str | None
     reason: str | None
+
+
+class Piece(Origin):
+    """A paragraph; `source`: the memory whose very words these are."""
+
+    paragraph: int
+    text: str
+    source: str | None
 
 
 class Blame(Answer):

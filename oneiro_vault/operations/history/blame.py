@@ -1,61 +1,57 @@
-"""`blame`: every sentence of a memory with the commit that brought it, who made that, when it was
-learned and what it is dated itself."""
+"""`blame`: every paragraph of a memory with the commit that last changed it, who made that, when it
+was learned and what it is dated itself."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
-from typing import Final, NamedTuple
 
 from oneiro_vault import answers
 from oneiro_vault.core import memory as memories
+from oneiro_vault.core.frontmatter import yaml_block
 from oneiro_vault.core.memory import Memory
-from oneiro_vault.core.text.attribution import Sentence, said, sentences
+from oneiro_vault.core.merge import units
 from oneiro_vault.errors import InvalidInput, OneiroError, UnreadableNote
 from oneiro_vault.operations.history.revisions import iso
 from oneiro_vault.operations.read import recall_show
 from oneiro_vault.operations.read.readable import served
 from oneiro_vault.operations.runtime import House
 from oneiro_vault.vault.history import undo_commit
-from oneiro_vault.vault.history.memory_versions import Version, origins, versions
-
-_WHO: Final = ("op", "actor", "author", "run", "loop", "judge", "reason")
+from oneiro_vault.vault.history.commit_log import Entry, Line
 
 
 def blame(house: House, id: str) -> answers.Blame:
-    """Who said what in a memory (forgotten ones too), and since when: pieces in order, neighbours
-    of one origin together.
+    """Who said what in a memory (forgotten ones too), and since when: its title and paragraphs.
 
     Of each piece: `learned` is the date of the commit, `dated` the memory's own date of that
     version, null where it gave none; `commit` is null for what is on disk only; `source` is the
     memory whose very words these are, among those it was made of.
     """
     subject = _subject(house, id)
-    found = (
-        versions(house.vault.repo, subject.start, subject.path, subject.ident)
-        if subject.start
-        else []
-    )
-    cut = cache(lambda one: tuple(said(each.text) for each in _cut(one.path, one.data)))
-    parts = sentences(subject.now.body, subject.now.title)
-    texts = [said(part.text) for part in parts]
+    lines = house.vault.history.blame(subject.path, subject.data, subject.start)
+    entries = {
+        one.commit: one for one in house.vault.history.these({line.commit for line in lines} - {""})
+    }
     sources = list(_sources(house, subject.now))
     whose = {text: source["id"] for source, texts in sources for text in texts}
-    came = zip(parts, texts, origins(found, texts, cut), strict=True)
-    pieces = _joined(
-        _Piece(part.paragraph, part.text, one, whose.get(text)) for part, text, one in came
-    )
     return {
         "schema": 1,
         "id": subject.handle,
         "title": subject.now.title,
         "path": subject.path,
         "forgotten": subject.forgotten,
-        "names": list(dict.fromkeys(one.path for one in found if one.path)),
-        "commits": len(found),
-        "pieces": [_shown(piece, found) for piece in pieces],
+        "names": list(dict.fromkeys(filter(None, (subject.path, *(line.path for line in lines))))),
+        "commits": len(entries),
+        "pieces": [
+            {
+                "paragraph": number,
+                "text": text,
+                "source": whose.get(_folded(text)),
+                **_origin(house, max(found, key=lambda line: line.when, default=Line()), entries),
+            }
+            for number, text, found in _paragraphs(subject, lines)
+        ],
         "sources": [source for source, _ in sources],
         "notice": subject.notice,
     }
@@ -63,14 +59,14 @@ def blame(house: House, id: str) -> answers.Blame:
 
 @dataclass(frozen=True)
 class _Subject:
-    """The memory asked about: its words now (or its last ones), and the commit from which its
-    history is followed."""
+    """The memory asked about: its bytes and words now (or its last ones); `start`: the commit that
+    had them last, "" for what is on disk."""
 
-    ident: str
     handle: str
     path: str
+    data: bytes
     now: Memory
-    start: str
+    start: str = ""
     forgotten: bool = False
     notice: answers.Notice | None = None
 
@@ -81,71 +77,43 @@ def _subject(house: House, text: str) -> _Subject:
         row = house.index.by_path(path)
         if row is None:
             raise InvalidInput(f"{path} is not indexed yet", hint="Try again in a moment.")
-        _, now, notice = served(house, row)
-        return _Subject(ident, row.handle, path, now, house.vault.head(), notice=notice)
+        data, now, notice = served(house, row)
+        return _Subject(row.handle, path, data, now, notice=notice)
     lost = undo_commit.lost(house.vault.repo, house.vault.history, ident)
-    before = house.vault.repo.parents(lost.commit)
-    return _Subject(
-        ident,
-        ident,
-        lost.path,
-        memories.parse(lost.path, lost.data),
-        before[0] if before else "",
-        forgotten=True,
-    )
+    now = memories.parse(lost.path, lost.data)
+    before = house.vault.repo.parents(lost.commit)[0]
+    return _Subject(ident, lost.path, lost.data, now, before, forgotten=True)
 
 
-def _cut(path: str, data: bytes | None) -> Sequence[Sentence]:
-    """The sentences of a version; one that cannot be read says nothing."""
-    try:
-        note = memories.parse(path, data or b"")
-    except UnreadableNote:
-        return []
-    return sentences(note.body, note.title)
+def _paragraphs(
+    subject: _Subject, lines: Sequence[Line]
+) -> Iterator[tuple[int, str, Sequence[Line]]]:
+    """The title (as -1, unless the body begins with it) and the paragraphs, each with its lines."""
+    text, title = yaml_block.decode(subject.data), subject.now.title
+    start = max(text.rfind(subject.now.body), 0)
+    lead, found = units.split(subject.now.body)
+    first = found[0].text.lstrip("#>-*+ \t") if found else ""
+    if title and not first.startswith(title.rstrip("…. ")):
+        rows = enumerate(text[:start].split("\n"))
+        yield -1, title, [line for at, row in rows if row.startswith("title:")
+                          for line in lines[at : at + 1]]  # fmt: skip
+    at = text.count("\n", 0, start) + lead.count("\n")
+    for number, unit in enumerate(found):
+        yield number, unit.text, lines[at : at + unit.text.count("\n") + 1]
+        at += (unit.text + unit.gap).count("\n")
 
 
-class _Piece(NamedTuple):
-    """Words of one paragraph, the version that brought them, and the memory they were taken
-    from."""
-
-    paragraph: int
-    text: str
-    version: Version | None
-    source: str | None
-
-    def continues(self, other: _Piece) -> bool:
-        """Is it of one origin with the piece before it?"""
-        return (
-            self.paragraph == other.paragraph
-            and self.version is other.version
-            and self.source == other.source
-        )
+def _folded(text: str) -> str:
+    """As it is compared: how its lines are broken says nothing."""
+    return " ".join(text.split())
 
 
-def _joined(pieces: Iterable[_Piece]) -> Iterator[_Piece]:
-    """Neighbours of one origin as one."""
-    held: _Piece | None = None
-    for piece in pieces:
-        if held and piece.continues(held):
-            held = held._replace(text=f"{held.text} {piece.text}")
-            continue
-        if held:
-            yield held
-        held = piece
-    if held:
-        yield held
-
-
-def _shown(piece: _Piece, found: Sequence[Version]) -> answers.Piece:
-    version = piece.version
-    entry = version.entry if version else None
+def _origin(house: House, line: Line, entries: Mapping[str, Entry]) -> answers.Origin:
+    entry = entries.get(line.commit)
     return {
-        "paragraph": piece.paragraph,
-        "text": piece.text,
-        "source": piece.source,
         "commit": entry.commit if entry else None,
         "learned": iso(entry.when) if entry else None,
-        "dated": _dated(version, found) if version else None,
+        "dated": _dated(house, line) if entry else None,
         "op": (entry and entry.op) or None,
         "actor": (entry and entry.actor) or None,
         "author": (entry and entry.author) or None,
@@ -156,30 +124,35 @@ def _shown(piece: _Piece, found: Sequence[Version]) -> answers.Piece:
     }
 
 
-def _dated(one: Version, found: Sequence[Version]) -> str | None:
+def _dated(house: House, line: Line) -> str | None:
     """The memory's own date of a version: `created` of the first, of later ones `timestamp` where
     it moved."""
-    with suppress(UnreadableNote):
-        note = memories.parse(one.path, one.data or b"")
-        before = [
-            other for other in found if other.entry.commit in one.parents and other.data is not None
-        ]
-        if not before:
-            return note.created or note.timestamp or None
-        with suppress(UnreadableNote):
-            old = {memories.parse(other.path, other.data or b"").timestamp for other in before}
-            return note.timestamp if note.timestamp not in old else None
-    return None
+    try:
+        note = _version(house, line.commit, line.path)
+    except (OneiroError, UnreadableNote):
+        return None
+    with suppress(OneiroError, UnreadableNote):
+        old = _version(house, *line.before)
+        return note.timestamp if note.timestamp != old.timestamp else None
+    return note.created or note.timestamp or None
+
+
+def _version(house: House, commit: str, path: str) -> Memory:
+    """Raises UnreadableNote, also where there was none."""
+    entry = house.vault.repo.entry(commit, path) if commit else None
+    if entry is None:
+        raise UnreadableNote(f"{path} is not there")
+    return memories.parse(path, house.vault.repo.data(entry.blob))
 
 
 def _sources(house: House, note: Memory) -> Iterator[tuple[answers.Source, list[str]]]:
-    """What the memory was made of and what it replaced, by name, with the sentences they
+    """What the memory was made of and what it replaced, by name, with the paragraphs they
     say."""
     for relation in ("derived_from", "supersedes"):
         for ident in getattr(note, relation):
             rows = house.index.get(ident) if len(ident) >= 4 else []
             row = rows[0] if len(rows) == 1 else None
-            words: Sequence[Sentence] = []
+            words = ""
             data: answers.Source = {
                 "id": ident,
                 "relation": relation,
@@ -189,7 +162,7 @@ def _sources(house: House, note: Memory) -> Iterator[tuple[answers.Source, list[
                 "created": None,
             }
             if row is not None:
-                words = sentences(house.index.body(row.key))
+                words = house.index.body(row.key)
                 data |= {
                     "title": row.title,
                     "path": row.path,
@@ -200,10 +173,10 @@ def _sources(house: House, note: Memory) -> Iterator[tuple[answers.Source, list[
                 with suppress(OneiroError):
                     lost = undo_commit.lost(house.vault.repo, house.vault.history, ident)
                     old = memories.parse(lost.path, lost.data)
-                    words = sentences(old.body)
+                    words = old.body
                     data |= {
                         "title": old.title,
                         "status": "forgotten",
                         "created": old.created or None,
                     }
-            yield data, [said(each.text) for each in words]
+            yield data, [_folded(unit.text) for unit in units.split(words)[1]]

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 import secrets
+import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from oneiro_vault.vault.change import OPS, Operation
 from oneiro_vault.vault.git.commands import Commands
@@ -57,6 +58,16 @@ class Entry:
     def by_person(self) -> bool:
         """Did a person want it: with this program, in an editor, or with git itself?"""
         return not self.op or (self.actor == "user" and self.op not in _BOOKS)
+
+
+class Line(NamedTuple):
+    """The commit that brought a line of a file, "" when none has it yet, with the file's name and
+    the commit's time (epoch seconds) there, and the (commit, name) of the version before."""
+
+    commit: str = ""
+    path: str = ""
+    when: float = float("inf")
+    before: tuple[str, str] = ("", "")
 
 
 def one_line(text: str, limit: int = _VALUE) -> str:
@@ -181,6 +192,23 @@ class History:
         """Commits that took something back."""
         return self._read([tip, "--fixed-strings", "--grep=Oneiro-Reason: undo of "], ())
 
+    def these(self, commits: Iterable[str]) -> list[Entry]:
+        """The entries of some commits, by their ids."""
+        wanted = sorted(commits)
+        return self._read([*wanted, "--no-walk"], ()) if wanted else []
+
+    def blame(self, path: str, data: bytes, start: str = "") -> list[Line]:
+        """Who brought each line of a file, as it is at `start`, else with `data` for its contents;
+        [] when no commit has it."""
+        with tempfile.TemporaryFile() as contents:
+            contents.write(data)
+            contents.seek(0)
+            what = [start] if start else ["--contents", "-"]
+            status, out, _ = self._commands.attempt(
+                "blame", "--porcelain", *what, "--", path, source=contents
+            )
+        return [] if status else list(_lines(out.decode("utf-8", "surrogateescape")))
+
     def since(self, commit: str, paths: Sequence[str], *, until: str = "HEAD") -> list[Entry]:
         """Commits after `commit` that touched `paths`."""
         return self._read([f"{commit}..{until}"], paths)
@@ -203,6 +231,28 @@ class History:
             *paths,
         )
         return list(_entries(out, mark, own))
+
+
+def _lines(porcelain: str) -> Iterator[Line]:
+    """The lines of `git blame --porcelain`: what is known of a commit stands at its first one."""
+    known: dict[str, Line] = {}
+    facts: dict[str, str] = {}
+    commit = ""
+    for row in porcelain.split("\n"):
+        if row.startswith("\t"):
+            if commit not in known:
+                before, _, name = facts.get("previous", "").partition(" ")
+                line = Line(
+                    commit, facts["filename"], float(facts["committer-time"]), (before, name)
+                )
+                known[commit] = line if commit.strip("0") else Line()
+            yield known[commit]
+            commit, facts = "", {}
+        elif not commit:
+            commit = row.partition(" ")[0]
+        else:
+            key, _, value = row.partition(" ")
+            facts[key] = value
 
 
 def _most(limit: int | None) -> list[str]:

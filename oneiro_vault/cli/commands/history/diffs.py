@@ -22,7 +22,7 @@ _AROUND: Final = 6
 @command("blame")
 @click.argument("ident", metavar="ID")
 def blame_(face: Face, ident: str) -> Output:
-    """Who brought each sentence of a memory, when it was learned, and what it is dated itself."""
+    """Who last changed each paragraph of a memory, and when; what it is dated itself."""
     found = face.ops.blame(id=ident)
     return Output(_blamed(found, face.style), found)
 
