@@ -20,6 +20,7 @@ from oneiro_vault.vault.history.undo_commit import REPORTS
 from oneiro_vault.vault.ledger import FOLDER as LEDGER
 from oneiro_vault.vault.paths import is_note, is_ours
 from oneiro_vault.vault.purge.text_search import Text, words_of
+from oneiro_vault.vault.secrets.secret_scan import TEXT, is_utf8
 from oneiro_vault.vault.worktree.attachments import named_in, sha256_of
 from oneiro_vault.vault.worktree.edits import identify
 from oneiro_vault.vault.worktree.edits import words_of as fingerprint_of
@@ -32,18 +33,6 @@ _LOOSE: Final = "files that git does not follow"
 _NOTHING: Final = "0" * 40
 OURS: Final = "forget: purged "
 """How the message of a purge's own commit begins; it holds no words of anybody."""
-_TEXT: Final = (
-    ".md",
-    ".jsonl",
-    ".toml",
-    ".txt",
-    ".json",
-    ".yml",
-    ".yaml",
-    ".csv",
-    ".org",
-    ".canvas",
-)
 Spans = list[tuple[int, int]]
 
 
@@ -129,7 +118,7 @@ class Tracer:
         if (
             any(map(sha256_of, paths))
             or b"\0" in data
-            or (path and not path.lower().endswith(_TEXT) and not _is_text(data))
+            or (path and not path.lower().endswith(TEXT) and not is_utf8(data))
         ):
             trace.blobs[oid] = None
             trace.paths |= dict.fromkeys((path for path in paths if sha256_of(path)), "")
@@ -364,14 +353,6 @@ def _kind(path: str) -> str:
     if path.startswith(f"{LEDGER}/"):
         return "versions of ledgers"
     return "versions of notes that stay" if is_note(path) else "versions of other files"
-
-
-def _is_text(data: bytes) -> bool:
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _places(vault: Vault) -> Mapping[str, set[str]]:

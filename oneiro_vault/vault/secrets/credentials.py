@@ -1,5 +1,5 @@
 """Shapes of secrets in a text: keys of services by how they begin, passwords by what stands before
-them, cards by their check digit.
+them or above them in a table, cards by their check digit. Patterns and words are in `shapes.toml`.
 
 Only shapes that ordinary sentences do not have; what merely looks random (a hash, an id) is none. A
 library knows more of them (`secret_scan`); these are the ones it lacks, and those of which it does
@@ -10,11 +10,12 @@ none.
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Final
-
-from oneiro_vault.vault.secrets import passwords
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Final
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,33 +42,26 @@ class _Rule:
     sign: re.Pattern[str] | None = None
 
 
-_STANDS_FOR: Final = re.compile(
-    r"(?i)[$%<\[{(~/]|\*{3}|x{4}|\.{3}|…|your[-_]|my[-_]|the[-_]|example|sample|dummy|"
-    r"change[-_]?me|redacted|placeholder|removed|process\.env|os\.environ|getenv|env[.\[(]|"
-    r"https?://|op://|keychain:|1password|argon2|bcrypt|sha-?\d{1,3}(?![a-z\d])|at[-_]least|"
-    r"\d{4}-\d\d-\d\dT\d|(?:password|passwd|pass|pwd|pw|secret|token|user|null|none|true|false)\Z"
+_DATA: Final[dict[str, Any]] = tomllib.loads(
+    Path(__file__).with_name("shapes.toml").read_text("utf-8")
 )
-_EXAMPLE: Final = re.compile(
-    r"(?i)example|placeholder|dummy|redacted|changeme|x{6}|\*{3}|\.\.\.|…|(?<![a-z\d])(?:your|"
-    r"insert|fake|replace)[-_]|[-_](?:key|token|secret|goes)[-_]?here(?![a-z\d])"
-)
-"""What the key of a service says of itself when it stands in a manual. Nobody draws these words at
-random."""
+
+
+def _pattern(said: str | list[str]) -> re.Pattern[str]:
+    """A pattern of the data, with what its names stand for."""
+    whole = "".join(said)
+    for name in ("password", "marks"):
+        whole = whole.replace(f"{{{name}}}", "".join(_DATA[name]))
+    return re.compile(whole)
+
+
+_STANDS_FOR: Final = _pattern(_DATA["stands_for"])
+_EXAMPLE: Final = _pattern(_DATA["example"])
 _MANUAL: Final = re.compile(r"EXAMPLE(?:KEY)?\Z")
 """How the keys of a cloud's manuals end, whatever they are found by."""
-_DOCUMENTED: Final = frozenset((
-    "sk_test_4eC39HqLyjWDarjtT1zdp7dc", "sk_test_BQokikJOvBiI2HlWgH4olfQ2",
-    "sk_test_26PHem9AhJZvU623DfE1x4sd",
-    "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIiwibmFtZSI6IkpvaG4gRG9lIiwiaWF0"
-    "IjoxNTE2MjM5MDIyfQ.SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c",
-))  # fmt: skip
-"""Keys that everybody knows, out of the manuals of those who give them out."""
+_DOCUMENTED: Final = frozenset(_DATA["documented"])
 _HOST: Final = re.compile(r"@(\[[\da-fA-F:.]+\]|[\w.-]*\w)")
-_NOWHERE: Final = re.compile(
-    r"(?i)(?:.+\.)?(?:example(?:\.(?:com|net|org))?|test|invalid|localhost)\Z|(?:192\.0\.2|"
-    r"198\.51\.100|203\.0\.113)\.\d+\Z"
-)
-"""Hosts that are kept for examples (RFC 2606, 5737, 6761): nobody can own them."""
+_NOWHERE: Final = _pattern(_DATA["nowhere"])
 _ESCAPED: Final = re.compile(r"%[\da-fA-F]{2}")
 """A character that an address cannot have, as a number; the digits are not the password's."""
 _HERE: Final = re.compile(r"[^.:]+\Z|127\.[\d.]+\Z|\[::1\]\Z")
@@ -114,10 +108,6 @@ def _mixed(value: str) -> bool:
     return any(c.isdigit() for c in value) and any(c.isalpha() for c in value)
 
 
-def _any(_value: str) -> bool:
-    return True
-
-
 def _password(value: str) -> bool:
     return plausible(value) and "(" not in value and max(value) < _IDEOGRAPHS
 
@@ -147,125 +137,37 @@ def _card(value: str) -> bool:
     return sum(d if at % 2 == 0 else d * 2 - 9 * (d > 4) for at, d in enumerate(digits)) % 10 == 0
 
 
-_BEGINNINGS: Final = (
-    ("GitHub token", "ghp_ gho_ ghu_ ghs_ ghr_", r"[A-Za-z0-9]{36,}"),
-    ("GitHub token", "github_pat_", r"[A-Za-z0-9_]{22,}"),
-    ("GitLab token", "glpat- gldt- glrt- glcbt- glptt- glagent- gloas-", r"[\w-]{20,}"),
-    (
-        "API key",
-        "sk- sk_live_ sk_test_ rk_live_ rk_test_ whsec_ gsk_ xai- pplx- r8_ sk_org_",
-        r"[\w-]{20,}",
-    ),
-    ("Google key", "AIza", r"[\w-]{32,}"),
-    ("Google token", "ya29. GOCSPX-", r"[\w.-]{20,}"),
-    ("SendGrid key", "SG.", r"[\w-]{16,}\.[\w-]{16,}"),
-    ("Slack token", "xoxb- xoxp- xoxa- xoxr- xoxs- xoxe- xapp-", r"[\w-]{16,}"),
-    ("npm token", "npm_", r"[A-Za-z0-9]{36,}"),
-    ("PyPI token", "pypi-AgE", r"[\w-]{40,}"),
-    (
-        "cloud token",
-        "dop_v1_ doo_v1_ dor_v1_ dapi shpat_ shpss_ hvs. hvb. PMAK- figd_ lin_api_ ntn_",
-        r"[\w.-]{20,}",
-    ),
-    ("Hugging Face token", "hf_", r"[A-Za-z0-9]{30,}"),
-    ("Tailscale key", "tskey-", r"[\w-]{16,}"),
-    ("private key", "AGE-SECRET-KEY-1", r"[A-Z0-9]{40,}"),
-    ("key of a vault", "onk_reader_ onk_writer_ onk_hook_ onk_admin_", r"[\w-]{30,}"),
-)
-"""(kind, how it may begin, what follows)."""
-
-_KEYED: Final = (
-    r"(?i)(?:secret(?!ar)|token(?!i[sz])|credential|(?:api|access|auth|private|signing|encryption|"
-    r"service|account|client)[_ -]?(?:key|secret(?!ar)))"
-    rf"[\w-]{{0,20}}[\"'`*]{{0,3}}\s{{0,3}}(?::=|=>|[:=]{{1,2}}|\sis\s){passwords.MARKS}"
-    r"([^\s\"'`*,;<>()\[\]{}]{16,400})(?<![.:])(?![\w(\[{])"
-)
-
 _ADDRESS: Final = "password in an address"
-_RULES: Final = (
-    *(
-        _Rule(
-            kind,
-            tuple(heads.lower().split()),
-            re.compile(rf"(?<![A-Za-z0-9])((?:{'|'.join(map(re.escape, heads.split()))}){rest})"),
-            plausible,
-        )
-        for kind, heads, rest in _BEGINNINGS
-    ),
-    _Rule(
-        "private key",
-        ("private key",),
-        re.compile(
-            r"(-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----(?:[\s>|+]|"
-            r"\\[nr]){0,60}(?:[\w-]{1,30}: (?:[^\n]{0,200}\n|"
-            r"\S{1,200}\s)[\s>]{0,40}){0,8}[A-Za-z0-9+/=]{16}(?:[A-Za-z0-9+/=\s>]|"
-            r"\\[nr]){0,20000}(?:-----END [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----)?)"
-        ),
-        _any,
-    ),
-    _Rule(
-        "signed token",
-        ("eyj",),
-        re.compile(r"(?<![\w-])(eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,})"),
-        _any,
-    ),
-    _Rule(
-        _ADDRESS,
-        ("://",),
-        re.compile(r"[A-Za-z][\w+.-]{1,30}://[^\s/:@\"'<>]{0,200}:([^\s/@\"'<>]{1,300})@[\w\[]"),
-        _in_address,
-    ),
-    _Rule(
-        "token of a header",
-        ("bearer", "basic "),
-        re.compile(r"(?i)\b(?:bearer|authorization: basic)\s+([\w.~+/-]{16,}=*)"),
-        plausible,
-    ),
-    _Rule(
-        "storage key",
-        ("accountkey", "accesskey"),
-        re.compile(r"(?i)(?:Account|Access)Key=([A-Za-z0-9+/]{32,}={0,2})"),
-        plausible,
-    ),
-    _Rule(
-        "one-time password",
-        ("otpauth://",),
-        re.compile(r"otpauth://\S{0,300}?[?&]secret=([A-Za-z0-9]{16,})"),
-        _any,
-    ),
-    _Rule("password", passwords.ANCHORS, re.compile(passwords.NAMED), _password),
-    _Rule("password", passwords.ASSIGNED, re.compile(passwords.VARIABLE), _password),
-    _Rule(
-        "password",
-        ("password",),
-        re.compile(passwords.NETRC),
-        _in_address,
-        re.compile(r"(?i)\b(?:machine|default)\s"),
-    ),
-    _Rule("password", (":",), re.compile(passwords.PGPASS), _password, re.compile(passwords.PORT)),
-    _Rule("password", (" -u ", " -u=", "--user"), re.compile(passwords.USER), _password),
-    _Rule(
-        "hash of a password",
-        passwords.HASHES,
-        re.compile(passwords.HASH),
-        _any,
-        re.compile(passwords.HASHED),
-    ),
-    _Rule(
-        "address of a webhook",
-        ("hooks.slack", "api/webhooks", "/webhooks/"),
-        re.compile(passwords.WEBHOOK),
-        _webhook,
-    ),
-    _Rule("key", ("token",), re.compile(passwords.TOKEN), _drawn),
-    _Rule("key", ("secret", "token", "credential", "key"), re.compile(_KEYED), _drawn),
-)
-_CARDS: Final = re.compile(
-    r"(?<![\w.,/-])((?:4\d{3}|5[1-5]\d\d|2[2-7]\d\d|6011|65\d\d)([ -]?)\d{4}\2\d{4}\2\d{4}|"
-    r"3[47]\d\d([ -]?)\d{6}\3\d{5})(?![\w-]|[.,/]\d)"
-)
+_PROOFS: Final[dict[str, Callable[[str], bool]]] = {
+    "plausible": plausible,
+    "drawn": _drawn,
+    "any": lambda _value: True,
+    "password": _password,
+    "webhook": _webhook,
+    "in_address": _in_address,
+}
+_ANCHORS: Final = tuple(_DATA["password_anchors"])
 
 
+def _rules() -> Iterator[_Rule]:
+    for one in _DATA["keys"]:
+        heads = "|".join(map(re.escape, one["begins"]))
+        anchors = tuple(head.lower() for head in one["begins"])
+        pattern = re.compile(rf"(?<![A-Za-z0-9])((?:{heads}){one['follows']})")
+        yield _Rule(one["kind"], anchors, pattern, plausible)
+    for one in _DATA["shapes"]:
+        sign = _pattern(one["sign"]) if "sign" in one else None
+        anchors = tuple(one["anchors"]) or _ANCHORS
+        yield _Rule(one["kind"], anchors, _pattern(one["pattern"]), _PROOFS[one["proof"]], sign)
+
+
+_RULES: Final = tuple(_rules())
+_CARDS: Final = _pattern(_DATA["card"])
+_CELL: Final = _pattern(_DATA["cell"])
+_RULED: Final = re.compile(r"\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*")
+_BARE: Final = re.compile(r"\s*[\"'*_`]*([^\s|\"'`*]{6,200}?)[\"'*_`]*\s*")
+_WIDEST: Final = 2_000
+"""Characters of a line that may be the row of a table."""
 _VAGUE: Final = frozenset(("password", "key"))
 _CHOSEN: Final = frozenset(("password", _ADDRESS, "hash of a password"))
 """What people choose themselves may be any word."""
@@ -341,13 +243,57 @@ def _all(text: str) -> Iterator[Found]:
             for match in rule.pattern.finditer(text):
                 if rule.proves(match[1]):
                     yield Found(rule.kind, *match.span(1), rule.kind in _VAGUE)
-    if "|" in text and any(anchor in small for anchor in passwords.ANCHORS):
-        for start, end, beside in passwords.cells(text):
+    if "|" in text and any(anchor in small for anchor in _ANCHORS):
+        for start, end, beside in _cells(text):
             if (_beside if beside else _password)(text[start:end]):
                 yield Found("password", start, end, vague=True)
     for match in _CARDS.finditer(text):
         if _card(match[1]):
             yield Found("card number", *match.span(1))
+
+
+def _cells(text: str) -> Iterator[tuple[int, int, bool]]:
+    """Start and end of what a table has under such a word, or (True) beside it."""
+    columns: list[int] = []
+    before: tuple[int, str] | None = None
+    at = 0
+    for line in text.split("\n"):
+        if "|" not in line or len(line) > _WIDEST:
+            columns = []
+            beside = before
+            before = None
+        elif before is not None and _RULED.fullmatch(" ".join(line.lstrip(" \t>").split())):
+            columns = [
+                number for number, (_, cell) in enumerate(_row(*before)) if _CELL.fullmatch(cell)
+            ]
+            beside = before = None
+        else:
+            beside, before = before, (at, line)
+            for number, (start, cell) in enumerate(_row(at, line)):
+                if number in columns and (found := _BARE.fullmatch(cell)):
+                    yield start + found.start(1), start + found.end(1), False
+        if beside is not None:
+            yield from _pairs(*beside)
+        at += len(line) + 1
+    if before is not None:
+        yield from _pairs(*before)
+
+
+def _row(at: int, line: str) -> list[tuple[int, str]]:
+    """Each cell with its place."""
+    edge = len(line) - len(line.lstrip(" \t>|"))
+    found, start = [], edge
+    for cell in line[edge:].split("|"):
+        found.append((at + start, cell))
+        start += len(cell) + 1
+    return found
+
+
+def _pairs(at: int, line: str) -> Iterator[tuple[int, int, bool]]:
+    row = _row(at, line)
+    for (_, name), (start, cell) in pairwise(row):
+        if _CELL.fullmatch(name) and (found := _BARE.fullmatch(cell)):
+            yield start + found.start(1), start + found.end(1), True
 
 
 def joined(found: Iterator[Found] | list[Found]) -> list[Found]:

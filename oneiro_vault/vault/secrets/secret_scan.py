@@ -29,24 +29,10 @@ REMOVED: Final = "[secret removed]"
 _KEPT: Final = "Nothing was written."
 _LONG: Final = re.compile(r"[A-Za-z0-9_-]{20,}")
 _SHORTEST: Final = 16
-_TEXT: Final = (
-    ".md",
-    ".jsonl",
-    ".toml",
-    ".txt",
-    ".json",
-    ".yml",
-    ".yaml",
-    ".csv",
-    ".org",
-    ".canvas",
-    ".env",
-    ".ini",
-    ".cfg",
-    ".sh",
-    ".py",
+TEXT: Final = tuple(
+    ".md .jsonl .toml .txt .json .yml .yaml .csv .org .canvas .env .ini .cfg .sh .py".split()
 )
-"""Looked at even with a NUL in them."""
+"""How the names of texts end: looked at even with a NUL in them."""
 _UTF16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _BEGINNING: Final = 8192
 """Bytes in which a NUL makes it no text."""
@@ -91,7 +77,7 @@ class Secrets:
     def inside(self, path: str, data: bytes) -> list[Secret]:
         """Those of a file and of its name, however it is called; what is no text (a picture) has
         none."""
-        if path.lower().endswith(_TEXT):
+        if path.lower().endswith(TEXT):
             return self.find(path) + self.find(_text(data))
         return self.find(path) + ([] if _picture(data) else self.find(_text(data[:_LARGEST])))
 
@@ -153,7 +139,9 @@ class Secrets:
             found = [one for path, data in files for one in self.new(path, data, before)]
         if not found:
             return change
-        if self.mode == "block" or any(self.find(path) or not _utf8(data) for path, data in files):
+        if self.mode == "block" or any(
+            self.find(path) or not is_utf8(data) for path, data in files
+        ):
             raise refusal(
                 "the text", found
             )  # its path may be made of its words; and what is no UTF-8 is not rewritten
@@ -227,7 +215,8 @@ def _picture(data: bytes) -> bool:
     return b"\0" in data[:_BEGINNING] and not data.startswith(_UTF16)
 
 
-def _utf8(data: bytes) -> bool:
+def is_utf8(data: bytes) -> bool:
+    """Is it text in UTF-8?"""
     try:
         data.decode()
     except UnicodeDecodeError:
