@@ -378,9 +378,9 @@ def setup_client(
     from oneiro_vault.clients import installing, known_clients, machine
     from oneiro_vault.operations.dream import choose_judge
 
-    here, receipts = machine.Machine.here(env), machine_file(env).with_name("setup.json")
+    here, listed = machine.Machine.here(env), machine_file(env).with_name("setup.json")
     if vault is None:
-        return installing.remove(name, here, receipts, marker=markers.ALLOW, dry_run=dry_run)
+        return installing.remove(name, here, listed, marker=markers.ALLOW, dry_run=dry_run)
     client, settings = installing.find(name), load(vault, env, strict=False)
     if capture is not None and not capture.is_dir():
         hint = "Make it first, or name another."
@@ -402,7 +402,7 @@ def setup_client(
         name,
         here,
         known_clients.Ours(_program(), str(vault)),
-        receipts,
+        listed,
         values=values,
         marker=capture and capture / markers.ALLOW,
         dry_run=dry_run,

@@ -14,7 +14,7 @@ from skills_ref import read_properties, validate
 from tokenizers import Tokenizer
 
 from oneiro_vault.cli.main import cli
-from oneiro_vault.clients.edit import entries
+from oneiro_vault.clients import entries
 from oneiro_vault.hook.program import EVENTS
 from oneiro_vault.mcp.tools.change_tools import Changing
 from oneiro_vault.mcp.tools.recall_tools import Recalling

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import oneiro_vault
-from oneiro_vault.clients.edit.entries import NAME, hooks, server
+from oneiro_vault.clients.entries import NAME, hooks, server
 from oneiro_vault.clients.known_clients import Ours
 from oneiro_vault.errors import DiskProblem, InvalidInput
 

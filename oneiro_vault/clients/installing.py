@@ -12,34 +12,29 @@ import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from copy import deepcopy
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from oneiro_vault.clients import bundle, handshake, settings_files, texts
-from oneiro_vault.clients.edit import entries, insert
-from oneiro_vault.clients.edit.toml_spans import literal
-from oneiro_vault.clients.edit.trace import Trace, Trouble
+from oneiro_vault.clients import bundle, edit, entries, handshake, own_files, settings_files
+from oneiro_vault.clients.entries import Trouble
 from oneiro_vault.clients.known_clients import CLIENTS, Client, Ours, Target
 from oneiro_vault.clients.machine import Machine
-from oneiro_vault.clients.receipts import Receipts
+from oneiro_vault.clients.own_files import Written
 from oneiro_vault.errors import ForeignFile, InvalidInput, LockTimeout, shown
 
 SETTINGS = "config.toml"
-"""The machine's own settings, beside the receipts."""
+"""The machine's own settings, beside the list of our files."""
 _TRIES = 5
 
 
 @dataclass
 class Edit:
-    """A change to one file: what it says now, what it is to say (None: no file), and what a removal
-    must know."""
+    """A change to one file: what it says now, and what it is to say (None: no file)."""
 
     target: Target
     before: str | None
     after: str | None
-    trace: Trace
 
     @property
     def path(self) -> Path:
@@ -78,25 +73,23 @@ def install(
     name: str,
     machine: Machine,
     ours: Ours,
-    receipts: Path,
+    listed: Path,
     *,
     values: Mapping[str, Any] | None = None,
     marker: Path | None = None,
     dry_run: bool = False,
 ) -> dict[str, Any]:
     """Put our entries into the client's files, with our skills, `values` into the machine's own
-    settings and the file `marker` that allows captures, and start what they name. Raises
-    ForeignFile (nothing was written), DiskProblem."""
+    settings and the file `marker` that allows captures, and start what they name. `listed` is the
+    list of files that are wholly ours. Raises ForeignFile (nothing was written), DiskProblem."""
     client = find(name)
     targets = client.targets(machine, ours)
     beside = _skills(client, machine)
     if values:
-        beside.append(Target(receipts.with_name(SETTINGS), "block", content=name, values=values))
+        beside.append(Target(listed.with_name(SETTINGS), "block", content=name, values=values))
     if marker is not None:
-        beside.append(Target(marker, "whole", content=f"vault = {literal(ours.vault)}\n"))
-    edits = _carried_out(
-        [(target, False) for target in (*targets, *beside)], Receipts(receipts), dry_run
-    )
+        beside.append(Target(marker, "whole", content=f"vault = {edit.literal(ours.vault)}\n"))
+    edits = _carried_out([*targets, *beside], False, Written(listed), dry_run)
     found = _report(name, edits, dry_run, removed=False)
     if dry_run:
         return found
@@ -107,35 +100,30 @@ def install(
 
 
 def remove(
-    name: str, machine: Machine, receipts: Path, *, marker: str = "", dry_run: bool = False
+    name: str, machine: Machine, listed: Path, *, marker: str = "", dry_run: bool = False
 ) -> dict[str, Any]:
     """Take our entries out of the client's files again; everything else stays as it is. Raises
     ForeignFile, DiskProblem."""
     client = find(name)
-    known = Receipts(receipts).names()
-    markers = [Target(Path(path), "whole") for path in known if Path(path).name == marker]
+    known = Written(listed).names()
     folder = str(client.skills(machine)) if client.skills is not None else ""
-    skills = [
-        Target(Path(path), "whole") for path in known if folder and path.startswith(folder + os.sep)
-    ]
-    path = receipts.with_name(SETTINGS)
-    settings = (
-        [Target(path, "block", content=name)]
-        if texts.has_block(settings_files.read(path), name)
-        else []
-    )
     targets = [
-        *settings,
-        *markers,
-        *skills[::-1],
-        *client.targets(machine, Ours(("oneiro",), ""))[::-1],
-    ]  # what made a folder goes last
-    return _report(
-        name,
-        _carried_out([(target, True) for target in targets], Receipts(receipts), dry_run),
-        dry_run,
-        removed=True,
-    )
+        Target(listed.with_name(SETTINGS), "block", content=name),
+        *(Target(Path(path), "whole") for path in known if Path(path).name == marker),
+        *client.targets(machine, Ours(("oneiro",), "")),
+        *(
+            Target(Path(path), "whole")
+            for path in known
+            if folder and path.startswith(folder + os.sep)
+        ),
+    ]
+    edits = _carried_out(targets, True, Written(listed), dry_run)
+    if not dry_run:
+        for change in edits:
+            if change.change == "deleted" and change.path.name != marker:
+                settings_files.unmake(change.path, Path(machine.home))
+        settings_files.unmake(listed, Path(machine.home))
+    return _report(name, edits, dry_run, removed=True)
 
 
 def _report(name: str, edits: Sequence[Edit], dry_run: bool, removed: bool) -> dict[str, Any]:
@@ -145,8 +133,8 @@ def _report(name: str, edits: Sequence[Edit], dry_run: bool, removed: bool) -> d
         "removed": removed,
         "dry_run": dry_run,
         "files": [
-            {"path": str(edit.path), "change": edit.change, "diff": edit.diff() if dry_run else ""}
-            for edit in edits
+            {"path": str(e.path), "change": e.change, "diff": e.diff() if dry_run else ""}
+            for e in edits
         ],
         "checks": [],
         "notes": [],
@@ -159,57 +147,44 @@ def _report(name: str, edits: Sequence[Edit], dry_run: bool, removed: bool) -> d
 
 
 def _carried_out(
-    wanted: Sequence[tuple[Target, bool]], receipts: Receipts, dry_run: bool
+    targets: Sequence[Target], leaves: bool, written: Written, dry_run: bool
 ) -> list[Edit]:
-    edits = [_planned(target, leaves, receipts) for target, leaves in wanted]
-    if dry_run:
-        return edits
-    return [
-        _written(edit, leaves, receipts) for edit, (_, leaves) in zip(edits, wanted, strict=True)
-    ]
+    edits = [_planned(target, leaves, written) for target in targets]
+    if leaves:  # our settings are worth a line only when a block of ours goes
+        edits = [e for e in edits if e.target.style != "block" or e.change != "unchanged"]
+    return edits if dry_run else [_written(each, leaves, written) for each in edits]
 
 
-def _planned(target: Target, leaves: bool, receipts: Receipts) -> Edit:
+def _planned(target: Target, leaves: bool, written: Written) -> Edit:
     path = Path(target.path)
     before = settings_files.read(path)
-    known = receipts.get(str(path))
     try:
-        if target.style in ("whole", "block"):
-            return _beside(target, leaves, before, known)
-        there = before is not None and any(
-            insert.current(before, want, target.style) for want in target.wants
-        )
-        trace = known if known is not None and there else Trace(existed=before is not None)
-        if leaves:
+        if target.style == "whole":
+            after = _whole(target, leaves, before, written.get(path))
+        elif target.style == "block":
             after = (
-                None if before is None else insert.drop(before, target.wants, target.style, trace)
+                own_files.without_block(before, target.content)
+                if leaves
+                else own_files.with_block(before, target.content, target.values)
             )
+        elif leaves:
+            after = None if before is None else edit.drop(before, target.wants, target.style)
         else:
-            after = insert.add(before, target.wants, target.style, trace := deepcopy(trace))
+            after = edit.add(before, target.wants, target.style)
     except Trouble as error:
         raise ForeignFile(
             f"{path}: line {error.line}, column {error.column}: {error}",
             kept="No file was changed.",
             hint="Correct it there (or move the file away) and run setup again.",
         ) from error
-    return Edit(target, before, after, trace)
+    return Edit(target, before, after)
 
 
-def _beside(target: Target, leaves: bool, before: str | None, known: Trace | None) -> Edit:
-    """A file of ours, or our block in the machine's own settings. Raises Trouble."""
-    trace = deepcopy(known) if known is not None else Trace(existed=before is not None)
-    if target.style == "block":
-        change = (
-            texts.without_block(before, target.content)
-            if leaves
-            else texts.with_block(before, target.content, target.values)
-        )
-        return Edit(target, before, change, trace)
-    if leaves:
-        return Edit(target, before, texts.without(before, trace), trace)
-    return Edit(
-        target, before, texts.whole(before, target.content, trace, known is not None), trace
-    )
+def _whole(target: Target, leaves: bool, before: str | None, known: str | None) -> str | None:
+    """A file of ours; somebody else's of that name, or one somebody edited, stays."""
+    if before is not None and before != known:
+        return before
+    return None if leaves else target.content
 
 
 def _skills(client: Client, machine: Machine) -> list[Target]:
@@ -222,44 +197,27 @@ def _skills(client: Client, machine: Machine) -> list[Target]:
     ]
 
 
-def _written(edit: Edit, leaves: bool, receipts: Receipts) -> Edit:
+def _written(change: Edit, leaves: bool, written: Written) -> Edit:
     """Write one file; planned anew when somebody (the client itself, most likely) wrote to it
     meanwhile."""
     for _ in range(_TRIES):
         try:
-            with settings_files.held(edit.path) if edit.target.locked else nullcontext():
-                if edit.before != edit.after:
-                    _write(edit, leaves, receipts)
-                elif leaves:
-                    receipts.put(str(edit.path), None)
-            if edit.change == "deleted":
-                settings_files.unmake(edit.trace.folders)
-            return edit
+            with settings_files.held(change.path) if change.target.locked else nullcontext():
+                whole = change.target.style == "whole"
+                if whole and not leaves and change.before != change.after:
+                    written.put(change.path, change.after)  # first: a note alone does no harm
+                if change.before != change.after:
+                    settings_files.write(change.path, change.before, change.after)
+                if whole and leaves:
+                    written.put(change.path, None)
+            return change
         except settings_files.ChangedError:
-            edit = _planned(edit.target, leaves, receipts)
+            change = _planned(change.target, leaves, written)
     raise LockTimeout(
-        f"{edit.path} keeps changing",
+        f"{change.path} keeps changing",
         kept="It is as its program left it.",
         hint="Close the client and run setup again.",
     )
-
-
-def _write(edit: Edit, leaves: bool, receipts: Receipts) -> None:
-    name = str(edit.path)
-    if leaves:
-        settings_files.write(edit.path, edit.before, edit.after)
-        receipts.put(name, None)
-        return
-    receipts.put(
-        name,
-        edit.trace,
-        # first: a note about nothing does no harm, a change without its note would leave a trace
-        # behind
-    )
-    folders = settings_files.write(edit.path, edit.before, edit.after)
-    if folders:
-        edit.trace.folders = folders
-        receipts.put(name, edit.trace)
 
 
 # -- does it work?
@@ -269,9 +227,8 @@ def _write(edit: Edit, leaves: bool, receipts: Receipts) -> None:
 def _checks(name: str, targets: Sequence[Target], env: Mapping[str, str]) -> list[dict[str, Any]]:
     """The server is started as the client's own file now says, not as we meant it."""
     target = targets[0]
-    entry = insert.current(
-        settings_files.read(Path(target.path)) or "", target.wants[0], target.style
-    )
+    text = settings_files.read(Path(target.path)) or ""
+    entry = edit.current(text, target.wants[0], target.style)
     if entry is None:
         return [
             {
@@ -287,7 +244,7 @@ def _checks(name: str, targets: Sequence[Target], env: Mapping[str, str]) -> lis
         if name == "claude-code" and answer.ok
         else None
     )
-    return found + ([_asked_claude(program, dict(entry), env)] if program else [])
+    return found + ([_asked_claude(program, entry, env)] if program else [])
 
 
 def _asked_claude(program: str, entry: dict[str, Any], env: Mapping[str, str]) -> dict[str, Any]:

@@ -59,26 +59,25 @@ def _bytes(path: Path) -> bytes | None:
     return path.read_bytes()
 
 
-def write(path: Path, before: str | None, after: str | None) -> list[str]:
-    """Make the file say `after` (None: gone) if it still says `before`; returns folders that had to
-    be made, outermost first.
+def write(path: Path, before: str | None, after: str | None) -> None:
+    """Make the file say `after` (None: gone) if it still says `before`.
 
     Raises ChangedError when somebody else wrote meanwhile, DiskProblem.
     """
     target = Path(os.path.realpath(path))
     try:
-        folders = [] if after is None else _make(target.parent)
         if after is None:
             _check(target, before)
             target.unlink(missing_ok=True)
         else:
+            for above in reversed((target.parent, *target.parent.parents)):
+                above.mkdir(mode=0o700, exist_ok=True)
             _renamed(target, before, after.encode())
     except OSError as error:
         what = f"{target} cannot be written: {error.strerror}"
         raise DiskProblem(
             what, kept=_KEPT, hint="Make the file and its folder writable, and run setup again."
         ) from error
-    return folders
 
 
 @contextmanager
@@ -113,23 +112,14 @@ def _locked(lock: Path) -> bool:
             return True
 
 
-def unmake(folders: list[str]) -> None:
-    """Take away folders that `write` made and that are empty again."""
-    for folder in reversed(folders):
-        with suppress(OSError):
-            Path(folder).rmdir()
-
-
-def missing(folder: Path) -> list[str]:
-    """Which folders would have to be made for this one, outermost first."""
-    return [str(above) for above in (folder, *folder.parents) if not above.exists()][::-1]
-
-
-def _make(folder: Path) -> list[str]:
-    made = missing(folder)
-    for above in made:
-        Path(above).mkdir(mode=0o700, exist_ok=True)
-    return made
+def unmake(path: Path, home: Path) -> None:
+    """Take away the folders below home that a deleted file leaves empty."""
+    home = Path(os.path.realpath(home))
+    with suppress(OSError):
+        for folder in Path(os.path.realpath(path)).parents:
+            if home not in folder.parents:
+                return
+            folder.rmdir()
 
 
 def _check(target: Path, before: str | None) -> None:

@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 
 import oneiro_vault
-from oneiro_vault.clients import bundle
-from oneiro_vault.clients.edit import entries
+from oneiro_vault.clients import bundle, entries
 from oneiro_vault.clients.known_clients import Ours
 from oneiro_vault.errors import DiskProblem, InvalidInput
 from tests.clients import servers

@@ -41,14 +41,14 @@ class Place:
         self.bin.mkdir()
         self.vault = str(folder / "my vault")
         self.machine = Machine("linux", self.home, {"PATH": "/usr/bin:/bin"})
-        self.receipts = self.home / ".config" / "oneiro" / "setup.json"
+        self.listed = self.home / ".config" / "oneiro" / "setup.json"
         self.ours = Ours((str(servers.oneiro(self.bin)),), self.vault)
 
     def install(self, name: str, **more: Any) -> dict[str, Any]:
-        return installing.install(name, self.machine, self.ours, self.receipts, **more)
+        return installing.install(name, self.machine, self.ours, self.listed, **more)
 
     def remove(self, name: str, **more: Any) -> dict[str, Any]:
-        return installing.remove(name, self.machine, self.receipts, **more)
+        return installing.remove(name, self.machine, self.listed, **more)
 
     def targets(self, name: str) -> list[tuple[Path, str]]:
         return [
@@ -62,8 +62,8 @@ class Place:
             path.write_text(BEFORE[style], newline="")
 
     def tree(self) -> dict[str, tuple[int, bytes | str]]:
-        """Every file below home: its mode, and its bytes or where it leads. `.config` is the
-        receipts' own folder."""
+        """Every file below home: its mode, and its bytes or where it leads. `.config` holds our own
+        settings and the list of our files."""
         found: dict[str, tuple[int, bytes | str]] = {}
         for path in sorted(self.home.rglob("*")):
             data = (
@@ -118,7 +118,7 @@ def test_what_a_person_edits_in_between_stays(place: Place, name: str) -> None:
         wanted[path] = BEFORE[style].replace(old, new, 1).encode()
     place.remove(name)
     assert {path: path.read_bytes() for path in wanted} == wanted
-    assert not place.receipts.exists()
+    assert not place.listed.exists()
 
 
 @pytest.mark.parametrize("name", CLIENTS)
@@ -241,22 +241,15 @@ def test_a_failing_server_is_told_and_the_files_stay(place: Place) -> None:
     assert "oneiro" in (place.home / ".gemini" / "settings.json").read_text()
 
 
-def test_a_lost_receipt_leaves_valid_files_without_us(place: Place) -> None:
-    place.install("codex")
-    place.receipts.unlink()
-    place.remove("codex")
-    assert tomllib.loads((place.home / ".codex" / "config.toml").read_text()) == {}
-    assert "oneiro" not in (place.home / ".codex" / "hooks.json").read_text()
-
-
-def test_a_receipt_of_entries_a_person_took_out_is_forgotten(place: Place) -> None:
-    place.install("cursor")
-    (place.home / ".cursor" / "mcp.json").write_text('{"mcpServers": {}}')
-    assert place.remove("cursor")["files"][0]["change"] == "unchanged"
-    assert not place.receipts.exists()
-    place.install("cursor")
-    place.remove("cursor")
-    assert (place.home / ".cursor" / "mcp.json").read_text() == '{"mcpServers": {}}'
+@pytest.mark.parametrize("name", CLIENTS)
+def test_settings_are_given_back_without_a_note_of_what_was_done(place: Place, name: str) -> None:
+    place.fill(name)
+    before = place.tree()
+    place.install(name)
+    place.listed.unlink(missing_ok=True)
+    place.remove(name)
+    after = place.tree()
+    assert {path: after[path] for path in before} == before
 
 
 CLAUDE = """#!{python}
@@ -277,7 +270,7 @@ def test_claude_code_is_asked_without_touching_its_own_settings(
     program.write_text(CLAUDE.format(python=sys.executable, status=status))
     program.chmod(0o755)
     machine = Machine("linux", place.home, {"PATH": str(place.bin), "PYTHONIOENCODING": "utf-8"})
-    found = installing.install("claude-code", machine, place.ours, place.receipts)
+    found = installing.install("claude-code", machine, place.ours, place.listed)
     assert [(check["what"], check["ok"]) for check in found["checks"]] == [
         ("server", True),
         ("claude", ok),
@@ -291,7 +284,7 @@ def test_a_claude_that_cannot_run_is_told(place: Place) -> None:
     program.write_bytes(b"\x7fELF nonsense")
     program.chmod(0o755)
     machine = Machine("linux", place.home, {"PATH": str(place.bin)})
-    found = installing.install("claude-code", machine, place.ours, place.receipts)
+    found = installing.install("claude-code", machine, place.ours, place.listed)
     assert not found["checks"][1]["ok"]
     assert "claude mcp get oneiro" in found["checks"][1]["reason"]
 
@@ -299,7 +292,7 @@ def test_a_claude_that_cannot_run_is_told(place: Place) -> None:
 @pytest.mark.skipif(shutil.which("claude") is None, reason="Claude Code is not installed here")
 def test_the_real_claude_code_connects(place: Place) -> None:
     machine = Machine("linux", place.home, {"PATH": os.environ["PATH"], "HOME": str(place.home)})
-    assert installing.install("claude-code", machine, place.ours, place.receipts)["checks"][1]["ok"]
+    assert installing.install("claude-code", machine, place.ours, place.listed)["checks"][1]["ok"]
 
 
 def test_the_plug_in_beside_setup_is_noticed(place: Place) -> None:
@@ -332,7 +325,7 @@ def test_skills_settings_and_marker_are_put_there_and_leave_every_byte_as_it_was
     place: Place, mine: str | None
 ) -> None:
     settings, marker = (
-        place.receipts.with_name("config.toml"),
+        place.listed.with_name("config.toml"),
         place.home / "work" / ".oneiro-capture",
     )
     marker.parent.mkdir()

@@ -7,7 +7,7 @@ from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
 
 import pytest
 
-from oneiro_vault.clients.edit import entries
+from oneiro_vault.clients import entries
 from oneiro_vault.clients.known_clients import CLIENTS, Ours
 from oneiro_vault.clients.machine import Machine
 

@@ -18,7 +18,7 @@ def test_bytes_go_through_as_they_are(tmp_path: Path) -> None:
     data = "\ufeff{\r\n}\r\u2028 ".encode()
     path.write_bytes(data)
     text = settings_files.read(path)
-    assert settings_files.write(path, text, (text or "") + "!") == []
+    settings_files.write(path, text, (text or "") + "!")
     assert path.read_bytes() == data + b"!"
     assert list(tmp_path.iterdir()) == [path]
 
@@ -32,22 +32,21 @@ def test_the_mode_stays(tmp_path: Path, mode: int) -> None:
     assert stat.S_IMODE(path.stat().st_mode) == mode
 
 
-def test_a_new_file_is_the_persons_alone_and_its_folders_are_told(tmp_path: Path) -> None:
+def test_a_new_file_is_the_persons_alone_and_its_folders_go_with_it(tmp_path: Path) -> None:
     path = tmp_path / "a" / "b" / "s.json"
     assert settings_files.read(path) is None
-    made = settings_files.write(path, None, "{}")
-    assert made == [str(tmp_path / "a"), str(tmp_path / "a" / "b")]
+    settings_files.write(path, None, "{}")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert settings_files.write(path, "{}", None) == []
-    settings_files.unmake(made)
+    settings_files.write(path, "{}", None)
+    settings_files.unmake(path, tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_folders_somebody_uses_are_not_taken_away(tmp_path: Path) -> None:
-    made = settings_files.write(tmp_path / "a" / "b" / "s.json", None, "{}")
+    settings_files.write(tmp_path / "a" / "b" / "s.json", None, "{}")
     settings_files.write(tmp_path / "a" / "b" / "s.json", "{}", None)
     (tmp_path / "a" / "theirs").touch()
-    settings_files.unmake(made)
+    settings_files.unmake(tmp_path / "a" / "b" / "s.json", tmp_path)
     assert sorted(path.name for path in (tmp_path / "a").iterdir()) == ["theirs"]
 
 
@@ -70,11 +69,10 @@ def test_a_link_to_nothing_yet(tmp_path: Path) -> None:
     link = tmp_path / ".claude.json"
     link.symlink_to(tmp_path / "dotfiles" / "claude.json")
     assert settings_files.read(link) is None
-    settings_files.unmake([])
-    made = settings_files.write(link, None, "{}")
+    settings_files.write(link, None, "{}")
     assert (tmp_path / "dotfiles" / "claude.json").read_text() == "{}"
     settings_files.write(link, "{}", None)
-    settings_files.unmake(made)
+    settings_files.unmake(link, tmp_path)
     assert link.is_symlink()
     assert not (tmp_path / "dotfiles").exists()
 

@@ -8,8 +8,6 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from oneiro_vault.clients.edit.jsonc import Node
-
 NAMES = st.sampled_from(
     [
         "mcpServers",
@@ -148,11 +146,6 @@ def tidy(draw: Any) -> tuple[str, Any]:
     return draw(st.sampled_from(["", "\ufeff"])) + text.replace("\n", newline) + draw(
         st.sampled_from(["", newline])
     ), value
-
-
-def everything(node: Node) -> list[Node]:
-    """A node and all that is in it."""
-    return [node, *(inner for element in node.elements for inner in everything(element.node))]
 
 
 def comments(text: str) -> list[str]:

@@ -63,7 +63,7 @@ def test_a_broken_file_is_refused_with_its_place(fresh: Box) -> None:
     done = fresh("setup", "claude-code")
     assert done.returncode == 2
     said = done.stderr.decode()
-    assert f"{path}: line 2, column 9: a comma before the closing bracket" in said
+    assert f"{path}: line 3, column 1: Expecting property name" in said
     assert "safe: No file was changed." in said
     assert path.read_text() == '{\n  "a": 1,\n}\n'
     assert not (home(fresh) / ".claude").exists()

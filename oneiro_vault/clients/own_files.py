@@ -1,16 +1,19 @@
-"""Files of ours beside a client's settings: whole ones (skills, a marker), and a block at the head
-of the machine's own settings."""
+"""Ours beside a client's settings: the list of files that are wholly ours (skills, a marker), and a
+block at the head of the machine's own settings."""
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Final
 
-from oneiro_vault.clients.edit.jsonc import BOM
-from oneiro_vault.clients.edit.toml_spans import literal
-from oneiro_vault.clients.edit.trace import Trace, Trouble
+from oneiro_vault.clients import settings_files
+from oneiro_vault.clients.edit import BOM, literal
+from oneiro_vault.clients.entries import Trouble
+from oneiro_vault.errors import OneiroError
 
 _NEW: Final = "; there was no file before"
 _BLOCK: Final = re.compile(
@@ -20,17 +23,47 @@ _BLOCK: Final = re.compile(
 )
 
 
-def whole(before: str | None, content: str, trace: Trace, known: bool) -> str | None:
-    """The file with our content; somebody else's of that name stays."""
-    if before is not None and not (known and before == trace.text):
-        return before
-    trace.text = content
-    return content
+class Written:
+    """The text we wrote to each file that is wholly ours: what says something else by now is no
+    longer ours to change."""
 
+    def __init__(self, path: Path) -> None:
+        self.path = path
 
-def without(before: str | None, trace: Trace) -> str | None:
-    """No file when it still says what we wrote, else what it says now."""
-    return None if not trace.existed and before == trace.text else before
+    def names(self) -> list[str]:
+        """Every file on the list."""
+        return list(self._files())
+
+    def get(self, path: Path) -> str | None:
+        """What we wrote there; None when nothing was."""
+        found = self._files().get(str(path))
+        text = found.get("text") if isinstance(found, dict) else None
+        return text if isinstance(text, str) else None
+
+    def put(self, path: Path, text: str | None) -> None:
+        """List a file, or (None) take it off; without any the list goes. Raises ChangedError,
+        DiskProblem."""
+        before = settings_files.read(self.path)
+        files = {name: found for name, found in self._files().items() if name != str(path)}
+        if text is not None:
+            files[str(path)] = {"text": text}
+        after = json.dumps({"schema": 1, "files": files}, indent=1) + "\n" if files else None
+        if after != before:
+            settings_files.write(self.path, before, after)
+
+    def _files(self) -> dict[str, Any]:
+        """A list that cannot be read is none."""
+        try:
+            found = json.loads(settings_files.read(self.path) or "{}")["files"]
+        except (ValueError, KeyError, TypeError, OneiroError):
+            return {}
+        if not isinstance(found, dict):
+            return {}
+        return {
+            name: each
+            for name, each in found.items()
+            if isinstance(each, dict) and each.get("text")
+        }
 
 
 def with_block(before: str | None, client: str, values: Mapping[str, Any]) -> str:
@@ -64,11 +97,6 @@ def without_block(before: str | None, client: str) -> str | None:
     return (
         None if not ours and not rest and _NEW in blocks[client] else f"{mark}{''.join(ours)}{rest}"
     )
-
-
-def has_block(text: str | None, client: str) -> bool:
-    """Is there a client's block in it?"""
-    return client in _parted(text or "")[1]
 
 
 def _parted(text: str) -> tuple[str, dict[str, str], str]:

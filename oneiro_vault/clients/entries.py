@@ -1,4 +1,5 @@
-"""What setup puts into a client's settings, and how it is known again."""
+"""What setup puts into a client's settings, how it is known again, and what is wrong with settings
+that cannot be edited."""
 
 from __future__ import annotations
 
@@ -18,6 +19,20 @@ HOOKS: Final = {
 }
 """Event -> seconds a client waits for our hook."""
 _CORE: Final = ("type", "command", "args")
+
+
+class Trouble(ValueError):  # noqa: N818  # named after what happened
+    """The text cannot be edited; `line` and `column` from 1."""
+
+    def __init__(self, what: str, line: int, column: int) -> None:
+        super().__init__(what)
+        self.line, self.column = line, column
+
+
+def trouble(what: str, text: str, position: int) -> Trouble:
+    """What is wrong at a position of a text."""
+    line = text.count("\n", 0, position) + 1
+    return Trouble(what, line, position - text.rfind("\n", 0, position))
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,0 @@
-"""Editing JSON, JSONC and TOML settings without changing anything else."""
