@@ -8,22 +8,22 @@ from pathlib import Path
 
 GOOD = """
 import json, sys
+NAMES = ["remember", "recall_check"]
 for line in sys.stdin:
     message = json.loads(line)
     if message["method"] == "initialize":
-        print("{}", flush=True)  # an answer to nothing is passed over
         result = {"protocolVersion": message["params"]["protocolVersion"], "capabilities": {}, "serverInfo": {"name": "stand-in", "version": "7"}}
     elif message["method"] == "tools/list":
-        result = {"tools": [{"name": "remember"}, {"name": "recall_check"}]}
+        result = {"tools": [{"name": name, "inputSchema": {"type": "object"}} for name in NAMES]}
     else:
         continue
     print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
 """
 REFUSES = (
-    "import json, sys; m = json.loads(input()); print(json.dumps({'id': m['id'], 'error': "
+    "import json, sys; m = json.loads(input()); print(json.dumps({'jsonrpc': '2.0', 'id': m['id'], 'error': "
     "{'code': 1, 'message': 'not today'}}), flush=True)"
 )
-NO_TOOLS = GOOD.replace('[{"name": "remember"}, {"name": "recall_check"}]', "[]")
+NO_TOOLS = GOOD.replace('NAMES = ["remember", "recall_check"]', "NAMES = []")
 CHATTERS = "print('Welcome!', flush=True); input()"
 DIES = "import sys; sys.exit('the vault is on fire')"
 SLEEPS = "import time; time.sleep(60)"

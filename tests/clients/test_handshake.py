@@ -26,11 +26,11 @@ def test_a_server_that_answers() -> None:
 @pytest.mark.parametrize(
     ("code", "reason"),
     [
-        (servers.REFUSES, "initialize was refused: .*not today"),
+        (servers.REFUSES, "not today"),
         (servers.NO_TOOLS, "no tools"),
-        (servers.CHATTERS, "not JSON: b'Welcome!"),
+        (servers.CHATTERS, "Connection closed"),
         (servers.DIES, "the vault is on fire"),
-        ("import sys; sys.stdin.close(); import time; time.sleep(0.5)", "ended"),
+        ("import sys; sys.stdin.close(); import time; time.sleep(0.5)", "Connection closed"),
     ],
 )
 def test_a_server_that_does_not_answer_and_why(code: str, reason: str) -> None:
@@ -48,7 +48,7 @@ def test_a_program_that_is_not_there() -> None:
 def test_waiting_ends_and_so_does_the_process() -> None:
     began = time.monotonic()
     found = greet(servers.python(servers.SLEEPS), os.environ, seconds=0.3)
-    assert found.reason.startswith("no answer to initialize in time")
+    assert found.reason.startswith("no answer in time")
     assert time.monotonic() - began < 40, "it was not waited for"
 
 
