@@ -410,17 +410,6 @@ def setup_client(
     return found | {"judge": asdict(choose_judge.choice(load(vault, env, strict=False), env))}
 
 
-def make_bundle(folder: Path, vault: Path | None) -> dict[str, Any]:
-    """The Claude Code plug-in and the `.mcpb` bundle for this machine, in a folder."""
-    from oneiro_vault.clients import bundle, known_clients
-
-    return bundle.write(
-        folder,
-        known_clients.Ours(_program(), str(vault) if vault else bundle.ON_PATH.vault),
-        sys.platform,
-    )
-
-
 def system_timer(
     root: Path, times: Sequence[str], env: Mapping[str, str], action: str, kind: str | None = None
 ) -> dict[str, Any]:

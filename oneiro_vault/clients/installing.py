@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from oneiro_vault.clients import bundle, edit, entries, handshake, own_files, settings_files
+from oneiro_vault.clients import edit, entries, handshake, own_files, settings_files
 from oneiro_vault.clients.entries import Trouble
 from oneiro_vault.clients.known_clients import CLIENTS, Client, Ours, Target
 from oneiro_vault.clients.machine import Machine
@@ -187,13 +187,26 @@ def _whole(target: Target, leaves: bool, before: str | None, known: str | None) 
     return None if leaves else target.content
 
 
+def skills_dir() -> Path:
+    """The skills: inside the package when installed, beside it in a checkout."""
+    package = Path(__file__).resolve().parent.parent
+    inside = package / "skills"
+    return inside if inside.is_dir() else package.parent / "skills"
+
+
 def _skills(client: Client, machine: Machine) -> list[Target]:
     if client.skills is None:
         return []
-    folder = client.skills(machine)
+    here, there = skills_dir(), client.skills(machine)
+    files = [
+        path
+        for mark in sorted(here.glob("*/SKILL.md"))
+        for path in sorted(mark.parent.rglob("*"))
+        if path.is_file()
+    ]
     return [
-        Target(folder / path, "whole", content=data.decode())
-        for path, data in bundle.skills().items()
+        Target(there / path.relative_to(here), "whole", content=path.read_text("utf-8"))
+        for path in files
     ]
 
 

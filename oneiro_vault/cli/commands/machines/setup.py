@@ -20,7 +20,7 @@ CLIENTS = ("claude-code", "codex", "claude-desktop", "gemini", "opencode", "curs
 
 
 @command("setup")
-@click.argument("client", type=click.Choice(CLIENTS), required=False, metavar="CLIENT")
+@click.argument("client", type=click.Choice(CLIENTS), metavar="CLIENT")
 @click.option(
     "--remove",
     is_flag=True,
@@ -42,20 +42,14 @@ CLIENTS = ("claude-code", "codex", "claude-desktop", "gemini", "opencode", "curs
     "--capture", metavar="here|DIR|no", help="Capture conversations held below this folder."
 )
 @click.option("--dry-run", is_flag=True, help="Show the change as a diff and write nothing.")
-@click.option(
-    "--bundle",
-    metavar="DIR",
-    help="Write the installable forms (Claude Code plug-in, .mcpb) to DIR instead.",
-)
 def setup_(
     face: Face,
-    client: str | None,
+    client: str,
     remove: bool,
     judge: str | None,
     no_judge: bool,
     capture: str | None,
     dry_run: bool,
-    bundle: str | None,
 ) -> Output:
     """Make a program that models run in use the vault: its MCP server, hooks and skills where the
     program has them.
@@ -64,16 +58,8 @@ def setup_(
     CLIENT is claude-code, codex, claude-desktop, gemini, opencode, cursor or vscode.
     """
     face.at_home()
-    if (client is None) == (bundle is None) or (bundle and (remove or dry_run)):
-        raise click.UsageError(f"Give a client ({', '.join(CLIENTS)}), or --bundle DIR alone.")
     from oneiro_vault import app
 
-    if bundle is not None:
-        made = app.make_bundle(
-            Path(face.request.cwd, Path(bundle).expanduser()),
-            _vault(face) if _is_named(face) else None,
-        )
-        return Output(_bundled(made), made)
     here = Path(face.request.cwd)
     folder = (
         None
@@ -85,7 +71,7 @@ def setup_(
     wanted = "no" if no_judge else judge
     asks = not (remove or dry_run or face.json) and sys.stdin.isatty() and sys.stdout.isatty()
     found = app.setup_client(
-        str(client),
+        client,
         None if remove else _vault(face),
         face.request.env,
         judge=wanted,
@@ -118,15 +104,6 @@ def _vault(face: Face) -> Path:
             hint="Rename the folder.",
         ) from None
     return root
-
-
-def _is_named(face: Face) -> bool:
-    try:
-        return bool(face.root)
-    except VaultNotFound:
-        if face.vault:
-            raise
-        return False
 
 
 def _dry(found: Mapping[str, Any]) -> str:
@@ -165,7 +142,7 @@ def _state(found: Mapping[str, Any], marker: markers.Marker) -> list[str]:
     return [
         f"tools     {'on' if answers else 'off: the server does not answer'}",
         f"hooks     {starts if hooks else 'off: this client has none'}",
-        f"skills    {'on' if skills else 'off: oneiro setup --bundle DIR writes them'}",
+        f"skills    {'on' if skills else 'off: this client has no folder for them'}",
         f"judge     {line(judge['title'])}" + ("" if judge["ready"] else f": {again} --judge"),
         f"capture   {capture}",
     ]
@@ -185,14 +162,4 @@ def _checked(check: Mapping[str, Any], style: Style) -> str:
     return (
         f"{style('checked', 'green')}   the configured server answered: {server}, "
         f"{len(check['tools'])} tools, {check['seconds']} s"
-    )
-
-
-def _bundled(made: Mapping[str, Any]) -> str:
-    return "\n".join(
-        [
-            f"Claude Code:     claude plugin marketplace add {line(made['marketplace'])} && "
-            f"claude plugin install oneiro@oneiro-vault",
-            f"Claude Desktop:  open {line(made['mcpb'])}",
-        ]
     )
