@@ -256,7 +256,7 @@ def make_embedder(settings: Settings) -> Embedder:
     model = settings["embed.model"]
     if model == "hash":
         return HashEmbedder()
-    return WorkerEmbedder(model, threads=settings["embed.threads"], idle=settings["embed.idle"])
+    return WorkerEmbedder(model, idle=settings["embed.idle"])
 
 
 def former_embedder(name: str) -> Embedder | None:
@@ -442,10 +442,8 @@ def open_access(root: Path, settings: Settings, env: Mapping[str, str] | None = 
         reads=settings["access.reads"],
         writes=settings["access.writes"],
         access_seconds=settings["access.token_seconds"],
-        refresh_seconds=settings["access.refresh_days"] * 86_400,
         redirects=frozenset(settings["access.redirects"].split()),
         documents=settings["access.documents"],
-        audit_bytes=settings["access.audit_bytes"],
     )
     return Access(folder_of(root, machine_file(env).parent), rules)
 

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("oneiro.owner")
 TICK = 0.5
+_LOG_BYTES = 1_000_000
 GRACE = 3
 """Seconds requests under way get to finish when the owner ends."""
 PURPOSE = "owner"
@@ -199,9 +200,8 @@ class Owner:
         await asyncio.gather(*serving)
 
     async def _until_the_end(self, life: Life, serving: Sequence[asyncio.Task[None]]) -> None:
-        size = self.settings["owner.log_bytes"]
         while life.examine() and not any(task.done() for task in serving):
-            rotate(Path(owner_paths.log_file(str(self.index))), size)
+            rotate(Path(owner_paths.log_file(str(self.index))), _LOG_BYTES)
             for _ in range(10):  # a stop is seen sooner than everything else
                 if not life.stopping.is_set():
                     await asyncio.sleep(TICK / 10)

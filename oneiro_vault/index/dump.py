@@ -99,7 +99,7 @@ def problems(db: sqlite3.Connection, tree: Mapping[str, str] | None) -> list[Pro
             f"{path}: only the beginning of it is searched",
             path,
             "warning",
-            "Split it, or raise `notes.indexed_bytes`.",
+            "Split it.",
         )
         for path in partial(db)
     ]

@@ -464,9 +464,7 @@ class House:
             "semantic": s["decay.semantic"],
             "procedure": s["decay.procedure"],
         }
-        return Remembered(
-            self.uses(), self.clock(), base, s["decay.growth"], s["decay.cap"], s["decay.faded"]
-        )
+        return Remembered(self.uses(), self.clock(), base, s["decay.faded"])
 
     def strength(self, row: Row) -> float:
         """Ebbinghaus strength of one note now, 0 to 1."""
@@ -480,8 +478,6 @@ class Remembered:
     uses: Mapping[str, Use]
     now: float
     base: Mapping[str, float]
-    growth: float
-    cap: float
     faded: float
 
     def use(self, row: Row) -> Use | None:
@@ -507,15 +503,7 @@ class Remembered:
             if moment is not None
         ]
         last = max(known, default=None)
-        return curve.strength(
-            row.type,
-            last,
-            self.now,
-            self.days(row),
-            base=self.base,
-            growth=self.growth,
-            cap=self.cap,
-        )
+        return curve.strength(row.type, last, self.now, self.days(row), base=self.base)
 
 
 @dataclass

@@ -24,9 +24,10 @@ from typing import Any, Final, cast
 
 from oneiro_vault.errors import SettingsError
 from oneiro_vault.settings import guard
-from oneiro_vault.settings.loops import LOOPS, Table
+from oneiro_vault.settings.loops import LOOPS, SETTABLE, Table
 
 Value = bool | int | float | str
+_Rule = tuple[Callable[[Any], bool], str]
 _KEPT: Final = "No note was touched."
 
 
@@ -58,16 +59,9 @@ class Setting:
         return type(self.default)
 
 
-def _positive(value: float) -> bool:
-    return value > 0
-
-
-def _not_negative(value: float) -> bool:
-    return value >= 0
-
-
-def _share(value: float) -> bool:
-    return 0 <= value <= 1
+_POSITIVE: Final[_Rule] = (lambda value: value > 0, "a number above 0")
+_NOT_NEGATIVE: Final[_Rule] = (lambda value: value >= 0, "0 or more")
+_SHARE: Final[_Rule] = (lambda value: 0 <= value <= 1, "0 to 1")
 
 
 def _sets(value: str) -> bool:
@@ -117,70 +111,32 @@ JUDGES: Final = (
 def _of_loops(table: Table) -> Iterator[Setting]:
     """The loops' own numbers, as settings of the vault."""
     for name, default, text in table:
-        if type(default) is float and default <= 1:
-            yield Setting(name, default, "vault", text, _share, "0 to 1")
-        elif type(default) in (int, float):
-            yield Setting(name, default, "vault", text, _not_negative, "0 or more")
-        else:
+        if name not in SETTABLE:
+            continue
+        if isinstance(default, bool | str):
             yield Setting(name, default, "vault", text)
+        else:
+            share = type(default) is float and default <= 1
+            yield Setting(name, default, "vault", text, *(_SHARE if share else _NOT_NEGATIVE))
 
 
 SETTINGS: Final[tuple[Setting, ...]] = (
+    Setting("recall.k", 10, "vault", "rows a recall returns", *_POSITIVE, each=True),
     Setting(
-        "recall.k", 10, "vault", "rows a recall returns", _positive, "a number above 0", each=True
+        "decay.episodic", 7.0, "vault", "stability of an episode in days", *_POSITIVE, each=True
     ),
     Setting(
-        "decay.episodic",
-        7.0,
-        "vault",
-        "stability of an episode in days",
-        _positive,
-        "a number above 0",
-        each=True,
+        "decay.semantic", 30.0, "vault", "stability of knowledge in days", *_POSITIVE, each=True
     ),
     Setting(
-        "decay.semantic",
-        30.0,
-        "vault",
-        "stability of knowledge in days",
-        _positive,
-        "a number above 0",
-        each=True,
-    ),
-    Setting(
-        "decay.procedure",
-        90.0,
-        "vault",
-        "stability of a procedure in days",
-        _positive,
-        "a number above 0",
-        each=True,
-    ),
-    Setting(
-        "decay.growth",
-        1.4,
-        "vault",
-        "how much one reinforcement stretches stability",
-        lambda v: v >= 1,
-        "1 or more",
-        each=True,
-    ),
-    Setting(
-        "decay.cap",
-        365.0,
-        "vault",
-        "longest stability in days",
-        _positive,
-        "a number above 0",
-        each=True,
+        "decay.procedure", 90.0, "vault", "stability of a procedure in days", *_POSITIVE, each=True
     ),
     Setting(
         "decay.faded",
         0.05,
         "vault",
         "below this strength a memory leaves passive recall",
-        _share,
-        "0 to 1",
+        *_SHARE,
         each=True,
     ),
     Setting(
@@ -194,42 +150,21 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         30.0,
         "vault",
         "seconds a file must rest before a person's edit is committed",
-        _not_negative,
-        "0 or more",
-    ),
-    Setting(
-        "remember.duplicate",
-        0.85,
-        "vault",
-        "word overlap at which a new memory is the same one again",
-        _share,
-        "0 to 1",
-        each=True,
-    ),
-    Setting(
-        "remember.longest",
-        20_000,
-        "vault",
-        "characters that a model may store as one memory",
-        _positive,
-        "a number above 0",
-        each=True,
+        *_NOT_NEGATIVE,
     ),
     Setting(
         "inject.tokens",
         500,
         "vault",
         "tokens of memories put before a prompt that they clearly fit; 0: none",
-        _not_negative,
-        "0 or more",
+        *_NOT_NEGATIVE,
     ),
     Setting(
         "capture.every",
         20,
         "vault",
         "messages after which a conversation is captured before its end; 0: never",
-        _not_negative,
-        "0 or more",
+        *_NOT_NEGATIVE,
     ),
     Setting(
         "secrets.mode",
@@ -248,27 +183,18 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "sha256 in hex",
     ),
     Setting(
-        "notes.indexed_bytes",
-        1_000_000,
-        "vault",
-        "bytes of one note that are indexed",
-        _positive,
-        "a number above 0",
-    ),
-    Setting(
         "notes.brake",
         0.5,
         "vault",
         "share of the notes that may vanish at once before indexing stops and asks",
-        _share,
-        "0 to 1",
+        *_SHARE,
     ),
     Setting(
         "dreams.schedule",
         "00:00, 18:00 dialectic",
         "vault",
-        "local times at which an owner runs loops: a time for those it names, or for all that no "
-        "time names; empty: never",
+        "local times at which an owner runs loops: a time for those it names, or for all "
+        "that no time names; empty: never",
         _times,
         "times such as `00:00, 18:00 dialectic`",
     ),
@@ -283,15 +209,14 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         0.1,
         "vault",
         "share of the notes that one run of a loop may change",
-        _share,
-        "0 to 1",
+        *_SHARE,
     ),
     Setting(
         "dreams.runner",
         "",
         "vault",
-        "device that alone runs loops (`oneiro schedule` names this one); empty: whoever has the "
-        "lease",
+        "device that alone runs loops (`oneiro schedule` names this one); empty: whoever "
+        "has the lease",
     ),
     *_of_loops(LOOPS),
     Setting("vault", "", "machine", "vault to use when none is named and none is near"),
@@ -309,16 +234,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         300.0,
         "machine",
         "seconds without work after which the embedding process stops",
-        _positive,
-        "a number above 0",
-    ),
-    Setting(
-        "embed.threads",
-        0,
-        "machine",
-        "threads of the embedding process; 0 lets it choose",
-        _not_negative,
-        "0 or more",
+        *_POSITIVE,
     ),
     Setting(
         "mcp.tools",
@@ -334,48 +250,28 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         900.0,
         "machine",
         "seconds without a request after which the owner stops",
-        _positive,
-        "a number above 0",
-    ),
-    Setting(
-        "owner.log_bytes",
-        1_000_000,
-        "machine",
-        "size at which the owner's log is rotated",
-        _positive,
-        "a number above 0",
+        *_POSITIVE,
     ),
     Setting(
         "access.reads",
         600,
         "machine",
         "requests a minute from one key or program over HTTP; 0: no limit",
-        _not_negative,
-        "0 or more",
+        *_NOT_NEGATIVE,
     ),
     Setting(
         "access.writes",
         120,
         "machine",
         "changes a minute from one key or program over HTTP; 0: no limit",
-        _not_negative,
-        "0 or more",
+        *_NOT_NEGATIVE,
     ),
     Setting(
         "access.token_seconds",
         3600.0,
         "machine",
         "seconds an access token is good",
-        _positive,
-        "a number above 0",
-    ),
-    Setting(
-        "access.refresh_days",
-        30.0,
-        "machine",
-        "days without use after which a program must ask again",
-        _positive,
-        "a number above 0",
+        *_POSITIVE,
     ),
     Setting(
         "access.redirects",
@@ -396,56 +292,13 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "let programs name themselves by the address of a public document, which is fetched",
     ),
     Setting(
-        "access.body_bytes",
-        33_554_432,
-        "machine",
-        "largest request over HTTP",
-        _positive,
-        "a number above 0",
-    ),
-    Setting(
-        "access.audit_bytes",
-        1_000_000,
-        "machine",
-        "size at which the audit log is rotated",
-        _positive,
-        "a number above 0",
-    ),
-    Setting(
-        "watch.debounce",
-        0.15,
-        "machine",
-        "seconds a file must rest before it is indexed again",
-        _not_negative,
-        "0 or more",
-    ),
-    Setting(
         "watch.reconcile",
         60.0,
         "machine",
         "seconds between full comparisons of disk and index",
-        _positive,
-        "a number above 0",
+        *_POSITIVE,
     ),
     Setting("watch.poll", False, "machine", "poll instead of using file system events"),
-    Setting(
-        "images.bytes",
-        10_000_000,
-        "machine",
-        "bytes of a picture that is stored",
-        _positive,
-        "a number above 0",
-        each=True,
-    ),
-    Setting(
-        "images.pixels",
-        50_000_000,
-        "machine",
-        "pixels of a picture that are decoded",
-        _positive,
-        "a number above 0",
-        each=True,
-    ),
     Setting(
         "images.location",
         False,
@@ -457,8 +310,9 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "dreams.judge",
         "auto",
         "machine",
-        "who answers what loops ask: the first there is (`auto`), rules, the connected model or a "
-        "person, a connected client (MCP sampling), a program, a model's API, nobody",
+        "who answers what loops ask: the first there is (`auto`), rules, the connected "
+        "model or a person, a connected client (MCP sampling), a program, a model's API, "
+        "nobody",
         _judge,
         ", ".join(f"`{name}`" for name in JUDGES),
     ),
@@ -505,73 +359,53 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         400,
         "machine",
         "questions one run asks at most; 0: no limit",
-        _not_negative,
-        "0 or more",
+        *_NOT_NEGATIVE,
     ),
     Setting(
         "dreams.tokens",
         2_000_000,
         "machine",
         "tokens one run uses at most; 0: no limit",
-        _not_negative,
-        "0 or more",
+        *_NOT_NEGATIVE,
     ),
     Setting(
         "dreams.spend",
         0.0,
         "machine",
         "what one run may cost by the prices below; 0: no limit",
-        _not_negative,
-        "0 or more",
+        *_NOT_NEGATIVE,
     ),
     Setting(
         "dreams.rest",
         5.0,
         "machine",
-        "minutes without a new capture after which captures are encoded and the orientation "
-        "follows; 0: at night",
-        _not_negative,
-        "0 or more",
+        "minutes without a new capture after which captures are encoded and the "
+        "orientation follows; 0: at night",
+        *_NOT_NEGATIVE,
     ),
     Setting(
         "dreams.soon",
         100,
         "machine",
         "questions a day that are asked for that; 0: none",
-        _not_negative,
-        "0 or more",
+        *_NOT_NEGATIVE,
     ),
     Setting(
         "dreams.minutes",
         180.0,
         "machine",
         "minutes for which one run asks at most; 0: no limit",
-        _not_negative,
-        "0 or more",
+        *_NOT_NEGATIVE,
     ),
     Setting(
-        "dreams.price_in",
-        0.0,
-        "machine",
-        "price of a million tokens that are read",
-        _not_negative,
-        "0 or more",
+        "dreams.price_in", 0.0, "machine", "price of a million tokens that are read", *_NOT_NEGATIVE
     ),
     Setting(
         "dreams.price_out",
         0.0,
         "machine",
         "price of a million tokens that are written",
-        _not_negative,
-        "0 or more",
-    ),
-    Setting(
-        "dreams.lease",
-        120.0,
-        "machine",
-        "seconds without a sign of life after which another machine may dream",
-        _positive,
-        "a number above 0",
+        *_NOT_NEGATIVE,
     ),
     Setting(
         "sync.remote",
@@ -584,44 +418,49 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         0.0,
         "machine",
         "seconds between two syncs by an owner; 0: none by itself",
-        _not_negative,
-        "0 or more",
+        *_NOT_NEGATIVE,
     ),
     Setting(
         "sync.quiet",
         0.0,
         "machine",
         "seconds after a change here at which an owner syncs; 0: never",
-        _not_negative,
-        "0 or more",
+        *_NOT_NEGATIVE,
     ),
     Setting(
         "sync.wait",
         8.0,
         "machine",
         "seconds without a word after which a remote is out of reach",
-        _positive,
-        "a number above 0",
+        *_POSITIVE,
     ),
     Setting(
-        "git.wait",
-        10.0,
-        "machine",
-        "seconds to wait for a lock another program holds",
-        _positive,
-        "a number above 0",
+        "git.wait", 10.0, "machine", "seconds to wait for a lock another program holds", *_POSITIVE
     ),
     Setting(
         "disk.reserve",
         50_000_000,
         "machine",
         "writes are refused when fewer bytes than this are free",
-        _not_negative,
-        "0 or more",
+        *_NOT_NEGATIVE,
     ),
 )
 
 BY_NAME: Final[dict[str, Setting]] = {setting.name: setting for setting in SETTINGS}
+FIXED: Final[dict[str, Value]] = {name: default for name, default, _ in LOOPS} | {
+    "notes.indexed_bytes": 1_000_000,
+    "watch.debounce": 0.15,
+    "images.bytes": 10_000_000,
+    "images.pixels": 50_000_000,
+    "dreams.lease": 120.0,
+}
+"""Numbers read as settings are, which no file or variable sets: a `Settings` made in code may."""
+_FORMER: Final = FIXED.keys() - BY_NAME.keys() | {
+    "remember.duplicate", "remember.longest", "decay.growth", "decay.cap",
+    "embed.threads", "owner.log_bytes", "access.refresh_days",
+    "access.audit_bytes", "access.body_bytes",
+}  # fmt: skip
+"""What an older version's files may set; it does nothing any more."""
 GUARDED: Final[dict[str, Value]] = {name: BY_NAME[name].default for name in guard.GUARDED}
 """Settings that protect, with their defaults: what a vault loosens of them takes a person of this
 machine."""
@@ -636,7 +475,7 @@ class Settings:
 
     `values` come from files, `variables` from the environment, which wins. `wrong` is what the
     files say that had to be left out; `loosened` what the vault says that nobody here has agreed
-    to, and `agreed` what they have.
+    to, and `agreed` what they have; `former` names what they set that is no setting any more.
     """
 
     def __init__(
@@ -646,17 +485,22 @@ class Settings:
         wrong: Sequence[SettingsError] = (),
         loosened: Sequence[guard.Loosened] = (),
         agreed: Mapping[str, Value] | None = None,
+        former: Sequence[str] = (),
     ) -> None:
         self._values = dict(values or {})
         self._variables = dict(variables or {})
         self.wrong = tuple(wrong)
         self.loosened = tuple(loosened)
         self.agreed = dict(agreed or {})
+        self.former = tuple(former)
 
     def __getitem__(self, name: str) -> Any:
         caller = _CALLER.get()
-        variables = caller if caller is not None and BY_NAME[name].each else self._variables
-        return variables.get(name, self._values.get(name, BY_NAME[name].default))
+        setting = BY_NAME.get(name)
+        if setting is None:
+            return self._variables.get(name, self._values.get(name, FIXED[name]))
+        variables = caller if caller is not None and setting.each else self._variables
+        return variables.get(name, self._values.get(name, setting.default))
 
     def __iter__(self) -> Iterator[str]:
         return iter(BY_NAME)
@@ -665,7 +509,12 @@ class Settings:
         """The same with some values replaced; names with `_` for `.`."""
         named = {name.replace("_", ".", 1): value for name, value in values.items()}
         return Settings(
-            self._values, self._variables | named, self.wrong, self.loosened, self.agreed
+            self._values,
+            self._variables | named,
+            self.wrong,
+            self.loosened,
+            self.agreed,
+            self.former,
         )
 
     def origin(self, name: str) -> str:
@@ -711,10 +560,13 @@ def load(
     """
     env = os.environ if env is None else env
     wrong: list[SettingsError] = []
-    values = _from_file(vault / "oneiro.toml", ("vault",), wrong) if vault is not None else {}
+    former: list[str] = []
+    values = (
+        _from_file(vault / "oneiro.toml", ("vault",), wrong, former) if vault is not None else {}
+    )
     of_vault = len(wrong)
     agreed, held = guard.guard(vault, values, GUARDED) if vault is not None else ({}, [])
-    mine = _from_file(machine_file(env), ("machine", "vault"), wrong)
+    mine = _from_file(machine_file(env), ("machine", "vault"), wrong, former)
     values |= mine
     for error in wrong[of_vault:]:
         error.of_machine = True
@@ -727,11 +579,15 @@ def load(
         wrong,
         [one for one in held if one.name not in {**mine, **variables}],
         agreed,
+        former,
     )
 
 
-def _from_file(path: Path, scopes: tuple[str, ...], wrong: list[SettingsError]) -> dict[str, Value]:
-    """What a file sets; what it sets wrongly goes to `wrong`."""
+def _from_file(
+    path: Path, scopes: tuple[str, ...], wrong: list[SettingsError], former: list[str]
+) -> dict[str, Value]:
+    """What a file sets; what it sets wrongly goes to `wrong`, what is no setting any more to
+    `former`."""
     try:
         text = path.read_text(encoding="utf-8")
         data = tomllib.loads(text)
@@ -757,6 +613,9 @@ def _from_file(path: Path, scopes: tuple[str, ...], wrong: list[SettingsError]) 
         return {}
     found: dict[str, Value] = {}
     for name, value in _flatten(data):
+        if name in _FORMER:
+            former.append(name)
+            continue
         try:
             found[name] = _checked(name, value, f"{path}{_line(text, name)}", scopes)
         except SettingsError as error:

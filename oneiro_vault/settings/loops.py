@@ -1,9 +1,9 @@
-"""The numbers of the loops, one table a loop: (setting, default, what it is). Nothing is imported
-here: every client reads them.
+"""The numbers of the loops, one table a loop: (name, value, what it is). Nothing is imported here:
+every client reads them.
 
-`config.SETTINGS` takes them in as settings of the vault, a loop's module has its own table as
-`SETTINGS`, and `vault_template/oneiro.toml` and the README show them. What a value may be follows
-from its default: a whole number is not negative, a fraction lies between 0 and 1.
+A loop's module has its own table as `SETTINGS`. Those in `SETTABLE` are settings of the vault; what
+such a value may be follows from its default: a whole number is not negative, a fraction lies
+between 0 and 1.
 """
 
 from __future__ import annotations
@@ -92,3 +92,7 @@ LOOPS: Final[Table] = (
     *DECAY,
 )
 """Every loop's table, in the order of a night: add yours here."""
+SETTABLE: Final = frozenset({
+    "consolidate.similarity", "distil.uses", "distil.sources", "whittle.cap", "whittle.rubric",
+})  # fmt: skip
+"""What people set: how strict a night is, and how much orientation is kept."""

@@ -13,11 +13,11 @@ from oneiro_vault.core.memory import Memory
 from oneiro_vault.mind.base import NOW, Decision, Loop, New, Note, Set, Snapshot
 from oneiro_vault.mind.drive_loop import Driver
 from oneiro_vault.mind.validate import Turned, settle
-from oneiro_vault.settings.definitions import SETTINGS
+from oneiro_vault.settings.definitions import FIXED, SETTINGS
 
 DAY = 86_400.0
 BEGINNING = 1_790_000_000.0
-DEFAULTS: dict[str, Any] = {setting.name: setting.default for setting in SETTINGS}
+DEFAULTS: dict[str, Any] = FIXED | {s.name: s.default for s in SETTINGS}
 
 
 def iso(moment: float) -> str:

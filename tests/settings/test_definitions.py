@@ -93,7 +93,7 @@ def test_a_vault_cannot_set_what_is_the_machines(
         ("recall.k = 0", "above 0"), ("recall.k = 'ten'", "recall.k is 'ten'"),
         ("recall.k = 1.5", "must be"),
         ("recall.k = true", "must be"),
-        ("decay.growth = 0.5", "1 or more"), ("decay.faded = 2", "0 to 1"),
+        ("decay.faded = 2", "0 to 1"),
         ("decay.faded = nan", "0 to 1"),
         ("edits.commit = 1", "must be bool"),
         ("edits.commit = 'yes'", "must be bool"), ("recal.k = 3", "no setting 'recal.k'"),
@@ -119,6 +119,18 @@ def test_bad_settings_name_file_key_and_what_is_allowed(
     assert caught.value.hint
 
 
+def test_what_was_a_setting_once_is_named_and_no_error(
+    places: tuple[Path, Path, dict[str, str]],
+) -> None:
+    vault, machine, env = places
+    (vault / "oneiro.toml").write_text("recall.k = 3\n[encode]\npiece = 9000\n")
+    machine.write_text("[embed]\nthreads = 2\n")
+    settings = load(vault, env)
+    assert settings.former == ("encode.piece", "embed.threads")
+    assert (settings["recall.k"], settings["encode.piece"]) == (3, 6000)
+    assert Settings({"encode.piece": 9}).but(recall_k=2)["encode.piece"] == 9
+
+
 def test_a_near_miss_is_suggested(places: tuple[Path, Path, dict[str, str]]) -> None:
     vault, _, env = places
     (vault / "oneiro.toml").write_text("decay.episodc = 3")
@@ -136,7 +148,7 @@ def test_a_near_miss_is_suggested(places: tuple[Path, Path, dict[str, str]]) -> 
         ("ONEIRO_EDITS_COMMIT", "ON", "edits.commit", True),
         ("ONEIRO_EMBED_MODEL", "hash", "embed.model", "hash"),
         ("ONEIRO_RECALL_K", "", "recall.k", 10),
-        ("ONEIRO_NOTES_INDEXED_BYTES", "10", "notes.indexed_bytes", 10),
+        ("ONEIRO_OWNER_IDLE", "10", "owner.idle", 10.0),
     ],
 )  # fmt: skip
 def test_the_environment(

@@ -57,7 +57,7 @@ LOOP: Final = Decay()
 
 
 def forecast(snapshot: Snapshot, days: float | None = None) -> Forecast:
-    """The faded and those that fade within `days` (the setting `decay.forecast` when None)."""
+    """The faded and those that fade within `days` (`decay.forecast` when None)."""
     settings = snapshot.settings
     until = snapshot.now + (settings["decay.forecast"] if days is None else days) * curve.DAY
     faded: list[Fading] = []
@@ -70,7 +70,7 @@ def forecast(snapshot: Snapshot, days: float | None = None) -> Forecast:
         when = curve.fades_at(last, stability, settings["decay.faded"])
         if when <= until:
             left = curve.strength(
-                note.memory.type, last, snapshot.now, note.uses, **_parameters(settings)
+                note.memory.type, last, snapshot.now, note.uses, base=_base(settings)
             )
             (faded if when <= snapshot.now else fading).append(Fading(note, left, when))
     return Forecast(_sorted(faded, newest=True), _sorted(fading, newest=False))
@@ -89,12 +89,11 @@ def last_use(note: Note) -> float | None:
 
 
 def _stability(note: Note, settings: Mapping[str, Any]) -> float:
-    return curve.stability(note.memory.type, note.uses, **_parameters(settings))
+    return curve.stability(note.memory.type, note.uses, base=_base(settings))
 
 
-def _parameters(settings: Mapping[str, Any]) -> dict[str, Any]:
-    base = {kind: settings[f"decay.{kind}"] for kind in curve.STABILITY}
-    return {"base": base, "growth": settings["decay.growth"], "cap": settings["decay.cap"]}
+def _base(settings: Mapping[str, Any]) -> dict[str, float]:
+    return {kind: settings[f"decay.{kind}"] for kind in curve.STABILITY}
 
 
 def _sorted(found: Sequence[Fading], *, newest: bool) -> tuple[Fading, ...]:

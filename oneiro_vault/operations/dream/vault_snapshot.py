@@ -20,6 +20,7 @@ from oneiro_vault.operations.review import proposed
 from oneiro_vault.operations.runtime import House, Remembered
 from oneiro_vault.recall import request as searching
 from oneiro_vault.recall.search import Search
+from oneiro_vault.settings.definitions import FIXED
 from oneiro_vault.sync.stale_runs import withdrawn
 from oneiro_vault.vault.history.commit_log import Entry
 from oneiro_vault.vault.worktree.files import digest
@@ -92,7 +93,7 @@ def take(
     snapshot = Snapshot(
         now=house.clock(),
         notes=notes,
-        settings={name: house.settings[name] for name in house.settings},
+        settings={name: house.settings[name] for name in (*house.settings, *FIXED)},
         candidates=_Candidates(house, known, notes),
         vectors=_Vectors(house, notes),
         known=answered,
@@ -150,10 +151,8 @@ def _note(
         for moment in (last or memory.when(), memories.epoch(memory.timestamp))
         if moment is not None
     ]
-    left = curve.strength(
-        memory.type, max(moments, default=None), known.now, days, base=known.base,
-        growth=known.growth, cap=known.cap
-    )  # fmt: skip
+    last_known = max(moments, default=None)
+    left = curve.strength(memory.type, last_known, known.now, days, base=known.base)
     return Note(memory, digest(data), left, days, last, tuple(children), edited)
 
 

@@ -32,9 +32,7 @@ def strength(house: House, id: str, days: int = 30) -> answers.Strength:
     known = house.remembered()
     looks, learned = _looks(row, known)
     last = max([*looks, *([learned] if learned is not None else [])], default=None)
-    stability = curve.stability(
-        row.type, known.days(row), base=known.base, growth=known.growth, cap=known.cap
-    )
+    stability = curve.stability(row.type, known.days(row), base=known.base)
     fades = curve.fades_at(last, stability, known.faded) if last is not None else math.inf
     return {
         "schema": 1,
@@ -90,8 +88,6 @@ def _points(
             moment,
             len(before),
             base=known.base,
-            growth=known.growth,
-            cap=known.cap,
         )
         found.append(
             {"when": _iso(moment), "strength": round(left, 4), "ahead": moment > known.now}

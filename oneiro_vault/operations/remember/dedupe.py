@@ -18,6 +18,8 @@ from oneiro_vault.operations.remember.drafts import KEPT, Draft
 from oneiro_vault.operations.runtime import House
 
 _LOOKED_AT: Final = 8
+_DUPLICATE: Final = 0.85
+"""Word overlap at which a new memory is the same one again."""
 """Memories that hold all words of a new one and are compared with it: the shortest, for they say
 least besides."""
 
@@ -119,7 +121,7 @@ class Already:
             return None
         for row in self._house.index.holding(words, draft.meta["type"], _LOOKED_AT):
             _, known = self._house.load(row)
-            if says_all(draft.body, known.body, words, self._house.settings["remember.duplicate"]):
+            if says_all(draft.body, known.body, words, _DUPLICATE):
                 return row
         return None
 

@@ -22,6 +22,8 @@ from oneiro_vault.vault.paths import checked, hidden
 
 KEPT: Final = "Nothing was written."
 TITLE_LENGTH: Final = 80
+LONGEST: Final = 20_000
+"""Characters that a model may store as one memory."""
 DAY: Final = 86_400.0
 
 
@@ -61,7 +63,7 @@ def draft(house: House, item: Mapping[str, Any], actor: str) -> Draft:
         raise InvalidInput("it is not an object", hint='Each one looks like {"text": "…"}.')
     text = body_of(_redacted(house, item.get("text")), house.settings["notes.indexed_bytes"])
     if "captured" not in item:  # a conversation is kept as long as it was
-        concise(house, text, actor)
+        concise(text, actor)
     given = {
         key: _redacted(house, value)
         for key, value in item.items()
@@ -150,17 +152,15 @@ def body_of(value: Any, limit: int) -> str:
     return value if value.endswith("\n") else value + "\n"
 
 
-def concise(house: House, text: str, actor: str, before: int = 0) -> None:
+def concise(text: str, actor: str, before: int = 0) -> None:
     """Refuse what a model hands over as one memory and is a document; one of `before` characters
     may grow. Raises InvalidInput.
 
     A person's files and imports are as long as they are.
     """
-    most = house.settings["remember.longest"]
-    if len(text) > most + before and actor != "user" and not actor.startswith("import:"):
+    if len(text) > LONGEST + before and actor != "user" and not actor.startswith("import:"):
         raise InvalidInput(
-            f"the text has {len(text):,} characters; as one memory at most {most:,} are stored "
-            f"(setting remember.longest)",
+            f"the text has {len(text):,} characters; as one memory at most {LONGEST:,} are stored",
             kept=KEPT,
             hint="Store what will matter of it, one idea a memory; the document itself can be a "
             "file in the vault's folder.",

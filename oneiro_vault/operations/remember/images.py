@@ -126,7 +126,7 @@ def _decoded(data: Any, limit: int) -> bytes:
 
 def _too_large(size: int, limit: int) -> InvalidInput:
     return InvalidInput(
-        f"the picture has {size:,} bytes; up to {limit:,} are stored (setting images.bytes)",
+        f"the picture has {size:,} bytes; up to {limit:,} are stored",
         hint="Make it smaller.",
     )
 

@@ -33,8 +33,7 @@ def bearable(kind: Kind, limit: int) -> None:
     """Raise InvalidInput for more pixels than may be decoded."""
     if kind.pixels > limit:
         raise InvalidInput(
-            f"the picture has {kind.width:,} × {kind.height:,} pixels; up to {limit:,} are "
-            f"decoded (setting images.pixels)",
+            f"the picture has {kind.width:,} × {kind.height:,} pixels; up to {limit:,} are decoded",
             kept=_KEPT,
             hint="Make it smaller.",
         )

@@ -222,7 +222,7 @@ def reframe(
     row = house.resolve(id)
     words = body_of(text, house.settings["notes.indexed_bytes"])
     data, known = house.load(row)
-    concise(house, words, actor, len(known.body))
+    concise(words, actor, len(known.body))
     if not known.core:  # of what a person ratified, a model only proposes other words
         describes(known.type, actor, title or "", description or "", words)
     shows = (

@@ -27,11 +27,7 @@ def test_the_defaults_are_those_of_the_settings() -> None:
     assert {f"decay.{name}": days for name, days in curve.STABILITY.items()} == {
         name: settings[name] for name in ("decay.episodic", "decay.semantic", "decay.procedure")
     }
-    assert (settings["decay.growth"], settings["decay.cap"], settings["decay.faded"]) == (
-        curve.GROWTH,
-        curve.CAP,
-        curve.FADED,
-    )
+    assert settings["decay.faded"] == curve.FADED
 
 
 @pytest.mark.parametrize(

@@ -146,8 +146,7 @@ def _told(made: dict[str, Any], state: dict[str, Any]) -> str:
     )
     if state["partial"]:
         text.append(
-            f"Of {few([line(path) for path in state['partial']])} only the beginning is searched "
-            f"(notes.indexed_bytes)."
+            f"Of {few([line(path) for path in state['partial']])} only the beginning is searched."
         )
     if state["language"]:
         text.append(line(state["language"]))

@@ -26,7 +26,7 @@ def picture(face: Face, name: str) -> dict[str, str]:
         ) from error
     if len(data) > limit:
         raise InvalidInput(
-            f"{shown(name, 120)} is larger than {limit:,} bytes (setting images.bytes)",
+            f"{shown(name, 120)} is larger than {limit:,} bytes",
             kept="Nothing was written.",
             hint="Make it smaller.",
         )

@@ -123,9 +123,7 @@ def _network(root: Path, settings: Any, http: str, public_url: str, insecure: bo
     host, port = place(http)
     public = check_public(public_url, host, insecure)
     origins = tuple(settings["access.origins"].split())
-    network = Network(
-        host, port, open_access(root, settings), public, origins, settings["access.body_bytes"]
-    )
+    network = Network(host, port, open_access(root, settings), public, origins)
     if holder_of(Path(owner_paths.lock_file(str(root)))).get("for") == owner.PURPOSE:
         spawn.end(root, wait=8.0)
     return network
@@ -188,7 +186,7 @@ def status_(face: Face) -> Output:
         )
     text += [f"language {line(found['language'])}"] if found["language"] else []
     text += [
-        f"partial {line(path)}: too long; only its beginning is searched (notes.indexed_bytes)"
+        f"partial {line(path)}: too long; only its beginning is searched"
         for path in found["partial"]
     ]
     text += [
