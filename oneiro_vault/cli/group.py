@@ -43,8 +43,8 @@ GROUPS: Final[dict[str, dict[str, str]]] = {
         "reindex": "care.maintenance", "adopt": "care.maintenance", "purge": "care.purge",
     },
     "Programs call these": {
-        "mcp": "plumbing.mcp", "hook": "plumbing.capture",
-        "merge-driver": "plumbing.merge_driver_command", "watch": "machines.serve",
+        "mcp": "plumbing.mcp_and_merge", "hook": "plumbing.capture",
+        "merge-driver": "plumbing.mcp_and_merge", "watch": "machines.serve",
         "completion": "daily.init",
     },
 }  # fmt: skip

@@ -4,19 +4,29 @@ says it."""
 from __future__ import annotations
 
 import asyncio
+import base64
+import os
+import stat
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, NotRequired, TypeAlias
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal, NotRequired, TypeAlias
 
 from mcp_types import CallToolResult
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from oneiro_vault.core.media import picture
 from oneiro_vault.core.principal import LOCAL
-from oneiro_vault.errors import InvalidInput
-from oneiro_vault.mcp import formatting, local_images
+from oneiro_vault.errors import InvalidInput, shown
+from oneiro_vault.mcp import formatting
 from oneiro_vault.mcp.request_context import Ctx, Desk, actor_of, caller_of
 from oneiro_vault.mcp.tools.hints import advice
 from oneiro_vault.mcp.tools.tool import VaultTool, answer, tool
+from oneiro_vault.mcp.transports import LARGEST
+
+MOST: Final = LARGEST // 4 * 3
+"""Bytes that are read: as many as can come as base64 in one message."""
+KEPT: Final = "Nothing was written."
 
 Kind: TypeAlias = Literal["semantic", "episodic", "entity", "procedure", "principle"]
 """What a model may store as. Orientation is not among it: what is loaded at every beginning is
@@ -98,7 +108,7 @@ class Changing:
                 kept="Nothing was written.",
                 hint="Give the picture as `image`.",
             )
-        given = {"data": image or await asyncio.to_thread(local_images.read, path)} | (
+        given = {"data": image or await asyncio.to_thread(read_image, path)} | (
             {"alt": alt} if alt else {}
         )
         return await self._store(
@@ -200,3 +210,40 @@ def _proposal(found: Mapping[str, Any]) -> str:
 
 def _described(title: str, summary: str, type: str, tags: list[str]) -> dict[str, Any]:
     return {"title": title, "description": summary, "type": type, "tags": tags}
+
+
+def read_image(path: str) -> str:
+    """The picture in that file, in base64. Raises InvalidInput for what is no picture, saying
+    nothing of what is in it."""
+    place = Path(os.path.expanduser(path))  # noqa: PTH111  # pathlib raises for a user there is not
+    if not place.is_absolute() or "\0" in path:
+        raise InvalidInput(
+            f"{shown(path)} is not a full path", kept=KEPT, hint="It begins with / or ~."
+        )
+    try:
+        number = os.open(
+            place, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
+        )  # a pipe would never come to its end
+        with os.fdopen(number, "rb") as file:
+            if not stat.S_ISREG(os.fstat(number).st_mode):
+                raise InvalidInput(
+                    f"{shown(path)} is not a file", kept=KEPT, hint="Give the path of a picture."
+                )
+            data = file.read(MOST + 1)
+    except OSError as error:
+        raise InvalidInput(
+            f"{shown(path)} cannot be read: {error.strerror}", kept=KEPT, hint="Check the path."
+        ) from error
+    if len(data) > MOST:
+        raise InvalidInput(
+            f"{shown(path)} has more than {MOST:,} bytes",
+            kept=KEPT,
+            hint="Make the picture smaller.",
+        )
+    if picture.sniff(data) is None:
+        raise InvalidInput(
+            f"{shown(path)} is not a PNG, JPEG, WebP or GIF picture",
+            kept=KEPT,
+            hint="Convert it first.",
+        )
+    return base64.b64encode(data).decode()

@@ -3,6 +3,7 @@ answered."""
 
 from __future__ import annotations
 
+import shlex
 import tempfile
 import time
 from collections.abc import Callable
@@ -18,49 +19,15 @@ from oneiro_vault.cli.group import command, oneiro
 from oneiro_vault.cli.output import Output, safe
 from oneiro_vault.daemon.protocol import Request
 
-MEMORIES: tuple[tuple[str, ...], ...] = (
-    (
-        "Priya cannot drink milk or eat cheese; butter is fine in small amounts.",
-        "--about",
-        "Priya",
-        "--tag",
-        "food",
-    ),
-    (
-        "The launch of Lantern moves to 14 May because the audit is late.",
-        "--type",
-        "episodic",
-        "--project",
-        "Lantern",
-    ),
-    (
-        "To release: run the full test suite, tag the commit, then push the tag.",
-        "--type",
-        "procedure",
-        "--title",
-        "How we release",
-    ),
-    (
-        "The staging database is on port 5433, not on the usual one.",
-        "--type",
-        "semantic",
-        "--project",
-        "Lantern",
-    ),
-    (
-        "Tomás prefers short written updates over meetings.",
-        "--type",
-        "semantic",
-        "--about",
-        "Tomás",
-    ),
-    (
-        "Never rename a public column in the same release that stops writing it.",
-        "--type",
-        "principle",
-    ),
-)
-MILK, LAUNCH, RELEASE, PORT, TOMAS, COLUMN = range(6)
+_MEMORIES = """
+"Priya cannot drink milk or eat cheese; butter is fine in small amounts." --about Priya --tag food
+"The launch of Lantern moves to 14 May because the audit is late." --type episodic --project Lantern
+"To release: run the test suite, tag the commit, push the tag." --type procedure --title Release
+"The staging database is on port 5433, not on the usual one." --type semantic --project Lantern
+"Tomás prefers short written updates over meetings." --type semantic --about Tomás
+"Never rename a public column in the release that stops writing it." --type principle
+"""
+_MILK, _LAUNCH, _PORT, _TOMAS = 0, 1, 3, 4
 OUTSIDE = "The allergy list hangs by the fridge; zucchini is on it too."
 
 
@@ -152,21 +119,22 @@ def _play(show: Show) -> None:
     )
 
     show.step("Remember: each memory is one file and one commit")
-    rows = [show.run("remember", *args)["results"][0] for args in MEMORIES]
+    lines = map(shlex.split, _MEMORIES.strip().splitlines())
+    rows = [show.run("remember", *args)["results"][0] for args in lines]
     _claim(
         all((show.vault / row["path"]).is_file() for row in rows),
         "a remembered note is not on disk",
     )
 
     show.step("Edit a note in any editor (here: a line appended from outside)")
-    _edit_outside(show, rows[MILK])
+    _edit_outside(show, rows[_MILK])
 
     show.step("Recall by words")
     found = show.run("recall", "staging database port", "-k", "2")
-    _claim(_first(found) == rows[PORT]["id"], "the note about the staging database is not first")
+    _claim(_first(found) == rows[_PORT]["id"], "the note about the staging database is not first")
 
     show.step("Recall by meaning: none of these words are in the note")
-    _by_meaning(show, rows[MILK]["id"])
+    _by_meaning(show, rows[_MILK]["id"])
 
     show.step("Reframe: say it anew; the old words stay in the history")
     new = (
@@ -174,14 +142,14 @@ def _play(show: Show) -> None:
         "--title",
         "Lantern launches on 21 May",
     )
-    show.run("reframe", rows[LAUNCH]["id"], *new, "--reason", "the audit came back")
+    show.run("reframe", rows[_LAUNCH]["id"], *new, "--reason", "the audit came back")
     _claim(
-        "21 May" in str(show.run("show", rows[LAUNCH]["id"], shown=False)["body"]),
+        "21 May" in str(show.run("show", rows[_LAUNCH]["id"], shown=False)["body"]),
         "the new words are not there",
     )
 
     show.step("Forget, and bring back byte for byte")
-    _forget_and_restore(show, rows[TOMAS])
+    _forget_and_restore(show, rows[_TOMAS])
 
     show.step("The history is git's: who changed what, and why")
     entries = show.run("log", "-n", "12")["entries"]
@@ -189,7 +157,7 @@ def _play(show: Show) -> None:
         {"remember", "reframe", "forget", "restore"} <= {entry["op"] for entry in entries},
         "the log does not tell the whole story",
     )
-    story = show.run("why", rows[LAUNCH]["id"])["story"]
+    story = show.run("why", rows[_LAUNCH]["id"])["story"]
     _claim(
         [entry["op"] for entry in story][:2] == ["remember", "reframe"],
         "the story of the launch is not complete",

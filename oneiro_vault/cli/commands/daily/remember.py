@@ -3,16 +3,19 @@ lines."""
 
 from __future__ import annotations
 
+import base64
+from pathlib import Path
 from typing import Any
 
 import click
 
 from oneiro_vault.cli.commands.daily import jsonl_import
-from oneiro_vault.cli.commands.daily.picture_files import picture
 from oneiro_vault.cli.commands.daily.text_input import words
 from oneiro_vault.cli.context import Face
 from oneiro_vault.cli.group import command
 from oneiro_vault.cli.output import Output, line
+from oneiro_vault.errors import InvalidInput, shown
+from oneiro_vault.settings.definitions import load
 
 
 @command("remember")
@@ -67,7 +70,7 @@ def remember_(
     item = {name: value for name, value in item.items() if value not in (None, [])}
     if images:
         face.at_home()
-        item["images"] = [picture(face, name) for name in images]
+        item["images"] = [_picture(face, name) for name in images]
     if from_jsonl is not None:
         _refuse_both(text, item)
         face.at_home()
@@ -102,3 +105,26 @@ def _refuse_both(text: tuple[str, ...], item: dict[str, Any]) -> None:
             f"{' and '.join(single)} cannot be the same for every line of --from-jsonl. Nothing "
             f"was stored."
         )
+
+
+def _picture(face: Face, name: str) -> dict[str, str]:
+    """A file as `remember` takes it; what it is called stands for it where it cannot be seen.
+    Raises InvalidInput."""
+    path = Path(face.request.cwd, name).expanduser()
+    limit = load(face.root, face.request.env)["images.bytes"]
+    try:
+        if not path.is_file():
+            raise InvalidInput(f"{shown(name, 120)} is not a file", kept="Nothing was written.")
+        with path.open("rb") as file:
+            data = file.read(limit + 1)
+    except OSError as error:
+        raise InvalidInput(
+            f"{shown(name, 120)} cannot be read: {error.strerror}", kept="Nothing was written."
+        ) from error
+    if len(data) > limit:
+        raise InvalidInput(
+            f"{shown(name, 120)} is larger than {limit:,} bytes",
+            kept="Nothing was written.",
+            hint="Make it smaller.",
+        )
+    return {"data": base64.b64encode(data).decode(), "alt": path.stem}

@@ -12,8 +12,8 @@ import pytest
 
 from oneiro_vault.core.principal import Caller
 from oneiro_vault.errors import InvalidInput
-from oneiro_vault.mcp import local_images
 from oneiro_vault.mcp.server import build
+from oneiro_vault.mcp.tools.change_tools import MOST, read_image
 from oneiro_vault.mcp.transports import Served
 from tests.mcp.conformance.fixtures import PNG
 from tests.mcp.tools.test_tool import Calls, post
@@ -24,7 +24,7 @@ def test_the_bytes_of_a_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     (tmp_path / "link").symlink_to("a.png")
     monkeypatch.setenv("HOME", str(tmp_path))
     for path in (str(tmp_path / "a.png"), str(tmp_path / "link"), "~/a.png"):
-        assert base64.b64decode(local_images.read(path)) == base64.b64decode(PNG)
+        assert base64.b64decode(read_image(path)) == base64.b64decode(PNG)
 
 
 @pytest.mark.parametrize(
@@ -41,13 +41,13 @@ def test_the_bytes_of_a_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 )
 def test_a_path_is_whole(path: str) -> None:
     with pytest.raises(InvalidInput, match="is not a full path"):
-        local_images.read(path)
+        read_image(path)
 
 
 def test_what_is_no_picture_is_refused_without_a_word_of_it(tmp_path: Path) -> None:
     (tmp_path / "id_ed25519").write_text("-----BEGIN OPENSSH PRIVATE KEY-----")
     (tmp_path / "huge.png").write_bytes(b"")
-    os.truncate(tmp_path / "huge.png", local_images.MOST + 1)
+    os.truncate(tmp_path / "huge.png", MOST + 1)
     os.mkfifo(tmp_path / "pipe")
     for name, why in {
         "id_ed25519": "is not a PNG",
@@ -57,7 +57,7 @@ def test_what_is_no_picture_is_refused_without_a_word_of_it(tmp_path: Path) -> N
         ".": "is",
     }.items():
         with pytest.raises(InvalidInput, match=why) as caught:
-            local_images.read(str(tmp_path / name))
+            read_image(str(tmp_path / name))
         assert "BEGIN" not in str(caught.value)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from oneiro_vault.cli.commands.history.sparkline import ROWS, drawn
+from oneiro_vault.cli.commands.history.story import ROWS, drawn
 from oneiro_vault.cli.output import Style, cells
 from oneiro_vault.daemon.protocol import Terminal
 from tests.box import Box
