@@ -7,9 +7,6 @@ import difflib
 import io
 import json
 import os
-import shutil
-import subprocess
-import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
@@ -93,7 +90,7 @@ def install(
     found = _report(name, edits, dry_run, removed=False)
     if dry_run:
         return found
-    found["checks"] = _checks(name, targets, machine.env)
+    found["checks"] = _checks(targets[0], machine.env)
     found["notes"] = _notes(name, targets)
     found["next"] = list(client.next)
     return found
@@ -237,9 +234,8 @@ def _written(change: Edit, leaves: bool, written: Written) -> Edit:
 # --------------------------------------------------------------------------------------------------
 
 
-def _checks(name: str, targets: Sequence[Target], env: Mapping[str, str]) -> list[dict[str, Any]]:
+def _checks(target: Target, env: Mapping[str, str]) -> list[dict[str, Any]]:
     """The server is started as the client's own file now says, not as we meant it."""
-    target = targets[0]
     text = settings_files.read(Path(target.path)) or ""
     entry = edit.current(text, target.wants[0], target.style)
     if entry is None:
@@ -250,49 +246,7 @@ def _checks(name: str, targets: Sequence[Target], env: Mapping[str, str]) -> lis
                 "reason": f"{target.path} has lost the entry again: another program wrote it",
             }
         ]
-    answer = handshake.greet(entries.words(entry), env)
-    found = [{"what": "server"} | asdict(answer)]
-    program = (
-        shutil.which("claude", path=env.get("PATH"))
-        if name == "claude-code" and answer.ok
-        else None
-    )
-    return found + ([_asked_claude(program, entry, env)] if program else [])
-
-
-def _asked_claude(program: str, entry: dict[str, Any], env: Mapping[str, str]) -> dict[str, Any]:
-    """Claude Code itself connects, from a settings folder that holds our entry alone: it would
-    rewrite the person's own."""
-    with tempfile.TemporaryDirectory(prefix="oneiro-setup-", ignore_cleanup_errors=True) as folder:
-        (Path(folder) / ".claude.json").write_text(
-            json.dumps({"mcpServers": {entries.NAME: entry}}), encoding="utf-8"
-        )
-        quiet = {"DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
-        around = dict(env) | quiet | {"CLAUDE_CONFIG_DIR": folder, "XDG_CACHE_HOME": folder}
-        try:
-            done = subprocess.run(
-                [program, "mcp", "get", entries.NAME],
-                env=around,
-                cwd=folder,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=60,
-            )
-        except (OSError, subprocess.TimeoutExpired) as error:
-            return {
-                "what": "claude",
-                "ok": False,
-                "reason": f"`claude mcp get {entries.NAME}`: {error}",
-            }
-    said = done.stdout.decode(errors="replace")
-    ok = "Connected" in said and "Failed" not in said
-    return {
-        "what": "claude",
-        "ok": ok,
-        "reason": ""
-        if ok
-        else " ".join((said + done.stderr.decode(errors="replace")).split())[:300],
-    }
+    return [{"what": "server"} | asdict(handshake.greet(entries.words(entry), env))]
 
 
 def _notes(name: str, targets: Sequence[Target]) -> list[str]:

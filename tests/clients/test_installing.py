@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import sys
 import threading
 import time
 import tomllib
@@ -250,49 +248,6 @@ def test_settings_are_given_back_without_a_note_of_what_was_done(place: Place, n
     place.remove(name)
     after = place.tree()
     assert {path: after[path] for path in before} == before
-
-
-CLAUDE = """#!{python}
-import json, os, sys
-folder = os.environ["CLAUDE_CONFIG_DIR"]
-entry = json.load(open(os.path.join(folder, ".claude.json")))["mcpServers"]["oneiro"]
-open(os.path.join(folder, ".claude.json"), "w").write("rewritten, as the real one does")
-assert sys.argv[1:] == ["mcp", "get", "oneiro"], sys.argv
-print("oneiro:\\n  Status: {status}\\n  Command: " + entry["command"])
-"""
-
-
-@pytest.mark.parametrize(("status", "ok"), [("✔ Connected", True), ("✘ Failed to connect", False)])
-def test_claude_code_is_asked_without_touching_its_own_settings(
-    place: Place, status: str, ok: bool
-) -> None:
-    program = place.bin / "claude"
-    program.write_text(CLAUDE.format(python=sys.executable, status=status))
-    program.chmod(0o755)
-    machine = Machine("linux", place.home, {"PATH": str(place.bin), "PYTHONIOENCODING": "utf-8"})
-    found = installing.install("claude-code", machine, place.ours, place.listed)
-    assert [(check["what"], check["ok"]) for check in found["checks"]] == [
-        ("server", True),
-        ("claude", ok),
-    ]
-    assert place.ours.program[0] in (place.home / ".claude.json").read_text()
-    assert ok or "Failed to connect" in found["checks"][1]["reason"]
-
-
-def test_a_claude_that_cannot_run_is_told(place: Place) -> None:
-    program = place.bin / "claude"
-    program.write_bytes(b"\x7fELF nonsense")
-    program.chmod(0o755)
-    machine = Machine("linux", place.home, {"PATH": str(place.bin)})
-    found = installing.install("claude-code", machine, place.ours, place.listed)
-    assert not found["checks"][1]["ok"]
-    assert "claude mcp get oneiro" in found["checks"][1]["reason"]
-
-
-@pytest.mark.skipif(shutil.which("claude") is None, reason="Claude Code is not installed here")
-def test_the_real_claude_code_connects(place: Place) -> None:
-    machine = Machine("linux", place.home, {"PATH": os.environ["PATH"], "HOME": str(place.home)})
-    assert installing.install("claude-code", machine, place.ours, place.listed)["checks"][1]["ok"]
 
 
 def test_the_plug_in_beside_setup_is_noticed(place: Place) -> None:

@@ -150,14 +150,8 @@ def _state(found: Mapping[str, Any], marker: markers.Marker) -> list[str]:
 
 def _checked(check: Mapping[str, Any], style: Style) -> str:
     if not check["ok"]:
-        who = (
-            "Claude Code does not connect"
-            if check["what"] == "claude"
-            else "the configured server does not answer"
-        )
-        return f"{style('failed', 'red')}    {who}: {line(check['reason'])}"
-    if check["what"] == "claude":
-        return f"{style('checked', 'green')}   Claude Code itself connects to it"
+        what = "the configured server does not answer"
+        return f"{style('failed', 'red')}    {what}: {line(check['reason'])}"
     server = line(f"{check['server']} {check['version']}")
     return (
         f"{style('checked', 'green')}   the configured server answered: {server}, "
