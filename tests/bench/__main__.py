@@ -28,6 +28,7 @@ from tests.bench import (
     nights,
     recalling,
     syncing,
+    walks,
     week,
 )
 from tests.bench.kit import Row
@@ -38,6 +39,7 @@ PARTS = {
     "mcp": models.run, "nights": nights.run,
     "abstention": abstention.run, "languages": languages.run, "longnotes": longnotes.run,
     "months": months.run,
+    "walks": walks.run,
     "week": week.run,
 }  # fmt: skip
 
