@@ -155,7 +155,7 @@ class History:
     def lately(self, operation: str, since: float) -> list[Entry]:
         """Commits of one operation since a moment (epoch seconds)."""
         return self._read(
-            ["HEAD", f"--since=@{max(0, int(since))}", f"--grep=^Oneiro-Op: {operation}$"], ()
+            ["HEAD", f"--since=@{max(0, int(since))} +0000", f"--grep=^Oneiro-Op: {operation}$"], ()
         )
 
     def names(self, prefix: str) -> list[Entry]:

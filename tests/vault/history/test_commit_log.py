@@ -107,6 +107,16 @@ def test_the_log_is_ordered_by_history_not_by_clock(root: Path) -> None:
     assert [entry.when for entry in vault.log(memory=f"{1:012d}")] == [0.0, 3e9, 1e9, 2e9]
 
 
+def test_an_edit_by_hand_is_found_among_all_and_among_the_latest(vault: Vault, root: Path) -> None:
+    put(vault, 1)
+    (root / path_of(1)).write_bytes(note(1, "edited by hand"))
+    vault.commit_edits()
+    (edit,) = vault.history.lately("edit", 0.0)
+    assert edit.paths == (path_of(1),)
+    assert vault.history.lately("edit", edit.when) == [edit]
+    assert vault.history.lately("edit", edit.when + 60) == []
+
+
 def test_both_sides_of_a_merge_are_in_the_log(vault: Vault, root: Path) -> None:
     put(vault, 1)
     git(root, "switch", "-qc", "other")
