@@ -14,7 +14,6 @@ from oneiro_vault.operations.care import synchronize
 from oneiro_vault.operations.dream import run_log
 from oneiro_vault.operations.remember import store_captures
 from oneiro_vault.operations.runtime import House
-from oneiro_vault.operations.schedule import reconcile_devices
 
 if TYPE_CHECKING:
     from oneiro_vault.index.watch import Watcher
@@ -65,7 +64,6 @@ class Background:
         self._watcher: Watcher | None = None
         self._ledger_at = self._proved_at = time.monotonic()
         self._dream_after = self._stirred = 0.0
-        self._met: object = None
 
     def start(self) -> None:
         """Start watching first, then compare: nothing that happens in between is missed."""
@@ -122,7 +120,7 @@ class Background:
     def _follow(self) -> None:
         house, every = self.house, self.house.settings["watch.reconcile"]
         pause = max(0.2, min(5.0, house.settings["edits.quiet"] / 4))
-        reconcile_at = edits_at = captures_at = nights_at = float("-inf")
+        reconcile_at = edits_at = captures_at = float("-inf")
         while not self._stop.is_set():
             now = time.monotonic()
             self._following.set()
@@ -134,8 +132,6 @@ class Background:
             if house.edited and now >= edits_at:
                 edits_at = now + (pause if self._guarded("edits", self._commit_edits) else AGAIN)
             self._guarded("ledger", self._fold)
-            if now >= nights_at:
-                nights_at = now + (AGAIN if self._guarded("nights", self._settle) else RETRY)
             if now >= captures_at and store_captures.left(house):
                 captures_at = now + (
                     0.0
@@ -158,14 +154,6 @@ class Background:
             raise
         look = self.house.vault.look()
         self.house.edited = self.house.edited or bool(look.ready or look.waiting)
-
-    def _settle(self) -> None:
-        """Look at what came in. What comes in meanwhile is seen the next time; what failed has its
-        turn later, when nothing comes."""
-        now = self.house.vault.head(), time.monotonic() // reconcile_devices.AGAIN
-        if now != self._met:
-            reconcile_devices.settle(self.house)
-            self._met = now
 
     def _fold(self) -> None:
         self.house.vault.flush_index()

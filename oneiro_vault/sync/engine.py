@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from oneiro_vault.core.memory import epoch
+from oneiro_vault.core.merge import cycles
 from oneiro_vault.errors import LockTimeout
-from oneiro_vault.sync import cycles, safety_checks, stale_runs
+from oneiro_vault.sync import safety_checks, stale_runs
 from oneiro_vault.sync.blobs import Contents
 from oneiro_vault.sync.fixups import tidy
 from oneiro_vault.sync.plan import Action, Differences, Plan, Which, make
@@ -64,8 +65,7 @@ class Done:
 
 
 class Sync:
-    """One sync of a vault with a remote. `confirmed`: a person has looked at what a gate said;
-    `joined` is called when something came in, before what is here is sent."""
+    """One sync of a vault with a remote. `confirmed`: a person has looked at what a gate said."""
 
     def __init__(
         self,
@@ -74,9 +74,7 @@ class Sync:
         *,
         confirmed: bool = False,
         progress: Progress | None = None,
-        joined: Callable[[], object] = lambda: None,
     ) -> None:
-        self._joined = joined
         self._vault = vault
         self._remote = remote
         self._confirmed = confirmed
@@ -163,9 +161,7 @@ class Sync:
         done.commit = receipt.commit or done.commit
         assert self._known is not None
         done.actions += self._known.plan.actions
-        known = self._known
-        self._joined()
-        return known
+        return self._known
 
     def _decide(self, theirs: str) -> Callable[[str], Joined | None]:
         """What joining means for a tip, known already unless somebody wrote meanwhile."""

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from oneiro_vault.core.merge.cycles import broken
 from oneiro_vault.errors import UnsafePath
-from oneiro_vault.sync.cycles import broken
 from oneiro_vault.sync.plan import Differences, Plan, make
 from oneiro_vault.vault.git.staging_area import FILE, Entry
 

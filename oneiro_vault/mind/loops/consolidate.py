@@ -8,6 +8,7 @@ of a development, a fact and its consequence are near each other and are not the
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any, Final, Literal
 
 from pydantic import Field
@@ -15,6 +16,7 @@ from pydantic import Field
 from oneiro_vault.core.memory import no_weaker
 from oneiro_vault.core.question import Answer, Question, ShownId, Verdict
 from oneiro_vault.mind.base import Asking, Decision, Note, Set, Snapshot, asked_each, superseding
+from oneiro_vault.mind.blocks import alike, words
 from oneiro_vault.mind.clusters import clusters, normal
 from oneiro_vault.mind.grounding import followups
 from oneiro_vault.mind.grounding.subject import covers
@@ -61,7 +63,7 @@ class Consolidate:
             snapshot,
             decide,
         )
-        return [*followups.due(snapshot, self.name), *merged]
+        return [*followups.due(snapshot, self.name), *doubled(snapshot), *merged]
 
     def groups(self, snapshot: Snapshot) -> list[list[Note]]:
         """Clusters of active knowledge, largest first."""
@@ -92,6 +94,25 @@ def question(group: Sequence[Note]) -> Question:
     )
 
 
+def doubled(snapshot: Snapshot) -> list[Decision]:
+    """Blocks and insights made twice of the same memories in mostly the same words, as two
+    machines do in one night: the older stays, before it one that a person edited."""
+    twins: dict[tuple[str, frozenset[str]], list[Note]] = {}
+    for note in sorted(snapshot.of("orientation", "principle"), key=lambda one: not one.edited):
+        m = note.memory
+        if m.source == "dream" and m.derived_from and not m.core:
+            twins.setdefault((m.type, frozenset(m.derived_from)), []).append(note)
+    found = []
+    for keeper, *rest in twins.values():
+        mine = words(keeper.memory.body)
+        others = [one for one in rest if not one.edited and alike(mine, words(one.memory.body))]
+        if others:
+            once = " ".join(["double", *sorted(one.id for one in (keeper, *others))])
+            joined = _joined(keeper, others, "they were made twice of the same memories")
+            found.append(replace(joined, key=once))
+    return found
+
+
 def merging(group: Sequence[Note], answer: Merge, asked: str, judge: str) -> Decision | None:
     """The decision in an answer; None for one that merges nothing."""
     by_id = {note.id: note for note in group}
@@ -107,20 +128,30 @@ def merging(group: Sequence[Note], answer: Merge, asked: str, judge: str) -> Dec
     ]
     if not others:
         return None
+    return _joined(keeper, others, answer.reason, (asked,), judge)
+
+
+def _joined(
+    keeper: Note,
+    others: Sequence[Note],
+    reason: str,
+    questions: tuple[str, ...] = (),
+    judge: str = "",
+) -> Decision:
     losers = tuple(superseding(other, keeper.id) for other in others)
     return Decision(
         loop="consolidate",
         op="merge",
         title=keeper.memory.title,
-        reason=answer.reason,
-        edits=(Set(keeper.id, folded(keeper, others)), *losers),
+        reason=reason,
+        edits=(Set(keeper.id, _folded(keeper, others)), *losers),
         memories=(keeper.id, *(other.id for other in others)),
-        questions=(asked,),
+        questions=questions,
         judge=judge,
     )
 
 
-def folded(keeper: Note, others: Sequence[Note]) -> dict[str, Any]:
+def _folded(keeper: Note, others: Sequence[Note]) -> dict[str, Any]:
     """What the keeper takes over: lineage, tags, names, and the higher importance and confidence.
     Never words."""
     mine = keeper.memory

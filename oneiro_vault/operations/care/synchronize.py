@@ -68,17 +68,7 @@ def _keep_edits(house: House, rest: float | None) -> int:
     keeps = house.settings["edits.commit"] and not house.wrong
     edits = house.vault.commit_edits(quiet=rest) if keeps else []
     house.vault.fold()
-    _mend(house)
     return len(edits)
-
-
-def _mend(house: House) -> None:
-    """What two machines dreamt in one night becomes one; if that cannot be now, it is tried again
-    at the next occasion."""
-    from oneiro_vault.operations.schedule import reconcile_devices
-
-    with suppress(OneiroError):
-        reconcile_devices.settle(house)
 
 
 def _answer(
@@ -102,9 +92,7 @@ def _answer(
         )
         name = remote.name
         answer |= {"remote": name, "url": remote.url, "branch": remote.branch}
-        meeting = engine.Sync(
-            house.vault, remote, confirmed=yes, progress=progress, joined=lambda: _mend(house)
-        )
+        meeting = engine.Sync(house.vault, remote, confirmed=yes, progress=progress)
         answer |= work(meeting)
     except OneiroError as error:
         offline = isinstance(error, Unreachable)

@@ -25,7 +25,7 @@ from oneiro_vault.operations.dream.run_loop import Runner
 from oneiro_vault.operations.remember.drafts import moment
 from oneiro_vault.operations.review import decisions
 from oneiro_vault.operations.runtime import House, Progress, quiet
-from oneiro_vault.operations.schedule import judge_status, reconcile_devices, which_machine
+from oneiro_vault.operations.schedule import judge_status, which_machine
 from oneiro_vault.vault.history import proposal_branches
 
 _KEPT: Final = "Nothing was changed."
@@ -76,8 +76,6 @@ def dream(
                     OneiroError
                 ):  # what a person left on disk belongs into the picture, but is no condition
                     house.commit_edits()
-                with suppress(OneiroError):
-                    reconcile_devices.settle(house)
                 with suppress(OneiroError):
                     decisions.tidy(house)
                 review = (

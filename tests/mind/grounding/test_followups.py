@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from oneiro_vault.core.memory import epoch
 from oneiro_vault.mind.base import Note, Set
 from oneiro_vault.mind.grounding import followups
 from tests.mind.support import note, snapshot
@@ -43,3 +44,19 @@ def test_one_of_three_stays_contested() -> None:
     third = note("d", "The shop opens at ten.", flags=("contradiction",))
     more = PAIR | {"memories": ("c" * 12, ONE.id, third.id)}
     assert followups.due(snapshot(ONE, third, history=(PAIR, more)), "consolidate") == []
+
+
+def test_of_memories_that_replaced_each_other_one_is_in_force_again() -> None:
+    ended = "2026-11-02T12:00:00+00:00"
+    gone = {"status": "superseded", "valid_until": ended}
+    a, b = "a" * 12, "b" * 12
+    one, other = note("a", "Hello.", superseded_by=b, **gone), note("b", "Hi.", **gone)
+    assert followups.reinstated(snapshot(one, other), "consolidate") == []
+    circle = snapshot(one, note("b", "Hi.", superseded_by=a, **gone))
+    (kept,) = followups.reinstated(circle, "consolidate")
+    assert kept.edits == (Set(a, {"status": None, "superseded_by": None}),)
+    row = {"memories": (a, b), "when": epoch(ended), "loop": "consolidate", "op": "merge"}
+    (kept,) = followups.reinstated(replace(circle, history=(row,)), "consolidate")
+    (edit,) = kept.edits
+    assert isinstance(edit, Set)
+    assert "valid_until" in edit.changes, "the end came with the decision"

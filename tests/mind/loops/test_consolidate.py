@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from oneiro_vault.core.question import Question
 from oneiro_vault.mind.base import NOW, Note, Set, Snapshot
 from oneiro_vault.mind.drive_loop import Driver
-from oneiro_vault.mind.loops.consolidate import LOOP, SETTINGS
+from oneiro_vault.mind.loops.consolidate import LOOP, SETTINGS, doubled
 from tests.judges.scripted import ScriptedJudge, temperament
 from tests.mind.support import Memo, note, snapshot
 
@@ -156,3 +157,19 @@ def test_the_ceiling_is_spent_on_what_is_new() -> None:
         Driver(judge, memo).drive(LOOP.run(taken))
         assert len(judge.asked) == 1
     assert len(memo) == 4
+
+
+def test_a_block_made_twice_of_the_same_memories_becomes_one() -> None:
+    same = {"type": "orientation", "source": "dream", "derived_from": (FULL.id,)}
+    first, second, far, own = (
+        note("a", "Ana ships on Friday at noon.", created="2026-11-01T12:00:00+00:00", **same),
+        note("b", "Ana ships on Friday, at noon.", created="2026-11-02T12:00:00+00:00", **same),
+        note("c", "The boat is called Petrel.", created="2026-11-03T12:00:00+00:00", **same),
+        note("d", "Ana ships on Friday at noon.", **(same | {"source": "user"})),
+    )
+    (decision,) = doubled(snap(first, second, far, own))
+    assert decision.memories == (first.id, second.id)
+    edited = replace(second, edited=1.0)
+    (other,) = doubled(snap(first, edited, far))
+    assert other.memories == (second.id, first.id)
+    assert other.id(snap()) == decision.id(snap())

@@ -1,5 +1,5 @@
-"""Two nights can each replace a memory by the other's keeper; together nothing would be in force.
-One of each circle stays."""
+"""Circles of memories that replaced one another, as two machines can make them in one night:
+nothing of a circle would be in force."""
 
 from __future__ import annotations
 
