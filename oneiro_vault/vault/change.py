@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
+from oneiro_vault.errors import OneiroError
+
 OPS: Final = frozenset(
     "remember reframe revise link supersede merge split distil whittle synthesize forget restore "
     "flag resolve ratify import adopt edit ledger sync".split()
@@ -74,10 +76,12 @@ class Receipt:
 
     `commit`: hex id of the new tip ("" when nothing differed). `written`: path -> sha256 of the
     bytes now in history. `removed`: paths taken out. `proposals`: path wanted -> path of the
-    pending note that holds the words instead.
+    pending note that holds the words instead. `refused`: position of a change -> why it cannot be
+    made; with one refused, none was.
     """
 
     commit: str
     written: dict[str, str] = field(default_factory=dict)
     removed: tuple[str, ...] = ()
     proposals: dict[str, str] = field(default_factory=dict)
+    refused: dict[int, OneiroError] = field(default_factory=dict)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -18,7 +18,6 @@ from oneiro_vault.errors import (
     InvalidInput,
     LockTimeout,
     NotFound,
-    OneiroError,
     RepositoryBusy,
     StaleMemory,
     shown,
@@ -41,7 +40,7 @@ from oneiro_vault.vault.worktree.commit_edits import Person
 from oneiro_vault.vault.worktree.files import Files, digest
 from oneiro_vault.vault.write import disk, merge_commit
 from oneiro_vault.vault.write.journal import Journal, owed
-from oneiro_vault.vault.write.planning import Plan, Planner, one_by_one, validate
+from oneiro_vault.vault.write.planning import Plan, Planner, Refusals, validate
 from oneiro_vault.vault.write.recovery import Recovery, mend_head
 from oneiro_vault.vault.write.write_lock import Gate
 from oneiro_vault.vault.write.writer import Order, Progress, Writer, machine
@@ -180,15 +179,20 @@ class Vault:
         events: Sequence[Mapping[str, Any]] = (),
         progress: Progress | None = None,
         check: Check | None = None,
+        each: bool = False,
     ) -> Receipt:
         """Make the changes one durable commit; returning is the acknowledgement.
 
         `events` (see `ledger.make`) go into the ledger in the same commit. `check` is asked with
         the write lock held, with the tip the commit will stand on, and refuses by raising. Raises
         InvalidInput, UnsafePath, StaleMemory, RepositoryBusy, LockTimeout, DiskProblem or Brake;
-        nothing was written then.
+        nothing was written then. With `each`, what is wrong with single changes is not raised but
+        `refused` in the receipt.
         """
-        return self._apply(tuple(changes), operation, tuple(events), progress, check=check)
+        refused: Refusals | None = {} if each else None
+        return self._apply(
+            tuple(changes), operation, tuple(events), progress, check=check, refused=refused
+        )
 
     def _apply(
         self,
@@ -199,17 +203,22 @@ class Vault:
         invented: bool = True,
         brake: bool = True,
         check: Check | None = None,
+        refused: Refusals | None = None,
     ) -> Receipt:
-        validate(changes)
+        validate(changes, refused)
         if invented:  # what comes back out of history is in history already
-            changes, operation = self.secrets.screened(changes, operation, self._person.in_history)
+            changes, operation = self.secrets.screened(
+                changes, operation, self._person.in_history, refused
+            )
+        if refused:
+            return Receipt("", refused=refused)
         self.erased.refuse(changes, events, self._person.in_history)
         with self.gate.writing():
             if brake:
                 self._brake(changes)
             return self.gate.retried(
                 lambda ref, tip: self._attempt(
-                    ref, tip, changes, operation, events, progress, invented, check
+                    ref, tip, changes, operation, events, progress, invented, check, refused
                 )
             )
 
@@ -223,13 +232,18 @@ class Vault:
         progress: Progress | None,
         invented: bool,
         check: Check | None,
+        refused: Refusals | None,
     ) -> Receipt | None:
         """One try on one captured tip; None asks for another."""
         if check is not None:
             check(tip)
         before = self.repo.activity.snapshot()
         with disk.guarded("Reading the notes"):
-            plan = self._planner.plan(tip, changes, owed(self.journal.intents), invented=invented)
+            plan = self._planner.plan(
+                tip, changes, owed(self.journal.intents), invented=invented, refused=refused
+            )
+        if refused:
+            return Receipt("", refused=refused)
         if plan.edits:
             for path, found in self._person.secrets(plan.edits).items():
                 raise refusal(
@@ -273,30 +287,6 @@ class Vault:
             events,
             tuple(plan.removes),
         )
-
-    def objections(
-        self, changes: Mapping[int, Write], placed: Collection[int]
-    ) -> dict[int, OneiroError]:
-        """Position -> why `apply` would refuse that new note, so that the others can be written
-        without it.
-
-        That is: unsafe and repeated paths, secrets, and for positions in `placed` (their paths are
-        not random) whether there is something already. A repository that is busy altogether is not
-        looked at.
-        """
-        said = Operation("remember", "")
-        found = one_by_one(
-            changes, lambda change: self.secrets.screened([change], said, self._person.in_history)
-        )
-        with self.gate.thread, disk.guarded("Looking at the notes"):
-            there = {
-                position: changes[position]
-                for position in placed
-                if position in changes and position not in found
-            }
-            return found | Planner(self.repo, self.files).objections(
-                self.head(), there, owed(self.journal.peek())
-            )
 
     def fold(self) -> Receipt:
         """Commit the pending ledger events, if there are any."""

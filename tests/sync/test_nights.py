@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from oneiro_vault.judges.scripted import ScriptedJudge
 
 from oneiro_vault.app import App, clone_vault, init_vault
 from oneiro_vault.core.question import Question

@@ -75,22 +75,11 @@ def remember(
     }
     number_turns(house, list(drafts.values()))
     like = nearest(house, drafts[0]) if near and list(drafts) == [0] and not importing else None
-    changes = _changes(house, drafts, refused)
+    receipt = _written(
+        house, drafts, refused, results, actor, dedupe is not False, partial, progress
+    )
     if refused and not partial:
         raise _first(refused, len(items))
-    again = (
-        repeated({position: drafts[position] for position in changes})
-        if dedupe is not False
-        else {}
-    )
-    wanted = {position: change for position, change in changes.items() if position not in again}
-    commit = _stored(
-        house, {position: drafts[position] for position in wanted}, wanted, actor, results, progress
-    )
-    results |= {
-        position: {**results[first], "duplicate_of": results[first]["id"]}
-        for position, first in again.items()
-    }
     rejected: list[answers.Rejected] = [
         {"item": position, "message": str(error), "hint": error.hint}
         for position, error in sorted(refused.items())
@@ -98,7 +87,7 @@ def remember(
     rows = [results[position] for position in sorted(results)]
     for row in rows if near else ():
         row["near"] = {"id": like.handle, "title": like.title} if like else None
-    return {"schema": 1, "results": rows, "commit": commit, "rejected": rejected}
+    return {"schema": 1, "results": rows, "commit": receipt.commit or None, "rejected": rejected}
 
 
 def _drafts(
@@ -140,18 +129,15 @@ def _known(
     return results
 
 
-def _changes(house: House, drafts: Mapping[int, Draft], refused: Refusals) -> dict[int, Write]:
-    """The notes, without those that cannot be written; why not is added to `refused`."""
-    changes: dict[int, Write] = {}
+def _composed(drafts: Mapping[int, Draft], refused: Refusals) -> dict[int, Write]:
+    """The notes; why one cannot be written is added to `refused`."""
+    notes: dict[int, Write] = {}
     for position, one in drafts.items():
         try:
-            changes[position] = Write(one.path, one.compose())
+            notes[position] = Write(one.path, one.compose())
         except InvalidInput as error:
             refused[position] = error
-    refused |= house.vault.objections(
-        changes, [position for position, one in drafts.items() if one.placed]
-    )
-    return {position: change for position, change in changes.items() if position not in refused}
+    return notes
 
 
 def _first(refused: Refusals, total: int) -> OneiroError:
@@ -160,38 +146,69 @@ def _first(refused: Refusals, total: int) -> OneiroError:
     return type(error)(f"{which}{error}", kept=error.kept or KEPT, hint=error.hint)
 
 
+def _written(
+    house: House,
+    drafts: Mapping[int, Draft],
+    refused: Refusals,
+    results: Results,
+    actor: str,
+    dedupe: bool,
+    partial: bool,
+    progress: Progress,
+) -> Receipt:
+    """Make the drafts durable, with `partial` also when others are `refused` (to which is added why
+    one cannot be written); adds rows to `results`."""
+    notes = _composed(drafts, refused)
+    while partial or not refused:
+        notes = {position: note for position, note in notes.items() if position not in refused}
+        again = repeated({position: drafts[position] for position in notes}) if dedupe else {}
+        wanted = {position: note for position, note in notes.items() if position not in again}
+        receipt = _stored(house, drafts, wanted, actor, progress)
+        if not receipt.refused:
+            results |= {position: _result(drafts[position], receipt) for position in wanted}
+            results |= {
+                position: results[first] | {"duplicate_of": results[first]["id"]}
+                for position, first in again.items()
+            }
+            return receipt
+        refused |= receipt.refused
+    return Receipt("")
+
+
 def _stored(
     house: House,
     drafts: Mapping[int, Draft],
-    changes: Mapping[int, Write],
+    notes: Mapping[int, Write],
     actor: str,
-    results: Results,
     progress: Progress,
-) -> str | None:
-    """Commit the changes and index them; adds to `results` what was made durable and returns the
-    commit."""
-    if not changes:
-        return None
-    titles = [one.meta["title"] for one in drafts.values()]
+) -> Receipt:
+    """Commit the notes and index them; the receipt says by position which of them cannot be
+    written."""
+    if not notes:
+        return Receipt("")
+    made = [drafts[position] for position in notes]
+    titles = [one.meta["title"] for one in made]
     title = titles[0] if len(titles) == 1 else f"{len(titles)} memories"
-    operation = Operation(
-        "remember", title, actor, memories=tuple(one.id for one in drafts.values())
-    )
-    pictures = images.writes(
-        house, [picture for one in drafts.values() for picture in one.pictures]
-    )
+    operation = Operation("remember", title, actor, memories=tuple(one.id for one in made))
+    pictures = images.writes(house, [picture for one in made for picture in one.pictures])
     again = [
         drafts[position].id
-        for position, change in changes.items()
-        if house.vault.erased.in_file(change.path, change.data)
+        for position, note in notes.items()
+        if house.vault.erased.in_file(note.path, note.data)
     ]
     events = [ledger.make(AGAIN, ident, house.vault.clock(), actor=actor) for ident in again]
     receipt = house.vault.apply(
-        [*changes.values(), *pictures], operation, events=events, progress=progress
+        [*notes.values(), *pictures], operation, events=events, progress=progress, each=True
     )
-    house.refresh([one.path for one in drafts.values()])
-    results |= {position: _result(one, receipt) for position, one in drafts.items()}
-    return receipt.commit
+    if not receipt.refused:
+        house.refresh([one.path for one in made])
+        return receipt
+    positions = list(notes)
+    for number, error in receipt.refused.items():
+        if number >= len(positions):
+            raise error  # a picture
+    found = {positions[number]: error for number, error in receipt.refused.items()}
+    return Receipt("", refused=found)
 
 
 def _result(made: Draft, receipt: Receipt) -> answers.RememberedRow:

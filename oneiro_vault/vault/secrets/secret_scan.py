@@ -18,7 +18,7 @@ from hashlib import sha256
 from importlib import import_module
 from typing import Final
 
-from oneiro_vault.errors import SecretFound
+from oneiro_vault.errors import OneiroError, SecretFound
 from oneiro_vault.vault.change import Change, Operation, Write
 from oneiro_vault.vault.secrets import credentials
 from oneiro_vault.vault.secrets.credentials import Found
@@ -112,20 +112,29 @@ class Secrets:
         return {path: found for path, found in pairs if found}
 
     def screened(
-        self, changes: Sequence[Change], operation: Operation, head: Callable[[str], bytes]
+        self,
+        changes: Sequence[Change],
+        operation: Operation,
+        head: Callable[[str], bytes],
+        refused: dict[int, OneiroError] | None = None,
     ) -> tuple[list[Change], Operation]:
         """The changes and what the commit says of them, as they may be written. `head`: path ->
         what history has there, b"" for nothing.
 
-        Raises SecretFound for a new secret, unless the mode is `redact`; then it is taken out of
-        texts (one in a name is refused).
+        Raises SecretFound for a new secret, or notes it in `refused` by its position, unless the
+        mode is `redact`; then it is taken out of texts (one in a name is refused).
         """
         if self.mode == "off":
             return list(changes), operation
-        done = [
-            self._screened(change, changes, head) if isinstance(change, Write) else change
-            for change in changes
-        ]
+        done = list(changes)
+        for position, change in enumerate(changes):
+            try:
+                if isinstance(change, Write):
+                    done[position] = self._screened(change, changes, head)
+            except SecretFound as error:
+                if refused is None:
+                    raise
+                refused.setdefault(position, error)
         return done, self._said(operation)
 
     def _screened(

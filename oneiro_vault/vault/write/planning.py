@@ -4,7 +4,8 @@ faster, words become a proposal."""
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from oneiro_vault.core.memory import is_id
@@ -42,35 +43,32 @@ class Plan:
     entries: dict[str, Entry | None] = field(default_factory=dict)
 
 
-def validate(changes: Sequence[Change]) -> None:
+Refusals = dict[int, OneiroError]
+"""Position of a change -> why it cannot be made."""
+
+
+@contextmanager
+def noting(refused: Refusals | None, position: int) -> Iterator[None]:
+    """Note in `refused` what is wrong with one change; without it, raise."""
+    try:
+        yield
+    except (InvalidInput, StaleMemory, RepositoryBusy) as error:
+        if refused is None:
+            raise
+        refused[position] = error
+
+
+def validate(changes: Sequence[Change], refused: Refusals | None = None) -> None:
     """Refuse what could never be written: unsafe or repeated paths."""
     seen: set[str] = set()
-    for change in changes:
-        for path in _paths(change):
-            if checked(path) in seen:
-                raise InvalidInput(f"{path!r} is changed twice in one operation", kept=_KEPT)
-            seen.add(path)
-
-
-def one_by_one(
-    changes: Mapping[int, Write], screen: Callable[[Write], object]
-) -> dict[int, OneiroError]:
-    """Position -> what `validate` or `screen` has against that change, or against its path being
-    there a second time."""
-    found: dict[int, OneiroError] = {}
-    seen: set[str] = set()
-    for position, change in changes.items():
-        try:
-            validate([change])
-            screen(change)
-            if change.path in seen:
-                raise InvalidInput(
-                    f"{shown(change.path)} is the path of another one here", kept=_KEPT
-                )
-            seen.add(change.path)
-        except OneiroError as error:
-            found[position] = error
-    return found
+    for position, change in enumerate(changes):
+        with noting(refused, position):
+            for path in _paths(change):
+                if checked(path) in seen:
+                    raise InvalidInput(
+                        f"{shown(path)} is changed twice in one operation", kept=_KEPT
+                    )
+                seen.add(path)
 
 
 class Planner:
@@ -81,31 +79,25 @@ class Planner:
         self._files = files
 
     def plan(
-        self, tip: str, changes: Sequence[Change], owed: dict[str, Owed], *, invented: bool = True
+        self,
+        tip: str,
+        changes: Sequence[Change],
+        owed: dict[str, Owed],
+        *,
+        invented: bool = True,
+        refused: Refusals | None = None,
     ) -> Plan:
-        """Raises StaleMemory, RepositoryBusy (staged by the person) or UnsafePath. `invented`: new
-        names must be portable."""
+        """Raises StaleMemory, RepositoryBusy (staged by the person) or UnsafePath, unless `refused`
+        takes them. `invented`: new names must be portable."""
         self._begin(tip, changes, owed, invented=invented)
         plan = Plan()
-        for change in changes:
-            if isinstance(change, Remove):
-                self._remove(plan, change)
-            else:
-                self._write(plan, change)
+        for position, change in enumerate(changes):
+            with noting(refused, position):
+                if isinstance(change, Remove):
+                    self._remove(plan, change)
+                else:
+                    self._write(plan, change)
         return plan
-
-    def objections(
-        self, tip: str, changes: Mapping[int, Write], owed: dict[str, Owed]
-    ) -> dict[int, OneiroError]:
-        """Position -> why that note cannot be where it wants to be."""
-        self._begin(tip, [*changes.values()], owed, invented=True)
-        found: dict[int, OneiroError] = {}
-        for position, change in changes.items():
-            try:
-                self._check(Plan(), change.path, change.base)
-            except (InvalidInput, StaleMemory, RepositoryBusy) as error:
-                found[position] = error
-        return found
 
     def _begin(
         self, tip: str, changes: Sequence[Change], owed: dict[str, Owed], *, invented: bool

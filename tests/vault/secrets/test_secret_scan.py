@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from oneiro_vault.errors import SecretFound
+from oneiro_vault.errors import InvalidInput, SecretFound
 from oneiro_vault.vault import layout
 from oneiro_vault.vault.change import Operation, Remove, Write
 from oneiro_vault.vault.secrets.secret_scan import REMOVED, Secrets
@@ -202,7 +202,10 @@ def test_off_looks_for_nothing(root: Path) -> None:
     assert vault.secrets.cleaned(TOKEN) == TOKEN
 
 
-def test_objections_name_the_position(root: Path) -> None:
+def test_refusals_name_the_position(root: Path) -> None:
     vault = opened(root)
-    found = vault.objections({0: Write("a.md", b"x"), 3: Write("b.md", TOKEN.encode())}, [])
-    assert {position: type(error) for position, error in found.items()} == {3: SecretFound}
+    changes = [Write("a.md", b"x"), Write("b.md", TOKEN.encode()), Write("a.md", b"y")]
+    receipt = vault.apply(changes, Operation("remember", "x"), each=True)
+    refused = {position: type(error) for position, error in receipt.refused.items()}
+    assert refused == {1: SecretFound, 2: InvalidInput}
+    assert (receipt.commit, vault.head()) == ("", "")
