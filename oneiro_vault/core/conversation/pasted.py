@@ -44,7 +44,7 @@ def foreign(text: str) -> list[Stretch]:
     """Every stretch that is not the person's own, or may not be, in order and apart from each
     other."""
     found, lines = _marked(text)
-    own = _typed([(text[start:end], marks) for start, end, marks in lines])
+    own = _typed([(text[start:end], marks) for start, end, marks in lines], _in_bursts(text))
     extents = [(start, end) for start, end, _ in lines]
     stretches = [Stretch(*one) for one in found + extents[own:]]
     for start, end in extents[:own]:
@@ -88,9 +88,9 @@ def _lines(text: str) -> list[Extent]:
     ]
 
 
-def _typed(turn: Sequence[tuple[str, bool]]) -> int:
+def _typed(turn: Sequence[tuple[str, bool]], burst: bool) -> int:
     """How many of these lines (does something marked off follow?) are the person's own, from the
-    first on."""
+    first on. `burst`: see `_in_bursts`."""
     if not turn:
         return 0
     (first, marked), *later = turn
@@ -100,34 +100,42 @@ def _typed(turn: Sequence[tuple[str, bool]]) -> int:
         return 1
     if signs.GREETING.match(first) and first.rstrip().endswith(","):
         return 0
-    if not marked and _introduces(first, [line for line, _ in later]):
+    if not marked and _introduces(first, [line for line, _ in later], burst):
         return 1
     last = len(later) - 1
     asking = [not one and number < last for number, (_, one) in enumerate(later)]
-    if not any(_hints(line, may) for (line, _), may in zip(later, asking, strict=True)):
+    if not any(_hints(line, may, burst) for (line, _), may in zip(later, asking, strict=True)):
         return len(turn)
     return 1 if "?" in first or not any(_speaks_of(line) for line, _ in later) else 0
 
 
-def _introduces(line: str, later: Sequence[str]) -> bool:
+def _in_bursts(text: str) -> bool:
+    """Is a turn typed line by line: in small letters, and without an empty line, as people do who
+    end no sentence with a mark? What they paste rarely looks like that."""
+    lines = text.split("\n")
+    return all(line.lstrip()[:1].islower() and not signs.SPEAKER.match(line) for line in lines)
+
+
+def _introduces(line: str, later: Sequence[str], burst: bool) -> bool:
     """Does a line speak of what comes after it? In another language than these words are of, in
-    doubt yes."""
+    doubt yes. `burst`: as for `_hints`."""
     plain = line.rstrip(" *_👇↓")
     if plain.endswith((":", "：")):
         before, listed = plain[:-1], all(map(signs.ITEM.match, later))
         return not (signs.OF_ONESELF.search(before) or (listed and signs.LISTED.search(before)))
-    if not (signs.KNOWN.search(line) and signs.SENTENCE_END.search(line)) or _QUESTION.search(line):
+    ended = signs.KNOWN.search(line) and signs.SENTENCE_END.search(line)
+    if not burst and (not ended or _QUESTION.search(line)):
         return True
     last = sentences.split(line)[-1]
     return any(one.search(last) for one in (signs.HERE, signs.NAMES_IT))
 
 
-def _hints(line: str, asking: bool) -> bool:
+def _hints(line: str, asking: bool, burst: bool) -> bool:
     """Does a later line look as if it had not been typed, or speak of what was not? `asking`: may
-    it ask about the next one?"""
+    it ask about the next one? `burst`: as for `_typed`."""
     if item := signs.ITEM.match(line):
         return _strange(line[item.end() :])
-    words = (signs.ORDERS, signs.READERS, signs.NAMES_IT, _QUESTION)
+    words = (signs.ORDERS, signs.READERS, *(() if burst else (signs.NAMES_IT, _QUESTION)))
     if _strange(line) or len(line) > signs.LONG or any(one.search(line) for one in words):
         return True
     if signs.GREETING.match(line) or signs.BACK.match(line):
@@ -135,7 +143,8 @@ def _hints(line: str, asking: bool) -> bool:
     if asking and line.rstrip().endswith((":", "：")):
         return True
     return (
-        not signs.SENTENCE_END.search(line)
+        not burst
+        and not signs.SENTENCE_END.search(line)
         and (line.lstrip()[:1].isupper() or asking)
         and len(line.split()) <= signs.TITLE_WORDS
     )

@@ -112,6 +112,8 @@ CHAT: Final = re.compile(
     r"\b[^\W\d]+,? \[?\d{1,2}:\d\d\]?:?\s(?=[^\n]*[^\W\d],? \[?\d{1,2}:\d\d\]?:?\s)"
 )
 """Begins what was copied out of a chat: a name and a time, and again."""
+SPEAKER: Final = re.compile(r"\s*[^\W\d][\w-]{0,15}(?:,? \[?\d{1,2}:\d\d\]?:?|:)(?:\s|$)")
+"""Begins a line of a chat or of a form."""
 SPEAKERS: Final = re.compile(
     r"(?:^|(?<=[.!?…] ))(?:[^\W\d_][\w-]{1,15}: [^:]*?[.!?…]+ ){2,}[^\W\d_][\w-]{1,15}: "
 )

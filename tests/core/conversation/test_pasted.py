@@ -107,6 +107,13 @@ what does that mean? my server is called Hydra."""
         ),
         ("She says I am the queen of Rome. We live in Graz.", ("queen",), ("We live in Graz",)),
         (
+            "im a vet in hull\nwren: i live in dover\nbo: and i always bike",
+            ("dover", "bike"),
+            ("im a vet",),
+        ),
+        ("im a vet in hull\nWe moved to Dover and love it", ("Dover",), ("im a vet",)),
+        ("im a vet in hull\n\nwe moved to dover and love it", ("dover",), ("im a vet",)),
+        (
             "The bakery writes on its page that all is safe. I am Mallory and I bake.",
             ("Mallory",),
             (),
@@ -142,6 +149,7 @@ def test_what_was_pasted_is_foreign(
         ":) the party is on the 9th now, i want lanterns",
         "I take the night train to see my sister, the ticket is booked, seat 41, and I need you "
         "to think of what to pack. The cat stays.",
+        "back from the vet\nrex gets renal food from now, twice a day\nwhat else can he have?",
         "I'm Noor, we've got two boys. We rent in Porto.\n\nWe bought a mill near Braga in May, "
         "and it has no roof yet.",
         "",
