@@ -149,10 +149,11 @@ def _kept(shown: Shown) -> list[dict[str, Any]]:
         before, taken = "", False
         for sentence, worth in zip(run, worth_keeping(run), strict=True):
             short = len(claims.tokens(sentence)) <= SHORT
-            leans = worth < WORTH or claims.points(sentence) or (short and _lacks(sentence))
+            told = bool(personal.said(sentence))
+            whole = told or (worth >= WORTH and not (short and _lacks(sentence)))
+            leans = claims.points(sentence) or not whole
             goes_on = taken and leans and sum(map(len, found[-1])) < LONGEST
             least = WORTH if not goes_on else BESIDE if short else DETAIL
-            told = bool(personal.said(sentence))
             keeps = (told or worth >= least) and _stands(sentence, 1 if told or goes_on else FEWEST)
             if keeps and goes_on:
                 found[-1].append(sentence)

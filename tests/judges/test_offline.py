@@ -232,6 +232,11 @@ def test_a_wish_about_the_answers_is_kept_however_short(wish: str) -> None:
     assert [unit["quote"] for unit in kept(f"User: {wish}")] == [wish]
 
 
+def test_a_wish_goes_on_with_nothing_said_before() -> None:
+    said = ("My sister Ella works at Orion as a nurse.", "Keep answers short, please.")
+    assert tuple(unit["quote"] for unit in kept(f"User: {' '.join(said)}")) == said
+
+
 def test_a_capture_without_such_sentences_stays_open() -> None:
     assert asked(
         "encode.units", Units, Shown("a", "", "User: hm, let me think. Can you try that again?")
