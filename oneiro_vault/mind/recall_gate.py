@@ -1,10 +1,11 @@
 """The recall gate: what could be found before a decision can be found after it, or the decision
 does not happen.
 
-For every memory that a decision changes, probes are asked: its title, its description (unless it is
-replaced because it no longer holds), and what people really asked when they found it. (A capture is
-no memory yet: it stands behind everything else in any answer.) Afterwards the memory, or what took
-its place, must still be among the first ten rows. Only what was found before can be lost.
+For every memory that a decision changes, probes are asked: its title, its description (neither
+where it is replaced because it no longer holds and they only say what it said), and what people
+really asked when they found it. (A capture is no memory yet: it stands behind everything else in
+any answer.) Afterwards the memory, or what took its place, must still be among the first ten rows.
+Only what was found before can be lost.
 """
 
 from __future__ import annotations
@@ -154,14 +155,13 @@ class Gate:
         return ""
 
     def _queries(self, note: Note, decision: Decision) -> list[str]:
-        """A memory that is no longer true is not asked for in its own words: what replaces it says
-        something else on the same subject."""
+        """A memory that is no longer true is not asked for in its own words, nor by a title that is
+        only their beginning: what replaces it says something else on the same subject."""
         memory = note.memory
-        own = (
-            (memory.title,)
-            if decision.op == "supersede" and memory.title
-            else (memory.title, memory.description)
-        )
+        own: tuple[str, ...] = (memory.title, memory.description)
+        if decision.op == "supersede":
+            begins = " ".join(memory.title.rstrip("…").split())
+            own = () if " ".join(memory.body.split()).startswith(begins) else (memory.title,)
         wanted = (*own, *self.asked.get(note.id, ()))
         return list(
             dict.fromkeys(text for text in (" ".join(one.split()) for one in wanted) if text)

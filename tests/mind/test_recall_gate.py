@@ -147,3 +147,14 @@ def test_dormant_memories_still_answer() -> None:
     assert View().after(decision(Set(A.id, {"status": "archived"})), snapshot(A).notes).gone == {
         A.id
     }
+
+
+def test_what_is_no_longer_true_is_not_asked_for_in_its_own_words() -> None:
+    new = New({"type": "semantic", "title": "m"}, "the choir meets on Mondays", "fact")
+    for title, happens in (("the choir sings…", True), ("old choir plan", False)):
+        old = note("a", "the choir sings on Fridays", title=title)
+        wanted = Decision(
+            "encode", "supersede", "x", "r", (new, superseding(old, "new:fact")), (old.id,)
+        )
+        kept, _ = gate(snapshot(old)).judge([wanted])
+        assert bool(kept) is happens

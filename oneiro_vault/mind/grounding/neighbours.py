@@ -47,8 +47,8 @@ def named(snapshot: Snapshot, captures: Sequence[Note]) -> frozenset[str]:
 def candidates(
     snapshot: Snapshot, unit: Unit, most: int, known: Mapping[str, Sequence[Note]]
 ) -> list[Note]:
-    """Active knowledge most like the fact, best first; some of it is what else is `known` of the
-    same subject, in whatever words.
+    """The `most` active memories most like the fact, best first, and behind them some of what else
+    is `known` of the same subject, in whatever words.
 
     No insights: what they are made of is filed beside, and would hide behind them.
     """
@@ -61,16 +61,17 @@ def candidates(
         for name in names(unit.about)
         if len(found := known.get(name.casefold(), ())) <= COMMON
     ]
+    said = f"{unit.content}\n{unit.quote}"  # what changed is often named only around the new state
     others = {one.id: one for found in telling for one in found}
     for one in near[:most]:
         others.pop(one.id, None)
     shares = [
         (share, one)
         for one in others.values()
-        if (share := claims.share(unit.content, one.memory.body)) > 0
+        if (share := claims.share(said, one.memory.body)) > 0
     ]
     same = [one for _, one in sorted(shares, key=lambda pair: (-pair[0], pair[1].id))[: most // 4]]
-    return [*near[: most - len(same)], *same]
+    return [*near[:most], *same]
 
 
 def _fits(note: Note) -> bool:

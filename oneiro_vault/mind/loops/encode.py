@@ -22,7 +22,7 @@ from oneiro_vault.core.question import Answer, Question, Shown, Verdict
 from oneiro_vault.core.text import polarity
 from oneiro_vault.core.text.query import tokens
 from oneiro_vault.mind.base import NOW, Asking, Decision, New, Note, Set, Snapshot, keyed, left_open
-from oneiro_vault.mind.grounding import citations, neighbours, subject
+from oneiro_vault.mind.grounding import citations, neighbours
 from oneiro_vault.mind.loops import resolve
 from oneiro_vault.mind.loops.resolve import LOOP as NAME
 from oneiro_vault.mind.loops.resolve import Place, Unit
@@ -35,8 +35,6 @@ UNFILED: Final = "unfiled"
 """Flag of a long capture of which nothing was filed: a person is to look."""
 RELATED: Final = 0.5
 """Share of their words that two facts have in common when one may be a later state of the other."""
-NEAREST: Final = 2
-"""Of the memories most like a fact, those it is compared with whatever words they share."""
 _BEFORE: Final = 500
 _SMALLEST: Final = 200
 _DAY: Final = 86_400.0
@@ -182,12 +180,6 @@ class Encode:
                 near = neighbours.candidates(
                     snapshot, unit, snapshot.settings["encode.candidates"], known
                 )
-                near = [
-                    one
-                    for place, one in enumerate(near)
-                    if (place < NEAREST and capture.id not in one.memory.derived_from)
-                    or subject.shared(snapshot, unit.content, one)
-                ]
                 if same := next((one for one in near if resolve.repeats(capture, unit, one)), None):
                     place = Place(action="link", existing=same.id, reason="in the same words")
                     judge = filing.judges[source]

@@ -141,7 +141,7 @@ def test_a_run_that_was_killed_goes_on_with_what_is_left() -> None:
     assert [question.kind for question in again.asked] == [
         "encode.place"
     ]  # what the capture says is known
-    assert again.asked[0].ids == (list_.id,), "nothing follows from what is about something else"
+    assert again.asked[0].ids == near
     assert left.id(later) == second.id(taken)
     assert marked.after == (second.id(later),)
     assert marked.reason == "encoded: 1 filed before, 1 created"
@@ -569,6 +569,17 @@ def test_two_states_without_a_common_word_are_told_twice() -> None:
     assert first == (RENTS.id,)
     assert RENTS.id in again[1:-1]
     assert {one.id for one in STRANGERS} <= {*again}
+
+
+def test_whatever_is_near_is_shown_and_what_its_quotation_names_behind_it() -> None:
+    named = note("n", "Bo brings the mail on Fridays.", about=("Ana",), trust="external")
+    many = [note(letter, f"{letter} is an isle.", trust="external") for letter in "pqrstuvwx"]
+    said = "Corin flies to Hobart with Ana, for Bo has gone to sea."
+    judge = answers([MOVED | {"quote": said}])
+    taken = capture(body=f"User: {said}")
+    drive(judge, snap(taken, *many, named, near=tuple(one.id for one in many)))
+    shown = next(one.ids for one in judge.asked if one.kind == resolve.KIND)
+    assert shown == (*(one.id for one in many[:8]), named.id)
 
 
 @pytest.mark.parametrize("place", [0, -1])
