@@ -10,12 +10,13 @@ service.
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from oneiro_vault.core.frontmatter import encodings, yaml_block
+from oneiro_vault.core.frontmatter import yaml_block
 from oneiro_vault.core.frontmatter.strict_yaml import (
     BOM,
     parse_block,
@@ -60,6 +61,14 @@ _STATUS: Final = re.compile(
 )
 _ORDER: Final = ("pending", "superseded", "archived", "dormant", "active")
 """Statuses, the most restrictive first."""
+_UTF16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_REPLACED: Final = "\ufffd"
+_CONTROLS: Final = bytes(range(9)) + bytes(range(14, 27)) + bytes(range(28, 32))
+"""Bytes that no text has (tabs, line ends, form feeds and escapes are left out)."""
+_SAMPLE: Final = 64_000
+_WESTERN: Final = 0.2
+"""Where fewer of the bytes than this are beyond ASCII, the letters are Latin: Cyrillic, Greek and
+Chinese have more."""
 
 
 def salvage(
@@ -70,7 +79,7 @@ def salvage(
 
     Raises UnreadableNote for what is no text, for an unfinished merge, and for orientation.
     """
-    text = encodings.text(data)
+    text = decoded(data)
     if text is None:
         yaml_block.decode(data)
         raise UnreadableNote("the file is not text")
@@ -106,7 +115,7 @@ def _reason(data: bytes) -> str:
         data.decode()
     except UnicodeDecodeError:
         return ENCODING
-    return ENCODING if data.startswith(encodings.UTF16) else FRONTMATTER
+    return ENCODING if data.startswith(_UTF16) else FRONTMATTER
 
 
 def _status(head: list[str], former: Memory | None) -> str:
@@ -229,3 +238,34 @@ def _listed(said: object) -> object:
             else said
         )
     return said if isinstance(said, list) else ""
+
+
+def decoded(data: bytes) -> str | None:
+    """What the bytes say, line ends and all; None when they are no text. Some characters may be
+    guessed wrong."""
+    if data.startswith(_UTF16):
+        return _whole(data, "utf-16")
+    sample = data[:_SAMPLE]
+    if b"\0" in data or len(sample.translate(None, _CONTROLS)) < len(sample):
+        return None
+    found = data.decode("utf-8", "replace")
+    # A few bad bytes in good UTF-8 are an accident; more of them than of good characters are
+    # another encoding.
+    bad = found.count(_REPLACED)
+    good = sum(1 for c in found[:_SAMPLE] if c > "\x7f" and c != _REPLACED)
+    return found if bad < good or not bad else _detected(data, found)
+
+
+def _whole(data: bytes, name: str) -> str | None:
+    found = data.decode(name, "replace")
+    return None if found.count(_REPLACED) * 10 > len(found) or "\0" in found else found
+
+
+def _detected(data: bytes, fallback: str) -> str:
+    sample = data[:_SAMPLE]
+    if sum(byte > 127 for byte in sample) < _WESTERN * len(sample):
+        return data.decode("cp1252", "replace")
+    from charset_normalizer import from_bytes
+
+    best = from_bytes(sample).best()
+    return fallback if best is None else data.decode(best.encoding, "replace")

@@ -209,8 +209,11 @@ class Repo:
         return bytes(found.data) if isinstance(found, pygit2.Blob) else b""
 
     def knows(self, oid: str) -> bool:
-        """Is there such an object, in whatever branch or in none?"""
-        return oid in self._repo
+        """Is there such an object, in whatever branch or in none? No words are the id of any."""
+        try:
+            return oid in self._repo
+        except ValueError:
+            return False
 
     def size(self, blob: str) -> int:
         """Bytes of a blob, without reading it. Raises GitProblem when it is missing."""

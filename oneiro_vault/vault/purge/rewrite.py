@@ -60,22 +60,12 @@ def purged(repo: Repo, tip: str) -> frozenset[str]:
 
 def returning(repo: Repo, tip: str, known: str, blobs: frozenset[str]) -> bool:
     """Would the history up to `tip`, without what `known` has, bring one of these contents back?"""
-    if not tip or not any(
-        _is_here(repo, blob) for blob in blobs
-    ):  # what is nowhere need not be looked for in every commit
-        return False
+    if not tip or not any(map(repo.knows, blobs)):
+        return False  # what is nowhere need not be looked for in every commit
     words = ["rev-list", "--objects", tip, *([f"^{known}"] if known else [])]
     return not blobs.isdisjoint(
         line[:40] for line in repo.commands.text(*words, timeout=3600.0).splitlines()
     )
-
-
-def _is_here(repo: Repo, blob: str) -> bool:
-    try:
-        repo.size(blob)
-    except GitProblem:
-        return False
-    return True
 
 
 # -- may it begin?

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from oneiro_vault.core.frontmatter import encodings
+from oneiro_vault.core.frontmatter import salvage
 
 
 @pytest.mark.parametrize(
@@ -22,13 +22,13 @@ from oneiro_vault.core.frontmatter import encodings
 )
 def test_texts_in_other_encodings(text: str, encoding: str) -> None:
     mark = b"\xfe\xff" if encoding.endswith("be") else b""
-    assert encodings.text(mark + text.encode(encoding)) == text
+    assert salvage.decoded(mark + text.encode(encoding)) == text
 
 
 def test_one_bad_byte_does_not_spoil_good_utf8() -> None:
-    assert encodings.text("Größe, Maß".encode() + b"\xff and more") == "Größe, Maß\ufffd and more"
+    assert salvage.decoded("Größe, Maß".encode() + b"\xff and more") == "Größe, Maß\ufffd and more"
 
 
 @pytest.mark.parametrize("data", [b"\x89PNG\x01\x02", b"a\0b", b"\xff\xfe" + b"\x00\xd8" * 40])
 def test_what_is_no_text(data: bytes) -> None:
-    assert encodings.text(data) is None
+    assert salvage.decoded(data) is None

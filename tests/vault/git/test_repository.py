@@ -398,3 +398,10 @@ def test_writing_many_notes_at_once_and_packing(vault: Vault, root: Path) -> Non
     put(vault, 999)
     sound(root)
     assert len(vault.listing()) == 251
+
+
+def test_what_is_no_id_is_known_of_nobody(vault: Vault) -> None:
+    """Ledgers that were pulled may say anything."""
+    put(vault)
+    found = [vault.repo.knows(said) for said in ("", "zz", "0" * 40, vault.head())]
+    assert found == [False, False, False, True]
