@@ -64,7 +64,8 @@ class Document:
                 key, position = scanstring(self._plain, position + 1)
                 position = self._skip(self._skip(position) + 1)
             value, stop = json.JSONDecoder().raw_decode(self._plain, position)
-            behind = self._skip(stop)
+            blank = _SPACE.match(self._commas, stop)
+            behind = blank.end() if blank else stop
             comma = behind if self._commas[behind : behind + 1] == "," else -1
             found.append(Element(key, start, position, stop, comma, value))
             position = self._skip(max(behind, comma + 1))

@@ -224,6 +224,26 @@ def test_another_vault_moves_our_entries_and_keeps_what_was_added_to_them() -> N
     assert drop(moved, ALL, "json") == text
 
 
+@pytest.mark.parametrize(
+    ("text", "after"),
+    [
+        ('{\n  "mcpServers": {\n    %s,\n  },\n  "a": 1,\n}', '{\n  "a": 1,\n}'),
+        (
+            '{\n  "mcpServers": {\n    "b": {},\n    %s,\n  },\n}',
+            '{\n  "mcpServers": {\n    "b": {},\n  },\n}',
+        ),
+        ('{"mcpServers": {"b": {}, %s, }}', '{"mcpServers": {"b": {}, }}'),
+        ('{"mcpServers": {"b": {}, // c\n %s}}', '{"mcpServers": {"b": {} // c\n }}'),
+    ],
+)
+def test_an_entry_last_in_its_container_goes_with_its_comma(text: str, after: str) -> None:
+    ours = '"oneiro": {"command": "oneiro", "args": ["mcp"]}'
+    found = drop(text % ours, [SERVER], "jsonc")
+    assert found is not None
+    assert data(found) == data(after)
+    assert found.replace(" ", "") == after.replace(" ", "")
+
+
 def test_a_hook_somebody_put_into_our_group_stays() -> None:
     inside = add("{}", ALL, "json")
     changed = json.loads(inside)
