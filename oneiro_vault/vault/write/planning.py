@@ -65,9 +65,7 @@ def validate(changes: Sequence[Change], refused: Refusals | None = None) -> None
         with noting(refused, position):
             for path in _paths(change):
                 if checked(path) in seen:
-                    raise InvalidInput(
-                        f"{shown(path)} is changed twice in one operation", kept=_KEPT
-                    )
+                    raise InvalidInput(f"{shown(path)} is the path of another one here", kept=_KEPT)
                 seen.add(path)
 
 
