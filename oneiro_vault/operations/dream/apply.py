@@ -66,7 +66,7 @@ def apply(
 
 def _check(house: House, picture: Picture, decision: Decision, lease: Lease, tip: str) -> None:
     """Asked with the write lock held: is the lease ours, and is every note as it was?"""
-    fence(lease)
+    lease.check()
     repo, files = house.vault.repo, house.vault.files
     for ident in based_on(decision):
         if ident not in picture.places:
@@ -96,11 +96,6 @@ def _beside(
                 )
 
     return check
-
-
-def fence(lease: Lease) -> None:
-    """Raise LockTimeout when another run has taken over, here or on another machine."""
-    lease.check()
 
 
 def based_on(decision: Decision) -> list[str]:

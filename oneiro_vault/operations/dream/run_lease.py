@@ -23,7 +23,7 @@ from oneiro_vault.errors import LockTimeout
 from oneiro_vault.vault.vault import Vault
 
 if TYPE_CHECKING:
-    from oneiro_vault.operations.schedule.which_machine import Share
+    from oneiro_vault.sync.lease_holder import Tenure
 
 _DECIDED: Final = "What was decided before it is committed."
 BEAT: Final = 0.5
@@ -36,12 +36,12 @@ class Lease:
     """The right to change the vault as a run. Raises LockTimeout while another run has it and
     lives.
 
-    `share`: the same right among machines, once it was asked for.
+    `remote`: the same right among machines, once it was taken; it is given back with this one.
     """
 
     def __init__(self, vault: Vault, about: str) -> None:
         self._vault = vault
-        self.share: Share | None = None
+        self.remote: Tenure | None = None
         self._file = vault.folder / _NAME
         self.token = secrets.token_hex(8)
         self._beat = self._beating(self.token)
@@ -108,7 +108,7 @@ class Lease:
 
     def held(self) -> bool:
         """Is it still ours, here and among machines?"""
-        return self._here() and (self.share is None or self.share.held())
+        return self._here() and (self.remote is None or self.remote.held())
 
     def check(self) -> None:
         """Raise LockTimeout when it is not."""
@@ -126,10 +126,12 @@ class Lease:
     @property
     def fence(self) -> int:
         """The number of the lease among machines, 0 when there is none."""
-        return self.share.fence if self.share is not None else 0
+        return self.remote.fence if self.remote is not None else 0
 
     def release(self) -> None:
         """Give it back, unless somebody took it over."""
+        if self.remote is not None:
+            self.remote.release()
         self._over.set()
         self._thread.join(timeout=2)
         with suppress(OSError, LockTimeout), self._vault.gate.locked():

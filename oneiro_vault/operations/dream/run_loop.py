@@ -331,9 +331,9 @@ class Runner:
             if (
                 self.branch is not None and self.branch.name
             ):  # beside what it tells; of a night without proposals nothing is to review
-                self.branch.add([change], operation, lambda *_: apply.fence(lease))
+                self.branch.add([change], operation, lambda *_: lease.check())
                 return
-            self.house.vault.apply([change], operation, check=lambda _tip: apply.fence(lease))
+            self.house.vault.apply([change], operation, check=lambda _tip: lease.check())
             self.house.refresh([path])
         except (OneiroError, LockTimeout) as error:
             run.path = ""

@@ -18,6 +18,7 @@ from oneiro_vault.judges import deferred, fallback
 from oneiro_vault.mind import report
 from oneiro_vault.mind.registry import LOOPS
 from oneiro_vault.mind.report import Run
+from oneiro_vault.operations.care import synchronize
 from oneiro_vault.operations.dream import choose_judge
 from oneiro_vault.operations.dream.answer_cache import Verdicts
 from oneiro_vault.operations.dream.run_lease import Lease
@@ -66,12 +67,9 @@ def dream(
             runner = Runner(house, asked, answers, None, progress)
             found = _all(runner, names)
         else:
-            with (
-                Lease(house.vault, ", ".join(names)) as lease,
-                which_machine.share(house, names, scheduled) as lease.share,
-            ):
-                note = lease.share.note
-                lease.share.meet()
+            with Lease(house.vault, ", ".join(names)) as lease:
+                lease.remote, note = which_machine.take(house, names, scheduled)
+                _meet(house, lease)
                 with suppress(
                     OneiroError
                 ):  # what a person left on disk belongs into the picture, but is no condition
@@ -89,7 +87,7 @@ def dream(
                 runner = Runner(house, asked, answers, lease, progress, branch)
                 found = _all(runner, names)
                 runner.note(found)
-                lease.share.meet()
+                _meet(house, lease)
         if asked.name in _PARKING:
             _tidy(house, asked.name, found, answers, review or (dry_run and to_review(house)))
     rows = [report.row(run) for run in found]
@@ -102,6 +100,15 @@ def dream(
         "waiting": len(deferred.waiting(choose_judge.folder(house))),
         "note": note or (choose_judge.problem(house) if judge is None else "") or None,
     }
+
+
+def _meet(house: House, lease: Lease) -> None:
+    """Where syncing by itself is wanted: learn what the others decided, and let them know. `status`
+    tells what is in the way."""
+    automatic = synchronize.Automatic(house)
+    if lease.remote is not None and automatic.wanted and lease.held() and not house.cancel.is_set():
+        with suppress(OneiroError):
+            automatic.run()
 
 
 def _names(loops: Sequence[str]) -> list[str]:

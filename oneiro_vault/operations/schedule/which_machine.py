@@ -3,9 +3,7 @@ machine that `dreams.runner` names."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from oneiro_vault import answers
@@ -18,7 +16,6 @@ from oneiro_vault.errors import (
     Unreachable,
     shown,
 )
-from oneiro_vault.operations.care import synchronize
 from oneiro_vault.operations.runtime import House
 from oneiro_vault.vault.git import network
 
@@ -33,52 +30,11 @@ _NAME: Final = (
 )
 
 
-@dataclass
-class Share:
-    """What a run has: the `tenure` (None: there is nothing to hold), and what a person should know
-    about that (`note`)."""
-
-    house: House
-    tenure: Tenure | None = None
-    note: str = ""
-
-    @property
-    def fence(self) -> int:
-        """The number for its commits, 0 without a lease."""
-        return self.tenure.fence if self.tenure is not None else 0
-
-    def held(self) -> bool:
-        """May it go on?"""
-        return self.tenure is None or self.tenure.held()
-
-    def meet(self) -> None:
-        """Where syncing by itself is wanted: learn what the others decided, and let them know.
-        `status` tells what is in the way."""
-        automatic = synchronize.Automatic(self.house)
-        if (
-            self.tenure is not None
-            and automatic.wanted
-            and self.held()
-            and not self.house.cancel.is_set()
-        ):
-            with suppress(OneiroError):
-                automatic.run()
-
-
-@contextmanager
-def share(house: House, loops: Sequence[str], scheduled: bool) -> Iterator[Share]:
-    """The right to dream among machines, as long as the block lasts. Raises Elsewhere when it is
-    another's, or when nobody can say and nobody asked for this run. Without a remote and a named
-    machine it is always ours."""
-    found = _found(house, loops, scheduled)
-    try:
-        yield found
-    finally:
-        if found.tenure is not None:
-            found.tenure.release()
-
-
-def _found(house: House, loops: Sequence[str], scheduled: bool) -> Share:
+def take(house: House, loops: Sequence[str], scheduled: bool) -> tuple[Tenure | None, str]:
+    """The lease among machines (None: there is nothing to hold), and what a person should know
+    about that. Raises Elsewhere when it is another's, or when nobody can say and nobody asked for
+    this run. Without a remote and a named machine the right is always ours.
+    """
     runner, device = house.settings["dreams.runner"], house.vault.ledger.device
     if runner and runner != device:
         raise Elsewhere(
@@ -89,14 +45,14 @@ def _found(house: House, loops: Sequence[str], scheduled: bool) -> Share:
         )
     post = post_of(house)
     if post is None:
-        return Share(house)
+        return None, ""
     from oneiro_vault.sync.lease_holder import Tenure
 
     try:
-        return Share(house, Tenure(post, loops, house.settings["dreams.lease"]))
+        return Tenure(post, loops, house.settings["dreams.lease"]), ""
     except (Unreachable, GitProblem) as error:
         if runner or not _ever_met(house, post):
-            return Share(house)
+            return None, ""
         if scheduled:
             raise Elsewhere(
                 f"nobody can say whether another machine dreams: {error}",
@@ -104,10 +60,9 @@ def _found(house: House, loops: Sequence[str], scheduled: bool) -> Share:
                 hint=_NAME,
                 later=True,
             ) from error
-        return Share(
-            house,
-            note=f"Another machine may dream at the same time: {error}. What both did gives way "
-            f"to one at the next sync.",
+        return None, (
+            f"Another machine may dream at the same time: {error}. What both did gives way "
+            f"to one at the next sync."
         )
 
 
