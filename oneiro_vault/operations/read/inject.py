@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from oneiro_vault import answers
-from oneiro_vault.classify.classifier import looks_back
 from oneiro_vault.core.markdown.quoting import PREFACE, quote
 from oneiro_vault.core.markdown.token_budget import estimate, shorten
 from oneiro_vault.core.text.query import analyse, fts_expression
@@ -52,6 +51,8 @@ def inject(
     query = prompt[:_LONGEST]
     vector, degraded = house.query_vector(query, wait=False)
     search = Search(house.index, house.remembered(), house.weights)
+    from oneiro_vault.classify.classifier import looks_back  # as in `drafts`
+
     past = looks_back(query)
     found = search.run(
         Asked(query, _CANDIDATES, passive=True, captures=False, history=past), vector

@@ -13,7 +13,6 @@ from typing import Final, cast
 
 from oneiro_vault import answers
 from oneiro_vault.capture import prompt_counts
-from oneiro_vault.classify.classifier import looks_back
 from oneiro_vault.core.frontmatter.salvage import BROKEN, salvage
 from oneiro_vault.core.memory import Memory, parse
 from oneiro_vault.core.time import date_ranges as dates
@@ -88,6 +87,8 @@ def recall(
         )
         only, late = view.holding(*valid) if valid else (None, 0)
         vector, degraded = view.vector(query, not fast, progress)
+        from oneiro_vault.classify.classifier import looks_back  # as in `drafts`
+
         past = history or (only is None and not passive and looks_back(query))
         found = Search(view.index, view.known, house.weights).run(
             Asked(query, k, filters, passive, only=only, history=past), vector
