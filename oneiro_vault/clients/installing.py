@@ -181,7 +181,8 @@ def _planned(target: Target, leaves: bool, written: Written) -> Edit:
 
 def _whole(target: Target, leaves: bool, before: str | None, known: str | None) -> str | None:
     """A file of ours; somebody else's of that name, or one somebody edited, stays."""
-    if before is not None and before != known:
+    ours = before in (known, target.content) if known is not None else before is None
+    if before is not None and not ours:
         return before
     return None if leaves else target.content
 
@@ -216,12 +217,13 @@ def _written(change: Edit, leaves: bool, written: Written) -> Edit:
         try:
             with settings_files.held(change.path) if change.target.locked else nullcontext():
                 whole = change.target.style == "whole"
-                if whole and not leaves and change.before != change.after:
+                fresh = whole and change.before is None and change.after is not None
+                if fresh:
                     written.put(change.path, change.after)  # first: a note alone does no harm
                 if change.before != change.after:
                     settings_files.write(change.path, change.before, change.after)
-                if whole and leaves:
-                    written.put(change.path, None)
+                    if whole and not fresh:
+                        written.put(change.path, None if leaves else change.after)
             return change
         except settings_files.ChangedError:
             change = _planned(change.target, leaves, written)

@@ -105,7 +105,7 @@ class Snapshot:
     """Ids of memories that were taken away."""
     history: Sequence[Mapping[str, Any]] = ()
     """Earlier decisions of loops, newest first: loop, op, memories, when (epoch seconds),
-    reason."""
+    reason, device."""
     memo: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
     """What follows from all notes and is worked out once a run."""
 

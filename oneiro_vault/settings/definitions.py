@@ -51,7 +51,7 @@ class Setting:
     @property
     def variable(self) -> str:
         """The environment variable that overrides it."""
-        return "ONEIRO_" + self.name.upper().replace(".", "_")
+        return _variable(self.name)
 
     @property
     def type(self) -> type:
@@ -579,7 +579,7 @@ def load(
         wrong,
         [one for one in held if one.name not in {**mine, **variables}],
         agreed,
-        former,
+        [*former, *(name for name in sorted(_FORMER) if env.get(_variable(name)))],
     )
 
 
@@ -649,6 +649,10 @@ def _flatten(data: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, A
             yield from _flatten(value, f"{prefix}{key}.")
         else:
             yield prefix + key, value
+
+
+def _variable(name: str) -> str:
+    return "ONEIRO_" + name.upper().replace(".", "_")
 
 
 def _from_env(env: Mapping[str, str]) -> dict[str, Value]:

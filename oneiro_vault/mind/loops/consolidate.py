@@ -1,7 +1,8 @@
 """Near-duplicates become one: the keeper keeps its words, the others stay readable behind it,
 superseded.
 
-Only a judge says whether two notes make the same claim. A principle and its instance, two moments
+Only a judge says whether two notes make the same claim, but for those that two machines concluded
+from the same memories in mostly the same words. A principle and its instance, two moments
 of a development, a fact and its consequence are near each other and are not the same.
 """
 
@@ -95,17 +96,27 @@ def question(group: Sequence[Note]) -> Question:
 
 
 def doubled(snapshot: Snapshot) -> list[Decision]:
-    """Blocks and insights made twice of the same memories in mostly the same words, as two
-    machines do in one night: the older stays, before it one that a person edited."""
+    """Blocks and insights that two machines made of the same memories in mostly the same words:
+    the older stays, before it one that a person edited. What one machine made twice it meant
+    twice."""
+    maker = {ident: row["device"] for row in snapshot.history for ident in row["memories"]}
     twins: dict[tuple[str, frozenset[str]], list[Note]] = {}
-    for note in sorted(snapshot.of("orientation", "principle"), key=lambda one: not one.edited):
+    made = snapshot.of("orientation", "principle", "semantic")
+    for note in sorted(made, key=lambda one: not one.edited):
         m = note.memory
-        if m.source == "dream" and m.derived_from and not m.core:
+        concluded = m.type != "semantic" or (m.level > 0 and len(m.derived_from) > 1)
+        if m.source == "dream" and m.derived_from and not m.core and concluded:
             twins.setdefault((m.type, frozenset(m.derived_from)), []).append(note)
     found = []
     for keeper, *rest in twins.values():
         mine = words(keeper.memory.body)
-        others = [one for one in rest if not one.edited and alike(mine, words(one.memory.body))]
+        others = [
+            one
+            for one in rest
+            if "" != maker.get(keeper.id, "") != maker.get(one.id, "") != ""
+            and not one.edited
+            and alike(mine, words(one.memory.body))
+        ]
         if others:
             once = " ".join(["double", *sorted(one.id for one in (keeper, *others))])
             joined = _joined(keeper, others, "they were made twice of the same memories")

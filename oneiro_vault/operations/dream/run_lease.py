@@ -130,14 +130,16 @@ class Lease:
 
     def release(self) -> None:
         """Give it back, unless somebody took it over."""
-        if self.remote is not None:
-            self.remote.release()
-        self._over.set()
-        self._thread.join(timeout=2)
-        with suppress(OSError, LockTimeout), self._vault.gate.locked():
-            if self._here():
-                self._file.unlink(missing_ok=True)
-        self._beat.unlink(missing_ok=True)
+        try:
+            if self.remote is not None:
+                self.remote.release()
+        finally:
+            self._over.set()
+            self._thread.join(timeout=2)
+            with suppress(OSError, LockTimeout), self._vault.gate.locked():
+                if self._here():
+                    self._file.unlink(missing_ok=True)
+            self._beat.unlink(missing_ok=True)
 
     def __enter__(self) -> Lease:
         return self

@@ -168,7 +168,7 @@ def _past(entry: Entry) -> dict[str, Any]:
     return {
         "loop": entry.loop, "op": entry.op, "memories": entry.memories, "when": entry.when,
         "reason": entry.reason,
-        "run": entry.run, "decision": entry.decision, "title": entry.title,
+        "run": entry.run, "decision": entry.decision, "title": entry.title, "device": entry.device,
     }  # fmt: skip
 
 

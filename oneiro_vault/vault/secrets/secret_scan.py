@@ -128,6 +128,8 @@ class Secrets:
             return list(changes), operation
         done = list(changes)
         for position, change in enumerate(changes):
+            if refused and position in refused:
+                continue
             try:
                 if isinstance(change, Write):
                     done[position] = self._screened(change, changes, head)

@@ -167,9 +167,15 @@ def test_a_block_made_twice_of_the_same_memories_becomes_one() -> None:
         note("c", "The boat is called Petrel.", created="2026-11-03T12:00:00+00:00", **same),
         note("d", "Ana ships on Friday at noon.", **(same | {"source": "user"})),
     )
-    (decision,) = doubled(snap(first, second, far, own))
+    made = tuple(
+        {"memories": (one.id,), "device": device, "loop": "distil", "op": "distil", "when": 1.0}
+        for one, device in ((first, "left"), (second, "right"), (far, "right"))
+    )
+    (decision,) = doubled(snap(first, second, far, own, history=made))
     assert decision.memories == (first.id, second.id)
     edited = replace(second, edited=1.0)
-    (other,) = doubled(snap(first, edited, far))
+    (other,) = doubled(snap(first, edited, far, history=made))
     assert other.memories == (second.id, first.id)
     assert other.id(snap()) == decision.id(snap())
+    alone = tuple(row | {"device": "left"} for row in made)
+    assert doubled(snap(first, second, far, history=alone)) == [], "one machine means both"
