@@ -1,5 +1,6 @@
 """Are two texts the same words, written differently? For whoever must decide without a model, and
-would rather not know than be wrong.
+would rather not know than be wrong. Below it: when two memories are one, by the very same words or
+by all of the same words.
 
 Every character counts, but for a closed list of ways to write one thing: how wide a space is, the
 marks of a list, bold type, typographic quotation marks, the full stop at the end; and in plain
@@ -13,9 +14,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Collection
+from hashlib import blake2b
 from typing import Final
 
 from oneiro_vault.core.text.claims import PERSONS, POINTING
+from oneiro_vault.core.text.query import analyse, tokens
 
 _QUOTES: Final = str.maketrans(
     {"’": "'", "‘": "'", "“": '"', "”": '"', "\u00a0": " ", "\u202f": " "}
@@ -244,3 +248,35 @@ def _hour(found: re.Match[str]) -> str:
     if not 1 <= hour <= 12:
         return found[0]
     return f"{hour % 12 + (12 if found[3][0] in 'pP' else 0):02}:{found[2] or '00'}"
+
+
+_NOT_WORDS: Final = frozenset(
+    "no not never none nobody nothing without cannot can't won't isn't don't".split()
+)
+
+
+def fingerprint(type_: str, title: str, body: str) -> str:
+    """32 hex characters that are equal for the same words under the same title and type, however
+    the file around them looks."""
+    parts = (type_.strip().lower(), " ".join(title.split()), body.replace("\r\n", "\n").strip())
+    return blake2b("\0".join(parts).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def says_all(new: str, old: str, words: Collection[str], share: float) -> bool:
+    """Does `old` say all of `new` already? `words` are the content words of `new`.
+
+    Every one of them must stand in the old text, the overlap as a whole must reach `share`, and
+    numbers and negations must be the same: "at 3" and "at 4" are two memories.
+    """
+    wanted, theirs = set(words), set(analyse(old).words)
+    overlap = len(wanted & theirs) / len(wanted | theirs)
+    return wanted <= theirs and overlap >= share and _exact(new) == _exact(old)
+
+
+def _exact(text: str) -> list[str]:
+    """The words whose change turns a sentence round: numbers and negations, in order."""
+    return [
+        word
+        for word in tokens(text)
+        if word in _NOT_WORDS or any(letter.isdigit() for letter in word)
+    ]

@@ -20,7 +20,7 @@ ABOUT: Final = ("about", "alias", "entity", "part", "speaker")
 TARGETS: Final = ("alias", "id", "path", "stem", "title")
 """Roles of names by which a link finds a note."""
 WORDS: Final = "words"
-"""Role of what is no name: the fingerprint of a note's words (`core.text.duplicates`), by which the
+"""Role of what is no name: the fingerprint of a note's words (`core.text.equality`), by which the
 very same words are found again."""
 
 _PARTS_OF: Final = 3

@@ -21,7 +21,7 @@ from oneiro_vault.core.text.query import (
     spellings,
     without,
 )
-from oneiro_vault.core.time.validity import Claim
+from oneiro_vault.core.time.strength import Claim
 from oneiro_vault.errors import IndexProblem
 from oneiro_vault.index.base import Edge, Filters, Hit, Near, Row, Vectors
 from oneiro_vault.index.keyword import fts, links, note_rows, sessions
@@ -90,7 +90,7 @@ class Answers:
         }
 
     def same(self, fingerprints: Collection[str]) -> dict[str, Rows]:
-        """Fingerprint (`core.text.duplicates`) -> the notes with exactly these words, by turn and
+        """Fingerprint (`core.text.equality`) -> the notes with exactly these words, by turn and
         path; those that no note has are left out."""
         query = (
             f"SELECT name, note FROM names WHERE name IN (SELECT value FROM json_each(?)) AND "

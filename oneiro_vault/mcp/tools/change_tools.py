@@ -15,7 +15,7 @@ from mcp_types import CallToolResult
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from oneiro_vault.core.media import picture
+from oneiro_vault.core import picture
 from oneiro_vault.core.principal import LOCAL
 from oneiro_vault.errors import InvalidInput, shown
 from oneiro_vault.mcp import formatting

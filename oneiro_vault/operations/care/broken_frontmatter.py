@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from difflib import unified_diff
 
 from oneiro_vault import answers
-from oneiro_vault.core.frontmatter.diagnosis import Fault, fault, mended
+from oneiro_vault.core.frontmatter.salvage import Fault, fault, mended
 from oneiro_vault.core.tree_diff import blob_id
 from oneiro_vault.errors import OneiroError, few
 from oneiro_vault.operations.care.lint import problem

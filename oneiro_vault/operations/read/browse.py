@@ -8,8 +8,8 @@ from hashlib import sha256
 from typing import Final
 
 from oneiro_vault import answers
+from oneiro_vault.core import picture
 from oneiro_vault.core.markdown import parser
-from oneiro_vault.core.media import picture
 from oneiro_vault.errors import InvalidInput, NotFound, shown
 from oneiro_vault.index.base import Row
 from oneiro_vault.operations.read.orient import note_use

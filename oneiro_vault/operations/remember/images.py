@@ -15,8 +15,8 @@ from hashlib import sha256 as digest
 from typing import Any, Final
 
 from oneiro_vault import answers
-from oneiro_vault.core.media import picture, picture_metadata
-from oneiro_vault.core.media.picture import Kind, Reference
+from oneiro_vault.core import picture
+from oneiro_vault.core.picture import Kind, Reference
 from oneiro_vault.errors import InvalidInput, NotFound, OneiroError, StaleMemory, shown
 from oneiro_vault.operations.read.readable import served
 from oneiro_vault.operations.remember.thumbnails import bearable, opened, sized
@@ -100,7 +100,7 @@ def _received(house: House, one: Any) -> Stored:
     opened(data, kind, 1).close()
     if not house.settings["images.location"]:
         try:
-            data = picture_metadata.without(data, kind.mime)
+            data = picture.without(data, kind.mime)
         except ValueError as error:
             raise InvalidInput(
                 f"the picture is damaged: {error}", hint="Save it anew in any image program."

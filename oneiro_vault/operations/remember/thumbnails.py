@@ -9,8 +9,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from oneiro_vault.core.media import picture
-from oneiro_vault.core.media.picture import Kind
+from oneiro_vault.core import picture
+from oneiro_vault.core.picture import Kind
 from oneiro_vault.errors import InvalidInput
 from oneiro_vault.operations.runtime import House
 

@@ -33,7 +33,7 @@ _MEANT: Final = "If a person wants it back: `oneiro remember --again`."
 
 @dataclass(frozen=True)
 class Purged:
-    """Ids, blobs and fingerprints of words (`core.text.duplicates`) -> the day they were purged;
+    """Ids, blobs and fingerprints of words (`core.text.equality`) -> the day they were purged;
     `kept`: ids of notes that may say the same; `back`: ids of notes that were cleaned of a text and
     have it, or may have it, again."""
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from oneiro_vault.core.media.picture import FOLDER
+from oneiro_vault.core.picture import FOLDER
 from oneiro_vault.errors import NotFound, OneiroError, StaleMemory
 from oneiro_vault.vault.history.file_versions import Past
 from oneiro_vault.vault.worktree.files import LARGEST, Files, digest

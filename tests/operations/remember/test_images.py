@@ -17,7 +17,7 @@ import pytest
 from PIL import Image
 
 from oneiro_vault.app import App
-from oneiro_vault.core.media.picture import sniff
+from oneiro_vault.core.picture import sniff
 from oneiro_vault.errors import InvalidInput, NotFound, StaleMemory
 from oneiro_vault.settings.definitions import Settings
 from tests.operations.conftest import QUICK, Call, stored

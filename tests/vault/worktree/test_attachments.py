@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from oneiro_vault.core.media.picture import path_of
+from oneiro_vault.core.picture import path_of
 from oneiro_vault.errors import NotFound, RepositoryBusy, StaleMemory, UnsafePath
 from oneiro_vault.vault.change import Receipt, Write
 from oneiro_vault.vault.vault import Vault
