@@ -281,7 +281,7 @@ BAR: Final[dict[int, tuple[str, tuple[str, ...]]]] = {
     )),
     37: ("a holder of the lease that died or hangs: taken over within five seconds, the late one "
          "commits nothing; two machines: 0 double merges", (
-        "sync/test_lease_holder.py::test_a_holder_that_died_is_taken_over_when_it_stood_still_here",
+        "sync/test_remote_lease.py::test_a_holder_that_died_is_taken_over_when_it_stood_still_here",
         "sync/test_stale_runs.py::test_being_quick_does_not_let_a_late_holder_in",
         "operations/dream/test_which_machine.py::test_the_lease_is_lost_in_the_middle",
         "drills/test_two_machines.py::test_a_hundred_nights_of_two_machines",

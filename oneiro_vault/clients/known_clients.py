@@ -52,7 +52,7 @@ class Client:
     skills: Callable[[Machine], PurePath] | None = None
     """The folder in which it looks for a person's skills."""
     judge: str = ""
-    """The program among `judges.programs` that it is."""
+    """The program among `judges.command` that it is."""
 
 
 def _claude_code(machine: Machine, ours: Ours) -> list[Target]:

@@ -21,10 +21,10 @@ from typing import Final
 from oneiro_vault.core.memory import Memory
 from oneiro_vault.core.tree_diff import Past, Refused, Screen, Source, Stat, below, blob_id
 from oneiro_vault.errors import InvalidInput, UnreadableNote
-from oneiro_vault.index import last_good
+from oneiro_vault.index import unreadable
 from oneiro_vault.index.base import Progress, Refreshed
 from oneiro_vault.index.keyword import chunk_rows, note_rows, schema
-from oneiro_vault.index.purged import Screening
+from oneiro_vault.index.unreadable import Screening
 
 LARGEST: Final = 64_000_000
 """Bytes above which a file is not even hashed."""
@@ -301,7 +301,7 @@ class Refresher:
         return (
             (parsed, [])
             if self._past is None
-            else last_good.completed(self._past, parsed, again, LARGEST)
+            else unreadable.completed(self._past, parsed, again, LARGEST)
         )
 
     def _births(self, paths: Iterable[str]) -> note_rows.Born:
@@ -326,7 +326,7 @@ class Refresher:
         held = self._held(moved)
         found = [
             one
-            for one in last_good.last_good(self._past, moved, self._limit, LARGEST)
+            for one in unreadable.last_good(self._past, moved, self._limit, LARGEST)
             if not self.screening.why(one[0])
         ]
         with schema.transaction(self.db):

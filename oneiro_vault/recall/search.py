@@ -2,8 +2,7 @@
 why.
 
 The recipe and its constants are `core.ranking`'s; what is asked of the index here is only what that
-recipe needs.
-"""
+recipe needs."""
 
 from __future__ import annotations
 
@@ -34,7 +33,6 @@ from oneiro_vault.recall import current_first
 from oneiro_vault.recall.demote_captures import Captures, among
 from oneiro_vault.recall.request import EVER, LIVE, Asked, Found, Ledger
 from oneiro_vault.recall.signals import SAID, Signs, heard_of, names_somebody
-from oneiro_vault.recall.supersession import heirs, unfolded
 
 TOP: Final = 100
 """Candidates from each list; from 50 to 200 nothing changes on the development set."""
@@ -285,3 +283,58 @@ def _why(row: Row, one: Scored, score: float, capture: bool) -> answers.RowWhy:
     )
     parts = {name: round(part, 4) for name, part in (one.parts | moved).items()}
     return {"date": row.created[:10] or None, "parts": parts}
+
+
+def heirs(index: Answers, rows: Sequence[Row]) -> dict[str, str]:
+    """Handle -> what replaced it; for an episode: what replaced something that was made of it, if
+    that is among these rows."""
+    found = {
+        row.handle: row.superseded_by
+        for row in rows
+        if row.status == "superseded" and row.superseded_by
+    }
+    episodes = [row.handle for row in rows if row.type == "episodic"]
+    here = {row.key: row.handle for row in rows}
+    made = index.made_of(episodes) if episodes else {}
+    known = index.rows({key for keys in made.values() for key in keys})
+    for handle, keys in made.items():
+        own = [known[key] for key in keys if key in known]
+        left = {row.handle for row in own if row.status == "superseded"}
+        heir = next(
+            (row.handle for row in own if row.key in here and left & set(row.supersedes)), ""
+        )
+        if heir:
+            found[handle] = heir
+    return found
+
+
+def unfolded(index: Answers, found: Sequence[Found]) -> list[Found]:
+    """Each row with what it replaced and what replaced it, the oldest first, where the best of them
+    stood."""
+    lines = index.succession([one.row.key for one in found])
+    more = index.rows(
+        {key for keys in lines.values() for key in keys} - {one.row.key for one in found}
+    )
+    known = {one.row.key: one for one in found}
+    done: dict[int, Found] = {}
+    for one in found:
+        line = [
+            known.get(key) or Found(more[key], one.score, {})
+            for key in lines.get(one.row.key, ())
+            if key in known or key in more
+        ]
+        kept = [other for other in line if other.row.status in EVER]
+        for other in sorted(
+            [one, *kept], key=lambda other: (other.row.when or 0.0, other.row.path)
+        ):
+            row, heir = other.row, other.row.superseded_by or other.heir
+            done.setdefault(
+                row.key,
+                replace(
+                    other,
+                    score=one.score,
+                    why=other.why or {"date": row.created[:10] or None, "parts": {}},
+                    heir=heir,
+                ),
+            )
+    return list(done.values())

@@ -26,7 +26,7 @@ from oneiro_vault.vault.git.network import Remote
 from oneiro_vault.vault.git.staging_area import Entry
 from oneiro_vault.vault.paths import is_note
 from oneiro_vault.vault.vault import Vault
-from oneiro_vault.vault.write.fault_points import reach
+from oneiro_vault.vault.write.disk import reach
 from oneiro_vault.vault.write.merge_commit import Joined
 
 Progress = Callable[[str, int, int], None]

@@ -31,7 +31,7 @@ from oneiro_vault.vault.health import repair
 from oneiro_vault.vault.health.problems import DAMAGE, REWRITTEN, Problem, damaged, find
 from oneiro_vault.vault.health.rewrites import Rewritten
 from oneiro_vault.vault.history import commit_log, undo_by_source, undo_commit
-from oneiro_vault.vault.history.file_versions import Past
+from oneiro_vault.vault.history.snapshot import Past
 from oneiro_vault.vault.paths import is_note
 from oneiro_vault.vault.purge.denylist import Erased
 from oneiro_vault.vault.secrets.secret_scan import OFF, Secrets, refusal, told

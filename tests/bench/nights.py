@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from oneiro_vault.mind.clusters import BLOCK, Vectors, clusters, normal
+from oneiro_vault.mind.loops.consolidate import BLOCK, Vectors, clusters, normal
 from tests.bench.kit import Row, paired
 
 SIZE: Final = 384

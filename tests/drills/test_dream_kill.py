@@ -16,7 +16,7 @@ import pytest
 
 from oneiro_vault.app import App, init_vault
 from oneiro_vault.settings.definitions import Settings
-from oneiro_vault.vault.write.fault_points import POINTS
+from oneiro_vault.vault.write.disk import POINTS
 from tests.operations.dream.support import SETTINGS, dream, fill, git, judged
 from tests.vault.support import sound
 

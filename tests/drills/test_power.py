@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from oneiro_vault.vault.write.fault_points import POINTS
+from oneiro_vault.vault.write.disk import POINTS
 from tests.vault.support import make, note, path_of, put, reopen, run, sound
 from tests.vault.write.test_recovery import NEW_STATE, ONE_WRITE, content, old_state
 

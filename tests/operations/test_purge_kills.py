@@ -10,7 +10,7 @@ import pytest
 from oneiro_vault.app import App
 from oneiro_vault.errors import NotFound, RepositoryBusy
 from oneiro_vault.operations.care import purge
-from oneiro_vault.vault.write.fault_points import PURGE_POINTS
+from oneiro_vault.vault.write.disk import PURGE_POINTS
 from tests.operations.conftest import QUICK
 from tests.operations.erasure import TEXT, everything, remember, said_everywhere
 from tests.vault.support import git, run

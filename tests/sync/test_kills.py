@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from oneiro_vault.vault.write.fault_points import POINTS, SYNC_POINTS
+from oneiro_vault.vault.write.disk import POINTS, SYNC_POINTS
 from tests.sync.support import copies, forget, learn, meet, person, reframe, sync, text, where
 from tests.vault.support import git, reopen, run
 

@@ -9,8 +9,7 @@ import pytest
 
 from oneiro_vault.core.frontmatter.yaml_block import edit
 from oneiro_vault.sync import stale_runs
-from oneiro_vault.sync.lease_holder import Tenure
-from oneiro_vault.sync.remote_lease import Post
+from oneiro_vault.sync.remote_lease import Post, Tenure
 from oneiro_vault.vault.change import Operation, Write
 from oneiro_vault.vault.vault import Vault
 from oneiro_vault.vault.worktree.files import digest

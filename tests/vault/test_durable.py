@@ -13,7 +13,7 @@ import pytest
 from oneiro_vault.errors import DiskProblem, GitProblem
 from oneiro_vault.vault.git import objects
 from oneiro_vault.vault.vault import Vault
-from oneiro_vault.vault.write import disk, fault_points, journal
+from oneiro_vault.vault.write import disk, journal
 from oneiro_vault.vault.write.journal import Intent, Journal, Owed, boot_id, owed
 from tests.vault.support import git, note, path_of, put, reopen, run, sound
 
@@ -234,13 +234,13 @@ def test_a_system_without_boot_ids(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_faults_do_nothing_unless_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    fault_points.reach("locked")
+    disk.reach("locked")
     monkeypatch.setenv("ONEIRO_FAULT", "note:1000000")
-    fault_points.reach("locked")
-    fault_points.reach("note")
+    disk.reach("locked")
+    disk.reach("note")
     assert (
         run(
-            "from oneiro_vault.vault.write.fault_points import reach\nreach('a')\nreach('a')\n"
+            "from oneiro_vault.vault.write.disk import reach\nreach('a')\nreach('a')\n"
             "print('alive')",
             fault="a:3",
         ).stdout
@@ -248,16 +248,14 @@ def test_faults_do_nothing_unless_asked(monkeypatch: pytest.MonkeyPatch) -> None
     )
     assert (
         run(
-            "from oneiro_vault.vault.write.fault_points import reach\nreach('a')\nreach('a')\n"
+            "from oneiro_vault.vault.write.disk import reach\nreach('a')\nreach('a')\n"
             "print('alive')",
             fault="a:2",
         ).returncode
         == 137
     )
     assert (
-        run(
-            "from oneiro_vault.vault.write.fault_points import reach\nreach('a')", fault="a"
-        ).returncode
+        run("from oneiro_vault.vault.write.disk import reach\nreach('a')", fault="a").returncode
         == 137
     )
 

@@ -1,9 +1,13 @@
 """Near-duplicates become one: the keeper keeps its words, the others stay readable behind it,
-superseded.
+superseded. And what follows from earlier decisions without asking anybody.
 
 Only a judge says whether two notes make the same claim, but for those that two machines concluded
 from the same memories in mostly the same words. A principle and its instance, two moments
 of a development, a fact and its consequence are near each other and are not the same.
+
+A group is tight: two join only if all their members are near each other. Union-find over pairs
+alone chains: a is like b, b like c, and at 0.85 a transitive blob of 26 unlike notes came out of
+the seed's store.
 """
 
 from __future__ import annotations
@@ -12,14 +16,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Final, Literal
 
+import numpy as np
+import numpy.typing as npt
 from pydantic import Field
 
-from oneiro_vault.core.memory import no_weaker
+from oneiro_vault.core.memory import epoch, no_weaker
+from oneiro_vault.core.merge import cycles
 from oneiro_vault.core.question import Answer, Question, ShownId, Verdict
 from oneiro_vault.mind.base import Asking, Decision, Note, Set, Snapshot, asked_each, superseding
 from oneiro_vault.mind.blocks import alike, words
-from oneiro_vault.mind.clusters import clusters, normal
-from oneiro_vault.mind.grounding import followups
 from oneiro_vault.mind.grounding.subject import covers
 from oneiro_vault.settings import loops
 
@@ -64,7 +69,7 @@ class Consolidate:
             snapshot,
             decide,
         )
-        return [*followups.due(snapshot, self.name), *doubled(snapshot), *merged]
+        return [*due(snapshot, self.name), *doubled(snapshot), *merged]
 
     def groups(self, snapshot: Snapshot) -> list[list[Note]]:
         """Clusters of active knowledge, largest first."""
@@ -188,3 +193,170 @@ def _folded(keeper: Note, others: Sequence[Note]) -> dict[str, Any]:
 
 def _union(*lists: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(value for values in lists for value in values))
+
+
+Vectors = npt.NDArray[np.float32]
+BLOCK: Final = 1024
+"""Rows compared at once: a block of 10,000 columns is 40 MB."""
+ENOUGH: Final = 2
+"""Neighbours of one memory that are looked at, as a multiple of the largest group: a store that
+says the same all over has millions."""
+
+
+def pairs(
+    vectors: Vectors, threshold: float, most: int = 0, block: int = BLOCK
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
+    """Pairs (i < j) with cosine >= `threshold`, nearest first: (n x 2 positions, n cosines). Rows
+    of `vectors` have length 1.
+
+    All of them, or (`most` > 0) for each i its `most` nearest j.
+    """
+    found: list[npt.NDArray[np.int64]] = [np.zeros((0, 2), np.int64)]
+    near: list[npt.NDArray[np.float32]] = [np.zeros(0, np.float32)]
+    for start in range(0, len(vectors), block):
+        scores = (
+            vectors[start : start + block] @ vectors[start:].T
+        )  # the triangle above the diagonal is enough
+        scores[:, : len(scores)][np.tri(len(scores), dtype=bool)] = -2.0
+        if most:
+            _thin(scores, threshold, most)
+        rows, columns = np.nonzero(scores >= threshold)
+        found.append(np.stack((rows + start, columns + start), axis=1))
+        near.append(scores[rows, columns])
+    positions, cosines = np.concatenate(found), np.concatenate(near)
+    order = np.argsort(-cosines, kind="stable")
+    return positions[order], cosines[order]
+
+
+def _thin(scores: Vectors, threshold: float, most: int) -> None:
+    """Leave the `most` nearest of each row."""
+    crowded = np.flatnonzero(np.count_nonzero(scores >= threshold, axis=1) > most)
+    if len(crowded):
+        rows = scores[crowded]
+        far = np.argpartition(rows, -most, axis=1)[:, :-most]
+        np.put_along_axis(rows, far, -2.0, axis=1)
+        scores[crowded] = rows
+
+
+def clusters(
+    vectors: Vectors, threshold: float, largest: int = 8, slack: float = 0.0
+) -> list[list[int]]:
+    """Disjoint groups of 2 to `largest` positions, largest first. Any two members have a cosine of
+    at least `threshold - slack`."""
+    positions, _ = pairs(vectors, threshold, ENOUGH * largest)
+    group: dict[int, list[int]] = {}
+    apart: set[tuple[int, int, int, int]] = set()
+    for i, j in positions.tolist():
+        mine, other = group.get(i) or [i], group.get(j) or [j]
+        if mine is other or len(mine) + len(other) > largest:
+            continue
+        if len(mine) + len(other) > 2:
+            # two groups that were found apart stay so until one of them grows: most pairs of a
+            # crowded store lie between such
+            known = (mine[0], len(mine), other[0], len(other))
+            if known in apart:
+                continue
+            if float((vectors[mine] @ vectors[other].T).min()) < threshold - slack:
+                apart |= {known, known[2:] + known[:2]}
+                continue
+        joined = mine + other
+        for member in joined:
+            group[member] = joined
+    distinct = {id(members): sorted(members) for members in group.values()}
+    return sorted(distinct.values(), key=lambda members: (-len(members), members))
+
+
+def normal(vectors: Sequence[Sequence[float]] | Vectors) -> Vectors:
+    """Rows of length 1; a row of zeros stays one."""
+    array = np.asarray(vectors, dtype=np.float32)
+    length = np.linalg.norm(array, axis=1, keepdims=True)
+    divided: Vectors = np.divide(array, length, out=np.zeros_like(array), where=length > 0)
+    return divided
+
+
+CONTRADICTION: Final = "contradiction"
+_AT_ONCE: Final = 60.0
+"""Seconds between a decision and its commit: an end of validity this near is the decision's."""
+
+
+def due(snapshot: Snapshot, loop: str) -> list[Decision]:
+    """All of them, in the name of `loop`."""
+    return [*begun(snapshot, loop), *settled(snapshot, loop), *reinstated(snapshot, loop)]
+
+
+def begun(snapshot: Snapshot, loop: str) -> list[Decision]:
+    """What has begun by now replaces what it was to replace."""
+    found = []
+    for note in snapshot.of("semantic"):
+        begins = epoch(note.memory.valid_from)
+        known = (snapshot.notes.get(ident) for ident in note.memory.supersedes)
+        old = [one for one in known if one is not None and one.active and not one.memory.core]
+        if begins is not None and begins <= snapshot.now and old:
+            edits = tuple(superseding(one, note.id) for one in old)
+            ids = (note.id, *(one.id for one in old))
+            found.append(
+                Decision(
+                    loop,
+                    "supersede",
+                    old[0].memory.title,
+                    "what was announced has begun",
+                    edits,
+                    ids,
+                )
+            )
+    return found
+
+
+def settled(snapshot: Snapshot, loop: str) -> list[Decision]:
+    """Of two that could not both be true, one was replaced, taken out or found right: the other is
+    contested no more."""
+    found: dict[str, Decision] = {}
+    contested = {note.id for note in snapshot.of("semantic") if CONTRADICTION in note.memory.flags}
+    pairs = [
+        row["memories"]
+        for row in snapshot.history
+        if (row["loop"], row["op"]) == ("encode", "flag")
+    ]
+    still = {
+        ident
+        for ids in pairs
+        if len(contested.intersection(ids)) > 1
+        for ident in contested.intersection(ids)
+    }
+    for ids in pairs:
+        for ident in contested.intersection(ids) - still:
+            found[ident] = _free(snapshot.notes[ident], ids, loop)
+    return list(found.values())
+
+
+def reinstated(snapshot: Snapshot, loop: str) -> list[Decision]:
+    """Memories that two machines replaced by each other: one of each circle is in force again,
+    with the end it had before."""
+    behind = [one for one in snapshot.notes.values() if one.memory.status == "superseded"]
+    replaced = {note.id: by for note in behind if (by := note.memory.superseded_by)}
+    found = []
+    for ident in cycles.broken(replaced):
+        note, end = snapshot.notes[ident], epoch(snapshot.notes[ident].memory.valid_until)
+        times = [row["when"] for row in snapshot.history if ident in row["memories"]]
+        changes: dict[str, None] = {"status": None, "superseded_by": None}
+        if end is not None and any(abs(end - when) < _AT_ONCE for when in times):
+            changes["valid_until"] = None
+        reason = "two machines replaced these by each other"
+        ids = (ident, replaced[ident])
+        edits = (Set(ident, changes),)
+        found.append(Decision(loop, "revise", note.memory.title, reason, edits, ids))
+    return found
+
+
+def _free(note: Note, ids: tuple[str, ...], loop: str) -> Decision:
+    flags = [flag for flag in note.memory.flags if flag != CONTRADICTION]
+    reason = "what it could not hold together with is settled"
+    others = tuple(ident for ident in ids if ident != note.id)
+    return Decision(
+        loop,
+        "revise",
+        note.memory.title,
+        reason,
+        (Set(note.id, {"flags": flags or None}),),
+        (note.id, *others),
+    )

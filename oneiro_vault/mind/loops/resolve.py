@@ -345,8 +345,8 @@ def _ending(existing: Note, capture: Note, unit: Unit, now: float) -> Set:
     """The edit that lets a memory end when the fact began, or begins."""
     happened = began(unit, capture)
     if (
-        epoch(happened) or 0.0
-    ) > now:  # announced: until then what is known holds; `followups.begun` retires it on that day
+        (epoch(happened) or 0.0) > now
+    ):  # announced: until then what is known holds; `consolidate.begun` retires it on that day
         return Set(existing.id, {"valid_until": existing.memory.valid_until or happened})
     ended = existing.memory.valid_until or happened or capture.memory.created
     if (epoch(ended) or 0.0) < (epoch(existing.memory.valid_from) or 0.0):

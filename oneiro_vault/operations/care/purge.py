@@ -26,7 +26,7 @@ from oneiro_vault.vault.purge import rewrite
 from oneiro_vault.vault.purge.find import Trace, Tracer
 from oneiro_vault.vault.purge.text_search import checked
 from oneiro_vault.vault.worktree.files import digest
-from oneiro_vault.vault.write.fault_points import reach
+from oneiro_vault.vault.write.disk import reach
 
 RECEIPTS: Final = "receipts"
 OTHERS: Final = (

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from oneiro_vault.errors import InvalidInput, OneiroError, SettingsError, shown
-from oneiro_vault.judges import programs
+from oneiro_vault.judges import command as programs
 from oneiro_vault.judges.base import Judge
 from oneiro_vault.judges.budget import Budgeted, Ceilings
 from oneiro_vault.judges.command import CommandJudge

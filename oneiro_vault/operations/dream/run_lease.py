@@ -23,7 +23,7 @@ from oneiro_vault.errors import LockTimeout
 from oneiro_vault.vault.vault import Vault
 
 if TYPE_CHECKING:
-    from oneiro_vault.sync.lease_holder import Tenure
+    from oneiro_vault.sync.remote_lease import Tenure
 
 _DECIDED: Final = "What was decided before it is committed."
 BEAT: Final = 0.5

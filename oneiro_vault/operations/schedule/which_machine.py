@@ -20,8 +20,7 @@ from oneiro_vault.operations.runtime import House
 from oneiro_vault.vault.git import network
 
 if TYPE_CHECKING:
-    from oneiro_vault.sync.lease_holder import Tenure
-    from oneiro_vault.sync.remote_lease import Post
+    from oneiro_vault.sync.remote_lease import Post, Tenure
 
 _KEPT: Final = "Nothing was changed."
 _NAME: Final = (
@@ -46,7 +45,7 @@ def take(house: House, loops: Sequence[str], scheduled: bool) -> tuple[Tenure | 
     post = post_of(house)
     if post is None:
         return None, ""
-    from oneiro_vault.sync.lease_holder import Tenure
+    from oneiro_vault.sync.remote_lease import Tenure
 
     try:
         return Tenure(post, loops, house.settings["dreams.lease"]), ""

@@ -27,7 +27,7 @@ from oneiro_vault.vault.paths import is_ours
 from oneiro_vault.vault.purge.filter_program import mark_of
 from oneiro_vault.vault.purge.find import Trace
 from oneiro_vault.vault.write import disk
-from oneiro_vault.vault.write.fault_points import reach
+from oneiro_vault.vault.write.disk import reach
 
 if TYPE_CHECKING:
     from oneiro_vault.vault.vault import Vault

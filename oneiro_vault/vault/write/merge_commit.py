@@ -22,7 +22,7 @@ from oneiro_vault.vault.paths import checked
 from oneiro_vault.vault.worktree.edits import MOMENT, RETURN, Look
 from oneiro_vault.vault.worktree.files import digest
 from oneiro_vault.vault.write import disk
-from oneiro_vault.vault.write.fault_points import reach
+from oneiro_vault.vault.write.disk import reach
 from oneiro_vault.vault.write.journal import owed
 from oneiro_vault.vault.write.writer import Order, Progress, Writer, machine
 

@@ -22,7 +22,7 @@ from oneiro_vault.vault.git.staging_area import EXECUTABLE, FILE, Locked
 from oneiro_vault.vault.ledger import Ledger
 from oneiro_vault.vault.worktree.files import TEMPORARY, Files
 from oneiro_vault.vault.write import disk
-from oneiro_vault.vault.write.fault_points import reach
+from oneiro_vault.vault.write.disk import reach
 from oneiro_vault.vault.write.journal import Intent, Journal, Owed, boot_id, owed
 
 _EMPTY: Final = blob_id(b"")

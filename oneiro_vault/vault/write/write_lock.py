@@ -19,7 +19,7 @@ from oneiro_vault.vault.git.repository import Repo
 from oneiro_vault.vault.git.staging_area import Locked
 from oneiro_vault.vault.health.rewrites import Tampering
 from oneiro_vault.vault.write import disk
-from oneiro_vault.vault.write.fault_points import reach
+from oneiro_vault.vault.write.disk import reach
 from oneiro_vault.vault.write.journal import Journal
 from oneiro_vault.vault.write.recovery import Recovery
 

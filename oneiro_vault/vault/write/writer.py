@@ -18,7 +18,7 @@ from oneiro_vault.vault.git.staging_area import EXECUTABLE, FILE, Entry
 from oneiro_vault.vault.ledger import Ledger, encode
 from oneiro_vault.vault.worktree.files import Files, digest
 from oneiro_vault.vault.write import disk
-from oneiro_vault.vault.write.fault_points import reach
+from oneiro_vault.vault.write.disk import reach
 from oneiro_vault.vault.write.journal import Intent, Journal
 
 log = logging.getLogger("oneiro.vault")

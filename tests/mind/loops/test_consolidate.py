@@ -7,12 +7,17 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from oneiro_vault.core.memory import epoch
 from oneiro_vault.core.question import Question
 from oneiro_vault.mind.base import NOW, Note, Set, Snapshot
 from oneiro_vault.mind.drive_loop import Driver
-from oneiro_vault.mind.loops.consolidate import LOOP, SETTINGS, doubled
+from oneiro_vault.mind.loops import consolidate
+from oneiro_vault.mind.loops.consolidate import LOOP, SETTINGS, clusters, doubled, normal, pairs
 from tests.judges.scripted import ScriptedJudge, temperament
 from tests.mind.support import Memo, note, snapshot
 
@@ -179,3 +184,133 @@ def test_a_block_made_twice_of_the_same_memories_becomes_one() -> None:
     assert other.id(snap()) == decision.id(snap())
     alone = tuple(row | {"device": "left"} for row in made)
     assert doubled(snap(first, second, far, history=alone)) == [], "one machine means both"
+
+
+def around(*angles: float) -> npt.NDArray[np.float32]:
+    """Unit vectors in the plane, by degrees."""
+    radians = np.radians(angles)
+    return np.stack((np.cos(radians), np.sin(radians)), axis=1).astype(np.float32)
+
+
+def test_near_ones_are_together_and_far_ones_alone() -> None:
+    assert clusters(around(0, 5, 90, 93, 200), 0.99) == [[0, 1], [2, 3]]
+
+
+def test_a_chain_falls_into_its_tight_parts() -> None:
+    chain = around(*range(0, 200, 10))  # neighbours are near (.985), the ends are opposite
+    found = clusters(chain, 0.98)
+    assert found
+    assert all((chain[group] @ chain[group].T).min() >= 0.98 for group in found)
+
+
+@pytest.mark.parametrize("largest", [2, 3, 8])
+def test_no_group_is_larger_than_asked(largest: int) -> None:
+    found = clusters(around(*[0.01 * n for n in range(30)]), 0.9, largest)
+    assert max(map(len, found)) == largest
+    assert sum(map(len, found)) <= 30
+
+
+def test_largest_first() -> None:
+    assert [len(group) for group in clusters(around(0, 1, 90, 91, 92, 180, 181), 0.99)] == [3, 2, 2]
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_nothing_to_compare(count: int) -> None:
+    assert clusters(around(*range(count)).reshape(count, 2), 0.5) == []
+
+
+def test_zeros_are_near_nothing() -> None:
+    assert clusters(normal(np.zeros((3, 4), np.float32)), 0.5) == []
+
+
+@given(
+    st.lists(st.integers(0, 359), min_size=2, max_size=40),
+    st.sampled_from([0.5, 0.9, 0.99]),
+    st.integers(1, 7),
+)
+def test_pairs_are_all_pairs(angles: list[int], threshold: float, block: int) -> None:
+    vectors = around(*angles)
+    found, scores = pairs(vectors, threshold, block=block)
+    every = {
+        (i, j)
+        for i in range(len(angles))
+        for j in range(i + 1, len(angles))
+        if float(vectors[i] @ vectors[j]) >= threshold + 1e-5
+    }
+    assert every <= set(map(tuple, found.tolist()))
+    assert list(scores) == sorted(scores, reverse=True)
+
+
+@given(st.lists(st.integers(0, 359), min_size=2, max_size=40), st.integers(1, 5), st.integers(1, 7))
+def test_of_a_crowded_store_the_nearest_are_looked_at(
+    angles: list[int], most: int, block: int
+) -> None:
+    vectors = around(*angles)
+    found, scores = pairs(vectors, 0.51, most, block)
+    every, cosines = pairs(vectors, 0.51)
+    assert set(map(tuple, found.tolist())) <= set(map(tuple, every.tolist()))
+    for i in range(len(angles)):
+        wanted = sorted(cosines[every[:, 0] == i], reverse=True)[:most]
+        assert sorted(scores[found[:, 0] == i], reverse=True) == pytest.approx(wanted, abs=1e-5)
+
+
+@given(st.lists(st.integers(0, 359), max_size=40), st.sampled_from([0.5, 0.9, 0.99]))
+def test_groups_are_disjoint_and_tight(angles: list[int], threshold: float) -> None:
+    vectors = around(*angles).reshape(len(angles), 2)
+    found = clusters(vectors, threshold)
+    members = [member for group in found for member in group]
+    assert len(members) == len(set(members))
+    assert all(
+        2 <= len(group) <= 8 and (vectors[group] @ vectors[group].T).min() >= threshold - 1e-5
+        for group in found
+    )
+
+
+FLAGGED = ("contradiction", "stale")
+ONE, SECOND = (
+    note("a", "The shop opens at eight.", flags=FLAGGED),
+    note("b", "The shop opens at nine.", flags=("contradiction",)),
+)
+PAIR = {"loop": "encode", "op": "flag", "memories": ("c" * 12, ONE.id, SECOND.id), "when": 0.0}
+
+
+def changed(one: Note, **facts: object) -> Note:
+    return replace(one, memory=replace(one.memory, **facts))  # type: ignore[arg-type]  # any field
+
+
+def test_both_stay_flagged_while_both_hold() -> None:
+    assert consolidate.due(snapshot(ONE, SECOND, history=(PAIR,)), "consolidate") == []
+    assert consolidate.due(snapshot(ONE, history=()), "consolidate") == [], (
+        "other questions are not answered by this"
+    )
+
+
+@pytest.mark.parametrize(
+    "other", [None, changed(SECOND, status="superseded"), changed(SECOND, flags=())]
+)
+def test_one_that_is_settled_frees_the_other(other: Note | None) -> None:
+    notes = [ONE] if other is None else [ONE, other]
+    (free,) = consolidate.due(snapshot(*notes, history=(PAIR,)), "consolidate")
+    assert free.edits == (Set(ONE.id, {"flags": ["stale"]}),)
+
+
+def test_one_of_three_stays_contested() -> None:
+    third = note("d", "The shop opens at ten.", flags=("contradiction",))
+    more = PAIR | {"memories": ("c" * 12, ONE.id, third.id)}
+    assert consolidate.due(snapshot(ONE, third, history=(PAIR, more)), "consolidate") == []
+
+
+def test_of_memories_that_replaced_each_other_one_is_in_force_again() -> None:
+    ended = "2026-11-02T12:00:00+00:00"
+    gone = {"status": "superseded", "valid_until": ended}
+    a, b = "a" * 12, "b" * 12
+    one, other = note("a", "Hello.", superseded_by=b, **gone), note("b", "Hi.", **gone)
+    assert consolidate.reinstated(snapshot(one, other), "consolidate") == []
+    circle = snapshot(one, note("b", "Hi.", superseded_by=a, **gone))
+    (kept,) = consolidate.reinstated(circle, "consolidate")
+    assert kept.edits == (Set(a, {"status": None, "superseded_by": None}),)
+    row = {"memories": (a, b), "when": epoch(ended), "loop": "consolidate", "op": "merge"}
+    (kept,) = consolidate.reinstated(replace(circle, history=(row,)), "consolidate")
+    (edit,) = kept.edits
+    assert isinstance(edit, Set)
+    assert "valid_until" in edit.changes, "the end came with the decision"

@@ -12,8 +12,7 @@ import pytest
 from oneiro_vault.core.question import Question, Raw
 from oneiro_vault.mind.base import NOW, Decision, New, Note, Set, Snapshot
 from oneiro_vault.mind.drive_loop import Driver
-from oneiro_vault.mind.grounding import followups
-from oneiro_vault.mind.loops import encode, resolve
+from oneiro_vault.mind.loops import consolidate, encode, resolve
 from oneiro_vault.mind.loops.encode import LOOP, SETTINGS, pieces
 from oneiro_vault.mind.validate import AFTER, settle
 from tests.judges.scripted import TEMPERAMENTS, ScriptedJudge, temperament
@@ -296,8 +295,8 @@ def test_what_is_announced_ends_nothing_before_its_day() -> None:
     assert new(found).meta["supersedes"] == [OLD.id]
     assert Set(OLD.id, {"valid_until": begins}) in found.edits
     later = note("n", "The team ships on Friday.", valid_from=begins, supersedes=(OLD.id,))
-    assert followups.begun(snapshot(OLD, later), "consolidate") == []
-    (begun,) = followups.begun(replace(snapshot(OLD, later), now=1_792_000_000.0), "consolidate")
+    assert consolidate.begun(snapshot(OLD, later), "consolidate") == []
+    (begun,) = consolidate.begun(replace(snapshot(OLD, later), now=1_792_000_000.0), "consolidate")
     (gone,) = begun.edits
     assert isinstance(gone, Set)
     assert (gone.id, gone.changes["status"], gone.changes["superseded_by"]) == (

@@ -16,8 +16,7 @@ from oneiro_vault.errors import Elsewhere
 from oneiro_vault.operations.background import Background
 from oneiro_vault.operations.schedule import scheduler, which_machine
 from oneiro_vault.settings.definitions import Settings
-from oneiro_vault.sync.lease_holder import Tenure
-from oneiro_vault.sync.remote_lease import REF, Post, Record
+from oneiro_vault.sync.remote_lease import REF, Post, Record, Tenure
 from tests.judges.scripted import ScriptedJudge
 from tests.operations.dream.support import SETTINGS, dream, git, judged, merge
 from tests.sync.support import WAIT, bare, remote_of

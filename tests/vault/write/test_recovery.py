@@ -16,7 +16,7 @@ from oneiro_vault.vault.change import Operation, Remove, Write
 from oneiro_vault.vault.vault import Vault
 from oneiro_vault.vault.worktree.files import digest
 from oneiro_vault.vault.write import recovery
-from oneiro_vault.vault.write.fault_points import POINTS
+from oneiro_vault.vault.write.disk import POINTS
 from oneiro_vault.vault.write.journal import Journal
 from tests.vault.support import REMEMBER, git, make, note, path_of, put, reopen, run, sound
 

@@ -12,7 +12,6 @@ import pytest
 
 from oneiro_vault.errors import Elsewhere, GitProblem, Unreachable
 from oneiro_vault.sync import remote_lease as posts
-from oneiro_vault.sync.lease_holder import Tenure
 from oneiro_vault.sync.remote_lease import (
     ASTRAY,
     PATIENCE,
@@ -20,6 +19,7 @@ from oneiro_vault.sync.remote_lease import (
     Post,
     Record,
     Seen,
+    Tenure,
     fenced_by_another,
     parse,
     remembered,
