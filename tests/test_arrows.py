@@ -44,7 +44,7 @@ ONLY_IN = {
     "onnxruntime": {"index/embed/onnx.py"},
     "tokenizers": {"index/embed/onnx.py"},
     "onnx": set(),
-    "huggingface_hub": {"index/embed/hub.py"},
+    "huggingface_hub": {"index/embed/worker.py"},
     "watchdog": {"index/watch.py"},
     "markdown_it": {"core/markdown/parser.py"},
     "frontmatter": {"core/frontmatter/yaml_block.py"},

@@ -1,5 +1,7 @@
 """Questions that wait for the connected model or a person: one file each, answered at any time,
-found again by the next run."""
+found again by the next run. Without a judge of its own a vault does what rules can do now, and lets
+the rest wait.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +10,13 @@ import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from oneiro_vault import answers
 from oneiro_vault.core.question import Question, Raw
+from oneiro_vault.judges.base import Judge
 
 
 class DeferredJudge:
@@ -103,3 +107,58 @@ def _write(path: Path, entry: Mapping[str, Any]) -> None:
     with os.fdopen(handle, "w", encoding="utf-8") as file:
         json.dump(entry, file, ensure_ascii=False, indent=1)
     Path(temp).replace(path)
+
+
+NAME: Final = "auto"
+
+
+class ChainJudge:
+    """What was answered meanwhile (`later`) counts first; then `now` are asked one after the other,
+    each what the one before left open; what none could answer, or answered in part (`complete`
+    false), is parked with `later`."""
+
+    name = NAME
+
+    def __init__(self, now: Sequence[Judge], later: DeferredJudge) -> None:
+        self._now, self._later = now, later
+
+    def ask(self, questions: Sequence[Question]) -> Iterator[tuple[str, Raw]]:
+        """Every question, with who answered it in `by`."""
+        left = []
+        for question in questions:
+            answer = self._later.answered(question)
+            if answer is None:
+                left.append(question)
+            else:
+                yield question.id, Raw(answer, by=self._later.name)
+        for judge in self._now:
+            by_id = {question.id: question for question in left}
+            for ident, raw in judge.ask(left):
+                if raw.answer is None:
+                    continue
+                question = by_id.pop(ident)
+                partial = isinstance(raw.answer, Mapping) and raw.answer.get("complete") is False
+                if partial:
+                    self._later.park(question)
+                yield ident, replace(raw, by=judge.name, waits=partial)
+            left = list(by_id.values())
+        yield from self._later.ask(left)
+
+    def close(self) -> None:
+        """Close them all."""
+        for judge in self._now:
+            judge.close()
+
+
+class Nobody:
+    """Leaves every question open: loops only say what they would ask."""
+
+    name = "none"
+
+    def ask(self, questions: Sequence[Question]) -> Iterator[tuple[str, Raw]]:
+        """Nothing is answered, and nothing has failed."""
+        for question in questions:
+            yield question.id, Raw(problem="there is no judge", waits=True)
+
+    def close(self) -> None:
+        """Nothing to let go of."""

@@ -20,7 +20,7 @@ from oneiro_vault.app import clone_vault
 from oneiro_vault.errors import Unreachable
 from oneiro_vault.settings.definitions import Settings
 from oneiro_vault.sync.clone import PATIENCE
-from oneiro_vault.vault.git import network_timeout
+from oneiro_vault.vault.git import commands
 from oneiro_vault.vault.vault import Vault
 from tests.box import command_line
 from tests.sync.support import copies, learn, sync, text, where
@@ -208,11 +208,11 @@ def test_a_signal_in_the_moment_a_program_starts_leaves_none_behind() -> None:
     started = []
 
     def run() -> None:
-        with network_timeout.signals_deferred() as arrived:
+        with commands.signals_deferred() as arrived:
             words = ["sleep", "600"]
             started.append(subprocess.Popen(words, stdout=-1, stderr=-1, start_new_session=True))
             signal.raise_signal(signal.SIGTERM)
-            network_timeout.attend(started[0], 60.0, 60.0, arrived)
+            commands.attend(started[0], 60.0, 60.0, arrived)
 
     before = signal.signal(signal.SIGTERM, signal.SIG_DFL)  # coverage has a handler of its own
     with pytest.raises(SystemExit) as ended:

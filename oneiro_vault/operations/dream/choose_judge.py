@@ -15,8 +15,7 @@ from oneiro_vault.judges.base import Judge
 from oneiro_vault.judges.budget import Budgeted, Ceilings
 from oneiro_vault.judges.command import CommandJudge
 from oneiro_vault.judges.concurrency import Patience
-from oneiro_vault.judges.deferred import DeferredJudge
-from oneiro_vault.judges.fallback import ChainJudge, Nobody
+from oneiro_vault.judges.deferred import ChainJudge, DeferredJudge, Nobody
 from oneiro_vault.judges.sampling import SamplingJudge
 from oneiro_vault.operations.runtime import House
 from oneiro_vault.settings.definitions import JUDGES, Settings

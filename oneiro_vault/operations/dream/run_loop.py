@@ -16,7 +16,7 @@ from typing import Final
 from oneiro_vault.core.frontmatter import yaml_block
 from oneiro_vault.core.question import Question, Raw
 from oneiro_vault.errors import InvalidInput, LockTimeout, OneiroError, StaleMemory, UnreadableNote
-from oneiro_vault.judges import fallback
+from oneiro_vault.judges import deferred
 from oneiro_vault.judges.budget import Budgeted
 from oneiro_vault.mind import report
 from oneiro_vault.mind.base import Decision, Loop, Set, Telling
@@ -127,7 +127,7 @@ class Runner:
                 self.house,
                 lambda question: self.answers.get(question, self.judge.name) is not None,
                 *known,
-                free=self.judge.name not in report.ANSWERING or self.judge.name == fallback.NAME,
+                free=self.judge.name not in report.ANSWERING or self.judge.name == deferred.NAME,
             )
         return self._seen
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from oneiro_vault import answers
 from oneiro_vault.errors import InvalidInput, OneiroError, shown
-from oneiro_vault.judges import deferred, fallback
+from oneiro_vault.judges import deferred
 from oneiro_vault.mind import report
 from oneiro_vault.mind.registry import LOOPS
 from oneiro_vault.mind.report import Run
@@ -36,7 +36,7 @@ _REVIEW: Final = "review"
 """In the same file: whether what is decided waits for a person."""
 _JUDGE: Final = "judge"
 """In the same file: whose questions they are."""
-_PARKING: Final = (deferred.DeferredJudge.name, fallback.NAME)
+_PARKING: Final = (deferred.DeferredJudge.name, deferred.NAME)
 """Judges that leave questions for somebody to answer."""
 
 

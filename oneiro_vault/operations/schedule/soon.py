@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from oneiro_vault.errors import Elsewhere
-from oneiro_vault.judges.fallback import Nobody
+from oneiro_vault.judges.deferred import Nobody
 from oneiro_vault.mind.loops import distil, encode
 from oneiro_vault.operations.dream import choose_judge, run_now
 from oneiro_vault.operations.dream.run_lease import current

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from oneiro_vault.errors import GitProblem, InvalidInput, NotFound, OneiroError, Unreachable
-from oneiro_vault.vault.git.network_timeout import LIMIT, STALLED
+from oneiro_vault.vault.git.commands import LIMIT, STALLED
 from oneiro_vault.vault.git.repository import Repo
 from oneiro_vault.vault.write.recovery import Recovery
 

@@ -35,10 +35,10 @@ FILES = {
 GRAPH = FILES | {"tokenizer.json": b"{}"}
 ASK = """
 import sys
-from oneiro_vault.index.embed import hub
+from oneiro_vault.index.embed import worker
 try:
-    print(hub.folder_of(sys.argv[1], sys.argv[2:], lambda doing: print("doing:", doing)))
-except hub.NoModelError as error:
+    print(worker.folder_of(sys.argv[1], sys.argv[2:], lambda doing: print("doing:", doing)))
+except worker.NoModelError as error:
     print("refused:", error, "|", error.hint)
 """
 

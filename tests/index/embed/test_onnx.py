@@ -16,7 +16,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from oneiro_vault.classify import classifier
-from oneiro_vault.index.embed import frames, hub, models, worker
+from oneiro_vault.index.embed import frames, models, worker
 from oneiro_vault.index.embed.models import family_of, prefixes_of
 from oneiro_vault.index.embed.onnx import OnnxModel, UnfitError, batches, best_graph
 from tests.index import graph
@@ -244,7 +244,7 @@ def test_a_folder_with_an_onnx_file_needs_no_extra(
     assert size == HIDDEN
     assert np.allclose(encode(["x"], "query"), encode(["x"], "passage"))
     (small / "onnx/model.onnx").unlink()
-    with pytest.raises(hub.NoModelError, match="it ships no ONNX file") as caught:
+    with pytest.raises(worker.NoModelError, match="it ships no ONNX file") as caught:
         worker.load(spec(small))
     assert "pip install 'oneiro-vault[models]'" in caught.value.hint
 

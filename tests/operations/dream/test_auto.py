@@ -13,7 +13,7 @@ import pytest
 from oneiro_vault.app import App
 from oneiro_vault.errors import InvalidInput
 from oneiro_vault.judges import deferred
-from oneiro_vault.judges.fallback import ChainJudge
+from oneiro_vault.judges.deferred import ChainJudge
 from oneiro_vault.operations.dream import run_now
 from oneiro_vault.operations.dream.choose_judge import choice, folder, to_set
 from oneiro_vault.operations.schedule.judge_status import standing
