@@ -4,7 +4,7 @@ neither does."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
@@ -377,3 +377,19 @@ def no_weaker(trust: str, than: str) -> bool:
     """Is a trust at least another? Words that are trusted less never stand for others that are
     trusted more."""
     return weakest([trust, than]) == weakest([than])
+
+
+def circles_broken(replaced: Mapping[str, str]) -> Iterator[str]:
+    """Ids that stay in force, the least of each circle of memories that replaced one another
+    (`replaced`: id -> id of what took its place). Two machines can make a circle in one night, and
+    nothing of it would be in force."""
+    seen: set[str] = set()
+    for start in sorted(replaced):
+        walk: list[str] = []
+        at = start
+        while at in replaced and at not in seen:
+            seen.add(at)
+            walk.append(at)
+            at = replaced[at]
+        if at in walk:
+            yield min(walk[walk.index(at) :])

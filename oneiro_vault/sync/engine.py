@@ -13,8 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from oneiro_vault.core.memory import epoch
-from oneiro_vault.core.merge import cycles
+from oneiro_vault.core.memory import circles_broken, epoch
 from oneiro_vault.errors import LockTimeout
 from oneiro_vault.sync import safety_checks, stale_runs
 from oneiro_vault.sync.blobs import Contents
@@ -299,7 +298,7 @@ class Sync:
                 ident, by = self._contents.superseded_by(path, entry.blob)
                 if ident and by:
                     places[ident], replaced[ident] = (path, entry), by
-        for ident in cycles.broken(replaced):
+        for ident in circles_broken(replaced):
             path, entry = places[ident]
             base = next(
                 (

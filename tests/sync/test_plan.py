@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oneiro_vault.core.merge.cycles import broken
+from oneiro_vault.core.memory import circles_broken
 from oneiro_vault.errors import UnsafePath
 from oneiro_vault.sync.plan import Differences, Plan, make
 from oneiro_vault.vault.git.staging_area import FILE, Entry
@@ -250,7 +250,7 @@ def test_a_file_and_a_folder_of_one_name() -> None:
     ],
 )
 def test_circles_end_with_the_least(replaced: dict[str, str], stay: list[str]) -> None:
-    assert sorted(broken(replaced)) == stay
+    assert sorted(circles_broken(replaced)) == stay
 
 
 _TREES = st.dictionaries(

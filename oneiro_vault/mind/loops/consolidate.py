@@ -20,8 +20,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from oneiro_vault.core.memory import epoch, no_weaker
-from oneiro_vault.core.merge import cycles
+from oneiro_vault.core.memory import circles_broken, epoch, no_weaker
 from oneiro_vault.core.question import Answer, Question, ShownId, Verdict
 from oneiro_vault.mind.base import Asking, Decision, Note, Set, Snapshot, asked_each, superseding
 from oneiro_vault.mind.blocks import alike, words
@@ -335,7 +334,7 @@ def reinstated(snapshot: Snapshot, loop: str) -> list[Decision]:
     behind = [one for one in snapshot.notes.values() if one.memory.status == "superseded"]
     replaced = {note.id: by for note in behind if (by := note.memory.superseded_by)}
     found = []
-    for ident in cycles.broken(replaced):
+    for ident in circles_broken(replaced):
         note, end = snapshot.notes[ident], epoch(snapshot.notes[ident].memory.valid_until)
         times = [row["when"] for row in snapshot.history if ident in row["memories"]]
         changes: dict[str, None] = {"status": None, "superseded_by": None}
