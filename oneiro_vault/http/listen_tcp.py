@@ -1,30 +1,196 @@
 """Listen on TCP beside the socket: where, under which name, and what is refused because it would
-send tokens in the clear."""
+send tokens in the clear.
+
+Behind the gate, besides MCP: the orientation, captures, and for an admin's key the operations
+themselves. A connection that is slow on purpose loses its place: the head of a request must come in
+time, and what is not wanted must end.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
+import json
+import logging
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
+import h11
 from starlette.applications import Starlette
-from starlette.routing import BaseRoute
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from oneiro_vault.app import Access
-from oneiro_vault.daemon.asgi import Desk, QuietServer, http_server
+from oneiro_vault.app import OPS, Access
+from oneiro_vault.core.principal import SCOPE, Caller
+from oneiro_vault.daemon.asgi import Desk, QuietServer, http_server, params_of
 from oneiro_vault.daemon.lifetime import Life
 from oneiro_vault.errors import InvalidInput, OneiroError, OwnerProblem, shown
-from oneiro_vault.http.hosts import Names
+from oneiro_vault.http.middleware import LONGEST_HEAD, Gate
 from oneiro_vault.http.oauth_routes import OAuthFace
-from oneiro_vault.http.refusal import RefusedError, answer_refusal
-from oneiro_vault.http.request.middleware import LONGEST_HEAD, Gate
-from oneiro_vault.http.routes import Faces
-from oneiro_vault.http.slow_clients import PatientProtocol
+from oneiro_vault.http.refusal import Names, RefusedError, answer_refusal, trouble
+
+MARKDOWN: Final = "text/markdown"
+_NUMBERS: Final = frozenset({"n", "limit"})
+_OURS: Final = frozenset({"actor", "source", "trust"})
+"""Who said something is known to the server and never taken from a request."""
+
+
+class Faces:
+    """Parse, one App call, render."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk = desk
+
+    def routes(self) -> list[Route]:
+        """All of them."""
+        return [
+            Route("/orientation", self.orientation),
+            Route("/capture", self.capture, methods=["POST"]),
+            Route("/status", self.desk.status),
+            Route("/stop", self.desk.stop, methods=["POST"]),
+            Route("/api/{op}", self.operation, methods=["POST"]),
+        ]
+
+    async def orientation(self, request: Request) -> Response:
+        """`orient` with the query as its parameters: JSON, or just the text for who accepts
+        Markdown."""
+        try:
+            asked = _from_query(request.query_params)
+        except InvalidInput as error:
+            return trouble(error)
+        answer = await self.desk.plain("orient", asked)
+        if answer.status_code == 200 and MARKDOWN in request.headers.get("accept", ""):
+            return Response(json.loads(bytes(answer.body))["text"], media_type=MARKDOWN)
+        return answer
+
+    async def capture(self, request: Request) -> Response:
+        """`capture`, as the caller."""
+        return await self._as_caller("capture", request)
+
+    async def operation(self, request: Request) -> Response:
+        """Any operation, as the caller: not even an admin's key speaks for the user."""
+        return await self._as_caller(request.path_params["op"], request)
+
+    async def _as_caller(self, op: str, request: Request) -> Response:
+        caller: Caller = request.scope[SCOPE]
+        try:
+            params = params_of(await request.body())
+            _check_words(params)
+        except InvalidInput as error:
+            return trouble(error)
+        if op in OPS and "actor" in OPS[op].parameters:
+            params["actor"] = caller.actor
+        return await self.desk.plain(op, params)
+
+
+def _from_query(query: Mapping[str, str]) -> dict[str, Any]:
+    """Parameters that came as text. Raises InvalidInput."""
+    try:
+        return {name: int(value) if name in _NUMBERS else value for name, value in query.items()}
+    except ValueError as error:
+        raise InvalidInput(
+            "n and limit are whole numbers", hint="/orientation?n=5&limit=4000"
+        ) from error
+
+
+def _check_words(params: Mapping[str, Any]) -> None:
+    """Raise InvalidInput when a request says by itself who is speaking."""
+    items = params.get("items")
+    for part in (params, *(items if isinstance(items, list) else ())):
+        if isinstance(part, Mapping) and not _OURS.isdisjoint(part):
+            raise InvalidInput(
+                "actor, source and trust are set by the server",
+                kept="Nothing was changed.",
+                hint="Leave them out.",
+            )
+
+
+log = logging.getLogger("oneiro.http")
+log.setLevel(logging.ERROR)
+HEAD_SECONDS: Final = 10.0
+"""For the head of a request, from its first byte, or from the connection's beginning."""
+LINGER: Final = 5.0
+"""For the rest of a body that was refused."""
+
+
+def most_connections() -> int:
+    """Connections at once: at most half of the files this process may have open, so that the Unix
+    socket is never without one."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return 200
+    return max(16, min(400, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2))
+
+
+MOST: Final = most_connections()
+
+
+class PatientProtocol(H11Protocol):
+    """uvicorn's, which waits for ever, and has a line in the log for everybody who speaks no
+    HTTP."""
+
+    _limit: asyncio.TimerHandle | None = None
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.logger = log
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # asyncio's own signature is wider than any transport it passes
+        """Too many are hung up on at once."""
+        super().connection_made(transport)
+        if len(self.connections) > MOST:
+            transport.abort()
+        else:
+            self._within(HEAD_SECONDS)
+
+    def data_received(self, data: bytes) -> None:
+        """Bytes came; unless they complete a head, the time goes on."""
+        super().data_received(data)
+        if self._handling():
+            self._unlimited()
+        elif self._limit is None and self.conn.our_state is h11.IDLE:
+            self._within(HEAD_SECONDS)
+
+    def on_response_complete(self) -> None:
+        """Answered; what is left of a body that nobody read is thrown away for a while."""
+        super().on_response_complete()
+        if (
+            not self._handling()
+            and self.conn.their_state is h11.SEND_BODY
+            and not self.transport.is_closing()
+        ):
+            self._within(LINGER)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """It is over."""
+        self._unlimited()
+        super().connection_lost(exc)
+
+    def _handling(self) -> bool:
+        return self.cycle is not None and not self.cycle.response_complete
+
+    def _within(self, seconds: float) -> None:
+        self._unlimited()
+        self._limit = self.loop.call_later(seconds, self._too_slow)
+
+    def _unlimited(self) -> None:
+        if self._limit is not None:
+            self._limit.cancel()
+            self._limit = None
+
+    def _too_slow(self) -> None:
+        self._limit = None
+        if not self.transport.is_closing() and not self._handling():
+            self.transport.abort()
+
 
 KEEP: Final = 15
 """Seconds a connection may be idle between two requests."""

@@ -12,10 +12,9 @@ from starlette.datastructures import Headers
 from starlette.types import Message
 
 from oneiro_vault.core.principal import ORIENT, READ, TOOLS, WRITE, Caller
-from oneiro_vault.http.hosts import Names
-from oneiro_vault.http.refusal import RefusedError
-from oneiro_vault.http.request import body, middleware, rpc_peek
-from oneiro_vault.http.request.middleware import KEPT, MOST_SESSIONS, Answer, Sessions
+from oneiro_vault.http import body, middleware
+from oneiro_vault.http.middleware import KEPT, MOST_SESSIONS, Answer, Sessions
+from oneiro_vault.http.refusal import Names, RefusedError
 from oneiro_vault.mcp.request_context import Desk
 from oneiro_vault.mcp.server import SETS, tools
 
@@ -161,7 +160,7 @@ def test_two_lengths_are_refused(length: str) -> None:
 
 
 def read(message: Any) -> list[tuple[str, str]]:
-    return [(found.op, found.scope) for found in rpc_peek.read(json.dumps(message).encode())]
+    return [(found.op, found.scope) for found in body.read(json.dumps(message).encode())]
 
 
 @pytest.mark.parametrize(
@@ -212,7 +211,7 @@ def test_every_tool_of_the_server_is_known_with_the_same_right() -> None:
     ],
 )  # fmt: skip
 def test_what_an_answer_says(text: bytes, kind: str, found: tuple[Any, bool]) -> None:
-    assert rpc_peek.outcome(text, kind) == found
+    assert body.outcome(text, kind) == found
 
 
 def test_only_the_beginning_of_an_answer_is_kept() -> None:

@@ -1,28 +1,185 @@
 """Everything that decides about a caller of one vault, in one place: who it is, what it may do and
-how often, and what is written down."""
+how often, and what is written down.
+
+The audit log says who did what to which memories and how it ended, as JSON lines; never a word of a
+memory, a question or a secret. The person's own login, which approves programs, is one password for
+a vault on this machine, guessed at only slowly.
+"""
 
 from __future__ import annotations
 
+import json
+import logging
 import os
+import re
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
 from oneiro_vault.core.principal import WRITE, Caller
-from oneiro_vault.errors import NotFound, OneiroError
-from oneiro_vault.http.auth.audit import Audit
+from oneiro_vault.errors import InvalidInput, NotFound, OneiroError
 from oneiro_vault.http.auth.grants import Grants
 from oneiro_vault.http.auth.json_store import Store, private_folder
 from oneiro_vault.http.auth.limits import Buckets
-from oneiro_vault.http.auth.login import Login
 from oneiro_vault.http.auth.oauth_server import Authorization, Lookup
 from oneiro_vault.http.auth.registered_clients import Clients
 from oneiro_vault.http.auth.service_keys import Keys
-from oneiro_vault.http.auth.tokens import Seal
+from oneiro_vault.http.auth.tokens import Seal, check_password, hash_password
+
+SHORTEST: Final = 10
+LONGEST: Final = 1000
+TRIES: Final = 5
+"""Attempts from one address in TRY_SECONDS; from everywhere together six times as many."""
+TRY_SECONDS: Final = 300.0
+_KEPT: Final = "Nothing was changed."
+
+
+class Login:
+    """Sets and checks the password. Checking takes a third of a second of one core, so only one is
+    checked at a time."""
+
+    def __init__(self, store: Store, clock: Callable[[], float] = time.monotonic) -> None:
+        self._store = store
+        self._near, self._far = (
+            Buckets(TRIES, TRY_SECONDS, clock),
+            Buckets(6 * TRIES, TRY_SECONDS, clock),
+        )
+        self._one = threading.Lock()
+
+    @property
+    def exists(self) -> bool:
+        """Was a password set?"""
+        return "hash" in self._store.read()
+
+    def set(self, password: str) -> None:
+        """From now on this is the password. Raises InvalidInput."""
+        if not SHORTEST <= len(password) <= LONGEST:
+            raise InvalidInput(
+                f"the password must have {SHORTEST} to {LONGEST} characters",
+                kept=_KEPT,
+                hint="A sentence is easy to keep.",
+            )
+        stored = hash_password(password)
+        with self._store.change() as known:
+            known.clear()
+            known.update(stored)
+
+    def remove(self) -> bool:
+        """Nobody can log in any more; False when nobody could."""
+        with self._store.change() as known:
+            existed = bool(known)
+            known.clear()
+        return existed
+
+    def wait(self, address: str) -> float:
+        """Take one attempt for somebody at this address: 0.0, or the seconds until the next is
+        free."""
+        return self._near.spend(address) or self._far.spend("all")
+
+    def check(self, password: str, address: str) -> bool:
+        """Is this the password? Never without `wait` before it; who knows it has all attempts again
+        and takes none from others."""
+        stored = self._store.read()
+        if "hash" not in stored or len(password) > LONGEST:
+            return False
+        with self._one:
+            right = check_password(password, stored)
+        if right:
+            self._near.give_back(address)
+            self._far.refund("all")
+        return right
+
+
+log = logging.getLogger("oneiro.access")
+KEPT: Final = 3
+"""Old logs that are kept, `audit.jsonl.1` the newest of them."""
+MOST_IDS: Final = 20
+_ID: Final = re.compile(r"[0-9a-hjkmnp-tv-z]{4,12}")
+"""An id or the beginning of one; its letters make few words."""
+_NAMES: Final = frozenset({"id", "ids"})
+_BRANCHES: Final = frozenset({"results", "updates", "updated", "memories", "recent", "questions"})
+
+
+class Audit:
+    """Appends to `path`; when it is larger than `limit` bytes it becomes `.1` and a new one
+    begins."""
+
+    def __init__(
+        self, path: Path, limit: int = 1_000_000, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._path, self._limit, self._clock = path, limit, clock
+        self._lock = threading.Lock()
+
+    def write(
+        self, who: str, op: str, status: int | str, *, about: Iterable[Any] = (), **more: str | int
+    ) -> None:
+        """One line; of what the request and its answer say (`about`) only ids. It must not fail
+        what it reports: the owner's log tells."""
+        when = datetime.fromtimestamp(self._clock()).astimezone().isoformat(timespec="milliseconds")
+        entry = {
+            "t": when,
+            "who": who,
+            "op": op,
+            "status": status,
+            "ids": ids_in(list(about)),
+            **more,
+        }
+        try:
+            with self._lock:
+                self._rotate()
+                number = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+                try:
+                    os.write(number, json.dumps(entry, ensure_ascii=True).encode() + b"\n")
+                finally:
+                    os.close(number)
+        except OSError as error:
+            log.warning("the audit log %s cannot be written: %s", self._path, error.strerror)
+
+    def _rotate(self) -> None:
+        try:
+            if self._path.stat().st_size < self._limit:
+                return
+        except FileNotFoundError:
+            return
+        for number in range(KEPT, 0, -1):
+            older = (
+                self._path.with_name(f"{self._path.name}.{number - 1}")
+                if number > 1
+                else self._path
+            )
+            if older.exists():
+                older.replace(self._path.with_name(f"{self._path.name}.{number}"))
+
+
+def ids_in(message: Any, depth: int = 4) -> list[str]:
+    """Memory ids in the arguments or the result of an operation, looked for only where ids stand;
+    anything that is no id is left out."""
+    found: list[str] = []
+    if depth and isinstance(message, dict):
+        for name, value in message.items():
+            if name in _NAMES:
+                found += [
+                    entry
+                    for entry in (value if isinstance(value, list) else [value])
+                    if _is_id(entry)
+                ]
+            elif name in _BRANCHES:
+                found += ids_in(value, depth - 1)
+    elif depth and isinstance(message, list):
+        for entry in message[:MOST_IDS]:
+            found += ids_in(entry, depth - 1)
+    return list(dict.fromkeys(found))[:MOST_IDS]
+
+
+def _is_id(value: Any) -> bool:
+    return isinstance(value, str) and _ID.fullmatch(value) is not None
+
 
 PAGE_SECONDS: Final = 600.0
 """Seconds a person may look at a consent page."""

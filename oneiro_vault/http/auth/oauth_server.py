@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from oneiro_vault.errors import InvalidInput, OAuthRefusal, UnknownClient
-from oneiro_vault.http.auth import redirects
+from oneiro_vault.http.auth import registered_clients
 from oneiro_vault.http.auth.grants import Grants, Terms, Tokens
 from oneiro_vault.http.auth.registered_clients import METHODS, Client, Clients, is_document, proved
 from oneiro_vault.http.auth.tokens import challenge
@@ -44,16 +44,18 @@ class Ask:
     @property
     def host(self) -> str:
         """Where the answer goes, for people."""
-        return redirects.host(self.redirect)
+        return registered_clients.host(self.redirect)
 
     @property
     def leads(self) -> str:
         """The same for a content security policy."""
-        return redirects.source(self.redirect)
+        return registered_clients.source(self.redirect)
 
     def back(self, **fields: str) -> str:
         """Where the browser goes next, with the answer."""
-        return redirects.with_query(self.redirect, **fields, state=self.state, iss=self.base)
+        return registered_clients.with_query(
+            self.redirect, **fields, state=self.state, iss=self.base
+        )
 
 
 class Lookup(Protocol):
@@ -115,7 +117,7 @@ class Authorization:
         redirect itself is not to be trusted."""
         client = await self.client(fields.get("client_id", ""))
         redirect = fields.get("redirect_uri", "")
-        if not redirects.fits(redirect, client.redirects):
+        if not registered_clients.fits(redirect, client.redirects):
             raise OAuthRefusal(
                 "redirect_uri is not one of those the program registered",
                 hint="It must be the same letter by letter.",
@@ -145,7 +147,11 @@ class Authorization:
         if role not in ("reader", ask.role):
             raise InvalidInput("that is more than the program asked for")
         terms = Terms(
-            ask.client.id, ask.client.name, redirects.host(ask.redirect), role, ask.resource
+            ask.client.id,
+            ask.client.name,
+            registered_clients.host(ask.redirect),
+            role,
+            ask.resource,
         )
         code = self.grants.open(terms, ask.redirect, ask.challenge)
         self.clients.approved(ask.client.id)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from oneiro_vault.http.auth.audit import KEPT, Audit, ids_in
+from oneiro_vault.http.auth.authenticator import KEPT, Audit, ids_in
 from tests.http.auth.conftest import Clock
 
 ID, OTHER = "3xk9m2p7q4rt", "7qk9m2p7q4rt"

@@ -7,8 +7,8 @@ import hashlib
 import pytest
 
 from oneiro_vault.errors import InvalidInput
+from oneiro_vault.http.auth.authenticator import LONGEST, TRIES, TRY_SECONDS, Login
 from oneiro_vault.http.auth.json_store import Store
-from oneiro_vault.http.auth.login import LONGEST, TRIES, TRY_SECONDS, Login
 from tests.http.auth.conftest import Clock
 
 WORD = "four calm words here"

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from oneiro_vault.errors import OAuthRefusal
-from oneiro_vault.http.auth import redirects
+from oneiro_vault.http.auth import registered_clients
 
 GOOD = "https://claude.ai/api/mcp/auth_callback"
 
@@ -22,8 +22,8 @@ GOOD = "https://claude.ai/api/mcp/auth_callback"
     ],
 )  # fmt: skip
 def test_what_programs_register(uri: str) -> None:
-    assert redirects.check(uri) == uri
-    assert redirects.fits(uri, [uri])
+    assert registered_clients.check(uri) == uri
+    assert registered_clients.fits(uri, [uri])
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_what_programs_register(uri: str) -> None:
 )  # fmt: skip
 def test_what_nobody_may_register(uri: str) -> None:
     with pytest.raises(OAuthRefusal) as caught:
-        redirects.check(uri)
+        registered_clients.check(uri)
     assert caught.value.code == "invalid_redirect_uri"
     assert len(str(caught.value)) < 300
 
@@ -55,7 +55,7 @@ def test_what_nobody_may_register(uri: str) -> None:
 @pytest.mark.parametrize("uri", [None, 5, ["https://x.org"], {"a": 1}, b"https://x.org/"])
 def test_what_is_no_text(uri: object) -> None:
     with pytest.raises(OAuthRefusal):
-        redirects.check(uri)  # type: ignore[arg-type]  # wrong on purpose
+        registered_clients.check(uri)  # type: ignore[arg-type]  # wrong on purpose
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_what_is_no_text(uri: object) -> None:
     ],
 )  # fmt: skip
 def test_prefixes_suffixes_and_lookalikes_do_not_fit(uri: str) -> None:
-    assert not redirects.fits(uri, [GOOD])
+    assert not registered_clients.fits(uri, [GOOD])
 
 
 @pytest.mark.parametrize(
@@ -91,17 +91,17 @@ def test_prefixes_suffixes_and_lookalikes_do_not_fit(uri: str) -> None:
     ],
 )  # fmt: skip
 def test_on_loopback_only_the_port_may_differ(requested: str, fits: bool) -> None:
-    assert redirects.fits(requested, ["http://127.0.0.1:33418/callback"]) is fits
+    assert registered_clients.fits(requested, ["http://127.0.0.1:33418/callback"]) is fits
 
 
 def test_another_port_is_another_address_elsewhere() -> None:
-    assert not redirects.fits("https://x.org:8443/cb", ["https://x.org/cb"])
+    assert not registered_clients.fits("https://x.org:8443/cb", ["https://x.org/cb"])
 
 
 def test_the_operators_list_narrows_and_adds() -> None:
     listed = {GOOD, "com.example.app:/cb", "https://intern.example.org/cb"}
     for uri in [*listed, "http://127.0.0.1:5/cb", "http://localhost/cb"]:
-        assert redirects.check(uri, listed) == uri
+        assert registered_clients.check(uri, listed) == uri
     for uri in (
         "https://evil.org/cb",
         GOOD + "/",
@@ -109,7 +109,7 @@ def test_the_operators_list_narrows_and_adds() -> None:
         "com.example.app:/cb2",
     ):
         with pytest.raises(OAuthRefusal):
-            redirects.check(uri, listed)
+            registered_clients.check(uri, listed)
 
 
 @pytest.mark.parametrize(
@@ -123,12 +123,15 @@ def test_the_operators_list_narrows_and_adds() -> None:
     ],
 )  # fmt: skip
 def test_what_people_and_policies_see(uri: str, host: str, source: str) -> None:
-    assert (redirects.host(uri), redirects.source(uri)) == (host, source)
+    assert (registered_clients.host(uri), registered_clients.source(uri)) == (host, source)
 
 
 def test_fields_are_added_to_a_query() -> None:
     assert (
-        redirects.with_query("https://x.org/cb", code="a&b", state="", iss="https://v.org")
+        registered_clients.with_query("https://x.org/cb", code="a&b", state="", iss="https://v.org")
         == "https://x.org/cb?code=a%26b&iss=https%3A%2F%2Fv.org"
     )
-    assert redirects.with_query("https://x.org/cb?a=1", code="c") == "https://x.org/cb?a=1&code=c"
+    assert (
+        registered_clients.with_query("https://x.org/cb?a=1", code="c")
+        == "https://x.org/cb?a=1&code=c"
+    )

@@ -24,9 +24,8 @@ from oneiro_vault.app import OPS, Access
 from oneiro_vault.core.principal import READ, ROUTES, SCOPE, WRITE, Caller
 from oneiro_vault.daemon.lifetime import Life
 from oneiro_vault.errors import OneiroError
-from oneiro_vault.http.hosts import Names
-from oneiro_vault.http.refusal import RefusedError, too_often, trouble, unavailable
-from oneiro_vault.http.request import body, rpc_peek
+from oneiro_vault.http import body
+from oneiro_vault.http.refusal import Names, RefusedError, too_often, trouble, unavailable
 
 LOOK: Final = 0.5
 """Seconds between two looks at whether the caller of a long request has been revoked."""
@@ -119,7 +118,7 @@ class Answer:
     def outcome(self) -> tuple[Any, bool]:
         """(what an operation answered, did it fail though the status says nothing of it); (None,
         False) when that cannot be read."""
-        return rpc_peek.outcome(bytes(self._kept), self._kind)
+        return body.outcome(bytes(self._kept), self._kind)
 
     async def cut(self) -> None:
         """Whoever waits for the rest hears that there is none."""
@@ -197,7 +196,7 @@ class Gate:
             await visit.serve(receive)
         except RefusedError as refusal:
             await refusal.response()(scope, receive, answer)
-        except rpc_peek.NotRpcError as error:
+        except body.NotRpcError as error:
             await error.response()(scope, receive, answer)
         except OneiroError as error:
             await (trouble(error) if visit.caller else unavailable(error).response())(
@@ -342,7 +341,7 @@ class Visit:
         if self.scope["path"] != "/mcp":
             self._pay(WRITE, int(changes(self.scope["path"])))
             return
-        requests = rpc_peek.read(data)
+        requests = body.read(data)
         self.op = (
             ", ".join(dict.fromkeys(request.op for request in requests if not request.quiet))[:200]
             or "mcp"
