@@ -375,10 +375,10 @@ def setup_client(
     `ask`: the judge that was found, and captures below `offer`. Raises InvalidInput.
     """
     from oneiro_vault.capture import markers
-    from oneiro_vault.clients import installing, known_clients, machine
+    from oneiro_vault.clients import installing, known_clients
     from oneiro_vault.operations.dream import choose_judge
 
-    here, listed = machine.Machine.here(env), machine_file(env).with_name("setup.json")
+    here, listed = known_clients.Machine.here(env), machine_file(env).with_name("setup.json")
     if vault is None:
         return installing.remove(name, here, listed, marker=markers.ALLOW, dry_run=dry_run)
     client, settings = installing.find(name), load(vault, env, strict=False)

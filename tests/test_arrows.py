@@ -58,7 +58,7 @@ ONLY_IN = {
     "PIL": {"operations/remember/thumbnails.py"},
     "detect_secrets": {"vault/secrets/secret_scan.py"},
     "git_filter_repo": {"vault/purge/filter_program.py"},
-    "mcp": {"mcp/", "clients/handshake.py"},
+    "mcp": {"mcp/", "clients/installing.py"},
     "mcp_types": {"mcp/"},
     "anthropic": {"judges/anthropic_api.py", "memory_tool/"},
 }

@@ -1,24 +1,87 @@
-"""Set a client up, or take that back: plan every file first, then write, then see whether the
-client would really be answered."""
+"""Set a client up, or take that back: plan every file first, then write, then start the server
+as the client would: does it answer and name its tools?"""
 
 from __future__ import annotations
 
+import asyncio
 import difflib
 import io
 import json
+import logging
 import os
+import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from oneiro_vault.clients import edit, entries, handshake, own_files, settings_files
+from mcp import ClientSession, StdioServerParameters, stdio_client
+
+from oneiro_vault.clients import edit, entries, own_files, settings_files
 from oneiro_vault.clients.entries import Trouble
-from oneiro_vault.clients.known_clients import CLIENTS, Client, Ours, Target
-from oneiro_vault.clients.machine import Machine
+from oneiro_vault.clients.known_clients import CLIENTS, Client, Machine, Ours, Target
 from oneiro_vault.clients.own_files import Written
 from oneiro_vault.errors import ForeignFile, InvalidInput, LockTimeout, shown
+
+_TAIL: Final = 300
+logging.getLogger("mcp.client").addHandler(logging.NullHandler())  # the reason is in the answer
+
+
+@dataclass
+class Answer:
+    """What came back: `ok`, the server's name and version, its tools, seconds it took, and the
+    reason when it did not work."""
+
+    ok: bool = False
+    server: str = ""
+    version: str = ""
+    tools: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+    reason: str = ""
+
+
+def greet(command: Sequence[str], env: Mapping[str, str], seconds: float = 60.0) -> Answer:
+    """Start `command`, initialize, list its tools, end it. Never raises: `reason` says what was
+    wrong."""
+    began = time.monotonic()
+    answer = Answer()
+    parameters = StdioServerParameters(command=command[0], args=[*command[1:]], env=dict(env))
+    with tempfile.TemporaryFile("w+", errors="replace") as errors:
+
+        async def talk() -> None:
+            async with (
+                stdio_client(parameters, errlog=errors) as (reads, writes),
+                ClientSession(reads, writes) as session,
+            ):
+                about = (await session.initialize()).server_info
+                answer.server, answer.version = about.name, about.version
+                answer.tools = [tool.name for tool in (await session.list_tools()).tools]
+
+        try:
+            asyncio.run(asyncio.wait_for(talk(), seconds))
+            answer.reason = "" if answer.tools else "it has no tools"
+        except TimeoutError:
+            answer.reason = "no answer in time"
+        except OSError as error:
+            answer.reason = f"{command[0]} cannot be started: {error.strerror}"
+        except Exception as error:
+            answer.reason = str(_first(error))
+        answer.ok = not answer.reason
+        answer.seconds = round(time.monotonic() - began, 2)
+        errors.seek(0)
+        if not answer.ok and (said := errors.read()[-_TAIL:].strip()):
+            answer.reason += f": {said}"
+    return answer
+
+
+def _first(error: BaseException) -> BaseException:
+    """The cause within groups of errors."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
 
 SETTINGS = "config.toml"
 """The machine's own settings, beside the list of our files."""
@@ -250,7 +313,7 @@ def _checks(target: Target, env: Mapping[str, str]) -> list[dict[str, Any]]:
                 "reason": f"{target.path} has lost the entry again: another program wrote it",
             }
         ]
-    return [{"what": "server"} | asdict(handshake.greet(entries.words(entry), env))]
+    return [{"what": "server"} | asdict(greet(entries.words(entry), env))]
 
 
 def _notes(name: str, targets: Sequence[Target]) -> list[str]:

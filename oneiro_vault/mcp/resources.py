@@ -1,22 +1,42 @@
 """Addresses a client can read, complete and follow: memory://{id}, orientation://current,
-dream://{date}."""
+dream://{date}.
+
+Clients that follow an address are told that what is behind it changed, in the way of their era:
+those of 2026-07-28 hold a `subscriptions/listen` stream and are reached through the server's bus;
+earlier ones asked with `resources/subscribe` and are reached over their connection. Whatever
+happened to the notes, stamps before and after are compared.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, asynccontextmanager, suppress
+from typing import Any, Final, TypeAlias
 
 from mcp.server import MCPServer
+from mcp.server.connection import Connection
 from mcp.server.context import ServerRequestContext
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
-from mcp_types import CompleteRequestParams, CompleteResult, Completion, ResourceTemplateReference
+from mcp.server.subscriptions import ResourceUpdated, SubscriptionBus
+from mcp_types import (
+    CompleteRequestParams,
+    CompleteResult,
+    Completion,
+    EmptyResult,
+    ResourceTemplateReference,
+    SubscribeRequestParams,
+    UnsubscribeRequestParams,
+)
 
 from oneiro_vault.api import AsyncCalls
 from oneiro_vault.core.markdown.quoting import PREFACE, quote
 from oneiro_vault.errors import InvalidInput, NotFound, OneiroError
 from oneiro_vault.mcp import formatting, sdk_internals
 from oneiro_vault.mcp.request_context import Desk, nowhere
-from oneiro_vault.mcp.tools.hints import advice
+from oneiro_vault.mcp.tools.tool import advice
 
 MEMORY: Final = "memory://"
 ORIENTATION: Final = "orientation://current"
@@ -101,3 +121,162 @@ def add(server: MCPServer[Any], desk: Desk) -> None:
     sdk_internals.lowlevel(server).add_request_handler(
         "completion/complete", CompleteRequestParams, complete
     )
+
+
+LOG = logging.getLogger("oneiro.mcp")
+Listen: TypeAlias = Callable[[Callable[[], None]], Callable[[], None]]
+"""Takes what to call after every change, on any thread; gives how to end it."""
+MOST: Final = 1000
+"""Addresses one request may follow."""
+_SETTLE: Final = 0.05
+"""Seconds in which several changes become one notification."""
+_PATIENCE: Final = 5.0
+"""Seconds a client may take to accept a notification."""
+
+
+class Updates:
+    """Who follows what. Lives on the event loop; only `_heard` is called from elsewhere."""
+
+    def __init__(
+        self,
+        desk: Desk,
+        bus: SubscriptionBus,
+        listen: Listen,
+        hold: Callable[[], AbstractContextManager[Any]],
+    ) -> None:
+        self.desk, self.bus = desk, bus
+        self._listen, self._hold = listen, hold
+        self._followed: Counter[str] = Counter()
+        self._stamps: dict[str, object] = {}
+        self._legacy: dict[Connection, set[str]] = {}
+        self._work: asyncio.Task[None] | None = None
+        self._changed = asyncio.Event()
+
+    def serve(self, server: MCPServer[Any]) -> None:
+        """Register what earlier eras ask with."""
+        engine = sdk_internals.lowlevel(server)
+        engine.add_request_handler("resources/subscribe", SubscribeRequestParams, self._subscribe)
+        engine.add_request_handler(
+            "resources/unsubscribe", UnsubscribeRequestParams, self._unsubscribe
+        )
+
+    @asynccontextmanager
+    async def following(self, uris: Iterable[str]) -> AsyncIterator[None]:
+        """Follow these addresses meanwhile."""
+        wanted = list(dict.fromkeys(uris))[:MOST]
+        await self._follow(wanted)
+        try:
+            yield
+        finally:
+            self._leave(wanted)
+
+    async def _follow(self, uris: list[str]) -> None:
+        self._followed.update(uris)
+        if self._followed and self._work is None:
+            self._changed = asyncio.Event()
+            self._work = asyncio.create_task(self._watch(self._changed), name="mcp updates")
+        try:
+            fresh = [uri for uri in uris if uri not in self._stamps]
+            self._stamps |= {
+                uri: stamp
+                for uri, stamp in (await self._look(fresh)).items()
+                if uri not in self._stamps
+            }
+        except BaseException:
+            self._leave(uris)
+            raise
+        self._changed.set()  # something may have changed while we looked
+
+    def _leave(self, uris: Iterable[str]) -> None:
+        self._followed.subtract(uris)
+        self._followed = +self._followed
+        self._stamps = {uri: stamp for uri, stamp in self._stamps.items() if uri in self._followed}
+        if not self._followed and self._work is not None:
+            self._work.cancel()
+            self._work = None
+
+    async def _subscribe(
+        self, ctx: ServerRequestContext[Any, Any], params: SubscribeRequestParams
+    ) -> EmptyResult:
+        connection = sdk_internals.connection(ctx.session)
+        if connection not in self._legacy:
+            self._legacy[connection] = set()
+            connection.exit_stack.callback(self._ended, connection)
+        mine = self._legacy[connection]
+        if str(params.uri) not in mine and len(mine) < MOST:
+            mine.add(str(params.uri))
+            await self._follow([str(params.uri)])
+        return EmptyResult()
+
+    async def _unsubscribe(
+        self, ctx: ServerRequestContext[Any, Any], params: UnsubscribeRequestParams
+    ) -> EmptyResult:
+        mine = self._legacy.get(sdk_internals.connection(ctx.session), set())
+        if str(params.uri) in mine:
+            mine.remove(str(params.uri))
+            self._leave([str(params.uri)])
+        return EmptyResult()
+
+    def _ended(self, connection: Connection) -> None:
+        self._leave(self._legacy.pop(connection, set()))
+
+    async def _watch(self, changed: asyncio.Event) -> None:
+        """While anybody follows anything: after every change, compare and tell."""
+        loop = asyncio.get_running_loop()
+
+        def heard() -> None:
+            with suppress(RuntimeError):  # the loop has ended
+                loop.call_soon_threadsafe(changed.set)
+
+        end = self._listen(heard)
+        try:
+            with self._hold():
+                while True:
+                    await changed.wait()
+                    await asyncio.sleep(_SETTLE)
+                    changed.clear()
+                    await self._compare()
+        finally:
+            end()
+
+    async def _compare(self) -> None:
+        try:
+            now = await self._look(list(self._stamps))
+        except OneiroError as error:
+            LOG.warning("followers were not told of a change: %s", error)
+            return
+        except Exception:
+            LOG.exception("followers were not told of a change")
+            return
+        for uri, stamp in now.items():
+            if uri in self._stamps and self._stamps[uri] != stamp:
+                self._stamps[uri] = stamp
+                await self._tell(uri)
+
+    async def _look(self, uris: list[str]) -> dict[str, object]:
+        """Address -> stamp; what is no address of ours never changes."""
+        if not uris:
+            return {}
+        ids = [uri.removeprefix(MEMORY) for uri in uris if uri.startswith(MEMORY)]
+        dates = [uri.removeprefix(DREAM) for uri in uris if uri.startswith(DREAM)]
+        found = await self.desk.silent.stamps(ids=ids, dates=dates)
+        known: dict[str, object] = {
+            f"{MEMORY}{name}": stamp for name, stamp in found["memories"].items()
+        }
+        known |= {f"{DREAM}{name}": stamp for name, stamp in found["dreams"].items()} | {
+            ORIENTATION: found["orientation"]
+        }
+        return {uri: known.get(uri) for uri in uris}
+
+    async def _tell(self, uri: str) -> None:
+        await self.bus.publish(ResourceUpdated(uri))
+        for connection in [one for one, mine in self._legacy.items() if uri in mine]:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(connection.send_resource_updated(uri), _PATIENCE)
+
+
+def asked_for(params: Mapping[str, Any] | None) -> list[str]:
+    """The addresses that a `subscriptions/listen` wants to follow, as it came over the wire."""
+    wanted = (params or {}).get("notifications")
+    uris = wanted.get("resourceSubscriptions") if isinstance(wanted, Mapping) else None
+    return [uri for uri in uris if isinstance(uri, str)] if isinstance(uris, list) else []

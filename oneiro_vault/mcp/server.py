@@ -1,33 +1,85 @@
-"""The one place where the server for models is put together: both protocol eras, the same on every
-transport."""
+"""The one place where the server for models is put together: both protocol eras, the same on
+every transport; and the prompts a person picks from a menu, which say what to do with the
+memory, never who anybody is."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from mcp.server import CacheHint, MCPServer
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.subscriptions import InMemorySubscriptionBus
 from mcp.shared.exceptions import MCPError
 from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, Prompt
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 import oneiro_vault
 from oneiro_vault.core.principal import LOCAL, METHODS, ORIENT
 from oneiro_vault.errors import OneiroError, shown
-from oneiro_vault.mcp import prompts, resources
+from oneiro_vault.mcp import formatting, resources
 from oneiro_vault.mcp.request_context import Call, Desk, caller_of
+from oneiro_vault.mcp.resources import Listen, Updates, asked_for
 from oneiro_vault.mcp.sampling_clients import Samplers
-from oneiro_vault.mcp.subscriptions import Listen, Updates, asked_for
 from oneiro_vault.mcp.tools.change_tools import Changing
 from oneiro_vault.mcp.tools.dream_tools import Dreaming
-from oneiro_vault.mcp.tools.hints import advice
-from oneiro_vault.mcp.tools.history_tools import History
-from oneiro_vault.mcp.tools.recall_tools import Recalling
-from oneiro_vault.mcp.tools.tool import VaultTool
+from oneiro_vault.mcp.tools.recall_tools import History, Recalling
+from oneiro_vault.mcp.tools.tool import VaultTool, advice
+
+
+def add(server: MCPServer[Any], desk: Desk) -> None:
+    """Register the prompts."""
+
+    @server.prompt(
+        "orient",
+        title="Orient",
+        description="Load the standing orientation and the memories that bear on a subject",
+    )
+    async def orient(
+        context: Annotated[
+            str, Field(description="What this conversation is about; empty for the latest")
+        ] = "",
+    ) -> str:
+        found = await desk.silent.orient(context=context.strip() or None)
+        return formatting.orientation(desk.now(), found)
+
+    @server.prompt(
+        "remember-this",
+        title="Remember this",
+        description="Store something so that a later conversation can find it",
+    )
+    def remember_this(
+        text: Annotated[
+            str, Field(description="What to remember; empty for what was just said")
+        ] = "",
+    ) -> str:
+        what = (
+            f"the following:\n\n{text.strip()}"
+            if text.strip()
+            else "what was just said that will still matter later."
+        )
+        return (
+            "Look with recall_check whether this is known already. If it is, reframe that memory "
+            "where it says something else; if not, use "
+            f"remember, one idea a memory, with names and dates written out. Store {what}"
+        )
+
+    @server.prompt(
+        "reflect-on-session",
+        title="Reflect on this session",
+        description="Keep what mattered in this conversation",
+    )
+    def reflect_on_session() -> str:
+        return (
+            "Go through this conversation and collect what will matter later: decisions with "
+            "their reasons, facts learned, what changed, what stayed open. Say it plainly, "
+            "without making it larger or smoother than it was, and leave out what is trivial. "
+            "Look with recall_check for memories that it changes. Then call reflect once, with "
+            "the highlights and those updates."
+        )
+
 
 INSTRUCTIONS: Final = (
     "A memory kept as notes in a git repository, shared with the person who owns it. Call "
@@ -74,7 +126,7 @@ def build(
         ],  # it is not there yet
     )
     resources.add(server, desk)
-    prompts.add(server, desk)
+    add(server, desk)
     updates.serve(server)
     return server
 

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from oneiro_vault.clients.handshake import greet
+from oneiro_vault.clients.installing import greet
 from tests.clients import servers
 
 

@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 
 from oneiro_vault.clients import installing
-from oneiro_vault.clients.known_clients import CLIENTS, Ours
-from oneiro_vault.clients.machine import Machine
+from oneiro_vault.clients.known_clients import CLIENTS, Machine, Ours
 from oneiro_vault.errors import DiskProblem, ForeignFile, InvalidInput
 from tests.clients import servers
 

@@ -8,8 +8,7 @@ from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
 import pytest
 
 from oneiro_vault.clients import entries
-from oneiro_vault.clients.known_clients import CLIENTS, Ours
-from oneiro_vault.clients.machine import Machine
+from oneiro_vault.clients.known_clients import CLIENTS, Machine, Ours
 
 OURS = Ours(("/opt/a b/oneiro",), "/home/pat/my vault")
 LINUX = Machine("linux", PurePosixPath("/home/pat"))

@@ -20,8 +20,7 @@ from oneiro_vault.core.principal import LOCAL
 from oneiro_vault.errors import InvalidInput, shown
 from oneiro_vault.mcp import formatting
 from oneiro_vault.mcp.request_context import Ctx, Desk, actor_of, caller_of
-from oneiro_vault.mcp.tools.hints import advice
-from oneiro_vault.mcp.tools.tool import VaultTool, answer, tool
+from oneiro_vault.mcp.tools.tool import VaultTool, advice, answer, tool
 from oneiro_vault.mcp.transports import LARGEST
 
 MOST: Final = LARGEST // 4 * 3

@@ -13,7 +13,7 @@ import pytest
 import oneiro_vault
 from oneiro_vault import errors
 from oneiro_vault.core.principal import TOOLS
-from oneiro_vault.mcp.tools.hints import advice
+from oneiro_vault.mcp.tools.tool import advice
 from oneiro_vault.operations.table import OPS
 
 PACKAGE = Path(oneiro_vault.__file__).parent
