@@ -19,7 +19,7 @@ from oneiro_vault.http.auth.authenticator import Access, Rules, folder_of
 from oneiro_vault.index.base import Embedder, Refreshed
 from oneiro_vault.index.embed.embedders import HashEmbedder, WorkerEmbedder
 from oneiro_vault.index.store import Index
-from oneiro_vault.operations import argument_types
+from oneiro_vault.operations import table
 from oneiro_vault.operations.background import Background
 from oneiro_vault.operations.care import settings_trust
 from oneiro_vault.operations.read import publish
@@ -139,7 +139,7 @@ class App(Operations):
                     + [f"{n!r} is needed" for n in missing]
                 )
             )
-        argument_types.check(op, found.run, given)
+        table.check_arguments(op, found.run, given)
         if found.reports:
             given["progress"] = progress or quiet
         if env is None:
@@ -415,7 +415,7 @@ def system_timer(
 ) -> dict[str, Any]:
     """`show`, `install` or `remove` what lets this machine's own timer start the loops of a vault
     at these local times."""
-    from oneiro_vault.operations.schedule import system_timers
+    from oneiro_vault.operations.dream import system_timers
 
     timer = system_timers.Timer(root, _program(), tuple(times), env)
     act = {

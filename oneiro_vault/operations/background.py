@@ -211,18 +211,17 @@ class Background:
 
     def dream(self) -> None:
         """Run the loops that are due, or encode what has rested, if there is anything of either."""
-        from oneiro_vault.operations.schedule import (
-            scheduler,
-            soon,
-        )  # what loops need is not loaded before there is time for it
+        from oneiro_vault.operations.dream import (
+            scheduler,  # what loops need is not loaded before there is time for it
+        )
 
         if time.monotonic() < self._dream_after:
             return
         work = (
             scheduler.scheduled
             if scheduler.due(self.house)
-            else soon.run
-            if soon.due(self.house)
+            else scheduler.run_soon
+            if scheduler.soon_due(self.house)
             else None
         )
         if work is None:

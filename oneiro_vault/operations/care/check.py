@@ -13,8 +13,8 @@ from oneiro_vault.core.frontmatter import fields
 from oneiro_vault.core.frontmatter.salvage import BROKEN
 from oneiro_vault.errors import OneiroError, few, shown
 from oneiro_vault.index.base import Row
-from oneiro_vault.operations.care import broken_frontmatter, settings_trust
-from oneiro_vault.operations.care.lint import lint, problem
+from oneiro_vault.operations.care import settings_trust
+from oneiro_vault.operations.care.lint import lint, paragraph, problem
 from oneiro_vault.operations.remember import images, note_types
 from oneiro_vault.operations.runtime import House, Progress, quiet
 from oneiro_vault.vault.history.undo_commit import REPORTS
@@ -36,7 +36,7 @@ def check(house: House, progress: Progress = quiet) -> answers.Checked:
     ]
     problems += [
         *_unreadable(house),
-        *broken_frontmatter.paragraph(house),
+        *paragraph(house),
         *_shapes(house, rows),
         *_twins(rows),
         *_own_types(rows),

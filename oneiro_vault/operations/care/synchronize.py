@@ -109,7 +109,7 @@ def _answer(
         last_sync.write(house.vault.folder, before)
         house.converge()
         with suppress(OneiroError):  # a branch of proposals that somebody merged has done its work
-            from oneiro_vault.operations.review import decisions
+            from oneiro_vault.operations import decisions
 
             decisions.tidy(house)
     answer |= {"stays": _stays(house), "loosened": settings_trust.told(house.root)}

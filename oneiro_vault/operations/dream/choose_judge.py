@@ -1,24 +1,32 @@
-"""Who judges: a name becomes a judge within the ceilings of a run."""
+"""Who judges: a name becomes a judge within the ceilings of a run; and how the loops of a vault
+fare on this machine: what waits, when somebody last answered, what the last run did."""
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
-from oneiro_vault.errors import InvalidInput, OneiroError, SettingsError, shown
+from oneiro_vault import answers
+from oneiro_vault.errors import DiskProblem, InvalidInput, OneiroError, SettingsError, shown
 from oneiro_vault.judges import command as programs
+from oneiro_vault.judges import deferred, programs
 from oneiro_vault.judges.base import Judge
 from oneiro_vault.judges.budget import Budgeted, Ceilings
 from oneiro_vault.judges.command import CommandJudge
 from oneiro_vault.judges.concurrency import Patience
 from oneiro_vault.judges.deferred import ChainJudge, DeferredJudge, Nobody
 from oneiro_vault.judges.sampling import SamplingJudge
+from oneiro_vault.operations.remember.drafts import moment
+from oneiro_vault.operations.remember.pending_captures import waiting
 from oneiro_vault.operations.runtime import House
 from oneiro_vault.settings.definitions import JUDGES, Settings
+from oneiro_vault.vault.write import disk
 
 QUESTIONS: Final = "questions"
 """Folder beside the journal where questions wait for the connected model or a person."""
@@ -281,3 +289,53 @@ def _key(place: str) -> str | None:
         raise SettingsError(
             f"dreams.key_file: {path} cannot be read", kept=_KEPT, hint="Put the API key into it."
         ) from error
+
+
+_FILE: Final = "last-dream.json"
+"""Beside the journal: `ended` and `did` of the last run, `answered` of the last run in which
+somebody judged (RFC 3339)."""
+_RULES: Final = ("", "offline", "none")
+
+
+def standing(house: House) -> answers.DreamState:
+    """`judge`: who answers (`judging.Choice`); `captures` and `questions` that wait; the last run
+    and the last answer, null when never."""
+    known, judge = _known(house), choice(house.settings, os.environ)
+    return {
+        "judge": {
+            "name": judge.name,
+            "title": judge.title,
+            "ready": judge.ready,
+            "problem": judge.problem,
+        },
+        "captures": len(waiting(house)),
+        "questions": len(deferred.waiting(folder(house))),
+        "ended": known.get("ended"),
+        "did": known.get("did", []),
+        "answered": known.get("answered"),
+    }
+
+
+def note(house: House, rows: Sequence[answers.Run]) -> None:
+    """Keep what these runs did; a night on which nothing was to do is a run too."""
+    judges = {one["judge"] for row in rows for one in row["decisions"]} | {
+        row["judge"] for row in rows if row["calls"]
+    }
+    ended = moment(house)
+    known = _known(house) | {"ended": ended, "did": [row["title"] for row in rows]}
+    if judges - {*_RULES, "auto"}:
+        known["answered"] = ended
+    with suppress(DiskProblem):
+        disk.note("Noting the run", house.vault.folder / _FILE, json.dumps(known))
+
+
+def _known(house: House) -> dict[str, Any]:
+    try:
+        found = json.loads((house.vault.folder / _FILE).read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return (
+        {name: found[name] for name in ("ended", "did", "answered") if name in found}
+        if isinstance(found, dict)
+        else {}
+    )

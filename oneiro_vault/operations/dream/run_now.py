@@ -1,33 +1,111 @@
-"""Running loops now: one judge, one lease, and what is to become of the questions they leave
-open."""
+"""Running loops now: one judge, one lease, and what is to become of the questions they leave open.
+
+What judges said is kept beside the vault so that nothing is asked twice: a run that was killed asks
+only what is new. That is disposable: a file that cannot be read is put away and begun anew, which
+costs questions and nothing else.
+"""
 
 from __future__ import annotations
 
 import json
-import os
 import signal
+import sqlite3
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
 from oneiro_vault import answers
-from oneiro_vault.errors import InvalidInput, OneiroError, shown
+from oneiro_vault.errors import DiskProblem, InvalidInput, OneiroError, shown
 from oneiro_vault.judges import deferred
 from oneiro_vault.mind import report
 from oneiro_vault.mind.registry import LOOPS
 from oneiro_vault.mind.report import Run
+from oneiro_vault.operations import decisions
 from oneiro_vault.operations.care import synchronize
-from oneiro_vault.operations.dream import choose_judge
-from oneiro_vault.operations.dream.answer_cache import Verdicts
+from oneiro_vault.operations.dream import choose_judge, which_machine
 from oneiro_vault.operations.dream.run_lease import Lease
 from oneiro_vault.operations.dream.run_loop import Runner
 from oneiro_vault.operations.remember.drafts import moment
-from oneiro_vault.operations.review import decisions
 from oneiro_vault.operations.runtime import House, Progress, quiet
-from oneiro_vault.operations.schedule import judge_status, which_machine
 from oneiro_vault.vault.history import proposal_branches
+from oneiro_vault.vault.write import disk
+
+FILE: Final = "verdicts.db"
+KEPT: Final = 180 * 86_400
+"""Seconds after which an answer nobody has needed is forgotten."""
+_FRESH: Final = 86_400
+_SCHEMA: Final = (
+    "CREATE TABLE IF NOT EXISTS said (question TEXT, judge TEXT, answer TEXT, used REAL, PRIMARY "
+    "KEY (question, judge))"
+)
+
+
+class Verdicts:
+    """Answers by question and judge, in a file of `folder`. Never raises: without a disk it
+    forgets."""
+
+    def __init__(self, folder: Path, clock: Callable[[], float] = time.time) -> None:
+        self._file, self._clock = folder / FILE, clock
+        self._db: sqlite3.Connection | None = None
+        try:
+            self._db = self._open()
+        except (sqlite3.Error, OSError):
+            with suppress(OSError, sqlite3.Error):
+                for name in (FILE, f"{FILE}-wal", f"{FILE}-shm", f"{FILE}-journal"):
+                    (folder / name).unlink(missing_ok=True)
+                self._db = self._open()
+
+    def _open(self) -> sqlite3.Connection:
+        self._file.parent.mkdir(exist_ok=True)
+        db = sqlite3.connect(self._file, timeout=5, isolation_level=None, check_same_thread=False)
+        try:
+            db.execute("PRAGMA synchronous=NORMAL")
+            db.execute(_SCHEMA)
+            db.execute("DELETE FROM said WHERE used < ?", (self._clock() - KEPT,))
+            db.execute("SELECT question, judge, answer, used FROM said LIMIT 1").fetchall()
+            if db.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
+                raise sqlite3.DatabaseError("damaged")
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+    def get(self, question: str, judge: str) -> Mapping[str, Any] | None:
+        """What this judge said to this question."""
+        if self._db is None:
+            return None
+        try:
+            row = self._db.execute(
+                "SELECT answer, used FROM said WHERE question = ? AND judge = ?", (question, judge)
+            ).fetchone()
+            if row is None:
+                return None
+            found = json.loads(row[0])
+            if self._clock() - row[1] > _FRESH:
+                self._db.execute(
+                    "UPDATE said SET used = ? WHERE question = ? AND judge = ?",
+                    (self._clock(), question, judge),
+                )
+        except (sqlite3.Error, ValueError, TypeError):
+            return None
+        return found if isinstance(found, dict) else None
+
+    def put(self, question: str, judge: str, answer: Mapping[str, Any]) -> None:
+        """Keep it."""
+        if self._db is not None:
+            with suppress(sqlite3.Error):
+                row = (question, judge, json.dumps(answer, ensure_ascii=False), self._clock())
+                self._db.execute("INSERT OR REPLACE INTO said VALUES (?, ?, ?, ?)", row)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._db is not None:
+            self._db.close()
+            self._db = None
+
 
 _KEPT: Final = "Nothing was changed."
 _OPEN: Final = "open-questions.json"
@@ -92,7 +170,7 @@ def dream(
             _tidy(house, asked.name, found, answers, review or (dry_run and to_review(house)))
     rows = [report.row(run) for run in found]
     if rows and not dry_run:
-        judge_status.note(house, rows)
+        choose_judge.note(house, rows)
     return {
         "schema": 1,
         "dry_run": dry_run,
@@ -197,11 +275,6 @@ def _tidy(house: House, judge: str, runs: Sequence[Run], answers: Verdicts, revi
                     after[run.loop] = [*after[run.loop], ident]
                 else:
                     deferred.drop(place, [ident])
-    _put(house.vault.folder / _OPEN, {**after, _REVIEW: review, _JUDGE: judge})
-
-
-def _put(path: Path, found: Mapping[str, Any]) -> None:
-    with suppress(OSError):
-        temp = path.with_suffix(f".{os.getpid()}")
-        temp.write_text(json.dumps(found), encoding="utf-8")
-        temp.replace(path)
+    kept = json.dumps({**after, _REVIEW: review, _JUDGE: judge})
+    with suppress(DiskProblem):
+        disk.note("Noting the open questions", house.vault.folder / _OPEN, kept)

@@ -16,7 +16,7 @@ from oneiro_vault.core.time import strength as curve
 from oneiro_vault.errors import OneiroError
 from oneiro_vault.index.base import Filters
 from oneiro_vault.mind.base import Note, Snapshot, Vectors
-from oneiro_vault.operations.review import proposed
+from oneiro_vault.operations import proposed
 from oneiro_vault.operations.runtime import House, Remembered
 from oneiro_vault.recall import request as searching
 from oneiro_vault.recall.search import Search

@@ -19,12 +19,12 @@ from oneiro_vault.core.time import date_ranges as dates
 from oneiro_vault.errors import DiskProblem, GitProblem, InvalidInput, RepositoryBusy, shown
 from oneiro_vault.index.base import Filters, Row
 from oneiro_vault.operations.care import language_check, settings_trust, synchronize
+from oneiro_vault.operations.dream import which_machine
 from oneiro_vault.operations.history import as_of_view, revisions
 from oneiro_vault.operations.read.readable import served
 from oneiro_vault.operations.remember import images, note_types
 from oneiro_vault.operations.remember.pending_captures import waiting
 from oneiro_vault.operations.runtime import House, Progress, Remembered, quiet
-from oneiro_vault.operations.schedule import which_machine
 from oneiro_vault.recall import result_lines
 from oneiro_vault.recall.request import Asked, Found
 from oneiro_vault.recall.search import Search
@@ -368,9 +368,9 @@ def settings(house: House) -> answers.SettingsInForce:
 
 def status(house: House) -> answers.Status:
     """Is everything indexed, and if not, why not?"""
-    from oneiro_vault.operations.schedule import (
-        judge_status,
-    )  # judges are not loaded for those who read
+    from oneiro_vault.operations.dream import (
+        choose_judge,  # judges are not loaded for those who read
+    )
 
     behind = house.converge()
     state = house.index.status()
@@ -403,7 +403,7 @@ def status(house: House) -> answers.Status:
         if rewritten
         else None,
         "captures": len(waiting(house)),
-        "dreams": judge_status.standing(house),
+        "dreams": choose_judge.standing(house),
         "prompts": prompt_counts.today(str(house.vault.folder)),
         "sync": synchronize.standing(house),
         "dreaming": which_machine.holder(house),

@@ -11,6 +11,8 @@ from contextlib import suppress
 from datetime import datetime
 from typing import Any, Final
 
+from oneiro_vault.operations.schedule.scheduler import local_zone
+
 from oneiro_vault.errors import Elsewhere
 from oneiro_vault.judges.deferred import Nobody
 from oneiro_vault.mind.loops import distil, encode
@@ -18,7 +20,6 @@ from oneiro_vault.operations.dream import choose_judge, run_now
 from oneiro_vault.operations.dream.run_lease import current
 from oneiro_vault.operations.remember.pending_captures import waiting
 from oneiro_vault.operations.runtime import House
-from oneiro_vault.operations.schedule.scheduler import local_zone
 
 _FILE: Final = "soon.json"
 """Beside the journal: the `day`, the `calls` of it, and the ids of captures that were `tried`."""

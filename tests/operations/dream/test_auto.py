@@ -15,8 +15,7 @@ from oneiro_vault.errors import InvalidInput
 from oneiro_vault.judges import deferred
 from oneiro_vault.judges.deferred import ChainJudge
 from oneiro_vault.operations.dream import run_now
-from oneiro_vault.operations.dream.choose_judge import choice, folder, to_set
-from oneiro_vault.operations.schedule.judge_status import standing
+from oneiro_vault.operations.dream.choose_judge import choice, folder, standing, to_set
 from oneiro_vault.settings.definitions import Settings
 from tests.judges.scripted import ScriptedJudge
 from tests.operations.dream.support import OTHERS, SETTINGS, TWINS, dream, fill

@@ -12,7 +12,7 @@ import pytest
 from oneiro_vault.app import App
 from oneiro_vault.errors import SettingsError
 from oneiro_vault.operations.background import Background
-from oneiro_vault.operations.schedule import scheduler
+from oneiro_vault.operations.dream import scheduler
 from oneiro_vault.settings.definitions import Settings
 from tests.operations.dream.support import SETTINGS, TWINS, fill, judged
 

@@ -11,7 +11,7 @@ import pytest
 
 from oneiro_vault.app import App
 from oneiro_vault.operations.background import Background
-from oneiro_vault.operations.schedule import soon
+from oneiro_vault.operations.dream import scheduler
 from oneiro_vault.settings.definitions import Settings
 from tests.judges.scripted import ScriptedJudge
 from tests.operations.dream.support import SETTINGS, judged
@@ -71,7 +71,7 @@ def test_what_has_rested_is_encoded_once_it_is_quiet(app: App, clock: Clock) -> 
     background.dream()
     assert waiting(app) == 0
     assert [run["loop"] for run in app.call("runs")["runs"]] == ["distil", "encode"]
-    assert not soon.due(app.house)
+    assert not scheduler.soon_due(app.house)
 
 
 def test_rules_encode_it_too_and_try_each_capture_once(app: App, clock: Clock) -> None:
@@ -82,17 +82,17 @@ def test_rules_encode_it_too_and_try_each_capture_once(app: App, clock: Clock) -
     assert [row["type"] for row in app.call("list")["results"]].count("orientation") == 2
     assert waiting(app) == 1, "what rules leave open waits"
     clock.now = at("2026-03-28T12:00")
-    assert not soon.due(app.house), "rules say the same on another day"
+    assert not scheduler.soon_due(app.house), "rules say the same on another day"
     capture(app, "s2")
     clock.now += 3600
-    assert soon.due(app.house)
+    assert scheduler.soon_due(app.house)
 
 
 def test_nobody_is_no_judge(root: Path, clock: Clock) -> None:
     with App.open(root, Settings(SETTINGS | {"dreams.judge": "none"}), clock=clock) as app:
         capture(app, "s1")
         clock.now += 3600
-        assert not soon.due(app.house)
+        assert not scheduler.soon_due(app.house)
 
 
 @pytest.mark.parametrize("setting", ["dreams.rest", "dreams.soon"])
@@ -101,7 +101,7 @@ def test_it_can_be_left_to_the_night(root: Path, clock: Clock, setting: str) -> 
         encodes(app)
         capture(app, "s1")
         clock.now += 3600
-        assert not soon.due(app.house)
+        assert not scheduler.soon_due(app.house)
 
 
 def test_a_day_has_its_ceiling_and_a_failure_is_left_to_the_night(app: App, clock: Clock) -> None:
@@ -110,12 +110,12 @@ def test_a_day_has_its_ceiling_and_a_failure_is_left_to_the_night(app: App, cloc
     for number in range(4):
         capture(app, f"s{number}")
         clock.now += 600
-        if soon.due(app.house):
-            soon.run(app.house)
-        assert not soon.due(app.house), "what was tried is the night's"
+        if scheduler.soon_due(app.house):
+            scheduler.run_soon(app.house)
+        assert not scheduler.soon_due(app.house), "what was tried is the night's"
     assert len(judge.asked) == 2
     clock.now = at("2026-03-28T12:00")
-    assert soon.due(app.house), "another day, another ceiling"
+    assert scheduler.soon_due(app.house), "another day, another ceiling"
 
 
 def test_the_ceiling_holds_within_a_run(app: App, clock: Clock) -> None:
@@ -123,5 +123,5 @@ def test_the_ceiling_holds_within_a_run(app: App, clock: Clock) -> None:
     for number in range(5):
         capture(app, f"s{number}")
     clock.now += 600
-    found: dict[str, Any] = soon.run(app.house)
+    found: dict[str, Any] = scheduler.run_soon(app.house)
     assert (len(judge.asked), found["later"]) == (2, False)

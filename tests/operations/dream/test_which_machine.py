@@ -14,7 +14,7 @@ from oneiro_vault.app import App, clone_vault
 from oneiro_vault.core.question import Question
 from oneiro_vault.errors import Elsewhere
 from oneiro_vault.operations.background import Background
-from oneiro_vault.operations.schedule import scheduler, which_machine
+from oneiro_vault.operations.dream import scheduler, which_machine
 from oneiro_vault.settings.definitions import Settings
 from oneiro_vault.sync.remote_lease import REF, Post, Record, Tenure
 from tests.judges.scripted import ScriptedJudge

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from oneiro_vault.operations.dream import answer_cache
+from oneiro_vault.operations.dream import run_now
 from tests.box import Box, eventually
 from tests.judges.wire import completion, endpoint
 from tests.operations.dream.support import TWINS as TWO_PAIRS
@@ -299,9 +299,7 @@ class Model:
 
 def _verdicts(box: Box) -> int:
     with closing(
-        sqlite3.connect(
-            f"file:{box.vault / '.git' / 'oneiro' / answer_cache.FILE}?mode=ro", uri=True
-        )
+        sqlite3.connect(f"file:{box.vault / '.git' / 'oneiro' / run_now.FILE}?mode=ro", uri=True)
     ) as db:
         return int(db.execute("SELECT count(*) FROM said").fetchone()[0])
 

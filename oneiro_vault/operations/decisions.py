@@ -21,9 +21,9 @@ from oneiro_vault.errors import (
     UnreadableNote,
     shown,
 )
+from oneiro_vault.operations import proposed
 from oneiro_vault.operations.history.compare import said
-from oneiro_vault.operations.review import proposed
-from oneiro_vault.operations.review.proposed import Proposal
+from oneiro_vault.operations.proposed import Proposal
 from oneiro_vault.operations.runtime import House
 from oneiro_vault.vault import ledger
 from oneiro_vault.vault.change import Operation, Write

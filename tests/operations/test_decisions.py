@@ -11,7 +11,7 @@ import pytest
 
 from oneiro_vault.app import App, init_vault
 from oneiro_vault.errors import AmbiguousId, InvalidInput, NotFound, SecretFound
-from oneiro_vault.operations.review import decisions
+from oneiro_vault.operations import decisions
 from oneiro_vault.settings.definitions import Settings
 from oneiro_vault.vault.history import proposal_branches
 from tests.judges.scripted import ScriptedJudge

@@ -1,4 +1,9 @@
-"""The schedule: which loops are due on this machine, and running them, never twice for one time."""
+"""The schedule: which loops are due on this machine, and running them, never twice for one time.
+
+Captures that have rested for some quiet minutes are encoded soon, and what a session needs of them
+follows into the orientation, so that the next one has it whether or not this machine is awake at
+night; nights do the rest.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +12,20 @@ import os
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from datetime import datetime, tzinfo
-from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from oneiro_vault import answers
 from oneiro_vault.errors import Elsewhere, SettingsError
+from oneiro_vault.judges.fallback import Nobody
 from oneiro_vault.mind.due import next_due, overdue, parse
+from oneiro_vault.mind.loops import distil, encode
 from oneiro_vault.mind.registry import LOOPS
-from oneiro_vault.operations.dream import run_now
+from oneiro_vault.operations.dream import choose_judge, run_now, which_machine
 from oneiro_vault.operations.dream.run_lease import current
+from oneiro_vault.operations.remember.pending_captures import waiting
 from oneiro_vault.operations.runtime import House, Progress, quiet
-from oneiro_vault.operations.schedule import which_machine
+from oneiro_vault.vault.write import disk
 
 _FILE: Final = "schedule.json"
 """Beside the journal: `ran`, loop -> when its last scheduled run was begun (epoch seconds), and
@@ -170,7 +177,70 @@ def _put_back(
 
 
 def _note(house: House, marks: Mapping[str, Mapping[str, float]]) -> None:
-    path: Path = house.vault.folder / _FILE
-    temp = path.with_suffix(f".{os.getpid()}")
-    temp.write_text(json.dumps(marks), encoding="utf-8")
-    temp.replace(path)
+    disk.note("Noting the schedule", house.vault.folder / _FILE, json.dumps(marks))
+
+
+_SOON: Final = "soon.json"
+"""Beside the journal: the `day`, the `calls` of it, and the ids of captures that were `tried`."""
+_LOOPS: Final = (encode.LOOP.name, distil.LOOP.name)
+
+
+def soon_due(house: House) -> bool:
+    """Has something new been captured, and nothing for `dreams.rest` minutes, with somebody who
+    judges and questions left for today?"""
+    rest = house.settings["dreams.rest"]
+    if not rest or house.settings["dreams.judge"] == Nobody.name:
+        return False
+    state = _today(house)
+    rows = waiting(house)
+    new = {row.id for row in rows} - set(state["tried"])
+    newest = max((row.when or 0.0 for row in rows), default=0.0)
+    return (
+        bool(new)
+        and house.clock() - newest >= 60 * rest
+        and _left(house, state) > 0
+        and current(house.vault) is None
+    )
+
+
+def run_soon(house: House) -> dict[str, Any]:
+    """Encode what has rested, then distil. Each capture is tried once: what a ceiling or a failure
+    left is the night's. `later`: nobody could say whether another machine does it."""
+    state = _today(house)
+    _keep(house, state | {"tried": [row.id for row in waiting(house)]})
+    try:
+        done = run_now.dream(house, _LOOPS, scheduled=True, calls=_left(house, state))
+    except Elsewhere as error:
+        return {"runs": [], "later": error.later}
+    spent = state["calls"] + sum(found["calls"] for found in done["runs"])
+    _keep(house, _today(house) | {"calls": spent})
+    return {"runs": done["runs"], "later": False}
+
+
+def _left(house: House, state: Mapping[str, Any]) -> int:
+    return int(house.settings["dreams.soon"]) - int(state["calls"])
+
+
+def _today(house: House) -> dict[str, Any]:
+    """Today's. What was tried yesterday and still waits was the night's, and may be tried again;
+    not by rules, which say the same again."""
+    day = datetime.fromtimestamp(house.clock(), local_zone()).date().isoformat()
+    with suppress(OSError, ValueError):
+        found = json.loads((house.vault.folder / _SOON).read_bytes())
+        if isinstance(found, dict) and isinstance(found.get("calls"), int):
+            today, tried = found.get("day") == day, list(found.get("tried", ()))
+            return {
+                "day": day,
+                "calls": found["calls"] if today else 0,
+                "tried": tried if today or not _asks(house) else [],
+            }
+    return {"day": day, "calls": 0, "tried": []}
+
+
+def _asks(house: House) -> bool:
+    """Is somebody asked who may answer otherwise another time?"""
+    return house.judges is not None or choose_judge.choice(house.settings, os.environ).ready
+
+
+def _keep(house: House, state: Mapping[str, Any]) -> None:
+    disk.note("Noting what was tried", house.vault.folder / _SOON, json.dumps(state))

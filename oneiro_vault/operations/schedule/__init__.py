@@ -1,1 +1,0 @@
-"""When and on which machine loops run."""
