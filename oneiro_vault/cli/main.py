@@ -45,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _merge(words: list[str]) -> int:
     """git waits for this once for every note that both sides changed."""
-    from oneiro_vault.cli.commands.plumbing import merge_driver_program
+    from oneiro_vault.cli.commands import merge_driver_program
 
     return merge_driver_program.main(words)
 

@@ -6,10 +6,60 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from oneiro_vault.cli.commands.history import past_answers
 from oneiro_vault.cli.output import Style, cells, cut, line, safe
 from oneiro_vault.core.text.query import analyse
 from oneiro_vault.core.text.snippet import Finder, around
+
+
+def heading(found: Mapping[str, Any], style: Style) -> list[str]:
+    """The lines above an answer: the commit and date it speaks of, and the time for which its rows
+    held."""
+    text = []
+    if then := found.get("as_of"):
+        text.append(style(f"as of {point(then)}", "dim"))
+    if valid := found.get("valid_at"):
+        text.append(style(f"what held: {line(valid['asked'])}", "dim"))
+    return text
+
+
+def point(then: Mapping[str, Any]) -> str:
+    """A commit with its date."""
+    dates = (
+        " (dates are out of order here: commits count as they came)"
+        if then.get("disordered")
+        else ""
+    )
+    return (
+        f"{str(then['when'])[:16].replace('T', ' ')} · {then['commit'][:10]} · "
+        f"{line(then['title'])}{dates}"
+    )
+
+
+def left_out(found: Mapping[str, Any]) -> str:
+    """What an answer left out, for standard error."""
+    late = found.get("valid_at", {}).get("undated", 0)
+    who = "1 memory that was" if late == 1 else f"{late} memories that were"
+    return f"left out: {who} learned later, without a word since when that holds" if late else ""
+
+
+def since(row: Mapping[str, Any]) -> list[str]:
+    """What a reader must know of a row that is not of now: `since revised`, `held 2025-01-01 to
+    2026-03-01`, `holds from 2027-01-01`."""
+    now, valid = row.get("now"), row.get("valid")
+    found = [f"since {line(str(now))}"] if now not in (None, "same") else []
+    if valid:
+        start, end, now = _day(valid["from"]), _day(valid["until"]), valid.get("now")
+        if now:
+            return [*found, f"holds from {start}" if now == "ahead" else f"held until {end}"]
+        found.append(
+            f"held {start or '…'} to {end}" if end else f"holds since {start}" if start else "holds"
+        )
+    return found
+
+
+def _day(moment: str | None) -> str:
+    return str(moment or "")[:10]
+
 
 SHORT = 8
 """Characters of an id that are shown; any unique prefix of 4 works."""
@@ -81,7 +131,7 @@ def _marks(row: Mapping[str, Any]) -> str:
         for name, key in (("faded", "faded"), ("file gone", "gone"), ("broken", "broken"))
         if row.get(key)
     ]
-    found += past_answers.since(row)
+    found += since(row)
     return f"[{', '.join(found)}]" if found else ""
 
 
@@ -180,7 +230,7 @@ def memory(found: Mapping[str, Any], style: Style) -> str:
         else []
     )
     text = (
-        "\n".join(past_answers.heading(found, style) + notice(found, style) + head)
+        "\n".join(heading(found, style) + notice(found, style) + head)
         + "\n\n"
         + safe(found["body"]).strip("\n")
     )
@@ -340,5 +390,5 @@ def gaps(found: Mapping[str, Any]) -> str:
         notes.append(f"{'incomplete' if found.get('as_of') else 'keywords only'}: {line(reason)}")
     if found.get("behind"):
         notes.append(f"{found['behind']} commits are not indexed yet")
-    notes += filter(None, [past_answers.notes(found)])
+    notes += filter(None, [left_out(found)])
     return "\n".join(notes)

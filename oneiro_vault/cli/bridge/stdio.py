@@ -15,9 +15,8 @@ import time
 from contextlib import suppress
 
 from oneiro_vault.cli import terminal
-from oneiro_vault.cli.bridge.forward import KEPT, Carrier
+from oneiro_vault.cli.bridge.forward import KEPT, Carrier, Errand, Errands
 from oneiro_vault.cli.bridge.greeting import ENVELOPE, Greeting
-from oneiro_vault.cli.bridge.queue import Errand, Errands
 from oneiro_vault.errors import OneiroError, OwnerProblem
 
 TYPE_CHECKING = False

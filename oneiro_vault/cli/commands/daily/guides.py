@@ -1,17 +1,20 @@
-"""help, settings: the guides, and the settings in force."""
+"""help, settings, trust: the guides, the settings in force, and those of the vault that a person
+lets loosen them here."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from importlib.resources import files
 
 import click
 
 from oneiro_vault import answers
+from oneiro_vault.cli import terminal
 from oneiro_vault.cli.context import Face
 from oneiro_vault.cli.group import command
-from oneiro_vault.cli.output import Output, line
-from oneiro_vault.errors import NotFound
+from oneiro_vault.cli.output import Output, line, settled
+from oneiro_vault.errors import InvalidInput, NotFound
 
 _FOLDER = files("oneiro_vault") / "help"
 
@@ -77,3 +80,30 @@ def _row(one: answers.SettingRow, width: int, face: Face) -> str:
     value = face.style(repr(one["value"]), *(["bold"] if changed else []))
     default = face.style(f" (default {one['default']!r})", "dim") if changed else ""
     return f"{one['name'].ljust(width)}  {value}{default}  {face.style(line(one['help']), 'dim')}"
+
+
+_KEPT = "Nothing was changed."
+
+
+@command("trust")
+def trust_(face: Face) -> Output:
+    """Put in force on this machine what the vault's oneiro.toml makes looser (secrets, brakes,
+    review); asks first, at a terminal only."""
+    face.at_home()
+    from oneiro_vault.app import trust
+
+    left = trust(face.root, face.request.env, lambda found: _asked(face, found))
+    if left:
+        raise InvalidInput(
+            "not taken over", kept=_KEPT, hint="To be rid of it: set it back in oneiro.toml."
+        )
+    return Output("Every setting of this vault is in force here.", {"schema": 1, "loosened": left})
+
+
+def _asked(face: Face, found: Sequence[str]) -> bool:
+    terminal.emit(terminal.ERR, terminal.encode(settled("\n".join(map(line, found))) + "\n"))
+    face.person(
+        "can agree to that",
+        "A machine's own settings can say it too: ~/.config/oneiro/config.toml or the environment.",
+    )
+    return click.confirm("Put this in force on this machine?", default=False, err=True)

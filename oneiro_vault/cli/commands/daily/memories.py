@@ -8,7 +8,6 @@ import click
 
 from oneiro_vault.cli import render
 from oneiro_vault.cli.commands.daily.text_input import words
-from oneiro_vault.cli.commands.history import past_answers
 from oneiro_vault.cli.context import Face
 from oneiro_vault.cli.group import command
 from oneiro_vault.cli.output import Output, line
@@ -69,9 +68,7 @@ def recall_(
     text = (
         render.rows(found["results"], face.style, explain, " ".join(query)) or "no relevant memory"
     )
-    return Output(
-        "\n".join([*past_answers.heading(found, face.style), text]), found, render.gaps(found)
-    )
+    return Output("\n".join([*render.heading(found, face.style), text]), found, render.gaps(found))
 
 
 @command("show")

@@ -14,7 +14,7 @@ import click
 
 from oneiro_vault import answers
 from oneiro_vault.cli import render, terminal
-from oneiro_vault.cli.commands.dreams.dream import shared
+from oneiro_vault.cli.commands.dream import shared
 from oneiro_vault.cli.context import Face
 from oneiro_vault.cli.group import command
 from oneiro_vault.cli.output import Output, as_json, line, safe

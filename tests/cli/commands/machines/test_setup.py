@@ -12,7 +12,7 @@ import pytest
 from oneiro_vault.cli.commands.machines import setup
 from oneiro_vault.clients.known_clients import CLIENTS
 from tests.box import Box
-from tests.cli.commands.care.test_purge import at_a_terminal
+from tests.cli.commands.test_purge import at_a_terminal
 
 
 def home(box: Box) -> Path:

@@ -8,7 +8,6 @@ from typing import Any, Final
 import click
 
 from oneiro_vault.cli import render
-from oneiro_vault.cli.commands.history import past_answers
 from oneiro_vault.cli.context import Face
 from oneiro_vault.cli.group import command
 from oneiro_vault.cli.output import Output, Style, cut, line
@@ -92,8 +91,8 @@ def diff_(face: Face, before: str, after: str | None) -> Output:
 
 
 def _changes(found: Mapping[str, Any], style: Style) -> str:
-    began = past_answers.point(found["from"]) if found["from"] else "before the first commit"
-    text = [style(f"from {began}", "dim"), style(f"to   {past_answers.point(found['to'])}", "dim")]
+    began = render.point(found["from"]) if found["from"] else "before the first commit"
+    text = [style(f"from {began}", "dim"), style(f"to   {render.point(found['to'])}", "dim")]
     for kind, (heading, show) in _LISTS.items():
         text += _list(heading, found[kind], show, style)
     blocks = found["orientation"]

@@ -1,4 +1,5 @@
-"""capture, and hook as people see it (clients run it on a faster way, see `main`)."""
+"""What programs call: capture and hook, mcp, and merge-driver as people see them (clients and
+git run them on a faster way, see `main`)."""
 
 from __future__ import annotations
 
@@ -13,6 +14,7 @@ from typing import Any
 import click
 
 from oneiro_vault.capture import transcripts
+from oneiro_vault.cli.commands import merge_driver_program
 from oneiro_vault.cli.commands.daily.text_input import decode, from_stdin
 from oneiro_vault.cli.context import Face
 from oneiro_vault.cli.group import command
@@ -157,3 +159,33 @@ def hook_(face: Face, event: str | None) -> Output:
     os.environ.update({"ONEIRO_VAULT": face.vault} if face.vault else {})
     program.main([event or ""])
     return Output("", {})
+
+
+@command("mcp")
+def mcp_(face: Face) -> Output:
+    """Serve the vault's tools to a model's program over standard input and output."""
+    face.at_home()
+    if face.no_daemon:
+        raise InvalidInput(
+            "mcp is a way to the owner process and cannot do without it",
+            hint="Leave --no-daemon out.",
+        )
+    root = face.root
+    face.json = face.verbose = False  # standard output is for messages
+    from oneiro_vault.cli.bridge import stdio
+
+    return Output("", {}, code=stdio.run(str(root)))
+
+
+@command("merge-driver")
+@click.argument("base")
+@click.argument("ours")
+@click.argument("theirs")
+@click.argument("path")
+def merge_driver_(face: Face, base: str, ours: str, theirs: str, path: str) -> Output:
+    """Merge two versions of a note into the file OURS; git runs this (`init` and `doctor --fix`
+    register it)."""
+    face.at_home()
+    return Output(
+        "", {"schema": 1, "path": path}, code=merge_driver_program.main((base, ours, theirs, path))
+    )

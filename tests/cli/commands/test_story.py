@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from oneiro_vault.cli.commands.history.story import ROWS, drawn
+from oneiro_vault.cli.commands.story import ROWS, drawn
 from oneiro_vault.cli.output import Style, cells
 from oneiro_vault.daemon.protocol import Terminal
 from tests.box import Box
-from tests.cli.commands.care.test_purge import at_a_terminal
+from tests.cli.commands.test_purge import at_a_terminal
 
 FOUND: dict[str, Any] = {
     "id": "abcd12345678",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from oneiro_vault.cli.commands.plumbing import merge_driver_program
+from oneiro_vault.cli.commands import merge_driver_program
 from oneiro_vault.cli.main import main
 
 BASE, OURS, THEIRS = "One.\n\nTwo.\n", "Uno.\n\nTwo.\n", "One.\n\nDue.\n"
@@ -59,7 +59,7 @@ def test_as_a_person_types_it(versions: Path, capfd: pytest.CaptureFixture[str])
 
 def test_it_loads_the_merge_and_nothing_else() -> None:
     code = (
-        "import sys; import oneiro_vault.cli.commands.plumbing.merge_driver_program; print([m for "
+        "import sys; import oneiro_vault.cli.commands.merge_driver_program; print([m for "
         "m in ('yaml', 'frontmatter', 'json', 'pathlib', 'dataclasses', 'click') if m in "
         "sys.modules])"
     )

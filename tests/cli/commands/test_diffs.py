@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from oneiro_vault.cli import render
-from oneiro_vault.cli.commands.history import diffs, past_answers
+from oneiro_vault.cli.commands import diffs
 from oneiro_vault.cli.output import Style
 from oneiro_vault.daemon.protocol import Terminal
 
@@ -162,13 +162,11 @@ def test_rows_of_the_past_say_what_became_of_them_and_for_how_long_they_held() -
         "valid": valid,
     }
     assert "[superseded, since revised, held 2020-01-01 to 2024-06-01]" in render.rows([one], STYLE)
-    assert past_answers.since({"now": "same", "valid": {**valid, "until": None}}) == [
+    assert render.since({"now": "same", "valid": {**valid, "until": None}}) == [
         "holds since 2020-01-01"
     ]
-    assert past_answers.since({"valid": {"from": None, "until": None, "stated": False}}) == [
-        "holds"
-    ]
-    assert past_answers.since({"valid": {**valid, "from": None}}) == ["held … to 2024-06-01"]
+    assert render.since({"valid": {"from": None, "until": None, "stated": False}}) == ["holds"]
+    assert render.since({"valid": {**valid, "from": None}}) == ["held … to 2024-06-01"]
 
 
 def test_an_answer_begins_with_its_moment_and_ends_with_what_it_left_out() -> None:
@@ -176,7 +174,7 @@ def test_an_answer_begins_with_its_moment_and_ends_with_what_it_left_out() -> No
         "as_of": POINT,
         "valid_at": {"asked": "last\x1b May", "from": None, "until": None, "undated": 2},
     }
-    assert past_answers.heading(found, STYLE) == [
+    assert render.heading(found, STYLE) == [
         "as of 2026-10-13 11:26 · cccccccccc · remember: O�[31m",
         "what held: last� May",
     ]
@@ -184,12 +182,12 @@ def test_an_answer_begins_with_its_moment_and_ends_with_what_it_left_out() -> No
         "incomplete: 3 of 9 passages\nleft out: 2 memories that were learned later, without a "
         "word since when that holds"
     )
-    assert past_answers.notes({"valid_at": {"undated": 1}}).startswith(
+    assert render.left_out({"valid_at": {"undated": 1}}).startswith(
         "left out: 1 memory that was learned later"
     )
-    assert past_answers.notes({}) == ""
+    assert render.left_out({}) == ""
 
 
 def test_dates_that_are_out_of_order_are_said() -> None:
-    assert OUT_OF_ORDER not in past_answers.point(POINT)
-    assert OUT_OF_ORDER in past_answers.point({**POINT, "disordered": True})
+    assert OUT_OF_ORDER not in render.point(POINT)
+    assert OUT_OF_ORDER in render.point({**POINT, "disordered": True})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.box import Box, eventually
-from tests.cli.commands.care.test_purge import at_a_terminal
+from tests.cli.commands.test_purge import at_a_terminal
 from tests.vault.support import git
 
 TOKEN = "ghp_" + "AbCdEf0123456789" * 2 + "abcd"

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from oneiro_vault.app import App, init_vault
-from oneiro_vault.cli.commands.dreams.review_session import Sitting
+from oneiro_vault.cli.commands.review import Sitting
 from oneiro_vault.cli.output import Style
 from oneiro_vault.daemon.protocol import Terminal
 from oneiro_vault.settings.definitions import Settings

@@ -1,1 +1,0 @@
-"""Commands about loops and their review."""

@@ -1,1 +1,0 @@
-"""Commands about the past: log, why, blame, diff, undo."""

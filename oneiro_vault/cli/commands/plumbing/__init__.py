@@ -1,1 +1,0 @@
-"""Commands that programs call: capture, hook, merge-driver, mcp."""
