@@ -12,7 +12,7 @@ from typing import Final
 from oneiro_vault import answers
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.frontmatter import yaml_block
-from oneiro_vault.core.frontmatter.diagnosis import Fault, fault, mended
+from oneiro_vault.core.frontmatter.salvage import Fault, fault, mended
 from oneiro_vault.core.markdown import parser
 from oneiro_vault.core.memory import Memory
 from oneiro_vault.core.merge import conflicts

@@ -15,7 +15,7 @@ from typing import Any, Final
 from oneiro_vault import answers
 from oneiro_vault.errors import DiskProblem, InvalidInput, OneiroError, SettingsError, shown
 from oneiro_vault.judges import command as programs
-from oneiro_vault.judges import deferred, programs
+from oneiro_vault.judges import deferred
 from oneiro_vault.judges.base import Judge
 from oneiro_vault.judges.budget import Budgeted, Ceilings
 from oneiro_vault.judges.command import CommandJudge

@@ -17,7 +17,7 @@ from zoneinfo import ZoneInfo
 
 from oneiro_vault import answers
 from oneiro_vault.errors import Elsewhere, SettingsError
-from oneiro_vault.judges.fallback import Nobody
+from oneiro_vault.judges.deferred import Nobody
 from oneiro_vault.mind.due import next_due, overdue, parse
 from oneiro_vault.mind.loops import distil, encode
 from oneiro_vault.mind.registry import LOOPS
