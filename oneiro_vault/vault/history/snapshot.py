@@ -110,9 +110,13 @@ def named(repo: Repo, name: str) -> Point | None:
     return _point(repo, found) if found else None
 
 
+_DATES: Final = (4, 6, 7, 8, 12, 14)
+"""Digits of a year, a month, a day, and a minute or a second of it."""
+
+
 def looks_like_id(text: str) -> bool:
-    """Could it be a commit's id rather than a date?"""
-    return _HEX.fullmatch(text) is not None and not text.isdigit()
+    """Could it be a commit's id rather than a date? One of a hundred ids begins with ten digits."""
+    return _HEX.fullmatch(text) is not None and not (text.isdigit() and len(text) in _DATES)
 
 
 def is_shallow(repo: Repo) -> bool:

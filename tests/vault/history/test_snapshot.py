@@ -128,10 +128,20 @@ def test_a_commit_by_name(vault: Vault, name: str, fits: bool) -> None:
 def test_what_may_be_the_id_of_a_commit() -> None:
     assert [
         text
-        for text in ("deadbeef", "1234567", "abcdef", "2024", "deadbeeg", "a" * 40)
+        for text in (
+            "deadbeef",
+            "1234567",
+            "20260305",
+            "1232530777",
+            "abcdef",
+            "2024",
+            "deadbeeg",
+            "a" * 40,
+        )
         if snapshot.looks_like_id(text)
     ] == [
         "deadbeef",
+        "1232530777",
         "a" * 40,
     ]
 
