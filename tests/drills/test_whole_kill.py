@@ -60,9 +60,13 @@ def round_(
     code = feeder.stop()
     assert (
         code
-        in {"client": (-9,), "group": (-9,), "owner": (0, 13), "worker": (0,), "nobody": (0, 13)}[
-            died
-        ]
+        in {
+            "client": (-9,),
+            "group": (-9, 13),
+            "owner": (0, 13),
+            "worker": (0,),
+            "nobody": (0, 13),
+        }[died]
     ), (died, feeder.said)
     assert b"Traceback" not in feeder.said
     return feeder.acked, died
