@@ -163,6 +163,15 @@ def test_folders_are_small() -> None:
         assert len(code) - 1 <= MOST, f"{folder.relative_to(PACKAGE)} has {len(code) - 1} entries"
 
 
+def test_no_line_is_longer_than_a_hundred_columns() -> None:
+    assert [
+        f"{path.relative_to(PACKAGE)}:{number}"
+        for path in modules()
+        for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1)
+        if len(line) > 100
+    ] == []
+
+
 def test_a_name_occurs_once() -> None:
     """But for protocols, and for commands and tools, which are named for what they run."""
     faces = (PACKAGE / "cli" / "commands", PACKAGE / "mcp" / "tools")

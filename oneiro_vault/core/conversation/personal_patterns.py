@@ -21,10 +21,11 @@ WORDS: Final = {
 """,
     "ILL": r"""
 (?:allerg\w+|asthma\w*|diabet\w+|arthritis|migr(?:aines?|äne)|epilep\w+|adhd|adhs|tinnitus|eczema
-|neurodermitis|hay fever|heuschnupfen|coeliac\w*|celiac|zöliakie|(?:\w+-)?intoleran\w+|\w*unverträglichkeit
-|high blood pressure|bluthochdruck|pacemaker|herzschrittmacher|dyslexi\w+|colou?r-?blind|farbenblind|deaf
+|neurodermitis|hay fever|heuschnupfen|coeliac\w*|celiac|zöliakie|(?:\w+-)?intoleran\w+
+|\w*unverträglichkeit|high blood pressure|bluthochdruck|pacemaker|herzschrittmacher|dyslexi\w+
+|colou?r-?blind|farbenblind|deaf
 |gehörlos|blind|pregnant|schwanger|autis\w+|depression|insomnia|ana?emi[ac]|osteoporosis|rheuma\w*)
-""",  # noqa: E501
+""",
     "NAME": r"(?-i:[A-ZÀ-Þ][\w'-]+)",
     "IST": r"(?:heißt|heißen|ist|sind|wohn(?:t|en)|leb(?:t|en)|arbeite(?:t|n)|hat|haben|studiert|"
     r"geht)",
@@ -42,20 +43,26 @@ i(?:'ve)? (?:have|got) (?:\w+ ){0,2}ILL\b
 i can(?:'t|not) (?:eat|tolerate|digest)\b
 (?:i|my [\w-]+) (?:was|were|has been|have been) diagnosed with\b
 my KIN(?:,? NAME,?)? (?:is|has) (?:\w+ ){0,2}ILL\b
-i(?: take|'m on| am on) [^.]{0,40}?(?:\bmg\b|tablets?|pills?|insulin|medication|thinners|antidepressants|statins)\b
+i(?: take|'m on| am on) [^.]{0,40}?(?:\bmg\b|tablets?|pills?|insulin|medication|thinners)\b
+i(?: take|'m on| am on) [^.]{0,40}?(?:antidepressants|statins)\b
 my (?:blood (?:pressure|type|group)|allerg\w+|asthma|diabetes|migraines?|medication)\b
 ich bin (?:\w+ ){0,3}ILL\b
 ich habe (?:\w+ ){0,2}ILL\b
 ich vertrage keine?\b
 ich nehme [^.]{0,40}?(?:\bmg\b|tabletten?|insulin|medikamente?)\b
 meine? SIPPE (?:ist|hat) (?:\w+ ){0,3}ILL\b
-""",  # noqa: E501
+""",
     "work": r"""
-i(?: now|'ve)? work (?:as|at|for|in|on|with|nights|shifts|from home|part[- ]time|full[- ]time|\w+ days)\b
+i(?: now|'ve)? work (?:as|at|for|in|on|with|nights|shifts|from home)\b
+i(?: now|'ve)? work (?:part[- ]time|full[- ]time|\w+ days)\b
 i (?:teach|study|manage|own|lead|edit|freelance)\b(?! (?:to|it|this|that)\b)
 i run (?:a|an|the|my|our) (?!bath|mile|marathon|race)\w+
-i(?:'m| am) (?:retired|unemployed|self-employed|freelance|studying|on (?:parental|maternity|paternity|sick) leave)\b
-i (?:just )?(?:started|got|took|accepted|left|quit|lost) (?:(?:a|an|the|my|new|old) )*(?:job|position|post|role|apprenticeship)\b
+i(?:'m| am) (?:retired|unemployed|self-employed|freelance|studying)\b
+i(?:'m| am) on (?:parental|maternity|paternity|sick) leave\b
+i (?:just )?(?:started|got|took|accepted) (?:(?:a|an|the|my|new|old) )*(?:job|position|post)\b
+i (?:just )?(?:started|got|took|accepted) (?:(?:a|an|the|my|new|old) )*(?:role|apprenticeship)\b
+i (?:just )?(?:left|quit|lost) (?:(?:a|an|the|my|new|old) )*(?:job|position|post|role)\b
+i (?:just )?(?:left|quit|lost) (?:(?:a|an|the|my|new|old) )*apprenticeship\b
 i (?:just )?started (?:as|at|work)\b
 my (?:job|boss|manager|employer|company|team|office|shop|practice|studio|business|firm) IS\b
 ich arbeite (?:seit \w+ )?(?:als|bei|in|im|für|am|auf|von)\b
@@ -63,7 +70,7 @@ ich (?:studiere|unterrichte|leite)\b
 ich bin (?:in rente|rentner\w*|arbeitslos|selbstständig|pensioniert|in elternzeit)\b
 ich habe (?:einen neuen job|eine neue stelle)\b
 meine? (?:chef(?:in)?|arbeit|firma|büro|job|arbeitgeber) IST\b
-""",  # noqa: E501
+""",
     "home": r"""
 (?:i|we) live (?:in|at|on|with|near|above|alone|next|by)\b
 (?:i|we)(?:'ve| have)? (?:just |recently )?moved (?:to|into|back to|in with)\b
@@ -78,16 +85,20 @@ i(?:'m| am) based in\b
 (?:my|our) KIN(?: \w+){0,3}(?:'s name is|,? NAME,? IS\b| IS\b)
 (?:my|our) KIN(?:,? NAME,?)?'s (?:called|named|an?|in|at|from|\d+)\b
 NAME(?: NAME)?(?: is|'s) (?:my|our) KIN\b
-(?:i|we)(?: have|'ve got) (?:an?|one|two|three|four|five|no) (?:\w+ )?(?:sons?|daughters?|boys|girls|kids?|child(?:ren)?)\b
+(?:i|we)(?: have|'ve got) (?:an?|one|two|three|four|five|no) (?:\w+ )?(?:sons?|daughters?|boys)\b
+(?:i|we)(?: have|'ve got) (?:an?|one|two|three|four|five|no) (?:\w+ )?(?:girls|kids?)\b
+(?:i|we)(?: have|'ve got) (?:an?|one|two|three|four|five|no) (?:\w+ )?child(?:ren)?\b
 (?:i|we)(?: have|'ve got) (?:an?|one|two|three|four|five|no) (?:\w+ )?(?:brothers?|sisters?)\b
 (?:i|we)(?: have|'ve got) (?:an?|one|two|three|four|five) (?:\w+ )?(?:cats?|dogs?|twins)\b
 i(?:'m| am) (?:married|engaged|divorced|single|widowed)\b
 (?:meine?|unsere?) SIPPE(?: NAME)? IST\b
 NAME ist (?:meine?|unsere?) SIPPE\b
-(?:ich habe|wir haben) (?:eine?n?|zwei|drei|vier|keine) (?:\w+ )?(?:sohn|söhne|t[oö]chter|kind(?:er)?|br[uü]der|schwestern?)\b
+(?:ich habe|wir haben) (?:eine?n?|zwei|drei|vier|keine) (?:\w+ )?(?:sohn|söhne|t[oö]chter)\b
+(?:ich habe|wir haben) (?:eine?n?|zwei|drei|vier|keine) (?:\w+ )?(?:kind(?:er)?|br[uü]der)\b
+(?:ich habe|wir haben) (?:eine?n?|zwei|drei|vier|keine) (?:\w+ )?schwestern?\b
 (?:ich habe|wir haben) (?:eine?n?|zwei|drei|vier|keine) (?:\w+ )?(?:hunde?|katzen?)\b
 ich bin (?:verheiratet|verlobt|geschieden|ledig|verwitwet)\b
-""",  # noqa: E501
+""",
     "who": r"""
 my name(?:'s| is)\b
 i(?:'m| am) called\b
@@ -105,8 +116,9 @@ i turn(?:ed)? \d{2,3}\b
 i speak (?-i:[A-ZÀ-Þ])
 i play (?:the|in|for)\b
 i sing in\b
-i(?:'m| am) an? (?!bit\b|little\b|lot\b|few\b|fan\b|couple\b|while\b|mess\b|wreck\b|idiot\b|fool\b|tad\b|huge\b|big\b)\w+
-i(?:'m| am) (?:not )?(?:vegetarian|vegan|left-handed|right-handed|religious|muslim|jewish|catholic|teetotal)\b
+i(?:'m| am) an? (?!(?:bit|little|lot|few|fan|couple|while|mess|wreck|idiot|fool|tad|huge|big)\b)\w+
+i(?:'m| am) (?:not )?(?:vegetarian|vegan|left-handed|right-handed|religious)\b
+i(?:'m| am) (?:not )?(?:muslim|jewish|catholic|teetotal)\b
 ich heiße\b
 mein name ist\b
 ich bin \d{1,3}\b(?! (?:minuten|seiten|prozent|tage))
@@ -115,7 +127,7 @@ ich spreche (?-i:[A-ZÀ-Þ])
 ich bin (?:\w+ ){0,3}(?:geboren|aufgewachsen)\b
 mein(?:e muttersprache| geburtstag) ist\b
 ich bin (?-i:[A-ZÀ-Þ]\w{3,})\b
-""",  # noqa: E501
+""",
     "wishes": r"""
 i (?:\w+ )?prefer\b
 i (?:really )?(?:don't|do not) (?:like|want|eat|drink)\b

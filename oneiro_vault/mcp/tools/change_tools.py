@@ -70,8 +70,10 @@ class Changing:
         about: Annotated[list[str], Field(description="Names of whom or what it is about")] = [],
         when: Annotated[str, Field(description="Date, if not now")] = "",
     ) -> CallToolResult:
-        """Store one lasting fact, decision, event, preference or way of working, in words that need no context.
-        Example: {"text": "Ana wants releases on Fridays: support is quiet then.", "about": ["Ana"]}"""  # noqa: E501
+        """Store one lasting fact, decision, event, preference or way of working, in words that need
+        no context.
+        Example: {"text": "Ana wants releases on Fridays: support is quiet then.",
+        "about": ["Ana"]}"""
         return await self._store(
             ctx,
             {
@@ -141,7 +143,8 @@ class Changing:
         summary: Summary = "",
         reason: str = "",
     ) -> CallToolResult:
-        """Replace all of what a memory says; its id stays and the old words stay in history. For what changed or was wrong."""  # noqa: E501
+        """Replace all of what a memory says; its id stays and the old words stay in history. For
+        what changed or was wrong."""
         who = actor_of(ctx)
         found = await self.desk.ask(ctx).reframe(
             id=id,
@@ -164,7 +167,8 @@ class Changing:
         id: str,
         reason: str = "",
     ) -> CallToolResult:
-        """Take away a memory that is wrong or unwanted; history keeps it and a person can restore it."""  # noqa: E501
+        """Take away a memory that is wrong or unwanted; history keeps it and a person can restore
+        it."""
         found = await self.desk.ask(ctx).forget(id=id, reason=reason, actor=actor_of(ctx))
         told = (
             f"{self.desk.now()}: {found['id']} ({formatting.one_line(found['title'])}) is "
@@ -175,7 +179,8 @@ class Changing:
     async def reflect(
         self, ctx: Ctx, highlights: str, updates: list[Update] = []
     ) -> CallToolResult:
-        """When a conversation comes to its end: store what mattered in it as one episode, and reframe the memories it changed."""  # noqa: E501
+        """When a conversation comes to its end: store what mattered in it as one episode, and
+        reframe the memories it changed."""
         changes = [
             {("description" if name == "summary" else name): value for name, value in one.items()}
             for one in updates

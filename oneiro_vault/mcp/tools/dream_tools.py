@@ -34,13 +34,15 @@ class Dreaming:
         return [tool(self.dream_next, reads=True), tool(self.dream_decide)]
 
     async def dream_next(self, ctx: Ctx) -> CallToolResult:
-        """The next questions about stored notes that wait for a judgement, some of one kind at once, with the JSON schema of an answer."""  # noqa: E501
+        """The next questions about stored notes that wait for a judgement, some of one kind at
+        once, with the JSON schema of an answer."""
         found = await self.desk.ask(ctx).dream_next()
         return told(f"{self.desk.now()}: {_batch(found)}")
 
     async def dream_decide(self, ctx: Ctx, answers: Answers) -> CallToolResult:
-        """Answer questions of dream_next: {question id: object of its schema}. The next questions come back; after the last answer, what
-        follows from them is done."""  # noqa: E501
+        """Answer questions of dream_next: {question id: object of its schema}. The next questions
+        come back; after the last answer, what
+        follows from them is done."""
         found = await self.desk.ask(ctx).dream_answers(answers=answers)
         lines = [f"{self.desk.now()}: {found['taken']} taken."]
         lines += [f"{one['id']} still waits: {one['problem']}." for one in found["refused"]]

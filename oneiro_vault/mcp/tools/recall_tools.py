@@ -35,7 +35,8 @@ class Recalling:
     async def recall_orient(
         self, ctx: Ctx, context: str = "", n: Annotated[int, Field(ge=0, le=15)] = 15
     ) -> CallToolResult:
-        """The standing orientation and n memories: the latest, or those that bear on `context`. Call first in a conversation."""  # noqa: E501
+        """The standing orientation and n memories: the latest, or those that bear on `context`.
+        Call first in a conversation."""
         found = await self.desk.ask(ctx).orient(context=context, n=n)
         return answer(formatting.orientation(self.desk.now(), found), ids=_ids(found["recent"]))
 
@@ -52,8 +53,9 @@ class Recalling:
         since: Annotated[str, Field(description="A date, or words such as last March")] = "",
         until: str = "",
     ) -> CallToolResult:
-        """Search the memories. Answers with dated rows, best first, or says that none is relevant; recall_specific has the full text.
-        Example: {"topic": "why do we release on Fridays?", "since": "2026"}"""  # noqa: E501
+        """Search the memories. Answers with dated rows, best first, or says that none is relevant;
+        recall_specific has the full text.
+        Example: {"topic": "why do we release on Fridays?", "since": "2026"}"""
         found = await self.desk.ask(ctx).recall(
             query=topic,
             k=limit,
@@ -77,7 +79,8 @@ class Recalling:
     async def recall_specific(
         self, ctx: Ctx, ids: Annotated[list[str], Field(min_length=1, max_length=20)]
     ) -> CallToolResult:
-        """Memories in full, by id (12 characters, or a unique beginning). Reading keeps them from fading."""  # noqa: E501
+        """Memories in full, by id (12 characters, or a unique beginning). Reading keeps them from
+        fading."""
         found = await self.desk.ask(ctx).get(ids=ids)
         missing = [
             f"{formatting.one_line(one['id'])}: {formatting.one_line(advice(one['reason']))}"

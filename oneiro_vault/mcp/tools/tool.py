@@ -168,7 +168,7 @@ def tool(
     )
     made = VaultTool.from_function(
         function,
-        description=inspect.getdoc(function),
+        description=_described(function),
         annotations=hints,
         meta=dict(ALWAYS_LOAD) if entry else None,
         structured_output=False,
@@ -176,6 +176,12 @@ def tool(
     assert isinstance(made, VaultTool)
     made.parameters = compact(made.parameters)
     return made
+
+
+def _described(function: Callable[..., Any]) -> str:
+    """The docstring as a model reads it: a line for what it does, one for the example."""
+    said = " ".join((inspect.getdoc(function) or "").split())
+    return said.replace(" Example: ", "\nExample: ")
 
 
 def compact(schema: dict[str, Any], definitions: Mapping[str, Any] | None = None) -> dict[str, Any]:

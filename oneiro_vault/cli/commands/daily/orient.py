@@ -16,7 +16,8 @@ from oneiro_vault.errors import InvalidInput
 
 OWN: Final = "orientation/person.md"
 SKELETON: Final = """\
-<!-- What every conversation should know of you, in your own words. Comments, and headings with nothing below them, are left out. -->
+<!-- What every conversation should know of you, in your own words. Comments, and headings with \
+nothing below them, are left out. -->
 
 ## Who I am
 <!-- name, age, languages, what you do besides work -->
@@ -33,7 +34,7 @@ SKELETON: Final = """\
 
 ## Wishes
 <!-- how you like things done -->
-"""  # noqa: E501  # shown to people, or a pattern, as it is
+"""
 NOTHING: Final = (
     "There is no orientation yet: notes of the type `orientation` are loaded at every beginning."
 )
