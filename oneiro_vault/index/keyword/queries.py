@@ -21,7 +21,7 @@ from oneiro_vault.core.text.query import (
     spellings,
     without,
 )
-from oneiro_vault.core.time.strength import Claim
+from oneiro_vault.core.time.validity import Claim
 from oneiro_vault.errors import IndexProblem
 from oneiro_vault.index.base import Edge, Filters, Hit, Near, Row, Vectors
 from oneiro_vault.index.keyword import fts, links, note_rows, sessions

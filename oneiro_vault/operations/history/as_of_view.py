@@ -13,7 +13,7 @@ from oneiro_vault import answers
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.frontmatter.salvage import BROKEN
 from oneiro_vault.core.time.date_ranges import Range
-from oneiro_vault.core.time.strength import Held, spans
+from oneiro_vault.core.time.validity import Held, spans
 from oneiro_vault.errors import (
     AmbiguousId,
     EmbedderProblem,
