@@ -1,5 +1,5 @@
 """Every operation of a vault as a method, wherever it runs. `api.pyi` has them with their types:
-`make api` writes it from the operations themselves."""
+`make golden` writes it from the operations themselves."""
 
 from __future__ import annotations
 

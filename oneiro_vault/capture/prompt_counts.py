@@ -6,7 +6,7 @@ never flushed, never locked, not a word of what was asked.
 """
 
 # pathlib imports re and urllib: 8 ms on a path that has 20.
-# ruff: noqa: PTH103, PTH108, PTH118, PTH123, PTH208
+# ruff: noqa: PTH103, PTH108, PTH118, PTH120, PTH123, PTH208
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def note(state: str, outcome: str) -> None:
         try:
             number = os.open(path, flags, 0o600)
         except FileNotFoundError:
-            os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)  # noqa: PTH120  # a hook waits
+            os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
             number = os.open(path, flags, 0o600)
         try:
             os.write(number, outcome.encode())

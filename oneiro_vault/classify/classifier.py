@@ -35,9 +35,9 @@ THRESHOLD: Final = 0.5
 """Probability from which the answer is yes. They are calibrated on lines that the training had not
 seen, both answers equally common."""
 RARE: Final = 0.75
-"""The same for a question about an earlier state, as few are: of those of eight made-up months and
-of a public collection, none of them learned, 88 of 98 are recognised, and 3 of 276 and 8 of 997
-others taken for one (92, 12 and 28 from .5 on)."""
+"""The same for a question about an earlier state, as few are: of those of eight made-up months 88
+of 98 are recognised, 3 of their 276 others and 8 of 997 of a public collection taken for one (92,
+12 and 28 from .5 on). None of these lines was learned; their kinds were partly in view."""
 SPEAKERS: Final = ("user", "assistant", "tool")
 """Whose sentence it is; anybody else counts as a user."""
 _TOKENS: Final = 96

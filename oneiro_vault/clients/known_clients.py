@@ -29,7 +29,8 @@ class Machine:
     def here(cls, env: Mapping[str, str]) -> Machine:
         """This machine, as an environment describes it."""
         home = env.get("USERPROFILE" if sys.platform == "win32" else "HOME")
-        return cls(sys.platform, Path(home) if home and os.path.isabs(home) else Path.home(), env)  # noqa: PTH117  # a text that may be empty
+        named = Path(home) if home else Path.home()
+        return cls(sys.platform, named if named.is_absolute() else Path.home(), env)
 
     def named(self, variable: str) -> PurePath | None:
         """The folder a variable names; one that is not absolute is ignored, as the XDG rules

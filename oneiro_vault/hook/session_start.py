@@ -2,7 +2,7 @@
 themselves; and an owner for what follows."""
 
 # pathlib imports re and urllib: 8 ms on a path that has 20.
-# ruff: noqa: PTH116, PTH118, PTH123, PTH208
+# ruff: noqa: PTH100, PTH114, PTH116, PTH118, PTH123, PTH208
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ def _notes(root: str) -> list[str]:
     except OSError:
         names = []
     for name in names:
-        if name.lower().endswith(".md") and not os.path.islink(os.path.join(root, FOLDER, name)):  # noqa: PTH114  # no pathlib in a hook
+        if name.lower().endswith(".md") and not os.path.islink(os.path.join(root, FOLDER, name)):
             paths[f"{FOLDER}/{name}"] = None
     try:
         with open(os.path.join(root, ".oneiro", "orientation.json"), encoding="utf-8") as file:
@@ -214,7 +214,7 @@ def wake(place: Place, begins: bool = False) -> None:
         return
     if not place.setting("owner.start") or _tried(place.state):
         return
-    parent = os.path.abspath(os.path.join(__file__, "..", "..", ".."))  # noqa: PTH100  # no pathlib in a hook
+    parent = os.path.abspath(os.path.join(__file__, "..", "..", ".."))
     code = (
         f"import sys; {parent!r} in sys.path or sys.path.append({parent!r}); from "
         f"oneiro_vault.cli.main import main; sys.exit(main())"

@@ -143,7 +143,8 @@ class PatientProtocol(H11Protocol):
         super().__init__(*args, **kwargs)
         self.logger = log
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # asyncio's own signature is wider than any transport it passes
+    # asyncio's own signature is wider than any transport it passes
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Too many are hung up on at once."""
         super().connection_made(transport)
         if len(self.connections) > MOST:

@@ -136,7 +136,8 @@ class Refresher:
                 if type(entry) is Stat:
                     seen[entry.path] = entry
                 else:
-                    refused.append(entry)  # type: ignore[arg-type]  # type() told the two kinds apart, faster than isinstance
+                    # type() told the two kinds apart, faster than isinstance
+                    refused.append(entry)  # type: ignore[arg-type]
         return _speakable(look)
 
     def _look_at(self, wanted: Collection[str]) -> _Look:

@@ -18,6 +18,7 @@ import time
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -206,7 +207,7 @@ class Watcher:
                 if not rested:
                     self._changed.wait(wait)
                     continue
-            self._guarded(lambda rested=rested: self._on_dirty(rested))  # type: ignore[misc]  # mypy cannot type a lambda's default
+            self._guarded(partial(self._on_dirty, rested))
             if any(path.endswith("/") for path in rested):
                 try:
                     _require_room(self._root)

@@ -250,7 +250,8 @@ class CommandJudge:
     def _found(self, word: str) -> str:
         """The program's full path; its folder joins the PATH, for what it needs often lies beside
         it. Raises FileNotFoundError."""
-        place = shutil.which(os.path.expanduser(word), path=self._env.get("PATH"))  # noqa: PTH111  # a word, not yet a path
+        plain = os.path.expanduser(word)  # noqa: PTH111  # a word, not yet a path
+        place = shutil.which(plain, path=self._env.get("PATH"))
         if place is None:
             raise FileNotFoundError(f"there is no program {word}")
         self._env["PATH"] = os.pathsep.join(

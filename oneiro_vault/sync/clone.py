@@ -79,7 +79,8 @@ def _filled(url: str, root: Path, wait: float, progress: Progress) -> Cloned:
     vault = Vault.open(root, quiet=0.0)
     try:
         local = os.path.expanduser(url)  # noqa: PTH111  # leaves a user it does not know as he is
-        address = str(Path(local).resolve()) if os.path.exists(local) else url  # noqa: PTH110  # of any length
+        there = os.path.exists(local)  # noqa: PTH110  # of any length
+        address = str(Path(local).resolve()) if there else url
         vault.repo.configure(
             {
                 f"remote.{_NAME}.url": address,

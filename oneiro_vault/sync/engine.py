@@ -11,6 +11,7 @@ import random
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 from oneiro_vault.core.memory import circles_broken, epoch
@@ -258,7 +259,7 @@ class Sync:
         if all(sides):
             forgotten = {"ours": self._forgotten(sides[0]), "theirs": self._forgotten(sides[1])}
             later = self._later(ours, theirs)
-        names = lambda: self._vault.repo.listing(ours)  # noqa: E731  # a listing is read only where it is asked for
+        names = partial(self._vault.repo.listing, ours)  # read only where it is asked for
         plan = make(*sides, self._contents, later=later, forgotten=forgotten, names=names)
         if all(sides):
             self._reinstate(plan, sides)

@@ -11,12 +11,14 @@ WORDS: Final = {
 (?:wife|husband|partner|girlfriend|boyfriend|fianc[eé]e?|sons?|daughters?|kids?|child(?:ren)?
 |mother|father|mum|mom|dad|parents|brothers?|sisters?|siblings
 |grand(?:mother|father|ma|pa|parents|son|daughter|children)|gran|aunt|uncle|cousins?|niece|nephew
-|friend|flatmate|roommate|neighbou?rs?|colleague|boss|manager|dogs?|cats?|doctor|gp|dentist|therapist)(?:-in-law)?
+|friend|flatmate|roommate|neighbou?rs?|colleague|boss|manager|dogs?|cats?|doctor|gp|dentist
+|therapist)(?:-in-law)?
 """,
     "SIPPE": r"""
 (?:(?:älter|jünger|best|klein|groß)e[rsn]? )?
-(?:frau|mann|partner(?:in)?|freund(?:in)?|söhne|sohn|töchter|tochter|kinder|kind|mutter|vater|eltern|brüder|bruder
-|schwestern?|geschwister|oma|opa|großmutter|großvater|tante|onkel|cousine?|nichte|neffe|enkel(?:in)?
+(?:frau|mann|partner(?:in)?|freund(?:in)?|söhne|sohn|töchter|tochter|kinder|kind|mutter|vater|eltern
+|brüder|bruder|schwestern?|geschwister|oma|opa|großmutter|großvater|tante|onkel|cousine?
+|nichte|neffe|enkel(?:in)?
 |schwieger\w+|nachbar(?:in)?|kolleg(?:e|in)|chef(?:in)?|hund|katze|hausarzt|hausärztin)
 """,
     "ILL": r"""

@@ -127,7 +127,8 @@ class Store:
     def _replace(self, data: dict[str, Any], durable: bool) -> None:
         draft = self.path.with_name(f".{self.path.name}.{secrets.token_hex(4)}")
         try:
-            with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:  # noqa: PTH123 - born private
+            born = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with open(born, "wb") as file:  # noqa: PTH123 - born private
                 file.write(
                     json.dumps(data, ensure_ascii=False, indent=1).encode("utf-8", "surrogatepass")
                 )

@@ -103,6 +103,7 @@ def doubled(snapshot: Snapshot) -> list[Decision]:
     """Blocks and insights that two machines made of the same memories in mostly the same words:
     the older stays, before it one that a person edited. What one machine made twice it meant
     twice."""
+    # The history is newest first: the oldest row of a memory, which made it, has the last word.
     maker = {ident: row["device"] for row in snapshot.history for ident in row["memories"]}
     twins: dict[tuple[str, frozenset[str]], list[Note]] = {}
     made = snapshot.of("orientation", "principle", "semantic")
@@ -279,7 +280,8 @@ _AT_ONCE: Final = 60.0
 
 
 def due(snapshot: Snapshot, loop: str) -> list[Decision]:
-    """All of them, in the name of `loop`."""
+    """What follows from earlier decisions, in the name of `loop`: what was announced begins, a
+    contradiction ends with one of its sides, a circle is broken."""
     return [*begun(snapshot, loop), *settled(snapshot, loop), *reinstated(snapshot, loop)]
 
 
@@ -329,8 +331,8 @@ def settled(snapshot: Snapshot, loop: str) -> list[Decision]:
 
 
 def reinstated(snapshot: Snapshot, loop: str) -> list[Decision]:
-    """Memories that two machines replaced by each other: one of each circle is in force again,
-    with the end it had before."""
+    """Memories that two machines replaced by each other: one of each circle is in force again. An
+    end of validity within `_AT_ONCE` of a decision about it goes with that decision."""
     behind = [one for one in snapshot.notes.values() if one.memory.status == "superseded"]
     replaced = {note.id: by for note in behind if (by := note.memory.superseded_by)}
     found = []

@@ -24,7 +24,11 @@ LARGEST: Final = 60_000
 _TOP: Final = 10
 
 
-def pr_summary(house: House, range: str, progress: Progress = quiet) -> answers.PullRequest:  # noqa: A002 - the parameter is published
+def pr_summary(
+    house: House,
+    range: str,  # noqa: A002 - the parameter is published
+    progress: Progress = quiet,
+) -> answers.PullRequest:
     """What the commits of `range` (BASE..HEAD) believe, revise, merge, retire and contradict, as
     tables; changes nothing.
 

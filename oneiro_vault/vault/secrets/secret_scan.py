@@ -292,5 +292,6 @@ def _library() -> Mapping[str, tuple[re.Pattern[str], ...]]:
                 and issubclass(one, RegexBasedDetector)
                 and one is not RegexBasedDetector
             ):
-                found[str(one.secret_type)] = tuple(one.denylist)  # type: ignore[arg-type] # declared as a property, always a class's list
+                # declared as a property, always a class's list
+                found[str(one.secret_type)] = tuple(one.denylist)  # type: ignore[arg-type]
     return found
