@@ -4,7 +4,6 @@ that each can be asked from anywhere."""
 
 from __future__ import annotations
 
-import os
 import shlex
 import subprocess
 import sys

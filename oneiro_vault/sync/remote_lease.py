@@ -108,7 +108,7 @@ class Seen:
     record: Record | None = None
 
 
-class Post:
+class LeaseRef:
     """The lease of one remote as this machine sees it."""
 
     def __init__(self, vault: Vault, remote: Remote, now: Callable[[], float] = ticks) -> None:
@@ -210,53 +210,53 @@ def remembered(vault: Vault) -> Seen:
     return seen if sound and seen.device == vault.ledger.device else Seen()
 
 
-def shown(post: Post, seen: Seen) -> answers.Lease | None:
+def shown(ref: LeaseRef, seen: Seen) -> answers.Lease | None:
     """The lease as plain data; None when there is none."""
     record = seen.record
     if record is None:
         return None
     return {
-        "device": record.device, "here": record.device == post.device, "loops": list(record.loops),
+        "device": record.device, "here": record.device == ref.device, "loops": list(record.loops),
         "fence": record.fence,
-        "since": record.since, "until": record.until, "held": post.lives(seen),
+        "since": record.since, "until": record.until, "held": ref.lives(seen),
     }  # fmt: skip
 
 
-def fenced_by_another(post: Post) -> Record | None:
+def fenced_by_another(ref: LeaseRef) -> Record | None:
     """Who took the lease last, if that was another machine. Raises Unreachable; where there can be
     no lease, nobody did."""
     try:
-        record = post.look().record
+        record = ref.look().record
     except GitProblem as error:
         if type(error) is not GitProblem:
             raise
         return None
-    return record if record is not None and record.device != post.device else None
+    return record if record is not None and record.device != ref.device else None
 
 
 _TRIES: Final = 4
 _BEATS: Final = 4
 
 
-class Tenure:
+class HeldLease:
     """The right to dream among machines. Raises Elsewhere while another machine has it, Unreachable
     or GitProblem when nobody can say.
 
     `seconds`: after so long without a sign of life it is lost.
     """
 
-    def __init__(self, post: Post, loops: Sequence[str], seconds: float) -> None:
-        self._post = post
+    def __init__(self, ref: LeaseRef, loops: Sequence[str], seconds: float) -> None:
+        self._ref = ref
         self._seconds = seconds
         self._record = Record(
-            post.device, secrets.token_hex(4), tuple(loops), since=moment(post.vault.clock())
+            ref.device, secrets.token_hex(4), tuple(loops), since=moment(ref.vault.clock())
         )
         self._commit = ""
         self._lost = False
         self._alive = 0.0
         self._over = threading.Event()
         self._take()
-        self._thread = threading.Thread(target=self._live, name="oneiro-tenure", daemon=True)
+        self._thread = threading.Thread(target=self._live, name="oneiro-lease", daemon=True)
         self._thread.start()
 
     @property
@@ -266,10 +266,10 @@ class Tenure:
 
     def _take(self) -> None:
         for _ in range(_TRIES):
-            seen = self._post.look()
-            if self._post.taken(seen):
-                raise _elsewhere(self._post, seen)
-            self._record = replace(self._record, fence=self._post.highest(seen) + 1)
+            seen = self._ref.look()
+            if self._ref.taken(seen):
+                raise _elsewhere(self._ref, seen)
+            self._record = replace(self._record, fence=self._ref.highest(seen) + 1)
             if self._say(seen.commit):
                 return
         raise Elsewhere(
@@ -281,7 +281,7 @@ class Tenure:
 
     def _say(self, old: str, over: bool = False) -> bool:
         """One sign of life, or the last one; the time counts from before it is sent."""
-        began, now = self._post.now(), self._post.vault.clock()
+        began, now = self._ref.now(), self._ref.vault.clock()
         said = replace(
             self._record,
             at=moment(now),
@@ -289,7 +289,7 @@ class Tenure:
             beat=self._record.beat + 1,
             over=over,
         )
-        commit = self._post.put(old, said)
+        commit = self._ref.put(old, said)
         if commit:
             self._record, self._commit, self._alive = said, commit, began
         return bool(commit)
@@ -306,7 +306,7 @@ class Tenure:
         or DiskProblem."""
         if self._say(self._commit):
             return
-        seen = self._post.look()
+        seen = self._ref.look()
         ours = seen.record is not None and seen.record.run == self._record.run
         if ours and self._say(seen.commit):  # an answer of the remote's was lost, not the lease
             return
@@ -314,7 +314,7 @@ class Tenure:
 
     def held(self) -> bool:
         """Is it still ours, and surely so?"""
-        return not self._lost and self._post.now() - self._alive <= self._seconds
+        return not self._lost and self._ref.now() - self._alive <= self._seconds
 
     def release(self) -> None:
         """Give it back; what cannot be said now, the others see by the silence."""
@@ -324,7 +324,7 @@ class Tenure:
             with suppress(OneiroError):
                 self._say(self._commit, over=True)
 
-    def __enter__(self) -> Tenure:
+    def __enter__(self) -> HeldLease:
         return self
 
     def __exit__(
@@ -336,10 +336,10 @@ class Tenure:
         self.release()
 
 
-def _elsewhere(post: Post, seen: Seen) -> Elsewhere:
+def _elsewhere(ref: LeaseRef, seen: Seen) -> Elsewhere:
     record = seen.record
     assert record is not None
-    left = max(0.0, record.seconds * PATIENCE - post.standing(seen))
+    left = max(0.0, record.seconds * PATIENCE - ref.standing(seen))
     return Elsewhere(
         f"{record.device} dreams: {', '.join(record.loops)}, since {record.since} by its clock",
         kept="Nothing was changed.",

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from oneiro_vault.errors import Brake, InvalidInput, StaleMemory
-from oneiro_vault.sync.remote_lease import Post, fenced_by_another
+from oneiro_vault.sync.remote_lease import LeaseRef, fenced_by_another
 from oneiro_vault.vault.git.network import Remote
 from oneiro_vault.vault.history.commit_log import Entry, History, taken_back
 from oneiro_vault.vault.vault import Vault
@@ -52,7 +52,9 @@ def find(vault: Vault, remote: Remote, ours: str, theirs: str) -> list[Late]:
         if theirs
         else {}
     )
-    record = fenced_by_another(Post(vault, remote)) if any(entry.fence for entry in mine) else None
+    record = (
+        fenced_by_another(LeaseRef(vault, remote)) if any(entry.fence for entry in mine) else None
+    )
     found: dict[str, Late] = {}
     for entry in mine:
         why = ""

@@ -16,10 +16,10 @@ from oneiro_vault.sync.remote_lease import (
     ASTRAY,
     PATIENCE,
     REF,
-    Post,
+    HeldLease,
+    LeaseRef,
     Record,
     Seen,
-    Tenure,
     fenced_by_another,
     parse,
     remembered,
@@ -41,14 +41,14 @@ class Machine:
     def __init__(self, vault: Vault, clock: float = 1_800_000_000.0, up: float = 5000.0) -> None:
         self.vault, self.clock, self.up = vault, clock, up
         vault.clock = lambda: self.clock
-        self.post = Post(vault, remote_of(vault), lambda: self.up)
+        self.ref = LeaseRef(vault, remote_of(vault), lambda: self.up)
 
     def pass_by(self, seconds: float) -> None:
         self.clock += seconds
         self.up += seconds
 
-    def take(self) -> Tenure:
-        return Tenure(self.post, ["consolidate"], HELD)
+    def take(self) -> HeldLease:
+        return HeldLease(self.ref, ["consolidate"], HELD)
 
 
 @pytest.fixture
@@ -64,11 +64,11 @@ def pass_by(seconds: float, *machines: Machine) -> None:
 
 
 @contextmanager
-def dead(tenure: Tenure) -> Iterator[Tenure]:
+def dead(lease: HeldLease) -> Iterator[HeldLease]:
     """One that gives no more signs of life, and does not give back."""
-    tenure._over.set()
-    tenure._thread.join()
-    yield tenure
+    lease._over.set()
+    lease._thread.join()
+    yield lease
 
 
 def far(machine: Machine) -> Record:
@@ -88,19 +88,19 @@ def far(machine: Machine) -> Record:
 
 def test_one_at_a_time_and_given_back(two: tuple[Machine, Machine]) -> None:
     one, other = two
-    with one.take() as tenure:
-        assert tenure.fence == 1
-        assert tenure.held()
-        with pytest.raises(Elsewhere, match=rf"{one.post.device} dreams: consolidate") as error:
+    with one.take() as lease:
+        assert lease.fence == 1
+        assert lease.held()
+        with pytest.raises(Elsewhere, match=rf"{one.ref.device} dreams: consolidate") as error:
             other.take()
         assert f"{HELD * PATIENCE:.0f} s" in error.value.hint
-        assert (far(one).device, far(one).fence, far(one).over) == (one.post.device, 1, False)
-        seen = shown(other.post, other.post.known())
+        assert (far(one).device, far(one).fence, far(one).over) == (one.ref.device, 1, False)
+        seen = shown(other.ref, other.ref.known())
         assert seen is not None
-        assert (seen["device"], seen["here"], seen["held"]) == (one.post.device, False, True)
+        assert (seen["device"], seen["here"], seen["held"]) == (one.ref.device, False, True)
     assert far(one).over
-    with other.take() as tenure:
-        assert tenure.fence == 2
+    with other.take() as lease:
+        assert lease.fence == 2
     assert (
         git(Path(one.vault.repo.config("remote.origin.url")), "rev-list", "--count", REF).strip()
         == "1"
@@ -109,11 +109,11 @@ def test_one_at_a_time_and_given_back(two: tuple[Machine, Machine]) -> None:
 
 def test_of_two_who_try_at_once_one_has_it(two: tuple[Machine, Machine]) -> None:
     one, other = two
-    seen = other.post.look()
+    seen = other.ref.look()
     with one.take():
-        record = Record(other.post.device, "x", ("consolidate",), 1, "2026", "2026", "2026")
-        assert other.post.put(seen.commit, record) == ""
-        assert far(one).device == one.post.device
+        record = Record(other.ref.device, "x", ("consolidate",), 1, "2026", "2026", "2026")
+        assert other.ref.put(seen.commit, record) == ""
+        assert far(one).device == one.ref.device
 
 
 @pytest.mark.parametrize("ahead", [-HOUR, 0.0, HOUR])
@@ -123,44 +123,44 @@ def test_a_holder_that_died_is_taken_over_when_it_stood_still_here(
     """Whatever the clocks say: only how long this machine has seen nothing counts."""
     one, other = two
     other.clock = one.clock + ahead
-    with dead(one.take()) as tenure:
+    with dead(one.take()) as lease:
         with pytest.raises(Elsewhere):
             other.take()
         pass_by(HELD, one, other)
-        assert tenure.held()
+        assert lease.held()
         with pytest.raises(Elsewhere):
             other.take()
         pass_by(1, one, other)
-        assert not tenure.held(), "the holder has stopped before anybody may take over"
+        assert not lease.held(), "the holder has stopped before anybody may take over"
         pass_by(HELD * (PATIENCE - 1), one, other)
         with other.take() as taken:
             assert taken.fence == 2
-            assert not tenure.held()
-            tenure.beat()
+            assert not lease.held()
+            lease.beat()
             pass_by(-HELD * PATIENCE, one)
-            assert not tenure.held(), "once lost, for ever lost"
+            assert not lease.held(), "once lost, for ever lost"
             assert far(one).fence == 2
 
 
 def test_signs_of_life_keep_it(two: tuple[Machine, Machine]) -> None:
     one, other = two
-    with one.take() as tenure:
+    with one.take() as lease:
         for _ in range(5):
             with pytest.raises(Elsewhere):
                 other.take()
             pass_by(HELD * 0.9, one, other)
-            tenure.beat()
-        assert tenure.held()
+            lease.beat()
+        assert lease.held()
         assert far(one).beat == 6
 
 
 def test_signs_of_life_come_by_themselves(two: tuple[Machine, Machine]) -> None:
     one, _ = two
-    tenure = Tenure(Post(one.vault, remote_of(one.vault)), ["decay"], 0.4)
+    lease = HeldLease(LeaseRef(one.vault, remote_of(one.vault)), ["decay"], 0.4)
     first = far(one).beat
     while far(one).beat < first + 2:
-        tenure._thread.join(0.05)
-    tenure.release()
+        lease._thread.join(0.05)
+    lease.release()
 
 
 def test_what_ended_long_ago_needs_no_watching(two: tuple[Machine, Machine]) -> None:
@@ -178,7 +178,7 @@ def test_a_restart_of_the_machine_that_watches(two: tuple[Machine, Machine]) -> 
         with pytest.raises(Elsewhere):
             other.take()
         other.up = HELD * PATIENCE - 1
-        other.post._note(other.post.known().commit, other.post.known().record, 1)
+        other.ref._note(other.ref.known().commit, other.ref.known().record, 1)
         other.up = 3.0
         with pytest.raises(Elsewhere):
             other.take()
@@ -196,12 +196,12 @@ def test_what_died_on_this_machine_is_ours_at_once(two: tuple[Machine, Machine])
 def test_an_answer_that_was_lost_is_no_lost_lease(two: tuple[Machine, Machine]) -> None:
     """The sign of life arrived, and nobody told us so."""
     one, _ = two
-    with one.take() as tenure:
-        before = tenure._commit
-        tenure.beat()
-        tenure._commit = before
-        tenure.beat()
-        assert tenure.held()
+    with one.take() as lease:
+        before = lease._commit
+        lease.beat()
+        lease._commit = before
+        lease.beat()
+        assert lease.held()
 
 
 def test_the_number_never_falls(two: tuple[Machine, Machine]) -> None:
@@ -214,13 +214,13 @@ def test_the_number_never_falls(two: tuple[Machine, Machine]) -> None:
     run = Operation("merge", "x", "dream", run="r", loop="consolidate", decision="d", fence=7)
     other.vault.apply([Write("x.md", b"x")], run)
     assert other.vault.log(1)[0].fence == 7
-    with other.take() as tenure:
-        assert tenure.fence == 8
-    with one.take() as tenure:
-        assert tenure.fence == 9
+    with other.take() as lease:
+        assert lease.fence == 8
+    with one.take() as lease:
+        assert lease.fence == 9
     git(Path(remote), "update-ref", "-d", REF)
-    with one.take() as tenure:
-        assert tenure.fence == 10
+    with one.take() as lease:
+        assert lease.fence == 10
 
 
 @pytest.mark.parametrize(
@@ -248,21 +248,21 @@ def test_a_record_cannot_ask_for_ever(two: tuple[Machine, Machine]) -> None:
     )
     assert record.seconds == posts.LONGEST
     assert replace(record, at="?").seconds == posts.LONGEST
-    one.post.put("", record)
+    one.ref.put("", record)
     with pytest.raises(Elsewhere):
         other.take()
     other.pass_by(posts.LONGEST * PATIENCE + 1)
-    with other.take() as tenure:
-        assert tenure.fence == 4
+    with other.take() as lease:
+        assert lease.fence == 4
 
 
 def test_nonsense_on_the_remote_is_in_nobodys_way(two: tuple[Machine, Machine]) -> None:
     one, other = two
     head = git(one.vault.root, "rev-parse", "HEAD").strip()
     git(one.vault.root, "push", "-q", "origin", f"{head}:{REF}")
-    assert shown(other.post, other.post.look()) is None
-    with other.take() as tenure:
-        assert tenure.fence == 1
+    assert shown(other.ref, other.ref.look()) is None
+    with other.take() as lease:
+        assert lease.fence == 1
 
 
 @pytest.mark.parametrize(
@@ -297,16 +297,16 @@ def test_a_remote_that_takes_no_such_refs(two: tuple[Machine, Machine]) -> None:
     git(remote, "config", "receive.hideRefs", "refs/oneiro")
     with pytest.raises(GitProblem, match="hidden ref"):
         one.take()
-    assert fenced_by_another(other.post) is None
+    assert fenced_by_another(other.ref) is None
     git(remote, "config", "--unset", "receive.hideRefs")
-    with one.take() as tenure:
+    with one.take() as lease:
         git(one.vault.root, "remote", "set-url", "origin", str(remote / "gone"))
         with pytest.raises(GitProblem):
-            tenure.beat()
-        assert tenure.held(), "for a while"
-        assert fenced_by_another(one.post) is None
+            lease.beat()
+        assert lease.held(), "for a while"
+        assert fenced_by_another(one.ref) is None
         git(one.vault.root, "remote", "set-url", "origin", "https://127.0.0.1:9/x.git")
         with pytest.raises(Unreachable):
-            fenced_by_another(one.post)
+            fenced_by_another(one.ref)
         one.pass_by(HELD + 1)
-        assert not tenure.held()
+        assert not lease.held()

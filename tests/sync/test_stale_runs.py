@@ -9,7 +9,7 @@ import pytest
 
 from oneiro_vault.core.frontmatter.yaml_block import edit
 from oneiro_vault.sync import stale_runs
-from oneiro_vault.sync.remote_lease import Post, Tenure
+from oneiro_vault.sync.remote_lease import HeldLease, LeaseRef
 from oneiro_vault.vault.change import Operation, Write
 from oneiro_vault.vault.vault import Vault
 from oneiro_vault.vault.worktree.files import digest
@@ -20,8 +20,8 @@ from tests.vault.support import git
 
 def held(vault: Vault, *loops: str) -> int:
     """Take the lease and give it back; the number it had."""
-    with Tenure(Post(vault, remote_of(vault)), loops or ("consolidate",), 600.0) as tenure:
-        return tenure.fence
+    with HeldLease(LeaseRef(vault, remote_of(vault)), loops or ("consolidate",), 600.0) as held:
+        return held.fence
 
 
 def merged(

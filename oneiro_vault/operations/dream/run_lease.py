@@ -23,7 +23,7 @@ from oneiro_vault.errors import LockTimeout
 from oneiro_vault.vault.vault import Vault
 
 if TYPE_CHECKING:
-    from oneiro_vault.sync.remote_lease import Tenure
+    from oneiro_vault.sync.remote_lease import HeldLease
 
 _DECIDED: Final = "What was decided before it is committed."
 BEAT: Final = 0.5
@@ -41,7 +41,7 @@ class Lease:
 
     def __init__(self, vault: Vault, about: str) -> None:
         self._vault = vault
-        self.remote: Tenure | None = None
+        self.remote: HeldLease | None = None
         self._file = vault.folder / _NAME
         self.token = secrets.token_hex(8)
         self._beat = self._beating(self.token)

@@ -20,7 +20,7 @@ from oneiro_vault.operations.runtime import House
 from oneiro_vault.vault.git import network
 
 if TYPE_CHECKING:
-    from oneiro_vault.sync.remote_lease import Post, Tenure
+    from oneiro_vault.sync.remote_lease import HeldLease, LeaseRef
 
 _KEPT: Final = "Nothing was changed."
 _NAME: Final = (
@@ -29,7 +29,7 @@ _NAME: Final = (
 )
 
 
-def take(house: House, loops: Sequence[str], scheduled: bool) -> tuple[Tenure | None, str]:
+def take(house: House, loops: Sequence[str], scheduled: bool) -> tuple[HeldLease | None, str]:
     """The lease among machines (None: there is nothing to hold), and what a person should know
     about that. Raises Elsewhere when it is another's, or when nobody can say and nobody asked for
     this run. Without a remote and a named machine the right is always ours.
@@ -42,15 +42,15 @@ def take(house: House, loops: Sequence[str], scheduled: bool) -> tuple[Tenure | 
             kept=_KEPT,
             hint="Run it there, or change the setting in oneiro.toml.",
         )
-    post = post_of(house)
-    if post is None:
+    ref = lease_ref(house)
+    if ref is None:
         return None, ""
-    from oneiro_vault.sync.remote_lease import Tenure
+    from oneiro_vault.sync.remote_lease import HeldLease
 
     try:
-        return Tenure(post, loops, house.settings["dreams.lease"]), ""
+        return HeldLease(ref, loops, house.settings["dreams.lease"]), ""
     except (Unreachable, GitProblem) as error:
-        if runner or not _ever_met(house, post):
+        if runner or not _ever_met(house, ref):
             return None, ""
         if scheduled:
             raise Elsewhere(
@@ -65,11 +65,11 @@ def take(house: House, loops: Sequence[str], scheduled: bool) -> tuple[Tenure | 
         )
 
 
-def post_of(house: House) -> Post | None:
+def lease_ref(house: House) -> LeaseRef | None:
     """Where machines agree; None without a remote."""
     if not house.vault.repo.remotes():
         return None
-    from oneiro_vault.sync.remote_lease import Post  # not loaded by those who are alone
+    from oneiro_vault.sync.remote_lease import LeaseRef  # not loaded by those who are alone
 
     settings = house.settings
     try:
@@ -78,14 +78,14 @@ def post_of(house: House) -> Post | None:
         )
     except (NotFound, InvalidInput):
         return None  # several, and none is the one to sync with
-    return Post(house.vault, remote)
+    return LeaseRef(house.vault, remote)
 
 
-def _ever_met(house: House, post: Post) -> bool:
+def _ever_met(house: House, ref: LeaseRef) -> bool:
     """Was this vault ever at one with that remote? If not, nobody else can have it from there."""
     from oneiro_vault.sync import last_sync
 
-    return bool(last_sync.read(house.vault.folder).at or post.remote.known())
+    return bool(last_sync.read(house.vault.folder).at or ref.remote.known())
 
 
 def holder(house: House, ask: bool = False) -> answers.Sharing:
@@ -99,16 +99,16 @@ def holder(house: House, ask: bool = False) -> answers.Sharing:
         "problem": None,
     }
     try:
-        post = post_of(house)
-        if post is None:
+        ref = lease_ref(house)
+        if ref is None:
             return found
         from oneiro_vault.sync.remote_lease import shown as data
 
-        seen = post.known()
+        seen = ref.known()
         try:
-            seen = post.look() if ask else seen
+            seen = ref.look() if ask else seen
         except (Unreachable, GitProblem) as error:
             found["problem"] = str(error)
-        return {**found, "lease": data(post, seen)}
+        return {**found, "lease": data(ref, seen)}
     except OneiroError as error:  # a detached HEAD has no branch that could be shared
         return {**found, "problem": str(error) if ask else None}

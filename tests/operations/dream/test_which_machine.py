@@ -16,7 +16,7 @@ from oneiro_vault.errors import Elsewhere
 from oneiro_vault.operations.background import Background
 from oneiro_vault.operations.dream import scheduler, which_machine
 from oneiro_vault.settings.definitions import Settings
-from oneiro_vault.sync.remote_lease import REF, Post, Record, Tenure
+from oneiro_vault.sync.remote_lease import REF, HeldLease, LeaseRef, Record
 from tests.judges.scripted import ScriptedJudge
 from tests.operations.dream.support import SETTINGS, dream, git, judged, merge
 from tests.sync.support import WAIT, bare, remote_of
@@ -37,12 +37,12 @@ def remote(tmp_path: Path, app: App) -> Path:
 
 
 @pytest.fixture
-def held(tmp_path: Path, remote: Path) -> Iterator[Tenure]:
+def held(tmp_path: Path, remote: Path) -> Iterator[HeldLease]:
     """Another machine dreams."""
     clone_vault(str(remote), tmp_path / "two", Settings(PATIENT))
     vault = reopen(tmp_path / "two")
-    with Tenure(Post(vault, remote_of(vault)), ["consolidate"], 600.0) as tenure:
-        yield tenure
+    with HeldLease(LeaseRef(vault, remote_of(vault)), ["consolidate"], 600.0) as held:
+        yield held
 
 
 def trailers(app: App) -> set[str]:
@@ -76,7 +76,7 @@ def test_every_commit_of_a_run_has_its_number(app: App, remote: Path) -> None:
     assert git(remote, "log", "--format=%s", REF).startswith("lease: given back by")
 
 
-def test_it_is_another_machines(app: App, held: Tenure) -> None:
+def test_it_is_another_machines(app: App, held: HeldLease) -> None:
     before = app.house.vault.head()
     with pytest.raises(Elsewhere, match="dreams: consolidate"):
         app.call("dream", {"loops": ["consolidate"]})
@@ -104,7 +104,7 @@ def test_the_lease_is_lost_in_the_middle(app: App, remote: Path, tmp_path: Path)
     """A run that another machine has taken over commits no more, not even its report."""
     clone_vault(str(remote), tmp_path / "two", Settings(PATIENT))
     vault = reopen(tmp_path / "two")
-    other = Post(vault, remote_of(vault))
+    other = LeaseRef(vault, remote_of(vault))
     head = app.house.vault.head()
 
     def script(question: Question) -> dict[str, Any]:
@@ -112,7 +112,7 @@ def test_the_lease_is_lost_in_the_middle(app: App, remote: Path, tmp_path: Path)
         while not other.put(other.look().commit, theirs):
             pass
         for thread in threading.enumerate():
-            if thread.name == "oneiro-tenure":
+            if thread.name == "oneiro-lease":
                 thread.join()  # it ends when it has found out
         return merge(question)
 
@@ -172,7 +172,7 @@ def test_several_remotes_of_which_none_is_named(app: App, tmp_path: Path) -> Non
     for name in ("left", "right"):
         git(app.house.root, "remote", "add", name, str(tmp_path / name))
     assert dream(app)["decisions"]
-    assert which_machine.post_of(app.house) is None
+    assert which_machine.lease_ref(app.house) is None
     git(app.house.root, "remote", "remove", "right")
     git(app.house.root, "checkout", "-q", "--detach")
     assert which_machine.holder(app.house)["problem"] is None
@@ -199,7 +199,7 @@ def test_what_gave_way_may_be_decided_again(app: App, remote: Path, tmp_path: Pa
     run = dream(app)
     clone_vault(str(remote), tmp_path / "two", Settings(PATIENT))
     vault = reopen(tmp_path / "two")
-    with Tenure(Post(vault, remote_of(vault)), ["consolidate"], 600.0):
+    with HeldLease(LeaseRef(vault, remote_of(vault)), ["consolidate"], 600.0):
         pass
     looked = app.call("sync", {"dry_run": True})["late"]
     done = app.call("sync")["late"]
