@@ -10,7 +10,6 @@ import subprocess
 import sys
 import tomllib
 import venv
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -98,9 +97,10 @@ def test_the_wheel_in_a_fresh_environment(tmp_path: Path) -> None:
 
 def environment(home: Path) -> dict[str, str]:
     """Of a person who has nothing of ours: no path of this checkout leads anywhere."""
-    kept: Callable[[str], bool] = lambda name: (  # noqa: E731
-        not name.startswith(("ONEIRO_", "PYTHON", "VIRTUAL_ENV"))
-    )  # short
+
+    def kept(name: str) -> bool:
+        return not name.startswith(("ONEIRO_", "PYTHON", "VIRTUAL_ENV"))
+
     names = {
         "GIT_AUTHOR_NAME": "A",
         "GIT_AUTHOR_EMAIL": "a@b.c",

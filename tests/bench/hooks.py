@@ -9,6 +9,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -110,7 +111,7 @@ def prompts(hook: Hook, scale: int) -> Iterator[Row]:
         ("an irrelevant prompt", "fix the failing test"),
     ):
         seconds = median(
-            lambda words=prompt: hook("UserPromptSubmit", prompt=words),  # type: ignore[misc]
+            partial(hook, "UserPromptSubmit", prompt=prompt),
             times=40,
             warmup=3,
         )

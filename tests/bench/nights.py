@@ -6,6 +6,7 @@ import resource
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -23,8 +24,8 @@ def run(scale: int) -> Iterator[Row]:
     for what, spread in (("near pairs in every topic", 0.5), ("all much alike", 0.35)):
         vectors = scattered(scale, spread)
         ours, bare = paired(
-            lambda found=vectors: clusters(found, THRESHOLD),  # type: ignore[misc]
-            lambda found=vectors: product(found),  # type: ignore[misc]
+            partial(clusters, vectors, THRESHOLD),
+            partial(product, vectors),
             times=3,
             warmup=1,
         )

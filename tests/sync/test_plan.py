@@ -54,7 +54,7 @@ def meet(base: Tree, ours: Tree, theirs: Tree, **more: object) -> tuple[dict[str
         between(base, ours),
         Told(),
         names=lambda: theirs,
-        **turned(more),  # type: ignore[arg-type]
+        **turned(more),  # type: ignore[arg-type]  # the same
     )
     results = [
         applied(ours, plan.changes),

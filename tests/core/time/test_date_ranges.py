@@ -131,9 +131,9 @@ def test_days_are_the_days_of_the_time_zone() -> None:
 
 def test_a_clock_without_zone_is_utc() -> None:
     assert (
-        parse_range("2026-03-05", datetime(2026, 11, 21))[0]  # noqa: DTZ001
+        parse_range("2026-03-05", datetime(2026, 11, 21))[0]  # noqa: DTZ001  # none is tested
         == datetime(2026, 3, 5, tzinfo=UTC).timestamp()
-    )  # none is what is tested
+    )
 
 
 @pytest.mark.parametrize(

@@ -106,9 +106,8 @@ def test_a_note_that_cannot_be_read_now_is_told_as_it_last_was(root: Path) -> No
         git(root, "add", "-A")
         git(root, "commit", "-qm", "broken")
         (root / path).write_text(f"---\nid: {ident}\ntitle: Bees\n---\nBo keeps bees. And sheep.\n")
-        assert [text for text, _ in pieces(vault("blame", id=ident), "op")][-1].endswith(  # type: ignore[attr-defined]
-            "And sheep."
-        )
+        last = pieces(vault("blame", id=ident), "op")[-1]
+        assert str(last[0]).endswith("And sheep.")
 
 
 def test_a_note_without_an_id(root: Path) -> None:
