@@ -256,7 +256,7 @@ class HeldLease:
         self._alive = 0.0
         self._over = threading.Event()
         self._take()
-        self._thread = threading.Thread(target=self._live, name="oneiro-lease", daemon=True)
+        self._thread = threading.Thread(target=self._live, name="oneiro-remote-lease", daemon=True)
         self._thread.start()
 
     @property

@@ -112,7 +112,7 @@ def test_the_lease_is_lost_in_the_middle(app: App, remote: Path, tmp_path: Path)
         while not other.put(other.look().commit, theirs):
             pass
         for thread in threading.enumerate():
-            if thread.name == "oneiro-lease":
+            if thread.name == "oneiro-remote-lease":
                 thread.join()  # it ends when it has found out
         return merge(question)
 
