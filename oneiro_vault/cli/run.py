@@ -3,6 +3,7 @@ an exit code."""
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import tempfile
@@ -20,7 +21,7 @@ from oneiro_vault.cli.context import Face
 from oneiro_vault.cli.group import oneiro
 from oneiro_vault.cli.output import ElsewhereError, Output
 from oneiro_vault.daemon import client, owner_paths, protocol
-from oneiro_vault.errors import InvalidInput, OneiroError, bounded
+from oneiro_vault.errors import InvalidInput, OneiroError, bounded, shown
 
 FAULT = 70
 Answer = tuple[int, bytes, bytes]
@@ -82,6 +83,14 @@ def execute(face: Face) -> Answer:
         return _error(error, face.json or wants_json)
     except (BrokenPipeError, SystemExit):  # click turns a closed pipe into an exit
         raise BrokenPipeError from None
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:
+            return FAULT, b"", terminal.encode(_fault(error, face))
+        what = InvalidInput(
+            f"{shown(error.filename, 120)} is longer than a path can be",
+            kept="Your notes are as they were.",
+        )
+        return _error(what, face.json or wants_json)
     except Exception as error:
         return FAULT, b"", terminal.encode(_fault(error, face))
     finally:

@@ -10,6 +10,7 @@ from typing import Final
 from oneiro_vault.errors import UnsafePath, shown
 
 LONGEST: Final = 255  # bytes of one name: the limit of ext4, APFS and NTFS alike
+FARTHEST: Final = 2048  # bytes of a whole path, so that folder and path keep below Linux' 4096
 DEEPEST: Final = 40
 _IGNORABLE: Final = re.compile(
     "[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]"
@@ -53,6 +54,8 @@ def _unsafe(path: str, parts: list[str]) -> str:
         return f"it is too deep: {len(parts) - 1} folders, and at most {DEEPEST - 1} are entered"
     if longest := max((len(part) for part in encoded if len(part) > LONGEST), default=0):
         return f"it is too long: a name of {longest} bytes, and at most {LONGEST} are possible"
+    if (whole := len("/".join(parts).encode())) > FARTHEST:
+        return f"it is too long: {whole} bytes, and at most {FARTHEST} are possible"
     if any(_private(part) for part in parts):
         return "that folder is not for notes"
     return ""

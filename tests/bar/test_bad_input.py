@@ -125,6 +125,9 @@ def test_ids(ready: Box, command: str, ident: str, code: int, says: str) -> None
         (["remember", "--from-jsonl", "-"], b"[" * 200_000, "not JSON"),
         (["remember", "x", "--path", "../../out.md"], b"", "out.md"),
         (["remember", "x", "--path", ".git/hooks/x.md"], b"", ".git"),
+        (["remember", "x", "--path", f"{'y' * 200}/" * 25 + "x.md"], b"", "5029 bytes"),
+        (["list", "--vault", f"/{'y' * 300}"], b"", "longer than a path can be"),
+        (["clone", "url", f"/{'y' * 300}"], b"", "longer than a path can be"),
     ],
     ids=lambda value: repr(value)[:40],
 )
