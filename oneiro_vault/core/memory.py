@@ -119,14 +119,11 @@ def _completed(
         values["title"] = inferred.top_heading(body) or _stem(path)
     if not values.get("description"):
         values["description"] = inferred.first_sentence(body)
-    changed = "" if "timestamp" in values else note_dates.stated(extra, note_dates.CHANGED)
+    stamp, changed = values.get("timestamp"), note_dates.stated(extra, note_dates.CHANGED)
     if not values.get("created"):
-        named = (
-            "" if "timestamp" in values else note_dates.named(path) or changed
-        )  # it was there by then
-        values["created"] = note_dates.stated(extra, note_dates.CREATED) or named
-    if changed:
-        values["timestamp"] = changed
+        known = note_dates.stated(extra, note_dates.CREATED) or stamp
+        values["created"] = known or note_dates.named(path) or changed  # it was there by then
+    values["timestamp"] = stamp or changed
     if "#" in body and (found := inferred.tags(body)):
         values["tags"] = _unique((*values.get("tags", ()), *found))
     if "trust" not in values:

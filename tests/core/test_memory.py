@@ -113,7 +113,7 @@ def test_a_date_in_the_file_wins_over_its_name() -> None:
         == "2020-01-01T00:00:00+00:00"
     )
     note = parse("2024-03-05.md", b"---\ntimestamp: 2020-01-01\n---\n")
-    assert (note.created, note.timestamp[:4]) == ("", "2020")
+    assert note.created == note.timestamp == "2020-01-01T00:00:00+00:00"
     assert note.when() == datetime(2020, 1, 1, tzinfo=UTC).timestamp()
 
 

@@ -113,7 +113,7 @@ def read(
         found = memory.parse(path, head)
     except UnreadableNote:
         found = salvage(path, head, former, unmerged=unmerged)
-    if born and not (found.created or found.timestamp):
+    if born and not found.created:
         found = replace(found, created=born(path))
     found = _clean(found)
     problems = found.problems if head is data else (*found.problems, "truncated")
