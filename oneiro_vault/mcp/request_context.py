@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
 from mcp.server.mcpserver import Context
 
@@ -22,6 +22,10 @@ Call: TypeAlias = Callable[[str, Mapping[str, Any], Progress], Awaitable[dict[st
 """Runs one operation of the App on another thread; the progress callback may be called from there.
 Raises OneiroError."""
 
+T = TypeVar("T")
+PATIENCE: Final = 15.0
+"""Seconds a question waits for the model, and for the vectors of what was just remembered; many
+clients give up after 60."""
 _EVERY = 0.1
 """Seconds between two progress messages of one call."""
 
@@ -32,6 +36,7 @@ class Desk:
 
     call: Call
     clock: Callable[[], float] = time.time
+    patience: float = PATIENCE
 
     def ask(self, ctx: Ctx) -> AsyncCalls:
         """The operations, their progress sent on; what is None or empty is left out."""
@@ -45,6 +50,14 @@ class Desk:
             return await self.call(op, given, Reporter(ctx, asyncio.get_running_loop()))
 
         return AsyncCalls(call)
+
+    async def by_meaning(self, ask: Callable[[bool], Awaitable[T]]) -> T:
+        """The answer by meaning, by words alone when that takes too long; `ask` is told whether to
+        be fast."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self.patience):
+                return await ask(False)
+        return await ask(True)
 
     @property
     def silent(self) -> AsyncCalls:

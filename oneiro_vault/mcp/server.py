@@ -20,7 +20,7 @@ import oneiro_vault
 from oneiro_vault.core.principal import LOCAL, METHODS, ORIENT
 from oneiro_vault.errors import OneiroError, shown
 from oneiro_vault.mcp import formatting, resources
-from oneiro_vault.mcp.request_context import Call, Desk, caller_of
+from oneiro_vault.mcp.request_context import PATIENCE, Call, Desk, caller_of
 from oneiro_vault.mcp.resources import Listen, Updates, asked_for
 from oneiro_vault.mcp.sampling_clients import Samplers
 from oneiro_vault.mcp.tools.change_tools import Changing
@@ -105,11 +105,12 @@ def build(
     sets: Sequence[str] = (),
     samplers: Samplers | None = None,
     clock: Callable[[], float] = time.time,
+    patience: float = PATIENCE,
 ) -> MCPServer[Any]:
     """A server over `call`. `listen` says when something changed; `hold` is entered while a request
     is under way or an address is followed (the owner then stays); `sets` names further tools;
-    `samplers` meets clients. Raises KeyError for a set there is not."""
-    desk = Desk(call, clock)
+    `samplers` meets clients; `patience` as of a Desk. Raises KeyError for a set there is not."""
+    desk = Desk(call, clock, patience)
     bus = InMemorySubscriptionBus()
     updates = Updates(desk, bus, listen, hold)
     server: MCPServer[Any] = MCPServer(

@@ -83,7 +83,7 @@ def added(app: App, client: Stdio | Http) -> Iterator[Row]:
         "flagged": (lambda: client.tool("flagged"), lambda: app.call("flagged", {})),
         "recall_check": (
             lambda: client.tool("recall_check", topic=ask()),
-            lambda: app.call("recall", {"query": same(), "k": 8, "fast": True}),
+            lambda: app.call("recall", {"query": same(), "k": 8}),
         ),
     }
     for name, (ours, bare) in pairs.items():

@@ -3,17 +3,23 @@ protocol eras."""
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import re
 import secrets
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from oneiro_vault.core.markdown.quoting import PREFACE
 from oneiro_vault.core.memory import make_id
+from oneiro_vault.mcp.request_context import Progress
+from oneiro_vault.mcp.server import build
+from tests.box import Box
 from tests.mcp.conformance.fixtures import PNG
-from tests.mcp.speaking import Speak, ids, run, words
+from tests.mcp.speaking import Speak, connected, ids, over_stdio, run, words
 
 TEN = (
     "recall_orient recall_check recall_specific recall_image remember remember_with_image reframe "
@@ -256,12 +262,49 @@ def test_flagged_lists_open_questions(speak: Speak) -> None:
     run(talk())
 
 
+@pytest.mark.model
+def test_the_first_question_of_a_conversation_is_asked_by_meaning(box: Box) -> None:
+    """The owner has just been started for it, and its model is not loaded."""
+    box.ok("stop")
+    box.env["ONEIRO_EMBED_MODEL"] = "default"
+    boat = box.remember("Kasper's boat lies in the harbour of Vlissingen.")["id"]
+    box.ok("stop")
+
+    async def talk() -> None:
+        async with over_stdio(box, "auto") as found:
+            for tool, asked in (("recall_check", "topic"), ("recall_orient", "context")):
+                answer = await found.tool(tool, **{asked: "where does he keep his yacht?"})
+                assert ids(answer)[:1] == [boat]
+                assert "Incomplete" not in words(answer)
+
+    run(talk())
+
+
+def test_a_question_does_not_wait_for_its_meaning_for_ever() -> None:
+    asked: list[Any] = []
+
+    async def call(_op: str, params: Mapping[str, Any], _progress: Progress) -> dict[str, Any]:
+        asked.append(params["fast"])
+        if not params["fast"]:
+            await asyncio.Event().wait()
+        return {"results": [], "degraded": "embedder warming", "behind": 0}
+
+    async def talk() -> None:
+        async with connected(build(call, patience=0.01), "auto") as found:
+            answer = await found.tool("recall_check", topic="the boat")
+            assert words(answer).endswith("Incomplete: embedder warming.")
+
+    run(talk())
+    assert asked == [False, True]
+
+
 WRONG: list[tuple[str, dict[str, object], str]] = [
     ("recall_specific", {"ids": []}, "ids"),
     ("recall_specific", {"ids": ["x"] * 21}, "ids"),
     ("recall_check", {}, "topic"),
     ("recall_check", {"topic": "tea", "limit": "many"}, "limit"),
-    ("recall_check", {"topic": " "}, "no question"),
+    ("recall_check", {"topic": ""}, "recall_check: topic is empty"),
+    ("recall_check", {"topic": " "}, "recall_check: topic is empty"),
     ("recall_check", {"topic": "tea", "since": "not a date at all"}, "not a date"),
     ("remember", {"text": "x", "type": "orientation"}, "type"),
     ("remember", {"text": "Words.", "actor": "user"}, "no argument 'actor'"),

@@ -37,7 +37,9 @@ class Recalling:
     ) -> CallToolResult:
         """The standing orientation and n memories: the latest, or those that bear on `context`.
         Call first in a conversation."""
-        found = await self.desk.ask(ctx).orient(context=context, n=n)
+        found = await self.desk.by_meaning(
+            lambda fast: self.desk.ask(ctx).orient(context=context, n=n, fast=fast)
+        )
         return answer(formatting.orientation(self.desk.now(), found), ids=_ids(found["recent"]))
 
     async def recall_check(
@@ -56,15 +58,17 @@ class Recalling:
         """Search the memories. Answers with dated rows, best first, or says that none is relevant;
         recall_specific has the full text.
         Example: {"topic": "why do we release on Fridays?", "since": "2026"}"""
-        found = await self.desk.ask(ctx).recall(
-            query=topic,
-            k=limit,
-            fast=True,
-            entity=entity,
-            type=type,
-            tag=tag,
-            since=since,
-            until=until,
+        found = await self.desk.by_meaning(
+            lambda fast: self.desk.ask(ctx).recall(
+                query=topic,
+                k=limit,
+                fast=fast,
+                entity=entity,
+                type=type,
+                tag=tag,
+                since=since,
+                until=until,
+            )
         )
         rows = (
             f"{PREFACE}\n{formatting.rows(found['results'])}"

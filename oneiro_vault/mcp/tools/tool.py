@@ -136,6 +136,15 @@ class VaultTool(Tool):
                 f"{self.name} has no argument {names}",
                 hint=f"It takes {', '.join(self.parameters['properties'])}.",
             )
+        empty = [
+            name
+            for name in self.parameters.get("required", ())
+            if isinstance(value := arguments.get(name), str) and not value.strip()
+        ]
+        if empty:
+            raise InvalidInput(
+                f"{self.name}: {', '.join(empty)} is empty", hint="Correct that and call it again."
+            )
 
     def _wrong(self, error: ValidationError) -> InvalidInput:
         """Which argument is wrong and how, without repeating its value."""

@@ -18,7 +18,7 @@ from oneiro_vault.index.keyword.note_rows import handle_of
 from oneiro_vault.operations.read import recall_show
 from oneiro_vault.operations.read.readable import served
 from oneiro_vault.operations.remember import images, write
-from oneiro_vault.operations.runtime import House, Remembered
+from oneiro_vault.operations.runtime import House, Progress, Remembered, quiet
 
 MOST: Final = 100
 """Ids, rows or updates in one request."""
@@ -36,9 +36,11 @@ def orient(
     n: int = 15,
     project: str | None = None,
     limit: int = 8000,
+    fast: bool = True,
+    progress: Progress = quiet,
 ) -> answers.Oriented:
     """The orientation as text of at most `limit` UTF-16 units, and `n` rows: relevant to `context`,
-    else the latest. Reinforces nothing."""
+    else the latest. Reinforces nothing; `fast` as in `recall`."""
     _whole("n", n, 0)
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < _LEAST:
         raise InvalidInput(f"limit must be a whole number from {_LEAST}, not {shown(limit)}")
@@ -50,7 +52,7 @@ def orient(
     rows: Sequence[answers.RecentRow] = []
     degraded = None
     if n and context and context.strip():
-        rows, degraded = _relevant(house, context, n, project)
+        rows, degraded = _relevant(house, context, n, project, fast, progress)
     elif n:
         rows = _latest(house, n, project)
     return {
@@ -108,10 +110,10 @@ def _latest(house: House, n: int, project: str | None) -> Sequence[answers.Recen
 
 
 def _relevant(
-    house: House, context: str, n: int, project: str | None
+    house: House, context: str, n: int, project: str | None, fast: bool, progress: Progress
 ) -> tuple[Sequence[answers.RecentRow], str | None]:
     """Rows that answer the context; those of the project count a little more."""
-    found = recall_show.recall(house, context, k=2 * n, passive=True, fast=True)
+    found = recall_show.recall(house, context, k=2 * n, passive=True, fast=fast, progress=progress)
     rows = found["results"]
     if project:
         notes = (house.index.by_path(row["path"]) for row in rows)
