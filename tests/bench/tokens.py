@@ -7,6 +7,7 @@ what came back to it as the answer.
 
 from __future__ import annotations
 
+import base64
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,7 @@ from tests.conftest import sealed
 from tests.e2e import clients
 from tests.e2e.clients import Client, Model
 from tests.e2e.conftest import SESSION, _provided, set_up
+from tests.mcp.conformance.fixtures import PNG
 
 FACTS = [
     f"{who} wants the release {when}, because support is quiet then."
@@ -41,18 +43,22 @@ def answers(request: dict[str, Any]) -> Iterator[Any]:
             )
 
 
-def forwarded(client: Client, idents: list[str]) -> dict[str, Any]:
-    """Tool -> its answer as the model of this client was given it."""
+def forwarded(client: Client, shown: str, idents: list[str], picture: str) -> dict[str, Any]:
+    """Tool -> its answer as the model of this client was given it; `shown` has a picture."""
     assert isinstance(client.endpoint.script, Model)
     asked: dict[str, dict[str, Any]] = {
         "recall_orient": {"n": 8},
         "recall_check": {"topic": "when is the release?"},
         "recall_specific": {"ids": idents[:2]},
+        "recall_image": {"id": shown},
         "remember": {"text": "Ivo keeps the spare keys of the boat house."},
+        "remember_with_image": {"text": "Ivo's boat.", "path": picture},
         "reframe": {"id": idents[0], "text": "Ana wants the release on Thursdays now."},
         "forget": {"id": idents[1]},
         "reflect": {"highlights": "We moved the release to Thursdays."},
         "flagged": {},
+        "recall_story": {"id": idents[0]},
+        "restore": {"id": idents[1]},
     }
     found = {}
     for name, arguments in asked.items():
@@ -65,8 +71,11 @@ def forwarded(client: Client, idents: list[str]) -> dict[str, Any]:
 def measured(name: str) -> dict[str, Any]:
     """The answers of all tools in a vault of eight memories."""
     with tempfile.TemporaryDirectory() as folder:
-        box = Box(Path(folder), sealed(Path(folder))).init()
+        box = Box(Path(folder), sealed(Path(folder)) | {"ONEIRO_MCP_TOOLS": "history"}).init()
         try:
+            picture = box.folder / "picture.png"
+            picture.write_bytes(base64.b64decode(PNG))
+            shown = box.remember("The plan of the boat house.", "--image", str(picture))["id"]
             idents = [box.remember(fact)["id"] for fact in FACTS]
             box.ok("recall", "the release")
             made = (
@@ -84,7 +93,7 @@ def measured(name: str) -> dict[str, Any]:
                             "limit = 5000", "limit = 500000"
                         )
                     )
-                return forwarded(made, idents)
+                return forwarded(made, shown, idents, str(picture))
         finally:
             box.close()
 
