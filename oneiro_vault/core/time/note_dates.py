@@ -41,6 +41,7 @@ _SPACED: Final = re.compile(
     r"[+-]\d\d:?\d\d)(?: +\w+)?)?"
 )
 _DAY_FIRST: Final = re.compile(r"(\d\d?)([./-])(\d\d?)\2(\d{4})(?:[T ,].*)?")
+_DAY_FIRST_NAMED: Final = re.compile(r"(?<![\w.-])\d\d?([.-])\d\d?\1(?:19|20)\d\d(?![.-]?\d)")
 _YEAR: Final = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _LONGEST: Final = 60
 _EPOCH: Final = re.compile(r"1\d{9}(?:\d{3})?")
@@ -53,7 +54,7 @@ _MONTH: Final = re.compile(
 _SPOKEN: Final = re.compile(
     r"(?i)(?<![^\W_])((?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.? \d{1,2}(?:st|"
     r"nd|rd|th)?,? (?:19|20)\d\d|\d{1,2}(?:st|nd|rd|th)?\.? (?:jan|feb|mar|apr|may|jun|jul|aug|"
-    r"sep|oct|nov|dec)[a-z]*\.?,? (?:19|20)\d\d)(?!\d)"
+    r"sep|oct|nov|dec)[a-z]*\.?,? (?:19|20)\d\d|(?:19|20)\d\d年\d{1,2}月\d{1,2}日)(?!\d)"
 )
 _ANY_DAY: Final = datetime(2000, 1, 1, tzinfo=UTC)
 """What is relative to today is no date of a note: only words with a year are read, and those mean
@@ -150,7 +151,8 @@ def named(path: str) -> str:
     for form, read in _NAMES:
         for found in reversed(list(form.finditer(path))):
             try:
-                return read(found)
+                if day := read(found):
+                    return day
             except (ValueError, InvalidInput):
                 continue
     return ""
@@ -168,6 +170,7 @@ def _week(found: re.Match[str]) -> str:
 _NAMES: Final = (
     (_IN_NAME, lambda found: _day(found[1], found[3], found[4])),
     (_STAMP, lambda found: _day(found[1], found[2], found[3])),
+    (_DAY_FIRST_NAMED, lambda found: _day_first(found[0])),
     (_SPOKEN, lambda found: _in_words(found[1].replace(".", ""))),
     (_WEEK, _week),
     (_MONTH, lambda found: _day(found[1], found[2], 1)),
