@@ -1,5 +1,5 @@
-"""Three questions about a sentence, answered by small trained weights: does it prescribe, will it
-be wanted later, and does it ask about an earlier state?
+"""Questions about a sentence, answered by small trained weights: does it prescribe, will it be
+wanted later, does it ask about an earlier state, and what does it say of its speaker?
 
 Two opinions are added: of its hashed words and letters (`features`), and of what the packaged
 embedding model makes of it after four of its six layers, where who does what is clearer than at the
@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from oneiro_vault.index.embed.embedders import WorkerEmbedder
 
 Head = Literal["gate", "keep", "history"]
+Topic = Literal["who", "work", "home", "people", "health", "wishes"]
 Vectors = npt.NDArray[np.float32]
 
 WEIGHTS: Final = Path(__file__).with_name("weights.npz")
@@ -38,6 +39,9 @@ RARE: Final = 0.75
 """The same for a question about an earlier state, as few are: of those of eight made-up months 88
 of 98 are recognised, 3 of their 276 others and 8 of 997 of a public collection taken for one (92,
 12 and 28 from .5 on). None of these lines was learned; their kinds were partly in view."""
+TOPICS: Final[tuple[Topic, ...]] = get_args(Topic)
+"""What every conversation needs of a person, in the order in which it is shown: who they are, their
+work, home, people and health, and what they always want."""
 SPEAKERS: Final = ("user", "assistant", "tool")
 """Whose sentence it is; anybody else counts as a user."""
 _TOKENS: Final = 96
@@ -59,6 +63,20 @@ def looks_back(question: str) -> bool:
     """Does a question ask what was before what is, or how it came to be? One about what happened
     once, or how things are, does not."""
     return probabilities("history", [question], [SPEAKERS[0]])[0] >= RARE
+
+
+def topics(sentences: Sequence[str]) -> list[Mapping[Topic, float]]:
+    """How likely the speaker of each sentence says each of `TOPICS` of themselves in it, 0-1; what
+    is left to 1 is how likely they say none, as where it passes, is supposed, quoted or asked."""
+    if not sentences:
+        return []
+    learned = weights()
+    scores = vectors(sentences) @ learned["topics/dense"] + learned["topics/bias"]
+    for row, (codes, values) in zip(scores, map(features.features, sentences), strict=True):
+        row += values @ learned["topics/words"][codes] * learned["topics/scale"]
+    likely = np.exp(scores - scores.max(axis=1, keepdims=True))
+    likely /= likely.sum(axis=1, keepdims=True)
+    return [dict(zip(TOPICS, row, strict=False)) for row in likely.tolist()]
 
 
 def probabilities(

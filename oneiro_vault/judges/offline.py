@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
 from typing import Any, Final
 
+from oneiro_vault.classify import first_things
 from oneiro_vault.classify.classifier import worth_keeping
 from oneiro_vault.core.conversation import personal, turns
 from oneiro_vault.core.conversation.captures import SOURCE
@@ -149,12 +150,15 @@ def _kept(shown: Shown) -> list[dict[str, Any]]:
         before, taken = "", False
         for sentence, worth in zip(run, worth_keeping(run), strict=True):
             short = len(claims.tokens(sentence)) <= SHORT
-            told = bool(personal.said(sentence))
-            whole = told or (worth >= WORTH and not (short and _lacks(sentence)))
+            topic = first_things.topic(sentence)
+            told = topic is not None
+            lacks = short and topic != "wishes" and _lacks(sentence)
+            whole = (told or worth >= WORTH) and not lacks
             leans = claims.points(sentence) or not whole
             goes_on = taken and leans and sum(map(len, found[-1])) < LONGEST
             least = WORTH if not goes_on else BESIDE if short else DETAIL
             keeps = (told or worth >= least) and _stands(sentence, 1 if told or goes_on else FEWEST)
+            keeps = keeps and (topic == "wishes" or not personal.of_reader(sentence))
             if keeps and goes_on:
                 found[-1].append(sentence)
             elif keeps:
@@ -188,7 +192,7 @@ def _lacks(sentence: str) -> bool:
 def _stands(sentence: str, fewest: int) -> bool:
     asks = sentence.rstrip("\"')*_ ").endswith(("?", ":"))
     fits = len(claims.tokens(sentence)) >= fewest and len(sentence) <= LONGEST
-    return fits and not asks and not personal.of_reader(sentence)
+    return fits and not asks
 
 
 def names(sentence: str) -> list[str]:

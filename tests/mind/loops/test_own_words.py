@@ -3,12 +3,14 @@ person has taken up."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from oneiro_vault.core.conversation import personal
-from oneiro_vault.mind.base import Note, Set
+from oneiro_vault.mind.base import Note, Set, Vectors
 from oneiro_vault.mind.drive_loop import Driver
 from oneiro_vault.mind.loops import distil, own_words
 from tests.judges.scripted import temperament
@@ -64,17 +66,36 @@ def test_what_was_said_arrives_in_the_same_night_and_nothing_again() -> None:
 
 
 def test_what_is_over_is_gone_the_same_night() -> None:
-    world = known(HOME, WORK)
+    world = known(MOVED, WORK)
     night(world)
-    world.notes[MOVED.id] = MOVED
-    night(world)
-    assert bodies(world)["The person's home"] == f"{LINES[MOVED.id]}\n", "only one can be true"
     world.notes[WORK.id] = replace(WORK, memory=replace(WORK.memory, status="superseded"))
     night(world)
     assert "The person's work" not in bodies(world)
     del world.notes[MOVED.id]
     night(world)
     assert bodies(world) == {}, "the last of it may go when what it rests on is gone"
+
+
+def test_of_two_near_facts_the_later_stands() -> None:
+    others = [
+        remembered(f"{n}", text, days=9 - n, trust="said")
+        for n, text in enumerate(
+            ("My name is Ruta.", "I'm allergic to nuts.", "I have two sons.", "I'm 43.")
+        )
+    ]
+    facts = (HOME, WORK, MOVED, *others)
+    apart = np.eye(len(facts), dtype=np.float32)
+    near = apart.copy()
+    near[2, [0, 2]] = 0.6, 0.8
+    for vectors, left in ((apart, (HOME, MOVED)), (near, (MOVED,))):
+        world = picture(*facts, vectors=lambda ids, v=vectors: _rows(facts, ids, v))
+        (home,) = (one for one in own_words.kept(world) if one.title == "The person's home")
+        (edit,) = home.edits
+        assert edit.body == "".join(f"{LINES[note.id]}\n" for note in left)
+
+
+def _rows(facts: Sequence[Note], ids: Sequence[str], vectors: Vectors) -> tuple[list[str], Vectors]:
+    return list(ids), vectors[[[note.id for note in facts].index(one) for one in ids]]
 
 
 def test_contested_ended_and_coming_facts_stay_out() -> None:

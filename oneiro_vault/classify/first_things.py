@@ -1,0 +1,72 @@
+"""Which of a person's own sentences say what every conversation needs of them (`TOPICS`), told by
+the classifier, and which words of it can stand where they are always loaded."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Final
+
+from oneiro_vault.classify import classifier, orientation_gate
+from oneiro_vault.classify.classifier import Topic
+from oneiro_vault.core.conversation import personal
+from oneiro_vault.core.text import claims
+
+SURE: Final = 0.5
+"""Probability from which a sentence belongs to a topic."""
+LONGEST: Final = 240
+"""Characters of what is quoted."""
+FEWEST: Final = 3
+"""Words of a clause."""
+_CLAUSE: Final = re.compile(
+    r"[,;:.!?]+\s+|\s+[–—-]+\s+|\s+(?=(?:and|but|so|because|cos|cause|since|und|aber|weil|denn|"
+    r"porque|pero|mais|car)\s)",
+    re.I,
+)
+"""Where another clause may begin."""
+
+
+@lru_cache(maxsize=4096)
+def topic(words: str) -> Topic | None:
+    """What a sentence or clause says of its speaker, None for nothing that lasts."""
+    (found,) = classifier.topics([words])
+    best = max(found, key=lambda one: found[one])
+    return best if found[best] >= SURE else None
+
+
+def said(text: str) -> list[tuple[Topic, str]]:
+    """(topic, words to quote, `…` where something is left out) of each sentence of a person's own
+    words that has one.
+
+    A sentence is quoted whole where it asks nothing and only describes, if it were said of somebody
+    else; if not, the longest of its clauses that does. How answers should be is said as an order:
+    of 1,200 lines that tell a model who it is or what to do the classifier takes 15 for such a
+    wish, and all of these are about answers.
+    """
+    found: list[tuple[Topic, str]] = []
+    for sentence in claims.split_sentences(text.replace("’", "'")):
+        if (about := topic(sentence)) is None:
+            continue
+        stops = orientation_gate.hidden if about == "wishes" else orientation_gate.prescribes
+        for words in _parts(sentence):
+            if topic(words) == about and not stops(personal.described(words)):
+                before = "" if sentence.startswith(words) else "… "
+                after = "" if sentence.endswith(words) else " …"
+                found.append((about, f"{before}{words}{after}"))
+                break
+    return found
+
+
+def _parts(sentence: str) -> Iterator[str]:
+    """The sentence and its clauses, longest first, as far as they ask nothing and fit."""
+    bounds = [0, *(at for mark in _CLAUSE.finditer(sentence) for at in mark.span()), len(sentence)]
+    clauses = (
+        sentence[start:end].strip() for start, end in zip(bounds[::2], bounds[1::2], strict=True)
+    )
+    parts = dict.fromkeys((sentence, *sorted(clauses, key=len, reverse=True)))
+    for part in parts:
+        asks = part.rstrip("\"')*_ ").endswith("?")
+        few = part != sentence and len(claims.tokens(part)) < FEWEST
+        if not asks and not few and len(part) <= LONGEST:
+            yield part
