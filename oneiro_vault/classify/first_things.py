@@ -4,7 +4,7 @@ the classifier, and which words of it can stand where they are always loaded."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -27,12 +27,16 @@ _CLAUSE: Final = re.compile(
 """Where another clause may begin."""
 
 
+def topics(sentences: Sequence[str]) -> list[Topic | None]:
+    """What each sentence or clause says of its speaker, None for nothing that lasts."""
+    likely = classifier.topics(sentences)
+    best = [max(found, key=lambda one: found[one]) for found in likely]
+    return [one if found[one] >= SURE else None for one, found in zip(best, likely, strict=True)]
+
+
 @lru_cache(maxsize=4096)
-def topic(words: str) -> Topic | None:
-    """What a sentence or clause says of its speaker, None for nothing that lasts."""
-    (found,) = classifier.topics([words])
-    best = max(found, key=lambda one: found[one])
-    return best if found[best] >= SURE else None
+def _topic(words: str) -> Topic | None:
+    return topics([words])[0]
 
 
 def said(text: str) -> list[tuple[Topic, str]]:
@@ -46,11 +50,11 @@ def said(text: str) -> list[tuple[Topic, str]]:
     """
     found: list[tuple[Topic, str]] = []
     for sentence in claims.split_sentences(text.replace("’", "'")):
-        if (about := topic(sentence)) is None:
+        if (about := _topic(sentence)) is None:
             continue
         stops = orientation_gate.hidden if about == "wishes" else orientation_gate.prescribes
         for words in _parts(sentence):
-            if topic(words) == about and not stops(personal.described(words)):
+            if _topic(words) == about and not stops(personal.described(words)):
                 before = "" if sentence.startswith(words) else "… "
                 after = "" if sentence.endswith(words) else " …"
                 found.append((about, f"{before}{words}{after}"))

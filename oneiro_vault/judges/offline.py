@@ -148,9 +148,9 @@ def _kept(shown: Shown) -> list[dict[str, Any]]:
     found: list[list[str]] = []
     for run in own(shown.text, notes.get(turns.GOES_ON, ""), shown.source):
         before, taken = "", False
-        for sentence, worth in zip(run, worth_keeping(run), strict=True):
+        topics = first_things.topics(run)
+        for sentence, worth, topic in zip(run, worth_keeping(run), topics, strict=True):
             short = len(claims.tokens(sentence)) <= SHORT
-            topic = first_things.topic(sentence)
             told = topic is not None
             lacks = short and topic != "wishes" and _lacks(sentence)
             whole = (told or worth >= WORTH) and not lacks

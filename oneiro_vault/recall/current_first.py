@@ -18,7 +18,7 @@ from typing import Final
 
 import numpy as np
 
-from oneiro_vault.core.conversation.captures import captured
+from oneiro_vault.core.conversation.captures import captured, in_its_words
 from oneiro_vault.core.memory import epoch, no_weaker
 from oneiro_vault.core.text import claims, corrections
 from oneiro_vault.core.text.query import QueryTerms, content_words
@@ -62,8 +62,6 @@ _IN_WORDS: Final = 1.4
 has."""
 _LONGEST: Final = 2_000
 """Characters of a body that are compared."""
-_BEGINS: Final = 60
-"""Characters of a fact that tell whether it is in the words of its conversation."""
 
 Same = Callable[[Row, Row, int], float]
 """How clearly the second, which is newer and stands so many places behind (1 or more), answers the
@@ -193,15 +191,11 @@ class Likeness:
             one: row for one in {row.derived_from[0] for row in facts} for row in index.get(one)
         }
         bodies = index.bodies([row.key for row in sources.values() if captured(row)])
-        said = {one: " ".join(bodies.get(row.key, "").split()) for one, row in sources.items()}
-        begins = {
-            row.key: " ".join(self._bodies.get(row.key, "").split()).partition(" [")[0][:_BEGINS]
-            for row in facts
-        }
+        said = {one: bodies.get(row.key, "") for one, row in sources.items()}
         return frozenset(
             row.key
             for row in facts
-            if begins[row.key] and begins[row.key] in said.get(row.derived_from[0], "")
+            if in_its_words(self._bodies.get(row.key, ""), said.get(row.derived_from[0], ""))
         )
 
     def _of_the_same(self, first: Row, second: Row) -> bool:
