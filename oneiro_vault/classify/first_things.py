@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from typing import Final
 
 from oneiro_vault.classify import classifier, orientation_gate
@@ -25,18 +24,29 @@ _CLAUSE: Final = re.compile(
     re.I,
 )
 """Where another clause may begin."""
+_KEPT: Final = 65_536
+"""Sentences whose topic is remembered while the process lives: every night asks about all of
+them."""
+_known: dict[str, Topic | None] = {}
 
 
 def topics(sentences: Sequence[str]) -> list[Topic | None]:
     """What each sentence or clause says of its speaker, None for nothing that lasts."""
-    likely = classifier.topics(sentences)
-    best = [max(found, key=lambda one: found[one]) for found in likely]
-    return [one if found[one] >= SURE else None for one, found in zip(best, likely, strict=True)]
+    found = {one: _known[one] for one in sentences if one in _known}
+    new = [one for one in dict.fromkeys(sentences) if one not in found]
+    for one, likely in zip(new, classifier.topics(new), strict=True):
+        best = max(likely, key=lambda topic: likely[topic])
+        found[one] = best if likely[best] >= SURE else None
+    if len(_known) < _KEPT:
+        _known.update(found)
+    return [found[one] for one in sentences]
 
 
-@lru_cache(maxsize=4096)
-def _topic(words: str) -> Topic | None:
-    return topics([words])[0]
+def told(texts: Sequence[str]) -> list[set[Topic]]:
+    """What the sentences of each text say of their speaker."""
+    split = [_sentences(text) for text in texts]
+    found = iter(topics([one for sentences in split for one in sentences]))
+    return [{topic for _ in sentences if (topic := next(found))} for sentences in split]
 
 
 def said(text: str) -> list[tuple[Topic, str]]:
@@ -49,17 +59,22 @@ def said(text: str) -> list[tuple[Topic, str]]:
     wish, and all of these are about answers.
     """
     found: list[tuple[Topic, str]] = []
-    for sentence in claims.split_sentences(text.replace("’", "'")):
-        if (about := _topic(sentence)) is None:
+    for sentence in _sentences(text):
+        (about,) = topics([sentence])
+        if about is None:
             continue
         stops = orientation_gate.hidden if about == "wishes" else orientation_gate.prescribes
         for words in _parts(sentence):
-            if _topic(words) == about and not stops(personal.described(words)):
+            if topics([words]) == [about] and not stops(personal.described(words)):
                 before = "" if sentence.startswith(words) else "… "
                 after = "" if sentence.endswith(words) else " …"
                 found.append((about, f"{before}{words}{after}"))
                 break
     return found
+
+
+def _sentences(text: str) -> list[str]:
+    return claims.split_sentences(text.replace("’", "'"))
 
 
 def _parts(sentence: str) -> Iterator[str]:

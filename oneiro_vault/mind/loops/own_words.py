@@ -34,6 +34,8 @@ present than of the past along."""
 APART: Final = 3600.0
 """Seconds between two versions of a fact at least: what is said in one conversation goes
 together."""
+LATEST: Final = 100
+"""Facts of one topic that are looked at, the newest."""
 ENOUGH: Final = 6
 """Facts that tell what any two have."""
 Said = tuple[Note, str]
@@ -79,17 +81,19 @@ def _facts(snapshot: Snapshot, mine: set[str]) -> Mapping[str, list[Said]]:
     own = [
         note
         for note in snapshot.of("semantic")
-        if note.memory.trust in memories.OWN_WORDS and _holds(note, snapshot.now)
+        if note.memory.trust in memories.OWN_WORDS
+        and (note.id in mine or note.id not in elsewhere | placed)
+        and _holds(note, snapshot.now)
+        and _word_for_word(note, snapshot)
     ]
-    later = _later(snapshot, own)
-    found: dict[str, list[Said]] = {}
-    for note in own:
-        if (note.id in mine or note.id not in elsewhere | placed) and _word_for_word(
-            note, snapshot
-        ):
-            for topic, said in first_things.said(note.memory.body):
-                found.setdefault(topic, []).append((note, said))
-    return {topic: _newest(said, later) for topic, said in found.items()}
+    found: dict[str, list[Note]] = {}
+    for note, topics in zip(own, first_things.told([one.memory.body for one in own]), strict=True):
+        for topic in topics:
+            found.setdefault(topic, []).append(note)
+    found = {topic: notes[-LATEST:] for topic, notes in found.items()}
+    later = _later(snapshot, {note.id: note for notes in found.values() for note in notes})
+    room = MOST * int(snapshot.settings["distil.characters"])
+    return {topic: _newest(topic, notes, later, room) for topic, notes in found.items()}
 
 
 def _holds(note: Note, now: float) -> bool:
@@ -108,9 +112,8 @@ def _word_for_word(note: Note, snapshot: Snapshot) -> bool:
     return all(one is None or in_its_words(note.memory.body, one.memory.body) for one in sources)
 
 
-def _later(snapshot: Snapshot, facts: Sequence[Note]) -> Mapping[str, set[str]]:
+def _later(snapshot: Snapshot, known: Mapping[str, Note]) -> Mapping[str, set[str]]:
     """Fact -> the later ones that are near enough to give the present state of it."""
-    known = {note.id: note for note in facts}
     ids, vectors = snapshot.vectors(list(known))
     if len(ids) < ENOUGH:
         return {}
@@ -125,13 +128,22 @@ def _later(snapshot: Snapshot, facts: Sequence[Note]) -> Mapping[str, set[str]]:
     }
 
 
-def _newest(facts: Sequence[Said], later: Mapping[str, set[str]]) -> list[Said]:
-    """Without those that a later one says again, or gives the present state of."""
+def _newest(
+    topic: str, facts: Sequence[Note], later: Mapping[str, set[str]], room: int
+) -> list[Said]:
+    """What they say of the topic, as much of the newest as there is room for, without what a later
+    one says again or gives the present state of."""
     found: list[Said] = []
-    for note, said in reversed(facts):
-        mine, newer = words(said), later.get(note.id, set())
-        if not any(other.id in newer or _again(mine, words(text)) for other, text in found):
-            found.append((note, said))
+    for note in reversed(facts):
+        newer = later.get(note.id, set())
+        if room <= 0 or any(other.id in newer for other, _ in found):
+            continue
+        for text in reversed(
+            [one for about, one in first_things.said(note.memory.body) if about == topic]
+        ):
+            if not any(_again(words(text), words(other)) for _, other in found):
+                found.append((note, text))
+                room -= len(text)
     return found[::-1]
 
 
