@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Final
 
 from oneiro_vault.classify import classifier, orientation_gate
@@ -77,6 +78,19 @@ def _sentences(text: str) -> list[str]:
     return claims.split_sentences(text.replace("’", "'"))
 
 
+def before_question(sentence: str) -> str:
+    """What a sentence that ends in a question tells before it, as far as its clauses tell; all of
+    any other, and of one that only asks."""
+    if not _asks(sentence):
+        return sentence
+    ends = [mark.span() for mark in _CLAUSE.finditer(sentence)]
+    found = next((end for end, _ in ends if topics([sentence[:end]])[0]), 0)
+    for (start, begins), (end, _) in pairwise(ends):
+        if start == found and topics([sentence[begins:end]])[0]:
+            found = end
+    return sentence[:found] or sentence
+
+
 def _parts(sentence: str) -> Iterator[str]:
     """The sentence and its clauses, longest first, as far as they ask nothing and fit."""
     bounds = [0, *(at for mark in _CLAUSE.finditer(sentence) for at in mark.span()), len(sentence)]
@@ -85,7 +99,14 @@ def _parts(sentence: str) -> Iterator[str]:
     )
     parts = dict.fromkeys((sentence, *sorted(clauses, key=len, reverse=True)))
     for part in parts:
-        asks = part.rstrip("\"')*_ ").endswith("?")
         few = part != sentence and len(claims.tokens(part)) < FEWEST
-        if not asks and not few and len(part) <= LONGEST:
+        if not _asks(part) and not few and len(part) <= LONGEST:
             yield part
+
+
+def _asks(words: str) -> bool:
+    return words.rstrip("\"')*_ ").endswith("?")
+
+
+def _sentences(text: str) -> list[str]:
+    return claims.split_sentences(text.replace("’", "'"))

@@ -146,7 +146,8 @@ def _kept(shown: Shown) -> list[dict[str, Any]]:
     notes = dict(shown.notes)
     day = _date(notes.get("captured", "") or shown.created)
     found: list[list[str]] = []
-    for run in own(shown.text, notes.get(turns.GOES_ON, ""), shown.source):
+    for sentences in own(shown.text, notes.get(turns.GOES_ON, ""), shown.source):
+        run = [first_things.before_question(one) for one in sentences]
         before, taken = "", False
         topics = first_things.topics(run)
         for sentence, worth, topic in zip(run, worth_keeping(run), topics, strict=True):

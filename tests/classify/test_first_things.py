@@ -91,3 +91,22 @@ def test_what_belongs_to_none(text: str) -> None:
 )
 def test_a_clause_is_quoted_where_the_rest_asks(text: str, found: list[tuple[str, str]]) -> None:
     assert first_things.said(text) == found
+
+
+@pytest.mark.parametrize(
+    ("sentence", "before"),
+    [
+        ("Got asthma, so is that spray paint safe indoors?", "Got asthma"),
+        (
+            "We live on the 4th floor without a lift, how do I get a piano up there?",
+            "We live on the 4th floor without a lift",
+        ),
+        (
+            "Can you help me word an ad for my room?",
+            "Can you help me word an ad for my room?",
+        ),
+        ("My sister Ona lives in Riga.", "My sister Ona lives in Riga."),
+    ],
+)
+def test_what_is_told_before_a_question(sentence: str, before: str) -> None:
+    assert first_things.before_question(sentence) == before
