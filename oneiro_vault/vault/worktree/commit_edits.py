@@ -53,6 +53,7 @@ class Person:
                 time.sleep(edits.MOMENT)
         gate = self._vault.gate
         with gate.writing():
+            gate.settled()  # what we put here for a branch that git has left since is no edit
             return gate.retried(lambda ref, tip: self._all(ref, tip, paths, pause))
 
     def _cleared(self, lock: Path) -> bool:

@@ -18,7 +18,7 @@ from oneiro_vault.core.tree_diff import blob_id
 from oneiro_vault.errors import GitProblem, RepositoryBusy
 from oneiro_vault.vault.git import git_locks
 from oneiro_vault.vault.git.repository import Repo
-from oneiro_vault.vault.git.staging_area import EXECUTABLE, FILE, Locked
+from oneiro_vault.vault.git.staging_area import EXECUTABLE, FILE, Entry, Locked
 from oneiro_vault.vault.ledger import Ledger
 from oneiro_vault.vault.worktree.files import TEMPORARY, Files
 from oneiro_vault.vault.write import disk
@@ -65,7 +65,7 @@ class Recovery:
         self._replay()
         self.settle()
         if rebooted:
-            self._note_boot()
+            self._note_here()
 
     # -- locks
     # ----------------------------------------------------------------------------------------------
@@ -218,6 +218,10 @@ class Recovery:
     def _replay(self) -> None:
         """Write the notes that intents name and that still hold what was there before; give back
         events that were folded."""
+        for intent in self._journal.intents:
+            if self._repo.contains(intent.commit, self._repo.tip(intent.ref)):
+                self._ledger.taken(intent.fold)
+        self._leave()
         here, tip = self._here(), self._repo.tip()
         if not here:
             return
@@ -229,16 +233,41 @@ class Recovery:
                 intent.on_disk
             ):  # it was there, so somebody took it out again: not for us to forget
                 disk.sync([self._journal.witness(here, intent.commit, ())])
-            if self._repo.contains(intent.commit, self._repo.tip(intent.ref)):
-                self._ledger.taken(intent.fold)
         self._journal.keep(kept)
-        mine = [intent for intent in kept if intent.ref == here]
+        mine = self._mine(here, tip)
         self._sweep(mine)
         for path, due in owed(intent for intent in mine if not intent.on_disk).items():
             self._bring(path, due, tip)
         for intent in mine:
             if not intent.on_disk:
                 self._journal.done(intent)
+
+    def _mine(self, here: str, tip: str) -> list[Intent]:
+        """Intents whose commit the folder shows: those of its branch, and of any it was made
+        from."""
+        return [
+            intent
+            for intent in self._journal.intents
+            if intent.ref == here or self._repo.contains(intent.commit, tip)
+        ]
+
+    def _leave(self) -> None:
+        """What was put on disk for a branch that git was just leaving, or has left since, becomes
+        here what HEAD says: that branch has it, and git would not go back over it."""
+        ref, tip = _head_ref(self._repo.git_dir), self._repo.tip()
+        mine = self._mine(ref, tip)
+        left = [intent for intent in self._journal.intents if intent not in mine]
+        if not (left and tip) or self._repo.activity.snapshot().lock:
+            return
+        for path, due in owed(left).items():
+            head = self._repo.entry(tip, path) or Entry("", FILE)
+            if head.mode in (FILE, EXECUTABLE) and self._files.blob(path) == due.blob != head.blob:
+                self._put(path, head.blob, due.blob)
+        for intent in left:
+            if self._repo.contains(intent.commit, self._repo.tip(intent.ref)):
+                disk.sync([self._journal.witness(intent.ref, intent.commit, ())])
+        self._note_here()  # HEAD is mended by the last line
+        self._journal.keep(mine)
 
     def _bring(self, path: str, due: Owed, tip: str) -> None:
         head = self._repo.entry(tip, path)
@@ -269,8 +298,8 @@ class Recovery:
             if head is not None and head.blob != _EMPTY and self._files.blob(path) == _EMPTY:
                 self._put(path, head.blob, _EMPTY)
 
-    def _note_boot(self) -> None:
-        """So that the checks for a new boot are made once."""
+    def _note_here(self) -> None:
+        """Where we are, in this boot: the checks for a new one are made once."""
         here, tip = self._here(), self._repo.tip()
         if here and tip:
             self._journal.witness(here, self._journal.last(here) or tip, ())
@@ -293,18 +322,20 @@ class Recovery:
     def settle(self) -> bool:
         """Bring the index up to date with what intents name and clear the journal; False while
         something is in the way."""
-        here, tip = self._here(), self._repo.tip()
-        if not here or not all(intent.on_disk for intent in self._journal.intents):
+        if not all(intent.on_disk for intent in self._journal.intents):
             return False
-        mine = [intent for intent in self._journal.intents if intent.ref == here]
-        if mine:
+        self._leave()
+        here, tip = self._here(), self._repo.tip()
+        if not here:
+            return False
+        if mine := self._mine(here, tip):
             try:
                 self._flush(owed(mine), tip)
             except (Locked, RepositoryBusy):
                 return False
             reach("index")
             self._witness(here, mine)
-        self._journal.keep([intent for intent in self._journal.intents if intent.ref != here])
+        self._journal.keep([intent for intent in self._journal.intents if intent not in mine])
         reach("cleared")
         return True
 

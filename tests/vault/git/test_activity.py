@@ -215,7 +215,12 @@ def test_a_machines_change_takes_no_half_way_file_along(
             vault.apply([Write(path_of(0), note(0, "revised"), digest(other))], REMEMBER)
         put(vault, 99)  # what touches nothing of it is written as ever
     assert git(root, "rev-parse", "main~1").strip() == before
+    assert vault.commit_edits() == []
+    assert not (root / path_of(99)).exists()  # it is on the branch that it was written to
     assert edits_of(root) == ""
+    git(root, "checkout", "-q", "main")
+    assert (root / path_of(99)).read_bytes() == note(99)
+    sound(root)
 
 
 def test_a_dead_gits_lock_holds_nothing_back(vault: Vault, root: Path) -> None:

@@ -149,7 +149,9 @@ def test_recovery_waits_while_a_person_is_in_the_middle_of_something(
     assert content(reopen(root)) == NEW_STATE | {path_of(5): note(5)}
 
 
-def test_an_intent_of_another_branch_is_kept_for_it(vault: Vault, root: Path) -> None:
+def test_an_intent_of_a_branch_that_was_left_is_settled_by_leaving_it(
+    vault: Vault, root: Path
+) -> None:
     put(vault, 1)
     put(vault, 2)
     git(root, "branch", "side")
@@ -158,11 +160,54 @@ def test_an_intent_of_another_branch_is_kept_for_it(vault: Vault, root: Path) ->
     git(root, "switch", "-q", "side")
     other = reopen(root)
     put(other, 6)
-    assert other.journal.intents
+    assert not other.journal.intents
+    assert not other.problems()
     git(root, "switch", "-q", "main")
     back = reopen(root)
-    assert not back.journal.intents
     assert content(back) == NEW_STATE
+    sound(root)
+
+
+@pytest.mark.parametrize(
+    "how", ["symbolic-ref HEAD refs/heads/side", "update-ref --no-deref HEAD side"]
+)
+def test_what_was_written_while_git_left_the_branch_stays_on_that_branch(
+    vault: Vault, root: Path, how: str
+) -> None:
+    """git passes over what it did not expect in the folder: it would become an edit of the person
+    on the other branch, and git would not go back over a file that it does not know."""
+    for number in range(3):
+        put(vault, number)
+    git(root, "branch", "side")
+    late = reopen(root, lazy_index=True)
+    put(late, 1, "revised")
+    put(late, 7)
+    late.forget(f"{2:012d}", path_of(2), digest(note(2)))
+    main = late.head()
+    git(root, "read-tree", "side")
+    git(root, *how.split())
+    if how.startswith("symbolic"):
+        assert late.commit_edits() == []
+    late.flush_index()
+    assert content(late) == {path_of(number): note(number) for number in range(3)}
+    sound(root)
+    git(root, "switch", "-q", "main")
+    assert late.commit_edits() == []
+    assert late.head() == main
+    assert content(late) == {
+        path_of(0): note(0), path_of(1): note(1, "revised"), path_of(7): note(7)
+    }  # fmt: skip
+    sound(root)
+    assert not late.problems()
+
+
+def test_a_branch_made_from_what_was_just_written_has_it(vault: Vault, root: Path) -> None:
+    put(vault, 1)
+    late = reopen(root, lazy_index=True)
+    put(late, 7)
+    git(root, "switch", "-qc", "side")
+    assert late.flush_index()
+    assert content(late) == {path_of(1): note(1), path_of(7): note(7)}
     sound(root)
 
 
