@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import signal
 import subprocess
 import time
@@ -17,6 +18,8 @@ from tests.box import Box, eventually
 from tests.vault.support import git
 
 ROUNDS = int(os.environ.get("GIT_ROUNDS", "50"))
+CHECKOUTS = int(os.environ.get("GIT_CHECKOUTS", "20"))
+NOTES = int(os.environ.get("GIT_NOTES", "6000"))
 SEED = int(os.environ.get("GIT_SEED", "0")) or random.SystemRandom().randrange(10**9)
 QUIET = 0.6
 COUNT = 240
@@ -65,8 +68,9 @@ class Desk:
         git(self.root, "add", "-A")
         git(self.root, "commit", "-qm", text)
 
-    def slow(self, *arguments: str) -> None:
-        """A git command that is stopped now and then for longer than an edit has to rest."""
+    def slow(self, *arguments: str, kill: bool = False, fails: bool = False) -> None:
+        """A git command that is stopped now and then for longer than an edit has to rest, and dies
+        in the end when that is wanted."""
         process = subprocess.Popen(
             ["git", "-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-C", str(self.root), *arguments],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
@@ -78,9 +82,9 @@ class Desk:
                 break
             os.killpg(process.pid, signal.SIGSTOP)
             time.sleep(QUIET * self.rng.uniform(1.5, 3))
-            os.killpg(process.pid, signal.SIGCONT)
+            os.killpg(process.pid, signal.SIGKILL if kill else signal.SIGCONT)
         out, _ = process.communicate(timeout=60)
-        assert process.returncode == 0, out
+        assert kill or (process.returncode != 0) == fails, out
 
     def pick(self, most: int) -> list[int]:
         return self.rng.sample(range(20, COUNT), most)
@@ -104,7 +108,15 @@ class Desk:
         for number in self.rng.sample(range(20), 6):
             (self.root / path(number)).write_text("A thought that is put away again.\n")
             self.meant.add(path(number))  # until git takes it away it is an edit like any other
-        self.slow("stash", "-q")
+        if self.rng.random() < 0.5:
+            (self.root / "untracked.md").write_text("Put away as well.\n")
+            self.meant.add("untracked.md")
+            self.slow("stash", "-q", "-u")
+        else:
+            self.slow("stash", "-q")
+            self.slow("stash", "pop", "-q")
+            time.sleep(2 * QUIET)
+            git(self.root, "stash", "-q")
         git(self.root, "stash", "drop", "-q")
 
     def rebases(self) -> None:
@@ -128,6 +140,52 @@ class Desk:
         git(self.other, "revert", "--no-edit", "HEAD")
         git(self.other, "push", "-q")
         self.slow("pull", "-q", "--rebase")
+
+    def stops(self) -> None:
+        """What git could not merge is left to the person for a while, who takes it back."""
+        self.slow("checkout", "-q", "-b", "topic")
+        (self.root / path(15)).write_text(f"On the topic, {self.rng.random()}.\n")
+        self.by_hand("topic")
+        self.slow("checkout", "-q", "main")
+        (self.root / path(15)).write_text(f"On main, {self.rng.random()}.\n")
+        self.by_hand("main")
+        for command in ("merge", "cherry-pick", "rebase"):
+            self.slow("-c", "merge.oneiro.driver=false", command, "topic", fails=True)
+            time.sleep(2 * QUIET)
+            assert self.box.json("status")["busy"]
+            self.slow(command, "--abort")
+        git(self.root, "branch", "-qD", "topic")
+
+    def bisects(self) -> None:
+        self.slow("bisect", "start", "main", "main~2")
+        self.slow("bisect", "good")
+        time.sleep(2 * QUIET)
+        self.slow("bisect", "reset")
+
+    def works_elsewhere(self) -> None:
+        """Other work trees of the repository, beside the vault and in the middle of it."""
+        places = [self.box.folder / "beside", self.root / "notes/inside"]
+        for number, place in enumerate(places):
+            self.slow("worktree", "add", "-q", "-b", f"work-{number}", str(place), "old")
+            (place / path(3)).write_text("Written in another work tree.\n")
+        time.sleep(2 * QUIET)
+        for number, place in enumerate(places):
+            self.slow("worktree", "remove", "--force", str(place))
+            git(self.root, "branch", "-qD", f"work-{number}")
+
+    def dies(self) -> None:
+        """A git that is killed in the middle: what it has done so far is asked about, and the
+        person takes it back."""
+        self.slow("checkout", "-q", "old", kill=True)
+        if git(self.root, "branch", "--show-current") == "old\n":
+            return self.slow("checkout", "-q", "main")  # it was faster
+        changed = git(self.root, "status", "--porcelain") != ""
+        eventually(lambda: not (self.root / ".git/index.lock").exists() or not changed, 30)
+        if changed:
+            eventually(lambda: self.box.json("status")["gone"], 30)
+        (self.root / ".git/index.lock").unlink(missing_ok=True)
+        git(self.root, "restore", ".")
+        return None
 
     def cleans(self) -> None:
         """What git lists as untracked may have rested, and be in history, by the time it removes
@@ -212,7 +270,7 @@ def test_nothing_git_or_a_copier_does_is_committed_for_a_person(box: Box) -> Non
     desk = Desk(box, SEED)
     happenings: list[Callable[[], None]] = [
         desk.switches, desk.looks_back, desk.stashes, desk.rebases, desk.pulls, desk.cleans,
-        desk.replaces_all, desk.copies
+        desk.replaces_all, desk.copies, desk.stops, desk.bisects, desk.works_elsewhere, desk.dies
     ]  # fmt: skip
     for number in range(ROUNDS):
         since = git(desk.root, "rev-parse", "main").strip()
@@ -232,3 +290,45 @@ def test_nothing_git_or_a_copier_does_is_committed_for_a_person(box: Box) -> Non
     assert not [
         one for one in box("--json", "doctor").stdout.decode().split("{") if '"brake"' in one
     ]
+
+
+@pytest.mark.drill
+@pytest.mark.timeout(0)
+@pytest.mark.skipif(shutil.which("strace") is None, reason="strace makes the disk slow")
+def test_a_slow_disk_and_thousands_of_notes(box: Box) -> None:
+    """With default settings the checkout alone takes longer than an edit has to rest. Every other
+    time the owner gets to look at the folder before git is at it again."""
+    root = box.vault
+    git(root, "switch", "-qC", "main")
+    git(root, "branch", "old")
+    for number in range(NOTES):
+        file = root / path(number)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"# Note {number}\n\nFact number {number} of the flood.\n")
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "all")
+    assert box.pid
+    old, main = (git(root, "rev-parse", name) for name in ("old", "main"))
+    for number in range(CHECKOUTS):
+        started = time.monotonic()
+        subprocess.run(
+            ["strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=unlink,unlinkat",
+             "-e", "inject=unlink,unlinkat:delay_enter=8000",
+             "git", "-C", str(root), "checkout", "-q", "old"],
+            check=True, env=box.env,
+        )  # fmt: skip
+        seconds = time.monotonic() - started
+        git(root, "checkout", "-q", "main")
+        if number % 2:
+            (root / "last.md").write_text(f"{number}\n")
+            eventually(lambda: git(root, "status", "--porcelain") == "", 180)
+            assert git(root, "rev-parse", "main~1") == main
+            assert git(root, "show", "--format=", "--name-only", "main") == "last.md\n"
+            main = git(root, "rev-parse", "main")
+        print(f"{number}: {seconds:.0f} s", flush=True)
+        assert [git(root, "rev-parse", name) for name in ("old", "main")] == [old, main]
+    assert len(list((root / "notes").rglob("*.md"))) == NOTES
+    eventually(lambda: box.json("status")["notes"] == NOTES + 1, 60)
+    status = box.json("status")
+    assert (status["gone"], status["busy"], status["uncommitted"]) == (None, None, 0)
+    assert '"brake"' not in box("--json", "doctor").stdout.decode()

@@ -123,8 +123,8 @@ def _stays(house: House) -> list[answers.Refused]:
     found |= {path: conflict(house.vault.files, path) for path in look.conflicted}
     found |= dict.fromkeys(look.staged, "its changes are staged, not committed")
     found |= dict.fromkeys(
-        look.gone if look.asked else (),
-        "gone from the disk with so many others that you are asked (oneiro status)",
+        look.doubtful() if look.asked else (),
+        "you are asked whether that is meant (oneiro status)",
     )
     for path, flags in house.vault.repo.staging.status().items():
         if flags == NEW and not is_ours(path) and not hidden(path):

@@ -49,6 +49,7 @@ class Activity:
         self._head = str(git_dir / "HEAD")
         self._locks = [git_dir / name for name in _LOCKS]
         self._ours = str(git_dir / "oneiro" / "index.json")
+        self._death = git_dir / "oneiro" / "died"
         self._tip = tip
 
     def snapshot(self) -> Snapshot:
@@ -74,6 +75,23 @@ class Activity:
         yield
         with suppress(OSError), open(self._ours, "w") as file:
             json.dump({"index": stamp(self._index), "others": others}, file)
+
+    def note_death(self, lock: Path) -> None:
+        """A git died with this lock: what it did to the folder is half done. Called before the lock
+        is taken away."""
+        if lock in self._locks:
+            with suppress(OSError):
+                self._death.touch()
+
+    def died(self) -> bool:
+        """Did a git die here, and the folder was not in order since?"""
+        return self._death.exists()
+
+    def in_order(self) -> None:
+        """Nothing in the folder is a git's half work any more."""
+        if self.died():
+            with suppress(OSError):
+                self._death.unlink()
 
     def _others(self) -> int:
         """When the index was last written by somebody else (ns)."""

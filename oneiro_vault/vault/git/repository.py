@@ -111,6 +111,12 @@ class Repo:
         except (ValueError, OSError, pygit2.GitError) as error:
             raise _unreadable(ref, error) from error
 
+    def tips(self) -> set[str]:
+        """The commits that branches, here and at remotes, and tags are at."""
+        names = self._repo.listall_references()
+        places = ("refs/heads/", "refs/remotes/", "refs/tags/")
+        return {self.resolve(name) for name in names if name.startswith(places)} - {""}
+
     def check_ready(self) -> None:
         """Raise RepositoryBusy in the middle of a merge, rebase, cherry-pick, revert, bisect, am or
         purge, and on a detached HEAD."""

@@ -9,12 +9,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from oneiro_vault.errors import GitProblem
+from oneiro_vault.core.tree_diff import blob_id
+from oneiro_vault.errors import GitProblem, RepositoryBusy
 from oneiro_vault.vault.change import Operation, Receipt
 from oneiro_vault.vault.git.activity import Snapshot
 from oneiro_vault.vault.git.staging_area import EXECUTABLE, FILE, Entry, Locked
 from oneiro_vault.vault.history import commit_log
-from oneiro_vault.vault.paths import is_note
+from oneiro_vault.vault.paths import is_note, is_ours
 from oneiro_vault.vault.secrets.secret_scan import Secret, told
 from oneiro_vault.vault.worktree import edits, moves
 from oneiro_vault.vault.worktree.files import digest
@@ -87,14 +88,26 @@ class Person:
         before = self._repo.activity.snapshot()
         found = self._edits.look(before.tip, fresh, paths, owed(vault.journal.peek()))
         found.git = before
-        if len(found.gone) + self._lately(found) > edits.HANDFUL:
-            found.ask()
         rests = quiet <= edits.MOMENT or not fresh(
             self._repo.activity.since()
         )  # who asks for no rest asks for none after git either
         if not (rests and self._repo.activity.undisturbed(before)):
             found.wait()
+        elif self._doubted(found):
+            found.ask()
+        elif paths is None and not found.waiting:
+            self._repo.activity.in_order()
         return found
+
+    def _doubted(self, found: edits.Look) -> bool:
+        """Can only the person say whether this is meant? Where a git died over it, one file will
+        do."""
+        if self._repo.activity.died():
+            return bool(found.doubtful())
+        many = len(found.gone) + self._lately(found)
+        if many <= edits.HANDFUL < many + len(found.known):
+            many += self._elsewhere(found)
+        return many > edits.HANDFUL
 
     def _lately(self, found: edits.Look) -> int:
         """How many deletions were committed for the person in the last minutes; asked only where
@@ -103,10 +116,20 @@ class Person:
             return 0
         since = self._vault.clock() - edits.LATELY
         return sum(
-            is_note(path)
+            is_ours(path)
             for entry in self._vault.history.lately("edit", since)
             for path in entry.removed
         )
+
+    def _elsewhere(self, found: edits.Look) -> int:
+        """How many files are what some branch has there: a checkout leaves that, a stash that was
+        popped does not, nor do words that were taken back."""
+        blobs = {path: blob_id(found.ready[path] or b"") for path in found.known}
+        theirs: set[str] = set()
+        for tip in self._repo.tips():
+            entries = {path: self._repo.entry(tip, path) for path in blobs.keys() - theirs}
+            theirs |= {path for path, one in entries.items() if one and one.blob == blobs[path]}
+        return len(theirs)
 
     def secrets(self, ready: Ready) -> dict[str, list[Secret]]:
         """Paths whose text is not committed, with what looks like secrets in it."""
@@ -119,11 +142,17 @@ class Person:
     def first(self, ref: str, tip: str, ready: Ready, before: Snapshot) -> Receipt | None:
         """Commit these before a machine's change to the same files; None asks for another try.
 
-        `before` was taken before they were read. Raises Locked while git is at work.
+        `before` was taken before they were read. Raises Locked while git is at work, RepositoryBusy
+        for what the person is asked about.
         """
         whole = self._edits.complete(tip, ready, owed(self._vault.journal.intents))
         if before.lock:
             raise Locked(before.lock)
+        look = self._look(list(whole), edits.MOMENT)
+        if look.asked and not look.doubtful().isdisjoint(whole):
+            raise RepositoryBusy(
+                f"{look.question()}", kept="Nothing was written.", hint=edits.RETURN
+            )
         return (
             self._record(ref, tip, whole)
             if before.at(ref, tip) and self._repo.activity.undisturbed(before)

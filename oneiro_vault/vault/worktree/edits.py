@@ -23,6 +23,7 @@ from oneiro_vault.vault.git.staging_area import (
     MODIFIED,
     NEW,
     STAGED,
+    Entry,
 )
 from oneiro_vault.vault.paths import is_note, is_ours
 from oneiro_vault.vault.worktree.files import LARGEST, Files, describe
@@ -31,15 +32,16 @@ from oneiro_vault.vault.worktree.moves import id_of, pairs
 _MARKERS: Final = re.compile(rb"(?m)^<{7}[ \r\n][\s\S]*?^={7}\r?$[\s\S]*?^>{7}([ \r\n]|\Z)")
 MARKED: Final = "it holds conflict markers"
 HANDFUL: Final = 5
-"""More notes than these that are gone at once are never deleted for a person: a program that works
-on the folder looks just the same."""
+"""More files than these that are gone at once, or that became what another branch has, are never
+committed for a person: a program that works on the folder, or a git that was stopped half-way,
+looks just the same."""
 LATELY: Final = 600.0
 """Seconds in which deletions that come one by one count as at once."""
 RETURN: Final = (
-    "`git restore .` in the vault brings them back. If they are meant to be gone, commit that: "
-    "`git add -A`, `git commit`."
+    "`git restore .` in the vault takes that back (files that are new stay). If it is meant, "
+    "commit it: `git add -A`, `git commit`."
 )
-"""What to do when so many notes vanished."""
+"""What to do when only the person can say whether that is meant."""
 MOMENT: Final = 0.15
 """Seconds without a change before the bytes of a file are believed to be whole, even when nobody
 asks for rest: many editors empty a file before they write it anew."""
@@ -51,9 +53,9 @@ class Look:
     reason to tell a person.
 
     `moved`: new path -> old path, both in `ready`. `secret`: path -> what it looks as if it held;
-    `erased`: path -> that it was purged. `gone`: every note that is missing and was not moved;
-    `asked`: so many that only the person can say they are deleted. `git`: how it was before
-    anything was looked at.
+    `erased`: path -> that it was purged. `gone`: every file that is missing and was not moved;
+    `known`: what changed to bytes git has already, or to none; `asked`: only the person can say
+    whether these two are meant. `git`: how it was before anything was looked at.
     """
 
     ready: dict[str, bytes | None] = field(default_factory=dict)
@@ -65,6 +67,7 @@ class Look:
     secret: dict[str, str] = field(default_factory=dict)
     erased: dict[str, str] = field(default_factory=dict)
     gone: list[str] = field(default_factory=list)
+    known: list[str] = field(default_factory=list)
     asked: bool = False
     git: Snapshot | None = None
 
@@ -80,21 +83,32 @@ class Look:
         } | self.erased
 
     def wait(self) -> None:
-        """Nothing is ready, and nothing asked: git changed the folder meanwhile, or does so now."""
+        """Nothing is ready: git changed the folder meanwhile, or does so now."""
         self.waiting += self.ready
-        self.ready, self.moved, self.asked = {}, {}, False
+        self.ready, self.moved = {}, {}
 
     def ask(self) -> None:
-        """No deletion is ready: they are so many that the person is asked."""
-        self.asked, moved = True, set(self.moved.values())
-        self.ready = {
-            path: data for path, data in self.ready.items() if data is not None or path in moved
-        }
+        """Nothing that git may have done is ready: the person is asked."""
+        self.asked, held = True, self.doubtful()
+        self.ready = {path: data for path, data in self.ready.items() if path not in held}
+
+    def doubtful(self) -> set[str]:
+        """What a git that was stopped half-way may have left here."""
+        return {*self.gone, *self.known}
 
     def question(self) -> str:
         """What the person is asked, "" for nothing."""
-        many = "1 more note is" if len(self.gone) == 1 else f"{len(self.gone)} notes are"
-        return f"{many} gone from the disk, and that is not committed" if self.asked else ""
+        if not self.asked:
+            return ""
+        parts = [
+            _counted(paths, what)
+            for paths, what in (
+                (self.gone, "gone from the disk"),
+                (self.known, "now as another version in git"),
+            )
+            if paths
+        ]
+        return f"{' and '.join(parts)}, and that is not committed"
 
     def hold(self, path: str, why: str) -> None:
         """Keep a file out of history (`why`: the secret in it); a note that was moved keeps its old
@@ -104,6 +118,11 @@ class Look:
         self.ready.pop(path, None)
         if (old := self.moved.pop(path, "")) in self.ready:
             del self.ready[old]
+
+
+def _counted(paths: list[str], what: str) -> str:
+    kind = "note" if all(map(is_note, paths)) else "file"
+    return f"1 more {kind} is {what}" if len(paths) == 1 else f"{len(paths)} {kind}s are {what}"
 
 
 Fresh = Callable[[float], bool]
@@ -186,6 +205,9 @@ class Edits:
             if paths is None or path in wanted or old in wanted:
                 self._judge_move(path, old, tip, fresh, found)
         found.gone = sorted(set(gone).difference(moved.values()))
+        found.known = [
+            path for path in found.known if path in found.ready and path not in found.moved
+        ]
         return found
 
     def complete(
@@ -200,28 +222,28 @@ class Edits:
     def _ends(
         self, tip: str, status: Mapping[str, int], owed: Collection[str]
     ) -> tuple[list[str], list[str]]:
-        """Notes that are new or different, and those of `tip` that are gone from the disk; what is
+        """Files that are new or different, and those of `tip` that are gone from the disk; what is
         staged is the person's to commit."""
-        notes = {
+        ours = {
             path: flags
             for path, flags in status.items()
-            if is_note(path) and not flags & CONFLICTED
+            if is_ours(path) and not flags & CONFLICTED
         }
-        lagging = {path for path, flags in notes.items() if flags & STAGED and path in owed}
+        lagging = {path for path, flags in ours.items() if flags & STAGED and path in owed}
         new = [
             path
-            for path, flags in notes.items()
+            for path, flags in ours.items()
             if path in lagging or (flags & (NEW | MODIFIED) and not flags & STAGED)
         ]
         gone = [
             path
-            for path, flags in notes.items()
+            for path, flags in ours.items()
             if path in lagging or (flags & GONE and not flags & STAGED)
         ]
         return new, [
             path
             for path in gone
-            if self._repo.entry(tip, path) is not None and self._files.stat(path) is None
+            if _is_file(self._repo.entry(tip, path)) and self._files.stat(path) is None
         ]
 
     def _pairs(self, tip: str, new: list[str], gone: list[str], found: Look) -> dict[str, str]:
@@ -297,18 +319,19 @@ class Edits:
                 path
             )  # somebody is writing it this very moment: these bytes may be half of theirs
             return
-        known = self._repo.entry(tip, path)
+        known, blob = self._repo.entry(tip, path), blob_id(data)
         if has_markers(data) and is_note(path):
             found.conflicted.append(path)
-        elif known is None or known.blob != blob_id(data):
+        elif known is None or known.blob != blob:
             found.ready[path] = data
+            if not data or self._repo.knows(blob):
+                found.known.append(path)
 
     def _judge_missing(self, path: str, tip: str, fresh: Fresh, found: Look) -> None:
         """A deletion counts only when the nearest folder that is still there can be listed and has
         come to rest."""
-        known = self._repo.entry(tip, path)
-        if known is None or known.mode not in (FILE, EXECUTABLE):
-            return  # what is no file was never in the folder: a merge leaves links out
+        if not _is_file(self._repo.entry(tip, path)):
+            return
         folder = self._files.root / path
         while not folder.parent.is_dir():
             folder = folder.parent
@@ -322,6 +345,11 @@ class Edits:
             found.waiting.append(path)
         else:
             found.ready[path] = None
+
+
+def _is_file(entry: Entry | None) -> bool:
+    """What is no file was never in the folder: a merge leaves links out."""
+    return entry is not None and entry.mode in (FILE, EXECUTABLE)
 
 
 def _plain(files: Files) -> Stat | Refused | None:

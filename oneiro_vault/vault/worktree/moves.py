@@ -8,6 +8,7 @@ from typing import Final
 
 from oneiro_vault.core.tree_diff import blob_id
 from oneiro_vault.vault.git.repository import Repo
+from oneiro_vault.vault.paths import is_note
 
 _ID: Final = re.compile(
     rb"\A(?:\xef\xbb\xbf)?---[^\n]*\n(?:[^\n]*\n){0,200}?id:[ \t]*[\"']?([0-9a-z]{12})[\"']?[ "
@@ -36,7 +37,7 @@ def pairs(repo: Repo, tip: str, new: Mapping[str, bytes], gone: Collection[str])
         if path not in found and (ident := id_of(data))
     ]
     if named:
-        left = blobs.keys() - found.values()
+        left = filter(is_note, blobs.keys() - found.values())
         found |= _matched(named, ((path, id_of(repo.data(blobs[path]))) for path in sorted(left)))
     return found
 

@@ -183,7 +183,9 @@ def _stuck(look: Look, blocked: list[str]) -> RepositoryBusy:
             "Take that out",
         )
     if look.asked:
-        return _busy(blocked, "is gone from the disk with many others", RETURN.rstrip("."))
+        return _busy(
+            blocked, "is gone from the disk, or was put back, with many others", RETURN.rstrip(".")
+        )
     if look.conflicted:
         return _busy(
             look.conflicted,

@@ -93,6 +93,7 @@ class Recovery:
         """Move a lock aside when nobody can be holding it any more. True when it is out of the
         way."""
         if git_locks.abandoned(lock, self._repo.root):
+            self._repo.activity.note_death(lock)
             self._journal.set_aside(lock, "a lock no living process holds")
         return not lock.exists()
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from oneiro_vault.errors import LockTimeout
+from oneiro_vault.errors import LockTimeout, RepositoryBusy
 from oneiro_vault.vault.change import Write
 from oneiro_vault.vault.vault import Vault
 from oneiro_vault.vault.worktree.files import digest
@@ -234,20 +234,82 @@ def test_a_dead_gits_lock_holds_nothing_back(vault: Vault, root: Path) -> None:
     assert not lock.exists()
 
 
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
 def test_a_checkout_that_was_killed_is_asked_about(
-    branches: Vault, root: Path, tmp_path: Path
+    branches: Vault, root: Path, tmp_path: Path, how: signal.Signals
 ) -> None:
-    process = subprocess.Popen(["git", "-C", str(root), "checkout", "-q", "old"])
+    """Of what it took away, what it put back, and what it emptied and had not yet written, nothing
+    is the person's."""
+    process = subprocess.Popen(
+        ["git", "-C", str(root), "checkout", "-q", "old"], start_new_session=True
+    )
     eventually(lambda: (tmp_path / "at-work").exists(), 30)
-    process.send_signal(signal.SIGTERM)
+    os.killpg(process.pid, how)
     process.wait(30)
     (tmp_path / "go-on").touch()
+    (root / path_of(1)).write_bytes(b"")
+    (root / "mine.md").write_text("mine")
+    left_behind(root)
     branches.commit_edits()
     look = branches.look()
     assert look.asked
-    assert len(look.gone) == COUNT - 4
-    assert branches.listing().keys() >= {path_of(number) for number in range(COUNT)}
+    assert (len(look.gone), len(look.known)) == (COUNT - 4, 4)
+    assert look.question().startswith("36 notes are gone from the disk and 4 notes are now as ")
+    assert edits_of(root) == "edit: mine\n"
+    other = note(0, "as it was")
+    with pytest.raises(RepositoryBusy, match="36 notes are gone"):
+        branches.apply([Write(path_of(0), note(0, "revised"), digest(other))], REMEMBER)
     git(root, "restore", ".")
     branches.commit_edits()
     assert not branches.look().asked
     assert not branches.problems()
+    assert edits_of(root) == "edit: mine\n"
+
+
+def left_behind(root: Path) -> None:
+    """A lock that is there, if one is, has been there for a while."""
+    if (root / ".git/index.lock").exists():
+        os.utime(root / ".git/index.lock", (time.time() - 5,) * 2)
+
+
+def test_where_a_git_died_one_deletion_is_asked_about_until_the_folder_is_in_order(
+    vault: Vault, root: Path
+) -> None:
+    for number in range(3):
+        put(vault, number)
+    (root / ".git/index.lock").touch()
+    left_behind(root)
+    (root / path_of(1)).unlink()
+    assert vault.commit_edits() == []
+    assert vault.look().question() == "1 more note is gone from the disk, and that is not committed"
+    assert reopen(root).commit_edits() == []
+    git(root, "restore", ".")
+    assert vault.commit_edits() == []
+    (root / path_of(1)).unlink()
+    assert vault.commit_edits()[0].removed == (path_of(1),)
+
+
+def test_many_notes_that_are_as_another_branch_has_them_are_asked_about(
+    vault: Vault, root: Path
+) -> None:
+    """As of a program that changes the folder without git's lock; a stash that is popped looks the
+    same, but no branch has that."""
+    vault.apply([Write(path_of(i), note(i)) for i in range(7)], REMEMBER)
+    git(root, "switch", "-qc", "old")
+    for number in range(1, 7):
+        (root / path_of(number)).write_bytes(note(number, "as it was"))
+    vault.commit_edits()
+    git(root, "switch", "-q", "main")
+    for number in range(1, 7):
+        (root / path_of(number)).write_bytes(note(number, "as it was"))
+    assert vault.commit_edits() == []
+    assert vault.look().question() == (
+        "6 notes are now as another version in git, and that is not committed"
+    )
+    git(root, "restore", ".")
+    for number in range(7):
+        (root / path_of(number)).write_bytes(note(number, "put away for a moment"))
+    git(root, "stash", "-q")
+    git(root, "stash", "pop", "-q")
+    assert len(vault.commit_edits()[0].written) == 7
+    sound(root)

@@ -205,6 +205,22 @@ def test_a_handful_of_deletions_is_believed_and_more_are_asked_about(
     sound(root)
 
 
+def test_attachments_that_vanish_count_as_well(vault: Vault, root: Path) -> None:
+    (root / "attachments").mkdir()
+    for number in range(6):
+        (root / f"attachments/{number}.png").write_bytes(b"\0%d" % number)
+    vault.commit_edits()
+    for number in range(6):
+        (root / f"attachments/{number}.png").unlink()
+    assert vault.commit_edits() == []
+    assert vault.look().question().startswith("6 files are gone from the disk")
+    git(root, "restore", ".")
+    (root / "attachments").rename(root / "elsewhere")
+    (root / "elsewhere").rename(root / "attachments")
+    (root / "attachments/0.png").unlink()
+    assert vault.commit_edits()[0].removed == ("attachments/0.png",)
+
+
 def test_deletions_that_trickle_in_add_up_until_they_are_old(root: Path) -> None:
     now = [time.time()]
     make(root)
