@@ -265,7 +265,7 @@ def test_an_unsettled_index_takes_no_acknowledgement_back(
 ) -> None:
     put(vault)
 
-    def broken(commit: object) -> None:
+    def broken(commit: object, *_: object) -> None:
         raise GitProblem("no")
 
     monkeypatch.setattr(vault.repo.staging, "put", broken)

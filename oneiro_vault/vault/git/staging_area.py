@@ -146,20 +146,25 @@ class Staging:
                 found[path] = words.split()[1]
         return found
 
-    def put(self, wanted: Mapping[str, Entry | None]) -> None:
+    def put(self, wanted: Mapping[str, Entry | None], seen: Stamp | None = None) -> None:
         """Set or remove index entries, all in one rewrite, with the write lock. Raises Locked when
-        `index.lock` is taken."""
+        `index.lock` is taken, or was since the index was `seen`."""
+        lock = self._git_dir / "index.lock"
         with self._thread:
+            before = seen or stamp(self.file)
             try:
                 index = self._read()
                 for path, entry in wanted.items():
                     _set(index, self._root, path, entry)
                 with self._activity.ours():
+                    # libgit2 takes the lock for the writing only: what git wrote since the reading,
+                    # or is about to, would be lost
+                    if lock.exists() or stamp(self.file) != before:
+                        raise OSError(f"{lock} was taken")
                     index.write()
             except (pygit2.GitError, OSError) as error:
                 with suppress(pygit2.GitError, OSError):
                     self._repo.index.read(True)
-                lock = self._git_dir / "index.lock"
                 if lock.exists() or "lock" in str(
                     error
                 ):  # it may be free again by now, and taken again a moment later

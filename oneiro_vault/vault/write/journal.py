@@ -102,6 +102,11 @@ class Journal:
         """What to fsync after `begin`."""
         return [str(self._file), str(self.folder)]
 
+    @property
+    def written(self) -> float:
+        """When an intent was last noted, or found on disk (epoch seconds)."""
+        return _stamp(self._file)[1] / 1e9
+
     def unchanged(self) -> bool:
         """Is the journal on disk what this process knows already?"""
         return _stamp(self._file) == self._stamp

@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from pathlib import Path
 from typing import Final
 
 from oneiro_vault.core.tree_diff import blob_id
 from oneiro_vault.errors import GitProblem, RepositoryBusy
 from oneiro_vault.vault.git import git_locks
+from oneiro_vault.vault.git.activity import Stamp
 from oneiro_vault.vault.git.repository import Repo
 from oneiro_vault.vault.git.staging_area import EXECUTABLE, FILE, Entry, Locked
 from oneiro_vault.vault.ledger import Ledger
@@ -330,8 +332,11 @@ class Recovery:
         if not here:
             return False
         if mine := self._mine(here, tip):
+            seen = self._repo.activity.snapshot()
+            if self._head_may_follow():
+                return False
             try:
-                self._flush(owed(mine), tip)
+                self._flush(owed(mine), tip, seen.index_file)
             except (Locked, RepositoryBusy):
                 return False
             reach("index")
@@ -340,7 +345,13 @@ class Recovery:
         reach("cleared")
         return True
 
-    def _flush(self, due: dict[str, Owed], tip: str) -> None:
+    def _head_may_follow(self) -> bool:
+        """Has git written the index since our last intent, and a moment ago? It lets go of it
+        before it moves HEAD: what is put there in between would be staged on the other branch."""
+        there = self._repo.activity.since()
+        return there > self._journal.written and 0 <= time.time() - there < git_locks.SETTLE
+
+    def _flush(self, due: dict[str, Owed], tip: str, seen: Stamp) -> None:
         have = self._repo.staging.blobs(due)
         wanted = {
             path: owe.entry
@@ -350,11 +361,11 @@ class Recovery:
         if not wanted:
             return
         try:
-            self._repo.staging.put(wanted)
+            self._repo.staging.put(wanted, seen)
         except Locked as locked:
             if not self.clear_lock(locked.lock):
                 raise
-            self._repo.staging.put(wanted)
+            self._repo.staging.put(wanted, seen)
 
     def _is_head(self, path: str, owe: Owed, tip: str) -> bool:
         head = self._repo.entry(tip, path)

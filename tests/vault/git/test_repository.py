@@ -7,6 +7,8 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections import UserDict
+from collections.abc import ItemsView
 from pathlib import Path
 
 import pytest
@@ -365,6 +367,28 @@ def test_a_damaged_head_or_branch_is_a_git_problem(vault: Vault, root: Path) -> 
 
 def test_time_zones_beyond_the_calendar(vault: Vault) -> None:
     assert room._offset(10**18) == 0
+
+
+class Meanwhile(UserDict[str, Entry | None]):
+    """Entries to set; git works when they are asked for, which is after the index was read."""
+
+    def __init__(self, root: Path, entries: dict[str, Entry | None]) -> None:
+        super().__init__(entries)
+        self._root = root
+
+    def items(self) -> ItemsView[str, Entry | None]:
+        git(self._root, "add", "mine.md")
+        return super().items()
+
+
+def test_what_git_writes_into_the_index_meanwhile_is_not_lost(vault: Vault, root: Path) -> None:
+    put(vault)
+    (root / "mine.md").write_text("mine")
+    with pytest.raises(Locked):
+        vault.repo.staging.put(Meanwhile(root, {path_of(): None}))
+    assert git(root, "status", "--porcelain") == "A  mine.md\n"
+    vault.repo.staging.put({path_of(): None})
+    assert git(root, "ls-files").splitlines() == ["mine.md"]
 
 
 def test_an_index_entry_of_a_file_that_changed_meanwhile_is_looked_at_again(

@@ -201,6 +201,22 @@ def test_what_was_written_while_git_left_the_branch_stays_on_that_branch(
     assert not late.problems()
 
 
+def test_an_index_that_git_has_just_written_is_left_alone_until_head_has_followed(
+    vault: Vault, root: Path
+) -> None:
+    put(vault, 1)
+    git(root, "branch", "side")
+    late = reopen(root, lazy_index=True)
+    put(late, 7)
+    git(root, "read-tree", "side")
+    os.utime(root / ".git/index")  # this very moment, however long git took to end
+    assert not late.gate.settled()
+    git(root, "symbolic-ref", "HEAD", "refs/heads/side")
+    assert late.flush_index()
+    assert content(late) == {path_of(1): note(1)}
+    sound(root)
+
+
 def test_a_branch_made_from_what_was_just_written_has_it(vault: Vault, root: Path) -> None:
     put(vault, 1)
     late = reopen(root, lazy_index=True)
