@@ -106,7 +106,3 @@ def _parts(sentence: str) -> Iterator[str]:
 
 def _asks(words: str) -> bool:
     return words.rstrip("\"')*_ ").endswith("?")
-
-
-def _sentences(text: str) -> list[str]:
-    return claims.split_sentences(text.replace("’", "'"))
