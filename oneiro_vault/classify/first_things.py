@@ -4,17 +4,19 @@ the classifier, and which words of it can stand where they are always loaded."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final
 
 from oneiro_vault.classify import classifier, orientation_gate
-from oneiro_vault.classify.classifier import Topic
+from oneiro_vault.classify.classifier import TOPICS, Topic
 from oneiro_vault.core.conversation import personal
 from oneiro_vault.core.text import claims
 
+Likely = Mapping[Topic, float]
+"""Topic -> how likely it is said, 0-1."""
 SURE: Final = 0.5
-"""Probability from which a sentence belongs to a topic."""
+"""Probability from which a sentence says one of them."""
 LONGEST: Final = 240
 """Characters of what is quoted."""
 FEWEST: Final = 3
@@ -28,26 +30,41 @@ _CLAUSE: Final = re.compile(
 _KEPT: Final = 65_536
 """Sentences whose topic is remembered while the process lives: every night asks about all of
 them."""
-_known: dict[str, Topic | None] = {}
+_known: dict[str, Likely] = {}
 
 
-def topics(sentences: Sequence[str]) -> list[Topic | None]:
-    """What each sentence or clause says of its speaker, None for nothing that lasts."""
+def likely(sentences: Sequence[str]) -> list[Likely]:
+    """As `classifier.topics`."""
     found = {one: _known[one] for one in sentences if one in _known}
     new = [one for one in dict.fromkeys(sentences) if one not in found]
-    for one, likely in zip(new, classifier.topics(new), strict=True):
-        best = max(likely, key=lambda topic: likely[topic])
-        found[one] = best if likely[best] >= SURE else None
+    found |= zip(new, classifier.topics(new), strict=True)
     if len(_known) < _KEPT:
         _known.update(found)
     return [found[one] for one in sentences]
 
 
-def told(texts: Sequence[str]) -> list[set[Topic]]:
-    """What the sentences of each text say of their speaker."""
+def best(one: Likely) -> Topic | None:
+    """What is said, if anything: the likeliest topic, where some topic is likely."""
+    return max(one.items(), key=lambda said: said[1])[0] if sum(one.values()) >= SURE else None
+
+
+def topics(sentences: Sequence[str]) -> list[Topic | None]:
+    """What each sentence or clause says of its speaker, None for nothing that lasts."""
+    return [best(one) for one in likely(sentences)]
+
+
+def told(texts: Sequence[str]) -> list[tuple[set[Topic], Likely]]:
+    """(what the sentences of a text say, how likely one of them says each topic) of each text."""
     split = [_sentences(text) for text in texts]
-    found = iter(topics([one for sentences in split for one in sentences]))
-    return [{topic for _ in sentences if (topic := next(found))} for sentences in split]
+    found = iter(likely([one for sentences in split for one in sentences]))
+    rows = [[next(found) for _ in sentences] for sentences in split]
+    return [
+        (
+            {topic for one in row if (topic := best(one))},
+            {topic: max((one[topic] for one in row), default=0.0) for topic in TOPICS},
+        )
+        for row in rows
+    ]
 
 
 def said(text: str) -> list[tuple[Topic, str]]:
@@ -81,7 +98,7 @@ def _sentences(text: str) -> list[str]:
 def before_question(sentence: str) -> str:
     """What a sentence that ends in a question tells before it, as far as its clauses tell; all of
     any other, and of one that only asks."""
-    if not _asks(sentence):
+    if not _asks(sentence) or len(sentence) > LONGEST:
         return sentence
     ends = [mark.span() for mark in _CLAUSE.finditer(sentence)]
     found = next((end for end, _ in ends if topics([sentence[:end]])[0]), 0)

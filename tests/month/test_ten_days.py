@@ -113,9 +113,7 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lived]:
     root: Path = tmp_path_factory.mktemp("ten") / "vault"
     init_vault(root)
     clock = Clock()
-    app = App.open(
-        root, Settings({"embed.model": "hash", "disk.reserve": 0, "edits.quiet": 0.0}), clock=clock
-    )
+    app = App.open(root, Settings({"disk.reserve": 0, "edits.quiet": 0.0}), clock=clock)
     found = Lived(app)
     for number, day in enumerate(DAYS):
         for place, text in enumerate(day):

@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from oneiro_vault.classify import first_things
+from oneiro_vault.classify.classifier import TOPICS
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.conversation import personal
 from oneiro_vault.core.conversation.captures import in_its_words
@@ -26,18 +27,20 @@ MOST: Final = 2
 FIRST: Final = 60
 """Priority of the first topic; the others follow in steps of ten."""
 
-REPLACES: Final = 0.25
+REPLACES: Final = 0.35
 """How near two facts of one topic are, from what any two of a person's facts have (0) to the same
-text (1), from which the later one is taken for the present state: of 47 older versions in eight
-made-up months 21 go, of 128 present facts 12. Facts of other topics that are near take more of the
-present than of the past along."""
+text (1), from which the later one is taken for the present state."""
+SHARED: Final = 0.25
+"""How likely both facts say one of the topics, summed over these: "I live in Riga with my brother"
+may be of the home or of people."""
 APART: Final = 3600.0
 """Seconds between two versions of a fact at least: what is said in one conversation goes
 together."""
 LATEST: Final = 100
 """Facts of one topic that are looked at, the newest."""
-ENOUGH: Final = 6
-"""Facts that tell what any two have."""
+UNRELATED: Final = 0.1
+"""Cosine of two sentences that have nothing in common, at least, by the packaged model; what any
+two of few facts have says little."""
 Said = tuple[Note, str]
 """A fact, and the words of it that are quoted."""
 
@@ -86,14 +89,26 @@ def _facts(snapshot: Snapshot, mine: set[str]) -> Mapping[str, list[Said]]:
         and _holds(note, snapshot.now)
         and _word_for_word(note, snapshot)
     ]
-    found: dict[str, list[Note]] = {}
-    for note, topics in zip(own, first_things.told([one.memory.body for one in own]), strict=True):
-        for topic in topics:
-            found.setdefault(topic, []).append(note)
-    found = {topic: notes[-LATEST:] for topic, notes in found.items()}
-    later = _later(snapshot, {note.id: note for notes in found.values() for note in notes})
+    told = dict(
+        zip(
+            (note.id for note in own),
+            first_things.told([note.memory.body for note in own]),
+            strict=True,
+        )
+    )
+    found = {
+        topic: [note for note in own if topic in told[note.id][0]][-LATEST:] for topic in TOPICS
+    }
+    over = _replaced(
+        snapshot,
+        {one.id: one for notes in found.values() for one in notes},
+        {ident: said for ident, (_, said) in told.items()},
+    )
     room = MOST * int(snapshot.settings["distil.characters"])
-    return {topic: _newest(topic, notes, later, room) for topic, notes in found.items()}
+    return {
+        topic: _newest(topic, [note for note in notes if note.id not in over], room)
+        for topic, notes in found.items()
+    }
 
 
 def _holds(note: Note, now: float) -> bool:
@@ -112,35 +127,32 @@ def _word_for_word(note: Note, snapshot: Snapshot) -> bool:
     return all(one is None or in_its_words(note.memory.body, one.memory.body) for one in sources)
 
 
-def _later(snapshot: Snapshot, known: Mapping[str, Note]) -> Mapping[str, set[str]]:
-    """Fact -> the later ones that are near enough to give the present state of it."""
+def _replaced(
+    snapshot: Snapshot, known: Mapping[str, Note], told: Mapping[str, first_things.Likely]
+) -> set[str]:
+    """Facts of which a later one is near enough to give the present state."""
     ids, vectors = snapshot.vectors(list(known))
-    if len(ids) < ENOUGH:
-        return {}
+    if len(ids) < 2:
+        return set()
     cosines = vectors @ vectors.T
-    usual = float(np.median(cosines[np.triu_indices(len(ids), 1)]))
+    usual = max(UNRELATED, float(np.median(cosines[np.triu_indices(len(ids), 1)])))
     near = (cosines - usual) / (1 - usual) >= REPLACES
     times = np.array([known[one].memory.when() or 0.0 for one in ids])
+    said = np.array([[told[one][topic] for topic in TOPICS] for one in ids])
+    same = np.minimum(said[:, None], said[None, :]).sum(axis=2) >= SHARED
     later = times[None, :] - times[:, None] >= APART
-    return {
-        one: {ids[j] for j in np.flatnonzero(row)}
-        for one, row in zip(ids, near & later, strict=True)
-    }
+    return {ids[row] for row in np.flatnonzero((near & same & later).any(axis=1))}
 
 
-def _newest(
-    topic: str, facts: Sequence[Note], later: Mapping[str, set[str]], room: int
-) -> list[Said]:
+def _newest(topic: str, facts: Sequence[Note], room: int) -> list[Said]:
     """What they say of the topic, as much of the newest as there is room for, without what a later
-    one says again or gives the present state of."""
+    one says again."""
     found: list[Said] = []
     for note in reversed(facts):
-        newer = later.get(note.id, set())
-        if room <= 0 or any(other.id in newer for other, _ in found):
-            continue
-        for text in reversed(
-            [one for about, one in first_things.said(note.memory.body) if about == topic]
-        ):
+        if room <= 0:
+            break
+        texts = [text for about, text in first_things.said(note.memory.body) if about == topic]
+        for text in reversed(texts):
             if not any(_again(words(text), words(other)) for _, other in found):
                 found.append((note, text))
                 room -= len(text)

@@ -131,7 +131,7 @@ def test_the_newest_words_that_fit() -> None:
     many = [
         remembered(
             f"{n:012x}",
-            f"My cousin Number{n} lives in Town{n} {'x' * 60}.",
+            f"My cousin Number{n} lives in Town{n}, where she has run a bakery for years.",
             days=90 - n,
             trust="user",
         )

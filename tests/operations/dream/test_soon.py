@@ -79,7 +79,7 @@ def test_rules_encode_it_too_and_try_each_capture_once(app: App, clock: Clock) -
     app.call("capture", {"text": text, "kind": "session", "session": "s1", "client": "claude-code"})
     clock.now += 3600
     Background(app.house).dream()
-    assert [row["type"] for row in app.call("list")["results"]].count("orientation") == 2
+    assert [row["type"] for row in app.call("list")["results"]].count("orientation") == 1
     assert waiting(app) == 1, "what rules leave open waits"
     clock.now = at("2026-03-28T12:00")
     assert not scheduler.soon_due(app.house), "rules say the same on another day"
