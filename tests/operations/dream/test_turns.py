@@ -64,8 +64,8 @@ def talks(app: App) -> None:
 
 
 def lasting(app: App) -> None:
-    """Six things that are known."""
-    fill(app, *[f"Ana owns the {word} in Kiel." for word in WORDS])
+    """Six things that are known, none of them of the person."""
+    fill(app, *[f"The {word} in Kiel has a red roof." for word in WORDS])
 
 
 CASES: dict[str, tuple[Callable[[App], None], dict[str, Any]]] = {
