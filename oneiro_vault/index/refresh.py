@@ -250,18 +250,23 @@ class Refresher:
         known: list[Stat] = []
         now = time.time_ns()
         born = self._births(stat.path for stat, _ in loaded)
+        unmerged = self._unmerged(held)  # they stay unreadable however often they are read
         for stat, data in loaded:
             if data is None:
                 continue
             known.append(_settled(stat, now))
             if isinstance(data, str):
                 failed.append((stat.path, data))
-            elif stat.path not in held or held[stat.path][1] != blob_id(data):
+            elif (
+                stat.path not in held
+                or held[stat.path][1] != blob_id(data)
+                or stat.path in unmerged
+            ):
                 try:
                     parsed.append(self.screening.read(stat.path, data, self._limit, born=born))
                 except UnreadableNote as error:
                     failed.append((stat.path, str(error)))
-                    if stat.path in self._unmerged(held):
+                    if stat.path in unmerged:
                         parsed += self._as_it_stands(stat.path, data)
         parsed, refused = self._completed(
             parsed, {stat.path: data for stat, data in loaded if isinstance(data, bytes)}

@@ -176,6 +176,8 @@ def test_what_was_committed_speaks_for_a_note_that_cannot_be_read(
     done = index.refresh()
     assert (done.added, done.unreadable) == (("a.md", "b.md"), ("a.md", "b.md"))
     assert (found(index, "committed"), found(index, "broken")) == (["a.md"], ["b.md"])
+    index.refresh()  # files this new are read again
+    assert [path for path, _ in index.unreadable()] == ["a.md", "b.md"]
     vault.put("b.md", MARKED + "more words")
     index.refresh()
     assert (found(index, "committed"), found(index, "more words")) == (["a.md"], ["b.md"])

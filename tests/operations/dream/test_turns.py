@@ -65,7 +65,7 @@ def talks(app: App) -> None:
 
 def lasting(app: App) -> None:
     """Six things that are known, none of them of the person."""
-    fill(app, *[f"The {word} in Kiel has a red roof." for word in WORDS])
+    fill(app, *[f"The build of {word} runs on Debian 12." for word in WORDS])
 
 
 CASES: dict[str, tuple[Callable[[App], None], dict[str, Any]]] = {
