@@ -70,9 +70,9 @@ def header(title: str, when: str = "") -> str:
     """The line in front of a chunk: what the note is about, and when if that is given; "" if
     neither is known.
 
-    A date in front of every text makes all of them more alike: Recall@10 of single turns falls by
-    .9 points (long notes: equal), and a question's date is matched exactly by
-    `core.text.query.date_shares`. So the index gives none; a snippet shows one.
+    Measured without the date: of what changed in eight made-up months an older version stands first
+    19 times of 77 instead of 13, four present answers more of 276 are among the first ten; turns of
+    conversations are equal, and as plain notes found 4.7 points better.
     """
     return " · ".join(part for part in (" ".join(title.split())[:_TITLE].strip(), when) if part)
 

@@ -41,8 +41,10 @@ _EXACT: Final = 2_000
 """So many candidates get exact cosines rather than an approximate search."""
 _MOST: Final = 4_000
 """Chunks an approximate search may go through to find enough notes."""
-_EVERYWHERE: Final = 0.25
-"""Share of the notes from which on a name says nothing of any of them."""
+_EVERYWHERE: Final = 0.1
+"""Share of the notes from which on a name says nothing of any of them. From a quarter on, Recall@10
+of turns of conversations as plain notes is 2.2 points worse; from a twentieth on, 1 point better,
+and questions about one product have .3 points of nDCG@10 less."""
 _MANY: Final = 10
 """Notes that have it, at least."""
 _MOST_WORDS: Final = 32
@@ -264,8 +266,8 @@ class Answers:
         """The vector of a question for `search_vectors` and `cosines` (of the model whose vectors
         serve). Raises EmbedderProblem.
 
-        A name that a quarter of the notes (ten at least) has tells none from another: it is left
-        out.
+        A name that a tenth of the notes (ten notes at least) has tells none from another: it is
+        left out.
         """
         names = capitals(question)
         known = self._ask(lambda db: self._frequencies.all(db, "own", names)) if names else {}
