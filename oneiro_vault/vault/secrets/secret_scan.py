@@ -29,6 +29,10 @@ REMOVED: Final = "[secret removed]"
 _KEPT: Final = "Nothing was written."
 _LONG: Final = re.compile(r"[A-Za-z0-9_-]{20,}")
 _SHORTEST: Final = 16
+_WINDOW: Final = 4_000
+_OVERLAP: Final = 1_000
+"""Characters that two windows on a line have in common: what no key and its name are longer
+than."""
 TEXT: Final = tuple(
     ".md .jsonl .toml .txt .json .yml .yaml .csv .org .canvas .env .ini .cfg .sh .py".split()
 )
@@ -252,12 +256,14 @@ def _known(text: str) -> Iterator[Found]:
 
 def _lines(text: str) -> Iterator[tuple[int, int]]:
     """Start and end of each line with a word that is long and mixed. A line is measured once: a
-    page may be a single long one."""
+    page may be a single long one, of which the patterns see a window at a time (one of them takes
+    the square of what it sees)."""
     last = -1
     for match in _LONG.finditer(text):
         if match.start() > last and _mixed(match[0]):
             first, last = _line_around(text, match.start())
-            yield first, last
+            for start in range(first, max(first + 1, last - _OVERLAP), _WINDOW):
+                yield start, min(start + _WINDOW + _OVERLAP, last)
 
 
 def _line_around(text: str, place: int) -> tuple[int, int]:

@@ -200,6 +200,18 @@ def test_no_text_makes_it_slow(unit: str) -> None:
     assert long < 200 * max(short, 0.001)
 
 
+@pytest.mark.parametrize("line", [76, 10**9])
+def test_a_picture_inside_a_note_hides_nothing_around_it_and_is_not_looked_at(line: int) -> None:
+    """Whatever stands in it by chance is no key."""
+    run = ("aB3/" * 15_000 + "dapi0123456789abcdef0123456789" + "/Zx9" * 15_000) * 3
+    lines = "\n".join(run[at : at + line] for at in range(0, len(run), line))
+    text = f"token: ghp_{'a1B2' * 9}\n\n![x](data:image/png;base64,{lines})\npassword: hunter22x\n"
+    assert [(one.kind, text[one.start : one.end]) for one in find(text)] == [
+        ("GitHub token", "ghp_" + "a1B2" * 9),
+        ("password", "hunter22x"),
+    ]
+
+
 def _seconds(text: str) -> float:
     start = time.process_time()
     find(text)

@@ -194,6 +194,15 @@ def test_only_the_beginning_of_a_huge_file_is_looked_at_unless_it_is_a_note() ->
     assert [one.line for one in Secrets().inside("note.md", huge)] == [4_000_001]
 
 
+def test_a_key_is_found_anywhere_in_a_line_of_any_length() -> None:
+    """And in a time that does not grow with the square of the line: this one took minutes."""
+    page = "https://a.example/b2c3d4e5f6a7b8c9d0e1f2 " * 30_000
+    for place in (0, 3_970, 4_970, 600_000, len(page)):
+        assert [one.sha256 for one in Secrets().find(f"{page[:place]} {TOKEN} {page[place:]}")] == [
+            MARK
+        ]
+
+
 def test_off_looks_for_nothing(root: Path) -> None:
     vault = opened(root, "off")
     vault.apply([Write("a.md", TOKEN.encode())], Operation("remember", "x", reason=TOKEN))
