@@ -86,6 +86,7 @@ class App(Operations):
         limits: dict[str, Any] = {
             "past": vault.past,
             "screen": vault.erased,
+            "veil": vault.secrets,
             "indexed_bytes": settings["notes.indexed_bytes"],
             "brake": settings["notes.brake"],
         }

@@ -16,6 +16,7 @@ from oneiro_vault.app import App, init_vault
 from oneiro_vault.capture.markers import ALLOW
 from oneiro_vault.errors import OneiroError, SecretFound
 from oneiro_vault.memory_tool.file_commands import Memories
+from oneiro_vault.vault.secrets.secret_scan import REMOVED
 from tests.box import Box
 from tests.mcp.raw import LEGACY, MODERN, Http
 from tests.operations.conftest import QUICK
@@ -319,6 +320,22 @@ def test_a_persons_own_edits_wait_on_disk(app: App) -> None:
         for secret in SECRETS
         if named(secret, told) or named(secret, committed(app.house.root))
     ] == []
+    rows = app.call("recall", {"query": "Mine", "k": 200})["results"]
+    assert {one["path"] for one in rows} >= held.keys(), "they are found by their other words"
+    mine = [one["id"] for one in rows if one["path"] in held]
+    answers = [
+        rows,
+        app.call("list", {"limit": 1000}),
+        *(app.call("get", {"ids": [ident]}) for ident in mine),
+        *(app.call("show", {"id": ident, "why": True}) for ident in mine),
+        *(app.call("blame", {"id": ident}) for ident in mine),
+        *(app.call("browse", {"path": path}) for path in held),
+        *(app.call("recall", {"query": f"Mine: {secret}"}) for secret in SECRETS),
+        *(app.call("inject", {"prompt": f"What is mine of {secret}?"}) for secret in SECRETS),
+    ]
+    handed = json.dumps(answers, ensure_ascii=False).encode()
+    assert [secret for secret in SECRETS if named(secret, handed)] == []
+    assert REMOVED.encode() in handed
     for number in range(len(SECRETS)):
         (app.house.root / f"own-{number}.md").unlink()
 

@@ -50,7 +50,9 @@ def blame(house: House, id: str) -> answers.Blame:
                 "source": whose.get(_folded(text)),
                 **_origin(house, max(found, key=lambda line: line.when, default=Line()), entries),
             }
-            for number, text, found in _paragraphs(subject, lines)
+            for number, text, found in _paragraphs(
+                subject, house.vault.secrets.shown(subject.data), lines
+            )
         ],
         "sources": [source for source, _ in sources],
         "notice": subject.notice,
@@ -80,16 +82,16 @@ def _subject(house: House, text: str) -> _Subject:
         data, now, notice = served(house, row)
         return _Subject(row.handle, path, data, now, notice=notice)
     lost = undo_commit.lost(house.vault.repo, house.vault.history, ident)
-    now = memories.parse(lost.path, lost.data)
+    now = memories.parse(lost.path, house.vault.secrets.shown(lost.data))
     before = house.vault.repo.parents(lost.commit)[0]
     return _Subject(ident, lost.path, lost.data, now, before, forgotten=True)
 
 
 def _paragraphs(
-    subject: _Subject, lines: Sequence[Line]
+    subject: _Subject, shown: bytes, lines: Sequence[Line]
 ) -> Iterator[tuple[int, str, Sequence[Line]]]:
     """The title (as -1, unless the body begins with it) and the paragraphs, each with its lines."""
-    text, title = yaml_block.decode(subject.data), subject.now.title
+    text, title = yaml_block.decode(shown), subject.now.title
     start = max(text.rfind(subject.now.body), 0)
     lead, found = units.split(subject.now.body)
     first = found[0].text.lstrip("#>-*+ \t") if found else ""

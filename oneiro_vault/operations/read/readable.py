@@ -1,5 +1,5 @@
 """What a memory says, even while its file cannot tell: then its last good version speaks, and a
-notice says so."""
+notice says so; and never a secret that is in it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ from oneiro_vault.core.memory import Memory, parse
 from oneiro_vault.errors import DiskProblem, NotFound, OneiroError, UnreadableNote, UnsafePath
 from oneiro_vault.index.base import Row
 from oneiro_vault.operations.runtime import House
+from oneiro_vault.vault.health.problems import SECRET
+from oneiro_vault.vault.secrets.secret_scan import told
 
 FORMER, SALVAGED = "the last good version", "what can be read of it"
+VEILED: Final = "all but the secret in it"
 """What is shown in place of a file that cannot be read."""
 _MEND: Final = "Correct that file in any editor and save it; until then this version is served."
 _CHECK: Final = (
@@ -27,12 +30,13 @@ _RETURN: Final = (
 
 
 def served(house: House, row: Row) -> tuple[bytes, Memory, answers.Notice | None]:
-    """The bytes of a note, what they say, and a notice when they are not what is on disk. Raises
-    NotFound for a note that is gone."""
+    """The bytes of a note, what may be shown of what they say, and a notice when that is not what
+    is on disk. Raises NotFound for a note that is gone."""
     data = b""
     try:
         data = house.vault.read(row.path)
-        return data, parse(row.path, data), None
+        shown = house.vault.secrets.shown(data)
+        return data, parse(row.path, shown), None if shown == data else _veiled(house, row, data)
     except (UnreadableNote, UnsafePath, DiskProblem) as error:
         if data and not BROKEN.isdisjoint(row.problems):
             return (
@@ -49,12 +53,22 @@ def served(house: House, row: Row) -> tuple[bytes, Memory, answers.Notice | None
     return *_last_good(house, row), notice
 
 
+def _veiled(house: House, row: Row, data: bytes) -> answers.Notice:
+    what = told(house.vault.secrets.inside(row.path, data))
+    return {
+        "path": row.path,
+        "reason": f"it holds what looks like {what}",
+        "hint": SECRET,
+        "shown": VEILED,
+    }
+
+
 def _last_good(house: House, row: Row) -> tuple[bytes, Memory]:
     """The version the index serves: out of the history, or from the index itself when it was never
     committed."""
     try:
         data = house.vault.past.data(row.blob)
-        return data, parse(row.path, data)
+        return data, parse(row.path, house.vault.secrets.shown(data))
     except OneiroError:
         known = _salvaged(house, row)
         return yaml_block.encode(known.body), known

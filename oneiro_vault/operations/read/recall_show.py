@@ -181,8 +181,9 @@ def _as_it_was(house: House, ident: str, as_of: str) -> answers.Shown:
     with as_of_view.view(house, as_of) as view:
         row = view.row(ident)
         data = house.vault.past.data(row.blob)
+        shown = house.vault.secrets.shown(data)
         broken = not BROKEN.isdisjoint(row.problems)
-        known = salvage(row.path, data, unmerged=True) if broken else parse(row.path, data)
+        known = salvage(row.path, shown, unmerged=True) if broken else parse(row.path, shown)
         return {
             **_whole(view, row, data, known),
             "now": view.state(row)["now"],
@@ -202,7 +203,7 @@ def _whole(view: as_of_view.View, row: Row, data: bytes, known: Memory) -> answe
         "path": row.path,
         "meta": meta | known.extra,
         "body": known.body,
-        "text": data.decode("utf-8", "replace"),
+        "text": view.house.vault.secrets.shown(data).decode("utf-8", "replace"),
         "sha256": sha256(data).hexdigest(),
         "images": images.of_note(view.house, known.body),
         "links": view.index.links_from(row.key),

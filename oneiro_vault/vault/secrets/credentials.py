@@ -42,9 +42,9 @@ class _Rule:
     sign: re.Pattern[str] | None = None
 
 
-_DATA: Final[dict[str, Any]] = tomllib.loads(
-    Path(__file__).with_name("shapes.toml").read_text("utf-8")
-)
+SHAPES: Final = Path(__file__).with_name("shapes.toml").read_text("utf-8")
+"""All that is looked for, as it is written down."""
+_DATA: Final[dict[str, Any]] = tomllib.loads(SHAPES)
 
 
 def _pattern(said: str | list[str]) -> re.Pattern[str]:
@@ -162,6 +162,7 @@ def _rules() -> Iterator[_Rule]:
 
 
 _RULES: Final = tuple(_rules())
+_EVERY: Final = frozenset((*_ANCHORS, *(anchor for rule in _RULES for anchor in rule.anchors)))
 _CARDS: Final = _pattern(_DATA["card"])
 _CELL: Final = _pattern(_DATA["cell"])
 _RULED: Final = re.compile(r"\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*")
@@ -260,14 +261,13 @@ def _seen(text: str) -> tuple[str, list[int]]:
 
 def _all(text: str) -> Iterator[Found]:
     small = text.lower()
+    there = {anchor for anchor in _EVERY if anchor in small}
     for rule in _RULES:
-        if any(anchor in small for anchor in rule.anchors) and (
-            rule.sign is None or rule.sign.search(text)
-        ):
+        if not there.isdisjoint(rule.anchors) and (rule.sign is None or rule.sign.search(text)):
             for match in rule.pattern.finditer(text):
                 if rule.proves(match[1]):
                     yield Found(rule.kind, *match.span(1), rule.kind in _VAGUE)
-    if "|" in text and any(anchor in small for anchor in _ANCHORS):
+    if "|" in text and not there.isdisjoint(_ANCHORS):
         for start, end, beside in _cells(text):
             if (_beside if beside else _password)(text[start:end]):
                 yield Found("password", start, end, vague=True)

@@ -89,6 +89,18 @@ class Secrets:
         """The text without its secrets, unless the mode is `off`."""
         return self._cut(text) if self.mode != "off" else text
 
+    def shown(self, data: bytes) -> bytes:
+        """The bytes of a note without its secrets, as it is recalled, unless the mode is `off`."""
+        text = data.decode("utf-8", "surrogateescape")
+        left = self.cleaned(text)
+        return data if left == text else left.encode("utf-8", "surrogateescape")
+
+    def rules(self) -> str:
+        """What `shown` goes by, as a hash."""
+        if self.mode == "off":
+            return ""
+        return sha256("\n".join((credentials.SHAPES, *sorted(self._allowed))).encode()).hexdigest()
+
     def redacted(self, text: str) -> str:
         """The text without its secrets when the mode is `redact`; in `block`, whoever writes
         refuses it, and in `off` nobody minds."""

@@ -3,8 +3,10 @@ vanish."""
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -247,3 +249,20 @@ def test_a_broken_note_is_not_changed_by_machines(call: Call, broken: tuple[str,
     with pytest.raises(UnreadableNote):
         call("reframe", id=ident, text="Something else.")
     assert path.read_bytes() == before
+
+
+def test_a_secret_is_shown_once_a_person_has_said_that_it_is_none(root: Path) -> None:
+    """Until then the note is found by its other words, and says what it lacks."""
+    (root / "door.md").write_text("The back door. Password: hunter22x\n")
+    with App.open(root, QUICK) as app:
+        (row,) = app.call("recall", {"query": "back door"})["results"]
+        shown = app.call("show", {"id": row["id"]})
+        assert "hunter22x" not in json.dumps([row, shown])
+        assert "a password" in shown["notice"]["reason"]
+        assert shown["sha256"] == sha256((root / "door.md").read_bytes()).hexdigest()
+    mark = sha256(b"hunter22x").hexdigest()
+    with App.open(root, QUICK.but(secrets_allowed=mark)) as app:
+        (row,) = app.call("recall", {"query": "back door"})["results"]
+        shown = app.call("show", {"id": row["id"]})
+        assert "hunter22x" in row["snippet"]
+        assert ("hunter22x" in shown["text"], shown["notice"]) == (True, None)
