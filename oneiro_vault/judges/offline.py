@@ -17,7 +17,6 @@ from typing import Any, Final
 from oneiro_vault.classify import first_things
 from oneiro_vault.classify.classifier import worth_keeping
 from oneiro_vault.core.conversation import personal, turns
-from oneiro_vault.core.conversation.captures import SOURCE
 from oneiro_vault.core.memory import no_weaker
 from oneiro_vault.core.question import Question, Raw, Shown
 from oneiro_vault.core.text import allowlist, claims, corrections, equality
@@ -173,13 +172,10 @@ def _kept(shown: Shown) -> list[dict[str, Any]]:
 
 
 def own(text: str, speaker: str = "", source: str = "") -> list[list[str]]:
-    """Sentences that a person typed themselves, or may have, by stretches of such words; without
-    speakers in it, a text that was not captured from elsewhere is one person's."""
-    speakers = (turns.USER,) if source == SOURCE else (turns.USER, turns.NOBODY)
-    spans = (one for one in turns.spans(text, speaker) if one.speaker in speakers)
+    """Sentences that a person typed themselves, or may have, by stretches of such words."""
     runs = (
         text[one.start : one.end]
-        for one in spans
+        for one in turns.typed(text, speaker, source)
         if one.own or (one.doubted and _BEGINS.search(text[: one.start]))
     )
     return [found for run in runs if (found := claims.split_sentences(turns.without_speaker(run)))]

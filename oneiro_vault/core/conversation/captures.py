@@ -24,8 +24,6 @@ FILE: Final = "file"
 nobody knows who speaks in it."""
 ENCODED: Final = "encoded"
 """Key of the frontmatter of an episode that has become memories."""
-_BEGINS: Final = 60
-"""Characters of a fact that tell whether it is in the words of its conversation."""
 
 
 class _Episode(Protocol):
@@ -49,9 +47,3 @@ def waits(memory: Memory) -> bool:
     """Is it an episode whose facts are still to be filed?"""
     raw = captured(memory) or (memory.type == TYPE and REFLECTION in memory.tags)
     return raw and memory.status == "active" and ENCODED not in memory.extra
-
-
-def in_its_words(fact: str, capture: str) -> bool:
-    """Does a fact begin with words of the capture it came from, apart from days set beside them?"""
-    begins = " ".join(fact.split()).partition(" [")[0][:_BEGINS]
-    return bool(begins) and begins in " ".join(capture.split())

@@ -19,6 +19,7 @@ from typing import Final
 from oneiro_vault.core.conversation.captures import CLIENT, FILE, KIND, OWN, SOURCE, captured
 from oneiro_vault.core.conversation.pasted import foreign
 from oneiro_vault.core.memory import Memory, weakest
+from oneiro_vault.core.text.claims import split_sentences
 
 KEY: Final = "spans"
 """Key of the frontmatter that lists what a fact rests on."""
@@ -29,6 +30,8 @@ _TURN: Final = re.compile(
     r"(?:\A|(?<=\n\n))(?:(User|Assistant):(?= |\n|\Z)|(\[[\w .:/-]{1,60}\])(?= ))"
 )
 _CONVERSATIONS: Final = frozenset(("session", "turns", "compaction"))
+_DAYS: Final = re.compile(r" \[\d{4}-\d\d[\d-]*(?: to [\d-]+)?\]")
+"""As `core.time.relative_dates.beside` sets them."""
 ENDS: Final = 60
 """Characters that stay of the beginning and of the end of a turn that is abridged."""
 
@@ -133,6 +136,37 @@ def named(memory: Memory, names: Iterable[str]) -> list[Span]:
 def weakest_of(memory: Memory, found: Iterable[Span]) -> str:
     """The trust of what rests on all of these; `external` when there are none."""
     return weakest([trust(memory, one) for one in found] or ["external"])
+
+
+def typed(text: str, speaker: str = NOBODY, source: str = "") -> Iterator[Span]:
+    """The turns of the person, own words and foreign ones; without speakers in it, a text that was
+    not captured from elsewhere (`source`) is one person's."""
+    speakers = (USER,) if source == SOURCE else (USER, NOBODY)
+    return (one for one in spans(text, speaker) if one.speaker in speakers)
+
+
+def in_own_words(fact: str, text: str, source: str = "", *, doubted: bool = False) -> bool:
+    """Does every sentence of a fact stand in what the person typed themselves (`doubted`: or may
+    have) of the text it came from, apart from days set beside it?"""
+    own = _stretches(text, source, doubted)
+    said = [one for one in map(_plain, split_sentences(fact)) if one]
+    return bool(said) and any(
+        all(any(one in run for run in own) for one in parts) for parts in ([_plain(fact)], said)
+    )
+
+
+@lru_cache(maxsize=128)
+def _stretches(text: str, source: str, doubted: bool) -> tuple[str, ...]:
+    """What the person typed without a break, as it is compared."""
+    return tuple(
+        _plain(" ".join(split_sentences(text[one.start : one.end])))
+        for one in typed(text, source=source)
+        if one.own or (doubted and one.doubted)
+    )
+
+
+def _plain(text: str) -> str:
+    return " ".join(_DAYS.sub("", text).split())
 
 
 def without_speaker(text: str) -> str:

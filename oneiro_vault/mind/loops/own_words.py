@@ -16,8 +16,7 @@ import numpy as np
 from oneiro_vault.classify import first_things
 from oneiro_vault.classify.classifier import TOPICS
 from oneiro_vault.core import memory as memories
-from oneiro_vault.core.conversation import personal
-from oneiro_vault.core.conversation.captures import in_its_words
+from oneiro_vault.core.conversation import personal, turns
 from oneiro_vault.mind.base import NOW, Decision, New, Note, Set, Snapshot
 from oneiro_vault.mind.blocks import alike, blocks, ours, words
 
@@ -124,7 +123,10 @@ def _holds(note: Note, now: float) -> bool:
 def _word_for_word(note: Note, snapshot: Snapshot) -> bool:
     """Are these the person's words, as far as can be seen, and not a judge's?"""
     sources = (snapshot.notes.get(ident) for ident in note.memory.derived_from[:1])
-    return all(one is None or in_its_words(note.memory.body, one.memory.body) for one in sources)
+    return all(
+        one is None or turns.in_own_words(note.memory.body, one.memory.body, one.memory.source)
+        for one in sources
+    )
 
 
 def _replaced(

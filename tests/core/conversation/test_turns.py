@@ -130,3 +130,30 @@ def test_abridged_a_person_is_whole_and_long_turns_of_others_are_their_ends() ->
     assert turns.abridged(TALK) == TALK
     assert turns.abridged(long, turns.ASSISTANT).endswith("shall I go on?")
     assert len(turns.abridged(long, turns.ASSISTANT)) < len(turns.abridged(long)) == len(long)
+
+
+@pytest.mark.parametrize(
+    ("fact", "own"),
+    [
+        ("I live in Graz.", True),
+        ("I live in Graz [2026-03-02 to 2026-03-08].", True),
+        ("- I live\nin Graz.", True),
+        ("You live in Bonn.", False),  # what they wrote
+        ("Graz is lovely.", False),  # the model's
+        ("It says you live in Rome.", False),
+        ("I live in Graz. Graz is lovely.", False),
+        ("I live in Graz. They wrote: I live in Bonn and Rome, and have for years by now.", False),
+        ("", False),
+    ],
+)
+def test_a_quotation_stands_in_what_the_person_typed(fact: str, own: bool) -> None:
+    assert turns.in_own_words(fact, TALK, "capture") is own
+
+
+def test_a_fact_of_which_only_the_beginning_was_said_is_in_nobodys_words() -> None:
+    said = "I moved to the house by the river with my brother and our two dogs last spring."
+    worded = said.replace("last spring", "because of the rent")
+    assert turns.in_own_words(said, f"User: {said}", "capture")
+    assert not turns.in_own_words(worded, f"User: {said}", "capture")
+    assert turns.in_own_words(said, said, "user"), "a note of one's own names no speaker"
+    assert not turns.in_own_words(said, said, "capture")
