@@ -23,7 +23,6 @@ from oneiro_vault.operations.runtime import House, Progress, quiet
 from oneiro_vault.vault.health.problems import Problem as VaultProblem
 from oneiro_vault.vault.health.problems import find
 from oneiro_vault.vault.worktree.attachments import named_in
-from oneiro_vault.vault.worktree.edits import RETURN
 
 
 @dataclass(frozen=True)
@@ -174,7 +173,8 @@ def _findings(
     found: list[tuple[answers.Finding, VaultProblem | IndexProblem | None]] = []
     of_vault = find(house.vault)
     if house.braked and not any(p.kind == "brake" for p in of_vault):
-        found.append((_problem("brake", "error", house.braked, RETURN), None))
+        back = house.vault.look().way_back()
+        found.append((_problem("brake", "error", house.braked, back), None))
     listed = {path for path, _ in house.index.unreadable()}  # told once, by the index
     found += [
         (_vault_problem(p), p) for p in of_vault if p.kind != "unreadable" or p.path not in listed

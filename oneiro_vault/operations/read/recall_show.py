@@ -30,7 +30,6 @@ from oneiro_vault.recall.request import Asked, Found
 from oneiro_vault.recall.search import Search
 from oneiro_vault.settings.definitions import SETTINGS
 from oneiro_vault.vault.history.commit_log import Entry
-from oneiro_vault.vault.worktree.edits import RETURN
 
 REPORT: Final = "dream"
 """The type of reports."""
@@ -397,7 +396,7 @@ def status(house: House) -> answers.Status:
         "watching": house.watching or None,
         "uncommitted": len(look.ready),
         "held": [{"path": path, "reason": reason} for path, reason in look.held().items()],
-        "gone": f"{look.question()}. {RETURN}" if look.asked else None,
+        "gone": f"{look.question()}. {look.way_back()}" if look.asked else None,
         "loosened": settings_trust.told(house.root),
         "busy": _busy(house),
         "rewritten": f"{rewritten.message}. Nothing is written. {rewritten.hint}"

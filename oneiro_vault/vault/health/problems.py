@@ -12,7 +12,6 @@ from oneiro_vault.vault.health import fsck
 from oneiro_vault.vault.paths import is_note, twin_key
 from oneiro_vault.vault.purge import rewrite
 from oneiro_vault.vault.worktree import edits
-from oneiro_vault.vault.worktree.edits import RETURN
 from oneiro_vault.vault.write import disk
 
 if TYPE_CHECKING:
@@ -140,7 +139,7 @@ def damaged(vault: Vault) -> list[Problem]:
 def _files(vault: Vault) -> Iterator[Problem]:
     look = vault.look()
     if look.asked:
-        yield Problem("brake", look.question(), RETURN)
+        yield Problem("brake", look.question(), look.way_back())
     for path in look.conflicted:
         yield _conflict(vault, path)
     for path, what in look.secret.items():

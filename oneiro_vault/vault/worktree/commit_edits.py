@@ -151,7 +151,7 @@ class Person:
         look = self._look(list(whole), edits.MOMENT)
         if look.asked and not look.doubtful().isdisjoint(whole):
             raise RepositoryBusy(
-                f"{look.question()}", kept="Nothing was written.", hint=edits.RETURN
+                f"{look.question()}", kept="Nothing was written.", hint=look.way_back()
             )
         return (
             self._record(ref, tip, whole)

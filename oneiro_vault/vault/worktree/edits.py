@@ -4,6 +4,7 @@ time, never guessed."""
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -37,11 +38,6 @@ committed for a person: a program that works on the folder, or a git that was st
 looks just the same."""
 LATELY: Final = 600.0
 """Seconds in which deletions that come one by one count as at once."""
-RETURN: Final = (
-    "`git restore .` in the vault takes that back (files that are new stay). If it is meant, "
-    "commit it: `git add -A`, `git commit`."
-)
-"""What to do when only the person can say whether that is meant."""
 MOMENT: Final = 0.15
 """Seconds without a change before the bytes of a file are believed to be whole, even when nobody
 asks for rest: many editors empty a file before they write it anew."""
@@ -55,7 +51,8 @@ class Look:
     `moved`: new path -> old path, both in `ready`. `secret`: path -> what it looks as if it held;
     `erased`: path -> that it was purged. `gone`: every file that is missing and was not moved;
     `known`: what changed to bytes git has already, or to none; `asked`: only the person can say
-    whether these two are meant. `git`: how it was before anything was looked at.
+    whether these two are meant. `changed`: all that differs from the last commit, whoever's, each
+    with whether that has it. `git`: how it was before anything was looked at.
     """
 
     ready: dict[str, bytes | None] = field(default_factory=dict)
@@ -69,6 +66,7 @@ class Look:
     gone: list[str] = field(default_factory=list)
     known: list[str] = field(default_factory=list)
     asked: bool = False
+    changed: dict[str, bool] = field(default_factory=dict)
     git: Snapshot | None = None
 
     @property
@@ -110,6 +108,19 @@ class Look:
         ]
         return f"{' and '.join(parts)}, and that is not committed"
 
+    def way_back(self) -> str:
+        """What to do when only the person can say whether that is meant: it names these files, or
+        folders in which nothing else has changed."""
+        held = self.doubtful()
+        others = self.changed.keys() - held
+        there = [path for path in held if self.changed.get(path)]
+        back = (
+            f"`git restore {_named(there, others)}` in the vault takes that back (files that are "
+            f"new stay). "
+        )
+        meant = f"If it is meant, commit it: `git add -A {_named(held, others)}`, `git commit`."
+        return f"{back if there else ''}{meant}"
+
     def hold(self, path: str, why: str) -> None:
         """Keep a file out of history (`why`: the secret in it); a note that was moved keeps its old
         place there too."""
@@ -118,6 +129,20 @@ class Look:
         self.ready.pop(path, None)
         if (old := self.moved.pop(path, "")) in self.ready:
             del self.ready[old]
+
+
+def _named(paths: Iterable[str], others: Iterable[str]) -> str:
+    """Paths for a command line, whole folders where nothing of `others` lies."""
+    shared = {folder for path in others for folder in _folders(path)}
+    found = {
+        next((folder for folder in _folders(path) if folder not in shared), path) for path in paths
+    }
+    return " ".join(map(shlex.quote, sorted(found)))
+
+
+def _folders(path: str) -> list[str]:
+    """The folders a file is in, the whole vault first."""
+    return [".", *(path[:at] for at, letter in enumerate(path) if letter == "/")]
 
 
 def _counted(paths: list[str], what: str) -> str:
@@ -182,8 +207,8 @@ class Edits:
     ) -> Look:
         """Judge every changed file (or just `paths`). `owed` are paths whose index entry is known
         to lag behind."""
-        found = Look()
         status = self._repo.staging.status()
+        found = Look(changed={path: not flags & NEW for path, flags in status.items()})
         wanted = (
             sorted(status)
             if paths is None

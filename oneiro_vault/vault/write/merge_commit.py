@@ -19,7 +19,7 @@ from oneiro_vault.vault.git.activity import Snapshot
 from oneiro_vault.vault.git.staging_area import EXECUTABLE, FILE, Entry, Locked
 from oneiro_vault.vault.history import commit_log
 from oneiro_vault.vault.paths import checked
-from oneiro_vault.vault.worktree.edits import MOMENT, RETURN, Look
+from oneiro_vault.vault.worktree.edits import MOMENT, Look
 from oneiro_vault.vault.worktree.files import digest
 from oneiro_vault.vault.write import disk
 from oneiro_vault.vault.write.disk import reach
@@ -176,21 +176,21 @@ def _is_file(entry: Entry) -> bool:
 
 def _stuck(look: Look, blocked: list[str]) -> RepositoryBusy:
     """Why a person's text cannot go into history by itself, and what they can do."""
-    if look.secret:
-        return _busy(
-            [*look.secret],
-            f"was changed here and holds what looks like {few([*look.secret.values()], 1)}",
-            "Take that out",
-        )
     if look.asked:
-        return _busy(
-            blocked, "is gone from the disk, or was put back, with many others", RETURN.rstrip(".")
-        )
+        what = f"is among what may not be meant ({look.question()})"
+        return _busy(blocked, what, look.way_back().rstrip("."))
     if look.conflicted:
         return _busy(
             look.conflicted,
             "was changed here and holds conflict markers",
             "Resolve them in any editor",
+        )
+    held = look.held() | {one.path: one.reason for one in look.refused}
+    if why := next(iter(held.values()), ""):
+        return _busy(
+            [path for path, reason in held.items() if reason == why],
+            f"was changed here and is not committed for you ({why})",
+            "Take that out" if look.held() else "Put that right",
         )
     return _busy(
         blocked,

@@ -4,6 +4,7 @@ invented."""
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -203,6 +204,32 @@ def test_a_handful_of_deletions_is_believed_and_more_are_asked_about(
     git(root, "commit", "-qm", "they are meant to be gone")
     assert (vault.look().asked, vault.problems()) == (False, [])
     sound(root)
+
+
+def test_what_takes_a_loss_back_leaves_every_other_edit_alone(vault: Vault, root: Path) -> None:
+    """And what it names is what there is to name: git refuses a command with a file it does not
+    know."""
+    for place in ("a", "a/deep", "b c", "d"):
+        (root / place).mkdir()
+        for number in range(4):
+            (root / place / f"{number}.md").write_text(f"{place} {number}")
+    assert vault.commit_edits()
+    shutil.rmtree(root / "a")
+    for number in range(3):
+        (root / f"b c/{number}.md").unlink()
+    (root / "b c/3.md").write_text("mine, and not committed yet")
+    (root / "oneiro.toml").write_text("# mine as well\n")
+    (root / "d/0.md").unlink()
+    (root / "d/new.md").write_bytes(b"")  # empty: nobody knows whether that is meant
+    look = vault.look()
+    assert look.asked
+    command, meant = (part.split("`")[0] for part in look.way_back().split("`git ")[1:3])
+    assert command == "restore a 'b c/0.md' 'b c/1.md' 'b c/2.md' d"
+    assert meant == "add -A a 'b c/0.md' 'b c/1.md' 'b c/2.md' d"
+    git(root, *shlex.split(command))
+    assert not vault.look().gone
+    assert (root / "b c/3.md").read_text() == "mine, and not committed yet"
+    assert (root / "oneiro.toml").read_text() == "# mine as well\n"
 
 
 def test_attachments_that_vanish_count_as_well(vault: Vault, root: Path) -> None:
