@@ -49,6 +49,7 @@ class Activity:
         self._head = str(git_dir / "HEAD")
         self._locks = [git_dir / name for name in _LOCKS]
         self._ours = str(git_dir / "oneiro" / "index.json")
+        self._writing = git_dir / "oneiro" / "writing"
         self._death = git_dir / "oneiro" / "died"
         self._tip = tip
 
@@ -68,20 +69,34 @@ class Activity:
         index is no sign of anybody."""
         return max(stamp(self._head)[0], self._others()) / _NS
 
+    def followed(self) -> bool:
+        """Did HEAD move after somebody else wrote the index? git does the one after the other."""
+        return stamp(self._head)[0] > self._others()
+
     @contextmanager
     def ours(self) -> Iterator[None]:
-        """The index that is written in here is ours. Called with the write lock held."""
+        """The index that is written in here is ours, and so is its lock. Called with the write lock
+        held."""
         others = self._others()
-        yield
+        with suppress(OSError):
+            self._writing.touch()
+        try:
+            yield
+        finally:
+            with suppress(OSError):
+                self._writing.unlink()
         with suppress(OSError), open(self._ours, "w") as file:
             json.dump({"index": stamp(self._index), "others": others}, file)
 
     def note_death(self, lock: Path) -> None:
         """A git died with this lock: what it did to the folder is half done. Called before the lock
-        is taken away."""
+        is taken away; one of ours, who only write the index, was left by our own death."""
         if lock in self._locks:
             with suppress(OSError):
-                self._death.touch()
+                if lock == self._locks[0] and self._writing.exists():
+                    self._writing.unlink()
+                else:
+                    self._death.touch()
 
     def died(self) -> bool:
         """Did a git die here, and the folder was not in order since?"""

@@ -148,7 +148,11 @@ class Staging:
 
     def put(self, wanted: Mapping[str, Entry | None], seen: Stamp | None = None) -> None:
         """Set or remove index entries, all in one rewrite, with the write lock. Raises Locked when
-        `index.lock` is taken, or was since the index was `seen`."""
+        `index.lock` is taken, or was since the index was `seen`.
+
+        libgit2 takes the lock for the writing only. That the index is still the one that was read
+        is looked at right before: what git writes in that instant, and no sooner, is lost.
+        """
         lock = self._git_dir / "index.lock"
         with self._thread:
             before = seen or stamp(self.file)
@@ -157,14 +161,14 @@ class Staging:
                 for path, entry in wanted.items():
                     _set(index, self._root, path, entry)
                 with self._activity.ours():
-                    # libgit2 takes the lock for the writing only: what git wrote since the reading,
-                    # or is about to, would be lost
                     if lock.exists() or stamp(self.file) != before:
-                        raise OSError(f"{lock} was taken")
+                        raise Locked(lock)
                     index.write()
-            except (pygit2.GitError, OSError) as error:
+            except (pygit2.GitError, OSError, Locked) as error:
                 with suppress(pygit2.GitError, OSError):
                     self._repo.index.read(True)
+                if isinstance(error, Locked):
+                    raise
                 if lock.exists() or "lock" in str(
                     error
                 ):  # it may be free again by now, and taken again a moment later

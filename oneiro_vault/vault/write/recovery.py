@@ -349,7 +349,8 @@ class Recovery:
         """Has git written the index since our last intent, and a moment ago? It lets go of it
         before it moves HEAD: what is put there in between would be staged on the other branch."""
         there = self._repo.activity.since()
-        return there > self._journal.written and 0 <= time.time() - there < git_locks.SETTLE
+        lately = there > self._journal.written and 0 <= time.time() - there < git_locks.SETTLE
+        return lately and not self._repo.activity.followed()
 
     def _flush(self, due: dict[str, Owed], tip: str, seen: Stamp) -> None:
         have = self._repo.staging.blobs(due)
@@ -363,8 +364,8 @@ class Recovery:
         try:
             self._repo.staging.put(wanted, seen)
         except Locked as locked:
-            if not self.clear_lock(locked.lock):
-                raise
+            if not (locked.lock.exists() and self.clear_lock(locked.lock)):
+                raise  # git has written the index: what is owed is worked out anew next time
             self._repo.staging.put(wanted, seen)
 
     def _is_head(self, path: str, owe: Owed, tip: str) -> bool:

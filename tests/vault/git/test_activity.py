@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -287,6 +288,24 @@ def test_where_a_git_died_one_deletion_is_asked_about_until_the_folder_is_in_ord
     assert vault.commit_edits() == []
     (root / path_of(1)).unlink()
     assert vault.commit_edits()[0].removed == (path_of(1),)
+
+
+def test_our_own_death_over_the_index_says_nothing_of_the_folder(vault: Vault, root: Path) -> None:
+    for number in range(3):
+        put(vault, number)
+    script = (
+        "import os, sys; from pathlib import Path; from oneiro_vault.vault.git.activity import Activity"
+        "\ngit = Path(sys.argv[1]) / '.git'"
+        "\nwith Activity(git, str).ours(): (git / 'index.lock').touch(); os._exit(0)"
+    )
+    subprocess.run([sys.executable, "-c", script, str(root)], check=True, timeout=60)
+    left_behind(root)
+    (root / path_of(1)).unlink()
+    assert vault.commit_edits()[0].removed == (path_of(1),)
+    (root / ".git/index.lock").touch()
+    left_behind(root)
+    (root / path_of(2)).unlink()
+    assert vault.commit_edits() == [], "the next one that dies is a git again"
 
 
 def test_many_notes_that_are_as_another_branch_has_them_are_asked_about(

@@ -217,6 +217,18 @@ def test_an_index_that_git_has_just_written_is_left_alone_until_head_has_followe
     sound(root)
 
 
+def test_a_head_that_has_moved_already_is_not_waited_for(vault: Vault, root: Path) -> None:
+    put(vault, 1)
+    late = reopen(root, lazy_index=True)
+    put(late, 7)
+    now = time.time_ns()
+    os.utime(root / ".git/index", ns=(now, now))
+    assert not late.gate.settled()
+    os.utime(root / ".git/HEAD", ns=(now + 1, now + 1))
+    assert late.gate.settled()
+    assert path_of(7) in git(root, "ls-files")
+
+
 def test_a_branch_made_from_what_was_just_written_has_it(vault: Vault, root: Path) -> None:
     put(vault, 1)
     late = reopen(root, lazy_index=True)
