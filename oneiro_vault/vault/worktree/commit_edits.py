@@ -38,6 +38,7 @@ class Person:
         self._repo = vault.repo
         self._writer = writer
         self._edits = edits.Edits(vault.repo, vault.files)
+        self._compared: tuple[dict[str, str], set[str], int] = ({}, set(), 0)
         self.quiet = quiet
 
     def commit(self, paths: list[str] | None, quiet: float | None) -> list[Receipt]:
@@ -80,13 +81,17 @@ class Person:
                 found.hold(path, "")
         return found
 
-    def _look(self, paths: list[str] | None, quiet: float) -> edits.Look:
+    def _look(
+        self, paths: list[str] | None, quiet: float, status: Mapping[str, int] | None = None
+    ) -> edits.Look:
         """Everything waits unless git left the folder alone from before git's status was taken
-        until all was read, and `quiet` before."""
+        until all was read, and `quiet` before. With a `status` that was taken already, the caller
+        knows since when."""
         vault = self._vault
         fresh = edits.fresher(vault.clock, quiet)
         before = self._repo.activity.snapshot()
-        found = self._edits.look(before.tip, fresh, paths, owed(vault.journal.peek()))
+        status = self._edits.status() if status is None else status
+        found = self._edits.look(before.tip, fresh, paths, owed(vault.journal.peek()), status)
         found.git = before
         rests = quiet <= edits.MOMENT or not fresh(
             self._repo.activity.since()
@@ -125,11 +130,14 @@ class Person:
         """How many files are what some branch has there: a checkout leaves that, a stash that was
         popped does not, nor do words that were taken back."""
         blobs = {path: blob_id(found.ready[path] or b"") for path in found.known}
-        theirs: set[str] = set()
-        for tip in self._repo.tips():
-            entries = {path: self._repo.entry(tip, path) for path in blobs.keys() - theirs}
-            theirs |= {path for path, one in entries.items() if one and one.blob == blobs[path]}
-        return len(theirs)
+        tips = self._repo.tips()
+        if self._compared[:2] != (blobs, tips):  # a vault may have thousands of tags
+            theirs: set[str] = set()
+            for tip in tips:
+                entries = {path: self._repo.entry(tip, path) for path in blobs.keys() - theirs}
+                theirs |= {path for path, one in entries.items() if one and one.blob == blobs[path]}
+            self._compared = blobs, tips, len(theirs)
+        return self._compared[2]
 
     def secrets(self, ready: Ready) -> dict[str, list[Secret]]:
         """Paths whose text is not committed, with what looks like secrets in it."""
@@ -145,10 +153,11 @@ class Person:
         `before` was taken before they were read. Raises Locked while git is at work, RepositoryBusy
         for what the person is asked about.
         """
-        whole = self._edits.complete(tip, ready, owed(self._vault.journal.intents))
         if before.lock:
             raise Locked(before.lock)
-        look = self._look(list(whole), edits.MOMENT)
+        status = self._edits.status()
+        whole = self._edits.complete(tip, ready, owed(self._vault.journal.intents), status)
+        look = self._look(list(whole), edits.MOMENT, status)
         if look.asked and not look.doubtful().isdisjoint(whole):
             raise RepositoryBusy(
                 f"{look.question()}", kept="Nothing was written.", hint=look.way_back()

@@ -202,12 +202,20 @@ class Edits:
         self._repo = repo
         self._files = files
 
+    def status(self) -> dict[str, int]:
+        """What has changed, as `look` and `complete` take it; a large vault's costs."""
+        return self._repo.staging.status()
+
     def look(
-        self, tip: str, fresh: Fresh, paths: Iterable[str] | None, owed: Collection[str]
+        self,
+        tip: str,
+        fresh: Fresh,
+        paths: Iterable[str] | None,
+        owed: Collection[str],
+        status: Mapping[str, int],
     ) -> Look:
         """Judge every changed file (or just `paths`). `owed` are paths whose index entry is known
         to lag behind."""
-        status = self._repo.staging.status()
         found = Look(changed={path: not flags & NEW for path, flags in status.items()})
         wanted = (
             sorted(status)
@@ -236,12 +244,16 @@ class Edits:
         return found
 
     def complete(
-        self, tip: str, edits: Mapping[str, bytes | None], owed: Collection[str]
+        self,
+        tip: str,
+        edits: Mapping[str, bytes | None],
+        owed: Collection[str],
+        status: Mapping[str, int],
     ) -> dict[str, bytes | None]:
         """`edits` with the old path of every note among them that was moved, so that no commit
         holds a memory twice."""
         new = {path: data for path, data in edits.items() if data is not None and is_note(path)}
-        gone = self._ends(tip, self._repo.staging.status(), owed)[1] if new else []
+        gone = self._ends(tip, status, owed)[1] if new else []
         return {**edits, **dict.fromkeys(pairs(self._repo, tip, new, gone).values())}
 
     def _ends(

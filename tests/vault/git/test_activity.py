@@ -325,6 +325,13 @@ def test_many_notes_that_are_as_another_branch_has_them_are_asked_about(
     assert vault.look().question() == (
         "6 notes are now as another version in git, and that is not committed"
     )
+    git(root, "branch", "-m", "old", "older")
+    assert vault.look().asked
+    git(root, "tag", "kept", "older")
+    git(root, "branch", "-D", "older")
+    assert vault.look().asked
+    git(root, "tag", "-d", "kept")
+    assert not vault.look().asked, "no branch has that any more"
     git(root, "restore", ".")
     for number in range(7):
         (root / path_of(number)).write_bytes(note(number, "put away for a moment"))

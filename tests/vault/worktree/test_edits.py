@@ -313,9 +313,8 @@ def test_bytes_that_change_while_they_are_read_are_not_believed(vault: Vault, ro
     put(vault)
     (root / path_of()).write_bytes(note(0, "mine"))
     os.utime(root / path_of(), (1e9, 1e9))
-    look = edits.Edits(vault.repo, SavedMeanwhile(root)).look(
-        vault.head(), edits.fresher(time.time, 600.0), None, ()
-    )
+    saved = edits.Edits(vault.repo, SavedMeanwhile(root))
+    look = saved.look(vault.head(), edits.fresher(time.time, 600.0), None, (), saved.status())
     assert (look.ready, look.waiting) == ({}, [path_of()])
 
 
