@@ -54,9 +54,12 @@ class Desk:
     async def by_meaning(self, ask: Callable[[bool], Awaitable[T]]) -> T:
         """The answer by meaning, by words alone when that takes too long; `ask` is told whether to
         be fast."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(self.patience):
+        try:
+            async with asyncio.timeout(self.patience) as ours:
                 return await ask(False)
+        except TimeoutError:
+            if not ours.expired():
+                raise
         return await ask(True)
 
     @property

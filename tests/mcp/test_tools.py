@@ -15,7 +15,7 @@ import pytest
 
 from oneiro_vault.core.markdown.quoting import PREFACE
 from oneiro_vault.core.memory import make_id
-from oneiro_vault.mcp.request_context import Progress
+from oneiro_vault.mcp.request_context import Desk, Progress
 from oneiro_vault.mcp.server import build
 from tests.box import Box
 from tests.mcp.conformance.fixtures import PNG
@@ -296,6 +296,24 @@ def test_a_question_does_not_wait_for_its_meaning_for_ever() -> None:
 
     run(talk())
     assert asked == [False, True]
+
+
+def test_a_time_out_of_something_else_is_no_reason_to_ask_by_words() -> None:
+    asked: list[Any] = []
+
+    async def ask(fast: bool) -> str:
+        asked.append(fast)
+        raise TimeoutError("a disk far away")
+
+    async def call(*_: object) -> dict[str, Any]:
+        raise AssertionError
+
+    async def talk() -> None:
+        with pytest.raises(TimeoutError, match="far away"):
+            await Desk(call).by_meaning(ask)
+
+    run(talk())
+    assert asked == [False]
 
 
 WRONG: list[tuple[str, dict[str, object], str]] = [
