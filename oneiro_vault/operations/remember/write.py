@@ -32,6 +32,7 @@ from oneiro_vault.operations.runtime import House, Progress, quiet
 from oneiro_vault.vault import ledger
 from oneiro_vault.vault.change import Operation, Receipt, Write
 from oneiro_vault.vault.purge.denylist import AGAIN
+from oneiro_vault.vault.secrets.secret_scan import REMOVED
 
 Results = dict[int, answers.RememberedRow]
 Refusals = dict[int, OneiroError]
@@ -239,6 +240,12 @@ def reframe(
     row = house.resolve(id)
     words = body_of(text, house.settings["notes.indexed_bytes"])
     data, known = house.load(row)
+    if REMOVED in words and house.vault.secrets.shown(data) != data:
+        raise InvalidInput(
+            f"{row.title} holds what looks like a secret, and this text has only its place",
+            kept=KEPT,
+            hint=f"A person changes it in an editor; else say it without `{REMOVED}`.",
+        )
     concise(words, actor, len(known.body))
     if not known.core:  # of what a person ratified, a model only proposes other words
         describes(known.type, actor, title or "", description or "", words)

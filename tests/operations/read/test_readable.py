@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from oneiro_vault.app import App
-from oneiro_vault.errors import Brake, NotFound, UnreadableNote
+from oneiro_vault.errors import Brake, InvalidInput, NotFound, UnreadableNote
 from tests.operations.conftest import QUICK, Call, hits, stored
 from tests.operations.remember.test_write import git
 
@@ -249,6 +249,19 @@ def test_a_broken_note_is_not_changed_by_machines(call: Call, broken: tuple[str,
     with pytest.raises(UnreadableNote):
         call("reframe", id=ident, text="Something else.")
     assert path.read_bytes() == before
+
+
+def test_a_secret_from_before_is_not_written_over_by_its_place(root: Path) -> None:
+    with App.open(root, QUICK.but(secrets_mode="off")) as app:
+        item = {"text": "Door 3. Password: hunter22x", "title": "The doors"}
+        ident = app.call("remember", {"items": [item]})["results"][0]["id"]
+    with App.open(root, QUICK) as app:
+        shown = app.call("show", {"id": ident})
+        assert "hunter22x" not in json.dumps([shown, app.call("recall", {"query": "door"})])
+        with pytest.raises(InvalidInput, match="only its place"):
+            app.call("reframe", {"id": ident, "text": shown["body"].replace("3", "4")})
+        app.call("reframe", {"id": ident, "text": "Door 4."})
+        assert app.call("show", {"id": ident})["body"].strip() == "Door 4."
 
 
 def test_a_secret_is_shown_once_a_person_has_said_that_it_is_none(root: Path) -> None:
