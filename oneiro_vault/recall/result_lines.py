@@ -38,8 +38,8 @@ _BESIDE: Final = 3
 _BY_WORDS: Final = 0.2
 """What having all words of the question adds to how near the meaning is."""
 _COVERED: Final = 0.6
-"""The share of the question's words that speaks for a row by itself; without vectors nothing else
-does."""
+"""The share of the question's words that speaks for a row by itself, if the vault has heard of the
+others; without vectors nothing else does."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,8 @@ def show(
     weak = _weak([score for _, score in found], shares, near)
     floor = index.floor() if vector is not None else math.nan
     least = _OF_A_STRANGER if names_somebody(terms) and not heard_of(index, terms) else _SPEAKS
-    if not asked_for and _evidence(shares, near, floor, len(terms.words)) < least:
+    heard = all(index.knows((word,)) for word in terms.words)
+    if not asked_for and _evidence(shares, near, floor, len(terms.words), heard) < least:
         weak = [True] * len(weak)
     return [Shown(snippet, is_weak) for snippet, is_weak in zip(snippets, weak, strict=True)]
 
@@ -125,13 +126,21 @@ def _weak(scores: Sequence[float], shares: Sequence[float], near: Sequence[float
     ]
 
 
-def _evidence(shares: Sequence[float], near: Sequence[float], floor: float, words: int) -> float:
+def _evidence(
+    shares: Sequence[float],
+    near: Sequence[float],
+    floor: float,
+    words: int,
+    heard: bool = True,
+) -> float:
     """What speaks for the best of the rows on a scale of its own: how far its meaning reaches from
     what unrelated texts have (0) to the same text (1) and the words it has, and how far that is
     above the next rows, for what has nothing to do with a question fits it equally badly. One
-    shared word of several is chance; most of them are enough."""
+    shared word of several is chance; most of them are enough, unless the vault never `heard` of one
+    of the others: the rarest word of a question says most of what it is about."""
     several = [share if share == 1 or share * words > 1 else 0.0 for share in shares]
-    if max(several, default=0.0) >= _COVERED:
+    most = max(several, default=0.0)
+    if most >= _COVERED and (heard or most == 1 or all(map(math.isnan, near))):
         return 1.0
     values = [
         0.0 if math.isnan(cosine) else (cosine - floor) / (1 - floor) + _BY_WORDS * share
