@@ -144,7 +144,7 @@ def test_the_settings_are_read_by_app_and_faces_only() -> None:
         for p in modules()
         if any(name.startswith("oneiro_vault.settings.definitions") for name in imports(p))
     }
-    assert readers <= {"app", "operations", "cli", "daemon", "settings", "__init__"}
+    assert readers <= {"app", "operations", "cli", "daemon", "hook", "settings", "__init__"}
 
 
 def test_every_room_is_on_a_floor() -> None:

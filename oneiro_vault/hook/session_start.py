@@ -159,14 +159,20 @@ def _size_and_time(path: str) -> list[int | None]:
 
 def rendered(root: str) -> tuple[str, list[Block]]:
     """The same from the notes in the orientation folder: slower, and never stale."""
+    from pathlib import Path
+
+    from oneiro_vault.capture.privacy import veil
     from oneiro_vault.core import memory as memories
     from oneiro_vault.errors import OneiroError
+    from oneiro_vault.settings.definitions import load
 
+    settings = load(Path(root), strict=False)
+    shown = veil(settings["secrets.mode"], settings["secrets.allowed"])
     blocks = []
     for path in _notes(root):
         try:
             with open(os.path.join(root, path), "rb") as file:
-                note = memories.parse(path, file.read(_LARGEST))
+                note = memories.parse(path, shown(file.read(_LARGEST)))
         except (OSError, OneiroError):
             continue
         if belongs(note):

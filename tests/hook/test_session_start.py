@@ -84,6 +84,21 @@ def test_the_published_rendering_and_the_notes_say_the_same(talk: Talk) -> None:
     assert [one.stamp for one in blocks] == [one.stamp for one in published[1]]
 
 
+def test_a_secret_in_an_edit_that_waits_is_not_said(talk: Talk) -> None:
+    """By the notes themselves, and as the owner renders them."""
+    path = orient(talk, "The project", "We build a ferry timetable.")
+    path.write_text(path.read_text() + "\nDoor 3. Password: hunter22x\n")
+    first = talk("SessionStart", source="startup")
+    talk.box.ok("--no-daemon", "orient")
+    text, _ = session_start.rendered(str(talk.box.vault))
+    published = session_start.published(str(talk.box.vault))
+    assert published is not None
+    assert published[0] == text
+    for said in (first, text, talk("SessionStart", source="startup")):
+        assert "hunter22x" not in said
+        assert "Door 3. Password: [secret removed]" in said
+
+
 @pytest.mark.parametrize("damage", ["", "{", "[]", '{"root": 1}', "null"])
 def test_a_damaged_rendering_is_not_believed(talk: Talk, damage: str) -> None:
     orient(talk, "The project", "We build a ferry timetable.")
