@@ -38,8 +38,12 @@ def likely(sentences: Sequence[str]) -> list[Likely]:
     found = {one: _known[one] for one in sentences if one in _known}
     new = [one for one in dict.fromkeys(sentences) if one not in found]
     found |= zip(new, classifier.topics(new), strict=True)
-    if len(_known) < _KEPT:
-        _known.update(found)
+    for one, said in found.items():
+        _known.pop(one, None)
+        _known[one] = said
+    if len(_known) > _KEPT:
+        for one in list(_known)[:-_KEPT]:  # those nobody asked about for the longest time
+            _known.pop(one, None)
     return [found[one] for one in sentences]
 
 

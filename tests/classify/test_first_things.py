@@ -110,3 +110,13 @@ def test_a_clause_is_quoted_where_the_rest_asks(text: str, found: list[tuple[str
 )
 def test_what_is_told_before_a_question(sentence: str, before: str) -> None:
     assert first_things.before_question(sentence) == before
+
+
+def test_what_was_asked_last_is_remembered_and_no_more_than_that(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(first_things, "_KEPT", 2)
+    first_things.likely(["I live in Riga.", "I have two sons."])
+    first_things.likely(["I live in Riga."])
+    first_things.likely(["We moved to Kiel."])
+    assert list(first_things._known) == ["I live in Riga.", "We moved to Kiel."]
