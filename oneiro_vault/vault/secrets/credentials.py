@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -162,7 +162,18 @@ def _rules() -> Iterator[_Rule]:
 
 
 _RULES: Final = tuple(_rules())
-_EVERY: Final = frozenset((*_ANCHORS, *(anchor for rule in _RULES for anchor in rule.anchors)))
+
+
+def _by_mark(anchors: Iterable[str]) -> dict[str, list[str]]:
+    """Anchors by a character of theirs that most texts have not, if they have one."""
+    found: dict[str, list[str]] = {}
+    for anchor in sorted(set(anchors)):
+        marks = [one for one in anchor if not (one.isascii() and one.isalpha())]
+        found.setdefault(min(marks, default="", key="-:. ".find), []).append(anchor)
+    return found
+
+
+_EVERY: Final = _by_mark((*_ANCHORS, *(anchor for rule in _RULES for anchor in rule.anchors)))
 _CARDS: Final = _pattern(_DATA["card"])
 _CELL: Final = _pattern(_DATA["cell"])
 _RULED: Final = re.compile(r"\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*")
@@ -261,7 +272,13 @@ def _seen(text: str) -> tuple[str, list[int]]:
 
 def _all(text: str) -> Iterator[Found]:
     small = text.lower()
-    there = {anchor for anchor in _EVERY if anchor in small}
+    there = {
+        anchor
+        for mark, anchors in _EVERY.items()
+        if mark in small
+        for anchor in anchors
+        if anchor in small
+    }
     for rule in _RULES:
         if not there.isdisjoint(rule.anchors) and (rule.sign is None or rule.sign.search(text)):
             for match in rule.pattern.finditer(text):
