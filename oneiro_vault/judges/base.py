@@ -4,7 +4,7 @@ then believes or not."""
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, Protocol
 
 from oneiro_vault.core.question import Question, Raw
@@ -21,9 +21,6 @@ ANSWER_FORM: Final = "Answer with one JSON object of this schema and nothing els
 ANSWER_TOKENS: Final = 4096
 TIMEOUT: Final = 120.0
 """Seconds an endpoint may be silent."""
-RETRIES: Final = 4
-_GONE: Final = frozenset((401, 403, 404, 408, 409, 429))
-"""Statuses that another question would meet as well."""
 _BYTES: Final = 4
 """Of a text to a token, about."""
 
@@ -65,35 +62,6 @@ def _counted(claimed: object, text: str) -> int | None:
     if isinstance(claimed, bool) or not isinstance(claimed, int) or claimed < (1 if text else 0):
         return None
     return claimed
-
-
-def exchange(sdk: Any, sent: str, say: Callable[[], Raw]) -> Raw:
-    """One exchange with an endpoint through a vendor's SDK (both name their errors alike); what it
-    raises is an answer that was none."""
-    try:
-        return say()
-    except sdk.APIStatusError as error:
-        return refused(error)
-    except (
-        sdk.APIConnectionError
-    ) as error:  # what it was sent may have been read, unless there was no connection at all
-        nothing = type(error.__cause__).__name__ in ("ConnectError", "ConnectTimeout")
-        return Raw(problem=_unasked(error), away=True, **({} if nothing else used(sent, "")))
-    except Exception as error:  # an SDK may raise anything about an answer it did not expect
-        return Raw(
-            problem=f"the model's answer could not be read: {type(error).__name__}: "
-            f"{str(error)[:200]}",
-            **used(sent, ""),
-        )
-
-
-def refused(error: Any) -> Raw:
-    """An endpoint that answered with an error (its `status_code` says which): nothing was used."""
-    return Raw(problem=_unasked(error), away=error.status_code in _GONE or error.status_code >= 500)
-
-
-def _unasked(error: Exception) -> str:
-    return f"the model could not be asked: {type(error).__name__}: {str(error)[:200]}"
 
 
 def json_in(text: str) -> str:

@@ -110,18 +110,14 @@ class Budgeted:
         todo = {question.id: question for question in questions}
         while todo and not self.reached():
             part = self._part(list(todo.values()))
-            again = set()
             for ident, raw in self.judge.ask(part):
                 self._add(raw)
-                if raw.unasked and raw.away:  # it was not handed on: another time it may be
-                    again.add(ident)
-                    continue
                 todo.pop(ident, None)
                 yield ident, raw
                 if self.patience.over() and not self.patience.open:
                     break
             for question in part if not self.patience.over() else ():
-                if question.id not in again and todo.pop(question.id, None) is not None:
+                if todo.pop(question.id, None) is not None:
                     self.spent.calls += 1
                     yield question.id, Raw(problem="not answered")
         why = f"not asked: {self.reached()}"

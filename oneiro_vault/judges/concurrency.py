@@ -21,7 +21,6 @@ answer drips."""
 LATE: Final = 3
 """Questions of a run that have no answer after that time, after which it asks nothing more."""
 _TICK: Final = 0.1
-_CLEARING: Final = 5.0
 
 
 @dataclass
@@ -156,70 +155,6 @@ def _ended(
         problem = f"no answer: {why}" if why else f"no answer in {longest:g} seconds"
         found.append((ident, one.unanswered(problem, away=not why, cut=bool(why))))
     return found
-
-
-def aside(
-    questions: Sequence[Question],
-    answers: Callable[[Callable[[], str]], Iterator[tuple[str, Raw]]],
-    patience: Patience,
-) -> Iterator[tuple[str, Raw]]:
-    """What a judge says that takes its time by itself: nobody hangs with it. It is told why nobody
-    listens any more when it looks, and is given a moment to clear up."""
-    said = SimpleQueue[tuple[str, Raw] | None]()
-    left, abandoned = {question.id: question for question in questions}, threading.Event()
-
-    def given_up() -> str:
-        return patience.over() or ("nobody listens" if abandoned.is_set() else "")
-
-    def run() -> None:
-        try:
-            for pair in answers(given_up):
-                said.put(pair)
-        finally:
-            said.put(None)
-
-    worker = threading.Thread(target=run, daemon=True, name="oneiro-judge")
-    patience.open.update(left)
-    worker.start()
-    try:
-        yield from _heard(said, worker, left, patience)
-        if why := patience.over():
-            for ident, question in list(left.items()):
-                patience.open.discard(ident)
-                yield (
-                    ident,
-                    Raw(problem=f"no answer: {why}", cut=True, **used(question.prompt(), "")),
-                )
-    finally:
-        abandoned.set()
-        patience.open.difference_update(left)
-        worker.join(_CLEARING)
-
-
-def _heard(
-    said: SimpleQueue[tuple[str, Raw] | None],
-    worker: threading.Thread,
-    left: dict[str, Question],
-    patience: Patience,
-) -> Iterator[tuple[str, Raw]]:
-    """What the worker says, until it has said all; what it says in its last moment when patience is
-    over."""
-    last = False
-    while True:
-        if patience.over() and not last:
-            worker.join(_CLEARING)
-            last = True
-        try:
-            pair = said.get_nowait() if last else said.get(timeout=_TICK)
-        except Empty:
-            if last:
-                return
-            continue
-        if pair is None:
-            return
-        left.pop(pair[0], None)
-        patience.open.discard(pair[0])
-        yield pair
 
 
 def _asked(

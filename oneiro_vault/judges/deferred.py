@@ -1,6 +1,6 @@
-"""Questions that wait for the connected model or a person: one file each, answered at any time,
-found again by the next run. Without a judge of its own a vault does what rules can do now, and lets
-the rest wait.
+"""The connected model, or a person, as a judge: questions wait in one file each, answered at any
+time and found again by the next run, or are asked at once through a client that allows it (MCP
+sampling). Without a judge of its own a vault does what rules can do now, and lets the rest wait.
 """
 
 from __future__ import annotations
@@ -8,15 +8,24 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final, TypeAlias, cast
 
 from oneiro_vault import answers
 from oneiro_vault.core.question import Question, Raw
-from oneiro_vault.judges.base import Judge
+from oneiro_vault.judges.base import (
+    ANSWER_FORM,
+    ANSWER_TOKENS,
+    SYSTEM,
+    Judge,
+    closed,
+    json_in,
+    used,
+)
+from oneiro_vault.judges.concurrency import LONGEST, Patience, in_parallel
 
 
 class DeferredJudge:
@@ -107,6 +116,45 @@ def _write(path: Path, entry: Mapping[str, Any]) -> None:
     with os.fdopen(handle, "w", encoding="utf-8") as file:
         json.dump(entry, file, ensure_ascii=False, indent=1)
     Path(temp).replace(path)
+
+
+Sample: TypeAlias = Callable[[str, str, int], str | None]
+"""(system prompt, question, tokens at most) -> what the client's model said; None when there is
+nobody to ask. Raises RuntimeError with what the client said instead, from a TimeoutError when it
+said nothing."""
+
+
+class SamplingJudge:
+    """The model of a connected client, one question at a time: a person may be asked to allow
+    each. While there is no client that lets us ask, questions wait."""
+
+    name = "sampling"
+
+    def __init__(self, sample: Sample | None, waiting: Patience | None = None) -> None:
+        self._sample, self._waiting = sample, waiting or Patience()
+
+    def ask(self, questions: Sequence[Question]) -> Iterator[tuple[str, Raw]]:
+        """Answers, until the client is gone; what is left waits for the next run."""
+        yield from in_parallel(questions, self._one, 1, self._waiting, LONGEST)
+
+    def close(self) -> None:
+        """The connection is the client's."""
+
+    def _one(self, question: Question) -> Raw:
+        prompt = (
+            f"{question.prompt()}\n\n{ANSWER_FORM}\n"
+            f"{json.dumps(closed(question.schema), ensure_ascii=False)}"
+        )
+        try:
+            said = self._sample(SYSTEM, prompt, ANSWER_TOKENS) if self._sample else None
+        except RuntimeError as error:
+            silent = isinstance(error.__cause__, TimeoutError)
+            return Raw(
+                problem=f"the client's model could not be asked: {str(error)[:200]}", away=silent
+            )
+        if said is None:
+            return Raw(problem="no client is connected whose model may be asked", waits=True)
+        return Raw(json_in(said), **used(prompt, said))
 
 
 NAME: Final = "auto"

@@ -350,12 +350,6 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "file that holds the API key; empty: the provider's own variable",
     ),
     Setting(
-        "dreams.batch",
-        False,
-        "machine",
-        "ask in batches where the provider has them: cheaper and slower",
-    ),
-    Setting(
         "dreams.calls",
         400,
         "machine",

@@ -17,7 +17,7 @@ from oneiro_vault.core.question import Answer, Question, Raw, Shown, ShownId, ch
 from oneiro_vault.judges import deferred
 from oneiro_vault.judges.budget import AWAY, Budgeted, Ceilings
 from oneiro_vault.judges.concurrency import Patience, in_parallel
-from oneiro_vault.judges.sampling import SamplingJudge
+from oneiro_vault.judges.deferred import SamplingJudge
 from oneiro_vault.mind.registry import LOOPS
 from tests.judges.scripted import (
     TEMPERAMENTS,

@@ -3,18 +3,16 @@ happens, a verdict comes of it."""
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
-from oneiro_vault.core.question import Answer, Question, Raw, Shown, Verdict, check
-from oneiro_vault.judges.anthropic_api import AnthropicJudge
+from oneiro_vault.core.question import Answer, Question, Shown, Verdict, check
 from oneiro_vault.judges.base import Judge
 from oneiro_vault.judges.budget import AWAY, Budgeted, Ceilings
-from oneiro_vault.judges.concurrency import Patience, aside
-from oneiro_vault.judges.openai_api import OpenAIJudge
+from oneiro_vault.judges.concurrency import Patience
+from oneiro_vault.judges.model_api import AnthropicJudge, OpenAIJudge
 from tests.judges.wire import Endpoint, endpoint
 
 
@@ -213,22 +211,6 @@ def test_what_was_answered_before_a_run_is_stopped_is_kept(vendor: Endpoint, mak
     assert sum(raw.unasked for raw in said.values()) == 8
 
 
-def test_a_batch_that_nobody_waits_for_ends_with_the_run_and_is_cancelled(vendor: Endpoint) -> None:
-    vendor.plan = ["never"]
-    waiting = Patience(lambda: bool(vendor.batches))
-    judge = AnthropicJudge(
-        lambda _: "m", api_key="k", base_url=vendor.url, batch=True, waiting=waiting
-    )
-    budget = Budgeted(judge, Ceilings(), waiting)
-    budget.begin()
-    said = dict(budget.ask([question("one"), question("two")]))
-    assert len(said) == 2
-    assert all(raw.problem for raw in said.values())
-    assert len(vendor.cancelled) == 1
-    assert budget.spent.estimated == 2
-    judge.close()
-
-
 def test_nobody_there(make: Make, vendor: Endpoint) -> None:
     judge = AnthropicJudge(
         lambda _: "m", api_key="k", base_url="http://127.0.0.1:9", timeout=1, retries=0
@@ -236,83 +218,6 @@ def test_nobody_there(make: Make, vendor: Endpoint) -> None:
     (verdict,) = ask(judge, question())
     assert not verdict.ok
     assert "could not be asked" in verdict.problem
-    judge.close()
-
-
-def test_a_batch(vendor: Endpoint) -> None:
-    judge = AnthropicJudge(lambda _: "m", api_key="k", base_url=vendor.url, batch=True, poll=0.01)
-    asked = [question("one"), question("two"), question("errored")]
-    found = {verdict.question: verdict for verdict in ask(judge, *asked)}
-    assert [found[q.id].ok for q in asked] == [True, True, False]
-    assert "errored" in found[asked[2].id].problem
-    assert not vendor.cancelled
-    judge.close()
-
-
-def test_a_batch_holds_all_that_is_asked_and_tells_why_it_was_cut(vendor: Endpoint) -> None:
-    vendor.plan = ["never"]
-    waiting = Patience(minutes=0.01)
-    judge = AnthropicJudge(
-        lambda _: "m", api_key="k", base_url=vendor.url, batch=True, poll=0.01, waiting=waiting
-    )
-    budget = Budgeted(judge, Ceilings(calls=25), waiting)
-    budget.begin()
-    said = dict(budget.ask([question(f"text {n}") for n in range(30)]))
-    assert len(vendor.batches["b1"]["requests"]) == 25
-    cut = [raw for raw in said.values() if raw.cut]
-    assert len(cut) == 25
-    assert {raw.problem for raw in cut} == {"no answer: the run's time is over (0.01 minutes)"}
-    assert sum(raw.unasked for raw in said.values()) == 5
-    judge.close()
-
-
-def test_a_batch_that_is_not_taken_is_tried_three_times(vendor: Endpoint) -> None:
-    """One failure, however many questions; nothing was asked by it."""
-    waiting = Patience()
-    judge = AnthropicJudge(
-        lambda _: "m",
-        api_key="k",
-        base_url="http://127.0.0.1:9",
-        retries=0,
-        batch=True,
-        waiting=waiting,
-    )
-    budget = Budgeted(judge, Ceilings(), waiting)
-    said = dict(budget.ask([question(f"text {n}") for n in range(30)]))
-    assert all(
-        raw.unasked and f"failed {AWAY} times in a row" in raw.problem for raw in said.values()
-    )
-    assert (len(said), budget.spent.calls) == (30, 0)
-    judge.close()
-
-
-def test_a_batch_that_nobody_listens_to_any_more_is_let_go(vendor: Endpoint) -> None:
-    vendor.plan = ["never"]
-    judge = AnthropicJudge(lambda _: "m", api_key="k", base_url=vendor.url, batch=True, poll=60)
-    ended = threading.Event()
-
-    def answers(given_up: Callable[[], str]) -> Iterator[tuple[str, Raw]]:
-        yield asked[0].id, Raw({})
-        yield from judge._batched(asked, given_up)
-        ended.set()
-
-    asked = [question("one"), question("two")]
-    heard = aside(asked, answers, Patience())
-    next(heard)
-    heard.close()  # type: ignore[attr-defined]  # it is a generator
-    assert ended.wait(10)
-    assert len(vendor.cancelled) == len(vendor.batches)
-    judge.close()
-
-
-def test_a_batch_nobody_finishes_is_cancelled(vendor: Endpoint) -> None:
-    vendor.plan = ["never"]
-    judge = AnthropicJudge(
-        lambda _: "m", api_key="k", base_url=vendor.url, batch=True, poll=0.01, patience=0.05
-    )
-    found = ask(judge, question("one"), question("two"))
-    assert [verdict.problem for verdict in found] == ["the batch gave no answer"] * 2
-    assert len(vendor.cancelled) == 1
     judge.close()
 
 

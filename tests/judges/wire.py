@@ -24,8 +24,6 @@ class Endpoint:
         self.text = '{"reason": "same words", "same": true}'
         self.seen: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
-        self.batches: dict[str, Any] = {}
-        self.cancelled: list[str] = []
         self.usage: Any = USAGE
         self.released = threading.Event()
         self.url = ""
@@ -84,40 +82,10 @@ def endpoint() -> Iterator[Endpoint]:
             self.end_headers()
             self.wfile.write(data)
 
-        def do_GET(self) -> None:
-            name = self.path.split("/")[4].split("?")[0]
-            if self.path.endswith("/results"):
-                lines = [
-                    {"custom_id": r["custom_id"], "result": self.outcome(r)}
-                    for r in state.batches[name]["requests"]
-                ]
-                self.answer(200, b"\n".join(json.dumps(line).encode() for line in lines))
-            else:
-                state.batches[name]["polls"] += 1
-                self.answer(
-                    200, batch(name, state.next() == "ok" and state.batches[name]["polls"] > 1)
-                )
-
-        def outcome(self, request: dict[str, Any]) -> dict[str, Any]:
-            if "errored" in json.dumps(request):
-                return {
-                    "type": "errored",
-                    "error": {"type": "error", "error": {"type": "api_error", "message": "no"}},
-                }
-            return {"type": "succeeded", "message": message(state.text, usage=state.usage)}
-
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers.get("content-length", 0)))
             state.headers.append(dict(self.headers))
-            if self.path.endswith("/cancel"):
-                state.cancelled.append(self.path)
-                self.answer(200, batch("b1", False))
-                return
             state.seen.append(json.loads(body))
-            if self.path.endswith("/batches"):
-                state.batches["b1"] = json.loads(body) | {"polls": 0}
-                self.answer(200, batch("b1", False))
-                return
             self.say(state.next(), "messages" in self.path)
 
         def say(self, what: str, claude: bool) -> None:
@@ -174,15 +142,3 @@ def endpoint() -> Iterator[Endpoint]:
         server.shutdown()
         server.server_close()
         thread.join()
-
-
-def batch(name: str, ended: bool) -> dict[str, Any]:
-    """Anthropic's batch object."""
-    counts = {"processing": 0, "succeeded": 0, "errored": 0, "canceled": 0, "expired": 0}
-    moment = "2026-11-22T00:00:00Z"
-    return {
-        "id": name, "type": "message_batch",
-        "processing_status": "ended" if ended else "in_progress", "request_counts": counts,
-        "created_at": moment, "expires_at": moment, "ended_at": None, "archived_at": None,
-        "cancel_initiated_at": None, "results_url": f"/v1/messages/batches/{name}/results",
-    }  # fmt: skip

@@ -31,7 +31,7 @@ from oneiro_vault.core.question import Question, Raw
 from oneiro_vault.judges.base import SYSTEM
 from oneiro_vault.judges.budget import AWAY, Budgeted, Ceilings
 from oneiro_vault.judges.concurrency import Patience
-from oneiro_vault.judges.sampling import SamplingJudge
+from oneiro_vault.judges.deferred import SamplingJudge
 from oneiro_vault.mcp.sampling_clients import Samplers, silent
 from oneiro_vault.mind.loops.distil import Graded
 from tests.box import Box

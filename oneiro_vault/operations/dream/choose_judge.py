@@ -20,8 +20,7 @@ from oneiro_vault.judges.base import Judge
 from oneiro_vault.judges.budget import Budgeted, Ceilings
 from oneiro_vault.judges.command import CommandJudge
 from oneiro_vault.judges.concurrency import Patience
-from oneiro_vault.judges.deferred import ChainJudge, DeferredJudge, Nobody
-from oneiro_vault.judges.sampling import SamplingJudge
+from oneiro_vault.judges.deferred import ChainJudge, DeferredJudge, Nobody, SamplingJudge
 from oneiro_vault.operations.remember.drafts import moment
 from oneiro_vault.operations.remember.pending_captures import waiting
 from oneiro_vault.operations.runtime import House
@@ -245,19 +244,12 @@ def _api(name: str, settings: Settings, patience: Patience) -> Judge:
     def model(stage: str) -> str:
         return models.get(stage) or str(settings["dreams.model"])
 
-    options: dict[str, Any] = {
-        "api_key": _key(settings["dreams.key_file"]),
-        "base_url": settings["dreams.url"] or None,
-        "waiting": patience,
-    }
+    from oneiro_vault.judges.model_api import AnthropicJudge, OpenAIJudge
+
+    key = _key(settings["dreams.key_file"])
+    kind = AnthropicJudge if name == "anthropic" else OpenAIJudge
     try:
-        if name == "anthropic":
-            from oneiro_vault.judges.anthropic_api import AnthropicJudge
-
-            return AnthropicJudge(model, batch=settings["dreams.batch"], **options)
-        from oneiro_vault.judges.openai_api import OpenAIJudge
-
-        return OpenAIJudge(model, **options)
+        return kind(model, api_key=key, base_url=settings["dreams.url"] or None, waiting=patience)
     except ImportError as error:
         text = f"the package of {name} is not installed"
         raise InvalidInput(text, kept=_KEPT, hint="pip install 'oneiro-vault[judges]'") from error
