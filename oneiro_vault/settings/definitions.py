@@ -51,7 +51,7 @@ class Setting:
     @property
     def variable(self) -> str:
         """The environment variable that overrides it."""
-        return _variable(self.name)
+        return "ONEIRO_" + self.name.upper().replace(".", "_")
 
     @property
     def type(self) -> type:
@@ -450,12 +450,6 @@ FIXED: Final[dict[str, Value]] = {name: default for name, default, _ in LOOPS} |
     "dreams.lease": 120.0,
 }
 """Numbers read as settings are, which no file or variable sets: a `Settings` made in code may."""
-_FORMER: Final = FIXED.keys() - BY_NAME.keys() | {
-    "remember.duplicate", "remember.longest", "decay.growth", "decay.cap",
-    "embed.threads", "owner.log_bytes", "access.refresh_days",
-    "access.audit_bytes", "access.body_bytes",
-}  # fmt: skip
-"""What an older version's files may set; it does nothing any more."""
 GUARDED: Final[dict[str, Value]] = {name: BY_NAME[name].default for name in guard.GUARDED}
 """Settings that protect, with their defaults: what a vault loosens of them takes a person of this
 machine."""
@@ -470,7 +464,7 @@ class Settings:
 
     `values` come from files, `variables` from the environment, which wins. `wrong` is what the
     files say that had to be left out; `loosened` what the vault says that nobody here has agreed
-    to, and `agreed` what they have; `former` names what they set that is no setting any more.
+    to, and `agreed` what they have.
     """
 
     def __init__(
@@ -480,14 +474,12 @@ class Settings:
         wrong: Sequence[SettingsError] = (),
         loosened: Sequence[guard.Loosened] = (),
         agreed: Mapping[str, Value] | None = None,
-        former: Sequence[str] = (),
     ) -> None:
         self._values = dict(values or {})
         self._variables = dict(variables or {})
         self.wrong = tuple(wrong)
         self.loosened = tuple(loosened)
         self.agreed = dict(agreed or {})
-        self.former = tuple(former)
 
     def __getitem__(self, name: str) -> Any:
         caller = _CALLER.get()
@@ -509,7 +501,6 @@ class Settings:
             self.wrong,
             self.loosened,
             self.agreed,
-            self.former,
         )
 
     def origin(self, name: str) -> str:
@@ -555,13 +546,10 @@ def load(
     """
     env = os.environ if env is None else env
     wrong: list[SettingsError] = []
-    former: list[str] = []
-    values = (
-        _from_file(vault / "oneiro.toml", ("vault",), wrong, former) if vault is not None else {}
-    )
+    values = _from_file(vault / "oneiro.toml", ("vault",), wrong) if vault is not None else {}
     of_vault = len(wrong)
     agreed, held = guard.guard(vault, values, GUARDED) if vault is not None else ({}, [])
-    mine = _from_file(machine_file(env), ("machine", "vault"), wrong, former)
+    mine = _from_file(machine_file(env), ("machine", "vault"), wrong)
     values |= mine
     for error in wrong[of_vault:]:
         error.of_machine = True
@@ -574,15 +562,11 @@ def load(
         wrong,
         [one for one in held if one.name not in {**mine, **variables}],
         agreed,
-        [*former, *(name for name in sorted(_FORMER) if env.get(_variable(name)))],
     )
 
 
-def _from_file(
-    path: Path, scopes: tuple[str, ...], wrong: list[SettingsError], former: list[str]
-) -> dict[str, Value]:
-    """What a file sets; what it sets wrongly goes to `wrong`, what is no setting any more to
-    `former`."""
+def _from_file(path: Path, scopes: tuple[str, ...], wrong: list[SettingsError]) -> dict[str, Value]:
+    """What a file sets; what it sets wrongly goes to `wrong`."""
     try:
         text = path.read_text(encoding="utf-8")
         data = tomllib.loads(text)
@@ -608,9 +592,6 @@ def _from_file(
         return {}
     found: dict[str, Value] = {}
     for name, value in _flatten(data):
-        if name in _FORMER:
-            former.append(name)
-            continue
         try:
             found[name] = _checked(name, value, f"{path}{_line(text, name)}", scopes)
         except SettingsError as error:
@@ -644,10 +625,6 @@ def _flatten(data: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, A
             yield from _flatten(value, f"{prefix}{key}.")
         else:
             yield prefix + key, value
-
-
-def _variable(name: str) -> str:
-    return "ONEIRO_" + name.upper().replace(".", "_")
 
 
 def _from_env(env: Mapping[str, str]) -> dict[str, Value]:
@@ -687,7 +664,9 @@ def _checked(
         raise SettingsError(
             f"{where}: there is no setting {name!r}",
             kept=_KEPT,
-            hint=f"Did you mean {near[0]!r}?" if near else "`oneiro stats -v` lists every setting.",
+            hint=f"Did you mean {near[0]!r}?"
+            if near
+            else "`oneiro settings --all` lists every setting.",
         )
     if setting.scope not in scopes:
         raise SettingsError(
