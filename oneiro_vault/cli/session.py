@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oneiro_vault.cli import terminal
-from oneiro_vault.cli.progress import Bar
 from oneiro_vault.cli.vault_path import MARK
 from oneiro_vault.daemon import client, owner_paths, protocol, spawn
 from oneiro_vault.daemon.owner_lock import OwnerLock
@@ -47,23 +46,23 @@ class VaultSession:
     ) -> dict[str, Any]:
         """Run one operation: in the owner if there is one or may be one, else here."""
         end = 0.0
-        with Bar(self.shows and progress is None) as bar:
+        with terminal.Waiting(aloud=True, shows=self.shows and progress is None) as sign:
             while True:
                 try:
-                    bar.says(spawn.STARTING)
-                    owner = self._find(bar.waiting)
+                    sign.says(spawn.STARTING)
+                    owner = self._find(sign)
                     end = end or time.monotonic() + self.settings["git.wait"]
-                    bar.says(terminal.MODEL if op == "recall" else "working")
+                    sign.says(terminal.MODEL if op == "recall" else "working")
                     app = None if owner else self._open_here(end)
                 except DiskProblem:
                     if op not in protocol.READS or _has_room(owner_paths.git_dir(str(self.root))):
                         raise
-                    return self._reading().call(op, dict(params), progress or bar)
+                    return self._reading().call(op, dict(params), progress or sign.count)
                 if app is not None:
-                    return app.call(op, dict(params), progress or bar)
+                    return app.call(op, dict(params), progress or sign.count)
                 try:
                     if owner:
-                        return client.call(owner, op, dict(params), progress or bar, bar.waiting)
+                        return client.call(owner, op, dict(params), progress or sign.count, sign)
                 except client.SilentError as error:
                     raise spawn.silent(owner, error) from error
                 except client.UnreachedError as error:
@@ -76,7 +75,7 @@ class VaultSession:
                     if op not in protocol.READS or time.monotonic() > end:
                         raise lost(op, owner) from error
 
-    def _find(self, waiting: Callable[[str], None] | None) -> dict[str, str]:
+    def _find(self, waiting: Callable[[str], None]) -> dict[str, str]:
         if self._local is not None:
             return {}
         if self.start:

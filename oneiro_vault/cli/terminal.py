@@ -6,7 +6,7 @@ import os
 import sys
 import time
 
-from oneiro_vault.daemon.protocol import Terminal
+from oneiro_vault.daemon.protocol import Terminal, doing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 OUT, ERR = 1, 2
 PIPE_CLOSED = 141
 INTERRUPTED = 130
+_FRAME = 0.05
+"""Seconds a sign stands at least before the next."""
 MODEL = "loading the embedding model (--fast does not wait for it)"
 
 
@@ -47,38 +49,73 @@ def encode(text: str) -> bytes:
 
 
 class Waiting:
-    """A sign that we wait for an answer. On a terminal it appears after a second and cleans up
-    after itself; elsewhere, if `aloud`, it is a line after two seconds and another every half
-    minute."""
+    """A sign that we wait for an answer, and for what; a context manager. On a terminal it appears
+    `after` a second and cleans up after itself; elsewhere, if `aloud`, it is a line after two
+    seconds and another every half minute."""
 
     frames = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
     def __init__(
-        self, text: str, aloud: bool = False, clock: Callable[[], float] = time.monotonic
+        self,
+        text: str = "working",
+        aloud: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        shows: bool = True,
+        after: float = 1.0,
     ) -> None:
         self._text = text
         self._doing = ""
         self._ticks = 0
         self._clock = clock
-        self._began, self._next = clock(), 2.0
-        self._shows = os.isatty(ERR)
-        self._aloud = aloud and not self._shows
+        self._shows = shows and os.isatty(ERR)
+        self._aloud = shows and aloud and not self._shows
+        self._began, self._next = clock(), after if self._shows else 2.0
+
+    def __enter__(self) -> Waiting:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def says(self, text: str) -> None:
         """What is waited for from now on."""
         self._text, self._doing = text, ""
+
+    def ticks(self) -> Waiting:
+        """From now on the sign is shown in time whatever this thread is at; for work that is not in
+        the owner."""
+        import threading
+
+        threading.Thread(target=self._tick, name="ticks", daemon=True).start()
+        return self
+
+    def _tick(self) -> None:
+        while self._shows or self._aloud:
+            time.sleep(0.1)
+            try:
+                self()
+            except OSError:
+                return
 
     def __call__(self, doing: str | None = None) -> None:
         """A tenth of a second or so has passed; `doing`: what keeps the answer back, "" for nothing
         any more."""
         self._doing = self._doing if doing is None else doing
         text, waited = self._doing or self._text, self._clock() - self._began
-        if self._shows and waited > 1:
-            self._ticks += 1
+        if waited <= self._next:
+            return
+        if self._shows:
+            self._ticks, self._next = self._ticks + 1, waited + _FRAME
             emit(ERR, encode(f"\r{self.frames[self._ticks % len(self.frames)]} {text}\x1b[K"))
-        elif self._aloud and waited > self._next:
+        elif self._aloud:
             self._next = waited + 30
             emit(ERR, encode(f"oneiro: {text} …\n"))
+
+    def count(self, stage: str, done: int, total: int, more: str = "") -> None:
+        """Progress: the stage is at `done` of `total` (0: unknown); `more` stands behind it."""
+        said = doing(stage, done, total)
+        self(f"{said}, {more}" if more else said)
 
     def close(self) -> None:
         """Take the sign away."""

@@ -14,7 +14,6 @@ from oneiro_vault.cli import terminal
 from oneiro_vault.cli.context import Face
 from oneiro_vault.cli.group import command
 from oneiro_vault.cli.output import Output, line, settled
-from oneiro_vault.cli.progress import Bar
 from oneiro_vault.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -40,17 +39,19 @@ def purge_(face: Face, ids: tuple[str, ...], matching: str | None, resume: bool)
         raise InvalidInput("--resume goes on with what was begun; give nothing else", kept=_KEPT)
     root = face.root
     wanted = str(click.prompt("Text to purge", err=True)) if matching == "-" else matching or ""
-    with _alone(face, root) as app, Bar(shows=True) as bar:
-        return _resumed(app, bar) if resume else _purged(app, root, ids, wanted, bar)
+    with _alone(face, root) as app, terminal.Waiting(aloud=True) as sign:
+        return _resumed(app, sign) if resume else _purged(app, root, ids, wanted, sign)
 
 
-def _resumed(app: App, bar: Bar) -> Output:
+def _resumed(app: App, sign: terminal.Waiting) -> Output:
     from oneiro_vault.app import resume_purge
 
-    return _told(resume_purge(app, bar))
+    return _told(resume_purge(app, sign.count))
 
 
-def _purged(app: App, root: Path, ids: tuple[str, ...], matching: str, bar: Bar) -> Output:
+def _purged(
+    app: App, root: Path, ids: tuple[str, ...], matching: str, sign: terminal.Waiting
+) -> Output:
     from oneiro_vault.app import plan_purge
 
     purge = plan_purge(app, ids, matching)
@@ -68,7 +69,7 @@ def _purged(app: App, root: Path, ids: tuple[str, ...], matching: str, bar: Bar)
         != name
     ):
         raise InvalidInput("that is not the name of the vault", kept=_KEPT)
-    return _told(purge.run(bar))
+    return _told(purge.run(sign.count))
 
 
 @contextmanager

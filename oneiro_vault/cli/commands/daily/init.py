@@ -16,7 +16,7 @@ from oneiro_vault.cli.commands.daily.orient import HINT
 from oneiro_vault.cli.context import Face
 from oneiro_vault.cli.group import command
 from oneiro_vault.cli.output import Output, line
-from oneiro_vault.cli.progress import Bar, embedded, pace
+from oneiro_vault.cli.render import embedded, pace
 from oneiro_vault.errors import LockTimeout, OwnerProblem, few
 
 _SHOWN = 20
@@ -52,13 +52,12 @@ def init_(face: Face, path: str | None, here: bool, workflows: bool, no_wait: bo
             "--vault names another folder; init makes a vault of PATH, or of the current folder "
             "with --here."
         )
-    with Bar(shows=not face.json).ticks() as bar:
-        bar.says("making the vault")
+    with terminal.Waiting("making the vault", True, shows=not face.json).ticks() as sign:
         from oneiro_vault.app import (
             init_vault,
-        )  # half a second on a busy machine, which the bar covers
+        )  # half a second on a busy machine, which the sign covers
 
-        made = init_vault(place, here, bar, workflows)
+        made = init_vault(place, here, sign.count, workflows)
     face.vault = str(made["vault"])
     face.session().limit = LIMIT
     state = _index(face, made["notes"])
@@ -96,12 +95,12 @@ def _embed(face: Face, left: answers.Embedding | None) -> answers.Embedding | No
     """Show how the owner makes vectors until none is missing, a person has seen enough or nothing
     comes any more; what is left then."""
     try:
-        with Bar(shows=True, after=0.0) as bar:
+        with terminal.Waiting(aloud=True, after=0.0) as sign:
             moved, done = time.monotonic(), -1
             while left and time.monotonic() - moved < STUCK:
                 if left["done"] != done:
                     moved, done = time.monotonic(), left["done"]
-                bar(
+                sign.count(
                     "embedding (Ctrl-C: the owner goes on with it)", done, left["total"], pace(left)
                 )
                 time.sleep(1.0)

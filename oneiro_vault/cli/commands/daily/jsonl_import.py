@@ -20,7 +20,6 @@ from oneiro_vault.cli import terminal
 from oneiro_vault.cli.commands.daily.text_input import decode
 from oneiro_vault.cli.context import Face
 from oneiro_vault.cli.output import Output, as_json, line
-from oneiro_vault.cli.progress import Bar
 from oneiro_vault.errors import InvalidInput
 
 BATCH: Final = 64
@@ -76,9 +75,8 @@ class Intake:
         """Store what is there, say so, and wait for more. `size`: bytes to come, 0 if nobody
         knows."""
         done = 0
-        with Bar(
-            shows=not self.face.json and not os.isatty(terminal.OUT)
-        ) as bar:  # else the acknowledgements show how it goes
+        shows = not self.face.json and not os.isatty(terminal.OUT)
+        with terminal.Waiting(aloud=True, shows=shows) as sign:  # else the acknowledgements show it
             for batch in batches(file, most=BATCH):
                 rows = self.store(self.parse(batch), streaming=True)
                 terminal.emit(
@@ -87,7 +85,7 @@ class Intake:
                 )
                 self._tell_refused()
                 done += sum(len(data) + 1 for _, data in batch)
-                bar("remembering", done, size)
+                sign.count("remembering", done, size)
 
     def _tell_refused(self) -> None:
         """At once: whoever feeds us line by line must not wait for an acknowledgement that never
@@ -122,7 +120,7 @@ class Intake:
         marks = [blake2b(item["text"].encode(), digest_size=12).digest() for _, _, item in items]
         taken = [ident for mark in dict.fromkeys(marks) for ident in self._answered.get(mark, ())]
         wanted = [item for _, _, item in items]
-        quiet = (lambda *_: None) if streaming else None  # our own bar shows how it goes
+        quiet = (lambda *_: None) if streaming else None  # our own sign shows how it goes
         found = self.face.ops.remember(
             items=wanted,
             dedupe=False if self.again else "exact",

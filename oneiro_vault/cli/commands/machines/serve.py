@@ -18,7 +18,6 @@ from oneiro_vault.cli.commands.dream import shared
 from oneiro_vault.cli.context import Face
 from oneiro_vault.cli.group import command
 from oneiro_vault.cli.output import Output, as_json, line, safe
-from oneiro_vault.cli.progress import Bar, embedded
 from oneiro_vault.daemon.lifetime import SETTINGS_CHANGED
 from oneiro_vault.errors import OneiroError, OwnerProblem, few
 
@@ -165,7 +164,7 @@ def status_(face: Face) -> Output:
         f"model    {line(str(found['model']))}",
         f"owner    {runs}",
     ]
-    text += [f"embedding {embedded(found['embedding'])}"] if found["embedding"] else []
+    text += [f"embedding {render.embedded(found['embedding'])}"] if found["embedding"] else []
     text += [f"sync     {_synced(found['sync'])}"] if found["sync"]["tried"] else []
     text += [f"prompts  {said}" for said in prompted(found["prompts"])]
     text += _dreams(found["dreams"])
@@ -244,9 +243,8 @@ def stop_(face: Face) -> Output:
     face.at_home()
     from oneiro_vault.daemon import spawn
 
-    with Bar(shows=not face.json).ticks() as bar:
-        bar.says("stopping the owner")
-        found = spawn.end(face.root, wait=20.0, waiting=bar.waiting)
+    with terminal.Waiting("stopping the owner", True, shows=not face.json).ticks() as sign:
+        found = spawn.end(face.root, wait=20.0, waiting=sign)
     text = f"Stopped process {found['stopped']}." if found["stopped"] else "No owner was running."
     return Output(text, {"schema": 1} | found)
 

@@ -12,7 +12,7 @@ import click
 from oneiro_vault.cli.context import Face
 from oneiro_vault.cli.group import command
 from oneiro_vault.cli.output import Output, line
-from oneiro_vault.cli.progress import Bar
+from oneiro_vault.cli.terminal import Waiting
 from oneiro_vault.errors import few
 
 _SHOWN: Final = 20
@@ -34,8 +34,8 @@ _WORDS: Final = {
 def sync_(face: Face, dry_run: bool, yes: bool) -> Output:
     """Bring this vault and its git remote together: memories are merged, nothing is lost, nobody's
     words win in silence."""
-    with Bar(shows=not face.json) as bar:
-        found = face.ops.sync(dry_run=dry_run, yes=yes, progress=bar)
+    with Waiting(aloud=True, shows=not face.json) as sign:
+        found = face.ops.sync(dry_run=dry_run, yes=yes, progress=sign.count)
     return Output("\n".join(_told(found)), found)
 
 
@@ -150,8 +150,8 @@ def clone_(face: Face, url: str, path: str) -> Output:
     from oneiro_vault.settings.definitions import load
 
     place = Path(face.request.cwd, Path(path).expanduser())
-    with Bar(shows=not face.json) as bar:
-        made = clone_vault(url, place, load(None, face.request.env, strict=False), bar)
+    with Waiting(aloud=True, shows=not face.json) as sign:
+        made = clone_vault(url, place, load(None, face.request.env, strict=False), sign.count)
     face.vault = str(made["vault"])
     hint = (
         ""

@@ -1,4 +1,4 @@
-"""Bars, spinners and colours need a terminal: a pseudo-terminal stands in for the person."""
+"""Spinners and colours need a terminal: a pseudo-terminal stands in for the person."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from contextlib import contextmanager
 
 import pytest
 
-from oneiro_vault.cli.progress import Bar
 from oneiro_vault.cli.terminal import Waiting
 from tests.box import Box
 
@@ -42,36 +41,32 @@ def script(text: str) -> list[str]:
     return [sys.executable, "-c", text]
 
 
-def test_a_bar_for_counted_work(sealed_env: dict[str, str]) -> None:
+def test_counted_work(sealed_env: dict[str, str]) -> None:
     text = (
-        "from oneiro_vault.cli.progress import Bar\nwith Bar(True, after=0) as bar:\n    "
-        "bar('indexing', 1, 4)\n    bar('indexing', 4, 4)"
+        "from oneiro_vault.cli.terminal import Waiting\nwith Waiting(after=0) as sign:\n    "
+        "sign.count('indexing', 1, 4, '9 a second')\n    sign.count('indexing', 4, 4)"
     )
-    assert "indexing" in on_a_terminal(script(text), sealed_env)
+    assert "indexing 1 of 4 (25%), 9 a second" in on_a_terminal(script(text), sealed_env)
 
 
 def test_nothing_for_quick_work_or_when_nobody_looks(
     sealed_env: dict[str, str], capfd: pytest.CaptureFixture[str]
 ) -> None:
     text = (
-        "from oneiro_vault.cli.progress import Bar\nwith Bar({}) as bar:\n    bar('indexing', 1, 4)"
+        "from oneiro_vault.cli.terminal import Waiting\nwith Waiting({}) as sign:\n    "
+        "sign.count('indexing', 1, 4)"
     )
-    assert on_a_terminal(script(text.format("True")), sealed_env) == ""
-    assert on_a_terminal(script(text.format("False, after=0")), sealed_env) == ""
-    with Bar(True, after=0) as bar:
-        bar("indexing", 1, 4)
+    assert on_a_terminal(script(text.format("")), sealed_env) == ""
+    assert on_a_terminal(script(text.format("shows=False, after=0")), sealed_env) == ""
+    with Waiting(aloud=True, after=0) as sign:
+        sign.count("indexing", 1, 4)
     assert capfd.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize(
-    "make", ["Waiting('thinking', clock=clock)", "Bar(True, clock=clock).waiting"]
-)
-def test_a_sign_after_a_second_that_goes_away_again(make: str, sealed_env: dict[str, str]) -> None:
-    imports = (
-        "from oneiro_vault.cli.terminal import Waiting\nfrom oneiro_vault.cli.progress import Bar\n"
-    )
+def test_a_sign_after_a_second_that_goes_away_again(sealed_env: dict[str, str]) -> None:
+    imports = "from oneiro_vault.cli.terminal import Waiting\n"
     tenths = "n = 0\ndef clock():\n    global n\n    n += 1\n    return n / 10\n"
-    text = f"{imports}{tenths}w = {make}\nfor _ in range(12): w()\nw.close()\nw()"
+    text = f"{imports}{tenths}w = Waiting('thinking', clock=clock)\nfor _ in range(12): w()\nw.close()\nw()"
     seen = on_a_terminal(script(text), sealed_env)
     assert sum(seen.count(f"\r{frame}") for frame in Waiting.frames) == 2
     assert seen.endswith("\r\x1b[K")
@@ -98,18 +93,14 @@ def test_a_line_now_and_then_elsewhere_and_only_if_asked(capfd: pytest.CaptureFi
 
 def test_what_is_waited_for_may_change(capfd: pytest.CaptureFixture[str]) -> None:
     now = [0.0]
-    with Bar(True, clock=lambda: now[0]) as bar:
-        bar.says("starting the owner")
-        assert bar.waiting is not None
+    with Waiting(aloud=True, clock=lambda: now[0]) as sign:
+        sign.says("starting the owner")
         now[0] = 3
-        bar.waiting()
+        sign()
         assert capfd.readouterr().err == "oneiro: starting the owner …\n"
         now[0] = 40
-        bar("indexing", 1_000, 4_000)
+        sign.count("indexing", 1_000, 4_000)
     assert capfd.readouterr().err == "oneiro: indexing 1,000 of 4,000 (25%) …\n"
-    with Bar(False) as bar:
-        bar.says("nothing")
-        assert bar.waiting is None
 
 
 BUSY = """
