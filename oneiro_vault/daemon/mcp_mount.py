@@ -110,7 +110,9 @@ class McpDoor:
         from oneiro_vault.mcp.server import build
         from oneiro_vault.mcp.transports import Served
 
-        logging.getLogger("mcp").setLevel(logging.WARNING)  # session ids stay out of the log
+        logging.getLogger("mcp").setLevel(logging.WARNING)
+        # session ids stay out of the log
+        logging.getLogger("mcp.server.streamable_http_manager").setLevel(logging.ERROR)
         samplers = Samplers()
         self.app.sample_with(samplers.ask)
         return Served(

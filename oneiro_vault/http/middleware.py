@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import OrderedDict
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -43,8 +42,6 @@ FORM: Final = "application/x-www-form-urlencoded"
 JSON: Final = "application/json"
 NOBODY: Final = "nobody"
 """A scope that no role has."""
-SESSION: Final = "mcp-session-id"
-MOST_SESSIONS: Final = 10_000
 KEPT: Final = 65_536
 """Bytes of an answer that are kept; ids in a longer one are not found."""
 
@@ -135,41 +132,6 @@ class Answer:
                 await self({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-class Sessions:
-    """Session id -> name of the caller that opened it over the network: a legacy MCP session
-    belongs to it, for a session id is not a secret, and its server side keeps no other
-    identity."""
-
-    def __init__(self) -> None:
-        self._owners: OrderedDict[str, str] = OrderedDict()
-
-    def check(self, session: str, caller: Caller) -> None:
-        """Raises RefusedError for a session of somebody else, exactly as for one that does not
-        exist."""
-        if session and self._owners.get(session) != caller.name:
-            raise RefusedError(
-                404, "session_not_found", "There is no such session; open a new one."
-            )
-
-    def watch(self, caller: Caller, send: Send) -> Send:
-        """A `send` that learns of sessions which the server opens for this caller."""
-
-        async def learn(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                for name, value in message.get("headers", ()):
-                    if name.lower() == SESSION.encode() and message["status"] < 300:
-                        self._keep(value.decode("latin-1"), caller)
-            await send(message)
-
-        return learn
-
-    def _keep(self, session: str, caller: Caller) -> None:
-        self._owners.setdefault(session, caller.name)
-        self._owners.move_to_end(session)
-        if len(self._owners) > MOST_SESSIONS:
-            self._owners.popitem(last=False)
-
-
 class Gate:
     """`inner` has every route; nothing reaches it but what this lets through, with its Caller in
     the scope."""
@@ -184,7 +146,6 @@ class Gate:
             life,
             body_bytes,
         )
-        self.sessions = Sessions()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI."""
@@ -313,8 +274,6 @@ class Visit:
             raise RefusedError(404, "not_found", "There is nothing here.")
         self._need(rule.scope)
         self._pay(READ, 1)
-        if self.scope["path"] == "/mcp":
-            self.gate.sessions.check(self.headers.get(SESSION, ""), self.caller)
         self.scope[SCOPE] = self.caller
 
     def _need(self, scope: str) -> None:
@@ -355,8 +314,7 @@ class Visit:
 
     async def _attended(self, caller: Caller, receive: Receive) -> None:
         """Hand it on; a caller who is revoked meanwhile loses the connection within a second."""
-        send = self.gate.sessions.watch(caller, self.answer)
-        work = asyncio.ensure_future(self.gate.inner(self.scope, receive, send))
+        work = asyncio.ensure_future(self.gate.inner(self.scope, receive, self.answer))
         try:
             while not (await asyncio.wait({work}, timeout=LOOK))[0]:
                 if not self.gate.access.holds(caller):

@@ -10,6 +10,8 @@ from typing import Any, Final, TypeAlias
 
 import anyio
 from mcp.server import MCPServer
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.message import SessionMessage
 from mcp_types import (
@@ -25,6 +27,7 @@ from mcp_types import (
 from pydantic import ValidationError
 from pydantic_core import from_json
 
+from oneiro_vault.core.principal import SCOPE, Caller
 from oneiro_vault.mcp import sdk_internals
 
 Scope: TypeAlias = MutableMapping[str, Any]
@@ -74,9 +77,11 @@ class Served:
         if sum(len(name) + len(value) for name, value in headers) > LONGEST_HEAD:
             await _refuse(send, 431, b"headers are too large")
             return
-        await self._manager.handle_request(
-            {**scope, "headers": headers}, receive, _hanging_up(send)
-        )
+        asking = {**scope, "headers": headers}
+        if isinstance(caller := scope.get(SCOPE), Caller):  # a session is its opener's alone
+            token = AccessToken(token="", client_id=caller.name, scopes=[])
+            asking["user"] = AuthenticatedUser(token)
+        await self._manager.handle_request(asking, receive, _hanging_up(send))
 
     async def lines(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One connection of the stdio form: each line of the request's body, and of the answer's,

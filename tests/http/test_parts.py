@@ -11,9 +11,9 @@ import pytest
 from starlette.datastructures import Headers
 from starlette.types import Message
 
-from oneiro_vault.core.principal import ORIENT, READ, TOOLS, WRITE, Caller
+from oneiro_vault.core.principal import ORIENT, READ, TOOLS, WRITE
 from oneiro_vault.http import body, middleware
-from oneiro_vault.http.middleware import KEPT, MOST_SESSIONS, Answer, Sessions
+from oneiro_vault.http.middleware import KEPT, Answer
 from oneiro_vault.http.refusal import Names, RefusedError
 from oneiro_vault.mcp.request_context import Desk
 from oneiro_vault.mcp.server import SETS, tools
@@ -235,37 +235,8 @@ def test_only_the_beginning_of_an_answer_is_kept() -> None:
     assert [message.get("more_body") for message in sent[-2:]] == [True, False]
 
 
-# -- sessions and paths
+# -- paths
 # --------------------------------------------------------------------------------------------------
-
-
-def test_sessions_are_bounded_and_the_first_owner_stays() -> None:
-    sessions = Sessions()
-    one, other = Caller("model", "reader", "key:1"), Caller("model", "reader", "key:2")
-
-    async def open_as(caller: Caller, name: str) -> None:
-        async def send(_message: Message) -> None:
-            pass
-
-        await sessions.watch(caller, send)(
-            {
-                "type": "http.response.start",
-                "status": 200,
-                "headers": [(b"Mcp-Session-Id", name.encode())],
-            }
-        )
-
-    asyncio.run(open_as(one, "a"))
-    asyncio.run(open_as(other, "a"))
-    sessions.check("a", one)
-    sessions.check("", other)
-    with pytest.raises(RefusedError):
-        sessions.check("a", other)
-    for number in range(MOST_SESSIONS):
-        sessions._keep(str(number), other)
-    assert len(sessions._owners) == MOST_SESSIONS
-    with pytest.raises(RefusedError):
-        sessions.check("a", one)
 
 
 @pytest.mark.parametrize(
