@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
-from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,6 +24,7 @@ from oneiro_vault.operations.care import settings_trust
 from oneiro_vault.operations.read import publish
 from oneiro_vault.operations.remember import store_captures
 from oneiro_vault.operations.runtime import House, Progress, quiet
+from oneiro_vault.settings import locations
 from oneiro_vault.settings.definitions import Settings, load, machine_file
 from oneiro_vault.vault import layout
 from oneiro_vault.vault.git import commands
@@ -82,7 +82,7 @@ class App(Operations):
         )
         settings_trust.keep(root, settings)
         embedder = make_embedder(settings)
-        folder = index_folder(root, settings)
+        folder = Path(locations.index_dir(str(root), settings["index.dir"]))
         limits: dict[str, Any] = {
             "past": vault.past,
             "screen": vault.erased,
@@ -267,15 +267,6 @@ def former_embedder(name: str) -> Embedder | None:
         if found.name == name:
             return found
     return None
-
-
-def index_folder(root: Path, settings: Settings) -> Path:
-    """Where this machine keeps the disposable indexes of a vault; one setting serves many vaults,
-    so each has a folder of its own."""
-    if not settings["index.dir"]:
-        return root / ".oneiro"
-    mark = sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:16]
-    return Path(settings["index.dir"]).expanduser() / mark
 
 
 def init_vault(
@@ -470,7 +461,6 @@ __all__ = [
     "App",
     "OneiroError",
     "Op",
-    "index_folder",
     "init_vault",
     "make_embedder",
     "open_access",

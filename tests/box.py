@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from oneiro_vault.cli.run import run
-from oneiro_vault.daemon import owner_paths
+from oneiro_vault.settings import locations
 
 ENTRY = "import sys; from oneiro_vault.cli.main import main; sys.exit(main())"
 
@@ -132,7 +132,7 @@ class Box:
         """What the running owner published; {} without one."""
         try:
             found: dict[str, Any] = json.loads(
-                Path(owner_paths.record_file(str(self.vault))).read_text()
+                Path(locations.record_file(str(self.vault))).read_text()
             )
         except FileNotFoundError:
             return {}
@@ -159,7 +159,7 @@ class Box:
             for pipe in (child.stdin, child.stdout, child.stderr):
                 if pipe is not None:
                     pipe.close()
-        state = Path(owner_paths.state_dir(str(self.vault)))
+        state = Path(locations.state_dir(str(self.vault)))
         for name in ("owner.json", "owner.lock"):
             with suppress(OSError, ValueError, KeyError):
                 end(int(json.loads((state / name).read_text())["pid"]), str(self.vault))

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from oneiro_vault.api import Calls, Progress
-from oneiro_vault.cli import vault_path
 from oneiro_vault.cli.output import ElsewhereError, Style
 from oneiro_vault.daemon.protocol import Request
 from oneiro_vault.errors import InvalidInput, VaultNotFound
+from oneiro_vault.settings import locations
 from oneiro_vault.settings.definitions import Settings, load
 
 _NOT_TEXT = re.compile("[\0\ud800-\udfff]")
@@ -74,7 +74,7 @@ class Face:
     def root(self) -> Path:
         """The vault this command means. Raises VaultNotFound."""
         found = (
-            vault_path.find(self.vault, self.request.cwd, self.request.env)
+            locations.find(self.vault, self.request.cwd, self.request.env)
             or load(None, self.request.env, strict=False)["vault"]
         )
         if not found:

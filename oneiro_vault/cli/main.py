@@ -7,8 +7,9 @@ import gc
 import os
 import sys
 
-from oneiro_vault.cli import terminal, vault_path
+from oneiro_vault.cli import terminal
 from oneiro_vault.daemon import client, protocol
+from oneiro_vault.settings import locations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,8 +68,8 @@ def _bridge(args: list[str]) -> int | None:
     plain = words in (["mcp"], ["--vault", *words[1:2], "mcp"], ["mcp", "--vault", *words[2:]])
     try:
         here = os.getcwd()  # noqa: PTH109  # no pathlib on the way of a short command
-        root = vault_path.find(vault_path.option(args), here, os.environ)
-        root = root or vault_path.plain_default(os.environ)
+        root = locations.find(locations.option(args), here, os.environ)
+        root = root or locations.plain_default(os.environ)
     except OSError:
         return None
     if not plain or not os.path.isdir(root):  # noqa: PTH112  # the same
@@ -87,7 +88,7 @@ def _thin(args: list[str]) -> int | None:
         cwd = os.getcwd()  # noqa: PTH109  # os.path: no pathlib on the way of a short command
     except OSError:
         return None
-    root = vault_path.find(vault_path.option(args), cwd, os.environ) or vault_path.plain_default(
+    root = locations.find(locations.option(args), cwd, os.environ) or locations.plain_default(
         os.environ
     )
     owner = client.owner_of(root) if root else {}

@@ -20,8 +20,9 @@ from oneiro_vault.cli import output, session, terminal
 from oneiro_vault.cli.context import Face
 from oneiro_vault.cli.group import oneiro
 from oneiro_vault.cli.output import ElsewhereError, Output
-from oneiro_vault.daemon import client, owner_paths, protocol
+from oneiro_vault.daemon import client, protocol
 from oneiro_vault.errors import InvalidInput, OneiroError, bounded, shown
+from oneiro_vault.settings import locations
 
 FAULT = 70
 Answer = tuple[int, bytes, bytes]
@@ -167,5 +168,5 @@ def _write_fault(error: Exception, face: Face) -> str:
 def _log_folders(face: Face) -> list[Path]:
     found = [Path(tempfile.gettempdir()) / f"oneiro-{os.getuid()}"]
     with suppress(Exception):
-        found.insert(0, Path(owner_paths.log_file(owner_paths.index_dir(str(face.root)))).parent)
+        found.insert(0, Path(locations.log_file(locations.index_dir(str(face.root)))).parent)
     return found

@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oneiro_vault.cli import terminal
-from oneiro_vault.cli.vault_path import MARK
-from oneiro_vault.daemon import client, owner_paths, protocol, spawn
+from oneiro_vault.daemon import client, protocol, spawn
 from oneiro_vault.daemon.owner_lock import OwnerLock
 from oneiro_vault.errors import DiskProblem, LockTimeout, OwnerProblem, VaultNotFound
+from oneiro_vault.settings import locations
 from oneiro_vault.settings.definitions import Settings, load
+from oneiro_vault.settings.locations import MARK
 
 if TYPE_CHECKING:
     from oneiro_vault.app import App
@@ -37,7 +38,7 @@ class VaultSession:
             shows,
             spawn.LIMIT,
         )
-        self.index = Path(owner_paths.index_dir(str(root), settings["index.dir"]))
+        self.index = Path(locations.index_dir(str(root), settings["index.dir"]))
         self._local: tuple[OwnerLock, App] | None = None
         self._reader: tuple[tempfile.TemporaryDirectory[str], App] | None = None
 
@@ -55,7 +56,7 @@ class VaultSession:
                     sign.says(terminal.MODEL if op == "recall" else "working")
                     app = None if owner else self._open_here(end)
                 except DiskProblem:
-                    if op not in protocol.READS or _has_room(owner_paths.git_dir(str(self.root))):
+                    if op not in protocol.READS or _has_room(locations.git_dir(str(self.root))):
                         raise
                     return self._reading().call(op, dict(params), progress or sign.count)
                 if app is not None:
@@ -90,7 +91,7 @@ class VaultSession:
         if self._local is None:
             from oneiro_vault.app import App
 
-            lock = OwnerLock(Path(owner_paths.state_dir(str(self.root))))
+            lock = OwnerLock(Path(locations.state_dir(str(self.root))))
             try:
                 lock.acquire(0.5, "one command")
             except LockTimeout:

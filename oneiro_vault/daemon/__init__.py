@@ -1,5 +1,5 @@
 """Floor 5: the one process that owns a vault, and the thin client that talks to it.
 
-`owner_paths`, `protocol` and `client` import nothing but `os` and the C socket: they are on the
+`protocol` and `client` import nothing but `os` and the C socket: they are on the
 path of every `oneiro recall`.
 """

@@ -9,7 +9,8 @@ from __future__ import annotations
 import _socket  # `socket` itself imports selectors and enum: 7 ms
 import time
 
-from oneiro_vault.daemon import owner_paths, protocol
+from oneiro_vault.daemon import protocol
+from oneiro_vault.settings import locations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,9 +62,7 @@ def owner_of(root: str) -> dict[str, str]:
     """What the owner of the vault last said about itself (socket, pid, version, log, tools); {}
     when there is no record."""
     try:
-        with open(
-            owner_paths.record_file(root), encoding="utf-8", errors="surrogateescape"
-        ) as file:
+        with open(locations.record_file(root), encoding="utf-8", errors="surrogateescape") as file:
             text = file.read()
     except OSError:
         return {}
@@ -79,7 +78,7 @@ def owner_of(root: str) -> dict[str, str]:
             name: _field(text, name)
             for name in ("socket", "pid", "version", "log", "token", "http", "tools")
         }
-    return {} if found.get("token") and not held(owner_paths.lock_file(root)) else found
+    return {} if found.get("token") and not held(locations.lock_file(root)) else found
 
 
 def _field(text: str, name: str) -> str:

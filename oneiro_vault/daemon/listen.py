@@ -18,8 +18,9 @@ from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
-from oneiro_vault.daemon import owner_paths, protocol
+from oneiro_vault.daemon import protocol
 from oneiro_vault.errors import OwnerProblem
+from oneiro_vault.settings import locations
 
 log = logging.getLogger("oneiro.owner")
 LOOPBACK = "127.0.0.1"
@@ -103,7 +104,7 @@ def private_folder(folder: Path) -> None:
             kept="Nothing was changed.",
             hint="Set XDG_RUNTIME_DIR to a folder of your own.",
         )
-    if folder == Path(owner_paths.runtime_dir()):
+    if folder == Path(locations.runtime_dir()):
         folder.chmod(0o700)
 
 

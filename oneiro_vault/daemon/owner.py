@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oneiro_vault.daemon import owner_paths, protocol, spawn
+from oneiro_vault.daemon import protocol, spawn
 from oneiro_vault.daemon.asgi import (
     CliRunner,
     Desk,
@@ -34,6 +34,7 @@ from oneiro_vault.daemon.listen import Listener, listening, opening
 from oneiro_vault.daemon.mcp_mount import McpDoor
 from oneiro_vault.daemon.owner_lock import OwnerLock
 from oneiro_vault.errors import DiskProblem, LockTimeout, OwnerProblem
+from oneiro_vault.settings import locations
 from oneiro_vault.settings.definitions import Settings
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ class Owner:
         """Own the vault until there is a reason to end, and return the reason. Raises OneiroError
         when it cannot begin."""
         _share_heaps()
-        lock = OwnerLock(Path(owner_paths.state_dir(str(self.root))))
+        lock = OwnerLock(Path(locations.state_dir(str(self.root))))
         self._acquire(lock)
         try:
             self.tell({"opening": os.getpid()})
@@ -102,7 +103,7 @@ class Owner:
         beyond = network.listening() if network else nullcontext(None)
         with (
             marker(self.index) as mark,
-            listening(owner_paths.socket_paths(str(self.index))) as listener,
+            listening(locations.socket_paths(str(self.index))) as listener,
             beyond as door,
         ):
             record = self._record(listener) | (
@@ -169,7 +170,7 @@ class Owner:
             "socket": listener.place,
             "token": listener.token,
             "vault": str(self.root),
-            "log": owner_paths.log_file(str(self.index)),
+            "log": locations.log_file(str(self.index)),
             "tools": self.settings["mcp.tools"],
         }
 
@@ -201,7 +202,7 @@ class Owner:
 
     async def _until_the_end(self, life: Life, serving: Sequence[asyncio.Task[None]]) -> None:
         while life.examine() and not any(task.done() for task in serving):
-            rotate(Path(owner_paths.log_file(str(self.index))), _LOG_BYTES)
+            rotate(Path(locations.log_file(str(self.index))), _LOG_BYTES)
             for _ in range(10):  # a stop is seen sooner than everything else
                 if not life.stopping.is_set():
                     await asyncio.sleep(TICK / 10)

@@ -17,10 +17,11 @@ from typing import Any
 
 from filelock import BaseFileLock, FileLock, Timeout
 
-from oneiro_vault.daemon import client, owner_paths, protocol
+from oneiro_vault.daemon import client, protocol
 from oneiro_vault.daemon.lifetime import identity
 from oneiro_vault.daemon.owner_lock import holder_of, is_free
 from oneiro_vault.errors import DiskProblem, GitProblem, LockTimeout, OwnerProblem, from_dict
+from oneiro_vault.settings import locations
 
 LIMIT = 120.0
 """Seconds a command waits for an owner that lives and has not opened the vault yet."""
@@ -51,7 +52,7 @@ def ensure(
     `wait`: seconds for the lock; `limit`: seconds for everything. Raises OwnerProblem, LockTimeout,
     and whatever kept the owner from opening the vault.
     """
-    state = Path(owner_paths.state_dir(str(root)))
+    state = Path(locations.state_dir(str(root)))
     end = time.monotonic() + limit
     found = usable(root, waiting, limit)
     if found:
@@ -94,7 +95,7 @@ def begin(root: Path, index: Path, wait: float = LOCK) -> None:
 
 def _log(index: Path) -> Path:
     """Where an owner's output goes."""
-    log = Path(owner_paths.log_file(str(index)))
+    log = Path(locations.log_file(str(index)))
     if not index.exists():
         index.mkdir(parents=True, mode=0o700)
     log.parent.mkdir(exist_ok=True)
@@ -232,7 +233,7 @@ def _launch(root: Path, ready: int | None, log: int, wait: float) -> subprocess.
 def _record(root: Path) -> bytes:
     """What the record of an owner holds, b"" when there is none."""
     with suppress(OSError):
-        return Path(owner_paths.record_file(str(root))).read_bytes()
+        return Path(locations.record_file(str(root))).read_bytes()
     return b""
 
 
@@ -280,7 +281,7 @@ def end(root: Path, wait: float, waiting: Waiting | None = None) -> dict[str, An
     """Stop the owner and wait until it has let go: {"stopped": pid or None}. Raises OwnerProblem
     when it does not end."""
     owner = client.owner_of(str(root))
-    state = Path(owner_paths.state_dir(str(root)))
+    state = Path(locations.state_dir(str(root)))
     if not owner:
         return {"stopped": None}
     try:
@@ -295,7 +296,7 @@ def end(root: Path, wait: float, waiting: Waiting | None = None) -> dict[str, An
     except client.UnreachedError:
         if is_free(state):
             with suppress(OSError):
-                Path(owner_paths.record_file(str(root))).unlink()
+                Path(locations.record_file(str(root))).unlink()
             return {"stopped": None}
     limit = time.monotonic() + wait
     while not is_free(state) and str(holder_of(state / "owner.lock").get("pid")) == owner.get(

@@ -9,8 +9,7 @@ from __future__ import annotations
 import os
 
 from oneiro_vault.capture import markers
-from oneiro_vault.cli import vault_path
-from oneiro_vault.daemon import owner_paths
+from oneiro_vault.settings import locations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,16 +20,6 @@ DEFAULTS: dict[str, bool | int] = {"inject.tokens": 500, "capture.every": 20, "o
 """Settings a hook reads by itself, with the defaults of the table in `config` (a test compares
 them)."""
 _MACHINE = frozenset(("owner.start",))
-_WORDS = {
-    "1": True,
-    "true": True,
-    "yes": True,
-    "on": True,
-    "0": False,
-    "false": False,
-    "no": False,
-    "off": False,
-}
 
 
 class Place:
@@ -43,8 +32,8 @@ class Place:
         )
         self.session = _text(event.get("session_id"))
         self.marker = markers.find(self.cwd)
-        self.root = self._vault(vault_path.option(argv))
-        self.state = owner_paths.state_dir(self.root) if self.root else ""
+        self.root = self._vault(locations.option(argv))
+        self.state = locations.state_dir(self.root) if self.root else ""
         self.outcome = ""
         self._files: list[tuple[dict[str, Any], bool]] | None = None
 
@@ -53,16 +42,16 @@ class Place:
         vault."""
         root = (
             self.marker.vault
-            or vault_path.find(named, self.cwd, os.environ)
-            or vault_path.plain_default(os.environ)
+            or locations.find(named, self.cwd, os.environ)
+            or locations.plain_default(os.environ)
             or self._default()
         )
         root = os.path.expanduser(root)
         return (
             root
             if root
-            and os.path.isdir(owner_paths.git_dir(root))
-            and os.path.isfile(os.path.join(root, vault_path.MARK))
+            and os.path.isdir(locations.git_dir(root))
+            and os.path.isfile(os.path.join(root, locations.MARK))
             else ""
         )
 
@@ -81,7 +70,7 @@ class Place:
         told = os.environ.get("ONEIRO_" + name.upper().replace(".", "_"))
         if told:
             value = (
-                _WORDS.get(told.lower())
+                locations.WORDS.get(told.lower())
                 if isinstance(default, bool)
                 else int(told)
                 if told.isdigit()
@@ -102,15 +91,20 @@ class Place:
         if self._files is None:
             self._files = [
                 (of_machine(), True),
-                (_toml(os.path.join(self.root, vault_path.MARK)), False),
+                (_toml(os.path.join(self.root, locations.MARK)), False),
             ]
         return self._files
 
 
 def of_machine() -> dict[str, Any]:
     """What the machine's settings file says; {} when it cannot be read."""
-    base = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.environ.get("HOME", ""), ".config")
-    return _toml(os.path.join(base, "oneiro", "config.toml"))
+    return _toml(locations.machine_file(os.environ))
+
+
+def tool_sets() -> list[str]:
+    """The sets of tools that a new owner would serve, by the settings of this machine."""
+    named = os.environ.get("ONEIRO_MCP_TOOLS") or dotted(of_machine(), "mcp.tools")
+    return named.split() if isinstance(named, str) else []
 
 
 def _toml(path: str) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from oneiro_vault.core.markdown.orientation import (
     stamp,
     units,
 )
-from oneiro_vault.hook.hook_context import dotted, of_machine
+from oneiro_vault.hook.hook_context import tool_sets
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,7 +74,6 @@ def orientation(place: Place, event: dict[str, Any]) -> str:
 def questions(place: Place) -> str:
     """One line that says how many questions wait for the connected model, where it has the tools to
     answer them."""
-    told = os.environ.get("ONEIRO_MCP_TOOLS") or dotted(of_machine(), "mcp.tools")
     try:
         names = os.listdir(os.path.join(place.state, "questions"))
     except OSError:
@@ -90,7 +89,7 @@ def questions(place: Place) -> str:
         }
         - answered
     )
-    if not number or not isinstance(told, str) or "dreams" not in told.split():
+    if not number or "dreams" not in tool_sets():
         return ""
     one = (
         "1 question about stored notes waits"
@@ -241,10 +240,11 @@ def wake(place: Place, begins: bool = False) -> None:
 def _alive(root: str) -> bool:
     """Is there an owner of our version? The kernel lets go of its lock when it dies, whatever it
     left behind."""
-    from oneiro_vault.daemon import client, owner_paths, protocol
+    from oneiro_vault.daemon import client, protocol
+    from oneiro_vault.settings import locations
 
     return client.owner_of(root).get("version") == protocol.version() and client.held(
-        owner_paths.lock_file(root)
+        locations.lock_file(root)
     )
 
 

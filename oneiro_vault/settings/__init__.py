@@ -1,1 +1,1 @@
-"""The settings: one table of them, what a pull may not loosen, and the numbers of the loops."""
+"""The settings: one table of them, what a pull may not loosen, and where everything lies."""

@@ -1,4 +1,4 @@
-"""The one table of settings: it feeds the code, `oneiro.toml`, the README and the tests.
+"""The settings of the table `settings.toml`, as files and the environment have them.
 
 Two scopes. `vault` settings are behaviour every machine shares and live in the vault's
 `oneiro.toml`. `machine` settings (paths, models, processes) live in
@@ -23,8 +23,7 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from oneiro_vault.errors import SettingsError
-from oneiro_vault.settings import guard
-from oneiro_vault.settings.loops import LOOPS, SETTABLE, Table
+from oneiro_vault.settings import guard, locations
 
 Value = bool | int | float | str
 _Rule = tuple[Callable[[Any], bool], str]
@@ -33,20 +32,24 @@ _KEPT: Final = "No note was touched."
 
 @dataclass(frozen=True)
 class Setting:
-    """One setting: dotted `name`, `default` (its type is the setting's type), `scope`, `help`, and
-    what values are allowed.
+    """One setting: dotted `name`, `scope`, `default` (its type is the setting's type), `help`, and
+    the `rule` (of `RULES`) its values keep.
 
     `each`: it may differ from call to call, so a caller's variable counts even when another process
     answers.
     """
 
     name: str
-    default: Value
     scope: str
+    default: Value
     help: str
-    check: Callable[[Any], bool] | None = None
-    allowed: str = ""
+    rule: str = ""
     each: bool = False
+
+    @property
+    def allowed(self) -> str:
+        """What values may be, in words; empty for any of its type."""
+        return RULES[self.rule][1] if self.rule else ""
 
     @property
     def variable(self) -> str:
@@ -57,11 +60,6 @@ class Setting:
     def type(self) -> type:
         """bool, int, float or str."""
         return type(self.default)
-
-
-_POSITIVE: Final[_Rule] = (lambda value: value > 0, "a number above 0")
-_NOT_NEGATIVE: Final[_Rule] = (lambda value: value >= 0, "0 or more")
-_SHARE: Final[_Rule] = (lambda value: 0 <= value <= 1, "0 to 1")
 
 
 def _sets(value: str) -> bool:
@@ -108,347 +106,26 @@ JUDGES: Final = (
 """Who may answer the loops' questions."""
 
 
-def _of_loops(table: Table) -> Iterator[Setting]:
-    """The loops' own numbers, as settings of the vault."""
-    for name, default, text in table:
-        if name not in SETTABLE:
-            continue
-        if isinstance(default, bool | str):
-            yield Setting(name, default, "vault", text)
-        else:
-            share = type(default) is float and default <= 1
-            yield Setting(name, default, "vault", text, *(_SHARE if share else _NOT_NEGATIVE))
-
-
-SETTINGS: Final[tuple[Setting, ...]] = (
-    Setting("recall.k", 10, "vault", "rows a recall returns", *_POSITIVE, each=True),
-    Setting(
-        "decay.episodic", 7.0, "vault", "stability of an episode in days", *_POSITIVE, each=True
-    ),
-    Setting(
-        "decay.semantic", 30.0, "vault", "stability of knowledge in days", *_POSITIVE, each=True
-    ),
-    Setting(
-        "decay.procedure", 90.0, "vault", "stability of a procedure in days", *_POSITIVE, each=True
-    ),
-    Setting(
-        "decay.faded",
-        0.05,
-        "vault",
-        "below this strength a memory leaves passive recall",
-        *_SHARE,
-        each=True,
-    ),
-    Setting(
-        "edits.commit",
-        True,
-        "vault",
-        "commit a person's edits for them (as `edit:`, under their own name)",
-    ),
-    Setting(
-        "edits.quiet",
-        30.0,
-        "vault",
-        "seconds a file must rest before a person's edit is committed",
-        *_NOT_NEGATIVE,
-    ),
-    Setting(
-        "inject.tokens",
-        500,
-        "vault",
-        "tokens of memories put before a prompt that they clearly fit; 0: none",
-        *_NOT_NEGATIVE,
-    ),
-    Setting(
-        "capture.every",
-        20,
-        "vault",
-        "messages after which a conversation is captured before its end; 0: never",
-        *_NOT_NEGATIVE,
-    ),
-    Setting(
-        "secrets.mode",
-        "block",
-        "vault",
-        "what happens to a secret in a text that is to be written",
-        _mode,
-        "`block`, `redact`, `off`",
-    ),
-    Setting(
-        "secrets.allowed",
-        "",
-        "vault",
-        "sha256 of what looks like a secret and is none, separated by spaces",
-        _hashes,
-        "sha256 in hex",
-    ),
-    Setting(
-        "notes.brake",
-        0.5,
-        "vault",
-        "share of the notes that may vanish at once before indexing stops and asks",
-        *_SHARE,
-    ),
-    Setting(
-        "dreams.schedule",
-        "00:00, 18:00 dialectic",
-        "vault",
-        "local times at which an owner runs loops: a time for those it names, or for all "
-        "that no time names; empty: never",
-        _times,
-        "times such as `00:00, 18:00 dialectic`",
-    ),
-    Setting(
-        "dreams.review",
-        False,
-        "vault",
-        "let what loops decide wait on a branch until a person has reviewed it",
-    ),
-    Setting(
-        "dreams.brake",
-        0.1,
-        "vault",
-        "share of the notes that one run of a loop may change",
-        *_SHARE,
-    ),
-    Setting(
-        "dreams.runner",
-        "",
-        "vault",
-        "device that alone runs loops (`oneiro schedule` names this one); empty: whoever "
-        "has the lease",
-    ),
-    *_of_loops(LOOPS),
-    Setting("vault", "", "machine", "vault to use when none is named and none is near"),
-    Setting(
-        "index.dir", "", "machine", "folder for the indexes instead of `.oneiro/` in the vault"
-    ),
-    Setting(
-        "embed.model",
-        "default",
-        "machine",
-        "`default` (packaged all-MiniLM-L6-v2), `multilingual-e5-small` (extra `multilingual`), "
-        "`hash` (no model), a folder, or a hub name",
-    ),
-    Setting(
-        "embed.idle",
-        300.0,
-        "machine",
-        "seconds without work after which the embedding process stops",
-        *_POSITIVE,
-    ),
-    Setting(
-        "mcp.tools",
-        "",
-        "machine",
-        "further sets of tools for models, separated by spaces",
-        _sets,
-        "`history`, `dreams`",
-    ),
-    Setting("owner.start", True, "machine", "start the owner process when it is not there"),
-    Setting(
-        "owner.idle",
-        900.0,
-        "machine",
-        "seconds without a request after which the owner stops",
-        *_POSITIVE,
-    ),
-    Setting(
-        "access.reads",
-        600,
-        "machine",
-        "requests a minute from one key or program over HTTP; 0: no limit",
-        *_NOT_NEGATIVE,
-    ),
-    Setting(
-        "access.writes",
-        120,
-        "machine",
-        "changes a minute from one key or program over HTTP; 0: no limit",
-        *_NOT_NEGATIVE,
-    ),
-    Setting(
-        "access.token_seconds",
-        3600.0,
-        "machine",
-        "seconds an access token is good",
-        *_POSITIVE,
-    ),
-    Setting(
-        "access.redirects",
-        "",
-        "machine",
-        "redirects programs may have besides loopback, separated by spaces; empty: any https",
-    ),
-    Setting(
-        "access.origins",
-        "",
-        "machine",
-        "web origins besides our own that may call us, separated by spaces",
-    ),
-    Setting(
-        "access.documents",
-        True,
-        "machine",
-        "let programs name themselves by the address of a public document, which is fetched",
-    ),
-    Setting(
-        "watch.reconcile",
-        60.0,
-        "machine",
-        "seconds between full comparisons of disk and index",
-        *_POSITIVE,
-    ),
-    Setting("watch.poll", False, "machine", "poll instead of using file system events"),
-    Setting(
-        "images.location",
-        False,
-        "machine",
-        "keep the metadata of stored pictures (where and when they were made)",
-        each=True,
-    ),
-    Setting(
-        "dreams.judge",
-        "auto",
-        "machine",
-        "who answers what loops ask: the first there is (`auto`), rules, the connected "
-        "model or a person, a connected client (MCP sampling), a program, a model's API, "
-        "nobody",
-        _judge,
-        ", ".join(f"`{name}`" for name in JUDGES),
-    ),
-    Setting(
-        "dreams.model",
-        "",
-        "machine",
-        "model that an API judge asks; needed for `anthropic` and `openai`",
-    ),
-    Setting(
-        "dreams.command",
-        "",
-        "machine",
-        "program that judges: `claude`, `codex`, `gemini` or a command line of your own",
-        _words,
-        "a command line",
-    ),
-    Setting(
-        "dreams.models",
-        "",
-        "machine",
-        "other models for single stages: `encode=small-one dialectic=large-one`",
-    ),
-    Setting(
-        "dreams.url",
-        "",
-        "machine",
-        "address of an API other than the provider's own (Ollama, llama.cpp, vLLM)",
-    ),
-    Setting(
-        "dreams.key_file",
-        "",
-        "machine",
-        "file that holds the API key; empty: the provider's own variable",
-    ),
-    Setting(
-        "dreams.calls",
-        400,
-        "machine",
-        "questions one run asks at most; 0: no limit",
-        *_NOT_NEGATIVE,
-    ),
-    Setting(
-        "dreams.tokens",
-        2_000_000,
-        "machine",
-        "tokens one run uses at most; 0: no limit",
-        *_NOT_NEGATIVE,
-    ),
-    Setting(
-        "dreams.spend",
-        0.0,
-        "machine",
-        "what one run may cost by the prices below; 0: no limit",
-        *_NOT_NEGATIVE,
-    ),
-    Setting(
-        "dreams.rest",
-        5.0,
-        "machine",
-        "minutes without a new capture after which captures are encoded and the "
-        "orientation follows; 0: at night",
-        *_NOT_NEGATIVE,
-    ),
-    Setting(
-        "dreams.soon",
-        100,
-        "machine",
-        "questions a day that are asked for that; 0: none",
-        *_NOT_NEGATIVE,
-    ),
-    Setting(
-        "dreams.minutes",
-        180.0,
-        "machine",
-        "minutes for which one run asks at most; 0: no limit",
-        *_NOT_NEGATIVE,
-    ),
-    Setting(
-        "dreams.price_in", 0.0, "machine", "price of a million tokens that are read", *_NOT_NEGATIVE
-    ),
-    Setting(
-        "dreams.price_out",
-        0.0,
-        "machine",
-        "price of a million tokens that are written",
-        *_NOT_NEGATIVE,
-    ),
-    Setting(
-        "sync.remote",
-        "",
-        "machine",
-        "name of the git remote to sync with; empty: the one the branch follows, else `origin`",
-    ),
-    Setting(
-        "sync.every",
-        0.0,
-        "machine",
-        "seconds between two syncs by an owner; 0: none by itself",
-        *_NOT_NEGATIVE,
-    ),
-    Setting(
-        "sync.quiet",
-        0.0,
-        "machine",
-        "seconds after a change here at which an owner syncs; 0: never",
-        *_NOT_NEGATIVE,
-    ),
-    Setting(
-        "sync.wait",
-        8.0,
-        "machine",
-        "seconds without a word after which a remote is out of reach",
-        *_POSITIVE,
-    ),
-    Setting(
-        "git.wait", 10.0, "machine", "seconds to wait for a lock another program holds", *_POSITIVE
-    ),
-    Setting(
-        "disk.reserve",
-        50_000_000,
-        "machine",
-        "writes are refused when fewer bytes than this are free",
-        *_NOT_NEGATIVE,
-    ),
-)
-
-BY_NAME: Final[dict[str, Setting]] = {setting.name: setting for setting in SETTINGS}
-FIXED: Final[dict[str, Value]] = {name: default for name, default, _ in LOOPS} | {
-    "notes.indexed_bytes": 1_000_000,
-    "watch.debounce": 0.15,
-    "images.bytes": 10_000_000,
-    "images.pixels": 50_000_000,
-    "dreams.lease": 120.0,
+RULES: Final[Mapping[str, _Rule]] = {
+    "positive": (lambda value: value > 0, "a number above 0"),
+    "not negative": (lambda value: value >= 0, "0 or more"),
+    "share": (lambda value: 0 <= value <= 1, "0 to 1"),
+    "mode": (_mode, "`block`, `redact`, `off`"),
+    "hashes": (_hashes, "sha256 in hex"),
+    "times": (_times, "times such as `00:00, 18:00 dialectic`"),
+    "sets": (_sets, "`history`, `dreams`"),
+    "judge": (_judge, ", ".join(f"`{name}`" for name in JUDGES)),
+    "words": (_words, "a command line"),
 }
+"""What the table calls a rule -> is a value allowed, and which are."""
+_TABLE: Final = tomllib.loads(Path(__file__).with_name("settings.toml").read_text("utf-8"))
+SETTINGS: Final = tuple(
+    Setting(name, scope, **row)
+    for scope in ("vault", "machine")
+    for name, row in _TABLE[scope].items()
+)
+BY_NAME: Final[dict[str, Setting]] = {setting.name: setting for setting in SETTINGS}
+FIXED: Final[dict[str, Value]] = _TABLE["fixed"]
 """Numbers read as settings are, which no file or variable sets: a `Settings` made in code may."""
 GUARDED: Final[dict[str, Value]] = {name: BY_NAME[name].default for name in guard.GUARDED}
 """Settings that protect, with their defaults: what a vault loosens of them takes a person of this
@@ -530,9 +207,7 @@ class Settings:
 
 def machine_file(env: Mapping[str, str] | None = None) -> Path:
     """The machine's settings file (it may not exist)."""
-    env = os.environ if env is None else env
-    base = env.get("XDG_CONFIG_HOME") or str(Path(env.get("HOME", "~")).expanduser() / ".config")
-    return Path(base) / "oneiro" / "config.toml"
+    return Path(locations.machine_file(os.environ if env is None else env))
 
 
 def load(
@@ -639,16 +314,7 @@ def _typed(setting: Setting, text: str) -> Any:
     """The text of a variable as the setting's type, or the text itself when it does not fit (the
     check then says so)."""
     if setting.type is bool:
-        return {
-            "1": True,
-            "true": True,
-            "yes": True,
-            "on": True,
-            "0": False,
-            "false": False,
-            "no": False,
-            "off": False,
-        }.get(text.lower(), text)
+        return locations.WORDS.get(text.lower(), text)
     try:
         return setting.type(text)
     except ValueError:
@@ -676,7 +342,7 @@ def _checked(
         )
     if setting.type is float and type(value) is int:
         value = float(value)
-    if type(value) is not setting.type or (setting.check is not None and not setting.check(value)):
+    if type(value) is not setting.type or (setting.rule and not RULES[setting.rule][0](value)):
         wanted = setting.allowed or setting.type.__name__
         raise SettingsError(
             f"{where}: {name} is {value!r}, but must be {wanted}",

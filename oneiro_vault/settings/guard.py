@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-FILE: Final = "oneiro/agreed.json"
+from oneiro_vault.settings import locations
 
 
 class Loosened(NamedTuple):
@@ -67,11 +67,7 @@ both."""
 
 def place(vault: Path) -> Path:
     """Where a vault's record lies (it may not exist)."""
-    git = vault / ".git"
-    if git.is_file():
-        target = git.read_text("utf-8", "surrogateescape").partition("gitdir:")[2].strip()
-        git = Path(os.path.normpath(vault / target)) if target else git
-    return git / FILE
+    return Path(locations.state_dir(str(vault)), "agreed.json")
 
 
 def guard(

@@ -113,10 +113,10 @@ def test_the_fast_path_imports_next_to_nothing(box: Box, known: str) -> None:
         "oneiro_vault.cli",
         "oneiro_vault.cli.main",
         "oneiro_vault.cli.terminal",
-        "oneiro_vault.cli.vault_path",
+        "oneiro_vault.settings",
+        "oneiro_vault.settings.locations",
         "oneiro_vault.daemon",
         "oneiro_vault.daemon.client",
-        "oneiro_vault.daemon.owner_paths",
         "oneiro_vault.daemon.protocol",
     }
 

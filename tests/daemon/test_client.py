@@ -14,8 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from oneiro_vault.daemon import client, owner_paths
+from oneiro_vault.daemon import client
 from oneiro_vault.daemon.protocol import Request, Terminal
+from oneiro_vault.settings import locations
 from tests.box import patient
 
 Script = Callable[[socket.socket], None]
@@ -204,7 +205,7 @@ def test_a_slow_owner_is_waited_for(peer: Peer) -> None:
     ],
 )
 def test_the_record(tmp_path: Path, text: str, expected: dict[str, str]) -> None:
-    path = Path(owner_paths.record_file(str(tmp_path)))
+    path = Path(locations.record_file(str(tmp_path)))
     path.parent.mkdir(parents=True)
     path.write_text(text)
     assert client.owner_of(str(tmp_path)) == expected

@@ -16,9 +16,10 @@ from pathlib import Path
 
 import pytest
 
-from oneiro_vault.daemon import client, owner_paths, protocol
+from oneiro_vault.daemon import client, protocol
 from oneiro_vault.daemon.listen import listening, private_folder
 from oneiro_vault.errors import OwnerProblem
+from oneiro_vault.settings import locations
 from tests.box import ENTRY, Box, eventually
 
 NO_UNIX = (
@@ -99,7 +100,7 @@ def test_commands_go_through_the_port(ported: Box) -> None:
     assert ported.json("recall", "spare key")["results"][0]["id"] == kept["id"]
     assert ported.json("remember", "-", stdin=b"From standard input.")["results"]
     assert ported.json("status")["owner"]["pid"] == ported.pid
-    record = Path(owner_paths.record_file(str(ported.vault)))
+    record = Path(locations.record_file(str(ported.vault)))
     assert stat.S_IMODE(record.stat().st_mode) == 0o600
     assert ported.record["socket"].startswith("127.0.0.1:")
     pid = ported.pid
@@ -145,7 +146,7 @@ def test_a_stranger_gets_nothing(ported: Box) -> None:
         ):
             assert asked(ported, path, token) == protocol.STRANGER
     assert asked(ported, "/api/list", f"Bearer {right}") == 200
-    record = Path(owner_paths.record_file(str(ported.vault)))
+    record = Path(locations.record_file(str(ported.vault)))
     record.write_text(json.dumps(ported.record | {"token": "0" * 64}))
     done = ported("remember", "Not with this token.")
     assert done.returncode != 0

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from oneiro_vault.daemon import client, owner_paths, spawn
+from oneiro_vault.daemon import client, spawn
 from oneiro_vault.daemon.listen import Listener, listening, opening
 from oneiro_vault.errors import OwnerProblem
+from oneiro_vault.settings import locations
 from tests.box import Box, command_line, eventually
 from tests.mcp.raw import Stdio
 
@@ -101,7 +102,7 @@ def test_a_prompt_hook_is_silent_and_starts_no_other(slow: Slow) -> None:
     done = slow.box("hook", "UserPromptSubmit", stdin=event)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     assert command_line(slow.owner.pid)
-    assert not Path(owner_paths.state_dir(str(slow.box.vault)), "woken").exists()
+    assert not Path(locations.state_dir(str(slow.box.vault)), "woken").exists()
 
 
 @pytest.mark.slow

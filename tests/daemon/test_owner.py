@@ -16,9 +16,10 @@ from pathlib import Path
 
 import pytest
 
-from oneiro_vault.daemon import owner_paths, protocol, spawn
+from oneiro_vault.daemon import protocol, spawn
 from oneiro_vault.daemon.owner import rotate
 from oneiro_vault.errors import LockTimeout, OwnerProblem
+from oneiro_vault.settings import locations
 from tests.box import Box, command_line, eventually, patient
 
 OTHER_VERSION = (
@@ -85,7 +86,7 @@ def test_stop_and_status(box: Box) -> None:
     assert box.json("status")["owner"]["pid"] == pid
     assert f"process {pid}" in box.ok("stop")
     eventually(lambda: not running(pid), 5)
-    assert not Path(owner_paths.socket_paths(str(box.vault / ".oneiro"))[0]).exists()
+    assert not Path(locations.socket_paths(str(box.vault / ".oneiro"))[0]).exists()
     assert box.json("status")["owner"] is None
     assert "No owner was running" in box.ok("stop")
     assert box.record == {}
@@ -109,7 +110,7 @@ def test_after_a_kill_the_next_command_works_within_three_seconds(box: Box) -> N
 def test_a_reused_process_number_is_left_alone(box: Box) -> None:
     bystander = subprocess.Popen(["sleep", "60"])
     try:
-        state = Path(owner_paths.state_dir(str(box.vault)))
+        state = Path(locations.state_dir(str(box.vault)))
         state.mkdir(exist_ok=True)
         (box.vault / ".oneiro").mkdir()
         record = {

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from oneiro_vault.daemon import owner_paths, spawn
+from oneiro_vault.daemon import spawn
 from oneiro_vault.errors import DiskProblem, GitProblem, OwnerProblem
+from oneiro_vault.settings import locations
 
 
 @pytest.fixture
@@ -26,7 +27,7 @@ def tell(writer: int, *messages: object) -> None:
 
 
 def test_ready_means_the_record_can_be_read(pipe: tuple[int, int], tmp_path: Path) -> None:
-    path = Path(owner_paths.record_file(str(tmp_path)))
+    path = Path(locations.record_file(str(tmp_path)))
     path.parent.mkdir(parents=True)
     path.write_text('{"pid": 7}')
     tell(pipe[1], {"opening": 7}, {"ready": 7})

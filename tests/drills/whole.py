@@ -14,10 +14,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from oneiro_vault.daemon import owner_paths
 from oneiro_vault.index.dump import content
 from oneiro_vault.index.embed.embedders import HashEmbedder
 from oneiro_vault.index.store import Index
+from oneiro_vault.settings import locations
 from oneiro_vault.vault.vault import Vault
 from tests.box import Box, command_line, eventually
 from tests.vault.support import git
@@ -86,7 +86,7 @@ class Feeder:
 def owner_pids(box: Box) -> list[int]:
     """The process that holds the vault, also one that is still opening it."""
     found = set()
-    state = Path(owner_paths.state_dir(str(box.vault)))
+    state = Path(locations.state_dir(str(box.vault)))
     for name in ("owner.json", "owner.lock"):
         with suppress(OSError, ValueError, KeyError):
             found.add(int(json.loads((state / name).read_text())["pid"]))

@@ -14,7 +14,7 @@ import pytest
 
 from oneiro_vault.capture import spool
 from oneiro_vault.capture.markers import ALLOW
-from oneiro_vault.daemon import owner_paths
+from oneiro_vault.settings import locations
 from tests.box import Box
 
 COLD = {"ONEIRO_OWNER_START": "0"}
@@ -69,7 +69,7 @@ class Talk:
 
     @property
     def state(self) -> Path:
-        return Path(owner_paths.state_dir(str(self.box.vault)))
+        return Path(locations.state_dir(str(self.box.vault)))
 
     @property
     def spooled(self) -> list[dict[str, Any]]:

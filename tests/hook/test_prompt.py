@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from oneiro_vault.daemon import owner_paths
 from oneiro_vault.daemon.client import stopped
+from oneiro_vault.settings import locations
 from tests.box import Box, eventually
 from tests.conftest import sealed
 from tests.hook.conftest import Talk
@@ -108,7 +108,7 @@ def test_what_it_did_is_visible_afterwards(talk: Talk) -> None:
 
 def test_a_deadline_that_came_first_is_counted(talk: Talk, tmp_path: Path) -> None:
     """The owner answers nobody: the hook's own alarm ends it, and says so."""
-    record = Path(owner_paths.record_file(str(talk.box.vault)))
+    record = Path(locations.record_file(str(talk.box.vault)))
     known, place = record.read_text(), str(tmp_path / "s")
     before = talk.box.json("status")["prompts"]["missed"]
     with socket.socket(socket.AF_UNIX) as deaf:

@@ -10,6 +10,7 @@ import pytest
 from oneiro_vault.errors import SettingsError
 from oneiro_vault.settings.definitions import (
     BY_NAME,
+    RULES,
     SETTINGS,
     Setting,
     Settings,
@@ -40,8 +41,8 @@ def test_every_row_of_the_table_is_sound(setting: Setting) -> None:
     assert setting.help
     assert setting.type in (bool, int, float, str)
     assert setting.variable.isupper()
-    if setting.check:
-        assert setting.check(setting.default)
+    if setting.rule:
+        assert RULES[setting.rule][0](setting.default)
         assert setting.allowed
     assert not any(
         other != setting.name and other.startswith(setting.name + ".") for other in BY_NAME

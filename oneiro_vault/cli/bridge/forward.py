@@ -318,12 +318,13 @@ class Carrier:
         """The record of an owner of this vault, started if need be. Raises OneiroError."""
         from pathlib import Path
 
-        from oneiro_vault.daemon import owner_paths, spawn
+        from oneiro_vault.daemon import spawn
+        from oneiro_vault.settings import locations
         from oneiro_vault.settings.definitions import load
 
         root = Path(self.root)
         settings = load(root, strict=False)
-        index = Path(owner_paths.index_dir(self.root, settings["index.dir"]))
+        index = Path(locations.index_dir(self.root, settings["index.dir"]))
         self._doing = _STARTING
         owner = (
             spawn.ensure(root, index, settings["git.wait"], self._wait)

@@ -16,6 +16,7 @@ import os
 
 import oneiro_vault
 from oneiro_vault.daemon import client, protocol
+from oneiro_vault.settings import locations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -124,20 +125,13 @@ class Greeting:
         """The sets of tools that the owner serves: one that lives knows it, one that is to come
         goes by the settings of this machine."""
         owner = client.owner_of(self.root)
-        if owner.get("version") == protocol.version() and client.held(_lock(self.root)):
+        if owner.get("version") == protocol.version() and client.held(
+            locations.lock_file(self.root)
+        ):
             return owner.get("tools", "").split()
-        named = os.environ.get("ONEIRO_MCP_TOOLS")
-        if not named:
-            from oneiro_vault.hook import hook_context
+        from oneiro_vault.hook import hook_context
 
-            named = hook_context.dotted(hook_context.of_machine(), "mcp.tools")
-        return named.split() if isinstance(named, str) else []
-
-
-def _lock(root: str) -> str:
-    from oneiro_vault.daemon import owner_paths
-
-    return owner_paths.lock_file(root)
+        return hook_context.tool_sets()
 
 
 def _read() -> dict[str, Any]:

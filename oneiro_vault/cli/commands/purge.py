@@ -76,13 +76,14 @@ def _purged(
 def _alone(face: Face, root: Path) -> Iterator[App]:
     """The vault, open here, with nobody else at it: its owner is asked to end."""
     from oneiro_vault.app import App
-    from oneiro_vault.daemon import owner_paths, spawn
+    from oneiro_vault.daemon import spawn
     from oneiro_vault.daemon.owner_lock import OwnerLock
+    from oneiro_vault.settings import locations
     from oneiro_vault.settings.definitions import load
 
     settings = load(root, face.request.env, strict=False)
     spawn.end(root, wait=8.0)
-    lock = OwnerLock(Path(owner_paths.state_dir(str(root))))
+    lock = OwnerLock(Path(locations.state_dir(str(root))))
     lock.acquire(settings["git.wait"], "a purge")
     try:
         with App.open(root, settings) as app:

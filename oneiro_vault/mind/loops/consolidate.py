@@ -25,11 +25,9 @@ from oneiro_vault.core.question import Answer, Question, ShownId, Verdict
 from oneiro_vault.mind.base import Asking, Decision, Note, Set, Snapshot, asked_each, superseding
 from oneiro_vault.mind.blocks import alike, words
 from oneiro_vault.mind.grounding.subject import covers
-from oneiro_vault.settings import loops
 
 POLICY: Final = 1
 KIND: Final = "merge"
-SETTINGS: Final = loops.CONSOLIDATE
 INSTRUCTION: Final = (
     "These notes resemble each other. Do they all make the same claim, so that one of them can "
     "stand for all? Choose merge only if nothing that matters is said by one and not by the note "

@@ -11,9 +11,6 @@ from typing import Any, Final
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.time import strength as curve
 from oneiro_vault.mind.base import Asking, Note, Snapshot
-from oneiro_vault.settings import loops
-
-SETTINGS: Final = loops.DECAY
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,6 @@ from oneiro_vault.mind.blocks import (
 )
 from oneiro_vault.mind.grounding.support import unfounded
 from oneiro_vault.mind.loops.stale import is_stale, now_true
-from oneiro_vault.settings import loops
 
 POLICY: Final = 1
 SOURCES: Final = 6
@@ -153,7 +152,6 @@ def _shown(block: Note, ground: Sequence[Note]) -> tuple[Shown, ...]:
     )
 
 
-SETTINGS: Final = loops.DIALECTIC
 SIDES: Final = ("advocate", "challenger")
 
 Debating = Generator[list[Question], Mapping[str, Verdict], None]

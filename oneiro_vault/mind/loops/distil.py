@@ -38,10 +38,8 @@ from oneiro_vault.mind.blocks import (
 from oneiro_vault.mind.grounding.shorten import Draft, fitted
 from oneiro_vault.mind.grounding.support import unfounded
 from oneiro_vault.mind.loops import own_words, stale
-from oneiro_vault.settings import loops
 
 POLICY: Final = 1
-SETTINGS: Final = loops.DISTIL
 SIBLINGS: Final = 5
 CONFIRMING: Final = 4
 """Conversations that are named in the lineage of a block whose words came from outside."""

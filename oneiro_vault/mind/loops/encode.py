@@ -26,11 +26,9 @@ from oneiro_vault.mind.grounding import citations, neighbours
 from oneiro_vault.mind.loops import resolve
 from oneiro_vault.mind.loops.resolve import LOOP as NAME
 from oneiro_vault.mind.loops.resolve import Place, Unit
-from oneiro_vault.settings import loops
 
 POLICY: Final = 2
 KIND: Final = "encode.units"
-SETTINGS: Final = loops.ENCODE
 UNFILED: Final = "unfiled"
 """Flag of a long capture of which nothing was filed: a person is to look."""
 RELATED: Final = 0.5

@@ -18,11 +18,9 @@ from oneiro_vault.core.question import Answer, Question, Verdict
 from oneiro_vault.core.text import claims
 from oneiro_vault.mind.base import Asking, Decision, New, Note, Set, Snapshot, asked_each
 from oneiro_vault.mind.loops.resolve import LINKS, names
-from oneiro_vault.settings import loops
 
 KIND: Final = "split"
 POLICY: Final = 1
-SETTINGS: Final = loops.SPLIT
 WHOLE: Final = 0.95
 """Share of the original's words that its pieces must have together."""
 OWN: Final = 0.6

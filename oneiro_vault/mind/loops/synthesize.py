@@ -39,12 +39,10 @@ from oneiro_vault.mind.base import (
 )
 from oneiro_vault.mind.blocks import ours
 from oneiro_vault.mind.loops import stale
-from oneiro_vault.settings import loops
 
 NAME: Final = "synthesize"
 KIND: Final = NAME
 POLICY: Final = 2
-SETTINGS: Final = loops.SYNTHESIZE
 GROUNDED: Final = 0.5
 """Share of an insight's words that its sources must have."""
 LEAST: Final = 2

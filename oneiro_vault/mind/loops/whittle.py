@@ -17,10 +17,8 @@ from oneiro_vault.core.markdown import orientation
 from oneiro_vault.core.question import Answer, Question, Verdict
 from oneiro_vault.mind.base import Asking, Decision, Note, Set, Snapshot
 from oneiro_vault.mind.blocks import DAY, MACHINES, blocks, changed
-from oneiro_vault.settings import loops
 
 POLICY: Final = 1
-SETTINGS: Final = loops.WHITTLE
 HALF_LIFE: Final = 45.0
 """Days in which the recency of a block falls to a half."""
 MAGNITUDE: Final = 5.0

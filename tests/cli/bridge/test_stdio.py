@@ -18,8 +18,8 @@ import pytest
 
 from oneiro_vault.cli.bridge import stdio
 from oneiro_vault.core.principal import MEMORIES
-from oneiro_vault.daemon import owner_paths
 from oneiro_vault.daemon.owner_lock import OwnerLock
+from oneiro_vault.settings import locations
 from tests.box import Box, command_line, eventually
 from tests.cli.test_thin import HEAVY, TRACED
 from tests.mcp.raw import ENVELOPE, HELLO, LEGACY, MODERN, Stdio
@@ -152,7 +152,7 @@ def test_a_call_that_an_owner_takes_with_it_is_answered(made: Box) -> None:
 def held(made: Box) -> Iterator[OwnerLock]:
     """The vault is in other hands: an owner that is started has to wait for it."""
     made.env["ONEIRO_GIT_WAIT"] = "300"
-    lock = OwnerLock(Path(owner_paths.state_dir(str(made.vault))))
+    lock = OwnerLock(Path(locations.state_dir(str(made.vault))))
     lock.acquire(1, "a test")
     yield lock
     lock.release()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from oneiro_vault.capture import spool
-from oneiro_vault.daemon import owner_paths
+from oneiro_vault.settings import locations
 from tests.box import Box, Lone
 
 
@@ -123,7 +123,7 @@ def test_bad_input_is_said_and_changes_nothing(
 
 
 def test_what_hooks_left(own: Box) -> None:
-    folder = spool.folder_of(owner_paths.state_dir(str(own.vault)))
+    folder = spool.folder_of(locations.state_dir(str(own.vault)))
     spool.put(folder, {"kind": "session", "text": "User: Hi?", "session": "s"})
     own.ok("list")  # opens the vault, and picks up
     assert own.json("capture", "--pending") | {"stored": 0} == {

@@ -17,11 +17,11 @@ from oneiro_vault.core.question import Question
 from oneiro_vault.mind.base import NOW, Note, Set, Snapshot
 from oneiro_vault.mind.drive_loop import Driver
 from oneiro_vault.mind.loops import consolidate
-from oneiro_vault.mind.loops.consolidate import LOOP, SETTINGS, clusters, doubled, normal, pairs
+from oneiro_vault.mind.loops.consolidate import LOOP, clusters, doubled, normal, pairs
 from tests.judges.scripted import ScriptedJudge, temperament
+from tests.mind.stepping import DEFAULTS
 from tests.mind.support import Memo, note, snapshot
 
-DEFAULTS = {name: value for name, value, _ in SETTINGS}
 FULL = note(
     "f", "Ana ships on Friday at noon.", tags=("release",), derived_from=("e" * 12,), importance=0.4
 )

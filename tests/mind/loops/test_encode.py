@@ -13,12 +13,12 @@ from oneiro_vault.core.question import Question, Raw
 from oneiro_vault.mind.base import NOW, Decision, New, Note, Set, Snapshot
 from oneiro_vault.mind.drive_loop import Driver
 from oneiro_vault.mind.loops import consolidate, encode, resolve
-from oneiro_vault.mind.loops.encode import LOOP, SETTINGS, pieces
+from oneiro_vault.mind.loops.encode import LOOP, pieces
 from oneiro_vault.mind.validate import AFTER, settle
 from tests.judges.scripted import TEMPERAMENTS, ScriptedJudge, temperament
+from tests.mind.stepping import DEFAULTS
 from tests.mind.support import Memo, note, snapshot
 
-DEFAULTS = {name: value for name, value, _ in SETTINGS}
 SAID = (
     "User: We ship on Friday. Ana owns the checklist.\n\nAssistant: Noted, Ana owns it and Friday "
     "is the day."

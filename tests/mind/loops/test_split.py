@@ -9,12 +9,13 @@ import pytest
 
 from oneiro_vault.mind.base import Decision, New, Note, Set, Snapshot
 from oneiro_vault.mind.drive_loop import Driver
-from oneiro_vault.mind.loops.split import LOOP, SETTINGS, faithful, nominated
+from oneiro_vault.mind.loops.split import LOOP, faithful, nominated
 from oneiro_vault.mind.recall_gate import inherited
 from tests.judges.scripted import ScriptedJudge, temperament
+from tests.mind import stepping
 from tests.mind.support import Memo, note, snapshot
 
-DEFAULTS = {name: value for name, value, _ in SETTINGS} | {"split.length": 40}
+DEFAULTS = stepping.DEFAULTS | {"split.length": 40}
 BOTH = (
     "Ana ships the release on Friday at 15:00, see [[Checklist]]. The boat Petrel needs a new "
     "mast before May."

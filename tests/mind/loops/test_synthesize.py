@@ -10,11 +10,11 @@ import pytest
 
 from oneiro_vault.mind.base import Decision, New, Note, Set, Snapshot
 from oneiro_vault.mind.drive_loop import Driver
-from oneiro_vault.mind.loops.synthesize import LOOP, SETTINGS, groups
+from oneiro_vault.mind.loops.synthesize import LOOP, groups
 from tests.judges.scripted import ScriptedJudge, temperament
+from tests.mind.stepping import DEFAULTS
 from tests.mind.support import Memo, note, snapshot
 
-DEFAULTS = {name: value for name, value, _ in SETTINGS}
 TEXTS = (
     "The release of March slipped by 3 days.",
     "The release of April slipped by 5 days.",

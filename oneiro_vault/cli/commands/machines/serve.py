@@ -83,14 +83,14 @@ def _owner(
     http: tuple[str, str, bool] | None,
 ) -> Any:
     from oneiro_vault.cli.run import inside
-    from oneiro_vault.daemon import owner_paths
     from oneiro_vault.daemon.owner import Owner, write_log
+    from oneiro_vault.settings import locations
     from oneiro_vault.settings.definitions import load
 
     write_log()
     root = face.root.resolve()
     settings = load(root, strict=False)
-    index = Path(owner_paths.index_dir(str(root), settings["index.dir"]))
+    index = Path(locations.index_dir(str(root), settings["index.dir"]))
 
     def open_app() -> Any:
         from oneiro_vault.app import (
@@ -115,15 +115,16 @@ def _network(root: Path, settings: Any, http: str, public_url: str, insecure: bo
     """Where to listen besides the socket. An owner that a command has started, and that listens
     nowhere else, makes way."""
     from oneiro_vault.app import open_access
-    from oneiro_vault.daemon import owner, owner_paths, spawn
+    from oneiro_vault.daemon import owner, spawn
     from oneiro_vault.daemon.owner_lock import holder_of
     from oneiro_vault.http.listen_tcp import Network, check_public, place
+    from oneiro_vault.settings import locations
 
     host, port = place(http)
     public = check_public(public_url, host, insecure)
     origins = tuple(settings["access.origins"].split())
     network = Network(host, port, open_access(root, settings), public, origins)
-    if holder_of(Path(owner_paths.lock_file(str(root)))).get("for") == owner.PURPOSE:
+    if holder_of(Path(locations.lock_file(str(root)))).get("for") == owner.PURPOSE:
         spawn.end(root, wait=8.0)
     return network
 
