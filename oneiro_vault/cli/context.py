@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from oneiro_vault.api import Calls, Progress
 from oneiro_vault.cli.output import ElsewhereError, Style
@@ -17,36 +17,10 @@ from oneiro_vault.errors import InvalidInput, VaultNotFound
 from oneiro_vault.settings import locations
 from oneiro_vault.settings.definitions import Settings, load
 
+if TYPE_CHECKING:
+    from oneiro_vault.cli.session import HomeSession, VaultSession
+
 _NOT_TEXT = re.compile("[\0\ud800-\udfff]")
-
-
-class Session(Protocol):
-    """A way to the operations of one vault."""
-
-    def call(
-        self, op: str, params: Mapping[str, Any], progress: Progress | None = None
-    ) -> dict[str, Any]:
-        """Run one operation. Raises OneiroError."""
-        ...
-
-    limit: float
-    """Seconds an owner may take to open the vault."""
-
-    def begin(self) -> None:
-        """See to it that an owner runs soon, without waiting for it."""
-        ...
-
-    def owner(self) -> dict[str, Any] | None:
-        """pid, version and log of the owner that would answer, or None; starts nothing."""
-        ...
-
-    def close(self) -> None:
-        """Let go of the vault."""
-        ...
-
-
-SessionMaker = Callable[[Path, Settings, bool, bool], Session]
-"""Makes a session of (vault, settings, may start an owner, show progress)."""
 
 
 @dataclass
@@ -55,15 +29,16 @@ class Face:
     and the way to it."""
 
     request: Request
-    make: SessionMaker
-    home: tuple[Path, Session] | None = None
+    make: Callable[[Path, Settings, bool, bool], VaultSession]
+    """Makes a session of (vault, settings, may start an owner, show progress)."""
+    home: tuple[Path, HomeSession] | None = None
     vault: str = ""
     no_daemon: bool = False
     json: bool = False
     verbose: bool = False
     draft: Path | None = None
     """What a person wrote in an editor for this command; removed once it has succeeded."""
-    _sessions: dict[bool, Session] = field(default_factory=dict)
+    _sessions: dict[bool, VaultSession] = field(default_factory=dict)
 
     @property
     def style(self) -> Style:
@@ -114,7 +89,7 @@ class Face:
         _check_text(given)
         return self.session(start).call(op, given, progress)
 
-    def session(self, start: bool = True) -> Session:
+    def session(self, start: bool = True) -> VaultSession | HomeSession:
         """The way to the vault; made once. With `start` an owner may be started for it."""
         if self.home is not None:
             if not _same(self.home[0], self.root):

@@ -13,7 +13,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext, suppress
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import uvicorn
 from starlette.applications import Starlette
@@ -24,8 +24,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from oneiro_vault.daemon import protocol
 from oneiro_vault.daemon.lifetime import Life
-from oneiro_vault.errors import InvalidInput, OneiroError, SettingsError
-from oneiro_vault.settings.definitions import Settings
+from oneiro_vault.errors import InvalidInput, OneiroError
+
+if TYPE_CHECKING:
+    from oneiro_vault.app import App
 
 log = logging.getLogger("oneiro.owner")
 BEAT_SECONDS = 1.0
@@ -35,54 +37,6 @@ _LONGEST_HEAD = 1 << 20
 """Bytes of a request's head; a PATH of 100 KB has been seen."""
 _PROGRESS_EVERY = 0.05
 Progress = Callable[[str, int, int], None]
-
-
-class Operations(Protocol):
-    """What the faces need of an App."""
-
-    def call(
-        self,
-        op: str,
-        params: dict[str, Any],
-        progress: Progress | None = None,
-        env: Mapping[str, str] | None = None,
-    ) -> dict[str, Any]:
-        """Run one operation for a caller with this environment."""
-        ...
-
-    def misset(self, wrong: Sequence[SettingsError]) -> None:
-        """The settings files say this now, which cannot be; what was in force stays."""
-        ...
-
-    def reread(self) -> Settings:
-        """What the settings files say now."""
-        ...
-
-    def listen(self, heard: Callable[[], None]) -> Callable[[], None]:
-        """Call `heard` after every change; returns how to end it."""
-        ...
-
-    def start(self) -> None:
-        """Begin background work."""
-        ...
-
-    def sample_with(self, sample: Callable[[str, str, int], str | None]) -> None:
-        """The way to the models of connected clients: (system, question, tokens at most) -> what
-        one said, None without one."""
-        ...
-
-    def doing(self) -> tuple[str, int, int]:
-        """What background work is at that calls may have to wait for: stage, done, total; an empty
-        stage for nothing."""
-        ...
-
-    def busy(self) -> bool:
-        """Is background work under way?"""
-        ...
-
-    def close(self) -> object:
-        """End everything."""
-        ...
 
 
 CliRunner = Callable[[protocol.Request], tuple[int, bytes, bytes]]
@@ -117,7 +71,7 @@ class Pools:
 class Desk:
     """Answers requests with one App."""
 
-    def __init__(self, app: Operations, life: Life, run_cli: CliRunner, pools: Pools) -> None:
+    def __init__(self, app: App, life: Life, run_cli: CliRunner, pools: Pools) -> None:
         self.app, self.life, self.run_cli, self.pools = app, life, run_cli, pools
 
     async def status(self, _request: HttpRequest) -> Response:
@@ -335,7 +289,7 @@ class Gate:
 
 
 def build(
-    app: Operations,
+    app: App,
     life: Life,
     run_cli: CliRunner,
     pools: Pools | None = None,

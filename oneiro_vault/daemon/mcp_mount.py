@@ -11,11 +11,12 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from oneiro_vault.daemon import protocol
-from oneiro_vault.daemon.asgi import CancelledError, Operations, Pools, Progress, endpoint
+from oneiro_vault.daemon.asgi import CancelledError, Pools, Progress, endpoint
 from oneiro_vault.daemon.lifetime import Life
 from oneiro_vault.errors import OwnerProblem
 
 if TYPE_CHECKING:
+    from oneiro_vault.app import App
     from oneiro_vault.mcp.transports import Receive, Send, Served
 
 log = logging.getLogger("oneiro.mcp")
@@ -28,7 +29,7 @@ class McpDoor:
     """`http` and `lines` are ASGI apps; `sets` are further tools. Everything but the constructor
     runs on the owner's loop."""
 
-    def __init__(self, app: Operations, life: Life, pools: Pools, sets: Sequence[str] = ()) -> None:
+    def __init__(self, app: App, life: Life, pools: Pools, sets: Sequence[str] = ()) -> None:
         self.app, self.life, self.pools, self.sets = app, life, pools, sets
         self._opening: asyncio.Task[Served] | None = None
         self._running: asyncio.Task[None] | None = None

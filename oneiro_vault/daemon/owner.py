@@ -23,7 +23,6 @@ from oneiro_vault.daemon import protocol, spawn
 from oneiro_vault.daemon.asgi import (
     CliRunner,
     Desk,
-    Operations,
     Pools,
     QuietServer,
     build,
@@ -38,6 +37,7 @@ from oneiro_vault.settings import locations
 from oneiro_vault.settings.definitions import Settings
 
 if TYPE_CHECKING:
+    from oneiro_vault.app import App
     from oneiro_vault.http.listen_tcp import Network
 
 log = logging.getLogger("oneiro.owner")
@@ -65,8 +65,8 @@ class Owner:
     root: Path
     index: Path
     settings: Settings
-    open_app: Callable[[], Operations]
-    run_cli: Callable[[Operations, dict[str, Any]], CliRunner]
+    open_app: Callable[[], App]
+    run_cli: Callable[[App, dict[str, Any]], CliRunner]
     tell: Callable[[dict[str, Any]], None] = lambda _message: None
     wait: float = 10.0
     routes: Sequence[Any] = ()
@@ -222,7 +222,7 @@ def _heed_signals(end: Callable[[str], None]) -> None:
         signal.signal(number, lambda got, _frame: end(f"it got {signal.Signals(got).name}"))
 
 
-def _close(app: Operations) -> None:
+def _close(app: App) -> None:
     """Close the App even when its folder is gone: an owner that ends must end."""
     try:
         app.close()

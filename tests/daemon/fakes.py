@@ -8,12 +8,13 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from oneiro_vault.app import App
 from oneiro_vault.errors import NotFound, SettingsError
 from oneiro_vault.settings.definitions import Settings
 from tests.box import patient
 
 
-class SmallApp:
+class SmallApp(App):
     """`recall` echoes its query, `remember` waits for `gate`, `watch` reports until it is
     cancelled."""
 
@@ -26,11 +27,11 @@ class SmallApp:
     def call(
         self,
         op: str,
-        params: dict[str, Any],
+        params: Mapping[str, Any] | None = None,
         progress: Callable[[str, int, int], None] | None = None,
         env: Mapping[str, str] | None = None,
     ) -> dict[str, Any]:
-        self.env = env
+        self.env, params = env, params or {}
         if op == "recall":
             return {"schema": 1, "results": [params["query"]]}
         if op == "remember":
@@ -79,5 +80,5 @@ class SmallApp:
     def busy(self) -> bool:
         return False
 
-    def close(self) -> None:
-        pass
+    def close(self) -> bool:
+        return True

@@ -69,7 +69,7 @@ class SlowApp(SmallApp):
         self.cut = threading.Event()
 
     def call(
-        self, op: str, params: dict[str, Any], progress: Any = None, env: Any = None
+        self, op: str, params: Any = None, progress: Any = None, env: Any = None
     ) -> dict[str, Any]:
         self.begun.set()
         if op != "recall":

@@ -21,23 +21,9 @@ from oneiro_vault.errors import OneiroError, OwnerProblem
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from typing import Any, Protocol
+    from typing import Any
 
-    class Client(Protocol):
-        """Whom the answers are for."""
-
-        def say(self, line: bytes) -> None:
-            """A message of the owner."""
-
-        def lost(self, key: str, text: str) -> None:
-            """The owner of the request with this id has ended."""
-
-        def waiting(self, doing: str) -> None:
-            """About ten times a second while there is no owner yet."""
-
-        def refuse(self, error: OneiroError, errand: Errand) -> None:
-            """No owner took this on."""
-
+    from oneiro_vault.cli.bridge.stdio import Bridge
 
 LISTEN = "subscriptions/listen"
 """The request that lasts as long as its client: its answer is not waited for."""
@@ -219,7 +205,7 @@ class Carrier:
     """Takes errands out of their queue, in `run`, which never ends; `finish` is for another
     thread."""
 
-    def __init__(self, root: str, errands: Errands, to: Client) -> None:
+    def __init__(self, root: str, errands: Errands, to: Bridge) -> None:
         self.root, self._errands, self._client = root, errands, to
         self._link: Link | None = None
         self._lock = threading.Lock()

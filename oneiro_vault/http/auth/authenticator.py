@@ -20,17 +20,20 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from oneiro_vault.core.principal import WRITE, Caller
 from oneiro_vault.errors import InvalidInput, NotFound, OneiroError
 from oneiro_vault.http.auth.grants import Grants
 from oneiro_vault.http.auth.json_store import Store, private_folder
 from oneiro_vault.http.auth.limits import Buckets
-from oneiro_vault.http.auth.oauth_server import Authorization, Lookup
+from oneiro_vault.http.auth.oauth_server import Authorization
 from oneiro_vault.http.auth.registered_clients import Clients
 from oneiro_vault.http.auth.service_keys import Keys
 from oneiro_vault.http.auth.tokens import Seal, check_password, hash_password
+
+if TYPE_CHECKING:
+    from oneiro_vault.http.auth.client_documents import Documents
 
 SHORTEST: Final = 10
 LONGEST: Final = 1000
@@ -353,12 +356,11 @@ class Access:
         return {"schema": 1, "revoked": ended}
 
 
-def _documents(rules: Rules) -> Lookup | None:
+def _documents(rules: Rules) -> Documents | None:
     if not rules.documents:
         return None
-    from oneiro_vault.http.auth.client_documents import (
-        Documents,
-    )  # asyncio, TLS and h11: nothing for `oneiro keys`
+    # asyncio, TLS and h11: nothing for `oneiro keys`
+    from oneiro_vault.http.auth.client_documents import Documents
 
     return Documents(rules.redirects)
 

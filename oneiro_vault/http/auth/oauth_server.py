@@ -12,13 +12,16 @@ import asyncio
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from oneiro_vault.errors import InvalidInput, OAuthRefusal, UnknownClient
 from oneiro_vault.http.auth import registered_clients
 from oneiro_vault.http.auth.grants import Grants, Terms, Tokens
 from oneiro_vault.http.auth.registered_clients import METHODS, Client, Clients, is_document, proved
 from oneiro_vault.http.auth.tokens import challenge
+
+if TYPE_CHECKING:
+    from oneiro_vault.http.auth.client_documents import Documents
 
 SCOPES: Final[dict[str, str]] = {"vault:read": "reader", "vault:write": "writer"}
 """What a program may ask for -> the role that gives it. Writing includes reading."""
@@ -58,19 +61,11 @@ class Ask:
         )
 
 
-class Lookup(Protocol):
-    """Finds programs that are named by an address."""
-
-    async def find(self, url: str) -> Client:
-        """The program. Raises OAuthRefusal."""
-        ...
-
-
 class Authorization:
     """The server. `base` in its methods is its own address, `https://host` without a path: issuer
     and root of everything."""
 
-    def __init__(self, clients: Clients, documents: Lookup | None, grants: Grants) -> None:
+    def __init__(self, clients: Clients, documents: Documents | None, grants: Grants) -> None:
         self.clients, self.documents, self.grants = clients, documents, grants
 
     def metadata(self, base: str) -> dict[str, Any]:

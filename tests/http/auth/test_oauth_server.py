@@ -11,6 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from oneiro_vault.errors import InvalidInput, OAuthRefusal, UnknownClient
+from oneiro_vault.http.auth.client_documents import Documents
 from oneiro_vault.http.auth.grants import Grants
 from oneiro_vault.http.auth.json_store import Store
 from oneiro_vault.http.auth.oauth_server import Ask, Authorization
@@ -24,7 +25,7 @@ VERIFIER = "a-verifier_of.some~length" * 2
 DOCUMENT = "https://client.example.org/x"
 
 
-class Library:
+class Library(Documents):
     """Documents that are known already."""
 
     async def find(self, url: str) -> Client:
