@@ -14,6 +14,8 @@ import json
 import secrets
 from collections.abc import Mapping
 from html import escape
+from importlib.resources import files
+from string import Template
 from typing import Any, Final
 from urllib.parse import parse_qsl, unquote_plus
 
@@ -26,16 +28,12 @@ from oneiro_vault.errors import OAuthRefusal
 from oneiro_vault.http.middleware import ADDRESS, BASE
 from oneiro_vault.http.refusal import too_often
 
-STYLE: Final = (
-    "body{font:16px/1.5 system-ui,sans-serif;max-width:32rem;margin:3rem auto;padding:0 "
-    "1rem;color:#222;background:#fff}dt{color:#666;font-size:.85rem}dd{margin:0 0 "
-    ".6rem;overflow-wrap:anywhere}label{display:block;margin:.4rem "
-    "0}input[type=password]{width:100%;box-sizing:border-box;font:inherit;padding:.4rem}button{fon"
-    "t:inherit;padding:.4rem 1.2rem;margin:.8rem .6rem 0 "
-    "0}.bad{color:#a00}@media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}dt{col"
-    "or:#999}.bad{color:#f77}}"
-)
+_HERE: Final = files("oneiro_vault.http")
+STYLE: Final = _HERE.joinpath("style.css").read_text("utf-8")
 _HASH: Final = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
+_PAGE, _CONSENT = (
+    Template(_HERE.joinpath(name).read_text("utf-8")) for name in ("page.html", "consent.html")
+)
 _CHOICES: Final = {"writer": "read and change memories", "reader": "read memories only"}
 
 
@@ -48,22 +46,10 @@ def consent(name: str, host: str, ident: str, role: str, sealed: str, problem: s
         f'value="{value}"{" checked" if value == offered[0] else ""}> {_CHOICES[value]}</label>'
         for value in offered
     )
-    return (
-        "<h1>Let a program use your memory vault?</h1><dl>"
-        f"<dt>It calls itself</dt><dd><strong>{escape(name)}</strong></dd>"
-        f"<dt>You will be sent to</dt><dd><strong>{escape(host)}</strong></dd>"
-        f"<dt>Its id</dt><dd>{escape(ident)}</dd></dl>"
-        "<p>Anybody can choose a name. Go on only if you have just started this yourself and the "
-        "address is the one you expect.</p>"
-        + (f'<p class="bad" role="alert">{escape(problem)}</p>' if problem else "")
-        + '<form method="post" action="/authorize" autocomplete="off">'
-        f'<input type="hidden" name="sealed" value="{escape(sealed)}">'
-        f"<fieldset><legend>It may</legend>{choices}</fieldset>"
-        '<label>Password of this vault <input type="password" name="password" '
-        'autocomplete="current-password" maxlength="1000"></label><button name="decision" '
-        'value="allow">Let it in</button><button name="decision" '
-        'value="deny">Refuse</button></form>'
-    )
+    told = f'<p class="bad" role="alert">{escape(problem)}</p>' if problem else ""
+    facts = {"name": name, "host": host, "ident": ident, "sealed": sealed}
+    shown = {key: escape(value) for key, value in facts.items()}
+    return _CONSENT.substitute(shown, choices=choices, problem=told)
 
 
 def message(title: str, text: str, hint: str = "") -> str:
@@ -82,13 +68,8 @@ def page(
         f"default-src 'none'; style-src 'sha256-{_HASH}'; form-action 'self' {leads}".rstrip()
         + "; frame-ancestors 'none'; base-uri 'none'"
     )
-    html = (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" '
-        'content="width=device-width">'
-        f"<title>oneiro vault</title><style>{STYLE}</style></head><body>{body}</body></html>"
-    )
     return HTMLResponse(
-        html,
+        _PAGE.substitute(style=STYLE, body=body),
         status,
         {
             **private(),
