@@ -80,7 +80,7 @@ class Face:
         params: Mapping[str, Any],
         progress: Progress | None = None,
         start: bool = True,
-    ) -> dict[str, Any]:
+    ) -> Any:
         given = {
             name: value
             for name, value in params.items()

@@ -44,7 +44,7 @@ def run(args: Sequence[str]) -> int:
 
 
 def inside(
-    root: Path, call: Callable[..., dict[str, Any]], record: Mapping[str, Any]
+    root: Path, call: Callable[..., Any], record: Mapping[str, Any]
 ) -> Callable[[protocol.Request], Answer]:
     """The owner's way to run command lines for clients, for the one vault it owns."""
 
@@ -142,7 +142,8 @@ def report_lost(args: Sequence[str], owner: Mapping[str, str]) -> int:
 def _fault(error: Exception, face: Face) -> str:
     """A calm line about a fault of ours; the traceback goes to a log."""
     if isinstance(error, client.FaultError):
-        log = str((face.session(start=False).owner() or {}).get("log", "the owner's log"))
+        owner = face.session(start=False).owner()
+        log = owner["log"] if owner else "the owner's log"
     else:
         log = _write_fault(error, face)
     what = output.line(str(error))[:200]

@@ -8,7 +8,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 from oneiro_vault.cli import terminal
 from oneiro_vault.daemon import client, protocol, spawn
@@ -42,9 +42,7 @@ class VaultSession:
         self._local: tuple[OwnerLock, App] | None = None
         self._reader: tuple[tempfile.TemporaryDirectory[str], App] | None = None
 
-    def call(
-        self, op: str, params: Mapping[str, Any], progress: Progress | None = None
-    ) -> dict[str, Any]:
+    def call(self, op: str, params: Mapping[str, Any], progress: Progress | None = None) -> Any:
         """Run one operation: in the owner if there is one or may be one, else here."""
         end = 0.0
         with terminal.Waiting(aloud=True, shows=self.shows and progress is None) as sign:
@@ -58,12 +56,12 @@ class VaultSession:
                 except DiskProblem:
                     if op not in protocol.READS or _has_room(locations.git_dir(str(self.root))):
                         raise
-                    return self._reading().call(op, dict(params), progress or sign.count)
+                    return self._reading().call(op, params, progress or sign.count)
                 if app is not None:
-                    return app.call(op, dict(params), progress or sign.count)
+                    return app.call(op, params, progress or sign.count)
                 try:
                     if owner:
-                        return client.call(owner, op, dict(params), progress or sign.count, sign)
+                        return client.call(owner, op, params, progress or sign.count, sign)
                 except client.SilentError as error:
                     raise spawn.silent(owner, error) from error
                 except client.UnreachedError as error:
@@ -120,7 +118,7 @@ class VaultSession:
         if self.start:
             spawn.begin(self.root, self.index, self.settings["git.wait"])
 
-    def owner(self) -> dict[str, Any] | None:
+    def owner(self) -> OwnerHere | None:
         """pid, version and log of a living owner; starts nothing."""
         owner = spawn.usable(self.root)
         return describe(owner) if owner else None
@@ -172,7 +170,7 @@ class HomeSession:
     what the owner published about itself."""
 
     def __init__(
-        self, call: Callable[..., dict[str, Any]], record: Mapping[str, Any], env: Mapping[str, str]
+        self, call: Callable[..., Any], record: Mapping[str, Any], env: Mapping[str, str]
     ) -> None:
         self._call, self._record, self._env = call, record, env
         self.limit = 0.0
@@ -180,13 +178,11 @@ class HomeSession:
     def begin(self) -> None:
         """It runs."""
 
-    def call(
-        self, op: str, params: Mapping[str, Any], progress: Progress | None = None
-    ) -> dict[str, Any]:
+    def call(self, op: str, params: Mapping[str, Any], progress: Progress | None = None) -> Any:
         """Run one operation."""
-        return self._call(op, dict(params), progress, self._env)
+        return self._call(op, params, progress, self._env)
 
-    def owner(self) -> dict[str, Any]:
+    def owner(self) -> OwnerHere:
         """This process."""
         return describe(self._record)
 
@@ -194,10 +190,21 @@ class HomeSession:
         """The owner keeps its vault."""
 
 
-def describe(record: Mapping[str, Any]) -> dict[str, Any]:
+class OwnerHere(TypedDict):
     """The part of an owner's record that people and programs may see."""
-    found = {"pid": int(record["pid"]), "version": record["version"], "log": record["log"]}
-    return found | ({"http": record["http"]} if record.get("http") else {})
+
+    pid: int
+    version: str
+    log: str
+    http: NotRequired[str]
+
+
+def describe(record: Mapping[str, Any]) -> OwnerHere:
+    """That part of a record."""
+    found = OwnerHere(pid=int(record["pid"]), version=record["version"], log=record["log"])
+    if record.get("http"):
+        found["http"] = record["http"]
+    return found
 
 
 def lost(op: str, owner: Mapping[str, str]) -> OwnerProblem:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
@@ -45,7 +45,7 @@ def drop(text: str, wants: Sequence[Want], style: str) -> str | None:
     return None if rest is None else mark + rest
 
 
-def current(text: str, want: Want, style: str) -> dict[str, Any] | None:
+def current(text: str, want: Want, style: str) -> Mapping[str, Any] | None:
     """Our server's entry as it stands in the text, or None. Raises Trouble."""
     text = text.removeprefix(BOM)
     if not text.strip():
@@ -71,7 +71,7 @@ def _name(key: str) -> str:
     return key if _PLAIN.fullmatch(key) else literal(key)
 
 
-def _parsed(text: str) -> dict[str, Any]:
+def _parsed(text: str) -> Mapping[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

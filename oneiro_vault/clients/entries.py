@@ -45,7 +45,7 @@ class Want:
     key: str = NAME
 
 
-def core_of(want: Want) -> dict[str, Any]:
+def core_of(want: Want) -> dict[str, object]:
     """The part of an entry that says which program is started; the rest a person may change."""
     entry = want.entry if want.key else want.entry["hooks"][0]
     return {name: entry[name] for name in _CORE if name in entry}
@@ -78,13 +78,13 @@ def _split(command: str) -> list[str]:
         return command.split()
 
 
-def server(command: Sequence[str], **extra: Any) -> dict[str, Any]:
+def server(command: Sequence[str], **extra: Any) -> dict[str, object]:
     """The entry most clients read: command and args apart."""
     return {"command": command[0], "args": list(command[1:])} | extra
 
 
 def hooks(
-    program: Sequence[str], vault: str, written: Callable[[list[str]], dict[str, Any]] = server
+    program: Sequence[str], vault: str, written: Callable[[list[str]], dict[str, object]] = server
 ) -> list[Want]:
     """One hook an event. `written` says how a command line is spelled: apart, or as one string for
     a shell."""

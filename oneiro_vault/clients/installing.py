@@ -182,8 +182,6 @@ def remove(
         for change in edits:
             if change.change == "deleted" and change.path.name != marker:
                 settings_files.unmake(change.path, Path(machine.home))
-        if not Written(listed).names():  # an earlier version noted more than whole files
-            listed.unlink(missing_ok=True)
         settings_files.unmake(listed, Path(machine.home))
     return _report(name, edits, dry_run, removed=True)
 

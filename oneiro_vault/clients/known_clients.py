@@ -116,7 +116,7 @@ def _codex(machine: Machine, ours: Ours) -> list[Target]:
     folder = machine.named("CODEX_HOME") or machine.home / ".codex"
     joined = subprocess.list2cmdline if machine.platform == "win32" else shlex.join
 
-    def for_a_shell(words: Sequence[str]) -> dict[str, Any]:
+    def for_a_shell(words: Sequence[str]) -> dict[str, object]:
         return {"command": joined(list(words))}
 
     return [

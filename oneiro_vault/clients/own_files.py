@@ -36,34 +36,27 @@ class Written:
 
     def get(self, path: Path) -> str | None:
         """What we wrote there; None when nothing was."""
-        found = self._files().get(str(path))
-        text = found.get("text") if isinstance(found, dict) else None
-        return text if isinstance(text, str) else None
+        return self._files().get(str(path))
 
     def put(self, path: Path, text: str | None) -> None:
         """List a file, or (None) take it off; without any the list goes. Raises ChangedError,
         DiskProblem."""
         before = settings_files.read(self.path)
-        files = {name: found for name, found in self._files().items() if name != str(path)}
+        files = {name: known for name, known in self._files().items() if name != str(path)}
         if text is not None:
-            files[str(path)] = {"text": text}
-        after = json.dumps({"schema": 1, "files": files}, indent=1) + "\n" if files else None
+            files[str(path)] = text
+        noted = {"schema": 1, "files": {name: {"text": known} for name, known in files.items()}}
+        after = json.dumps(noted, indent=1) + "\n" if files else None
         if after != before:
             settings_files.write(self.path, before, after)
 
-    def _files(self) -> dict[str, Any]:
-        """A list that cannot be read is none."""
+    def _files(self) -> dict[str, str]:
+        """File -> text. A list that cannot be read is none."""
         try:
             found = json.loads(settings_files.read(self.path) or "{}")["files"]
-        except (ValueError, KeyError, TypeError, OneiroError):
+            return {name: each["text"] for name, each in found.items() if each["text"]}
+        except (ValueError, KeyError, TypeError, AttributeError, OneiroError):
             return {}
-        if not isinstance(found, dict):
-            return {}
-        return {
-            name: each
-            for name, each in found.items()
-            if isinstance(each, dict) and each.get("text")
-        }
 
 
 def with_block(before: str | None, client: str, values: Mapping[str, Any]) -> str:

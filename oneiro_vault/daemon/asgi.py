@@ -37,6 +37,8 @@ _LONGEST_HEAD = 1 << 20
 """Bytes of a request's head; a PATH of 100 KB has been seen."""
 _PROGRESS_EVERY = 0.05
 Progress = Callable[[str, int, int], None]
+Line = Mapping[str, Any]
+"""Progress, or what came of an operation, as it goes over the wire."""
 
 
 CliRunner = Callable[[protocol.Request], tuple[int, bytes, bytes]]
@@ -116,7 +118,7 @@ class Desk:
         return await self.plain("capture", params | {"actor": "capture"}, _surroundings(request))
 
     async def plain(
-        self, op: str, params: dict[str, Any], env: Mapping[str, str] | None = None
+        self, op: str, params: Mapping[str, Any], env: Mapping[str, str] | None = None
     ) -> Response:
         """One operation as one JSON object: its answer, or the error with its status."""
         answer = await asyncio.get_running_loop().run_in_executor(
@@ -152,10 +154,10 @@ class Desk:
     def _answer(
         self,
         op: str,
-        params: dict[str, Any],
+        params: Mapping[str, Any],
         progress: Progress | None,
         env: Mapping[str, str] | None,
-    ) -> dict[str, Any]:
+    ) -> Line:
         started = time.monotonic()
         try:
             return {"result": self.app.call(op, params, progress, env)}
@@ -178,13 +180,13 @@ class Desk:
             log.debug("%s took %.1f ms", op, 1000 * (time.monotonic() - started))
 
     async def _stream(
-        self, op: str, params: dict[str, Any], env: Mapping[str, str] | None
+        self, op: str, params: Mapping[str, Any], env: Mapping[str, str] | None
     ) -> AsyncIterator[bytes]:
         loop = asyncio.get_running_loop()
-        lines: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        lines: asyncio.Queue[Line] = asyncio.Queue()
         left = threading.Event()
 
-        def post(line: dict[str, Any]) -> None:
+        def post(line: Line) -> None:
             with suppress(RuntimeError):  # the loop has ended
                 loop.call_soon_threadsafe(lines.put_nowait, line)
 
@@ -215,9 +217,7 @@ class Desk:
 class _Reporter:
     """A progress callback that thins out counted steps and passes events (total 0) as they are."""
 
-    def __init__(
-        self, post: Callable[[dict[str, Any]], None], cancelled: Callable[[], bool]
-    ) -> None:
+    def __init__(self, post: Callable[[Line], None], cancelled: Callable[[], bool]) -> None:
         self._post, self._cancelled = post, cancelled
         self._next = 0.0
 

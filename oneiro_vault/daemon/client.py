@@ -14,7 +14,7 @@ from oneiro_vault.settings import locations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from typing import Any, NoReturn, Protocol
 
     class Waiting(Protocol):
@@ -290,7 +290,7 @@ def run_cli(
 def call(
     owner: dict[str, str],
     op: str,
-    params: dict[str, Any],
+    params: Mapping[str, Any],
     progress: Callable[[str, int, int], None] | None = None,
     waiting: Waiting | None = None,
 ) -> dict[str, Any]:
@@ -341,14 +341,14 @@ def _lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
 
 def status(
     owner: dict[str, str], first: float = FIRST, waiting: Waiting | None = None
-) -> dict[str, Any]:
+) -> Mapping[str, Any]:
     """The handshake: pid, version, folder; `opening` says what an owner does that cannot answer
     more yet. Raises UnreachedError."""
     import json
 
     line = Line(owner, first, waiting)
     line.send("GET", "/status")
-    answer: dict[str, Any] = json.loads(b"".join(line.chunks()))
+    answer: Mapping[str, Any] = json.loads(b"".join(line.chunks()))
     return answer
 
 

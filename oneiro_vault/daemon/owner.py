@@ -66,8 +66,8 @@ class Owner:
     index: Path
     settings: Settings
     open_app: Callable[[], App]
-    run_cli: Callable[[App, dict[str, Any]], CliRunner]
-    tell: Callable[[dict[str, Any]], None] = lambda _message: None
+    run_cli: Callable[[App, Mapping[str, Any]], CliRunner]
+    tell: Callable[[Mapping[str, Any]], None] = lambda _message: None
     wait: float = 10.0
     routes: Sequence[Any] = ()
     network: Network | None = None

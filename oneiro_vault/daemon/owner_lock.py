@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -105,7 +106,7 @@ class OwnerLock:
         except OSError:
             return False
 
-    def publish(self, record: dict[str, Any]) -> None:
+    def publish(self, record: Mapping[str, Any]) -> None:
         """Tell clients how to reach this owner, in one atomic step."""
         draft = self.record.with_suffix(".new")
         draft.unlink(missing_ok=True)
@@ -124,7 +125,7 @@ class OwnerLock:
             self._let_go()
 
 
-def holder_of(path: Path) -> dict[str, Any]:
+def holder_of(path: Path) -> Mapping[str, Any]:
     """What the last holder wrote into a lock file (pid, version, for, since); {} when that cannot
     be read."""
     try:

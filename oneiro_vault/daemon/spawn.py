@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
-from typing import Any
 
 from filelock import BaseFileLock, FileLock, Timeout
 
@@ -277,7 +276,7 @@ def _await(
     raise _slow(root, doing, max(end - began, 0.0))
 
 
-def end(root: Path, wait: float, waiting: Waiting | None = None) -> dict[str, Any]:
+def end(root: Path, wait: float, waiting: Waiting | None = None) -> dict[str, int | None]:
     """Stop the owner and wait until it has let go: {"stopped": pid or None}. Raises OwnerProblem
     when it does not end."""
     owner = client.owner_of(str(root))

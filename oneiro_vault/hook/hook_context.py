@@ -13,7 +13,7 @@ from oneiro_vault.settings import locations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
 DEFAULTS: dict[str, bool | int] = {"inject.tokens": 500, "capture.every": 20, "owner.start": True}
@@ -23,10 +23,12 @@ _MACHINE = frozenset(("owner.start",))
 
 
 class Place:
-    """`cwd` of the conversation, its `marker`, `session` id, and the `root` of the vault ("" when
-    there is none); `outcome`: what became of a prompt (`capture.prompts`), as far as is known."""
+    """What the client says of an `event`, the `cwd` of the conversation, its `marker`, `session`
+    id, and the `root` of the vault ("" when there is none); `outcome`: what became of a prompt
+    (`capture.prompts`), as far as is known."""
 
-    def __init__(self, event: dict[str, Any], argv: Sequence[str]) -> None:
+    def __init__(self, event: Mapping[str, Any], argv: Sequence[str]) -> None:
+        self.event = event
         self.cwd = (
             _text(event.get("cwd")) or os.environ.get("CLAUDE_PROJECT_DIR", "") or os.getcwd()
         )
@@ -35,7 +37,7 @@ class Place:
         self.root = self._vault(locations.option(argv))
         self.state = locations.state_dir(self.root) if self.root else ""
         self.outcome = ""
-        self._files: list[tuple[dict[str, Any], bool]] | None = None
+        self._files: list[tuple[Mapping[str, Any], bool]] = []
 
     def _vault(self, named: str) -> str:
         """The marker's vault, else the one every command would use here; "" for a folder that is no
@@ -87,8 +89,8 @@ class Place:
                 return value
         return default
 
-    def _settings(self) -> list[tuple[dict[str, Any], bool]]:
-        if self._files is None:
+    def _settings(self) -> list[tuple[Mapping[str, Any], bool]]:
+        if not self._files:
             self._files = [
                 (of_machine(), True),
                 (_toml(os.path.join(self.root, locations.MARK)), False),
@@ -96,7 +98,7 @@ class Place:
         return self._files
 
 
-def of_machine() -> dict[str, Any]:
+def of_machine() -> Mapping[str, Any]:
     """What the machine's settings file says; {} when it cannot be read."""
     return _toml(locations.machine_file(os.environ))
 
@@ -107,14 +109,14 @@ def tool_sets() -> list[str]:
     return named.split() if isinstance(named, str) else []
 
 
-def _toml(path: str) -> dict[str, Any]:
+def _toml(path: str) -> Mapping[str, Any]:
     try:
         return markers.read_toml(path)
     except (OSError, ValueError):
         return {}
 
 
-def dotted(data: dict[str, Any], name: str) -> Any:
+def dotted(data: Mapping[str, Any], name: str) -> Any:
     """A setting in a settings file, written in a table or as a quoted dotted name; None when it is
     not there."""
     first, _, rest = name.partition(".")

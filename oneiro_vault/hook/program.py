@@ -16,7 +16,7 @@ from oneiro_vault.hook.hook_context import Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
 JUDGE = "ONEIRO_JUDGE"
@@ -94,7 +94,7 @@ def _read() -> dict[str, Any]:
     return found
 
 
-def _answer(event: dict[str, Any], name: str, argv: Sequence[str], places: list[Place]) -> str:
+def _answer(event: Mapping[str, Any], name: str, argv: Sequence[str], places: list[Place]) -> str:
     """What is to be put into the conversation, as the client wants it; "" for nothing. `places`
     gets where it takes place."""
     if event.get("agent_id") or event.get("hook_event_name", name) != name:
@@ -106,16 +106,16 @@ def _answer(event: dict[str, Any], name: str, argv: Sequence[str], places: list[
     if name == "SessionStart":
         from oneiro_vault.hook.session_start import orientation
 
-        return _context(name, orientation(place, event))
+        return _context(name, orientation(place))
     from oneiro_vault.hook import session_capture
 
     if name == "UserPromptSubmit":
         from oneiro_vault.hook.prompt import memories
 
-        text = memories(place, event)
-        session_capture.count(place, event)
+        text = memories(place)
+        session_capture.count(place)
         return _context(name, text)
-    session_capture.keep(place, event, name)
+    session_capture.keep(place, name)
     return ""
 
 

@@ -13,6 +13,7 @@ from oneiro_vault.daemon import client
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from oneiro_vault.hook.hook_context import Place
@@ -23,13 +24,13 @@ _PERSONS = frozenset(("", "user", "sdk"))
 events)."""
 
 
-def memories(place: Place, event: dict[str, Any]) -> str:
+def memories(place: Place) -> str:
     """Quoted memories, or "" when none is strictly relevant or there is nobody to ask."""
-    prompt = event.get("prompt")
+    prompt = place.event.get("prompt")
     tokens = place.setting("inject.tokens")
     if (
         not isinstance(prompt, str)
-        or event.get("source", "") not in _PERSONS
+        or place.event.get("source", "") not in _PERSONS
         or prompt.lstrip().startswith("/")
     ):
         return ""
@@ -58,7 +59,7 @@ def memories(place: Place, event: dict[str, Any]) -> str:
     return text
 
 
-def _ask(place: Place, params: dict[str, Any]) -> dict[str, Any]:
+def _ask(place: Place, params: Mapping[str, Any]) -> Mapping[str, Any]:
     """What the owner answers; {} when there is none, and then one is on its way for the next
     prompt."""
     owner = client.owner_of(place.root)

@@ -24,37 +24,36 @@ and the owner reads them."""
 _CODEX = "rollout-"
 
 
-def count(place: Place, event: dict[str, Any]) -> None:
+def count(place: Place) -> None:
     """A person said something. When Stop did not come for a while (it was interrupted, or is not
     installed), capture here."""
-    session = _counted(place, event)
+    session = _counted(place)
     every = place.setting("capture.every")
     if session is not None and every and session.messages > every:
-        _transcript(place, event, session, "turns")
+        _transcript(place, session, "turns")
 
 
-def keep(place: Place, event: dict[str, Any], name: str) -> None:
+def keep(place: Place, name: str) -> None:
     """Capture what this event calls for."""
     if not place.marker.allows or not place.session:
         return
     if name == "Stop":
-        session = _counted(place, event)
+        session = _counted(place)
         every = place.setting("capture.every")
         if session is None or not every or session.messages < every:
             return
-        _transcript(place, event, session, "turns")
-    elif name == "PostCompact" and isinstance(event.get("compact_summary"), str):
-        _summary(place, event)
+        _transcript(place, session, "turns")
+    elif name == "PostCompact" and isinstance(place.event.get("compact_summary"), str):
+        _summary(place)
     else:
         _transcript(
             place,
-            event,
             Session(place.state, place.session),
             "compaction" if name == "PostCompact" else "session",
         )
 
 
-def _counted(place: Place, event: dict[str, Any]) -> Session | None:
+def _counted(place: Place) -> Session | None:
     """One more message, and where to find it should nobody hear of the end; None when this
     conversation is not to be captured."""
     if not place.marker.allows or not place.session or not place.setting("capture.every"):
@@ -63,27 +62,27 @@ def _counted(place: Place, event: dict[str, Any]) -> Session | None:
     session.messages += 1
     session.talk = {
         "session": place.session,
-        "client": _client(event),
+        "client": _client(place),
         "cwd": place.cwd,
-        "transcript": str(event.get("transcript_path") or ""),
+        "transcript": str(place.event.get("transcript_path") or ""),
     }
     session.save()
     return session
 
 
-def _summary(place: Place, event: dict[str, Any]) -> None:
+def _summary(place: Place) -> None:
     """A client's summary of what is about to leave its context. (Not every client has one: then the
     transcript is taken.)"""
     from oneiro_vault.capture.privacy import redact, summary
 
-    text = redact(summary(event["compact_summary"])).strip()
+    text = redact(summary(place.event["compact_summary"])).strip()
     if text:
-        _put(place, event, {"kind": "compaction", "text": text})
+        _put(place, {"kind": "compaction", "text": text})
 
 
-def _transcript(place: Place, event: dict[str, Any], session: Session, kind: str) -> None:
+def _transcript(place: Place, session: Session, kind: str) -> None:
     """What the client recorded since the last capture."""
-    path = event.get("transcript_path")
+    path = place.event.get("transcript_path")
     if not isinstance(path, str) or not os.path.isfile(path):
         return
     folder = spool.folder_of(place.state)
@@ -99,18 +98,18 @@ def _transcript(place: Place, event: dict[str, Any], session: Session, kind: str
         entry["text"], entry["last"] = transcripts.render(turns), transcripts.last_time(turns)
         if not entry["text"]:
             return
-    _put(place, event, entry)
+    _put(place, entry)
     session.transcript, session.offset, session.messages = path, entry["to"], 0
     session.save()
 
 
-def _put(place: Place, event: dict[str, Any], entry: dict[str, Any]) -> None:
+def _put(place: Place, entry: dict[str, Any]) -> None:
     from oneiro_vault.hook.session_start import wake
 
     entry |= {
         "schema": 1,
         "session": place.session,
-        "client": _client(event),
+        "client": _client(place),
         "project": place.project,
         "when": _now(),
     }
@@ -118,9 +117,9 @@ def _put(place: Place, event: dict[str, Any], entry: dict[str, Any]) -> None:
     wake(place)
 
 
-def _client(event: dict[str, Any]) -> str:
+def _client(place: Place) -> str:
     """Both clients say the same in the same words, but for the name of their transcript."""
-    name = os.path.basename(str(event.get("transcript_path") or ""))
+    name = os.path.basename(str(place.event.get("transcript_path") or ""))
     return "codex" if name.startswith(_CODEX) else "claude-code"
 
 

@@ -26,6 +26,7 @@ from oneiro_vault.hook.hook_context import tool_sets
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from oneiro_vault.hook.hook_context import Place
@@ -43,11 +44,12 @@ _AGAIN = 30.0
 every prompt."""
 
 
-def orientation(place: Place, event: dict[str, Any]) -> str:
+def orientation(place: Place) -> str:
     """All of it at a beginning and after the context was cleared or compacted; on resume only what
     changed since this session saw it."""
     text, blocks = published(place.root) or rendered(place.root)
-    resumed = event.get("source") == "resume"
+    source = place.event.get("source")
+    resumed = source == "resume"
     if place.session:
         session = Session(place.state, place.session)
         if resumed and session.oriented is not None:
@@ -61,10 +63,10 @@ def orientation(place: Place, event: dict[str, Any]) -> str:
         session.save()
     wake(place, begins=True)
     if (
-        not blocks and not resumed and isinstance(event.get("source"), str)
+        not blocks and not resumed and isinstance(source, str)
     ):  # without one it is no client's beginning
         text = EMPTY
-    line = "" if resumed or event.get("source") == "compact" else questions(place)
+    line = "" if resumed or source == "compact" else questions(place)
     return next(
         (said for said in ("\n\n".join(filter(None, (text, line))), text) if units(said) <= LIMIT),
         "",
@@ -128,7 +130,7 @@ def published(root: str) -> tuple[str, list[Block]] | None:
         return None
 
 
-def _known(one: dict[str, Any]) -> Block:
+def _known(one: Mapping[str, Any]) -> Block:
     return Block(
         one["id"],
         one["path"],

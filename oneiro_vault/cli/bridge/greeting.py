@@ -46,9 +46,9 @@ class Greeting:
     def __init__(self, root: str) -> None:
         self.root = root
         self.initialized = False
-        self._constants: dict[str, Any] = {}
+        self._constants: Mapping[str, Any] = {}
 
-    def result(self, method: str, params: Mapping[str, Any]) -> dict[str, Any] | None:
+    def result(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any] | None:
         """The result of a request, None for one that the owner must see."""
         if method not in _ASKED:
             return None
@@ -65,7 +65,7 @@ class Greeting:
             return None
         return self._listed(method, "modern" if modern else "legacy")
 
-    def _handshake(self, params: Mapping[str, Any]) -> dict[str, Any] | None:
+    def _handshake(self, params: Mapping[str, Any]) -> Mapping[str, Any] | None:
         version, can, who = (
             params.get(name) for name in ("protocolVersion", "capabilities", "clientInfo")
         )
@@ -101,7 +101,7 @@ class Greeting:
         )
         return version in self._constants["modern"]["versions"] and isinstance(can, dict) and named
 
-    def _listed(self, method: str, era: str) -> dict[str, Any] | None:
+    def _listed(self, method: str, era: str) -> Mapping[str, Any] | None:
         found, around = self._constants[era].get(method), self._constants[era]["around"]
         if found is not None:
             return {**found}
@@ -134,9 +134,9 @@ class Greeting:
         return hook_context.tool_sets()
 
 
-def _read() -> dict[str, Any]:
+def _read() -> Mapping[str, Any]:
     with open(FILE, encoding="utf-8") as file:
-        found: dict[str, Any] = json.loads(
+        found: Mapping[str, Any] = json.loads(
             file.read().replace("{version}", oneiro_vault.__version__)
         )
     return found

@@ -21,7 +21,7 @@ from oneiro_vault.errors import OneiroError, OwnerProblem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from typing import Any
 
 LARGEST = 32 << 20
@@ -120,7 +120,7 @@ class Bridge:
         self._errands.drain()
         self._carrier.finish()
 
-    def _answered(self, message: dict[str, Any], errand: Errand) -> bool:
+    def _answered(self, message: Mapping[str, Any], errand: Errand) -> bool:
         """Answer what can be answered here."""
         ident = message.get("id")
         usual = message.get("jsonrpc") == "2.0" and isinstance(message.get("params", {}), dict)
@@ -193,7 +193,7 @@ class Bridge:
         with self._output:
             self._write(line + b"\n")
 
-    def _result(self, key: str, result: dict[str, Any]) -> None:
+    def _result(self, key: str, result: Mapping[str, Any]) -> None:
         self.say(b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (key.encode(), _packed(result)))
 
     def _error(self, key: str, code: int, text: str) -> None:
@@ -203,13 +203,13 @@ class Bridge:
         )
 
 
-def _packed(data: dict[str, Any]) -> bytes:
+def _packed(data: Mapping[str, Any]) -> bytes:
     return json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode(
         "utf-8", "surrogatepass"
     )
 
 
-def _peek(line: bytes) -> dict[str, Any]:
+def _peek(line: bytes) -> Mapping[str, Any]:
     """A message as far as the bridge looks into it; {} for what only the owner's parser can read.
     Raises ValueError for what is no JSON."""
     try:

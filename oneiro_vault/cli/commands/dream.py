@@ -190,7 +190,7 @@ def schedule_(face: Face, action: str, kind: str | None) -> Output:
     if action != "show" or kind:
         face.at_home()
     found = face.ops.schedule(begin=action == "install")
-    timer: dict[str, Any] | None = None
+    timer = None
     if action != "show" or kind:
         from oneiro_vault.app import system_timer
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 import shlex
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import click
 
@@ -35,13 +35,20 @@ class FailedError(Exception):
     """A step did not do what it claims."""
 
 
+class Step(TypedDict):
+    """What was shown under one title."""
+
+    title: str
+    commands: list[str]
+
+
 @dataclass
 class Show:
     """Runs commands on the demo's vault, prints them with their output, and keeps count."""
 
     face: Face
     vault: Path
-    steps: list[dict[str, Any]] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
 
     def say(self, text: str) -> None:
         """A line for the reader; nothing with --json."""
@@ -53,7 +60,7 @@ class Show:
         self.steps.append({"title": title, "commands": []})
         self.say("\n" + self.face.style(f"{len(self.steps)}. {title}", "bold"))
 
-    def run(self, *args: str, shown: bool = True) -> dict[str, Any]:
+    def run(self, *args: str, shown: bool = True) -> Mapping[str, Any]:
         """Run `oneiro ARGS` on the vault and print it with its answer; returns the answer's
         data."""
         typed = "oneiro " + " ".join(f'"{arg}"' if " " in arg else arg for arg in args)
@@ -74,7 +81,7 @@ class Show:
             self.steps[-1]["commands"].append(typed)
             self.say("\n".join(f"     {text}" for text in found.text.splitlines()))
             self.say(self.face.style(f"     ({found.note})", "dim")) if found.note else None
-        return dict(found.data)
+        return found.data
 
 
 @command("demo")
@@ -169,11 +176,11 @@ def _claim(holds: bool, otherwise: str) -> None:
         raise FailedError(otherwise)
 
 
-def _first(found: dict[str, Any]) -> str:
+def _first(found: Mapping[str, Any]) -> str:
     return str(found["results"][0]["id"]) if found["results"] else ""
 
 
-def _edit_outside(show: Show, row: dict[str, Any]) -> None:
+def _edit_outside(show: Show, row: Mapping[str, Any]) -> None:
     path = show.vault / row["path"]
     show.say(show.face.style(f'   $ echo "{OUTSIDE}" >> {row["path"]}', "cyan"))
     with path.open("a", encoding="utf-8") as file:
@@ -215,7 +222,7 @@ def _by_meaning(show: Show, wanted: str) -> None:
     _claim(_first(found) == wanted, "the note about milk is not first")
 
 
-def _forget_and_restore(show: Show, row: dict[str, Any]) -> None:
+def _forget_and_restore(show: Show, row: Mapping[str, Any]) -> None:
     path = show.vault / row["path"]
     before = path.read_bytes()
     show.run("forget", row["id"], "--reason", "to show that it comes back")

@@ -4,6 +4,7 @@ lines."""
 from __future__ import annotations
 
 import base64
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +91,7 @@ def remember_(
     return Output(f"Remembered {row['id']}  {line(row['title'])}\n  {row['path']}", found)
 
 
-def _refuse_both(text: tuple[str, ...], item: dict[str, Any]) -> None:
+def _refuse_both(text: tuple[str, ...], item: Mapping[str, Any]) -> None:
     """Words beside a file of memories would be lost, and what belongs to one memory cannot belong
     to each of many."""
     if text:

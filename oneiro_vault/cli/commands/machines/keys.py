@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -157,11 +158,11 @@ def _day(moment: float) -> str:
     return datetime.fromtimestamp(moment).astimezone().isoformat(sep=" ", timespec="minutes")[:16]
 
 
-def _row(entry: dict[str, Any], state: str, name: str) -> str:
+def _row(entry: Mapping[str, Any], state: str, name: str) -> str:
     return f"{entry['id']:<14}{entry['role']:<8}{state:<24}{_used(entry):<23}{name}".rstrip()
 
 
-def _state(key: dict[str, Any]) -> str:
+def _state(key: Mapping[str, Any]) -> str:
     if key["revoked"]:
         return f"revoked {_day(key['revoked'])[:10]}"
     if not key["valid"]:
@@ -169,5 +170,5 @@ def _state(key: dict[str, Any]) -> str:
     return f"until {_day(key['expires'])}" if key["expires"] else "good"
 
 
-def _used(entry: dict[str, Any]) -> str:
+def _used(entry: Mapping[str, Any]) -> str:
     return f"used {_day(entry['used'])}" if entry["used"] else "never used"

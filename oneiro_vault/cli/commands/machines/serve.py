@@ -78,7 +78,7 @@ def serve_(
 
 def _owner(
     face: Face,
-    tell: Callable[[dict[str, Any]], None],
+    tell: Callable[[Mapping[str, Any]], None],
     wait: float,
     http: tuple[str, str, bool] | None,
 ) -> Any:
@@ -129,17 +129,17 @@ def _network(root: Path, settings: Any, http: str, public_url: str, insecure: bo
     return network
 
 
-def _teller(ready_fd: int | None) -> Callable[[dict[str, Any]], None]:
+def _teller(ready_fd: int | None) -> Callable[[Mapping[str, Any]], None]:
     """How whoever started us hears of us: lines on a pipe, closed after the last; a person reads a
     sentence."""
 
-    def to_pipe(message: dict[str, Any]) -> None:
+    def to_pipe(message: Mapping[str, Any]) -> None:
         with suppress(OSError):
             os.write(ready_fd or 0, json.dumps(message).encode() + b"\n")
             if "opening" not in message:
                 os.close(ready_fd or 0)
 
-    def to_person(message: dict[str, Any]) -> None:
+    def to_person(message: Mapping[str, Any]) -> None:
         if "ready" in message:
             at = f" at {message['http']}/mcp" if "http" in message else ""
             terminal.emit(terminal.ERR, terminal.encode(f"Serving{at}. Ctrl-C stops.\n"))
