@@ -83,15 +83,18 @@ class App(Operations):
         settings_trust.keep(root, settings)
         embedder = make_embedder(settings)
         folder = Path(locations.index_dir(str(root), settings["index.dir"]))
-        limits: dict[str, Any] = {
-            "past": vault.past,
-            "screen": vault.erased,
-            "veil": vault.secrets,
-            "indexed_bytes": settings["notes.indexed_bytes"],
-            "brake": settings["notes.brake"],
-        }
         try:
-            index = Index.open(folder, vault.files, embedder, former=former_embedder, **limits)
+            index = Index.open(
+                folder,
+                vault.files,
+                embedder,
+                former=former_embedder,
+                past=vault.past,
+                screen=vault.erased,
+                veil=vault.secrets,
+                indexed_bytes=settings["notes.indexed_bytes"],
+                brake=settings["notes.brake"],
+            )
         except OSError as error:
             raise DiskProblem(
                 f"the index folder {folder} cannot be used: {error.strerror}",
@@ -271,7 +274,7 @@ def former_embedder(name: str) -> Embedder | None:
 
 def init_vault(
     path: Path, here: bool = False, progress: Progress = quiet, workflows: bool = False
-) -> dict[str, Any]:
+) -> Mapping[str, Any]:
     """Make a vault of a new folder, or (`here`) of a folder of notes; rewrites nothing that is
     there. `workflows`: for GitHub too."""
     secrets = _secrets(load(path, strict=False))
@@ -295,7 +298,7 @@ def init_vault(
 
 def clone_vault(
     url: str, path: Path, settings: Settings, progress: Progress = quiet
-) -> dict[str, Any]:
+) -> Mapping[str, Any]:
     """A vault's copy in a new folder: nothing of it is run, none of its links is put on the
     disk."""
     from oneiro_vault.sync import clone
@@ -319,7 +322,7 @@ def plan_purge(app: App, ids: Sequence[str], matching: str) -> Purge:
     return purge.look(app.house, ids, matching)
 
 
-def resume_purge(app: App, progress: Progress = quiet) -> dict[str, Any]:
+def resume_purge(app: App, progress: Progress = quiet) -> Mapping[str, Any]:
     """Finish a purge that was interrupted; returns its receipt."""
     from oneiro_vault.operations.care import purge
 
@@ -357,7 +360,7 @@ def setup_client(
     offer: Path | None = None,
     ask: Callable[[str], bool] | None = None,
     dry_run: bool = False,
-) -> dict[str, Any]:
+) -> Mapping[str, Any]:
     """Make a client use the vault, or (None) no longer any: into and out of its own settings files,
     with a real round trip after.
 
@@ -399,12 +402,13 @@ def setup_client(
         marker=capture and capture / markers.ALLOW,
         dry_run=dry_run,
     )
-    return found | {"judge": asdict(choose_judge.choice(load(vault, env, strict=False), env))}
+    chosen = choose_judge.choice(load(vault, env, strict=False), env)
+    return {**found, "judge": asdict(chosen)}
 
 
 def system_timer(
     root: Path, times: Sequence[str], env: Mapping[str, str], action: str, kind: str | None = None
-) -> dict[str, Any]:
+) -> Mapping[str, Any]:
     """`show`, `install` or `remove` what lets this machine's own timer start the loops of a vault
     at these local times."""
     from oneiro_vault.operations.dream import system_timers

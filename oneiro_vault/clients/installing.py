@@ -138,7 +138,7 @@ def install(
     values: Mapping[str, Any] | None = None,
     marker: Path | None = None,
     dry_run: bool = False,
-) -> dict[str, Any]:
+) -> Mapping[str, Any]:
     """Put our entries into the client's files, with our skills, `values` into the machine's own
     settings and the file `marker` that allows captures, and start what they name. `listed` is the
     list of files that are wholly ours. Raises ForeignFile (nothing was written), DiskProblem."""
@@ -150,18 +150,19 @@ def install(
     if marker is not None:
         beside.append(Target(marker, "whole", content=f"vault = {edit.literal(ours.vault)}\n"))
     edits = _carried_out([*targets, *beside], False, Written(listed), dry_run)
-    found = _report(name, edits, dry_run, removed=False)
     if dry_run:
-        return found
-    found["checks"] = _checks(targets[0], machine.env)
-    found["notes"] = _notes(name, targets)
-    found["next"] = list(client.next)
-    return found
+        return _report(name, edits, dry_run)
+    return {
+        **_report(name, edits, dry_run),
+        "checks": _checks(targets[0], machine.env),
+        "notes": _notes(name, targets),
+        "next": list(client.next),
+    }
 
 
 def remove(
     name: str, machine: Machine, listed: Path, *, marker: str = "", dry_run: bool = False
-) -> dict[str, Any]:
+) -> Mapping[str, Any]:
     """Take our entries out of the client's files again; everything else stays as it is. Raises
     ForeignFile, DiskProblem."""
     client = find(name)
@@ -186,7 +187,9 @@ def remove(
     return _report(name, edits, dry_run, removed=True)
 
 
-def _report(name: str, edits: Sequence[Edit], dry_run: bool, removed: bool) -> dict[str, Any]:
+def _report(
+    name: str, edits: Sequence[Edit], dry_run: bool, removed: bool = False
+) -> Mapping[str, Any]:
     return {
         "schema": 1,
         "client": name,
@@ -299,7 +302,7 @@ def _written(change: Edit, leaves: bool, written: Written) -> Edit:
 # --------------------------------------------------------------------------------------------------
 
 
-def _checks(target: Target, env: Mapping[str, str]) -> list[dict[str, Any]]:
+def _checks(target: Target, env: Mapping[str, str]) -> list[Mapping[str, Any]]:
     """The server is started as the client's own file now says, not as we meant it."""
     text = settings_files.read(Path(target.path)) or ""
     entry = edit.current(text, target.wants[0], target.style)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -143,7 +143,7 @@ def read(body: bytes) -> list[Request]:
     return [_request(message) for message in messages]
 
 
-def _once(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+def _once(pairs: Iterable[tuple[str, Any]]) -> Mapping[str, Any]:
     """An object; a name that stands in it twice would mean one thing to us and perhaps another to
     the server."""
     pairs = list(pairs)
@@ -153,7 +153,7 @@ def _once(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _request(message: dict[str, Any]) -> Request:
+def _request(message: Mapping[str, Any]) -> Request:
     method, params = message.get("method"), message.get("params")
     params = params if isinstance(params, dict) else {}
     if method == "tools/call":

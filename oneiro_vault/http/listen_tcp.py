@@ -90,7 +90,7 @@ class Faces:
         return await self.desk.plain(op, params)
 
 
-def _from_query(query: Mapping[str, str]) -> dict[str, Any]:
+def _from_query(query: Mapping[str, str]) -> Mapping[str, int | str]:
     """Parameters that came as text. Raises InvalidInput."""
     try:
         return {name: int(value) if name in _NUMBERS else value for name, value in query.items()}

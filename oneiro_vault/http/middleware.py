@@ -336,7 +336,7 @@ class Visit:
         if self.quiet and status in (200, 202):
             return
         result, failed = self.answer.outcome() if self.caller else (None, False)
-        more: dict[str, Any] = {
+        more: dict[str, str | int] = {
             "from": self.address,
             "ms": round(1000 * (time.monotonic() - self.began)),
         }

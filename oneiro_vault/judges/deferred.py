@@ -50,7 +50,7 @@ class DeferredJudge:
     def close(self) -> None:
         """Nothing to let go of."""
 
-    def answered(self, question: Question) -> dict[str, Any] | None:
+    def answered(self, question: Question) -> Mapping[str, Any] | None:
         """What somebody answered meanwhile."""
         return _read(self._folder / f"{question.id}.answer.json")
 
@@ -101,7 +101,7 @@ def drop(folder: Path, idents: Sequence[str]) -> None:
                 (folder / name).unlink()
 
 
-def _read(path: Path) -> dict[str, Any] | None:
+def _read(path: Path) -> Mapping[str, Any] | None:
     try:
         found = json.loads(path.read_bytes())
     except (OSError, ValueError):

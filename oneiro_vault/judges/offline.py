@@ -139,7 +139,7 @@ def units(question: Question) -> Mapping[str, Any] | None:
     )
 
 
-def _kept(shown: Shown) -> list[dict[str, Any]]:
+def _kept(shown: Shown) -> list[Mapping[str, Any]]:
     """A sentence that points at the one before it takes that along; one of little worth alone is
     kept only with the one before it, unless it says who the person is or what they always want."""
     notes = dict(shown.notes)
@@ -265,7 +265,7 @@ def distil(question: Question) -> Mapping[str, Any] | None:
     }  # fmt: skip
 
 
-def _unit(said: Sequence[str], day: date | None) -> dict[str, Any]:
+def _unit(said: Sequence[str], day: date | None) -> Mapping[str, Any]:
     text = " ".join(said)
     days = [found for one in _DAY.findall(text) if (found := _date(one))]
     if day:

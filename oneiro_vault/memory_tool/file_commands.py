@@ -37,7 +37,7 @@ _CLOSED: Final = {
 class Vault(Protocol):
     """An open vault, in this process (`open_vault`) or through its owner (`cli.session.at`)."""
 
-    def call(self, op: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    def call(self, op: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
         """Run one operation."""
 
 

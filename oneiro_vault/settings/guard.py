@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -71,8 +71,8 @@ def place(vault: Path) -> Path:
 
 
 def guard(
-    vault: Path, values: dict[str, Any], defaults: Mapping[str, Any]
-) -> tuple[dict[str, Any], list[Loosened]]:
+    vault: Path, values: MutableMapping[str, Any], defaults: Mapping[str, Any]
+) -> tuple[Mapping[str, Any], list[Loosened]]:
     """Put what is in force of the guarded settings into `values`, which an `oneiro.toml` has set.
 
     Returns what this machine agrees to from now on (what became stricter counts at once), and what
@@ -90,7 +90,7 @@ def guard(
     return agreed, held
 
 
-def accepted(agreed: Mapping[str, Any], held: Iterable[Loosened]) -> dict[str, Any]:
+def accepted(agreed: Mapping[str, Any], held: Iterable[Loosened]) -> Mapping[str, Any]:
     """What is agreed to once these are."""
     found = dict(agreed)
     for one in held:

@@ -8,6 +8,7 @@ import os
 import threading
 import time
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -41,10 +42,10 @@ class Place:
         self.listed = self.home / ".config" / "oneiro" / "setup.json"
         self.ours = Ours((str(servers.oneiro(self.bin)),), self.vault)
 
-    def install(self, name: str, **more: Any) -> dict[str, Any]:
+    def install(self, name: str, **more: Any) -> Mapping[str, Any]:
         return installing.install(name, self.machine, self.ours, self.listed, **more)
 
-    def remove(self, name: str, **more: Any) -> dict[str, Any]:
+    def remove(self, name: str, **more: Any) -> Mapping[str, Any]:
         return installing.remove(name, self.machine, self.listed, **more)
 
     def targets(self, name: str) -> list[tuple[Path, str]]:

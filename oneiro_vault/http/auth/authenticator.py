@@ -281,7 +281,7 @@ class Access:
         PAGE_SECONDS."""
         return self._seal.close(statement, self.clock())
 
-    def unseal(self, text: str) -> dict[str, Any] | None:
+    def unseal(self, text: str) -> Mapping[str, Any] | None:
         """What was sealed; None when it was not, was changed or is too old."""
         return self._seal.open(text, self.clock())
 
@@ -307,7 +307,7 @@ class Access:
         """Name of a caller -> when it came last (epoch seconds), a few seconds behind."""
         return self._used.read() | self._fresh
 
-    def listing(self) -> dict[str, Any]:
+    def listing(self) -> Mapping[str, Any]:
         """Keys and grants as people and programs may see them."""
         used, now = self.used(), self.clock()
         keys = [
@@ -339,7 +339,7 @@ class Access:
         ]
         return {"schema": 1, "login": self.login.exists, "keys": keys, "grants": grants}
 
-    def revoke(self, which: str) -> dict[str, Any]:
+    def revoke(self, which: str) -> Mapping[str, Any]:
         """End a key (by id or name) or a grant (by id). Raises NotFound, InvalidInput."""
         try:
             key = self.keys.revoke(which)

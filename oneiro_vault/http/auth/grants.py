@@ -29,6 +29,10 @@ SHORT: Final = 12
 """Characters of a grant's public id: the beginning of the hash of its family."""
 
 
+Entry = dict[str, Any]
+"""A grant as it lies in the file."""
+
+
 @dataclass(frozen=True, slots=True)
 class Terms:
     """What a person agreed to: which program (id, name, host of its redirect), as what role, for
@@ -79,7 +83,7 @@ class Grants:
     def open(self, terms: Terms, redirect: str, challenge: str) -> str:
         """A code for a grant that a person has just made; it is good once, for CODE_SECONDS."""
         now, family, secret = self._clock(), secrets.token_hex(16), mint()
-        entry: dict[str, Any] = {
+        entry: Entry = {
             "terms": [terms.client, terms.name, terms.host, terms.role, terms.resource],
             "created": now,
             "expires": now + CODE_SECONDS,
@@ -156,7 +160,7 @@ class Grants:
             del grants[digest(family)]
         raise _invalid(problem)
 
-    def _issue(self, family: str, entry: dict[str, Any]) -> Tokens:
+    def _issue(self, family: str, entry: Entry) -> Tokens:
         now = self._clock()
         access, refresh = mint(), mint()
         fresh = [(known, until) for known, until in entry["access"].items() if until > now]
@@ -231,7 +235,7 @@ class Grants:
             return mark[:SHORT]
 
 
-def _family(grants: Mapping[str, Any], token: str, kind: str) -> tuple[str, dict[str, Any], str]:
+def _family(grants: Mapping[str, Any], token: str, kind: str) -> tuple[str, Entry, str]:
     """(family, its entry, hash of the token's own secret). Raises OAuthRefusal."""
     shape = _SHAPE.fullmatch(token)
     entry = grants.get(digest(shape[2])) if shape and shape[1] == kind else None
@@ -240,7 +244,7 @@ def _family(grants: Mapping[str, Any], token: str, kind: str) -> tuple[str, dict
     return shape[2], entry, digest(shape[3])
 
 
-def _prune(grants: dict[str, Any], now: float) -> None:
+def _prune(grants: dict[str, Entry], now: float) -> None:
     """Drop what nobody can use any more, and when there are too many, the one whose time ends
     first."""
     for mark in [mark for mark, entry in grants.items() if entry["expires"] < now]:

@@ -16,6 +16,8 @@ from filelock import FileLock, Timeout
 
 from oneiro_vault.errors import DiskProblem, LockTimeout
 
+Json = dict[str, Any]
+"""What lies in a file."""
 PATIENCE: Final = 5.0
 """Seconds a change waits for another process that is changing the same file."""
 _KEPT: Final = "Nothing was changed."
@@ -46,9 +48,9 @@ class Store:
         self._thread = threading.RLock()
         self._lock = FileLock(path.with_suffix(".lock"), mode=0o600, thread_local=False)
         self._stamp: tuple[int, int, int] | None = None
-        self._known: dict[str, Any] = {}
+        self._known: Json = {}
 
-    def read(self) -> dict[str, Any]:
+    def read(self) -> Json:
         """The newest version; costs one look at the file when it is the one known already. Raises
         DiskProblem."""
         stamp = self._look()
@@ -58,7 +60,7 @@ class Store:
             return self._known
 
     @contextmanager
-    def change(self, durable: bool = True) -> Iterator[dict[str, Any]]:
+    def change(self, durable: bool = True) -> Iterator[Json]:
         """A copy to change; it is written when the block ends well. Not `durable`: a power cut may
         bring the version before back."""
         private_folder(self.path.parent)
@@ -78,7 +80,7 @@ class Store:
             raise self._unreadable(error) from error
         return found.st_mtime_ns, found.st_size, found.st_ino
 
-    def _load(self) -> dict[str, Any]:
+    def _load(self) -> Json:
         try:
             found = json.loads(self.path.read_bytes())
         except FileNotFoundError:
@@ -124,7 +126,7 @@ class Store:
         finally:
             self._lock.release()
 
-    def _replace(self, data: dict[str, Any], durable: bool) -> None:
+    def _replace(self, data: Json, durable: bool) -> None:
         draft = self.path.with_name(f".{self.path.name}.{secrets.token_hex(4)}")
         try:
             born = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

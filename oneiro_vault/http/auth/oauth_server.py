@@ -68,7 +68,7 @@ class Authorization:
     def __init__(self, clients: Clients, documents: Documents | None, grants: Grants) -> None:
         self.clients, self.documents, self.grants = clients, documents, grants
 
-    def metadata(self, base: str) -> dict[str, Any]:
+    def metadata(self, base: str) -> Mapping[str, Any]:
         """RFC 8414."""
         return {
             "issuer": base,
@@ -87,7 +87,7 @@ class Authorization:
             "client_id_metadata_document_supported": self.documents is not None,
         }
 
-    def resource(self, base: str) -> dict[str, Any]:
+    def resource(self, base: str) -> Mapping[str, Any]:
         """RFC 9728."""
         return {
             "resource": base + RESOURCE_PATH,
@@ -158,7 +158,7 @@ class Authorization:
 
     async def token(
         self, fields: Mapping[str, str], ident: str, method: str, secret: str
-    ) -> dict[str, Any]:
+    ) -> Mapping[str, Any]:
         """The token endpoint's answer, for a program that says to be `ident` and proves it by
         `method`. Raises OAuthRefusal."""
         client = await self._proved(ident, method, secret)
@@ -194,7 +194,7 @@ class Authorization:
         return client
 
 
-def answer(tokens: Tokens) -> dict[str, Any]:
+def answer(tokens: Tokens) -> Mapping[str, Any]:
     """Tokens as the token endpoint says them."""
     scopes = [scope for scope, role in SCOPES.items() if role in ("reader", tokens.role)]
     return {

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 import secrets
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import SplitResult, urlencode, urlsplit
@@ -139,7 +139,7 @@ class Clients:
     ) -> None:
         self._store, self._listed, self._clock = store, listed, clock
 
-    def register(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+    def register(self, asked: Mapping[str, Any]) -> Mapping[str, Any]:
         """Take a program in; returns what it must remember (its secret is shown here only). Raises
         OAuthRefusal."""
         client = described(asked, PREFIX + secrets.token_hex(16), self._listed)
@@ -238,7 +238,7 @@ def shown_name(name: object) -> str:
     return text[:60] or "A program without a name"
 
 
-def _make_room(known: dict[str, Any]) -> None:
+def _make_room(known: MutableMapping[str, Any]) -> None:
     """Drop the oldest program that nobody approved, or the one whose approval is oldest: it can
     register again."""
     while len(known) >= MOST:

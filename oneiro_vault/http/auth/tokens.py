@@ -43,7 +43,7 @@ def challenge(verifier: str) -> str:
     )
 
 
-def hash_password(password: str) -> dict[str, Any]:
+def hash_password(password: str) -> Mapping[str, str | int]:
     """A password as it is stored: scrypt with its own salt and the costs it was made with."""
     salt = secrets.token_bytes(16)
     return {"scheme": "scrypt", **_COST, "salt": salt.hex(), "hash": _scrypt(password, salt, _COST)}
@@ -78,7 +78,7 @@ class Seal:
         ).decode()
         return f"{body}.{self._mark(body)}"
 
-    def open(self, text: str, now: float) -> dict[str, Any] | None:
+    def open(self, text: str, now: float) -> Mapping[str, Any] | None:
         """The statement again; None when it is not ours, was changed or is too old."""
         body, _, mark = text.partition(".")
         if not same(mark, self._mark(body)):

@@ -116,7 +116,7 @@ class Changing:
             ctx, {"text": text, **_described(title, summary, type, tags), "images": [given]}
         )
 
-    async def _store(self, ctx: Ctx, item: dict[str, Any]) -> CallToolResult:
+    async def _store(self, ctx: Ctx, item: Mapping[str, Any]) -> CallToolResult:
         given = {name: value for name, value in item.items() if value}
         given["text"] = item["text"]
         found = (await self.desk.ask(ctx).remember(items=[given], actor=actor_of(ctx), near=True))[
@@ -212,7 +212,7 @@ def _proposal(found: Mapping[str, Any]) -> str:
     return str(waiting["id"] if isinstance(waiting, Mapping) else waiting or "")
 
 
-def _described(title: str, summary: str, type: str, tags: list[str]) -> dict[str, Any]:
+def _described(title: str, summary: str, type: str, tags: list[str]) -> Mapping[str, Any]:
     return {"title": title, "description": summary, "type": type, "tags": tags}
 
 

@@ -4,6 +4,7 @@ what a refusal may reveal to whom."""
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -61,7 +62,7 @@ class Setting:
     def code(self, role: str = "writer", **change: str | None) -> str:
         return answer(self.server.approve(self.ask(**change), role))["code"]
 
-    def token(self, proof: tuple[str, str, str] | None = None, **fields: str) -> dict[str, Any]:
+    def token(self, proof: tuple[str, str, str] | None = None, **fields: str) -> Mapping[str, Any]:
         given = {
             "grant_type": "authorization_code",
             "redirect_uri": BACK,
@@ -270,7 +271,7 @@ def test_what_it_says_of_itself(setting: Setting) -> None:
     assert found["code_challenge_methods_supported"] == ["S256"]
     assert found["authorization_response_iss_parameter_supported"] is True
     assert "none" in found["token_endpoint_auth_methods_supported"]
-    assert setting.server.resource(BASE) | {
+    assert dict(setting.server.resource(BASE)) | {
         "resource": f"{BASE}/mcp",
         "authorization_servers": [BASE],
     } == setting.server.resource(BASE)

@@ -67,7 +67,7 @@ def init_(face: Face, path: str | None, here: bool, workflows: bool, no_wait: bo
         name: state[name]
         for name in ("unreadable", "partial", "broken", "language", "embedding", "waiting")
     }
-    return Output(_told(made, state), made | {"indexed": state["notes"]} | told)
+    return Output(_told(made, state), {**made, "indexed": state["notes"], **told})
 
 
 def _index(face: Face, notes: int) -> dict[str, Any]:
@@ -110,7 +110,7 @@ def _embed(face: Face, left: answers.Embedding | None) -> answers.Embedding | No
     return left
 
 
-def _told(made: dict[str, Any], state: dict[str, Any]) -> str:
+def _told(made: Mapping[str, Any], state: Mapping[str, Any]) -> str:
     waiting = {entry["path"]: entry for entry in made["skipped"] if entry["waits"]}
     lost = {
         entry["path"]: entry
