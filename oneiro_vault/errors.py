@@ -1,29 +1,5 @@
-"""Every error a person or a model can meet, as one tree.
-
-  OneiroError               exit 1   HTTP 500  anything that went wrong on our side
-  ├── InvalidInput          exit 2   HTTP 400  the request itself cannot be carried out
-  │   ├── SettingsError     exit 2   HTTP 400  a settings file or variable is wrong
-  │   ├── UnreadableNote    exit 2   HTTP 422  a file cannot be read as a note (its bytes stay)
-  │   ├── UnsafePath        exit 2   HTTP 400  a path leaves the vault or names what we never touch
-  │   ├── SecretFound       exit 2   HTTP 422  what is to be written holds a secret
-  │   ├── ForeignFile       exit 2   HTTP 422  another program's settings file cannot be edited
-  │   └── OAuthRefusal      exit 2   HTTP 400  a program asks for access that cannot be granted
-  │       └── UnknownClient exit 2   HTTP 401  the program is not known, or is not who it says it is
-  ├── NotFound              exit 3   HTTP 404  no memory, commit or vault by that name
-  │   └── VaultNotFound     exit 5   HTTP 404  no vault here
-  ├── AmbiguousId           exit 4   HTTP 409  several memories fit
-  ├── StaleMemory           exit 6   HTTP 409  the note changed since it was read
-  ├── RepositoryBusy        exit 7   HTTP 409  merge, rebase, bisect or a detached HEAD
-  ├── Brake                 exit 8   HTTP 409  too much would vanish at once, or has vanished
-  ├── LockTimeout           exit 9   HTTP 503  another program held a lock too long
-  │   └── Elsewhere         exit 9   HTTP 503  another machine's to dream, or nobody knows whose
-  ├── DiskProblem           exit 10  HTTP 507  full, read-only or failing disk
-  │   └── IndexFull         exit 10  HTTP 507  too full for an index to answer
-  ├── GitProblem            exit 11  HTTP 500  git is missing, too old or refused
-  │   └── Unreachable       exit 11  HTTP 503  the other copy of the vault does not answer
-  ├── IndexProblem          exit 12  HTTP 503  an index cannot answer (the notes are untouched)
-  │   └── EmbedderProblem   exit 12  HTTP 503  no vectors: model missing, wrong or dead
-  └── OwnerProblem          exit 13  HTTP 503  the owner process cannot be started or reached
+"""Every error a person or a model can meet, as one tree; a class has its exit code and its HTTP
+status.
 
 A message says what happened; `kept` what is safe; `hint` what to do next.
 """

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
-from oneiro_vault import errors
 from oneiro_vault.errors import (
     InvalidInput,
     OneiroError,
@@ -15,14 +12,6 @@ from oneiro_vault.errors import (
     from_dict,
     shown,
 )
-
-
-def test_the_picture_in_the_docstring_is_the_tree() -> None:
-    drawn = {
-        m[1]: (int(m[2]), int(m[3]))
-        for m in re.finditer(r"(\w+)\s+exit (\d+)\s+HTTP (\d+)", errors.__doc__ or "")
-    }
-    assert drawn == {name: (cls.exit_code, cls.http_status) for name, cls in all_errors().items()}
 
 
 @pytest.mark.parametrize("cls", all_errors().values(), ids=lambda cls: cls.__name__)

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import json
 import re
-import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+from rich.cells import cell_len, set_cell_size
 
 from oneiro_vault.daemon.protocol import Terminal
 from oneiro_vault.errors import OneiroError
@@ -70,29 +71,11 @@ def line(text: str) -> str:
     return safe(" ".join(text.split()))
 
 
-def cells(text: str) -> int:
-    """Columns that the text takes on a terminal: Chinese, Japanese, Korean and emoji take two a
-    character, accents of their own none."""
-    return len(text) if text.isascii() else sum(map(_cells, text))
-
-
-def _cells(character: str) -> int:
-    if unicodedata.combining(character) or character in "\u200c\u200d\ufe0f":
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
-
-
 def cut(text: str, width: int) -> str:
-    """The text in at most `width` columns; 0 means all of it."""
-    if not width or cells(text) <= width:
+    """The text in at most `width` columns of a terminal; 0 means all of it."""
+    if not width or cell_len(text) <= width:
         return text
-    room, kept = max(width - 1, 0), 0
-    for character in text:
-        room -= _cells(character)
-        if room < 0:
-            break
-        kept += 1
-    return text[:kept].rstrip() + "…"
+    return set_cell_size(text, max(width - 1, 0)).rstrip() + "…"
 
 
 class Style:

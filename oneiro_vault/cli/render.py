@@ -6,7 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from oneiro_vault.cli.output import Style, cells, cut, line, safe
+from rich.cells import cell_len
+
+from oneiro_vault.cli.output import Style, cut, line, safe
 from oneiro_vault.core.text.query import analyse
 from oneiro_vault.core.text.snippet import Finder, around
 
@@ -96,8 +98,10 @@ def _row(row: Mapping[str, Any], style: Style, explain: bool, finder: Finder) ->
     ]
     parts += [style(marks, "yellow")] if marks else []
     description, snippet = line(row.get("description") or ""), line(row.get("snippet") or "")
-    left = style.width - sum(cells(part) + 3 for part in (date, title, place, ident, marks) if part)
-    fits = not style.width or cells(description) <= left
+    left = style.width - sum(
+        cell_len(part) + 3 for part in (date, title, place, ident, marks) if part
+    )
+    fits = not style.width or cell_len(description) <= left
     below = snippet and snippet not in title and not (fits and snippet in description)
     if (
         description

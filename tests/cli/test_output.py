@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from oneiro_vault.cli import render, terminal
-from oneiro_vault.cli.output import Style, cells, cut, error_text, line, safe, settled
+from oneiro_vault.cli.output import Style, cut, error_text, line, safe, settled
 from oneiro_vault.daemon.protocol import Terminal
 from oneiro_vault.errors import NotFound
 
@@ -55,7 +55,6 @@ def test_line_and_cut() -> None:
     assert line(" a\n\n b\x07 ") == "a b�"
     assert [cut("abcdef", n) for n in (0, 6, 5, 1)] == ["abcdef", "abcdef", "abcd…", "…"]
     assert [cut("北京大学", n) for n in (8, 7, 5, 2)] == ["北京大学", "北京大…", "北京…", "…"]
-    assert cells("e\u0301 北🌱") == 6
 
 
 def test_a_row() -> None:

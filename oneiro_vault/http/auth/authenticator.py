@@ -14,6 +14,7 @@ import os
 import re
 import threading
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -26,7 +27,6 @@ from oneiro_vault.core.principal import WRITE, Caller
 from oneiro_vault.errors import InvalidInput, NotFound, OneiroError
 from oneiro_vault.http.auth.grants import Grants
 from oneiro_vault.http.auth.json_store import Store, private_folder
-from oneiro_vault.http.auth.limits import Buckets
 from oneiro_vault.http.auth.oauth_server import Authorization
 from oneiro_vault.http.auth.registered_clients import Clients
 from oneiro_vault.http.auth.service_keys import Keys
@@ -41,6 +41,54 @@ TRIES: Final = 5
 """Attempts from one address in TRY_SECONDS; from everywhere together six times as many."""
 TRY_SECONDS: Final = 300.0
 _KEPT: Final = "Nothing was changed."
+
+
+class Buckets:
+    """How often somebody may do something: `size` permits at once, all of them back after
+    `seconds`. A size of 0 means no limit. Thread-safe.
+
+    Names beyond `most` make the one that was idle longest forgotten, so that nobody fills the
+    memory with invented names.
+    """
+
+    def __init__(
+        self,
+        size: float,
+        seconds: float,
+        clock: Callable[[], float] = time.monotonic,
+        most: int = 10_000,
+    ) -> None:
+        self._size, self._rate, self._clock, self._most = size, size / seconds, clock, most
+        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def spend(self, name: str, cost: float = 1.0) -> float:
+        """0.0 when `cost` permits were there (they are taken), else the seconds until they will be;
+        more than fit count as all."""
+        if self._size <= 0:
+            return 0.0
+        cost = min(cost, self._size)
+        with self._lock:
+            now = self._clock()
+            left, since = self._left.pop(name, (self._size, now))
+            left = min(self._size, left + (now - since) * self._rate)
+            enough = left >= cost
+            self._left[name] = (left - cost if enough else left, now)
+            if len(self._left) > self._most:
+                self._left.popitem(last=False)
+            return 0.0 if enough else (cost - left) / self._rate
+
+    def give_back(self, name: str) -> None:
+        """All permits of this name are there again."""
+        with self._lock:
+            self._left.pop(name, None)
+
+    def refund(self, name: str, cost: float = 1.0) -> None:
+        """What was spent for this name a moment ago counts no more."""
+        with self._lock:
+            if name in self._left:
+                left, since = self._left[name]
+                self._left[name] = (min(self._size, left + cost), since)
 
 
 class Login:

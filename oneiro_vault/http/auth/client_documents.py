@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 import h11
 
 from oneiro_vault.errors import OAuthRefusal, shown
-from oneiro_vault.http.auth.limits import Buckets
+from oneiro_vault.http.auth.authenticator import Buckets
 from oneiro_vault.http.auth.registered_clients import Client, described
 
 LARGEST: Final = 16_384

@@ -6,9 +6,10 @@ import math
 from typing import Any
 
 import pytest
+from rich.cells import cell_len
 
 from oneiro_vault.cli.commands.story import ROWS, drawn
-from oneiro_vault.cli.output import Style, cells
+from oneiro_vault.cli.output import Style
 from oneiro_vault.daemon.protocol import Terminal
 from tests.box import Box
 from tests.cli.commands.test_purge import at_a_terminal
@@ -41,7 +42,7 @@ def test_the_picture(width: int) -> None:
     assert picture[0].startswith("100%  █")
     assert picture[ROWS // 2].startswith(" 50%")
     assert picture[-1][6:7] == "█"
-    longest = max(cells(row) for row in picture)
+    longest = max(cell_len(row) for row in picture)
     assert longest <= (max(width, 26) if width else 36)
     heights = [
         sum(row[6 + at : 7 + at] not in ("", " ") for row in picture) for at in range(longest - 6)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
-from oneiro_vault.http.auth.limits import Buckets
+from oneiro_vault.http.auth.authenticator import Buckets
 from tests.http.auth.conftest import Clock
 
 
