@@ -8,6 +8,7 @@ from typing import Any
 
 from rich.cells import cell_len
 
+from oneiro_vault import answers
 from oneiro_vault.cli.output import Style, cut, line, safe
 from oneiro_vault.core.text.query import analyse
 from oneiro_vault.core.text.snippet import Finder, around
@@ -24,7 +25,7 @@ def heading(found: Mapping[str, Any], style: Style) -> list[str]:
     return text
 
 
-def point(then: Mapping[str, Any]) -> str:
+def point(then: answers.Moment) -> str:
     """A commit with its date."""
     dates = (
         " (dates are out of order here: commits count as they came)"
@@ -210,7 +211,7 @@ def _linked(entry: Mapping[str, Any], style: Style) -> str:
     )
 
 
-def memory(found: Mapping[str, Any], style: Style) -> str:
+def memory(found: answers.Shown, style: Style) -> str:
     """One memory in full."""
     meta = found["meta"]
     head = [
@@ -241,7 +242,7 @@ def memory(found: Mapping[str, Any], style: Style) -> str:
     return text + (f"\n\n{facts(found['why'], style)}" if found.get("why") else "")
 
 
-def _image(one: Mapping[str, Any]) -> str:
+def _image(one: answers.Picture) -> str:
     """`attachments/ab/….jpg  1200 × 800`."""
     return f"{line(one['path'])}  " + (
         f"{one['width']} × {one['height']}" if one["present"] else "not here yet"
@@ -275,12 +276,12 @@ def facts(found: Mapping[str, Any], style: Style, indent: str = "") -> str:
     return "\n".join(text)
 
 
-def entries(found: Iterable[Mapping[str, Any]], style: Style) -> str:
+def entries(found: Iterable[answers.LogEntry], style: Style) -> str:
     """Commits, one a line, with who and why when it is known."""
     return "\n".join(_entry(entry, style) for entry in found)
 
 
-def _entry(entry: Mapping[str, Any], style: Style) -> str:
+def _entry(entry: answers.LogEntry, style: Style) -> str:
     who = line(entry.get("actor") or entry.get("author") or "")
     when = str(entry["when"])[:16].replace("T", " ")
     op, title, reason = (
@@ -302,9 +303,9 @@ def _entry(entry: Mapping[str, Any], style: Style) -> str:
     by = [
         who,
         *(
-            f"{word} {line(entry[key])}"
-            for word, key in (("run", "run"), ("judged by", "judge"))
-            if entry.get(key)
+            f"{word} {line(said)}"
+            for word, said in (("run", entry.get("run")), ("judged by", entry.get("judge")))
+            if said
         ),
     ]
     return "  ".join(
@@ -317,15 +318,8 @@ def _entry(entry: Mapping[str, Any], style: Style) -> str:
     )
 
 
-def story(found: Mapping[str, Any], style: Style) -> str:
+def story(found: answers.Why, style: Style) -> str:
     """What happened to one memory, oldest first, and how it is used."""
-    uses = found["uses"]
-    days = uses.get("days", 0)
-    used = (
-        f"used on {days} {'day' if days == 1 else 'days'}, last on {str(uses['last'])[:10]}"
-        if days
-        else "not used yet"
-    )
     parts = [
         *notice(found, style),
         style(line(found["title"]), "bold"),
@@ -333,7 +327,15 @@ def story(found: Mapping[str, Any], style: Style) -> str:
         entries(found["story"], style) or "not committed yet",
     ]
     parts += [f"from {_linked(entry, style)}" for entry in found["lineage"]]
-    return "\n".join([*parts, used])
+    return "\n".join([*parts, used(found["uses"])])
+
+
+def used(uses: Mapping[str, Any]) -> str:
+    """How often a memory was used, and when last."""
+    days = uses.get("days", 0)
+    if not days:
+        return "not used yet"
+    return f"used on {days} {'day' if days == 1 else 'days'}, last on {str(uses['last'])[:10]}"
 
 
 def problems(found: Sequence[Mapping[str, Any]], style: Style) -> str:
@@ -356,14 +358,14 @@ def problems(found: Sequence[Mapping[str, Any]], style: Style) -> str:
 _LEVELS = {"error": "error", "warning": "warning", "info": "notice"}
 
 
-def workflow_commands(found: Iterable[Mapping[str, Any]]) -> str:
+def workflow_commands(found: Iterable[answers.Problem]) -> str:
     """Problems as workflow commands of GitHub Actions, worst first, since only the first ten of a
     kind are shown."""
     ordered = sorted(found, key=lambda problem: list(_LEVELS).index(problem["level"]))
     return "\n".join(_annotation(problem) for problem in ordered)
 
 
-def _annotation(problem: Mapping[str, Any]) -> str:
+def _annotation(problem: answers.Problem) -> str:
     """Nothing in a note can end the command or begin another: what separates is escaped."""
     place = (
         [("file", problem["path"]), ("line", str(problem.get("line") or 1))]
@@ -398,12 +400,12 @@ def gaps(found: Mapping[str, Any]) -> str:
     return "\n".join(notes)
 
 
-def pace(state: Mapping[str, Any]) -> str:
+def pace(state: answers.Embedding) -> str:
     """`31 a second`, of `status`'s `embedding`; empty while nothing can be said."""
     return f"{state['rate']:.0f} a second" if state["rate"] else ""
 
 
-def embedded(state: Mapping[str, Any]) -> str:
+def embedded(state: answers.Embedding) -> str:
     """`6,200 of 24,256 passages have a vector (25%), 31 a second, about 9 minutes left`."""
     done, total, seconds = state["done"], state["total"], state["seconds_left"]
     said = [f"{done:,} of {total:,} passages have a vector ({100 * done // total}%)", pace(state)]

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from oneiro_vault import answers
 from oneiro_vault.core.markdown.quoting import PREFACE, escape, quote
 
 NOTHING: Final = "No relevant memory."
@@ -72,7 +73,7 @@ def day(moment: object) -> str:
     return str(moment or "")[:10] or "no date"
 
 
-def whole(found: Found, room: int = _ROOM) -> str:
+def whole(found: answers.FullMemory, room: int = _ROOM) -> str:
     """A memory in full: its facts, and its body quoted below them; what goes beyond `room`
     characters is left out and counted."""
     body = str(found["body"])
@@ -93,13 +94,10 @@ def whole(found: Found, room: int = _ROOM) -> str:
     return f"{_facts(found, one_line(found['title']), *_marks(found))}\n{text}{cut}"
 
 
-def _marks(found: Found) -> list[str]:
+def _marks(found: answers.FullMemory) -> list[str]:
     """What a reader must know of a memory besides its words."""
-    changed, notice, pictures = (
-        found["timestamp"],
-        found.get("notice") or {},
-        found.get("images") or (),
-    )
+    changed, notice = found["timestamp"], found.get("notice")
+    pictures = found.get("images") or ()
     marks = [f"changed {day(changed)}"] if changed and changed != found["created"] else []
     marks += [str(found["status"])] if (found["status"] or "active") != "active" else []
     marks += [f"replaced by {one_line(found['superseded_by'])}"] if found["superseded_by"] else []
@@ -108,7 +106,7 @@ def _marks(found: Found) -> list[str]:
     return marks + ([f"pictures: {len(pictures)}{which}, see recall_image"] if pictures else [])
 
 
-def in_full(found: Sequence[Found], missing: Sequence[str] = ()) -> str:
+def in_full(found: Sequence[answers.FullMemory], missing: Sequence[str] = ()) -> str:
     """Memories in full that share the room of one answer, then why others are not here."""
     left, parts = _ROOM, [PREFACE] if found else []
     for number, one in enumerate(found):
@@ -118,7 +116,7 @@ def in_full(found: Sequence[Found], missing: Sequence[str] = ()) -> str:
     return "\n\n".join([*parts, *missing])
 
 
-def orientation(now: str, found: Found) -> str:
+def orientation(now: str, found: answers.Oriented) -> str:
     """The orientation, the rows below it, and whether questions wait."""
     parts = [f"Now: {now}", found["text"].strip() or "No orientation yet."]
     if found["recent"]:
@@ -130,12 +128,12 @@ def orientation(now: str, found: Found) -> str:
     return "\n\n".join([*parts, *less(found["degraded"])])
 
 
-def questions(found: Iterable[Found]) -> str:
+def questions(found: Iterable[answers.FlaggedRow]) -> str:
     """Open questions, one memory a paragraph."""
     return "\n".join(map(_question, found))
 
 
-def _question(found: Found) -> str:
+def _question(found: answers.FlaggedRow) -> str:
     flags = ", ".join(map(one_line, found["flags"]))
     return (
         f"- {found['id']} · {day(found['created'])} · {flags} · {one_line(found['title'])}\n  "

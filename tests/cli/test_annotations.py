@@ -7,7 +7,7 @@ from typing import Any
 from oneiro_vault.cli.render import workflow_commands
 
 
-def problem(level: str, path: str, message: str, **more: Any) -> dict[str, Any]:
+def problem(level: str, path: str, message: str, **more: Any) -> Any:
     return {
         "level": level,
         "path": path,

@@ -61,7 +61,7 @@ def test_a_row() -> None:
     assert render.rows([ROW], PLAIN) == "2026-03-05 · T · 01234567 · What it says."
 
 
-SHOWN: dict[str, Any] = {
+SHOWN: Any = {
     "id": "a" * 12, "path": "x.md", "meta": {"title": "T"}, "strength": 0.5, "links": [],
     "backlinks": [], "problems": [], "body": "words",
 }  # fmt: skip
@@ -171,7 +171,7 @@ def test_hostile_titles_and_paths_are_neutralised() -> None:
     assert not {"\u202e", "\x1b", "\u200b", "\x07"} & set(shown)
 
 
-def entry(**changes: object) -> dict[str, object]:
+def entry(**changes: object) -> Any:
     return {
         "commit": "c" * 40,
         "op": "remember",
@@ -318,7 +318,7 @@ def test_links_and_where_a_memory_came_from_are_text() -> None:
         "links: derived from qqqq2345  Other  [superseded]\nbacklinks: mentions qqqq2345  Other\n"
         in text
     )
-    story = {
+    story: Any = {
         "title": "T",
         "id": "a" * 12,
         "path": "x.md",

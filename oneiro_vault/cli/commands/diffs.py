@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import click
 
+from oneiro_vault import answers
 from oneiro_vault.cli import render
 from oneiro_vault.cli.context import Face
 from oneiro_vault.cli.group import command
@@ -26,7 +27,7 @@ def blame_(face: Face, ident: str) -> Output:
     return Output(_blamed(found, face.style), found)
 
 
-def _blamed(found: Mapping[str, Any], style: Style) -> str:
+def _blamed(found: answers.Blame, style: Style) -> str:
     place = "forgotten; its last words" if found["forgotten"] else line(found["path"])
     text = [
         *render.notice(found, style),
@@ -44,7 +45,7 @@ def _blamed(found: Mapping[str, Any], style: Style) -> str:
     return "\n".join([*text, *(_source(one, style) for one in found["sources"])])
 
 
-def _origin(piece: Mapping[str, Any], style: Style) -> str:
+def _origin(piece: answers.Piece, style: Style) -> str:
     if piece["commit"] is None:
         return style("not committed yet", "yellow")
     learned, dated = str(piece["learned"])[:10], str(piece["dated"] or "")[:10]
@@ -55,7 +56,7 @@ def _origin(piece: Mapping[str, Any], style: Style) -> str:
     return style("", "dim") + "  ".join(part for part in parts if part)
 
 
-def _who(piece: Mapping[str, Any]) -> str:
+def _who(piece: answers.Piece) -> str:
     """The person by name, or which machine: `model`, `dream consolidate, run …, judged by …`."""
     if piece["actor"] in (None, "user"):
         author = line(piece["author"] or "")
@@ -65,16 +66,16 @@ def _who(piece: Mapping[str, Any]) -> str:
             else f"a person ({line(piece['op'])})"
         )
     facts = [
-        f"{word} {line(piece[key])}"
-        for word, key in (("run", "run"), ("judged by", "judge"))
-        if piece[key]
+        f"{word} {line(said)}"
+        for word, said in (("run", piece["run"]), ("judged by", piece["judge"]))
+        if said
     ]
     return ", ".join(
         [f"{line(piece['actor'])} ({line(piece['loop'] or piece['op'] or '')})", *facts]
     )
 
 
-def _source(one: Mapping[str, Any], style: Style) -> str:
+def _source(one: answers.Source, style: Style) -> str:
     relation = {"derived_from": "made of", "supersedes": "replaced"}[one["relation"]]
     marks = f"  [{line(one['status'])}]" if one["status"] != "active" else ""
     return f"{style(relation, 'dim')} {render.short(line(one['id']))}  {line(one['title'])}{marks}"
@@ -134,7 +135,7 @@ def _list(heading: str, rows: Sequence[Mapping[str, Any]], show: Show, style: St
     return text + ([f"  and {len(rows) - ROWS} more (--json has all)"] if len(rows) > ROWS else [])
 
 
-def _why(why: Mapping[str, Any] | None) -> str:
+def _why(why: answers.ChangeWhy | None) -> str:
     if why is None:
         return "  by hand"
     judged = f" (judged by {line(why['judge'])})" if why["judge"] else ""

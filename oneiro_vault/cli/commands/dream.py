@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any
 
 import click
 
+from oneiro_vault import answers
 from oneiro_vault.cli.context import Face
 from oneiro_vault.cli.group import command
 from oneiro_vault.cli.output import Output, Style, line, safe
@@ -68,7 +67,7 @@ def _questions(number: int) -> str:
     return "1 question waits" if number == 1 else f"{number} questions wait"
 
 
-def _run(run: Mapping[str, Any], style: Style) -> str:
+def _run(run: answers.Run, style: Style) -> str:
     """One run: what it did, one line a decision, and where its report is."""
     tried = " (only tried)" if run["dry_run"] else ""
     lines = [
@@ -152,7 +151,7 @@ def runs_(face: Face, since: str | None, until: str | None, loop: str | None, li
     return Output("\n".join(_past(run, face.style) for run in found["runs"]) or none, found)
 
 
-def _past(run: Mapping[str, Any], style: Style) -> str:
+def _past(run: answers.PastRun, style: Style) -> str:
     when, gone = str(run["started"])[:16].replace("T", " "), "  [undone]" if run["undone"] else ""
     said = (
         line(run["title"])
@@ -216,11 +215,11 @@ def schedule_(face: Face, action: str, kind: str | None) -> Output:
     return Output("\n".join(text), found | {"timer": timer})
 
 
-def _last(row: Mapping[str, Any]) -> str:
+def _last(row: answers.LoopTimes) -> str:
     return f"last {row['last']}" if row["last"] else "not run yet"
 
 
-def shared(found: Mapping[str, Any]) -> list[str]:
+def shared(found: answers.Sharing) -> list[str]:
     """Who may run loops, where that is a question."""
     lease = found["lease"]
     text = (

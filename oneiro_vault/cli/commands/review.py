@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import click
 
+from oneiro_vault import answers
 from oneiro_vault.api import Operations
 from oneiro_vault.cli import terminal as screen
 from oneiro_vault.cli.commands.daily import text_input as texts
@@ -66,7 +67,7 @@ def _some(ids: Sequence[str]) -> Sequence[str]:
     return ids
 
 
-def shown(row: Mapping[str, Any], style: Style) -> str:
+def shown(row: answers.Proposal, style: Style) -> str:
     """One proposal: what, why, and what changes, word by word."""
     judge = f"  {line(row['judge'])}" if row["judge"] else ""
     head = f"{style(row['id'][:8], 'cyan')}  {style(row['op'], 'bold')}: {line(row['title'])}"
@@ -142,7 +143,7 @@ class Sitting:
         self._vault, self._ask, self._say, self._edit, self._style = vault, ask, say, edit, style
         self._settled: set[str] = set()
 
-    def run(self, proposals: Sequence[Mapping[str, Any]]) -> str:
+    def run(self, proposals: Sequence[answers.Proposal]) -> str:
         """Until the last proposal or a quit; returns what to say at the end."""
         for number, row in enumerate(proposals, 1):
             if row["id"] in self._settled:
@@ -153,7 +154,7 @@ class Sitting:
         left = self._vault.review()["total"]
         return f"{left} still wait for review." if left else "Everything is reviewed."
 
-    def _decided(self, row: Mapping[str, Any], proposals: Sequence[Mapping[str, Any]]) -> bool:
+    def _decided(self, row: answers.Proposal, proposals: Sequence[answers.Proposal]) -> bool:
         """Ask until there is an answer that can be carried out; False to leave."""
         while True:
             key = self._ask(KEYS).strip().lower()[:1]
@@ -167,9 +168,7 @@ class Sitting:
             except OneiroError as error:
                 self._say(f"{line(str(error))}. {line(error.hint)}".rstrip())
 
-    def _did(
-        self, key: str, row: Mapping[str, Any], proposals: Sequence[Mapping[str, Any]]
-    ) -> bool:
+    def _did(self, key: str, row: answers.Proposal, proposals: Sequence[answers.Proposal]) -> bool:
         if key == "a":
             return self._accept([row["id"]])
         if key == "k":
@@ -194,7 +193,7 @@ class Sitting:
         self._tell(self._vault.review_accept(ids=list(ids), edited=edited))
         return True
 
-    def _edited(self, row: Mapping[str, Any]) -> bool:
+    def _edited(self, row: answers.Proposal) -> bool:
         """The note the proposal is about (one that stays in force), as the person would have it, is
         accepted in its place."""
         changes = [change for change in row["changes"] if change["text"]]

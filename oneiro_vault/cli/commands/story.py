@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
 import click
 
+from oneiro_vault import answers
 from oneiro_vault.cli import render
 from oneiro_vault.cli.context import Face
 from oneiro_vault.cli.group import command
@@ -85,7 +86,7 @@ def stats_(face: Face) -> Output:
     return Output(render.facts(shown, face.style), found)
 
 
-def drawn(found: Mapping[str, Any], style: Style) -> str:
+def drawn(found: answers.Strength, style: Style) -> str:
     """What `strength` answered, as a picture with a sentence below."""
     head = [
         style(line(found["title"]), "bold"),
@@ -110,14 +111,14 @@ def drawn(found: Mapping[str, Any], style: Style) -> str:
     )
 
 
-def _thinned(points: Sequence[Mapping[str, Any]], width: int) -> list[Mapping[str, Any]]:
+def _thinned(points: Sequence[answers.Point], width: int) -> list[answers.Point]:
     """At most `width` of the points, the first and the last among them."""
     if len(points) <= width:
         return list(points)
     return [points[round(at * (len(points) - 1) / (width - 1))] for at in range(width)]
 
 
-def _picture(points: Sequence[Mapping[str, Any]], style: Style) -> list[str]:
+def _picture(points: Sequence[answers.Point], style: Style) -> list[str]:
     past = sum(1 for point in points if not point["ahead"])
     rows = []
     for row in range(ROWS - 1, -1, -1):
@@ -136,14 +137,9 @@ def _picture(points: Sequence[Mapping[str, Any]], style: Style) -> list[str]:
     return rows
 
 
-def _said(found: Mapping[str, Any]) -> list[str]:
-    days = found["uses"]["days"]
-    used = (
-        f"used on {days} {'day' if days == 1 else 'days'}, last on {found['uses']['last'][:10]}"
-        if days
-        else "not used yet"
-    )
+def _said(found: answers.Strength) -> list[str]:
     fades = str(found["fades"] or "")[:10]
+    used = render.used(found["uses"])
     left = f"{found['strength']:.0%} is left; stability {found['stability']:g} days; {used}."
     if found["faded"]:
         return [

@@ -15,6 +15,7 @@ from mcp_types import CallToolResult
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from oneiro_vault import answers
 from oneiro_vault.core import picture
 from oneiro_vault.core.principal import LOCAL
 from oneiro_vault.errors import InvalidInput, shown
@@ -206,7 +207,7 @@ class Changing:
         return answer("\n".join(told), ids=[found["id"], *(one["id"] for one in found["updated"])])
 
 
-def _proposal(found: Mapping[str, Any]) -> str:
+def _proposal(found: answers.Reframed | answers.Updated) -> str:
     """The id under which new words wait for a person, "" when none do."""
     waiting = found["proposal"]
     return str(waiting["id"] if isinstance(waiting, Mapping) else waiting or "")

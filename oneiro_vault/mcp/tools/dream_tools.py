@@ -4,12 +4,12 @@ judge, and the way to answer them."""
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Annotated, Any, Final, TypeAlias
 
 from mcp_types import CallToolResult
 from pydantic import WithJsonSchema
 
+from oneiro_vault import answers
 from oneiro_vault.core.markdown.quoting import PREFACE
 from oneiro_vault.mcp.request_context import Ctx, Desk
 from oneiro_vault.mcp.tools.tool import VaultTool, tool
@@ -51,7 +51,7 @@ class Dreaming:
         )
 
 
-def _batch(found: Mapping[str, Any]) -> str:
+def _batch(found: answers.NextQuestion | answers.AnswersTaken) -> str:
     """The questions at the head of those that wait, as a model reads them."""
     batch = found["batch"]
     if batch is None:

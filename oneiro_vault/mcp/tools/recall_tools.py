@@ -3,8 +3,8 @@ off unless `mcp.tools` names it: where a memory came from, and the way back."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal
+from collections.abc import Sequence
+from typing import Annotated, Literal
 
 from mcp_types import CallToolResult, ImageContent
 from pydantic import Field
@@ -167,7 +167,7 @@ class History:
         return answer(f"{self.desk.now()}: {found['id']} is back.", ids=[found["id"]])
 
 
-def _step(found: Mapping[str, Any]) -> str:
+def _step(found: answers.LogEntry) -> str:
     """One thing that happened: when, what, who, why."""
     what = f"{found['op']}: {found['title']}" if found.get("op") else found["title"]
     facts = map(

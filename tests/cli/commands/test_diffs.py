@@ -14,7 +14,7 @@ from oneiro_vault.daemon.protocol import Terminal
 
 OUT_OF_ORDER = "dates are out of order here"
 STYLE = Style(Terminal())
-POINT = {
+POINT: Any = {
     "asked": "then",
     "until": "2026-10-19T00:00:00+00:00",
     "commit": "c" * 40,
@@ -89,7 +89,7 @@ def test_a_long_list_ends() -> None:
     assert lines[-1] == "  and 3 more (--json has all)"
 
 
-def piece(**more: object) -> dict[str, Any]:
+def piece(**more: object) -> Any:
     none = dict.fromkeys(
         (
             "commit",
@@ -125,7 +125,7 @@ def piece(**more: object) -> dict[str, Any]:
     ],
 )  # fmt: skip
 def test_who_said_it_and_when(found: dict[str, Any], said: str) -> None:
-    memory = {
+    memory: Any = {
         "id": "a" * 12,
         "title": "Boat",
         "path": "a.md",
@@ -133,16 +133,18 @@ def test_who_said_it_and_when(found: dict[str, Any], said: str) -> None:
         "names": ["a.md", "b.md"],
         "notice": None,
     }
-    sources = [{"id": "z" * 12, "relation": "supersedes", "title": "Ship", "status": "superseded"}]
+    sources: Any = [
+        {"id": "z" * 12, "relation": "supersedes", "title": "Ship", "status": "superseded"}
+    ]
     lines = diffs._blamed(
-        {**memory, "pieces": [piece(**found)], "sources": sources}, STYLE
+        memory | {"pieces": [piece(**found)], "sources": sources}, STYLE
     ).splitlines()
     assert lines[2] == "was b.md"
     assert lines[4].endswith(said)
     assert lines[5] == "    Words."
     assert lines[-1] == "replaced zzzzzzzz  Ship  [superseded]"
     gone = diffs._blamed(
-        {**memory, "forgotten": True, "names": [], "pieces": [], "sources": []}, STYLE
+        memory | {"forgotten": True, "names": [], "pieces": [], "sources": []}, STYLE
     )
     assert "forgotten; its last words" in gone
 
@@ -190,4 +192,4 @@ def test_an_answer_begins_with_its_moment_and_ends_with_what_it_left_out() -> No
 
 def test_dates_that_are_out_of_order_are_said() -> None:
     assert OUT_OF_ORDER not in render.point(POINT)
-    assert OUT_OF_ORDER in render.point({**POINT, "disordered": True})
+    assert OUT_OF_ORDER in render.point(POINT | {"disordered": True})

@@ -14,7 +14,7 @@ from oneiro_vault.daemon.protocol import Terminal
 from tests.box import Box
 from tests.cli.commands.test_purge import at_a_terminal
 
-FOUND: dict[str, Any] = {
+FOUND: Any = {
     "id": "abcd12345678",
     "title": "The boat \x1b[31mis red",
     "type": "semantic",

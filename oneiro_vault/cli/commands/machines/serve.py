@@ -195,7 +195,7 @@ def status_(face: Face) -> Output:
     return Output("\n".join(text), {**found, "owner": owner})
 
 
-def _dreams(found: Mapping[str, Any]) -> list[str]:
+def _dreams(found: answers.DreamState) -> list[str]:
     """Who judges what the loops ask, what waits for that, and what the last run did."""
     judge, did = found["judge"], [line(title) for title in found["did"]]
     answered = f"last answered {found['answered']}" if found["answered"] else "never answered yet"

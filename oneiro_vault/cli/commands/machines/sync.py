@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import click
 
+from oneiro_vault import answers
 from oneiro_vault.cli.context import Face
 from oneiro_vault.cli.group import command
 from oneiro_vault.cli.output import Output, line
@@ -39,7 +40,7 @@ def sync_(face: Face, dry_run: bool, yes: bool) -> Output:
     return Output("\n".join(_told(found)), found)
 
 
-def _told(found: Mapping[str, Any]) -> list[str]:
+def _told(found: answers.Synced) -> list[str]:
     if found["offline"]:
         since = f"The last sync was {found['last']}." if found["last"] else "There was none before."
         came = (
@@ -70,7 +71,7 @@ def _told(found: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _stays(files: Sequence[Mapping[str, str]]) -> list[str]:
+def _stays(files: Sequence[answers.Refused]) -> list[str]:
     """By reason, for most of them share one."""
     reasons: dict[str, list[str]] = {}
     for file in files:
@@ -97,13 +98,13 @@ def _clashes(paths: Sequence[str]) -> list[str]:
     )
 
 
-def _listed(found: Mapping[str, Any]) -> list[str]:
+def _listed(found: answers.Synced) -> list[str]:
     more = len(found["actions"]) - _SHOWN
     rest = [f"  … and {more} more (--json lists all)"] if more > 0 else []
     return [*map(_late, found["late"]), *map(_action, found["actions"][:_SHOWN]), *rest]
 
 
-def _late(one: Mapping[str, Any]) -> str:
+def _late(one: answers.LateRun) -> str:
     stays = (
         f", {one['left']} of its decisions stay: their notes were changed since"
         if one["left"]
@@ -116,7 +117,7 @@ def _late(one: Mapping[str, Any]) -> str:
     )
 
 
-def _counted(found: Mapping[str, Any]) -> str:
+def _counted(found: answers.Synced) -> str:
     counts = Counter(action["action"] for action in found["actions"])
     names = {
         "take": "came",
@@ -132,7 +133,7 @@ def _counted(found: Mapping[str, Any]) -> str:
     )
 
 
-def _action(action: Mapping[str, Any]) -> str:
+def _action(action: answers.SyncAction) -> str:
     to, was = action["path"], action["was"]
     name = f"{line(was)} → {line(to)}" if to and was and to != was else line(to or was or "")
     gone = " (taken away)" if not to and action["action"] in ("take", "send") else ""
