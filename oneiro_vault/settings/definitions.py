@@ -180,10 +180,6 @@ class Settings:
             self.agreed,
         )
 
-    def origin(self, name: str) -> str:
-        """`set` or `default`."""
-        return "set" if name in self._values or name in self._variables else "default"
-
     @contextmanager
     def on_behalf(self, env: Mapping[str, str]) -> Iterator[list[str]]:
         """In this thread, see the settings that may differ from call to call as the caller's

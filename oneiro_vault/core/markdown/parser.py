@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Final
@@ -303,13 +303,3 @@ def _relation(body: str, line: int, start: int, end: int) -> str:
     stop = _BREAK.search(body, end)
     rest = _WIKI.sub("", body[end : stop.start() if stop else len(body)])
     return found[1] if _NAME.match(found[1]) and _ALONE.match(rest) else "mentions"
-
-
-def headings_of(spans: Iterable[Heading], position: int) -> tuple[str, ...]:
-    """The headings above `position`, outermost first."""
-    path: list[Heading] = []
-    for heading in spans:
-        if heading.start > position:
-            break
-        path = [outer for outer in path if outer.level < heading.level] + [heading]
-    return tuple(heading.text for heading in path)

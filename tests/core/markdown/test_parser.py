@@ -165,15 +165,6 @@ def test_empty_items_are_no_items_and_nested_ones_do_not_overlap() -> None:
     ]
 
 
-def test_the_headings_above_a_place() -> None:
-    body = "# a\n## b\nx\n### c\n## d\ny\n# e\n"
-    spans = parse(body).headings
-    assert parser.headings_of(spans, body.index("x")) == ("a", "b")
-    assert parser.headings_of(spans, body.index("y")) == ("a", "d")
-    assert parser.headings_of(spans, len(body)) == ("e",)
-    assert parser.headings_of((), 3) == ()
-
-
 def test_relations_have_an_inverse() -> None:
     assert RELATIONS["works_for"] == "employs"
     assert RELATIONS["near"] == "near"
