@@ -1,12 +1,13 @@
-"""The clients setup knows: one entry each. To add one, write its function and a line in CLIENTS.
-Where programs keep their settings on Linux, macOS and Windows follows from arguments alone, so
-that each can be asked from anywhere."""
+"""The clients setup knows. To add one, write its function, a line in CLIENTS and a table in
+`clients.toml`. Where programs keep their settings on Linux, macOS and Windows follows from
+arguments alone, so that each can be asked from anywhere."""
 
 from __future__ import annotations
 
 import shlex
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
@@ -85,11 +86,11 @@ class Client:
     """A program models run in: its name for people, its files, what a person has to do
     afterwards."""
 
-    title: str
     targets: Callable[[Machine, Ours], list[Target]]
-    next: tuple[str, ...]
-    skills: Callable[[Machine], PurePath] | None = None
+    skills: Callable[[Machine], PurePath] | None
     """The folder in which it looks for a person's skills."""
+    title: str
+    next: Sequence[str]
     judge: str = ""
     """The program among `judges.command` that it is."""
 
@@ -169,67 +170,24 @@ def _vscode(machine: Machine, ours: Ours) -> list[Target]:
     return [Target(path, "jsonc", (Want(("servers",), {"type": "stdio"} | server(ours.mcp)),))]
 
 
+def _claude_skills(machine: Machine) -> PurePath:
+    return (machine.named("CLAUDE_CONFIG_DIR") or machine.home / ".claude") / "skills"
+
+
+def _gemini_skills(machine: Machine) -> PurePath:
+    return (machine.named("GEMINI_CLI_HOME") or machine.home) / ".gemini" / "skills"
+
+
+_TABLE: Final = tomllib.loads(Path(__file__).with_name("clients.toml").read_text("utf-8"))
 CLIENTS: Final[dict[str, Client]] = {
-    "claude-code": Client(
-        "Claude Code",
-        _claude_code,
-        (
-            "Start a new session: hooks and servers are read at its start. `/mcp` and `/hooks` "
-            "show them.",
-            "The first use of each tool asks for permission; `mcp__oneiro` under "
-            "permissions.allow in settings.json answers for all.",
-            'Claude Code also keeps a memory of its own; two drift apart. "autoMemoryEnabled": '
-            "false in settings.json turns it off.",
-        ),
-        skills=lambda machine: (
-            (machine.named("CLAUDE_CONFIG_DIR") or machine.home / ".claude") / "skills"
-        ),
-        judge="claude",
-    ),
-    "codex": Client(
-        "Codex",
-        _codex,
-        (
-            "Start a new session. Codex runs new hooks only once you trust them: `/hooks` lists "
-            "and trusts them.",
-        ),
-        skills=lambda machine: machine.home / ".agents" / "skills",
-        judge="codex",
-    ),
-    "claude-desktop": Client(
-        "Claude Desktop",
-        _claude_desktop,
-        (
-            "Quit Claude Desktop completely and open it again; the tools are under the connectors "
-            "of a chat and ask before their first use.",
-        ),
-    ),
-    "gemini": Client(
-        "Gemini CLI",
-        _gemini,
-        (
-            "Start a new session in a folder you trust (`/permissions` or the question at the "
-            "start): Gemini starts no server elsewhere.",
-        ),
-        skills=lambda machine: (
-            (machine.named("GEMINI_CLI_HOME") or machine.home) / ".gemini" / "skills"
-        ),
-        judge="gemini",
-    ),
-    "opencode": Client(
-        "OpenCode", _opencode, ("Start a new session; `opencode mcp list` shows the server.",)
-    ),
-    "cursor": Client(
-        "Cursor",
-        _cursor,
-        ("Restart Cursor, then switch the server on under Settings, MCP if it is off.",),
-    ),
-    "vscode": Client(
-        "VS Code",
-        _vscode,
-        (
-            "In VS Code, `MCP: List Servers` starts it and asks whether you trust it; its tools "
-            "are there in agent mode.",
-        ),
-    ),
+    name: Client(targets, skills, **_TABLE[name])
+    for name, targets, skills in (
+        ("claude-code", _claude_code, _claude_skills),
+        ("codex", _codex, lambda machine: machine.home / ".agents" / "skills"),
+        ("claude-desktop", _claude_desktop, None),
+        ("gemini", _gemini, _gemini_skills),
+        ("opencode", _opencode, None),
+        ("cursor", _cursor, None),
+        ("vscode", _vscode, None),
+    )
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Final
 
 import click
@@ -15,29 +16,7 @@ from oneiro_vault.cli.output import Output, line, safe
 from oneiro_vault.errors import InvalidInput
 
 OWN: Final = "orientation/person.md"
-SKELETON: Final = """\
-<!-- What every conversation should know of you, in your own words. Comments, and headings with \
-nothing below them, are left out. -->
-
-## Who I am
-<!-- name, age, languages, what you do besides work -->
-
-## Work
-
-## Home
-
-## People
-<!-- family, friends, colleagues, animals: who is who -->
-
-## Health
-<!-- only what should be known every time: allergies, what you cannot do -->
-
-## Wishes
-<!-- how you like things done -->
-"""
-NOTHING: Final = (
-    "There is no orientation yet: notes of the type `orientation` are loaded at every beginning."
-)
+SKELETON: Final = Path(__file__).with_name("person.md").read_text("utf-8")
 HINT: Final = (
     "`oneiro orient --edit` writes what every conversation should know of you, in your own words."
 )
