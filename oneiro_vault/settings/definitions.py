@@ -54,7 +54,7 @@ class Setting:
     @property
     def variable(self) -> str:
         """The environment variable that overrides it."""
-        return "ONEIRO_" + self.name.upper().replace(".", "_")
+        return _variable(self.name)
 
     @property
     def type(self) -> type:
@@ -127,6 +127,8 @@ SETTINGS: Final = tuple(
 BY_NAME: Final[dict[str, Setting]] = {setting.name: setting for setting in SETTINGS}
 FIXED: Final[dict[str, Value]] = _TABLE["fixed"]
 """Numbers read as settings are, which no file or variable sets: a `Settings` made in code may."""
+_FORMER: Final = FIXED.keys() | _TABLE["former"].keys()
+"""What an older version's files may set; it does nothing any more."""
 GUARDED: Final[dict[str, Value]] = {name: BY_NAME[name].default for name in guard.GUARDED}
 """Settings that protect, with their defaults: what a vault loosens of them takes a person of this
 machine."""
@@ -141,7 +143,7 @@ class Settings:
 
     `values` come from files, `variables` from the environment, which wins. `wrong` is what the
     files say that had to be left out; `loosened` what the vault says that nobody here has agreed
-    to, and `agreed` what they have.
+    to, and `agreed` what they have; `former` names what they set that is no setting any more.
     """
 
     def __init__(
@@ -151,12 +153,14 @@ class Settings:
         wrong: Sequence[SettingsError] = (),
         loosened: Sequence[guard.Loosened] = (),
         agreed: Mapping[str, Value] | None = None,
+        former: Sequence[str] = (),
     ) -> None:
         self._values = dict(values or {})
         self._variables = dict(variables or {})
         self.wrong = tuple(wrong)
         self.loosened = tuple(loosened)
         self.agreed = dict(agreed or {})
+        self.former = tuple(former)
 
     def __getitem__(self, name: str) -> Any:
         caller = _CALLER.get()
@@ -178,6 +182,7 @@ class Settings:
             self.wrong,
             self.loosened,
             self.agreed,
+            self.former,
         )
 
     @contextmanager
@@ -217,10 +222,13 @@ def load(
     """
     env = os.environ if env is None else env
     wrong: list[SettingsError] = []
-    values = _from_file(vault / "oneiro.toml", ("vault",), wrong) if vault is not None else {}
+    former: list[str] = []
+    values = (
+        _from_file(vault / "oneiro.toml", ("vault",), wrong, former) if vault is not None else {}
+    )
     of_vault = len(wrong)
     agreed, held = guard.guard(vault, values, GUARDED) if vault is not None else ({}, [])
-    mine = _from_file(machine_file(env), ("machine", "vault"), wrong)
+    mine = _from_file(machine_file(env), ("machine", "vault"), wrong, former)
     values |= mine
     for error in wrong[of_vault:]:
         error.of_machine = True
@@ -233,11 +241,15 @@ def load(
         wrong,
         [one for one in held if one.name not in {**mine, **variables}],
         agreed,
+        [*former, *(name for name in sorted(_FORMER) if env.get(_variable(name)))],
     )
 
 
-def _from_file(path: Path, scopes: tuple[str, ...], wrong: list[SettingsError]) -> dict[str, Value]:
-    """What a file sets; what it sets wrongly goes to `wrong`."""
+def _from_file(
+    path: Path, scopes: tuple[str, ...], wrong: list[SettingsError], former: list[str]
+) -> dict[str, Value]:
+    """What a file sets; what it sets wrongly goes to `wrong`, what is no setting any more to
+    `former`."""
     try:
         text = path.read_text(encoding="utf-8")
         data = tomllib.loads(text)
@@ -263,6 +275,9 @@ def _from_file(path: Path, scopes: tuple[str, ...], wrong: list[SettingsError]) 
         return {}
     found: dict[str, Value] = {}
     for name, value in _flatten(data):
+        if name in _FORMER:
+            former.append(name)
+            continue
         try:
             found[name] = _checked(name, value, f"{path}{_line(text, name)}", scopes)
         except SettingsError as error:
@@ -298,6 +313,10 @@ def _flatten(data: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, A
             yield prefix + key, value
 
 
+def _variable(name: str) -> str:
+    return "ONEIRO_" + name.upper().replace(".", "_")
+
+
 def _from_env(env: Mapping[str, str]) -> dict[str, Value]:
     return {
         s.name: _checked(s.name, _typed(s, env[s.variable]), f"environment variable {s.variable}")
@@ -326,9 +345,7 @@ def _checked(
         raise SettingsError(
             f"{where}: there is no setting {name!r}",
             kept=_KEPT,
-            hint=f"Did you mean {near[0]!r}?"
-            if near
-            else "`oneiro settings --all` lists every setting.",
+            hint=f"Did you mean {near[0]!r}?" if near else "`oneiro stats -v` lists every setting.",
         )
     if setting.scope not in scopes:
         raise SettingsError(

@@ -118,6 +118,18 @@ def test_bad_settings_name_file_key_and_what_is_allowed(
     assert caught.value.hint
 
 
+def test_what_was_a_setting_once_is_named_and_no_error(
+    places: tuple[Path, Path, dict[str, str]],
+) -> None:
+    vault, machine, env = places
+    (vault / "oneiro.toml").write_text("recall.k = 3\n[encode]\npiece = 9000\n")
+    machine.write_text("[embed]\nthreads = 2\n")
+    settings = load(vault, env)
+    assert settings.former == ("encode.piece", "embed.threads")
+    assert (settings["recall.k"], settings["encode.piece"]) == (3, 6000)
+    assert Settings({"encode.piece": 9}).but(recall_k=2)["encode.piece"] == 9
+
+
 def test_a_near_miss_is_suggested(places: tuple[Path, Path, dict[str, str]]) -> None:
     vault, _, env = places
     (vault / "oneiro.toml").write_text("decay.episodc = 3")

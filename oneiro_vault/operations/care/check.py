@@ -27,6 +27,10 @@ def check(house: House, progress: Progress = quiet) -> answers.Checked:
     rows = house.index.list(limit=10_000_000)
     problems = [problem("", "settings", "error", str(error), error.hint) for error in house.wrong]
     problems += [
+        problem("", "settings", "warning", f"{name} is no setting any more", "Take it out.")
+        for name in house.settings.former
+    ]
+    problems += [
         problem("oneiro.toml", "loosened", "warning", text)
         for text in settings_trust.told(house.root)
     ]
