@@ -49,8 +49,11 @@ FOLDS: Final = 3
 SHORTEST: Final = 15
 """Characters of a line that may be the beginning of another."""
 SEED: Final = 13
-HIDDEN: Final = 32
-EPOCHS: Final = 15
+HIDDEN: Final = 128
+EPOCHS: Final = 40
+"""With ever smaller steps. 32 and 15 of equal steps had learned too little: the area under the
+curve of the vectors alone was .86 and .74 in place of .89 and .80, on 1,554 and 1,263 lines for the
+gate by hands left out."""
 BATCH: Final = 64
 DROPPED: Final = 0.3
 SPREAD: Final = 3.0
@@ -202,6 +205,7 @@ def fit_network(data: Data, rows: Any) -> Any:
         torch.nn.Dropout(DROPPED), torch.nn.Linear(HIDDEN, 1),
     )  # fmt: skip
     optimizer = torch.optim.AdamW(net.parameters(), lr=3e-3, weight_decay=0.05)
+    slower = torch.optim.lr_scheduler.LinearLR(optimizer, 1, 0.02, EPOCHS)
     labels = torch.tensor(data.labels)
     share = labels[rows].mean()
     importance = torch.where(labels > 0, 0.5 / share, 0.5 / (1 - share))
@@ -215,6 +219,7 @@ def fit_network(data: Data, rows: Any) -> Any:
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
+        slower.step()
     return net.eval()
 
 
