@@ -4,7 +4,10 @@ and measures on that one (about an hour on a core); nothing in the package rests
 
 Both sentences go through all layers of the packaged model together: compared by their vectors alone
 they tell no more than chance where another sentence about the same thing is as near (area under the
-curve .6; of how near they are, how many words they share and whether values differ, .7).
+curve .6; of how near they are, how many words they share and whether values differ, .7). Together
+they reach .905 on a tenth of all lines, but on what stands in the answers of eight made-up months
+.69, where how near two facts are and whether their values differ tell .83: nearly all the lines are
+about the same thing, and nearly all pairs of answers are not.
 """
 
 from __future__ import annotations
