@@ -19,7 +19,7 @@ from typing import Final
 import numpy as np
 
 from oneiro_vault.core.conversation.captures import captured
-from oneiro_vault.core.conversation.turns import in_own_words
+from oneiro_vault.core.conversation.turns import quoted
 from oneiro_vault.core.memory import epoch, no_weaker
 from oneiro_vault.core.text import claims, corrections
 from oneiro_vault.core.text.query import QueryTerms, content_words
@@ -191,18 +191,12 @@ class Likeness:
         sources = {
             one: row for one in {row.derived_from[0] for row in facts} for row in index.get(one)
         }
-        said = {one: row for one, row in sources.items() if captured(row)}
-        bodies = index.bodies([row.key for row in said.values()])
+        bodies = index.bodies([row.key for row in sources.values() if captured(row)])
+        said = {one: bodies.get(row.key, "") for one, row in sources.items()}
         return frozenset(
             row.key
             for row in facts
-            if (came := said.get(row.derived_from[0]))
-            and in_own_words(
-                self._bodies.get(row.key, ""),
-                bodies.get(came.key, ""),
-                came.source,
-                doubted=True,  # as the judge that takes a conversation apart by rules
-            )
+            if quoted(self._bodies.get(row.key, ""), [said.get(row.derived_from[0], "")])
         )
 
     def _of_the_same(self, first: Row, second: Row) -> bool:

@@ -145,23 +145,28 @@ def typed(text: str, speaker: str = NOBODY, source: str = "") -> Iterator[Span]:
     return (one for one in spans(text, speaker) if one.speaker in speakers)
 
 
-def in_own_words(fact: str, text: str, source: str = "", *, doubted: bool = False) -> bool:
-    """Does every sentence of a fact stand in what the person typed themselves (`doubted`: or may
-    have) of the text it came from, apart from days set beside it?"""
-    own = _stretches(text, source, doubted)
+def in_own_words(fact: str, text: str, source: str = "") -> bool:
+    """Does every sentence of a fact stand in what the person typed themselves of the text it came
+    from, apart from days set beside it?"""
+    return quoted(fact, _stretches(text, source))
+
+
+def quoted(fact: str, texts: Iterable[str]) -> bool:
+    """Does every sentence of a fact stand in one of these texts, apart from days set beside it?"""
+    runs = [_plain(one) for one in texts]
     said = [one for one in map(_plain, split_sentences(fact)) if one]
     return bool(said) and any(
-        all(any(one in run for run in own) for one in parts) for parts in ([_plain(fact)], said)
+        all(any(one in run for run in runs) for one in parts) for parts in ([_plain(fact)], said)
     )
 
 
 @lru_cache(maxsize=128)
-def _stretches(text: str, source: str, doubted: bool) -> tuple[str, ...]:
-    """What the person typed without a break, as it is compared."""
+def _stretches(text: str, source: str) -> tuple[str, ...]:
+    """What the person typed without a break."""
     return tuple(
-        _plain(" ".join(split_sentences(text[one.start : one.end])))
+        " ".join(split_sentences(text[one.start : one.end]))
         for one in typed(text, source=source)
-        if one.own or (doubted and one.doubted)
+        if one.own
     )
 
 
