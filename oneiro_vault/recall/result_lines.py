@@ -4,7 +4,7 @@ rows above it."""
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -79,7 +79,10 @@ def show(
     weak = _weak([score for _, score in found], shares, near)
     floor = index.floor() if vector is not None else math.nan
     least = _OF_A_STRANGER if names_somebody(terms) and not heard_of(index, terms) else _SPEAKS
-    heard = all(index.knows((word,)) for word in terms.words)
+
+    def heard() -> bool:
+        return all(index.knows((word,)) for word in terms.words)
+
     if not asked_for and _evidence(shares, near, floor, len(terms.words), heard) < least:
         weak = [True] * len(weak)
     return [Shown(snippet, is_weak) for snippet, is_weak in zip(snippets, weak, strict=True)]
@@ -131,7 +134,7 @@ def _evidence(
     near: Sequence[float],
     floor: float,
     words: int,
-    heard: bool = True,
+    heard: Callable[[], bool],
 ) -> float:
     """What speaks for the best of the rows on a scale of its own: how far its meaning reaches from
     what unrelated texts have (0) to the same text (1) and the words it has, and how far that is
@@ -140,7 +143,7 @@ def _evidence(
     of the others: the rarest word of a question says most of what it is about."""
     several = [share if share == 1 or share * words > 1 else 0.0 for share in shares]
     most = max(several, default=0.0)
-    if most >= _COVERED and (heard or most == 1 or all(map(math.isnan, near))):
+    if most >= _COVERED and (most == 1 or all(map(math.isnan, near)) or heard()):
         return 1.0
     values = [
         0.0 if math.isnan(cosine) else (cosine - floor) / (1 - floor) + _BY_WORDS * share

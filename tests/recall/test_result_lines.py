@@ -153,16 +153,18 @@ def test_rows_that_barely_fit_beside_better_ones(
 def test_what_speaks_for_an_answer_depends_on_no_other_vault(
     shares: tuple[float, ...], near: tuple[float, ...], words: int, speaks: bool
 ) -> None:
-    assert (result_lines._evidence(shares, near, 0.1, words) >= result_lines._SPEAKS) is speaks
+    assert (
+        result_lines._evidence(shares, near, 0.1, words, lambda: True) >= result_lines._SPEAKS
+    ) is speaks
 
 
 def test_most_words_are_not_enough_where_another_was_never_heard_of() -> None:
     """ "How do I fold a paper crane?" has two of its words in a note on a paper that is a fold."""
     evidence = result_lines._evidence
-    assert evidence((0.67, 0.0), (0.1, 0.1), 0.1, 3, heard=False) < result_lines._SPEAKS
-    assert evidence((0.67, 0.0), (0.6, 0.1), 0.1, 3, heard=False) >= result_lines._SPEAKS
-    assert evidence((1.0, 0.0), (0.1, 0.1), 0.1, 3, heard=False) == 1.0, "as it stands in a row"
-    assert evidence((0.67, 0.0), (NAN, NAN), 0.1, 3, heard=False) == 1.0, "no vectors to ask"
+    assert evidence((0.67, 0.0), (0.1, 0.1), 0.1, 3, lambda: False) < result_lines._SPEAKS
+    assert evidence((0.67, 0.0), (0.6, 0.1), 0.1, 3, lambda: False) >= result_lines._SPEAKS
+    assert evidence((1.0, 0.0), (0.1, 0.1), 0.1, 3, lambda: False) == 1.0, "as it stands in a row"
+    assert evidence((0.67, 0.0), (NAN, NAN), 0.1, 3, lambda: False) == 1.0, "no vectors to ask"
 
 
 def test_an_answer_without_rows(index: Index) -> None:
