@@ -17,6 +17,8 @@ PIPE_CLOSED = 141
 INTERRUPTED = 130
 _FRAME = 0.05
 """Seconds a sign stands at least before the next."""
+_BAR = 16
+"""Characters of a progress bar; a terminal narrower than four of it shows none."""
 MODEL = "loading the embedding model (--fast does not wait for it)"
 
 
@@ -50,8 +52,8 @@ def encode(text: str) -> bytes:
 
 class Waiting:
     """A sign that we wait for an answer, and for what; a context manager. On a terminal it appears
-    `after` a second and cleans up after itself; elsewhere, if `aloud`, it is a line after two
-    seconds and another every half minute."""
+    `after` a second, with a bar where something is counted, and cleans up after itself; elsewhere,
+    if `aloud`, it is a line after two seconds and another every half minute."""
 
     frames = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
@@ -66,6 +68,7 @@ class Waiting:
     ) -> None:
         self._text = text
         self._doing = ""
+        self._share: float | None = None
         self._ticks = 0
         self._clock = clock
         self._shows = shows and os.isatty(ERR)
@@ -80,7 +83,7 @@ class Waiting:
 
     def says(self, text: str) -> None:
         """What is waited for from now on."""
-        self._text, self._doing = text, ""
+        self._text, self._doing, self._share = text, "", None
 
     def ticks(self) -> Waiting:
         """From now on the sign is shown in time whatever this thread is at; for work that is not in
@@ -98,16 +101,17 @@ class Waiting:
             except OSError:
                 return
 
-    def __call__(self, doing: str | None = None) -> None:
+    def __call__(self, doing: str | None = None, share: float | None = None) -> None:
         """A tenth of a second or so has passed; `doing`: what keeps the answer back, "" for nothing
-        any more."""
-        self._doing = self._doing if doing is None else doing
+        any more, and the `share` of it (0..1) that is done."""
+        if doing is not None:
+            self._doing, self._share = doing, share
         text, waited = self._doing or self._text, self._clock() - self._began
         if waited <= self._next:
             return
         if self._shows:
             self._ticks, self._next = self._ticks + 1, waited + _FRAME
-            emit(ERR, encode(f"\r{self.frames[self._ticks % len(self.frames)]} {text}\x1b[K"))
+            emit(ERR, encode(f"\r{self._line(text)}\x1b[K"))
         elif self._aloud:
             self._next = waited + 30
             emit(ERR, encode(f"oneiro: {text} …\n"))
@@ -115,7 +119,19 @@ class Waiting:
     def count(self, stage: str, done: int, total: int, more: str = "") -> None:
         """Progress: the stage is at `done` of `total` (0: unknown); `more` stands behind it."""
         said = doing(stage, done, total)
-        self(f"{said}, {more}" if more else said)
+        self(f"{said}, {more}" if more else said, min(done / total, 1.0) if total else None)
+
+    def _line(self, text: str) -> str:
+        """What fits one line of the terminal: two would pile up."""
+        try:
+            width = os.get_terminal_size(ERR).columns or 80
+        except OSError:
+            width = 80
+        sign = self.frames[self._ticks % len(self.frames)]
+        if self._share is not None and width >= 4 * _BAR:
+            full = round(_BAR * max(self._share, 0.0))
+            sign = f"{sign} {'━' * full}{'─' * (_BAR - full)}"
+        return f"{sign} {text}"[: width - 1]
 
     def close(self) -> None:
         """Take the sign away."""

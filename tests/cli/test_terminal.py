@@ -15,10 +15,10 @@ from oneiro_vault.cli.terminal import Waiting
 from tests.box import Box
 
 
-def on_a_terminal(argv: list[str], env: dict[str, str]) -> str:
-    """All that a command shows on a terminal of 100 columns."""
+def on_a_terminal(argv: list[str], env: dict[str, str], columns: int = 100) -> str:
+    """All that a command shows on a terminal."""
     master, slave = pty.openpty()
-    os.system(f"stty cols 100 < {os.ttyname(slave)}")
+    os.system(f"stty cols {columns} < {os.ttyname(slave)}")
     process = subprocess.Popen(
         argv, env=env | {"TERM": "xterm"}, stdin=slave, stdout=slave, stderr=slave
     )
@@ -46,7 +46,18 @@ def test_counted_work(sealed_env: dict[str, str]) -> None:
         "from oneiro_vault.cli.terminal import Waiting\nwith Waiting(after=0) as sign:\n    "
         "sign.count('indexing', 1, 4, '9 a second')\n    sign.count('indexing', 4, 4)"
     )
-    assert "indexing 1 of 4 (25%), 9 a second" in on_a_terminal(script(text), sealed_env)
+    seen = on_a_terminal(script(text), sealed_env)
+    assert f"{'━' * 4}{'─' * 12} indexing 1 of 4 (25%), 9 a second" in seen
+
+
+def test_a_sign_is_one_line_however_narrow_the_terminal(sealed_env: dict[str, str]) -> None:
+    text = (
+        "from oneiro_vault.cli.terminal import Waiting\nwith Waiting(after=0) as sign:\n    "
+        "sign.count('indexing', 1, 4, 'x' * 200)"
+    )
+    for columns in (20, 100):
+        shown = on_a_terminal(script(text), sealed_env, columns).partition("\x1b[K")[0]
+        assert len(shown.strip("\r")) == columns - 1
 
 
 def test_nothing_for_quick_work_or_when_nobody_looks(

@@ -100,9 +100,8 @@ def _embed(face: Face, left: answers.Embedding | None) -> answers.Embedding | No
             while left and time.monotonic() - moved < STUCK:
                 if left["done"] != done:
                     moved, done = time.monotonic(), left["done"]
-                sign.count(
-                    "embedding (Ctrl-C: the owner goes on with it)", done, left["total"], pace(left)
-                )
+                said = filter(None, (pace(left), "Ctrl-C: the owner goes on with it"))
+                sign.count("embedding", done, left["total"], ", ".join(said))
                 time.sleep(1.0)
                 left = face.ops.status()["embedding"]
     except KeyboardInterrupt:
