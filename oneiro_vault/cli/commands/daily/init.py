@@ -100,7 +100,7 @@ def _embed(face: Face, left: answers.Embedding | None) -> answers.Embedding | No
             while left and time.monotonic() - moved < STUCK:
                 if left["done"] != done:
                     moved, done = time.monotonic(), left["done"]
-                said = filter(None, (pace(left), "Ctrl-C: the owner goes on with it"))
+                said = filter(None, (pace(left), "Ctrl-C does not stop it"))
                 sign.count("embedding", done, left["total"], ", ".join(said))
                 time.sleep(1.0)
                 left = face.ops.status()["embedding"]
