@@ -91,7 +91,7 @@ class App(Operations):
                 former=former_embedder,
                 past=vault.past,
                 screen=vault.erased,
-                veil=vault.secrets,
+                veil=vault.secrets.cleaned,
                 indexed_bytes=settings["notes.indexed_bytes"],
                 brake=settings["notes.brake"],
             )

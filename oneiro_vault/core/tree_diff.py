@@ -70,18 +70,6 @@ class Screen(Protocol):
         ...
 
 
-class Veil(Protocol):
-    """What nobody is shown of a note; the vault implements it."""
-
-    def rules(self) -> str:
-        """Another text whenever something else is taken out; "" while nothing is."""
-        ...
-
-    def shown(self, data: bytes) -> bytes:
-        """The bytes of a note without that."""
-        ...
-
-
 class Past(Protocol):
     """What was committed at a path; the vault implements it, for files that cannot be read as they
     are on disk."""

@@ -13,7 +13,7 @@ import secrets
 import shutil
 import sqlite3
 import threading
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Final
@@ -76,12 +76,18 @@ class Shelf:
     """The earlier indexes in a folder, beside the one in use."""
 
     def __init__(
-        self, folder: Path, living: Database, semantic: Semantic, options: Mapping[str, Any]
+        self,
+        folder: Path,
+        living: Database,
+        semantic: Semantic,
+        options: Mapping[str, Any],
+        veil: Callable[[str], str],
     ) -> None:
         self._folder = folder
         self._living = living
         self._semantic = semantic
         self._options = {**options, "past": None}
+        self._veil = veil
         self._lock = threading.Lock()
 
     @contextmanager
@@ -104,7 +110,7 @@ class Shelf:
             self._clean()
             database = Database(place)
         try:
-            yield Earlier(database, self._semantic)
+            yield Earlier(database, self._semantic, self._veil)
         finally:
             database.close()
             if database.damage:

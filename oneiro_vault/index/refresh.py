@@ -19,7 +19,7 @@ from functools import cache
 from typing import Final
 
 from oneiro_vault.core.memory import Memory
-from oneiro_vault.core.tree_diff import Past, Refused, Screen, Source, Stat, Veil, below, blob_id
+from oneiro_vault.core.tree_diff import Past, Refused, Screen, Source, Stat, below, blob_id
 from oneiro_vault.errors import InvalidInput, UnreadableNote
 from oneiro_vault.index import unreadable
 from oneiro_vault.index.base import Progress, Refreshed
@@ -56,7 +56,7 @@ class Refresher:
 
     `limit`: bytes of a note that are indexed; `brake`: share of the notes that may vanish at once.
     `past`: where the last good version of a note that cannot be read now comes from. `screen`:
-    which notes may not be read; `veil`: what of the others may not.
+    which notes may not be read.
     """
 
     def __init__(
@@ -68,13 +68,13 @@ class Refresher:
         brake: float,
         past: Past | None = None,
         screen: Screen | None = None,
-        veil: Veil | None = None,
     ) -> None:
         self.db = db
         self._source = source
+        self._limit = limit
         self._brake = brake
         self._past = past
-        self.screening = Screening(db, screen, veil, limit)
+        self.screening = Screening(db, screen)
         self._known: dict[str, Stat] = {}
         self._done: dict[str, list[str]] = {}
         self._generation: object = None
@@ -126,8 +126,6 @@ class Refresher:
         if self._generation is None or schema.meta(self.db, "generation") != self._generation:
             rows = self.db.execute("SELECT path, size, mtime, ctime, inode FROM stats")
             self._known = {row[0]: Stat(*row) for row in rows}
-            if not self._known:
-                self.screening.begun()
             self._generation = schema.meta(self.db, "generation")
 
     def _look_at_all(self) -> _Look:
@@ -265,7 +263,7 @@ class Refresher:
                 or stat.path in unmerged
             ):
                 try:
-                    parsed.append(self.screening.read(stat.path, data, born=born))
+                    parsed.append(self.screening.read(stat.path, data, self._limit, born=born))
                 except UnreadableNote as error:
                     failed.append((stat.path, str(error)))
                     if stat.path in unmerged:
@@ -282,7 +280,11 @@ class Refresher:
         """A file with conflict markers when no better version of it is known: its words are found
         all the same."""
         try:
-            return [self.screening.read(path, data, unmerged=True, born=self._births([path]))]
+            return [
+                self.screening.read(
+                    path, data, self._limit, unmerged=True, born=self._births([path])
+                )
+            ]
         except UnreadableNote:
             return []
 
@@ -300,7 +302,7 @@ class Refresher:
         born = self._births(data)
 
         def again(path: str, known: Memory) -> note_rows.Note:
-            return self.screening.read(path, data[path], former=known, born=born)
+            return self.screening.read(path, data[path], self._limit, former=known, born=born)
 
         return (
             (parsed, [])
@@ -330,7 +332,7 @@ class Refresher:
         held = self._held(moved)
         found = [
             one
-            for one in unreadable.last_good(self._past, moved, self.screening.former, LARGEST)
+            for one in unreadable.last_good(self._past, moved, self._limit, LARGEST)
             if not self.screening.why(one[0])
         ]
         with schema.transaction(self.db):
@@ -375,7 +377,9 @@ class Refresher:
             dated: list[note_rows.Note] = []
             for path in held:
                 with suppress(UnreadableNote):
-                    dated.append(self.screening.read(path, data[path], born=born.__getitem__))
+                    dated.append(
+                        self.screening.read(path, data[path], self._limit, born=born.__getitem__)
+                    )
             with schema.transaction(self.db):
                 self._store(self._completed(dated, data)[0], held)
                 self._advance()

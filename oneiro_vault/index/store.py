@@ -20,7 +20,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from oneiro_vault import answers
-from oneiro_vault.core.tree_diff import Past, Refused, Screen, Source, Veil, blob_id
+from oneiro_vault.core.tree_diff import Past, Refused, Screen, Source, blob_id
 from oneiro_vault.errors import IndexProblem, OneiroError
 from oneiro_vault.index import dump
 from oneiro_vault.index.base import Embedder, Problem, Progress, Refreshed
@@ -50,14 +50,15 @@ class Index(Answers):
         embedder: Embedder,
         semantic: Callable[[Database], Semantic],
         options: dict[str, Any],
+        veil: Callable[[str], str],
     ) -> None:
         database = Database(folder)
-        super().__init__(database, semantic(database))
+        super().__init__(database, semantic(database), veil)
         self.folder = folder
         self.embedder = embedder
         self._source = source
         self._options = options
-        self.earlier = Shelf(folder / FOLDER, database, self._semantic, options)
+        self.earlier = Shelf(folder / FOLDER, database, self._semantic, options, veil)
         self._life = -1
         self._pending: tuple[object, int, int, int] = (None, 0, 0, 0)
 
@@ -74,7 +75,7 @@ class Index(Answers):
         former: Callable[[str], Embedder | None] | None = None,
         past: Past | None = None,
         screen: Screen | None = None,
-        veil: Veil | None = None,
+        veil: Callable[[str], str] = str,
     ) -> Index:
         """Open the index in `folder`, or begin an empty one. Cheap: vectors are opened by
         `open_vectors` or the first `embed`.
@@ -82,7 +83,7 @@ class Index(Answers):
         `vectors`: `chroma`, or `ram` (nothing on disk). `former(name)` may make the embedder of the
         model used before, so that its vectors answer until new ones are computed. `past` gives the
         last good version of a note that cannot be read; what `screen` refuses is listed with the
-        reason, and not indexed; what `veil` takes out of a text is not, either.
+        reason, and not indexed; `veil` gives a text as it may be shown.
         """
         folder.mkdir(parents=True, exist_ok=True)
         os.environ["SQLITE_TMPDIR"] = str(
@@ -90,19 +91,14 @@ class Index(Answers):
         )  # what SQLite sorts on disk are people's words: not in /tmp
         for left in folder.glob(f"{FILE}*{_UNFINISHED}*"):
             left.unlink(missing_ok=True)
-        options = {
-            "limit": indexed_bytes,
-            "brake": brake,
-            "past": past,
-            "screen": screen,
-            "veil": veil,
-        }
+        options = {"limit": indexed_bytes, "brake": brake, "past": past, "screen": screen}
         return cls(
             folder,
             source,
             embedder,
             lambda database: Semantic(folder, embedder, vectors, database, former),
             options,
+            veil,
         )
 
     # -- keeping up
@@ -127,10 +123,6 @@ class Index(Answers):
                 self.rebuild(progress)
                 paths = None
             try:
-                if self._refresher().screening.outdated():
-                    self.rebuild(progress)
-                    self.earlier.clear()
-                    paths = None
                 found = self._refresher().run(paths, force=force, progress=progress)
             except sqlite3.DatabaseError as error:
                 problem = self._database.hurt(error)

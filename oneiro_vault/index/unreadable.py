@@ -1,6 +1,5 @@
 """Notes that cannot be read, and what they said before; and notes that may not be read though they
-lie in the folder: they leave the index as soon as that is known, and do not enter it. Of the others
-only what may be shown enters.
+lie in the folder: they leave the index as soon as that is known, and do not enter it.
 """
 
 from __future__ import annotations
@@ -8,11 +7,10 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 from oneiro_vault.core.memory import Memory, parse
-from oneiro_vault.core.tree_diff import Past, Screen, Veil
+from oneiro_vault.core.tree_diff import Past, Screen
 from oneiro_vault.errors import OneiroError, UnreadableNote
 from oneiro_vault.index.keyword import links, note_rows, schema
 
@@ -20,19 +18,17 @@ _Read = TypeVar("_Read")
 
 
 def last_good(
-    past: Past,
-    heads: Mapping[str, str],
-    read: Callable[[str, bytes], note_rows.Note],
-    largest: int,
+    past: Past, heads: Mapping[str, str], limit: int, largest: int
 ) -> list[tuple[note_rows.Note, str]]:
     """(note, blob) for every path of `heads` (path -> HEAD's blob) that has a readable version:
     HEAD's own, else the newest before it.
 
-    `read` takes one apart; versions of more than `largest` bytes are passed over.
+    `limit`: bytes of a note that are indexed; versions of more than `largest` bytes are passed
+    over.
     """
 
     def whole(path: str, data: bytes) -> note_rows.Note:
-        note = read(path, data)
+        note = note_rows.read(path, data, limit)
         if note.broken:
             raise UnreadableNote("only a part of it could be salvaged")
         return note
@@ -101,25 +97,16 @@ def _first(
 
 _ID: Final = schema.NOTE_COLUMNS.index("id")
 _BLOB: Final = schema.NOTE_COLUMNS.index("blob")
-_OF_FILE: Final = frozenset(
-    schema.NOTE_COLUMNS.index(name) for name in ("blob", "sha256", "size", "problems")
-)
-"""What is said of the file, whatever is shown of it."""
 _MARK: Final = "screened"
-_RULES: Final = "veiled"
 
 
 class Screening:
-    """A screen and a veil in front of one index file. Every look at the disk begins with `stale`;
-    `hidden`: that look took something to be hidden. `limit`: bytes of a note that are indexed."""
+    """A screen in front of one index file. Every look at the disk begins with `stale`; `hidden`:
+    that look took something to be hidden."""
 
-    def __init__(
-        self, db: sqlite3.Connection, screen: Screen | None, veil: Veil | None, limit: int
-    ) -> None:
+    def __init__(self, db: sqlite3.Connection, screen: Screen | None) -> None:
         self._db = db
         self._screen = screen
-        self._veil = veil
-        self._limit = limit
         self._stamp = ""
         self.hidden = False
 
@@ -129,19 +116,6 @@ class Screening:
         self._stamp = self._screen.stamp() if self._screen is not None else ""
         self.hidden = bool(self._stamp) and schema.meta(self._db, _MARK) != self._stamp
         return self.hidden
-
-    def begun(self) -> None:
-        """Nothing has entered yet."""
-        schema.set_meta(self._db, _RULES, self._rules())
-
-    def outdated(self) -> bool:
-        """Is something else taken out of the notes than when they entered?"""
-        return schema.meta(self._db, _RULES, "") != self._rules() and bool(
-            self._db.execute("SELECT 1 FROM stats LIMIT 1").fetchone()
-        )
-
-    def _rules(self) -> str:
-        return self._veil.rules() if self._veil is not None else ""
 
     def paths(self) -> list[str]:
         """Where the notes are that must leave the index."""
@@ -166,36 +140,14 @@ class Screening:
         schema.set_meta(self._db, _MARK, self._stamp)
 
     def read(
-        self, path: str, data: bytes, **known: Any
+        self, path: str, data: bytes, limit: int, **known: Any
     ) -> note_rows.Note:  # what else `notes.read` takes
-        """What may be shown of a note that may enter. Raises UnreadableNote, also for one that may
+        """`notes.read` of a note that may enter. Raises UnreadableNote, also for one that may
         not."""
-        note = note_rows.read(path, data, self._limit, **known)
+        note = note_rows.read(path, data, limit, **known)
         if why := self.why(note):
             raise UnreadableNote(why)
-        return self._veiled(note, path, data, known)
-
-    def former(self, path: str, data: bytes) -> note_rows.Note:
-        """What may be shown of a version in history. Raises UnreadableNote."""
-        return self._veiled(note_rows.read(path, data, self._limit), path, data, {})
-
-    def _veiled(
-        self, note: note_rows.Note, path: str, data: bytes, known: Mapping[str, Any]
-    ) -> note_rows.Note:
-        """The same note, still known by its own bytes and words."""
-        whole = data[: self._limit]
-        shown = self._veil.shown(whole) if self._veil is not None else whole
-        if shown == whole:
-            return note
-        found = note_rows.read(path, shown, self._limit, **known)
-        row = tuple(
-            own if at in _OF_FILE else value
-            for at, (own, value) in enumerate(zip(note.row, found.row, strict=True))
-        )
-        names = {one for one in found.names if one[1] != links.WORDS} | {
-            one for one in note.names if one[1] == links.WORDS
-        }
-        return replace(found, row=row, names=names)
+        return note
 
     def why(self, note: note_rows.Note) -> str:
         """Why a note may not enter, "" when it may."""

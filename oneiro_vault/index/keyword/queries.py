@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -47,19 +48,39 @@ of turns of conversations as plain notes is 2.2 points worse; from a twentieth o
 and questions about one product have .3 points of nDCG@10 less."""
 _MANY: Final = 10
 """Notes that have it, at least."""
+_LINE: Final = 300
+_PAGE: Final = 20_000
+"""Characters of texts of which many, and of which some, are remembered as they may be shown."""
 _MOST_WORDS: Final = 32
 """Words of a question that are looked at one by one."""
 _SAMPLE: Final = 100
 _SOME: Final = 10
 
 
+class _Veil:
+    """Texts as they may be shown; the last are remembered, for most are asked for again."""
+
+    def __init__(self, veil: Callable[[str], str]) -> None:
+        self._lines, self._pages = lru_cache(1 << 14)(veil), lru_cache(1 << 9)(veil)
+        self._veil = veil
+
+    def __call__(self, text: str) -> str:
+        if len(text) > _PAGE:
+            return self._veil(text)
+        return (self._pages if len(text) > _LINE else self._lines)(text)
+
+
 class Answers:
     """The questions of `Index`. Keys are local to one index file and die with it: ask again after a
     rebuild."""
 
-    def __init__(self, database: Database, semantic: Semantic) -> None:
+    def __init__(
+        self, database: Database, semantic: Semantic, veil: Callable[[str], str] = str
+    ) -> None:
+        """`veil`: a text as it may be shown; titles, descriptions and bodies are handed out so."""
         self._database = database
         self._semantic = semantic
+        self._veil = _Veil(veil)
         self._ask = database.ask
         self._frequencies = fts.Frequencies()
         self._floor: tuple[str, float] = ("", math.nan)
@@ -164,11 +185,12 @@ class Answers:
 
     def body(self, key: int) -> str:
         """The indexed body of a note; "" if it is not searched."""
-        return self._ask(lambda db: note_rows.bodies(db, [key])).get(key, "")
+        return self.bodies([key]).get(key, "")
 
     def bodies(self, keys: Collection[int]) -> dict[int, str]:
         """The indexed bodies of several notes."""
-        return self._ask(lambda db: note_rows.bodies(db, keys))
+        found = self._ask(lambda db: note_rows.bodies(db, keys))
+        return {key: self._veil(body) for key, body in found.items()}
 
     def chunk(self, key: int, text_hash: str) -> tuple[str, int, int] | None:
         """(kind, start, end) of a chunk: where in the note's body the text with that hash
@@ -450,7 +472,10 @@ class Answers:
     # ----------------------------------------------------------------------------------------------
 
     def _rows(self, where: str, values: Collection[object] = (), tail: str = "") -> Rows:
-        return self._ask(lambda db: list(note_rows.rows(db, where, values, tail)))
+        return [
+            row._replace(title=self._veil(row.title), description=self._veil(row.description))
+            for row in self._ask(lambda db: list(note_rows.rows(db, where, values, tail)))
+        ]
 
     def _linked(self, pairs: Sequence[tuple[str, int]]) -> Shown:
         rows = self.rows({key for _, key in pairs})

@@ -42,9 +42,9 @@ class _Rule:
     sign: re.Pattern[str] | None = None
 
 
-SHAPES: Final = Path(__file__).with_name("shapes.toml").read_text("utf-8")
-"""All that is looked for, as it is written down."""
-_DATA: Final[dict[str, Any]] = tomllib.loads(SHAPES)
+_DATA: Final[dict[str, Any]] = tomllib.loads(
+    Path(__file__).with_name("shapes.toml").read_text("utf-8")
+)
 
 
 def _pattern(said: str | list[str]) -> re.Pattern[str]:

@@ -95,12 +95,6 @@ class Secrets:
         left = self.cleaned(text)
         return data if left == text else left.encode("utf-8", "surrogateescape")
 
-    def rules(self) -> str:
-        """What `shown` goes by, as a hash."""
-        if self.mode == "off":
-            return ""
-        return sha256("\n".join((credentials.SHAPES, *sorted(self._allowed))).encode()).hexdigest()
-
     def redacted(self, text: str) -> str:
         """The text without its secrets when the mode is `redact`; in `block`, whoever writes
         refuses it, and in `off` nobody minds."""
