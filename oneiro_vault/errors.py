@@ -7,8 +7,11 @@ A message says what happened; `kept` what is safe; `hint` what to do next.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import ClassVar, Final
+
+TYPE_CHECKING = False  # the bridge answers sooner by what `typing` takes to load
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import ClassVar, Final
 
 _LONGEST: Final = 2000
 _RUN: Final = re.compile(r"\S{301,}")
