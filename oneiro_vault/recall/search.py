@@ -26,7 +26,7 @@ from oneiro_vault.core.ranking import (
     relevant,
     voices,
 )
-from oneiro_vault.core.text.query import QueryTerms, content_words, fts_expression
+from oneiro_vault.core.text.query import QueryTerms, content_words, fts_expression, verbatim
 from oneiro_vault.index.base import Filters, Row, Vectors
 from oneiro_vault.index.keyword.queries import Answers
 from oneiro_vault.recall import current_first
@@ -55,7 +55,8 @@ _WORDS: Final = 2_000
 
 @dataclass(frozen=True)
 class _Answer:
-    """A question and everything known of its candidates: `fit` is how well each does beside all."""
+    """A question and everything known of its candidates: `fit` is how well each does beside all,
+    `verbatim` the handles of those that have its very words."""
 
     asked: Asked
     terms: QueryTerms
@@ -63,13 +64,16 @@ class _Answer:
     features: Features
     captures: Captures
     fit: Mapping[str, float]
+    verbatim: frozenset[str]
 
     @property
     def of_now(self) -> bool:
         """Is it asked how things are, not how they were or what was said at some time? A date that
         no candidate has is what things are about: "what do we do in July?"."""
         asked = self.asked
-        return not (asked.alike or asked.history or self.dated or asked.only is not None)
+        return not (
+            asked.alike or asked.history or self.dated or self.verbatim or asked.only is not None
+        )
 
     @property
     def dated(self) -> frozenset[str]:
@@ -99,7 +103,8 @@ class Search:
         terms = self.index.terms(asked.query)
         expression = fts_expression(terms)
         allowed = _both(self.index.matching(asked.filters), asked.only)
-        known = self.index.rows(self._candidates(expression, vector, allowed))
+        exact = self._verbatim(asked, allowed)
+        known = self.index.rows(self._candidates(expression, vector, allowed) | exact)
         made = self.index.made_of([row.handle for row in known.values() if captured(row)])
         facts = {key for keys in made.values() for key in keys if allowed is None or key in allowed}
         known |= self.index.rows(facts - known.keys()) if facts else {}
@@ -112,6 +117,11 @@ class Search:
         features = Signs(self.index, self.ledger).of(asked.query, terms, expression, vector, rows)
         captures = among(rows, made)
         scored, fit = captures.ranked(features, self.weights, rows)
+        exactly = frozenset(
+            row.handle for row in rows if row.key in exact and row.handle not in captures
+        )
+        scored = _leading(scored, [row.handle in exactly for row in rows])
+        fit |= dict.fromkeys(exactly, max(fit.values()))
         others = [number for number, row in enumerate(rows) if row.handle not in captures.empty]
         if not others or not relevant(
             scored,
@@ -121,7 +131,14 @@ class Search:
                 one for one in scored if rows[one.index].handle in captures.empty
             ]  # they speak for none but themselves
             scored = scored and relevant(scored, self._evidence(asked, terms, features, rows))
-        return self._top(_Answer(asked, terms, rows, features, captures, fit), scored)
+        answer = _Answer(asked, terms, rows, features, captures, fit, exactly)
+        return self._top(answer, scored)
+
+    def _verbatim(self, asked: Asked, allowed: set[int] | None) -> set[int]:
+        """The notes with the very words of a question, as a person types a phrase to find its
+        note; what a prompt said before is no answer to it."""
+        wanted = "" if asked.passive or asked.alike else verbatim(asked.query)
+        return {key for key, _ in self.index.search_text(wanted, TOP, allowed)}
 
     def _candidates(
         self, expression: str, vector: Vectors | None, allowed: set[int] | None
@@ -258,6 +275,17 @@ class Search:
         return rationed(
             order, dict.fromkeys(outside, OUTSIDER), scores, max(least, round(share * k))
         )
+
+
+def _leading(scored: Sequence[Scored], exact: Sequence[bool]) -> list[Scored]:
+    """The same order with the very words first, which fit no less than the best of the others."""
+    best = max((one.score for one in scored), default=0.0)
+    words = [
+        replace(one, score=best, parts=one.parts | {"the very words": best - one.score})
+        for one in scored
+        if exact[one.index]
+    ]
+    return [*words, *(one for one in scored if not exact[one.index])]
 
 
 def _both(one: set[int] | None, other: frozenset[int] | None) -> set[int] | None:

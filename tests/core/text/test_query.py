@@ -22,6 +22,7 @@ from oneiro_vault.core.text.query import (
     segment,
     speaker_of,
     spellings,
+    verbatim,
     without,
 )
 
@@ -305,3 +306,26 @@ def test_a_question_as_whom_it_names_would_put_it(question: str, put: str) -> No
 def test_stop_words_are_folded_tokens() -> None:
     assert all(list(analyse(word).words) == [word] for word in STOP_WORDS)
     assert isinstance(analyse("x"), QueryTerms)
+
+
+@pytest.mark.parametrize(
+    ("query", "rows"),
+    [
+        ("On the way — home, again", [1]),
+        ("the home way again on", []),
+        ('the boat "on the way" or “red boat”', [1, 2]),
+        ("帰り道で赤い船を見た", [3]),
+        ("赤い船で帰り道を見た", []),
+    ],
+)
+def test_words_that_are_wanted_as_they_stand(query: str, rows: list[int]) -> None:
+    db = store(
+        "We met on the way home, again.", "a red boat, home again", "昨日帰り道で赤い船を見た。"
+    )
+    asked = (verbatim(query),)
+    assert [row for (row,) in db.execute("select rowid from t where t match ?", asked)] == rows
+
+
+@pytest.mark.parametrize("query", ["on the way home?", "three words only", '"one" more', ""])
+def test_few_words_and_questions_are_not_wanted_as_they_stand(query: str) -> None:
+    assert verbatim(query) == ""

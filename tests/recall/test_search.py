@@ -1,0 +1,52 @@
+"""A phrase finds the note that has it, whatever else is like it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from oneiro_vault.app import App, init_vault
+from tests.operations.conftest import QUICK
+
+PHRASE = "after that it is as good as it was on the first day"
+NOTES = (
+    f"# Varnish\n\nThree coats, two days each; {PHRASE}, they say at the yard.",
+    "# Days\n\nThe first day was good. On the first day it was as good as that.",
+    "# First things\n\nIt is good to start the day with what was left on the day before.",
+    "# Boats\n\nThe first boat was varnished after a day.",
+)
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Iterator[App]:
+    init_vault(tmp_path / "vault")
+    for number, note in enumerate(NOTES):
+        (tmp_path / "vault" / f"note{number}.md").write_text(note + "\n")
+    with App.open(tmp_path / "vault", QUICK) as app:
+        yield app
+
+
+def first(app: App, query: str) -> tuple[str, bool]:
+    row = app.call("recall", {"query": query})["results"][0]
+    return row["path"], bool(row["weak"])
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "it is as good as it was on the",
+        'first day boat varnished "as good as it was on"',
+        "As good, as it WAS: on the first",
+        "„it was on the first day“",
+    ],
+)
+def test_the_note_with_the_very_words_is_first_and_not_weak(vault: App, query: str) -> None:
+    assert first(vault, query) == ("note0.md", False)
+
+
+def test_a_captured_wording_does_not_come_back_first(vault: App) -> None:
+    vault.call(
+        "capture",
+        {"text": "User: as good as it was on the first day, write that", "kind": "session"},
+    )
+    assert first(vault, "as good as it was on the first day")[0] == "note0.md"
