@@ -47,9 +47,18 @@ _OVERLAP = 6
 _TOKEN = re.compile(r"[A-ZÀ-Þ]?[a-zß-ɏ]{1,3}|\S")
 """What a word-piece model makes of text, estimated from above: three small Latin letters, or one of
 any other character."""
-_PICTURE = re.compile(r"!\[([^\[\]]*)\]\([^()\s]*attachments/[0-9a-f]{2}/[0-9a-f]{64}\.\w+\)")
-"""A picture's link, of which a model sees the words only: 64 digits of a hash would say more to it
-than the memory does."""
+_ELSEWHERE = r"\]\((?:[A-Za-z][\w+.-]*:|[^()\s]*attachments/[0-9a-f]{2}/)"
+_UNREAD = re.compile(
+    rf"""
+    !?\[(?=[^\[\]]{{0,300}}{_ELSEWHERE})
+    | {_ELSEWHERE}[^()\s]*(?:\([^()\s]*\)[^()\s]*)*(?:[ ]"[^"\n]*")?\)
+    | <!--(?:(?!<!--|-->).){{0,2000}}--> | %%[^%]{{0,2000}}%%
+    | </[A-Za-z][\w-]*> | <[A-Za-z][\w-]*[ ][^<>\n]{{0,500}}> | <br>
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+"""What nobody reads of a text, and a model would take for what it says: where links and pictures
+lead outside, tags, comments."""
 _PARAGRAPH = re.compile(r"\n+[ \t]*")
 _SENTENCE = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+|(?<=[。！？])")
 
@@ -93,20 +102,23 @@ def chunk(
     `sections` (start, end, heading) and `items` (start, end) are the Markdown parser's; cuts are
     between sections, paragraphs or sentences.
     """
-    ruler = _Ruler(body, words * _TOKENS_PER_WORD)
+    ruler = _Ruler(_read(body, " "), words * _TOKENS_PER_WORD)
     head = _heads(body, title, when)
     if ruler.fits(0, len(body)):
-        return [Chunk("note", 0, len(body), _join(head[0], body[:_LONGEST]))]
+        return [Chunk("note", 0, len(body), _join(head[0], _read(body)[:_LONGEST]))]
     outline = _Outline(sections, len(body))
     pieces = [
         Chunk(
-            "window", low, high, _join(head[low > 0], outline.above(low), body[low:high][:_LONGEST])
+            "window",
+            low,
+            high,
+            _join(head[low > 0], outline.above(low), _read(body[low:high])[:_LONGEST]),
         )
         for low, high in _pieces(ruler, outline, sorted(items))
     ]
     first = pieces[0]
     stands = 2 * ruler.size(first.start, first.end) > ruler.window
-    whole = first.text if stands else _join(head[0], body[:_BEGINNING])
+    whole = first.text if stands else _join(head[0], _read(body[:_BEGINNING]))
     return [Chunk("note", 0, len(body), whole), *pieces]
 
 
@@ -121,7 +133,7 @@ def context_text(
     """
     if not previous and not following:
         return ""
-    return _join(header(title, when), *previous, own, *following)
+    return _join(header(title, when), *map(_read, (*previous, own, *following)))
 
 
 def _heads(body: str, title: str, when: str) -> tuple[str, str]:
@@ -137,8 +149,14 @@ def _heads(body: str, title: str, when: str) -> tuple[str, str]:
 
 
 def _join(*parts: str) -> str:
-    text = "\n".join(part for part in parts if part)
-    return _PICTURE.sub(r"\1", text) if "attachments/" in text else text
+    return "\n".join(part for part in parts if part)
+
+
+def _read(text: str, blank: str = "") -> str:
+    """The text without what nobody reads of it, each character of which becomes `blank`."""
+    if not any(mark in text for mark in ("](", "<", "%%")):
+        return text
+    return _UNREAD.sub(lambda found: blank * len(found[0]), text)
 
 
 def _pieces(

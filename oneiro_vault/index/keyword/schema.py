@@ -18,7 +18,7 @@ from typing import Final
 from oneiro_vault.core.text import language
 from oneiro_vault.index.base import Row
 
-VERSION: Final = 9
+VERSION: Final = 10
 """Raised with every change of the tables or of what is put into them: an index of another version
 is rebuilt."""
 

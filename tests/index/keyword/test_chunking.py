@@ -170,6 +170,25 @@ def test_the_hash_of_a_picture_is_not_what_a_note_says() -> None:
     assert "abab" not in whole.text
     assert (whole.start, whole.end) == (0, len(body))
     assert context_text([link], "b", [], title="T", when="") == "T\nThe boat\nb"
-    assert cut("![x](https://example.org/a.png)", [])[0].text.endswith(
-        "![x](https://example.org/a.png)"
-    )
+
+
+@pytest.mark.parametrize(
+    ("body", "seen"),
+    [
+        ("See [the plan](https://example.org/a_(b)?c=d#e) first.", "See the plan first."),
+        ('See ![a map](http://example.org/a.png "Map") first.', "See a map first."),
+        ("[Edit](mailto:a@example.org) <span class='x'>it</span><br>", "Edit it"),
+        ("before <!-- nobody\nreads this --> after %% nor this %% end", "before  after  end"),
+        ("[Ana](../people/Ana.md), [[Berth]], List<String>, 5 < 6 > 4, 50%%", None),
+    ],
+)
+def test_what_nobody_reads_is_not_what_a_note_says(body: str, seen: str | None) -> None:
+    assert cut(body, [])[0].text == (body if seen is None else seen)
+
+
+def test_a_note_is_as_long_as_what_is_read_of_it() -> None:
+    line = f"[A boat](https://example.org/{'x1' * 100}) lies here. "
+    assert len(cut(line * 20, [])) == 1
+    chunks = cut(line * 100, [])
+    assert covered(line * 100, chunks)
+    assert not any("x1" in chunk.text for chunk in chunks[1:])
