@@ -17,7 +17,6 @@ OVERALL = 95.0
 WHOLE = (
     "oneiro_vault/core/frontmatter/yaml_block.py",
     "oneiro_vault/core/frontmatter/strict_yaml.py",
-    "oneiro_vault/core/frontmatter/scalars.py",
     "oneiro_vault/vault/write/writer.py",
     "oneiro_vault/vault/write/recovery.py",
     "oneiro_vault/vault/write/journal.py",

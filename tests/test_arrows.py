@@ -34,7 +34,6 @@ ONLY_IN = {
     "pygit2": {
         "vault/git/repository.py",
         "vault/git/objects.py",
-        "vault/git/new_repository.py",
         "vault/git/staging_area.py",
     },
     "git": {"vault/git/commands.py"},
@@ -53,7 +52,7 @@ ONLY_IN = {
     "h11": {"http/auth/client_documents.py", "http/listen_tcp.py"},
     "dateparser": {"core/time/date_words.py"},
     "Stemmer": {"core/text/language.py", "core/text/polarity.py"},
-    "sentencex": {"core/text/sentences.py"},
+    "sentencex": {"core/text/claims.py"},
     "stop_words": {"core/text/language.py"},
     "PIL": {"operations/remember/thumbnails.py"},
     "detect_secrets": {"vault/secrets/secret_scan.py"},

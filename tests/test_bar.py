@@ -50,14 +50,14 @@ BAR: Final[dict[int, tuple[str, tuple[str, ...]]]] = {
     )),
     6: ("locks of the dead: moved aside and logged, the write succeeds within two seconds", (
         "vault/write/test_recovery.py::test_a_lock_of_a_dead_program_is_moved_aside_and_logged",
-        "vault/git/test_git_locks.py::test_a_lock_nobody_holds_is_abandoned",
+        "vault/git/test_activity.py::test_a_lock_nobody_holds_is_abandoned",
         "bar/test_bad_input.py::test_a_lock_of_a_living_git_is_untouched_and_of_a_dead_one_moved_a"
         "side",
     )),
     7: ("locks of a living git: untouched; acknowledged without the index, or refused within ten "
         "seconds", (
         "vault/write/test_recovery.py::test_a_lock_of_a_living_program_is_left_alone",
-        "vault/git/test_git_locks.py::test_a_person_in_the_commit_editor_keeps_their_lock",
+        "vault/git/test_activity.py::test_a_person_in_the_commit_editor_keeps_their_lock",
         "bar/test_bad_input.py::test_a_lock_of_a_living_git_is_untouched_and_of_a_dead_one_moved_a"
         "side",
     )),
@@ -215,13 +215,13 @@ BAR: Final[dict[int, tuple[str, tuple[str, ...]]]] = {
     )),
     30: ("a corrupt or missing object: the notes are named, refilled from the disk or a remote; "
          "the others are served and written", (
-        "vault/health/test_fsck.py::test_the_current_version_comes_back_from_the_disk",
-        "vault/health/test_fsck.py::test_an_earlier_version_comes_back_from_the_remote",
-        "vault/health/test_fsck.py::test_folders_and_commits_come_back_too",
-        "vault/health/test_fsck.py::test_a_damaged_index_of_a_pack_is_made_anew",
-        "vault/health/test_fsck.py::test_what_nobody_has_is_named",
-        "vault/health/test_fsck.py::test_only_what_is_missing_is_taken_from_a_remote",
-        "vault/health/test_fsck.py::test_a_damaged_ledger_stops_neither_answers_nor_writes",
+        "vault/health/test_repair.py::test_the_current_version_comes_back_from_the_disk",
+        "vault/health/test_repair.py::test_an_earlier_version_comes_back_from_the_remote",
+        "vault/health/test_repair.py::test_folders_and_commits_come_back_too",
+        "vault/health/test_repair.py::test_a_damaged_index_of_a_pack_is_made_anew",
+        "vault/health/test_repair.py::test_what_nobody_has_is_named",
+        "vault/health/test_repair.py::test_only_what_is_missing_is_taken_from_a_remote",
+        "vault/health/test_repair.py::test_a_damaged_ledger_stops_neither_answers_nor_writes",
         "operations/care/test_doctor.py::test_a_damaged_note_is_named_served_and_mended",
         "operations/care/test_doctor.py::test_a_folder_of_the_history_that_cannot_be_read",
     )),
@@ -282,7 +282,7 @@ BAR: Final[dict[int, tuple[str, tuple[str, ...]]]] = {
     37: ("a holder of the lease that died or hangs: taken over within five seconds, the late one "
          "commits nothing; two machines: 0 double merges", (
         "sync/test_remote_lease.py::test_a_holder_that_died_is_taken_over_when_it_stood_still_here",
-        "sync/test_stale_runs.py::test_being_quick_does_not_let_a_late_holder_in",
+        "sync/test_remote_lease.py::test_being_quick_does_not_let_a_late_holder_in",
         "operations/dream/test_which_machine.py::test_the_lease_is_lost_in_the_middle",
         "drills/test_two_machines.py::test_a_hundred_nights_of_two_machines",
         "operations/dream/test_run_lease.py::test_a_dead_holder_is_taken_over_at_once",

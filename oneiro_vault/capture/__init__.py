@@ -1,6 +1,6 @@
 """Floor 3: what happened in a conversation, on its way into the vault: markers, transcripts,
-privacy, spool, drafts.
+privacy, spool.
 
-All of it but `episodes` is loaded by the hook program, which has milliseconds: only light parts of
+All of it is loaded by the hook program, which has milliseconds: only light parts of
 the standard library here.
 """

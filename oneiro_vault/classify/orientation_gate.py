@@ -20,7 +20,7 @@ from typing import Final
 
 from oneiro_vault.classify.classifier import probabilities
 from oneiro_vault.core.markdown.quoting import escape
-from oneiro_vault.core.text.sentences import split
+from oneiro_vault.core.text.claims import split_sentences
 
 LONGEST_TITLE: Final = 120
 """Characters of a block's title."""
@@ -125,7 +125,9 @@ def _plain(text: str) -> str:
 def _pieces(plain: str) -> Iterator[str]:
     """The sentences of a text, cut at semicolons and dashes, without the marks of lists; long ones
     in overlapping pieces, so that a text takes time by its length."""
-    for clause in (clause for sentence in split(plain) for clause in _CLAUSES.split(sentence)):
+    for clause in (
+        clause for sentence in split_sentences(plain) for clause in _CLAUSES.split(sentence)
+    ):
         bare = _MARKS.sub("", clause).strip()
         if any(letter.isalnum() for letter in bare):
             yield bare[:WINDOW]

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from oneiro_vault.core.frontmatter import yaml_block
-from oneiro_vault.core.markdown import inferred
+from oneiro_vault.core.markdown import parser
 from oneiro_vault.core.text.query import fold
 from oneiro_vault.core.time import note_dates
 from oneiro_vault.errors import InvalidInput
@@ -116,15 +116,15 @@ def _completed(
     path: str, body: str, values: dict[str, Any], wrong: list[str], extra: dict[str, Any]
 ) -> Memory:
     if not values.get("title"):
-        values["title"] = inferred.top_heading(body) or _stem(path)
+        values["title"] = parser.top_heading(body) or _stem(path)
     if not values.get("description"):
-        values["description"] = inferred.first_sentence(body)
+        values["description"] = parser.first_sentence(body)
     stamp, changed = values.get("timestamp"), note_dates.stated(extra, note_dates.CHANGED)
     if not values.get("created"):
         known = note_dates.stated(extra, note_dates.CREATED) or stamp
         values["created"] = known or note_dates.named(path) or changed  # it was there by then
     values["timestamp"] = stamp or changed
-    if "#" in body and (found := inferred.tags(body)):
+    if "#" in body and (found := parser.tags(body)):
         values["tags"] = _unique((*values.get("tags", ()), *found))
     if "trust" not in values:
         values["trust"] = "external" if "trust" in wrong else trust_of(values.get("source", ""))

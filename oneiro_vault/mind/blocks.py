@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from oneiro_vault.classify import orientation_gate
 from oneiro_vault.core import memory as memories
-from oneiro_vault.core.markdown import inferred
-from oneiro_vault.core.markdown.token_budget import shorten
+from oneiro_vault.core.markdown import parser
+from oneiro_vault.core.markdown.orientation import shorten
 from oneiro_vault.core.text import claims
 from oneiro_vault.core.text.query import analyse
 from oneiro_vault.mind.base import NOW, New, Note, Set, Snapshot
@@ -70,7 +70,7 @@ def refused(title: str, text: str, snapshot: Snapshot) -> str:
 
 def described(text: str) -> str:
     """One sentence for a search row."""
-    return inferred.first_sentence(text)
+    return parser.first_sentence(text)
 
 
 def fair_title(title: str, text: str) -> str:

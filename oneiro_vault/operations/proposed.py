@@ -15,7 +15,7 @@ from oneiro_vault.vault.history import proposal_branches
 from oneiro_vault.vault.history.commit_log import Entry
 from oneiro_vault.vault.history.proposal_branches import Open
 from oneiro_vault.vault.paths import checked, is_note
-from oneiro_vault.vault.worktree.moves import id_of
+from oneiro_vault.vault.worktree.edits import id_of
 
 EVENT: Final = "review"
 """Kind of the ledger events that say what a person decided about a decision `d`: `v` is one of the

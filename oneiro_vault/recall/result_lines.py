@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from oneiro_vault.core.markdown import inferred
+from oneiro_vault.core.markdown import parser
 from oneiro_vault.core.text.query import QueryTerms, fts_expression
 from oneiro_vault.core.text.snippet import Finder
 from oneiro_vault.index.base import Row, Vectors
@@ -101,7 +101,7 @@ def _by_meaning(index: Answers, vector: Vectors | None, keys: Collection[int]) -
     spans = index.nearest_passages(vector, keys) if vector is not None and keys else {}
     bodies = index.bodies(spans)
     return {
-        key: inferred.first_sentence(bodies[key][start:end])
+        key: parser.first_sentence(bodies[key][start:end])
         for key, (start, end) in spans.items()
         if key in bodies
     }

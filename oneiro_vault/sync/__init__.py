@@ -1,2 +1,2 @@
-"""Two copies of a vault meet: what happens to every file (plan), what is too much (gates), and the
-order of it all (settling)."""
+"""Two copies of a vault meet: what happens to every file (plan), what is too much and the order of
+it all (engine)."""

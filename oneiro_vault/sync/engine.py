@@ -1,5 +1,5 @@
 """The order of a sync: fetch, gates, plan, one commit with two parents, push; again when somebody
-else was faster.
+else was faster. A gate stops it until a person has looked.
 
 Nothing is ever rebased, stashed or forced. Fetching and pushing happen beside everything else; only
 the joining holds the write lock.
@@ -9,25 +9,117 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
 from oneiro_vault.core.memory import circles_broken, epoch
-from oneiro_vault.errors import LockTimeout
-from oneiro_vault.sync import safety_checks, stale_runs
-from oneiro_vault.sync.blobs import Contents
+from oneiro_vault.errors import Brake, LockTimeout, few, shown
+from oneiro_vault.sync import remote_lease
 from oneiro_vault.sync.fixups import tidy
-from oneiro_vault.sync.plan import Action, Differences, Plan, Which, make
+from oneiro_vault.sync.plan import Action, Contents, Differences, Plan, Which, make
 from oneiro_vault.vault import ledger
 from oneiro_vault.vault.change import Operation
 from oneiro_vault.vault.git.network import Remote
+from oneiro_vault.vault.git.repository import Repo
 from oneiro_vault.vault.git.staging_area import Entry
 from oneiro_vault.vault.paths import is_note
+from oneiro_vault.vault.purge import rewrite
 from oneiro_vault.vault.vault import Vault
 from oneiro_vault.vault.write.disk import reach
 from oneiro_vault.vault.write.merge_commit import Joined
+
+FEW: Final = 10
+"""Up to this many notes that vanish at once are always believed."""
+SHARE: Final = 0.2
+"""Beyond that, up to this share of all notes."""
+_KEPT: Final = "Nothing was changed here or there."
+_YES: Final = "If that is meant: oneiro sync --yes."
+
+
+def rewritten(repo: Repo, remote: Remote, old: str, new: str, confirmed: bool) -> str:
+    """Is what was there last no longer part of what is there now? Then the old tip is kept, under
+    the name that is returned.
+
+    Raises Brake unless `confirmed`, or what is there is what we have.
+    """
+    if not (old and new) or repo.contains(old, new):
+        return ""
+    kept = remote.rescue(old)
+    if not confirmed and new != repo.tip():
+        raise Brake(
+            f"the history of {remote.name} was rewritten: it no longer contains {old[:10]}, which "
+            f"was there when you synced last",
+            kept=f"{_KEPT} The old history is kept as {kept}.",
+            hint="`oneiro sync --yes` joins what is there now to what you have (also to what was "
+            "taken out there). "
+            f"To take theirs instead: git reset --keep {remote.tracking}, then `oneiro doctor "
+            f"--fix`",
+        )
+    return kept
+
+
+def erased(vault: Vault, remote: Remote, ours: str, theirs: str) -> None:
+    """Would a sync bring back, here or there, what a person purged? Raises Brake, whatever was
+    confirmed.
+
+    Also when a `git pull` has joined it by hand before. What was just fetched of it is cleared away
+    again.
+    """
+    repo = vault.repo
+    gone = rewrite.purged(repo, ours)
+    if not repo.contains(theirs, ours) and rewrite.returning(repo, theirs, ours, gone):
+        with vault.gate.locked():  # what a writer has just stored belongs to no branch yet
+            remote.drop()
+        raise Brake(
+            f"{remote.name} still holds what was purged here",
+            kept="It was not let in.",
+            hint="Replace the history there with the git push --force-with-lease of the receipt "
+            "(.git/oneiro/receipts). If git refuses it, "
+            f"something was sent there since: keep that from a new clone first, then git push "
+            f"--force {remote.name} {remote.branch}.",
+        )
+    if rewrite.returning(repo, ours, theirs, rewrite.purged(repo, theirs)):
+        raise Brake(
+            f"memories were purged in another copy of this vault; this one still holds them, and "
+            f"{remote.name} does not take them back",
+            kept=_KEPT,
+            hint=f"Make a new copy (oneiro clone {remote.url} PATH), add there what only this one "
+            f"has, and delete this one.",
+        )
+    if rewrite.returning(repo, ours, "", gone):
+        raise Brake(
+            "what was purged is in the history here again: git joined a copy that still had it",
+            kept=f"{_KEPT} What {remote.name} has no longer is not sent there.",
+            hint="`oneiro purge` takes it out once more; then replace the history there, as its "
+            "receipt says.",
+        )
+
+
+def related(remote: Remote, bases: Collection[str], confirmed: bool) -> None:
+    """Have the two ever been one? Raises Brake unless `confirmed`."""
+    if not bases and not confirmed:
+        raise Brake(
+            f"{remote.name} ({remote.url}) holds a history that has nothing in common with this "
+            f"vault's",
+            kept=_KEPT,
+            hint=f"Is it the right remote? {_YES} Every note of both is kept.",
+        )
+
+
+def loss(gone: Collection[str], total: int, where: str, whose: str, confirmed: bool) -> None:
+    """Would far too many notes vanish `where` because `whose` side took them away? Raises Brake
+    unless `confirmed`."""
+    if confirmed or len(gone) <= FEW or len(gone) <= SHARE * total:
+        return
+    which = few([shown(path, 80) for path in sorted(gone)])
+    raise Brake(
+        f"{len(gone)} of {total} notes would vanish {where}, because {whose}: {which}",
+        kept=_KEPT,
+        hint=_YES,
+    )
+
 
 Progress = Callable[[str, int, int], None]
 TRIES: Final = 8
@@ -44,7 +136,7 @@ class Meeting:
     ours: str
     theirs: str
     plan: Plan = field(default_factory=Plan)
-    late: list[stale_runs.Late] = field(default_factory=list)
+    late: list[remote_lease.Late] = field(default_factory=list)
     brings: bool = False
     forward: bool = False
 
@@ -61,7 +153,7 @@ class Done:
     pushed: bool = False
     tries: int = 0
     rescued: str = ""
-    late: list[stale_runs.Late] = field(default_factory=list)
+    late: list[remote_lease.Late] = field(default_factory=list)
 
 
 class Sync:
@@ -91,7 +183,7 @@ class Sync:
     def look(self) -> Meeting:
         """Fetch, and what a sync would do now; changes nothing. Raises Brake where one would."""
         met = self._meet(self._vault.head(), self._fetch())
-        met.late = stale_runs.find(self._vault, self._remote, met.ours, met.theirs)
+        met.late = remote_lease.find(self._vault, self._remote, met.ours, met.theirs)
         return met
 
     def run(self) -> Done:
@@ -106,7 +198,9 @@ class Sync:
             self._meet(
                 self._vault.head(), theirs
             )  # every gate first: what they stop has changed nothing
-            done.late += stale_runs.give_way(self._vault, self._remote, self._vault.head(), theirs)
+            done.late += remote_lease.give_way(
+                self._vault, self._remote, self._vault.head(), theirs
+            )
             met = self._join(theirs, done)
             reach("sync-joined")
             done.actions += tidy(self._vault, self._contents, before)
@@ -141,10 +235,9 @@ class Sync:
             self._remote.settle(old)
         self._tell("fetching")
         theirs = self._remote.fetch()
-        safety_checks.erased(self._vault, self._remote, self._vault.head(), theirs)
+        erased(self._vault, self._remote, self._vault.head(), theirs)
         self._rescued = (
-            safety_checks.rewritten(self._vault.repo, self._remote, old, theirs, self._confirmed)
-            or self._rescued
+            rewritten(self._vault.repo, self._remote, old, theirs, self._confirmed) or self._rescued
         )
         if self._rescued and theirs:
             self._remote.settle(theirs)
@@ -232,7 +325,7 @@ class Sync:
         if not bases and self._remote.is_shallow():
             self._remote.deepen()
             bases = self._remote.bases(ours, theirs)
-        safety_checks.related(self._remote, bases, self._confirmed)
+        related(self._remote, bases, self._confirmed)
         repo = self._vault.repo
         if len(bases) < 2:
             base = bases[0] if bases else ""
@@ -319,10 +412,8 @@ class Sync:
             (met.ours, gone_here, "here", f"they are gone from {self._remote.name}"),
             (met.theirs, gone_there, f"from {self._remote.name}", "they are gone here"),
         ):
-            if len(gone) > safety_checks.FEW:
-                safety_checks.loss(
-                    gone, len(self._vault.listing(tip)), where, whose, self._confirmed
-                )
+            if len(gone) > FEW:
+                loss(gone, len(self._vault.listing(tip)), where, whose, self._confirmed)
 
     def _tell(self, what: str) -> None:
         if self._progress is not None:

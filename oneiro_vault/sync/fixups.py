@@ -21,7 +21,7 @@ from oneiro_vault.vault.worktree.files import digest
 from oneiro_vault.vault.write import disk
 
 if TYPE_CHECKING:
-    from oneiro_vault.sync.blobs import Contents
+    from oneiro_vault.sync.plan import Contents
     from oneiro_vault.vault.git.staging_area import Entry
     from oneiro_vault.vault.vault import Vault
 

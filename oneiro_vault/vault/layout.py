@@ -14,7 +14,7 @@ from typing import Final
 
 from oneiro_vault.core.tree_diff import Refused
 from oneiro_vault.errors import InvalidInput, VaultNotFound
-from oneiro_vault.vault.git import new_repository
+from oneiro_vault.vault.git import repository
 from oneiro_vault.vault.git.merge_driver import register_driver
 from oneiro_vault.vault.secrets.secret_scan import OFF, Secrets
 from oneiro_vault.vault.vault import RESERVE, Vault
@@ -216,18 +216,18 @@ def _make_repository(root: Path) -> Path | None:
     if os.path.lexists(root / ".git"):
         return None
     with disk.guarded(f"Creating {root}"):
-        new_repository.init(root, _OURS)
+        repository.init(root, _OURS)
         return _hide(root)
 
 
 def _hide(root: Path) -> Path | None:
     """Tell an outer repository to ignore this folder, in its private exclude file, so that memories
     never become its commits."""
-    outer = new_repository.around(root.parent)
+    outer = repository.around(root.parent)
     if outer is None:
         return None
     workdir, private = outer
-    new_repository.exclude(private, "/" + _escaped(root.relative_to(workdir).as_posix()) + "/")
+    repository.exclude(private, "/" + _escaped(root.relative_to(workdir).as_posix()) + "/")
     return workdir
 
 
@@ -251,8 +251,8 @@ def _copy(vault: Vault, wanted: Collection[str]) -> list[str]:
             Files(vault.root).write(name, data)
             added.append(name)
         elif name == ".gitignore":
-            new_repository.exclude(vault.repo.common_dir, ".oneiro/")
+            repository.exclude(vault.repo.common_dir, ".oneiro/")
         elif name == ".gitattributes":
             for line in data.decode().splitlines():
-                new_repository.exclude(vault.repo.common_dir, line, "attributes")
+                repository.exclude(vault.repo.common_dir, line, "attributes")
     return added

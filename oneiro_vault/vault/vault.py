@@ -30,12 +30,13 @@ from oneiro_vault.vault.git.staging_area import FILE, Entry
 from oneiro_vault.vault.health import repair
 from oneiro_vault.vault.health.problems import DAMAGE, REWRITTEN, Problem, damaged, find
 from oneiro_vault.vault.health.rewrites import Rewritten
-from oneiro_vault.vault.history import commit_log, undo_by_source, undo_commit
+from oneiro_vault.vault.history import commit_log, undo
 from oneiro_vault.vault.history.snapshot import Past
+from oneiro_vault.vault.history.undo import Undo
 from oneiro_vault.vault.paths import is_note
 from oneiro_vault.vault.purge.denylist import Erased
 from oneiro_vault.vault.secrets.secret_scan import OFF, Secrets, refusal, told
-from oneiro_vault.vault.worktree import edits, import_folder
+from oneiro_vault.vault.worktree import commit_edits, edits
 from oneiro_vault.vault.worktree.commit_edits import Person
 from oneiro_vault.vault.worktree.files import Files, digest
 from oneiro_vault.vault.write import disk, merge_commit
@@ -348,7 +349,7 @@ class Vault:
         """
         with self.gate.writing():
             return self.gate.retried(
-                lambda ref, tip: import_folder.adopt(
+                lambda ref, tip: commit_edits.adopt(
                     self, self._writer, ref, tip, everything, set(also), progress
                 )
             )
@@ -440,7 +441,7 @@ class Vault:
     def restore(self, memory: str, actor: str = "user") -> Receipt:
         """Bring a forgotten or deleted memory back, byte for byte. `memory` may be a prefix of its
         id (4 or more characters)."""
-        found = undo_commit.lost(self.repo, self.history, memory)
+        found = undo.lost(self.repo, self.history, memory)
         if why := self.erased.in_file(found.path, found.data):
             raise NotFound(f"{found.memory} cannot come back: {why}")
         title = edits.identify(found.path, found.data)[1]
@@ -462,7 +463,7 @@ class Vault:
         however much that is; for anybody else it may be a Brake.
         """
         return self._take_back(
-            undo_commit.plan(self.repo, self.history, self._commit(commit), self.head()), actor
+            undo.plan(self.repo, self.history, self._commit(commit), self.head()), actor
         )
 
     def undo_run(self, run: str, actor: str = "user") -> Receipt:
@@ -472,7 +473,7 @@ class Vault:
         Raises NotFound for a run nobody made, StaleMemory when one of the notes changed since.
         """
         return self._take_back(
-            undo_commit.plan_run(self.repo, self.history, run, self.head()), actor, f"run {run}"
+            undo.plan_run(self.repo, self.history, run, self.head()), actor, f"run {run}"
         )
 
     def undo_rest(self, run: str, actor: str = "user") -> tuple[list[Receipt], Mapping[str, str]]:
@@ -489,7 +490,7 @@ class Vault:
             try:
                 receipts.append(self.undo(entry.commit, actor))
             except StaleMemory:
-                left |= undo_commit.changed(self.repo, self.history, entry.commit, self.head())
+                left |= undo.changed(self.repo, self.history, entry.commit, self.head())
             except InvalidInput:
                 continue  # it changed no note
         return receipts, left
@@ -497,10 +498,10 @@ class Vault:
     def undo_source(self, source: str, actor: str = "user") -> tuple[Receipt, Mapping[str, str]]:
         """Take back what came from a source and what loops did because of it; path -> why of what
         stays. Raises as `sources.plan` does."""
-        traced = undo_by_source.plan(self.repo, self.history, source, self.head(), self.files.blob)
+        traced = undo.plan_source(self.repo, self.history, source, self.head(), self.files.blob)
         return self._take_back(traced.undo, actor, f"source {source}"), traced.left
 
-    def _take_back(self, plan: undo_commit.Undo, actor: str, what: str = "") -> Receipt:
+    def _take_back(self, plan: Undo, actor: str, what: str = "") -> Receipt:
         events = plan.recorded(self.clock(), actor)
         operation = Operation(
             "restore", plan.title, actor, plan.memories, f"undo of {what or plan.commit}"

@@ -7,8 +7,8 @@ from random import Random
 from typing import Final
 
 from oneiro_vault.core.frontmatter import yaml_block
-from oneiro_vault.core.merge.conflicts import held
 from oneiro_vault.core.merge.three_way import merge
+from oneiro_vault.core.merge.units import held
 
 WORD: Final = re.compile(r"\bw\d+\b")
 _HEAD: Final = (

@@ -18,7 +18,7 @@ import pytest
 
 from oneiro_vault.core.frontmatter.yaml_block import edit, read
 from oneiro_vault.errors import OneiroError
-from oneiro_vault.vault.git.git_locks import SETTLE
+from oneiro_vault.vault.git.activity import SETTLE
 from oneiro_vault.vault.git.merge_driver import register_driver
 from oneiro_vault.vault.vault import Vault
 from tests.sync.support import copies, forget, learn, reframe, sync, tree

@@ -8,7 +8,7 @@ from pathlib import Path
 from oneiro_vault.sync.engine import Sync
 from oneiro_vault.sync.fixups import TITLE
 from oneiro_vault.vault.vault import Vault
-from oneiro_vault.vault.worktree.moves import id_of
+from oneiro_vault.vault.worktree.edits import id_of
 from tests.sync.support import copies, learn, meet, memory, remote_of, sync, where
 from tests.vault.support import git
 

@@ -148,9 +148,9 @@ def test_ids_found_in_adopted_notes_are_named(tmp_path: Path) -> None:
 def test_a_large_folder_is_stored_in_portions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from oneiro_vault.vault.worktree import import_folder
+    from oneiro_vault.vault.worktree import commit_edits
 
-    monkeypatch.setattr(import_folder, "_PORTION", 2_000)
+    monkeypatch.setattr(commit_edits, "_PORTION", 2_000)
     (tmp_path / "v").mkdir()
     for number in range(60):
         (tmp_path / f"v/{number}.md").write_bytes(b"%d" % number * 50)

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from oneiro_vault.core.frontmatter import scalars, yaml_block
+from oneiro_vault.core.frontmatter import strict_yaml, yaml_block
 from oneiro_vault.core.frontmatter.strict_yaml import (
     BOM,
     find_block,
@@ -343,7 +343,7 @@ def mended(data: bytes) -> bytes | None:
         if entry and not _is_yaml(entry[2]):
             if entry[2].startswith(_UNCERTAIN) or " #" in entry[2]:
                 return None
-            lines[at] = entry[1] + scalars.quoted(entry[2]) + entry[3]
+            lines[at] = entry[1] + strict_yaml.quoted(entry[2]) + entry[3]
             values[entry[1].rstrip(": \t")] = entry[2]
     whole = text[: block.start] + "".join(lines) + text[block.stop :]
     return yaml_block.encode(whole) if values and _says(whole, values, text[block.end :]) else None

@@ -16,12 +16,13 @@ import frontmatter
 import yaml
 from frontmatter.default_handlers import YAMLHandler
 
-from oneiro_vault.core.frontmatter.scalars import data, inline
 from oneiro_vault.core.frontmatter.strict_yaml import (
     BOM,
     KEPT,
     Block,
+    data,
     find_block,
+    inline,
     parse_block,
     plain_mapping,
     plain_value,

@@ -13,7 +13,7 @@ import re
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
-from oneiro_vault.core.merge.conflicts import KIND
+from oneiro_vault.core.merge.units import KIND
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

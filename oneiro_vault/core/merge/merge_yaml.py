@@ -1,14 +1,18 @@
-"""A frontmatter that is not in the plain style, for a merge: read as YAML, laid out of the sides'
-own lines, proved by reading it back."""
+"""What is not in the plain style, for a merge: a frontmatter is read as YAML, laid out of the
+sides' own lines and proved by reading it back. Of files that cannot be merged piece by piece (no
+text, no note, another memory) one version stands and takes all of the other in."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from typing import Final
 
 from oneiro_vault.core.frontmatter import yaml_block
 from oneiro_vault.core.frontmatter.strict_yaml import find_block, pairs_of, parse_block
 from oneiro_vault.core.merge import merge_frontmatter
 from oneiro_vault.core.merge.merge_frontmatter import MISSING, Head, Merged, comments, same
+from oneiro_vault.core.merge.units import below, callout, fenced, held, line_ends
 from oneiro_vault.errors import InvalidInput, UnreadableNote
 
 
@@ -92,3 +96,45 @@ def with_flag(text: str) -> str:
         )
     except InvalidInput:
         return text
+
+
+BROKEN: Final = "The other version of this file, which could not be merged into it"
+TWO: Final = "Two memories came under one name; this is the other one"
+
+_UNSEEN: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+def merge_whole(ours: bytes, theirs: bytes, what: str = BROKEN) -> tuple[bytes, int]:
+    """Two versions of which at least one cannot be read, or that have nothing to do with each
+    other; what can be read stands, then the greater bytes. A file that is no UTF-8 is shown as text
+    as well as it can be.
+    """
+    sides = sorted((ours, theirs), key=lambda data: (_readable(data), data), reverse=True)
+    first, second = (as_text(data) for data in sides)
+    if tuple(filter(None, map(str.strip, second.split("\n")))) in held(first):
+        return first.encode("utf-8"), 0
+    lines, newline = line_ends(first)
+    merged = with_flag(below(lines, callout(fenced(line_ends(second)[0].rstrip("\n")), what, "")))
+    return merged.replace("\n", newline).encode("utf-8"), 1
+
+
+def _readable(data: bytes) -> bool:
+    try:
+        yaml_block.read(yaml_block.decode(data))
+    except UnreadableNote:
+        return False
+    return True
+
+
+def as_text(data: bytes) -> str:
+    """Bytes as text that a note can hold: UTF-8, UTF-16 with its mark, else one character a byte;
+    controls are spelled out."""
+    try:
+        return yaml_block.decode(data)
+    except UnreadableNote:
+        wide = data[:2] in (b"\xff\xfe", b"\xfe\xff")
+    try:
+        text = data.decode("utf-16" if wide else "utf-8")
+    except UnicodeDecodeError:
+        text = data.decode("latin-1")
+    return _UNSEEN.sub(lambda found: f"\\x{ord(found[0]):02x}", text.replace("\r\n", "\n"))

@@ -15,8 +15,8 @@ import re
 from typing import Final, NamedTuple
 
 from oneiro_vault.core.merge import merge_body, merge_frontmatter
-from oneiro_vault.core.merge.conflicts import below, callout, held, line_ends, plain, says
 from oneiro_vault.core.merge.merge_frontmatter import MISSING, Head, instant
+from oneiro_vault.core.merge.units import below, callout, held, line_ends, plain, says
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -200,9 +200,11 @@ def _as_yaml(
 
 
 def _whole(ours: bytes, theirs: bytes, two: bool = False) -> Merged:
-    from oneiro_vault.core.merge import whole_files
+    from oneiro_vault.core.merge import merge_yaml
 
-    return Merged(*whole_files.merge(ours, theirs, whole_files.TWO if two else whole_files.BROKEN))
+    return Merged(
+        *merge_yaml.merge_whole(ours, theirs, merge_yaml.TWO if two else merge_yaml.BROKEN)
+    )
 
 
 def _ledger(base: bytes, ours: bytes, theirs: bytes) -> bytes:

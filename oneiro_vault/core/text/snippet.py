@@ -14,7 +14,7 @@ from functools import partial
 from math import log
 from typing import Final
 
-from oneiro_vault.core.markdown import inferred
+from oneiro_vault.core.markdown import parser
 from oneiro_vault.core.text.language import STOP_WORDS, stem
 from oneiro_vault.core.text.query import tokens
 
@@ -89,7 +89,7 @@ class Finder:
         ):
             place += 1
             last = ends[place]
-        line = inferred.line(body[first : min(last, first + 20 * LONGEST)])
+        line = parser.line(body[first : min(last, first + 20 * LONGEST)])
         return around(line, [spot for spot, _ in self.spots(line)], LONGEST)
 
 

@@ -16,7 +16,7 @@ from zlib import crc32
 
 from oneiro_vault.core import memory
 from oneiro_vault.core.frontmatter.salvage import BROKEN, salvage
-from oneiro_vault.core.markdown import inferred
+from oneiro_vault.core.markdown import parser
 from oneiro_vault.core.text.equality import fingerprint
 from oneiro_vault.core.text.language import detect
 from oneiro_vault.core.text.query import segment
@@ -294,7 +294,7 @@ def _own(found: memory.Memory, language: str) -> tuple[str, str, str, str]:
     title = "" if taken(found.title, found.body) else found.title
     repeated = found.description.rstrip(
         "…"
-    ) in found.body or found.description == inferred.first_sentence(found.body)
+    ) in found.body or found.description == parser.first_sentence(found.body)
     description = "" if repeated else found.description
     tags = " ".join((*found.tags, *found.aliases)) if found.tags or found.aliases else ""
     return (

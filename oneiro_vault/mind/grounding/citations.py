@@ -15,7 +15,7 @@ from typing import Final
 
 from oneiro_vault.core.conversation import turns
 from oneiro_vault.core.memory import Memory
-from oneiro_vault.core.text import polarity, sentences
+from oneiro_vault.core.text import claims, polarity
 from oneiro_vault.core.text.language import CAPITALISING, detect, is_english
 from oneiro_vault.core.text.numbers import figures, in_words, unsaid
 from oneiro_vault.core.text.query import fold
@@ -75,7 +75,7 @@ def cited(unit: Unit, memory: Memory, known: Collection[str] = ()) -> Cited:
     """Where a capture says what a fact says. `known`: words (folded) that name people and things
     the vault knows already: whoever cites may call by its name what the capture does not name."""
     body = memory.body
-    every = sentences.spans(body)
+    every = claims.sentence_spans(body)
     if unit.quote.strip():
         places = _find(unit.quote, body)
         if not places:
@@ -209,7 +209,7 @@ def _language(text: str) -> str:
 
 def _bearing(mine: set[str], ground: str, language: str) -> list[str]:
     """The sentences of the ground that bear on a fact most: what another one denies is its own."""
-    parts = sentences.split(ground)
+    parts = claims.split_sentences(ground)
     shares = [len(mine & polarity.stems(part, language)) for part in parts]
     return [
         part for part, share in zip(parts, shares, strict=True) if share and share == max(shares)

@@ -21,8 +21,8 @@ from pydantic import Field
 
 from oneiro_vault.classify import orientation_gate
 from oneiro_vault.core.conversation.captures import OWN, REFLECTION
-from oneiro_vault.core.markdown import inferred
-from oneiro_vault.core.markdown.token_budget import shorten
+from oneiro_vault.core.markdown import parser
+from oneiro_vault.core.markdown.orientation import shorten
 from oneiro_vault.core.memory import weakest
 from oneiro_vault.core.question import Answer, Question, ShownId, Verdict
 from oneiro_vault.core.text import claims
@@ -226,7 +226,7 @@ def own_name(answer: Insight, taken: set[str]) -> str:
     title = _SPACE.sub(" ", answer.title).strip()
     if title.casefold() not in taken:
         return title
-    return shorten(f"{title}: {inferred.first_sentence(answer.text)}", _LONGEST_TITLE)
+    return shorten(f"{title}: {parser.first_sentence(answer.text)}", _LONGEST_TITLE)
 
 
 def stale_insight(old: Note, verdict: Verdict) -> Decision:

@@ -17,7 +17,7 @@ from oneiro_vault.operations.care import settings_trust
 from oneiro_vault.operations.care.lint import lint, paragraph, problem
 from oneiro_vault.operations.remember import images, note_types
 from oneiro_vault.operations.runtime import House, Progress, quiet
-from oneiro_vault.vault.history.undo_commit import REPORTS
+from oneiro_vault.vault.history.undo import REPORTS
 
 
 def check(house: House, progress: Progress = quiet) -> answers.Checked:

@@ -15,7 +15,7 @@ from oneiro_vault.core.frontmatter import yaml_block
 from oneiro_vault.core.frontmatter.salvage import Fault, fault, mended
 from oneiro_vault.core.markdown import parser
 from oneiro_vault.core.memory import Memory
-from oneiro_vault.core.merge import conflicts
+from oneiro_vault.core.merge import units
 from oneiro_vault.core.tree_diff import blob_id
 from oneiro_vault.errors import OneiroError, UnreadableNote, few
 from oneiro_vault.operations.care import settings_trust
@@ -124,10 +124,10 @@ def _lines(data: bytes, body: str) -> Callable[[int], int]:
 
 
 def _conflicts(note: Memory, at: Callable[[int], int]) -> Iterator[answers.Problem]:
-    if f"[!{conflicts.KIND}]" not in note.body.lower():
+    if f"[!{units.KIND}]" not in note.body.lower():
         return  # a note may be so large that taking it apart costs seconds
     for callout in parser.parse(note.body).callouts:
-        if callout.kind == conflicts.KIND:
+        if callout.kind == units.KIND:
             text = "two machines said different things here, and both are kept"
             hint = "Keep what holds, take the callout out, then `oneiro flags --resolve` the note."
             yield problem(note.path, "conflict", "warning", text, hint, at(callout.start))

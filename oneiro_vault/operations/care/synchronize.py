@@ -78,9 +78,9 @@ def _answer(
     yes: bool,
     progress: Progress,
 ) -> answers.Synced:
-    from oneiro_vault.sync import engine, last_sync  # not loaded by those who only ask
+    from oneiro_vault.sync import engine  # not loaded by those who only ask
 
-    before, name, meeting = last_sync.read(house.vault.folder), "", None
+    before, name, meeting = network.last_sync(house.vault.folder), "", None
     answer: dict[str, Any] = {"schema": 1, "dry_run": False, "offline": None, **_NOTHING, **known}
     dry_run = answer["dry_run"]
     try:
@@ -97,7 +97,7 @@ def _answer(
     except OneiroError as error:
         offline = isinstance(error, Unreachable)
         if not dry_run:
-            last_sync.write(
+            network.note_sync(
                 house.vault.folder, before.failed(name, house.clock(), str(error), offline)
             )
         if not offline:
@@ -106,7 +106,7 @@ def _answer(
         return cast("answers.Synced", {**answer, **_came(house, meeting), **silent})
     if not dry_run:
         before = before.done(name, house.clock())
-        last_sync.write(house.vault.folder, before)
+        network.note_sync(house.vault.folder, before)
         house.converge()
         with suppress(OneiroError):  # a branch of proposals that somebody merged has done its work
             from oneiro_vault.operations import decisions
@@ -177,9 +177,7 @@ def standing(house: House) -> answers.SyncState:
 
     Without a remote nothing can fail.
     """
-    from oneiro_vault.sync import last_sync
-
-    known = last_sync.read(house.vault.folder)
+    known = network.last_sync(house.vault.folder)
     if not house.vault.repo.remotes():
         known = replace(known, tried=known.at, problem="")
     age = max(0.0, round(house.clock() - known.at, 1)) if known.at else None
@@ -217,14 +215,12 @@ class Automatic:
 
     def due(self) -> bool:
         """Is it time?"""
-        from oneiro_vault.sync import last_sync
-
         house, now = self._house, self._house.clock()
         every, rest = house.settings["sync.every"], house.settings["sync.quiet"]
         tip = house.vault.head()
         if tip != self._tip:
             self._tip, self._changed = tip, now
-        known = last_sync.read(house.vault.folder)
+        known = network.last_sync(house.vault.folder)
         since = abs(now - known.tried)  # a clock that was set back must not stop it for years
         if known.failures:
             return bool(

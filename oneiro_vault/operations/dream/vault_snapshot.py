@@ -21,7 +21,7 @@ from oneiro_vault.operations.runtime import House, Remembered
 from oneiro_vault.recall import request as searching
 from oneiro_vault.recall.search import Search
 from oneiro_vault.settings.definitions import FIXED
-from oneiro_vault.sync.stale_runs import withdrawn
+from oneiro_vault.sync.remote_lease import withdrawn
 from oneiro_vault.vault.history.commit_log import Entry
 from oneiro_vault.vault.worktree.files import digest
 

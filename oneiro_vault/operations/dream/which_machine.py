@@ -83,9 +83,7 @@ def lease_ref(house: House) -> LeaseRef | None:
 
 def _ever_met(house: House, ref: LeaseRef) -> bool:
     """Was this vault ever at one with that remote? If not, nobody else can have it from there."""
-    from oneiro_vault.sync import last_sync
-
-    return bool(last_sync.read(house.vault.folder).at or ref.remote.known())
+    return bool(network.last_sync(house.vault.folder).at or ref.remote.known())
 
 
 def holder(house: House, ask: bool = False) -> answers.Sharing:

@@ -17,7 +17,7 @@ from oneiro_vault.operations.history.revisions import iso
 from oneiro_vault.operations.read import recall_show
 from oneiro_vault.operations.read.readable import served
 from oneiro_vault.operations.runtime import House
-from oneiro_vault.vault.history import undo_commit
+from oneiro_vault.vault.history import undo
 from oneiro_vault.vault.history.commit_log import Entry, Line
 
 
@@ -81,7 +81,7 @@ def _subject(house: House, text: str) -> _Subject:
             raise InvalidInput(f"{path} is not indexed yet", hint="Try again in a moment.")
         data, now, notice = served(house, row)
         return _Subject(row.handle, path, data, now, notice=notice)
-    lost = undo_commit.lost(house.vault.repo, house.vault.history, ident)
+    lost = undo.lost(house.vault.repo, house.vault.history, ident)
     now = memories.parse(lost.path, house.vault.secrets.shown(lost.data))
     before = house.vault.repo.parents(lost.commit)[0]
     return _Subject(ident, lost.path, lost.data, now, before, forgotten=True)
@@ -173,7 +173,7 @@ def _sources(house: House, note: Memory) -> Iterator[tuple[answers.Source, list[
                 }
             else:
                 with suppress(OneiroError):
-                    lost = undo_commit.lost(house.vault.repo, house.vault.history, ident)
+                    lost = undo.lost(house.vault.repo, house.vault.history, ident)
                     old = memories.parse(lost.path, lost.data)
                     words = old.body
                     data |= {

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from oneiro_vault import answers
+from oneiro_vault.core.markdown.orientation import estimate, shorten
 from oneiro_vault.core.markdown.quoting import PREFACE, quote
-from oneiro_vault.core.markdown.token_budget import estimate, shorten
 from oneiro_vault.core.text.query import analyse, fts_expression
 from oneiro_vault.errors import InvalidInput, shown
 from oneiro_vault.index.base import Row, Vectors

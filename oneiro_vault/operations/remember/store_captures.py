@@ -12,7 +12,7 @@ from pathlib import PurePath
 from typing import Any
 
 from oneiro_vault import answers
-from oneiro_vault.capture import conversation_state, episodes, markers, spool, transcripts
+from oneiro_vault.capture import conversation_state, markers, spool, transcripts
 from oneiro_vault.core.conversation.captures import KIND, OWN, SOURCE, TYPE
 from oneiro_vault.core.memory import epoch
 from oneiro_vault.core.text.equality import fingerprint
@@ -49,9 +49,9 @@ def capture(
     than a note may be becomes several, in order: `captures` has them all, and the answer itself is
     the first.
     """
-    if kind not in episodes.KINDS:
+    if kind not in transcripts.KINDS:
         raise InvalidInput(
-            f"kind must be one of {', '.join(episodes.KINDS)}, not {shown(kind)}",
+            f"kind must be one of {', '.join(transcripts.KINDS)}, not {shown(kind)}",
             kept="Nothing was written.",
         )
     if not isinstance(text, str) or not text.strip():
@@ -60,7 +60,7 @@ def capture(
         )
     secrets = house.vault.secrets
     words = secrets.cleaned(
-        episodes.clean(text)
+        transcripts.clean(text)
     )  # nobody is there to say it again without: `block` would lose the conversation
     if not words:
         raise InvalidInput("all of it is private", kept="Nothing was written.")
@@ -77,8 +77,8 @@ def capture(
     )  # who speaks in what others send is theirs to say, so it is from outside
     common |= {"kind": "conversation"} if kind != "note" else {}
     common |= {"tags": [OWN]} if actor == "user" and kind == "note" else {"source": SOURCE}
-    pieces = episodes.parts(words, house.settings["notes.indexed_bytes"] - 1)
-    name = " ".join(secrets.cleaned(episodes.clean(title or "")).split()) or episodes.title(
+    pieces = transcripts.parts(words, house.settings["notes.indexed_bytes"] - 1)
+    name = " ".join(secrets.cleaned(transcripts.clean(title or "")).split()) or transcripts.title(
         words, kind
     )
     items = [
@@ -199,7 +199,7 @@ def _picked_up(house: House, path: str) -> int:
         entry = spool.load(path)
         if entry is None:
             return 0
-        twin = capture(house, **episodes.of_entry(_dated(_with_text(entry), house.clock())))[
+        twin = capture(house, **transcripts.of_entry(_dated(_with_text(entry), house.clock())))[
             "duplicate_of"
         ]
     except _NothingError:

@@ -1,21 +1,24 @@
-"""Is git, by whatever program, at work on this work tree, or was it a moment ago? Told by its locks
-and by what it leaves in its folder.
+"""Is git, by whatever program, at work on this work tree, or was it a moment ago; whose are its
+locks; what has it, or a person, left half done? Told by what lies in its folder.
 
 git holds `index.lock` for as long as it changes files (checkout, stash, merge, rebase, reset,
 restore), and making or dropping any lock changes the time of the folder it lies in. So two equal
 snapshots without a lock prove that git changed nothing in between.
 """
 # pathlib is left out here: asked before and after every look at the work tree.
-# ruff: noqa: PTH116, PTH123
+# ruff: noqa: PTH105, PTH112, PTH115, PTH116, PTH123, PTH208
 
 from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, NamedTuple
+
+from oneiro_vault.errors import RepositoryBusy
 
 _LOCKS: Final = ("index.lock", "HEAD.lock")
 _NS: Final = 1_000_000_000
@@ -138,3 +141,175 @@ def stamp(path: str | Path) -> Stamp:
     except OSError:
         return 0, 0, 0
     return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+SETTLE: Final = 0.25
+"""Seconds a lock must have been there before it can count as left behind."""
+
+
+def abandoned(lock: Path, root: Path) -> bool:
+    """Is it proven that nobody holds this lock: no process has it open and no git works in this
+    repository?
+
+    A lock younger than SETTLE is never judged: most are gone a moment later, and waiting for that
+    is the caller's choice. git closes `index.lock` while `commit -a` waits for an editor, so an
+    unopened file alone proves nothing. Where processes cannot be listed (no /proc) nothing is ever
+    proven.
+    """
+    judged = _known(lock)
+    if judged is None or 0 <= time.time() - judged.st_mtime < SETTLE:
+        return False
+    if not os.path.isdir("/proc/self/fd") or any(_holds(pid, lock, root) for pid in _processes()):
+        return False
+    now = _known(
+        lock
+        # while processes were listed one git may have ended, and the next one, too young for the
+        # list, begun
+    )
+    return now is not None and (now.st_ino, now.st_mtime_ns, now.st_ctime_ns) == (
+        judged.st_ino,
+        judged.st_mtime_ns,
+        judged.st_ctime_ns,
+    )
+
+
+def _known(lock: Path) -> os.stat_result | None:
+    try:
+        return lock.stat()
+    except OSError:
+        return None
+
+
+def stopped(pid: int) -> bool:
+    """Is the process suspended, so that it will not let go of anything by itself? (The client has
+    its own: it must not come in here.)"""
+    try:
+        return (
+            Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[0]
+            in "Tt"
+        )
+    except (OSError, IndexError):
+        return False
+
+
+def _processes() -> Iterator[str]:
+    own = str(os.getpid())
+    return (name for name in os.listdir("/proc") if name.isdigit() and name != own)
+
+
+def _holds(pid: str, lock: Path, root: Path) -> bool:
+    """Has the process the lock open, or is it a git that may be at work in `root`? In doubt:
+    yes."""
+    target = str(lock)
+    try:
+        for fd in os.scandir(f"/proc/{pid}/fd"):
+            if _link(fd.path) == target:
+                return True
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return _is_git(pid)  # another user's process: only its name can be seen
+    return _is_git(pid) and _works_in(pid, root)
+
+
+def _is_git(pid: str) -> bool:
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().startswith("git")
+    except OSError:
+        return False
+
+
+def _works_in(pid: str, root: Path) -> bool:
+    place = str(root)
+    if (_link(f"/proc/{pid}/cwd") + "/").startswith(place + "/"):
+        return True
+    try:
+        words = (
+            Path(f"/proc/{pid}/cmdline").read_bytes() + Path(f"/proc/{pid}/environ").read_bytes()
+        )
+    except (FileNotFoundError, ProcessLookupError):
+        return False  # it ended while it was looked at
+    except OSError:
+        return True
+    return os.fsencode(place) in words
+
+
+def _link(path: str) -> str:
+    try:
+        return os.readlink(path)
+    except OSError:
+        return ""
+
+
+def set_aside(path: Path, aside: Path) -> Path:
+    """Move a file into the folder `aside` under a dated name; nothing is ever deleted. Returns
+    where it is now."""
+    aside.mkdir(parents=True, exist_ok=True)
+    place = aside / f"{time.strftime('%Y%m%dT%H%M%S')}-{os.urandom(3).hex()}-{path.name}.aside"
+    os.replace(path, place)
+    return place
+
+
+PURGING: Final = "purging/plan.json"
+"""In our own folder, as long as a purge is not finished."""
+KEPT: Final = "Every note is as it was."
+_SYNC: Final = ("merge", "rebase")
+"""What `oneiro sync` does without stopping half-way: git itself asks nobody about a note that one
+side took away and the other changed."""
+
+
+class State(NamedTuple):
+    """`what` is under way; `undo`: the command that takes it back, "" when none does."""
+
+    what: str
+    undo: str
+
+
+_MARKS: Final = {
+    f"oneiro/{PURGING}": State("an unfinished purge", ""),
+    "MERGE_HEAD": State("a merge", "git merge --abort"),
+    "rebase-merge": State("a rebase", "git rebase --abort"),
+    "rebase-apply/applying": State("git am", "git am --abort"),
+    "rebase-apply": State("a rebase", "git rebase --abort"),
+    "REVERT_HEAD": State("a revert", "git revert --abort"),
+    "CHERRY_PICK_HEAD": State("a cherry-pick", "git cherry-pick --abort"),
+    "BISECT_LOG": State("a bisect", "git bisect reset"),
+    "sequencer": State("a sequence of picks", ""),
+}
+
+
+def refuse_half_done(root: Path, git_dir: Path, shared: Callable[[], object]) -> None:
+    """Raise RepositoryBusy in the middle of something. `shared`: is there a remote to sync with?"""
+    for name, state in _MARKS.items():
+        if os.path.exists(git_dir / name):  # noqa: PTH110  # looked at before every write
+            raise RepositoryBusy(
+                f"{state.what} is in progress in {root}",
+                kept=KEPT,
+                hint=_hint(state, bool(shared())),
+            )
+
+
+def unmerged(root: Path, git_dir: Path, shared: Callable[[], object]) -> RepositoryBusy:
+    """The refusal while git's index holds files that are not merged."""
+    try:
+        refuse_half_done(root, git_dir, shared)
+    except RepositoryBusy as found:
+        return found
+    hint = (
+        "`git status` lists them; `git add FILE` keeps what is on disk, `git rm FILE` takes it "
+        "away. Then try again."
+    )
+    return RepositoryBusy(f"{root} has unmerged files", kept=KEPT, hint=hint)
+
+
+def _hint(state: State, shared: bool) -> str:
+    if "purge" in state.what:
+        return "A person finishes it: oneiro purge --resume"
+    if not state.undo:
+        return "Finish or abort it (git status), then try again."
+    if shared and state.undo.split()[1] in _SYNC:
+        return (
+            f"`{state.undo} && oneiro sync` joins both sides by rule instead. Or finish it by "
+            f"hand (git status), then try again."
+        )
+    return f"Finish it (git status says how), or take it back: `{state.undo}`. Then try again."

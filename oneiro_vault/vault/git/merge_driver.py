@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from oneiro_vault.errors import GitProblem
-from oneiro_vault.vault.git import new_repository
+from oneiro_vault.vault.git import repository
 from oneiro_vault.vault.git.repository import Repo
 
 NAME: Final = "merge.oneiro.name"
@@ -56,7 +56,7 @@ def register_driver(repo: Repo, program: Sequence[str] = ()) -> None:
         }
     )
     for number in _unasked(repo):
-        new_repository.exclude(repo.common_dir, ATTRIBUTES[number], "attributes")
+        repository.exclude(repo.common_dir, ATTRIBUTES[number], "attributes")
 
 
 def problem(repo: Repo) -> str:

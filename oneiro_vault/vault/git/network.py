@@ -1,5 +1,5 @@
-"""The other copy of a vault, by git's own programs: which one, what is there, sending ours. No
-history is forced, no person is asked.
+"""The other copy of a vault, by git's own programs: which one, what is there, sending ours, and
+when we were last at one. No history is forced, no person is asked.
 
 What was seen there last is kept under `refs/oneiro/seen/`, so that a history that was rewritten is
 noticed even when somebody fetched by hand in between; what it replaced is kept under
@@ -8,15 +8,18 @@ noticed even when somebody fetched by hand in between; what it replaced is kept 
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 import shlex
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from oneiro_vault.errors import GitProblem, InvalidInput, NotFound, OneiroError, Unreachable
 from oneiro_vault.vault.git.commands import LIMIT, STALLED
 from oneiro_vault.vault.git.repository import Repo
+from oneiro_vault.vault.write import disk
 from oneiro_vault.vault.write.recovery import Recovery
 
 log = logging.getLogger("oneiro.sync")
@@ -317,3 +320,50 @@ def choose(repo: Repo, recovery: Recovery, name: str, wait: float, limit: float 
         else ""
     )
     return Remote(repo, recovery, found, merges or branch, wait, limit)
+
+
+@dataclass(frozen=True)
+class LastSync:
+    """`at`: when this clone was last at one with `remote` (epoch seconds, 0: never); `tried`: the
+    last attempt; `problem`: why that failed, "" when it did not; `offline`: because the remote was
+    out of reach; `failures` in a row.
+    """
+
+    remote: str = ""
+    at: float = 0.0
+    tried: float = 0.0
+    problem: str = ""
+    offline: bool = False
+    failures: int = 0
+
+    def done(self, remote: str, now: float) -> LastSync:
+        """After a sync that succeeded."""
+        return LastSync(remote, now, now)
+
+    def failed(self, remote: str, now: float, problem: str, offline: bool) -> LastSync:
+        """After one that did not."""
+        return replace(
+            self,
+            remote=remote or self.remote,
+            tried=now,
+            problem=problem,
+            offline=offline,
+            failures=self.failures + 1,
+        )
+
+
+def last_sync(folder: Path) -> LastSync:
+    """What is written in `<git dir>/oneiro/`; an unreadable file is none."""
+    try:
+        found = json.loads((folder / "sync.json").read_bytes())
+        known = asdict(LastSync())
+        return LastSync(
+            **{name: type(known[name])(value) for name, value in found.items() if name in known}
+        )
+    except (OSError, ValueError, TypeError, AttributeError):
+        return LastSync()
+
+
+def note_sync(folder: Path, state: LastSync) -> None:
+    """Put it there. Raises DiskProblem."""
+    disk.note("Noting the sync", folder / "sync.json", json.dumps(asdict(state)))

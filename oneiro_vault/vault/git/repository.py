@@ -1,4 +1,4 @@
-"""The git room's objects and refs, on pygit2. Nothing here knows memories.
+"""The git room's objects and refs, on pygit2, and how a repository is made and found.
 
 A commit is made through trees, never through the index: the person's staging area is not involved,
 and 50,000 notes cost no more than the few folders along the changed paths. `move` is a true
@@ -11,16 +11,16 @@ import os
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
 import pygit2
 
 from oneiro_vault.errors import GitProblem, InvalidInput, RepositoryBusy, UnsafePath, VaultNotFound
-from oneiro_vault.vault.git import state
+from oneiro_vault.vault.git import activity
 from oneiro_vault.vault.git.activity import Activity
 from oneiro_vault.vault.git.commands import Commands
-from oneiro_vault.vault.git.new_repository import common_dir
 from oneiro_vault.vault.git.objects import PACK_FROM, Memory, Stored, pack, readable, store_loose
 from oneiro_vault.vault.git.staging_area import Entry, Locked, Staging
 from oneiro_vault.vault.write import disk
@@ -91,7 +91,7 @@ class Repo:
         except (KeyError, ValueError, pygit2.GitError) as error:
             raise _unreadable("HEAD", error) from error
         if not isinstance(head.target, str):
-            state.check(
+            activity.refuse_half_done(
                 self.root, self.git_dir, self.remotes
             )  # a rebase detaches it for as long as it takes
             raise RepositoryBusy(
@@ -120,7 +120,7 @@ class Repo:
     def check_ready(self) -> None:
         """Raise RepositoryBusy in the middle of a merge, rebase, cherry-pick, revert, bisect, am or
         purge, and on a detached HEAD."""
-        state.check(self.root, self.git_dir, self.remotes)
+        activity.refuse_half_done(self.root, self.git_dir, self.remotes)
         self.branch()
 
     def contains(self, commit: str, tip: str) -> bool:
@@ -480,3 +480,48 @@ def _unopened(root: Path, error: Exception) -> GitProblem | VaultNotFound:
         kept=_KEPT,
         hint="`git status` there says more.",
     )
+
+
+def init(root: Path, settings: Mapping[str, str]) -> None:
+    """A new repository on branch `main` in `root`, with `settings` in its own configuration. Raises
+    OSError."""
+    try:
+        made = pygit2.init_repository(str(root), initial_head="main")
+    except (pygit2.GitError, OSError) as error:
+        with suppress(FileExistsError):
+            (root / ".git").mkdir()  # libgit2 keeps the errno to itself: let the system say it
+        raise OSError(0, str(error)) from error
+    for name, value in settings.items():
+        made.config[name] = value
+
+
+def borrow(folder: str, config: Path) -> None:
+    """A bare repository in `folder` that knows the remotes, and how to talk to them, from another's
+    configuration."""
+    made = pygit2.init_repository(folder, bare=True)
+    made.config["include.path"] = str(config)
+
+
+def around(folder: Path) -> tuple[Path, Path] | None:
+    """Work tree and private folder (`info/` and so on) of the repository that `folder` is in, if
+    any."""
+    found = pygit2.discover_repository(str(folder))
+    workdir = pygit2.Repository(found).workdir if found else None
+    return (Path(os.path.realpath(workdir)), common_dir(Path(found))) if found and workdir else None
+
+
+def common_dir(git_dir: Path) -> Path:
+    """Where objects and branches live: another folder for linked worktrees."""
+    pointer = git_dir / "commondir"
+    return (git_dir / pointer.read_text().strip()).resolve() if pointer.exists() else git_dir
+
+
+def exclude(private: Path, line: str, name: str = "exclude") -> None:
+    """Add a line to a repository's private `info/` file unless it is there."""
+    place = private / "info" / name
+    old = place.read_bytes() if place.exists() else b""
+    if line.encode() in old.splitlines():
+        return
+    place.parent.mkdir(exist_ok=True)
+    with place.open("ab") as file:
+        file.write((b"\n" if old and not old.endswith(b"\n") else b"") + line.encode() + b"\n")

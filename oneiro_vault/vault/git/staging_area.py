@@ -15,7 +15,7 @@ import pygit2
 from pygit2.enums import FileStatus
 
 from oneiro_vault.errors import GitProblem
-from oneiro_vault.vault.git import state
+from oneiro_vault.vault.git import activity
 from oneiro_vault.vault.git.activity import Activity, Stamp, stamp
 from oneiro_vault.vault.git.commands import Commands
 
@@ -104,7 +104,7 @@ class Staging:
             except (pygit2.GitError, OSError):
                 return self._asked(list(paths))
             if index.conflicts is not None:
-                raise state.unmerged(
+                raise activity.unmerged(
                     self._root, self._git_dir, lambda: list(self._repo.remotes.names())
                 )
             return {path: str(index[path].id) if path in index else "" for path in paths}
@@ -139,7 +139,7 @@ class Staging:
         for line in self._commands.text("ls-files", "-z", "--stage").split("\0"):
             words, _, path = line.partition("\t")
             if words and words.split()[2] != "0":
-                raise state.unmerged(
+                raise activity.unmerged(
                     self._root, self._git_dir, lambda: list(self._repo.remotes.names())
                 )
             if path in found:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from oneiro_vault.errors import GitProblem, OneiroError, few
 from oneiro_vault.vault.git import commands, merge_driver
-from oneiro_vault.vault.health import fsck
+from oneiro_vault.vault.health import repair
 from oneiro_vault.vault.paths import is_note, twin_key
 from oneiro_vault.vault.purge import rewrite
 from oneiro_vault.vault.worktree import edits
@@ -124,7 +124,7 @@ def damaged(vault: Vault) -> list[Problem]:
         return []  # said already
     if not status:
         return []
-    hits = fsck.told(vault.files, fsck.survey(vault.repo))
+    hits = repair.told(vault.files, repair.survey(vault.repo))
     if not hits:
         words = (err or out).decode("utf-8", "replace").strip().split("\n")[0]
         return [Problem(DAMAGE, f"git fsck: {words}", "No object is hit. `git fsck` says more.")]

@@ -15,10 +15,10 @@ from typing import Final
 
 from oneiro_vault.core import memory
 from oneiro_vault.errors import Brake, GitProblem, UnreadableNote, few, shown
+from oneiro_vault.vault.git.activity import PURGING
 from oneiro_vault.vault.git.repository import Repo
-from oneiro_vault.vault.git.state import PURGING
 from oneiro_vault.vault.paths import is_note
-from oneiro_vault.vault.worktree.moves import id_of
+from oneiro_vault.vault.worktree.edits import id_of
 from oneiro_vault.vault.write import disk
 from oneiro_vault.vault.write.journal import Journal
 

@@ -22,7 +22,7 @@ from oneiro_vault.vault.history.commit_log import Entry
 from oneiro_vault.vault.paths import is_note
 from oneiro_vault.vault.purge.text_search import MARK
 from oneiro_vault.vault.worktree import edits
-from oneiro_vault.vault.worktree.moves import id_of
+from oneiro_vault.vault.worktree.edits import id_of
 
 _OWN: Final = "purged "
 """How the title of a purge's own commit begins."""

@@ -16,7 +16,7 @@ from oneiro_vault.core.tree_diff import Refused, blob_id
 from oneiro_vault.errors import AmbiguousId, NotFound, OneiroError, UnreadableNote, shown
 from oneiro_vault.vault.git import objects
 from oneiro_vault.vault.history.commit_log import trailers
-from oneiro_vault.vault.history.undo_commit import REPORTS
+from oneiro_vault.vault.history.undo import REPORTS
 from oneiro_vault.vault.ledger import FOLDER as LEDGER
 from oneiro_vault.vault.paths import is_note, is_ours
 from oneiro_vault.vault.purge.text_search import Text, words_of

@@ -20,9 +20,9 @@ from oneiro_vault.core.tree_diff import blob_id
 from oneiro_vault.errors import GitProblem, InvalidInput, NotFound, RepositoryBusy, few, shown
 from oneiro_vault.vault import ledger
 from oneiro_vault.vault.git import objects
+from oneiro_vault.vault.git.activity import PURGING
 from oneiro_vault.vault.git.repository import Repo
 from oneiro_vault.vault.git.staging_area import EXECUTABLE, FILE, GONE, NEW, STAGED
-from oneiro_vault.vault.git.state import PURGING
 from oneiro_vault.vault.paths import is_ours
 from oneiro_vault.vault.purge.filter_program import mark_of
 from oneiro_vault.vault.purge.find import Trace

@@ -1,5 +1,5 @@
-"""What a person changed by hand: found cheaply through the index's stat data, judged one file at a
-time, never guessed."""
+"""What a person changed or moved by hand: found cheaply through the index's stat data, judged one
+file at a time, never guessed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ from oneiro_vault.vault.git.staging_area import (
 )
 from oneiro_vault.vault.paths import is_note, is_ours
 from oneiro_vault.vault.worktree.files import LARGEST, Files, describe
-from oneiro_vault.vault.worktree.moves import id_of, pairs
 
 _MARKERS: Final = re.compile(rb"(?m)^<{7}[ \r\n][\s\S]*?^={7}\r?$[\s\S]*?^>{7}([ \r\n]|\Z)")
 MARKED: Final = "it holds conflict markers"
@@ -397,3 +396,43 @@ def _plain(files: Files) -> Stat | Refused | None:
     except OSError:
         return None
     return describe("README.md", stat)
+
+
+_ID: Final = re.compile(
+    rb"\A(?:\xef\xbb\xbf)?---[^\n]*\n(?:[^\n]*\n){0,200}?id:[ \t]*[\"']?([0-9a-z]{12})[\"']?[ "
+    rb"\t]*\r?\n"
+)
+
+
+def id_of(data: bytes) -> str:
+    """The id in a note's frontmatter, found without reading YAML; "" when there is none."""
+    match = _ID.match(data[:65536])
+    return match[1].decode() if match else ""
+
+
+def pairs(repo: Repo, tip: str, new: Mapping[str, bytes], gone: Collection[str]) -> dict[str, str]:
+    """New path -> the path of `tip` it came from: the same bytes, else the same id. Every path is
+    in one pair at most."""
+    if not new or not gone:
+        return {}
+    blobs = {
+        path: entry.blob for path in sorted(gone) if (entry := repo.entry(tip, path)) is not None
+    }
+    found = _matched(((path, blob_id(data)) for path, data in sorted(new.items())), blobs.items())
+    named = [
+        (path, ident)
+        for path, data in sorted(new.items())
+        if path not in found and (ident := id_of(data))
+    ]
+    if named:
+        left = filter(is_note, blobs.keys() - found.values())
+        found |= _matched(named, ((path, id_of(repo.data(blobs[path]))) for path in sorted(left)))
+    return found
+
+
+def _matched(new: Iterable[tuple[str, str]], old: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Both are (path, mark): equal marks meet, first come, first served."""
+    free: dict[str, list[str]] = {}
+    for path, mark in old:
+        free.setdefault(mark, []).append(path)
+    return {path: free[mark].pop(0) for path, mark in new if free.get(mark)}

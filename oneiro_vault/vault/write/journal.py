@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from oneiro_vault.vault.git import git_locks
+from oneiro_vault.vault.git import activity
 from oneiro_vault.vault.git.staging_area import Entry
 from oneiro_vault.vault.write import disk
 
@@ -257,7 +257,7 @@ class Journal:
 
     def set_aside(self, path: Path, why: str) -> None:
         """Move a file that is in the way into `aside/` and log it."""
-        place = git_locks.set_aside(path, self.aside)
+        place = activity.set_aside(path, self.aside)
         log.warning("%s: moved aside to %s (%s)", path, place, why)
         _append(self.folder / "repairs.jsonl", {"path": str(path), "aside": str(place), "why": why})
 

@@ -17,7 +17,7 @@ from typing import Final
 
 from oneiro_vault.core.tree_diff import blob_id
 from oneiro_vault.errors import GitProblem, RepositoryBusy
-from oneiro_vault.vault.git import git_locks
+from oneiro_vault.vault.git import activity
 from oneiro_vault.vault.git.activity import Stamp
 from oneiro_vault.vault.git.repository import Repo
 from oneiro_vault.vault.git.staging_area import EXECUTABLE, FILE, Entry, Locked
@@ -94,7 +94,7 @@ class Recovery:
     def clear_lock(self, lock: Path) -> bool:
         """Move a lock aside when nobody can be holding it any more. True when it is out of the
         way."""
-        if git_locks.abandoned(lock, self._repo.root):
+        if activity.abandoned(lock, self._repo.root):
             self._repo.activity.note_death(lock)
             self._journal.set_aside(lock, "a lock no living process holds")
         return not lock.exists()
@@ -349,7 +349,7 @@ class Recovery:
         """Has git written the index since our last intent, and a moment ago? It lets go of it
         before it moves HEAD: what is put there in between would be staged on the other branch."""
         there = self._repo.activity.since()
-        lately = there > self._journal.written and 0 <= time.time() - there < git_locks.SETTLE
+        lately = there > self._journal.written and 0 <= time.time() - there < activity.SETTLE
         return lately and not self._repo.activity.followed()
 
     def _flush(self, due: dict[str, Owed], tip: str, seen: Stamp) -> None:

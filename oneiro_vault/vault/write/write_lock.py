@@ -14,7 +14,7 @@ from typing import Final, TypeVar
 import filelock
 
 from oneiro_vault.errors import DiskProblem, GitProblem, LockTimeout, OneiroError
-from oneiro_vault.vault.git.git_locks import SETTLE, stopped
+from oneiro_vault.vault.git.activity import SETTLE, stopped
 from oneiro_vault.vault.git.repository import Repo
 from oneiro_vault.vault.git.staging_area import Locked
 from oneiro_vault.vault.health.rewrites import Tampering

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oneiro_vault.core.frontmatter import yaml_block
-from oneiro_vault.core.frontmatter.scalars import DEEPEST
+from oneiro_vault.core.frontmatter.strict_yaml import DEEPEST
 from oneiro_vault.errors import InvalidInput, UnreadableNote
 from tests.box import patient
 

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oneiro_vault.core.text import claims
+from oneiro_vault.core.text.claims import sentence_spans, split_sentences
 
 
 @pytest.mark.parametrize(
@@ -49,3 +50,48 @@ def test_shares_and_numbers() -> None:
 def test_anything_can_be_read(text: str) -> None:
     assert claims.share(text, text) == 1.0
     assert claims.numbers(text) <= claims.numbers(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        (
+            "Dr. Huber and Mrs. Lind met. They agreed.",
+            ["Dr. Huber and Mrs. Lind met.", "They agreed."],
+        ),
+        ("- We ship on Friday.\n- Ana owns it", ["We ship on Friday.", "Ana owns it"]),
+        ("# Plans\n1. First. Then more.", ["Plans", "First.", "Then more."]),
+        ("Das kostet z. B. 3,50 Euro. Mehr nicht.", ["Das kostet z. B. 3,50 Euro.", "Mehr nicht."]),
+        (
+            "Es ist am 28. Juni, um 19.30 Uhr. Ich wohne im 1. Stock.",
+            ["Es ist am 28. Juni, um 19.30 Uhr.", "Ich wohne im 1. Stock."],
+        ),
+        (
+            "Rosina, geb. Kaltenbach. Es waren 12. Dann kam er.",
+            ["Rosina, geb. Kaltenbach.", "Es waren 12.", "Dann kam er."],
+        ),
+        (
+            "wir fahren vom 18. bis 25. juli weg. mein bub kommt mit, ca. zehn tage. kennst du "
+            "das?",
+            [
+                "wir fahren vom 18. bis 25. juli weg.",
+                "mein bub kommt mit, ca. zehn tage.",
+                "kennst du das?",
+            ],
+        ),
+        ("Das macht ca. fünf Euro. Mehr nicht.", ["Das macht ca. fünf Euro.", "Mehr nicht."]),
+        ("", []),
+        (" \n ", []),
+    ],
+)
+def test_sentences(text: str, parts: list[str]) -> None:
+    assert split_sentences(text) == parts
+
+
+def test_places_are_those_of_the_text() -> None:
+    text = "* Ähnlich wie 😀 gestern. Und dann?\n\nNo."
+    assert [text[start:end] for start, end in sentence_spans(text)] == [
+        "Ähnlich wie 😀 gestern.",
+        "Und dann?",
+        "No.",
+    ]

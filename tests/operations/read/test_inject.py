@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from oneiro_vault.app import App
+from oneiro_vault.core.markdown.orientation import estimate
 from oneiro_vault.core.markdown.quoting import PREFACE
-from oneiro_vault.core.markdown.token_budget import estimate
 from oneiro_vault.errors import InvalidInput
 from tests.operations.conftest import QUICK, Call, stored
 

@@ -557,13 +557,13 @@ def test_a_folder_that_was_swept_away_stops_no_repair(vault: Vault, root: Path) 
 
 
 def test_no_proc_means_no_proof(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from oneiro_vault.vault.git import git_locks
+    from oneiro_vault.vault.git import activity
 
     lock = tmp_path / "index.lock"
-    assert git_locks.abandoned(lock, tmp_path) is False
+    assert activity.abandoned(lock, tmp_path) is False
     lock.write_text("")
     monkeypatch.setattr(os.path, "isdir", lambda path: False)
-    assert git_locks.abandoned(lock, tmp_path) is False
+    assert activity.abandoned(lock, tmp_path) is False
 
 
 def test_a_branch_of_the_persons_own_is_not_repaired(vault: Vault, root: Path) -> None:
