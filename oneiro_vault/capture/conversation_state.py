@@ -22,17 +22,16 @@ if TYPE_CHECKING:
 
 KEPT_DAYS = 90
 ABANDONED = 6 * 3600.0
-"""Seconds without a word after which a conversation that never ended (a crash, a closed terminal)
-is captured all the same."""
+"""Seconds without a word after which a conversation that never ended is captured all the same."""
 _MOST_IDS = 200
 _TALK = ("session", "client", "cwd", "transcript")
 
 
 class Session:
-    """State of one conversation. `offset`: bytes of `transcript` that were captured; `messages`:
-    how many came since then; `given`: ids of memories that are in its context; `oriented`: id,
-    path, title and stamp of the blocks it has seen (None: none yet); `talk`: session, client, cwd
-    and transcript, when a marker allowed its capture."""
+    """`offset`: bytes of `transcript` that were captured; `messages`: how many came since then;
+    `given`: ids of memories that are in its context; `oriented`: id, path, title and stamp of the
+    blocks it has seen (None: none yet); `talk`: session, client, cwd and transcript, when a marker
+    allowed its capture."""
 
     __slots__ = ("_path", "given", "key", "messages", "offset", "oriented", "talk", "transcript")
 
@@ -79,8 +78,7 @@ class Session:
         )
 
     def captured_to(self, folder: str, transcript: str) -> int:
-        """Up to which byte a transcript is in the vault, or in an entry of the spool `folder` that
-        a crash kept us from noting here."""
+        """Also in an entry of the spool `folder` that a crash kept us from noting here."""
         offset = self.offset if self.transcript == transcript else 0
         for path in spool.entries(folder, self.key):
             try:
@@ -99,8 +97,8 @@ class Session:
 
 
 def key_of(session: str) -> str:
-    """A file name part for a conversation's id, whatever the client put there: letters and digits,
-    different for different ids."""
+    """A file name part, whatever the client put there: letters and digits, different for different
+    ids."""
     plain = "".join(letter for letter in session[:200] if letter.isascii() and letter.isalnum())[
         :40
     ]
@@ -108,8 +106,7 @@ def key_of(session: str) -> str:
 
 
 def abandoned(state: str, now: float) -> Iterator[dict[str, Any]]:
-    """A spool entry for each conversation that was left without an end, if its folder still allows
-    it."""
+    """A spool entry for each conversation without an end, if its folder still allows it."""
     for path in _files(state):
         talk = _read(path).get("talk")
         session = Session(state, _text(talk.get("session"))) if isinstance(talk, dict) else None

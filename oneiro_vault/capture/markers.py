@@ -24,8 +24,8 @@ _LONGEST = 65_536
 
 
 class Marker:
-    """What was found for a folder: `path` is the marker that decided ("" without one), `problem`
-    why an allowing one does not count."""
+    """`path` is the marker that decided ("" without one), `problem` why an allowing one does not
+    count."""
 
     __slots__ = ("allows", "path", "problem", "project", "vault")
 
@@ -44,8 +44,7 @@ class Marker:
         self.problem = problem
 
     def place(self) -> str:
-        """What this place is called: the `project` it names, else the folder it stands in unless
-        that is somebody's home."""
+        """The `project` it names, else the folder it stands in unless that is somebody's home."""
         if self.project or not self.allows:
             return self.project
         folder = os.path.dirname(self.path)
@@ -53,8 +52,7 @@ class Marker:
 
 
 def find(folder: str) -> Marker:
-    """The marker in force for a folder, by its own path and by where links lead: a forbidding one
-    on either way wins."""
+    """By the folder's own path and by where links lead: a forbidding one on either way wins."""
     ways = list(dict.fromkeys((os.path.abspath(folder), os.path.realpath(folder))))
     for way in ways:
         for place in _upwards(way):
@@ -93,8 +91,7 @@ def _read(place: str) -> Marker:
 
 
 def read_toml(path: str) -> dict[str, Any]:
-    """A TOML file; one that sets nothing is not worth loading a parser (3 ms). Raises OSError, and
-    ValueError for what is no TOML."""
+    """One that sets nothing is not worth loading a parser (3 ms). Raises OSError or ValueError."""
     with open(path, encoding="utf-8") as file:
         text = file.read(_LONGEST)
     if all(

@@ -14,8 +14,8 @@ _TAG = re.compile(r"<\s{0,8}(/?)\s{0,8}private(?=[\s/>]|\Z)[^<>]{0,200}>?", re.I
 
 
 def redact(text: str) -> str:
-    """`text` without `<private>…</private>`: in any case, nested, with attributes; one that is not
-    closed hides everything after it."""
+    """Without `<private>…</private>`: in any case, nested; one that is not closed hides everything
+    after it."""
     kept: list[str] = []
     depth = position = 0
     for tag in _TAG.finditer(text):
@@ -32,8 +32,7 @@ def redact(text: str) -> str:
 
 
 def summary(text: str) -> str:
-    """What a client's summary says: without the `<analysis>` it thought aloud in, and out of its
-    `<summary>` tags.
+    """Without the `<analysis>` a client thought aloud in, and out of its `<summary>` tags.
 
     Only the first of each counts: a summary may well talk about such tags.
     """
@@ -59,8 +58,7 @@ def summary(text: str) -> str:
 
 
 def veil(mode: str, allowed: str) -> Callable[[bytes], bytes]:
-    """Takes the secrets out of notes, as these two settings want it, for a program that reads them
-    without the app."""
+    """Takes the secrets out of notes for a program that reads them without the app."""
     from oneiro_vault.vault.secrets.secret_scan import Secrets
 
     return Secrets(mode, allowed.split()).shown

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 MOST_ENTRIES = 2_000
 MOST_BYTES = 256_000_000
-"""What the folder may hold. Beyond it nothing more is taken: transcripts stay with their client,
-and the next capture begins where the last one ended."""
+"""Beyond it nothing more is taken: transcripts stay with their client, and the next capture begins
+where the last one ended."""
 STALE = 3600.0
 """Seconds after which a half-written file belongs to nobody."""
 _TEMPORARY = ".new-"
@@ -39,8 +39,8 @@ def folder_of(state: str) -> str:
 
 
 def put(folder: str, entry: dict[str, Any], key: str = "") -> str:
-    """Write an entry durably and return its path; `key` (letters and digits) goes into its name.
-    Raises OSError; FullError: no room."""
+    """Durably; `key` (letters and digits) goes into its name. Raises OSError; FullError: no
+    room."""
     _private(folder)
     data = json.dumps(entry, ensure_ascii=False).encode("utf-8", "replace")
     names = entries(folder)
@@ -87,8 +87,7 @@ def entries(folder: str, key: str = "") -> list[str]:
 
 
 def load(path: str) -> dict[str, Any] | None:
-    """What an entry says; None when somebody else has taken it. Raises ValueError when it is no
-    entry."""
+    """None when somebody else has taken it. Raises ValueError when it is no entry."""
     try:
         with open(path, encoding="utf-8") as file:
             found = json.load(file)

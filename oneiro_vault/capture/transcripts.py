@@ -20,31 +20,28 @@ if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
 LONGEST_LINE = 4_000_000
-"""Bytes of one line beyond which it is passed over: that is a pasted file or a picture, not
-something said."""
+"""Bytes beyond which a line is a pasted file or a picture, not something said."""
 _TOOL = 200
 _NAMES = {"user": "User", "assistant": "Assistant"}
 TURN = "User:"
 """How what a person said begins."""
 _SPEAKERS = tuple(_NAMES)  # not the dict: a type may be anything, also what cannot be hashed
 _UNSAID = ("isSidechain", "isMeta", "isCompactSummary", "isApiErrorMessage", "forkedFrom")
-"""Marks of what nobody said in this conversation; a fork begins with a copy of another one, which
-is captured there."""
+"""A fork begins with a copy of another conversation, which is captured there."""
 _ADDED = re.compile(
     r"<(environment_context|user_instructions|system-reminder|command-(?:name|message|args)|"
     r"local-command-(?:stdout|stderr|caveat)|bash-(?:stdout|stderr)|task-notification|"
     r"turn_aborted|subagent_notification)>"
 )
-"""What clients write into the mouth of the user, up to the same tag closed."""
+"""What clients write into the mouth of the user."""
 _SPEAKS = re.compile(r"^(?=(?:User|Assistant):)", re.MULTILINE)
-"""What would begin a turn of its own inside somebody else's: a conversation that was pasted is a
-quotation."""
+"""A conversation that was pasted is a quotation."""
 _INSTRUCTIONS = "# AGENTS.md instructions"
 
 
 class Turn:
-    """Something said: `role` is `user`, `assistant` or `tool` (one line about a tool that was
-    used); `when` is RFC 3339 or empty."""
+    """`role` is `user`, `assistant` or `tool` (one line about its use); `when` is RFC 3339 or
+    empty."""
 
     __slots__ = ("role", "text", "when")
 
@@ -83,8 +80,7 @@ def read(path: str, start: int = 0, most: int = 1 << 62) -> tuple[list[Turn], in
 
 
 def render(turns: list[Turn]) -> str:
-    """The conversation as Markdown paragraphs, each speaker named where they begin; "" when nobody
-    said anything."""
+    """As Markdown paragraphs, each speaker named where they begin; "" when nobody said anything."""
     if not any(turn.role in _NAMES for turn in turns):
         return ""
     parts: list[str] = []
@@ -103,7 +99,7 @@ def last_time(turns: list[Turn]) -> str:
 
 
 def _lines(file: BinaryIO, position: int) -> Iterator[tuple[bytes, int]]:
-    """Each line with the place behind it; of one that is too long only an empty stand-in."""
+    """Of a line that is too long only an empty stand-in."""
     while line := file.readline(LONGEST_LINE):
         position += len(line)
         if len(line) == LONGEST_LINE and not line.endswith(b"\n"):
@@ -116,7 +112,7 @@ def _lines(file: BinaryIO, position: int) -> Iterator[tuple[bytes, int]]:
 
 
 def _parsed(line: bytes) -> dict[str, Any] | None:
-    """The record in a line, {} for one that cannot be something said, None for what is no JSON."""
+    """{} for what cannot be something said, None for what is no JSON."""
     if line.endswith(b"\n") and not (
         b'"user"' in line or b'"assistant"' in line or b'"response_item"' in line
     ):
@@ -182,14 +178,13 @@ def _text(value: object) -> str:
 
 
 def _tool(name: object, arguments: object) -> str:
-    """One line about the use of a tool; what it answered is left out, since it can be had again."""
+    """What it answered is left out, since it can be had again."""
     words = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
     words = " ".join(redact(words).split())
     return f"[{_text(name) or 'tool'}] {words if len(words) <= _TOOL else words[:_TOOL] + '…'}"
 
 
 def _clean(role: str, text: str) -> str:
-    """What this turn says once private parts, and what the client put into it, are gone."""
     text = redact(text).replace("\0", "")
     if role == "user":
         text = "" if text.startswith(_INSTRUCTIONS) else _own(text)
@@ -197,7 +192,7 @@ def _clean(role: str, text: str) -> str:
 
 
 def _own(text: str) -> str:
-    """The text without what a client added; a tag that is only mentioned (never closed) stays."""
+    """A tag that is only mentioned (never closed) stays."""
     kept: list[str] = []
     position = 0
     never_closed: set[str] = set()
@@ -215,16 +210,16 @@ def _own(text: str) -> str:
 
 
 KINDS = ("compaction", "session", "turns", "note")
-"""What a capture can be: a client's summary, the rest of a conversation at its end, a part of one
-that goes on, somebody's words."""
+"""A client's summary, the rest of a conversation at its end, a part of one that goes on, somebody's
+words."""
 _CALLED = {"compaction": "Summary", "session": "Conversation", "turns": "Conversation"}
 _MARKERS = re.compile(r"^(?=(?:<{7}|={7}|>{7})(?:[ \r\n]|\Z))", re.MULTILINE)
 _TITLE = 72
 
 
 def clean(text: str) -> str:
-    """`text` as a note can hold it: without private parts, NUL and halves of characters; lines that
-    git writes at conflicts indented."""
+    """Without private parts, NUL and halves of characters; lines that git writes at conflicts
+    indented."""
     text = redact(text).replace("\0", "").replace("\r\n", "\n")
     text = text.encode("utf-8", "replace").decode("utf-8")
     return _MARKERS.sub("    ", text).strip()
@@ -244,7 +239,7 @@ def title(text: str, kind: str) -> str:
 
 
 def parts(text: str, limit: int) -> list[str]:
-    """`text` in pieces of at most `limit` bytes, cut between paragraphs, else between lines, else
+    """Pieces of at most `limit` bytes, cut between paragraphs, else between lines, else
     anywhere."""
     if len(text.encode("utf-8")) <= limit:
         return [text]
@@ -280,8 +275,7 @@ def _chopped(text: str, limit: int) -> list[str]:
 
 
 def of_entry(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters of the operation `capture` out of a spool entry. Raises ValueError for one that
-    makes no sense."""
+    """Parameters of the operation `capture`. Raises ValueError for an entry that makes no sense."""
     texts = {
         name: entry.get(name) for name in ("text", "kind", "session", "client", "project", "when")
     }

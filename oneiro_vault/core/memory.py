@@ -80,8 +80,7 @@ class Memory:
 
 
 def parse(path: str, data: bytes) -> Memory:
-    """The note in `data` (the whole file). Raises UnreadableNote; a key of the wrong shape only
-    ends up in `problems`."""
+    """Raises UnreadableNote; a key of the wrong shape only ends up in `problems`."""
     text = yaml_block.decode(data)
     meta, body = yaml_block.read(text)
     return of(path, meta, body, lambda: yaml_block.texts(text))
@@ -90,8 +89,7 @@ def parse(path: str, data: bytes) -> Memory:
 def of(
     path: str, meta: Mapping[str, object], body: str, as_spelled: Callable[[], Mapping[str, object]]
 ) -> Memory:
-    """The note with this frontmatter and body. `as_spelled`: every scalar as it is written, asked
-    for when one looks like a number."""
+    """`as_spelled`: every scalar as it is written, asked for when one looks like a number."""
     values: dict[str, Any] = {}
     wrong: list[str] = []
     extra: dict[str, Any] = {}
@@ -171,8 +169,7 @@ def _identity(value: object) -> str:
 
 
 def _names(split: str) -> Callable[[object], tuple[str, ...]]:
-    """A list of names, or one string of them separated by any character of `split`; `[[links]]`
-    lose their brackets."""
+    """A list, or one string cut at any character of `split`; `[[links]]` lose their brackets."""
     cut = re.compile(rf"[{split}]+")
 
     def read(value: object) -> tuple[str, ...]:
@@ -184,8 +181,7 @@ def _names(split: str) -> Callable[[object], tuple[str, ...]]:
 
 
 def _flat(value: object) -> Iterable[str]:
-    """`[[Peter]]` without quotes is a list in a list to YAML and a link to the person who wrote
-    it."""
+    """`[[Peter]]` without quotes is a list in a list to YAML."""
     if isinstance(value, list):
         return [text for item in value if item is not None for text in _flat(item)]
     return [_text(value)]
@@ -208,7 +204,7 @@ def _tags(value: object) -> tuple[str, ...]:
 
 
 def _unique(names: Iterable[str]) -> tuple[str, ...]:
-    """Without blanks and repetitions; the first spelling wins."""
+    """The first spelling wins."""
     found: dict[str, str] = {}
     for name in names:
         if name:
@@ -250,8 +246,8 @@ def _flag(value: object) -> bool:
 
 
 def moment(text: str) -> str:
-    """A date as people write it (`2024-03-05`, `2024-03-05 10:00`, `2024-03`) in RFC 3339, without
-    offset as UTC; "" if it is none."""
+    """A date (`2024-03-05`, `2024-03-05 10:00`, `2024-03`) in RFC 3339, without offset as UTC; ""
+    if it is none."""
     try:
         return note_dates.rfc3339(_text(text))
     except (ValueError, OverflowError):
@@ -263,7 +259,7 @@ def _moment(value: object) -> str:
 
 
 def _written(value: object) -> str:
-    """The same, and as people write it who never heard of the format."""
+    """As people write it who never heard of the format."""
     if found := note_dates.written(value):
         return found
     raise ValueError
@@ -338,8 +334,7 @@ def slug(title: str) -> str:
 
 
 def path_for(type_: str, title: str, id_: str, created: str) -> str:
-    """Where a machine files a new note: `semantic/2026/11/<slug>-<id>.md`; only episodic and
-    semantic by month of `created`."""
+    """Where a machine files a new note; only episodic and semantic by month of `created`."""
     if not is_id(id_):
         raise InvalidInput(
             f"{id_[:40]!r} is not an id",
@@ -356,8 +351,8 @@ def path_for(type_: str, title: str, id_: str, created: str) -> str:
 
 
 def trust_of(source: str) -> str:
-    """How far words from `source` are trusted: a person's own (also a note that names no source)
-    `user`, the model's and the loops' `model`, everything captured or imported `external`."""
+    """A person's own (also a note that names no source) `user`, the model's and the loops' `model`,
+    everything captured or imported `external`."""
     if source in ("", "user"):
         return "user"
     return "model" if source in ("model", "dream") else "external"
@@ -371,15 +366,13 @@ def weakest(trusts: Iterable[str]) -> str:
 
 
 def no_weaker(trust: str, than: str) -> bool:
-    """Is a trust at least another? Words that are trusted less never stand for others that are
-    trusted more."""
+    """Words that are trusted less never stand for others that are trusted more."""
     return weakest([trust, than]) == weakest([than])
 
 
 def circles_broken(replaced: Mapping[str, str]) -> Iterator[str]:
-    """Ids that stay in force, the least of each circle of memories that replaced one another
-    (`replaced`: id -> id of what took its place). Two machines can make a circle in one night, and
-    nothing of it would be in force."""
+    """Ids that stay in force, the least of each circle in `replaced` (id -> id of what took its
+    place). Two machines can make one in a night, and nothing of it would be in force."""
     seen: set[str] = set()
     for start in sorted(replaced):
         walk: list[str] = []

@@ -50,8 +50,7 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A picture that a note shows: the sha256 of its bytes, its type as the file name gives it, and
-    the words for those who cannot see."""
+    """A picture that a note shows, its type as the file name gives it."""
 
     sha256: str
     mime: str
@@ -140,8 +139,8 @@ def _jpeg(data: bytes) -> tuple[int, int]:
 
 
 def segments(data: bytes, at: int = 2) -> Iterator[tuple[int, int, int]]:
-    """(marker, start, end) of a JPEG's segments from `at` on; the last is the start of a scan
-    (0xDA), or where it stops making sense."""
+    """(marker, start, end) of a JPEG's segments; the last is the start of a scan (0xDA), or where
+    it stops making sense."""
     while at + 4 <= len(data) and data[at] == 0xFF:
         marker = data[at + 1]
         if marker == 0xFF:  # fill
@@ -161,7 +160,7 @@ _ORDERS: Final = {b"II*\0": "little", b"MM\0*": "big"}
 _ORIENTATION: Final = 0x0112
 _MARKER: Final = re.compile(rb"\xff[^\x00\xff\xd0-\xd7]")
 _JPEG_KEPT: Final = {0xE0: b"JF", 0xE2: b"ICC_PROFILE\0", 0xEE: b"Adobe"}
-"""Application segments without which the colours would be others."""
+"""Without these the colours would be others."""
 _PNG_DROPPED: Final = frozenset((b"eXIf", b"tEXt", b"zTXt", b"iTXt", b"tIME", b"caBX"))
 _WEBP_KEPT: Final = (b"VP8 ", b"VP8L", b"VP8X", b"ICCP", b"ALPH", b"ANIM", b"ANMF")
 _GIF_KEPT: Final = (b"NETSCAPE2.0", b"ANIMEXTS1.0", b"ICCRGBG1012")
@@ -202,7 +201,7 @@ def _bare_jpeg(data: bytes) -> bytes:
 
 
 def _end_of_image(data: bytes, scan: int) -> int:
-    """Behind the marker that closes the scans from `scan` on, or the end of a file without one."""
+    """Behind the marker that closes the scans, or the end of a file without one."""
     at = scan
     while True:
         at += 2 + int.from_bytes(data[at + 2 : at + 4])
@@ -273,14 +272,13 @@ def _palette(flags: int) -> int:
 
 
 def _blocks(data: bytes, at: int) -> int:
-    """Behind a run of length-prefixed blocks that ends with an empty one."""
     while data[at]:
         at += data[at] + 1
     return at + 1
 
 
 def _orientation_only(exif: bytes) -> bytes:
-    """EXIF that says how the picture is turned and nothing else; empty for one that is upright."""
+    """Empty for a picture that is upright."""
     turned = _orientation(exif.removeprefix(_EXIF))
     if not 2 <= turned <= 8:
         return b""
@@ -289,7 +287,7 @@ def _orientation_only(exif: bytes) -> bytes:
 
 
 def _orientation(tiff: bytes) -> int:
-    """The orientation tag in the first directory, 0 where there is none."""
+    """0 where there is none."""
     order = _ORDERS.get(tiff[:4])
 
     def number(at: int, size: int) -> int:

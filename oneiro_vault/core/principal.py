@@ -43,8 +43,7 @@ METHODS: Final[dict[str, str]] = {
     "prompts/get": READ,
     "completion/complete": READ,
 }
-"""What other MCP requests need; those not named here say nothing about memories, and anybody who
-may come in may send them."""
+"""Those not named here say nothing about memories, and anybody who may come in may send them."""
 
 ROUTES: Final[dict[str, str]] = {
     "/mcp": ORIENT,
@@ -54,12 +53,10 @@ ROUTES: Final[dict[str, str]] = {
     "/stop": ADMIN,
     "/api": ADMIN,
 }
-"""What a path needs of a caller that comes over a network. What is not named here is not there for
-anybody."""
+"""Of a caller over a network. What is not named here is not there for anybody."""
 
 MEMORIES: Final = "oneiro-vault/ids"
-"""Where the `_meta` of what a tool answers names the memories it is about: for programs and the
-audit log, never for a model."""
+"""In the `_meta` of what a tool answers: for programs and the audit log, never for a model."""
 
 SCOPE: Final = "oneiro.caller"
 """Key of the ASGI scope under which a door leaves the Caller."""
@@ -68,7 +65,7 @@ SCOPE: Final = "oneiro.caller"
 @dataclass(frozen=True, slots=True)
 class Caller:
     """`actor` is written into commits and `source`; `name` (a key id, an OAuth client, `local`)
-    goes into the audit log."""
+    into the audit log."""
 
     actor: str
     role: str

@@ -74,10 +74,9 @@ class Shown:
         )
 
     def brief(self) -> str:
-        """The same in few characters, not yet quoted: `id day trust (facts): text`, without what
-        the text says anyway and without the trust of a person's own words, and with the title of a
-        long one or one that has a role in the question. Further lines are set in, so that what
-        begins a line is never a note's own."""
+        """Not yet quoted: `id day trust (facts): text`, without what the text says anyway and the
+        trust of a person's own words, with the title of a long one or one that has a role. Further
+        lines are set in, so that what begins a line is never a note's own."""
         plain, day, facts = " ".join(self.text.split()), self.created[:10], dict(self.notes)
         said = " ".join(self.title.partition(": ")[2].split() or self.title.split()).rstrip("…. ")
         if ROLE in facts or (len(plain) > SHORT and said not in plain):
@@ -97,11 +96,10 @@ class Shown:
 
 @dataclass(frozen=True)
 class Question:
-    """One thing to judge. `kind` names it for judges, `stage` for settings; `policy` grows when the
-    wording or the rules change.
+    """`kind` names it for judges, `stage` for settings; `policy` grows when the wording or the
+    rules change.
 
-    `given` is the text in question when it is no memory yet (a capture's unit, a draft); it is
-    quoted like a memory.
+    `given` is the text in question when it is no memory yet (a capture's unit, a draft).
     """
 
     kind: str
@@ -151,22 +149,20 @@ class Question:
 
 @cache
 def _schema(form: type[Answer]) -> dict[str, Any]:
-    """Of every form once: it is part of every question's id."""
+    """Once: it is part of every question's id."""
     return form.model_json_schema()
 
 
 @dataclass(frozen=True)
 class Raw:
-    """What a judge said, unchecked: `answer` (text or the parsed object), or `problem` if it said
-    nothing that could be one."""
+    """What a judge said, unchecked: `answer` (text or the parsed object), or `problem`."""
 
     answer: str | Mapping[str, Any] | None = None
     problem: str = ""
     tokens_in: int = 0
     tokens_out: int = 0
     waits: bool = False
-    """Nobody has answered yet, or only in part, and somebody may: the question stays open and is
-    not a failure."""
+    """Somebody may still answer: the question stays open and is not a failure."""
     by: str = ""
     """Who answered, where that is not the judge that was asked."""
     unasked: bool = False
@@ -199,8 +195,8 @@ class Verdict:
 
 
 def check(question: Question, raw: Raw, judge: str = "") -> Verdict:
-    """The verdict in an answer. Never raises: garbage, strange ids, wrong types and half answers
-    are verdicts that change nothing."""
+    """Never raises: garbage, strange ids, wrong types and half answers are verdicts that change
+    nothing."""
     found, problem = (None, raw.problem) if raw.problem else _parsed(raw.answer)
     answer: Answer | None = None
     if not problem:
@@ -234,7 +230,7 @@ def check(question: Question, raw: Raw, judge: str = "") -> Verdict:
 
 
 def _misfit(error: ValidationError) -> str:
-    """The first thing that does not fit its form, with its place."""
+    """The first thing that does not fit, with its place."""
     first = error.errors(include_url=False, include_input=False)[0]
     if "recursion limit" in first["msg"]:
         return DEEP
@@ -295,7 +291,7 @@ def _holds_ids(info: FieldInfo) -> bool:
 
 
 def _named(value: Any) -> Iterator[str]:
-    """Every id in the fields that are marked to hold ids, also in nested models and lists."""
+    """Also in nested models and lists."""
     if isinstance(value, BaseModel):
         for name, info in type(value).model_fields.items():
             held = getattr(value, name)

@@ -40,12 +40,12 @@ Array = npt.NDArray[np.float64]
 _Key = TypeVar("_Key", bound=Hashable)
 _MEANING = 9.0
 """How much a cosine weighs beside the words of a note that is part of nothing. A third less costs a
-point of nDCG@10 on pages of questions and answers; a third more costs a point on error messages and
-on turns of conversations, where words tell more."""
+point of nDCG@10 on pages of questions and answers; a third more costs one on error messages and
+turns."""
 _OF_MEANING = ("vector", "vector in context")
 _OF_WORDS = ("words", "words in context", "words of the whole")
 _NEUTRAL = 0.5
-"""What is assumed of a memory whose importance, use or age is not known."""
+"""Of an unknown importance, use or age."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class Weights:
 @dataclass(frozen=True)
 class Scale:
     """What BM25 and cosines amount to in this vault, with this model, so that one can be compared
-    with the other. One number of each for a vault; without vectors the cosines are 0."""
+    with the other. Without vectors the cosines are 0."""
 
     notes: int = 1
     """How many there are (1 and more): a word that one of them has counts the more."""
@@ -108,11 +108,7 @@ class Scale:
 @dataclass
 class Features:
     """What is known of N candidates, as arrays of length N. NaN, or a missing array: this sign does
-    not exist here.
-
-    Give 0 where a search ran and the candidate did not match, NaN where there was nothing to
-    search. BM25: higher is better.
-    """
+    not exist here; 0: a search ran and the candidate did not match."""
 
     cosine: Array | None = None
     """Exact cosine (-1..1) of the best chunk of the note itself."""
@@ -121,8 +117,8 @@ class Features:
     whole_cosine: Array | None = None
     """Exact cosine of what stands for the whole note, however long."""
     speaker_cosine: Array | None = None
-    """`cosine` to the question as its speaker would put it (`core.text.query.of_speaker`), for a
-    person's own words; only raises what meaning tells of a note that is part of nothing."""
+    """`cosine` to the question as its speaker would put it, for a person's own words; only raises
+    what meaning tells of a note that is part of nothing."""
     bm25: Array | None = None
     """The note's own text (title, description, tags, body)."""
     passage_bm25: Array | None = None
@@ -168,8 +164,7 @@ class Features:
 
 @dataclass(frozen=True)
 class Scored:
-    """A candidate's place in the answer: its index in the features, its score (0..1), and the parts
-    that add up to it."""
+    """Its index in the features, its score (0..1), and the parts that add up to it."""
 
     index: int
     score: float
@@ -195,11 +190,9 @@ def fuse(features: Features, weights: Weights | None = None) -> list[Scored]:
 
 
 def diversify(order: Iterable[_Key], lineage: Mapping[_Key, Collection[_Key]]) -> list[_Key]:
-    """The same order, with every memory that is the source or the product of a better one moved
-    behind all others.
+    """Every memory that is the source or the product of a better one goes behind all others.
 
-    `lineage` names for a memory what it was derived from and what it supersedes (or their ancestors
-    too).
+    `lineage`: what a memory was derived from and what it supersedes.
     """
     kept: dict[_Key, None] = {}
     sources: set[_Key] = set()
@@ -221,11 +214,10 @@ ABOUT_AS_WELL = 0.4
 def rationed(
     order: Iterable[_Key], origin: Mapping[_Key, Hashable], score: Mapping[_Key, float], most: int
 ) -> list[_Key]:
-    """The same order, with more than `most` of one origin behind what fits about as well.
+    """More than `most` of one origin go behind what fits about as well.
 
-    `origin` names what memories that are not trusted have in common; whoever floods a vault with
-    memories made for a question then fills no answer with them while there are others. Where there
-    are no others nothing is moved.
+    `origin`: what memories that are not trusted have in common; whoever floods a vault with
+    memories made for a question then fills no answer with them while there are others.
     """
     kept: list[_Key] = []
     surplus: list[_Key] = []
@@ -251,8 +243,7 @@ _FEW = 4
 
 
 def voices(words: Mapping[_Key, Collection[str]]) -> dict[_Key, _Key]:
-    """Memory -> the first one that says the same in mostly the same words (itself when none does);
-    `words` are those that carry meaning.
+    """Memory -> the first one that says the same in mostly the same words (itself when none does).
 
     Ten pages that repeat one thing are one voice, however many conversations they were pasted into.
     """
@@ -273,8 +264,7 @@ def voices(words: Mapping[_Key, Collection[str]]) -> dict[_Key, _Key]:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What speaks for the vault holding an answer at all; every value can come from the index, none
-    depends on one model."""
+    """What speaks for the vault holding an answer at all; none of it depends on one model."""
 
     named: bool
     """The question names somebody or something."""
@@ -287,16 +277,13 @@ class Evidence:
     cosine: float = float("nan")
     """The best cosine among the candidates."""
     background: float = float("nan")
-    """Mean cosine of pairs of memories drawn at random from this vault: what "unrelated" means to
-    this model here."""
+    """Mean cosine of random pairs of this vault: what "unrelated" means to this model here."""
     spread: float = float("nan")
     """Standard deviation of the same."""
     floor: float = float("nan")
-    """A cosine that texts with nothing to do with each other hardly reach with this model, whatever
-    the vault holds."""
+    """A cosine that unrelated texts hardly reach with this model, whatever the vault holds."""
     asked_for: bool = False
-    """The question says where to look (a filter, or a date that a candidate has): what is there is
-    an answer."""
+    """The question says where to look (a filter, or a date that a candidate has)."""
 
 
 def relevant(scored: Sequence[Scored], evidence: Evidence) -> list[Scored]:
@@ -304,10 +291,10 @@ def relevant(scored: Sequence[Scored], evidence: Evidence) -> list[Scored]:
     than to show a weak row.
 
     A question that names somebody the vault never heard of gets nothing when the best memory has
-    less than a third of its words and its meaning does not stand out from the vault's own
-    background. A question without names gets nothing only when no memory has any of its words and
-    none is nearer to it than unrelated texts are to each other. (A vault all about boats must
-    answer a question about a boat, so its own background is no measure there.)
+    less than a third of its words and its meaning does not stand out from the background. One
+    without names gets nothing only when no memory has any of its words and none is nearer to it
+    than unrelated texts are to each other: a vault all about boats must answer a question about a
+    boat.
     """
     if evidence.asked_for or (evidence.named and evidence.known):
         return list(scored)
@@ -323,11 +310,10 @@ def relevant(scored: Sequence[Scored], evidence: Evidence) -> list[Scored]:
 
 
 def coverage(matches: npt.NDArray[np.bool_], frequency: Sequence[int], total: int) -> Array:
-    """For each candidate the share (0..1) of the question's words that it has, each word weighted
-    by its rarity.
+    """For each candidate the share (0..1) of the question's words that it has, weighted by rarity.
 
     `matches`: words x candidates; `frequency`: in how many of `total` memories each word is. A word
-    that is nowhere weighs most: what the vault never heard of is what the question is about.
+    that is nowhere weighs most.
     """
     counts = np.asarray(frequency, dtype=np.float64)
     rarity = np.log1p((total - counts + 0.5) / (counts + 0.5))
@@ -335,8 +321,7 @@ def coverage(matches: npt.NDArray[np.bool_], frequency: Sequence[int], total: in
 
 
 def _relevance(f: Features, w: Weights) -> dict[str, Array]:
-    """The parts that depend on the question, each already multiplied by its share; they add up to
-    0..1."""
+    """Each already multiplied by its share; they add up to 0..1."""
     own = _column(f, "bm25")
     keywords = _filled(_scaled(_filled(_column(f, "passage_bm25"), own)), np.zeros(len(f)))
     cosine = _filled(_scaled(_column(f, "cosine")), keywords)
@@ -376,11 +361,11 @@ def _relevance(f: Features, w: Weights) -> dict[str, Array]:
 def _of_plain(
     f: Features, parts: Mapping[str, Array], shares: Mapping[str, float]
 ) -> dict[str, Array]:
-    """The parts once more, where a note that is part of nothing has two signs only, its words and
-    its meaning: of each by halves the best passage and the whole.
+    """A note that is part of nothing has two signs only, words and meaning: of each by halves the
+    best passage and the whole.
 
-    What each counts depends on how much the best of the candidates has of it, on a scale that is
-    the same for all questions: one names the rare word of its note, another says it in its own.
+    What each counts depends on how much the best candidate has of it: one question names the rare
+    word of its note, another says it in its own.
     """
     plain = np.isnan(_column(f, "context_bm25")) & np.isnan(_column(f, "session_bm25"))
     if not plain.any():
@@ -405,14 +390,13 @@ def _of_plain(
 
 
 def _of_highest(values: Array) -> tuple[Array, float]:
-    """(the values as shares, 0..1, of the highest; how much that is)."""
+    """(shares, 0..1, of the highest; how much that is)."""
     most = max(float(np.nanmax(values, initial=0.0)), 0.0)
     return (np.clip(values / most, 0.0, 1.0) if most else np.maximum(values, 0.0)), most
 
 
 def _prior(f: Features, w: Weights, relevance: Array) -> dict[str, Array]:
-    """What is believed of the memory itself: at most `prior` of its relevance up or down, nothing
-    at the neutral value."""
+    """At most `prior` of the relevance up or down, nothing at the neutral value."""
     shares = {
         name: getattr(w, name)
         for name in ("importance", "recency", "frequency", "strength")
@@ -432,8 +416,7 @@ def _column(f: Features, name: str) -> Array:
 
 
 def _filled(array: Array, fallback: Array | float) -> Array:
-    """The array with `fallback` where it has no value: a missing sign leaves its weight to the next
-    one like it."""
+    """A missing sign leaves its weight to the next one like it."""
     return np.where(np.isnan(array), fallback, array)
 
 
@@ -442,11 +425,8 @@ def _scaled(array: Array) -> Array:
 
 
 def _on_scale_of(scale: Array, array: Array, missing: float = 0.0) -> Array:
-    """`array` moved so that the lowest of `scale` is 0 and its highest 1, cut at both; `missing`
-    where there is no value.
-
-    Where all of `scale` is one value, that value counts as 1 if it is above zero.
-    """
+    """The lowest of `scale` becomes 0 and its highest 1, cut at both; where all of it is one value,
+    that counts as 1 if it is above zero."""
     known = scale[~np.isnan(scale)]
     if not known.size:
         return np.full(len(array), missing)

@@ -22,11 +22,10 @@ class Stat:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A path that was seen and will not be read (symlink, FIFO, no permission …), with the reason
-    for a person.
+    """A path that will not be read (symlink, FIFO, no permission …), with the reason for a person.
 
-    `folder` is True when everything below the path is unknown: nothing there may be taken for
-    deleted. `waits`: it can be read, and only waits for a person before it is committed.
+    `folder`: everything below the path is unknown, so nothing there may be taken for deleted.
+    `waits`: it can be read, and waits for a person before it is committed.
     """
 
     path: str
@@ -39,13 +38,11 @@ class Source(Protocol):
     """Where notes come from; the vault implements it, the index only knows this."""
 
     def scan(self) -> Iterator[Stat | Refused]:
-        """Every note candidate (`*.md`, any case), in no order. Never follows links, never raises
-        for one entry."""
+        """Every note candidate (`*.md`, any case), in no order. Never raises for one entry."""
         ...
 
     def stat(self, path: str) -> Stat | Refused | None:
-        """One path now: a Stat, why it is refused, or None when it is truly absent (never for lack
-        of permission)."""
+        """None when it is truly absent (never for lack of permission)."""
         ...
 
     def read(self, path: str, limit: int) -> bytes:
@@ -88,8 +85,7 @@ class Past(Protocol):
         ...
 
     def born(self, paths: Iterable[str]) -> dict[str, str]:
-        """path -> when its file was first committed, under whatever name (RFC 3339); paths no
-        commit has are left out."""
+        """path -> when its file was first committed, under whatever name (RFC 3339)."""
         ...
 
 
@@ -99,8 +95,7 @@ def blob_id(data: bytes) -> str:
 
 
 def committed(path: str, size: int, blob: str) -> Stat:
-    """A file of a commit as a Stat: equal ones have equal bytes, whenever and wherever they were
-    written."""
+    """Equal ones have equal bytes, whenever and wherever they were written."""
     return Stat(path, size, 0, 0, int(blob[:15], 16))
 
 
@@ -116,7 +111,7 @@ class Difference:
 def compare(
     seen: Mapping[str, Stat], known: Mapping[str, Stat], gone: Callable[[str], bool]
 ) -> Difference:
-    """Difference of what is on disk (`seen`) and what an index holds (`known`), both path -> Stat.
+    """What is on disk (`seen`) against what an index holds (`known`), both path -> Stat.
 
     `gone(path)` is asked before a path counts as removed, so that an unreadable folder never
     empties an index.

@@ -18,11 +18,10 @@ from oneiro_vault.vault.git.merge_driver import register_driver
 from oneiro_vault.vault.vault import Vault
 
 PATIENCE: Final = 4
-"""A first copy may wait this many times longer for the next byte than a sync: nothing here waits
-for it but the person who asked, and a server that has to pack a whole history, or a disk that has
-to wake up, takes its time."""
+"""A first copy may wait so many times longer for the next byte than a sync: a server has to pack a
+whole history, or a disk to wake up."""
 _LIMIT: Final = 86_400.0
-"""Seconds that a whole history may take to come, on a line that is slow and goes on."""
+"""Seconds, for a slow line that goes on."""
 _NAME: Final = "origin"
 
 
@@ -38,8 +37,7 @@ class Cloned:
 
 
 def clone(url: str, path: Path, wait: float, progress: Progress) -> Cloned:
-    """Copy the repository at `url` into a folder that is empty or not there yet; on failure nothing
-    is left of it.
+    """Into a folder that is empty or not there yet; on failure nothing is left of it.
 
     Raises InvalidInput, NotFound for an empty repository, Unreachable, GitProblem, UnsafePath or
     DiskProblem.

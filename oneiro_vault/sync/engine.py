@@ -64,8 +64,7 @@ def erased(vault: Vault, remote: Remote, ours: str, theirs: str) -> None:
     """Would a sync bring back, here or there, what a person purged? Raises Brake, whatever was
     confirmed.
 
-    Also when a `git pull` has joined it by hand before. What was just fetched of it is cleared away
-    again.
+    What was just fetched of it is cleared away again.
     """
     repo = vault.repo
     gone = rewrite.purged(repo, ours)
@@ -109,8 +108,7 @@ def related(remote: Remote, bases: Collection[str], confirmed: bool) -> None:
 
 
 def loss(gone: Collection[str], total: int, where: str, whose: str, confirmed: bool) -> None:
-    """Would far too many notes vanish `where` because `whose` side took them away? Raises Brake
-    unless `confirmed`."""
+    """Would far too many notes vanish? Raises Brake unless `confirmed`."""
     if confirmed or len(gone) <= FEW or len(gone) <= SHARE * total:
         return
     which = few([shown(path, 80) for path in sorted(gone)])
@@ -125,7 +123,6 @@ Progress = Callable[[str, int, int], None]
 TRIES: Final = 8
 _PAUSE: Final = 0.05
 _NAMED: Final = 50
-"""Memories that a commit names; all of them are in its files."""
 
 
 @dataclass
@@ -143,9 +140,8 @@ class Meeting:
 
 @dataclass
 class Done:
-    """How a sync ended: the tip here and there, what happened to which files, the commit that
-    joined ("": none was needed), how often it was tried, where a history that was rewritten is
-    kept, the runs of ours that gave way to another machine's."""
+    """How a sync ended: the tip, what happened to which files, the commit that joined ("": none was
+    needed), where a history that was rewritten is kept, the runs of ours that gave way."""
 
     tip: str
     actions: list[Action]
@@ -178,7 +174,6 @@ class Sync:
         self.done = Done("", [])
 
     # -- the order
-    # ----------------------------------------------------------------------------------------------
 
     def look(self) -> Meeting:
         """Fetch, and what a sync would do now; changes nothing. Raises Brake where one would."""
@@ -229,7 +224,7 @@ class Sync:
         return done
 
     def _fetch(self) -> str:
-        """Their tip, past the gate for histories that were rewritten."""
+        """Past the gate for histories that were rewritten."""
         old = self._remote.seen()
         if old:
             self._remote.settle(old)
@@ -257,7 +252,7 @@ class Sync:
         return self._known
 
     def _decide(self, theirs: str) -> Callable[[str], Joined | None]:
-        """What joining means for a tip, known already unless somebody wrote meanwhile."""
+        """Known already unless somebody wrote meanwhile."""
 
         def decide(tip: str) -> Joined | None:
             met = self._meet(tip, theirs)
@@ -284,15 +279,13 @@ class Sync:
         return decide
 
     def _restored(self, memory: str) -> ledger.Event:
-        """The event that a memory stays after all: later than its tombstone, whatever the clocks
-        say."""
+        """Later than its tombstone, whatever the clocks say."""
         forgotten = epoch(self._tombstones.get(memory, "")) or 0.0
         return ledger.make(
             "restore", memory, max(self._vault.clock(), forgotten + 1.0), actor="user"
         )
 
     # -- what it means
-    # ----------------------------------------------------------------------------------------------
 
     def _meet(self, ours: str, theirs: str) -> Meeting:
         if self._known is None or (self._known.ours, self._known.theirs) != (ours, theirs):
@@ -320,7 +313,6 @@ class Sync:
         return met
 
     def _from_base(self, ours: str, theirs: str) -> tuple[Differences, Differences]:
-        """The differences of both to what they have in common."""
         bases = self._remote.bases(ours, theirs)
         if not bases and self._remote.is_shallow():
             self._remote.deepen()
@@ -334,7 +326,7 @@ class Sync:
         return _between(common, repo.listing(ours)), _between(common, repo.listing(theirs))
 
     def _common(self, bases: list[str]) -> dict[str, Entry]:
-        """After criss-cross merges there are several: their own joining is the base."""
+        """After criss-cross merges there are several bases: their own joining is the base."""
         repo = self._vault.repo
         found = repo.listing(bases[0])
         for other in bases[1:]:
@@ -377,7 +369,7 @@ class Sync:
         return frozenset(ident for ident, out in gone.items() if ident and out)
 
     def _later(self, ours: str, theirs: str) -> Which:
-        """Whose last commit is the later one; of two in one second the greater id."""
+        """Of two in one second the greater id."""
         times = self._vault.repo.commands.text(
             "show", "--no-patch", "--no-walk=unsorted", "--format=%ct", ours, theirs
         ).split()
@@ -423,7 +415,6 @@ class Sync:
 def _between(
     old: Mapping[str, Entry], new: Mapping[str, Entry]
 ) -> dict[str, tuple[Entry | None, Entry | None]]:
-    """Files that differ between two listings."""
     return {
         path: (old.get(path), new.get(path))
         for path in old.keys() | new.keys()

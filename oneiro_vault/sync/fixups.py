@@ -29,16 +29,14 @@ Met = Callable[[str, str], bool]
 """Did these two paths come together only here?"""
 TITLE: Final = "put right what a plain merge left"
 _LEFT: Final = "untidy"
-"""File with the tip from which on a tidying is still to be done."""
 _FORMAT: Final = (
     "%H%x1f%P%x1f%at%x1f%ct%x1f%(trailers:key=Oneiro-Op,valueonly,unfold,separator=%x2C)"
 )
 
 
 def tidy(vault: Vault, contents: Contents, since: str) -> list[Action]:
-    """One commit that gives twins two names and makes one note of a memory that is in two; nothing
-    when there are none. `since`: the tip from which on by whom each commit was made is looked at
-    ("": all).
+    """One commit that gives twins two names and makes one note of a memory that is in two. `since`:
+    the tip from which on commits are looked at ("": all).
 
     Raises what `Vault.apply` raises, except StaleMemory.
     """
@@ -82,8 +80,7 @@ def tidy(vault: Vault, contents: Contents, since: str) -> list[Action]:
 
 
 def _origins(vault: Vault, since: str, tip: str) -> list[str]:
-    """The commits from which merges and rebases that were made without us set out; none when there
-    were none."""
+    """The commits from which merges and rebases that were made without us set out."""
     span = f"{since}..{tip}" if since else tip
     text = vault.repo.commands.text(
         "log", "-z", "--topo-order", "--reverse", f"--format={_FORMAT}", span
@@ -111,8 +108,7 @@ def _join(
     changes: dict[str, str],
     actions: list[Action],
 ) -> None:
-    """Of the files of one memory the one whose name tells it stands, else the first, and takes in
-    the others."""
+    """The file whose name tells the memory stands, else the first, and takes in the others."""
     files: dict[str, list[str]] = defaultdict(list)
     for path, entry in listing.items():
         if is_note(path) and (ident := contents.ident(entry.blob)):
@@ -134,7 +130,6 @@ def _name(
     changes: dict[str, str],
     actions: list[Action],
 ) -> None:
-    """What another file's name would hide on a disk that takes no note of case gets another one."""
     twins: dict[str, list[str]] = defaultdict(list)
     for path in listing:
         twins[twin_key(path)].append(path)

@@ -61,10 +61,9 @@ class At(NamedTuple):
 
 @dataclass
 class Action:
-    """What happens to one file: `take` (their change comes here), `send` (ours goes there), `merge`
-    (both changed it), `forget`, `revive` (taken away by one, changed by the other) or `rename`.
-    `to` is "" for a file that goes away, `was` where it was before.
-    """
+    """What happens to one file: `take` (their change comes here), `send`, `merge`, `forget`,
+    `revive` (taken away by one, changed by the other) or `rename`. `to` is "" for a file that goes
+    away, `was` where it was before."""
 
     doing: str
     to: str
@@ -75,8 +74,6 @@ class Action:
 
 @dataclass
 class _File:
-    """One file in the meeting: where each side has it, and what it becomes."""
-
     base: At | None
     ours: At | None
     theirs: At | None
@@ -88,11 +85,8 @@ class _File:
 
 @dataclass
 class Plan:
-    """`changes` lead from our files to the joint ones, `sends` from theirs; `gone_here` and
-    `gone_there`: notes that each side loses.
-
-    `revived`: memories that were forgotten by one side and are kept.
-    """
+    """`changes` lead from our files to the joint ones, `sends` from theirs; `gone_here`,
+    `gone_there`: notes that each side loses; `revived`: forgotten by one side and kept."""
 
     changes: dict[str, Entry | None] = field(default_factory=dict)
     sends: dict[str, Entry | None] = field(default_factory=dict)
@@ -122,8 +116,7 @@ def make(
     """The plan for two sides given by their differences to one base.
 
     `later`: whose history is the later one; `forgotten`: ids that each side forgot; `names`: all
-    paths of our side (asked when names may clash). Raises UnsafePath when one name is a file here
-    and a folder there.
+    paths of our side. Raises UnsafePath when one name is a file here and a folder there.
     """
     meeting = _Meeting(words, later, forgotten or {})
     files = meeting.files(_side(ours, words), _side(theirs, words), ours, theirs)
@@ -135,7 +128,7 @@ def make(
 
 
 def _side(differences: Differences, words: Words) -> _Side:
-    """Follow what moved: by id, else by equal bytes."""
+    """By id, else by equal bytes."""
     side, gone = _Side(), {}
     went = _went(differences, words)
     for path, (before, after) in differences.items():
@@ -172,8 +165,7 @@ def _pair(side: _Side, gone: dict[str, Entry], mark: Callable[[str, Entry], str]
 
 
 def _replaced(path: str, before: Entry, after: Entry, words: Words, went: frozenset[str]) -> bool:
-    """Is another memory at this path now? One that got or lost an id is the same, unless that id
-    `went` from one path to another."""
+    """One that got or lost an id is the same, unless that id `went` from one path to another."""
     if not is_note(path) or before.blob == after.blob:
         return False
     old, new = words.ident(before.blob), words.ident(after.blob)
@@ -181,7 +173,6 @@ def _replaced(path: str, before: Entry, after: Entry, words: Words, went: frozen
 
 
 def _went(differences: Differences, words: Words) -> frozenset[str]:
-    """The ids that left a path and came to another."""
     left: set[tuple[str, str]] = set()
     came: set[tuple[str, str]] = set()
     for path, sides in differences.items():
@@ -208,7 +199,6 @@ class _Meeting:
     def files(
         self, mine: _Side, yours: _Side, ours: Differences, theirs: Differences
     ) -> list[_File]:
-        """Every file either side touched, once."""
         found = []
         for path in sorted(mine.now.keys() | yours.now.keys()):
             base = At(path, _before(path, ours, theirs))
@@ -244,7 +234,6 @@ class _Meeting:
         return self._words.ident(at.entry.blob) if is_note(at.path) else ""
 
     def settle(self, file: _File) -> None:
-        """Decide what a file becomes."""
         if file.ours is not None and file.theirs is not None:
             self._both(file, file.ours, file.theirs)
         elif file.ours is not None or file.theirs is not None:
@@ -379,7 +368,7 @@ def _all(group: list[_File], side: str) -> bool:
 
 
 def _firmness(file: _File) -> tuple[bool, bool, str, str]:
-    """Who keeps a name: what had it before, what cannot be told by an id, then by the id."""
+    """What had the name before, what cannot be told by an id, then by the id."""
     return not _is_old(file), bool(file.memory), file.memory, file.entry.blob if file.entry else ""
 
 
@@ -393,15 +382,15 @@ def _other_name(file: _File, taken: Iterable[str]) -> str:
 
 
 def apart(path: str, mark: str, taken: Iterable[str]) -> str:
-    """Another name for a file: with as much of `mark` (an id, else the blob) as tells it from the
-    names that are `taken` (twin keys)."""
+    """Another name: with as much of `mark` (an id, else the blob) as tells it from the `taken` twin
+    keys."""
     known = set(taken)
     names = [_marked(path, f"-{mark[:length]}") for length in (4, 8, len(mark))]
     return next((name for name in names if twin_key(name) not in known), names[-1])
 
 
 def _marked(path: str, mark: str) -> str:
-    """A path with something before its ending."""
+    """Before its ending."""
     stem, dot, ending = path.rpartition(".")
     return f"{stem}{mark}.{ending}" if dot and "/" not in ending else path + mark
 
@@ -451,9 +440,8 @@ class Contents:
             return ""  # a submodule is no file
 
     def by_person(self, path: str, base: str, blob: str) -> bool:
-        """Did a person change this note? A machine that changes words moves `timestamp`; what
-        nobody can read only a person writes. A person who lets this program change it moves the
-        date as well: who that was, the commits of its side say."""
+        """A machine that changes words moves `timestamp`; what nobody can read only a person
+        writes. Who let this program change it, the commits of its side say."""
         try:
             old, new = (memory.parse(path, self.data(each)) for each in (base, blob))
         except UnreadableNote:
@@ -474,8 +462,7 @@ class Contents:
         return found is not None and found.blob == blob
 
     def _persons(self, path: str, ident: str, tip: str, other: str) -> bool:
-        """Is one of the commits that changed the note up to `tip`, and not up to `other`, a
-        person's?"""
+        """In the commits up to `tip`, and not up to `other`."""
         if not other:
             return False
         made = History(self._repo.commands).of(ident, path, start=f"{other}..{tip}")

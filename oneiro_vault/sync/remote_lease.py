@@ -38,8 +38,7 @@ _SEEN: Final = "refs/oneiro/leases"
 LONGEST: Final = 3600.0
 """Seconds without a sign of life that a record can ask for at most, whatever it says."""
 ASTRAY: Final = 7200.0
-"""No two clocks are further apart than this: what ended that long ago is over, although nobody here
-watched it."""
+"""No two clocks are further apart than this: what ended that long ago is over."""
 PATIENCE: Final = 1.5
 """A holder stops after its time, everybody else waits this many times as long."""
 _FILE: Final = "lease.json"
@@ -56,9 +55,9 @@ def ticks() -> float:
 
 @dataclass(frozen=True)
 class Record:
-    """What the ref says: `device` dreams `loops` as `run` (a random name of this holding) since
-    `since`; after `until` without another word it has given up (RFC 3339, by its own clock, `at`
-    now); `fence` is its number; `over`: it was given back."""
+    """`device` dreams `loops` as `run` (a random name of this holding) since `since`; after `until`
+    without another word it has given up (RFC 3339, by its own clock, `at` now); `over`: it was
+    given back."""
 
     device: str = ""
     run: str = ""
@@ -100,9 +99,8 @@ def parse(text: str) -> Record | None:
 
 @dataclass(frozen=True)
 class Seen:
-    """What this machine remembers of the ref: where it points (`commit`), since when (`ticks`) it
-    was seen to, what it says, the highest fence ever met. `device`: whose memory this is (a folder
-    may be copied)."""
+    """Where the ref points, since when (`ticks`) it was seen to, what it says, the highest fence
+    ever met. `device`: whose memory this is (a folder may be copied)."""
 
     device: str = ""
     commit: str = ""
@@ -121,7 +119,6 @@ class LeaseRef:
         self.device = vault.ledger.device
 
     # -- what is there
-    # ----------------------------------------------------------------------------------------------
 
     def look(self) -> Seen:
         """Ask the remote, and remember the answer. Raises Unreachable or GitProblem."""
@@ -136,8 +133,7 @@ class LeaseRef:
         return remembered(self.vault)
 
     def standing(self, seen: Seen) -> float:
-        """Seconds the ref has stood still under our eyes. After a restart of the machine: at least
-        as long as it runs."""
+        """Seconds, under our eyes. After a restart of the machine: at least as long as it runs."""
         now = self.now()
         return now - seen.since if now >= seen.since else now
 
@@ -156,7 +152,6 @@ class LeaseRef:
         return self.standing(seen) <= record.seconds * PATIENCE
 
     # -- changing it
-    # ----------------------------------------------------------------------------------------------
 
     def put(self, old: str, record: Record) -> str:
         """The commit the ref points at now, "" when it had moved. Raises Unreachable or
@@ -168,8 +163,8 @@ class LeaseRef:
         return commit
 
     def _commit(self, record: Record) -> str:
-        """A commit without files and without a past: nothing grows, every host takes it, and `git
-        show` tells what it says."""
+        """Without files and without a past: nothing grows, every host takes it, and `git show`
+        tells what it says."""
         name, email = machine("dream")
         doing = "given back by" if record.over else "held by"
         text = f"lease: {doing} {record.device}\n\n{json.dumps(asdict(record))}\n"
@@ -184,8 +179,7 @@ class LeaseRef:
         return seen
 
     def highest(self, seen: Seen) -> int:
-        """The highest fence anybody is known to have had; where the remote has no record, the
-        history is asked too."""
+        """Where the remote has no record, the history is asked too."""
         if seen.record is not None or not self.vault.head():
             return seen.fence
         found = self.vault.repo.commands.text(
@@ -197,8 +191,7 @@ class LeaseRef:
 
 
 def remembered(vault: Vault) -> Seen:
-    """What this machine saw last of the lease; nothing it can rely on when that is unreadable or
-    was another machine's."""
+    """Nothing it can rely on when that is unreadable or was another machine's."""
     try:
         found = json.loads((vault.folder / _FILE).read_bytes())
         record = found.pop("record")
@@ -226,8 +219,7 @@ def shown(ref: LeaseRef, seen: Seen) -> answers.Lease | None:
 
 
 def fenced_by_another(ref: LeaseRef) -> Record | None:
-    """Who took the lease last, if that was another machine. Raises Unreachable; where there can be
-    no lease, nobody did."""
+    """Raises Unreachable; where there can be no lease, nobody took it."""
     try:
         record = ref.look().record
     except GitProblem as error:
@@ -283,7 +275,7 @@ class HeldLease:
         )
 
     def _say(self, old: str, over: bool = False) -> bool:
-        """One sign of life, or the last one; the time counts from before it is sent."""
+        """The time counts from before it is sent."""
         began, now = self._ref.now(), self._ref.vault.clock()
         said = replace(
             self._record,
@@ -305,8 +297,8 @@ class HeldLease:
                 return
 
     def beat(self) -> None:
-        """Give a sign of life; find out when it is another's by now. Raises Unreachable, GitProblem
-        or DiskProblem."""
+        """Find out, too, when it is another's by now. Raises Unreachable, GitProblem or
+        DiskProblem."""
         if self._say(self._commit):
             return
         seen = self._ref.look()
@@ -352,14 +344,13 @@ def _elsewhere(ref: LeaseRef, seen: Seen) -> Elsewhere:
 
 
 MACHINE: Final = "dream"
-"""The actor of decisions, and of taking them back here: those may be made again, what a person took
-back may not."""
+"""What it took back may be decided again, what a person took back may not."""
 
 
 @dataclass
 class Late:
-    """A run that gives way: which, of what loop, under which lease, and why; `kept`: the ref that
-    leads to it; `left`: how many of its decisions stay because their notes were changed since."""
+    """A run that gives way, and why; `kept`: the ref that leads to it; `left`: how many of its
+    decisions stay because their notes were changed since."""
 
     run: str
     loop: str
@@ -401,14 +392,14 @@ def find(vault: Vault, remote: Remote, ours: str, theirs: str) -> list[Late]:
 
 
 def _standing(history: History, decisions: Iterable[Entry], tip: str = "HEAD") -> list[Entry]:
-    """Decisions of machines that nobody took back; what a person accepted is theirs."""
+    """Nobody took them back; what a person accepted is theirs."""
     made = [entry for entry in decisions if entry.decision and entry.run and entry.actor == MACHINE]
     back = taken_back(history.undoings(tip)) if made else set()
     return [entry for entry in made if not back & {entry.commit, entry.run}]
 
 
 def _fences(entries: Iterable[Entry]) -> dict[str, int]:
-    """loop -> the highest fence under which it decided something."""
+    """loop -> its highest fence."""
     found: dict[str, int] = {}
     for entry in entries:
         found[entry.loop] = max(found.get(entry.loop, 0), entry.fence)

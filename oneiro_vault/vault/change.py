@@ -22,10 +22,9 @@ OPS: Final = frozenset(
 class Write:
     """Put `data` (the whole file) at `path` (vault-relative, POSIX).
 
-    `base` is the lower-case sha256 of the bytes the writer read, or None when the file must not
-    exist yet. `proposal` is a complete other note (path, data) to commit instead if the disk no
-    longer holds `base`: a machine's change never overwrites a person's words. Without one, a
-    mismatch refuses the whole operation.
+    `base`: sha256 of the bytes the writer read, None when the file must not exist yet. `proposal`:
+    another note (path, data) to commit instead if the disk no longer holds `base`: a machine's
+    change never overwrites a person's words. Without one, a mismatch refuses the whole operation.
     """
 
     path: str
@@ -47,11 +46,11 @@ Change: TypeAlias = Write | Remove
 
 @dataclass(frozen=True)
 class Operation:
-    """Why a commit exists: becomes its subject `<op>: <title>` and its `Oneiro-*` trailers.
+    """Why a commit exists: its subject `<op>: <title>` and its `Oneiro-*` trailers.
 
     `memories` are ids; `actor` is `user`, `model`, `capture`, `dream` or `import:<name>`. Of a
-    loop's work: `run` and `loop`, the `judge` it rests on, `decision`, the id by which it is done
-    at most once, and `fence`, the number of the lease it had (0: none).
+    loop's work: `run`, `loop`, the `judge` it rests on, `decision`, the id by which it is done at
+    most once, and `fence`, the number of its lease (0: none).
     """
 
     op: str
@@ -74,10 +73,9 @@ class Operation:
 class Receipt:
     """What `Vault.apply` made durable.
 
-    `commit`: hex id of the new tip ("" when nothing differed). `written`: path -> sha256 of the
-    bytes now in history. `removed`: paths taken out. `proposals`: path wanted -> path of the
-    pending note that holds the words instead. `refused`: position of a change -> why it cannot be
-    made; with one refused, none was.
+    `commit`: the new tip ("" when nothing differed). `written`: path -> sha256. `proposals`: path
+    wanted -> path of the pending note that holds the words instead. `refused`: position of a change
+    -> why it cannot be made; with one refused, none was.
     """
 
     commit: str

@@ -25,19 +25,16 @@ from oneiro_vault.vault.write.writer import Progress
 MARK: Final = "oneiro.toml"
 """The file that makes a folder a vault."""
 _NEEDED: Final = frozenset((MARK, ".gitattributes", ".gitignore"))
-"""All that is put into a folder that has files of its own."""
 _WORKFLOWS: Final = ".github/workflows/"
 _KEPT: Final = "Nothing was changed."
 _OURS: Final = {"gc.auto": "0", "core.autocrlf": "false", "core.fsync": "committed,reference"}
-"""Git settings of a repository we make: no gc behind our back, bytes as they are, and a person's
-own commits durable too."""
+"""No gc behind our back, bytes as they are, and a person's own commits durable too."""
 
 
 @dataclass(frozen=True)
 class Created:
-    """What init did: `added` template files, `adopted` files of the person in the first commit,
-    `skipped` ones with the reason, `outer` the repository that was told to ignore this one.
-    """
+    """What init did: `added` template files, `adopted` files of the person, `skipped` ones, `outer`
+    the repository that was told to ignore this one."""
 
     root: Path
     commit: str
@@ -48,8 +45,7 @@ class Created:
 
 
 def template_dir() -> Path:
-    """The files a new vault starts with: inside the package when installed, beside it in a
-    checkout."""
+    """Inside the package when installed, beside it in a checkout."""
     package = Path(__file__).resolve().parent.parent
     inside = package / "vault_template"
     return inside if inside.is_dir() else package.parent / "vault_template"
@@ -66,11 +62,8 @@ def template() -> dict[str, bytes]:
 
 
 def find(start: Path, env: Mapping[str, str], default: str = "", *, explicit: str = "") -> Path:
-    """The vault to use: `explicit`, else ONEIRO_VAULT, else the nearest folder upwards of `start`
-    with an oneiro.toml, else `default`.
-
-    Raises VaultNotFound when there is none, or when the one that was named is no vault.
-    """
+    """`explicit`, else ONEIRO_VAULT, else the nearest folder upwards of `start` with an
+    oneiro.toml, else `default`. Raises VaultNotFound."""
     for named, where in ((explicit, "--vault"), (env.get("ONEIRO_VAULT", ""), "ONEIRO_VAULT")):
         if named:
             return _named(named, where)
@@ -137,13 +130,12 @@ def create_here(
     secrets: Secrets = OFF,
     workflows: bool = False,
 ) -> Created:
-    """Make an existing folder a vault: add what is missing, rewrite nothing, one commit. Calling it
-    again adds what is missing by then.
+    """Make an existing folder a vault: add what is missing, rewrite nothing, one commit.
 
     A folder with files of its own gets only what a vault cannot do without, and `workflows` for
-    GitHub when they are asked for; an empty one the whole template. Without history every readable
-    file goes into that commit, with history only notes that are not tracked yet. Raises
-    InvalidInput, RepositoryBusy or DiskProblem.
+    GitHub when asked for; an empty one the whole template. Without history every readable file goes
+    into that commit, with history only notes that are not tracked yet. Raises InvalidInput,
+    RepositoryBusy or DiskProblem.
     """
     root = Path(os.path.realpath(path))
     if not root.is_dir():
@@ -211,8 +203,7 @@ def _refuse_inside_vault(root: Path) -> None:
 
 
 def _make_repository(root: Path) -> Path | None:
-    """A repository of its own, unless there is one; returns the outer repository that now ignores
-    it."""
+    """Unless there is one; returns the outer repository that now ignores it."""
     if os.path.lexists(root / ".git"):
         return None
     with disk.guarded(f"Creating {root}"):
@@ -221,8 +212,7 @@ def _make_repository(root: Path) -> Path | None:
 
 
 def _hide(root: Path) -> Path | None:
-    """Tell an outer repository to ignore this folder, in its private exclude file, so that memories
-    never become its commits."""
+    """In its private exclude file, so that memories never become its commits."""
     outer = repository.around(root.parent)
     if outer is None:
         return None
@@ -236,13 +226,11 @@ def _escaped(path: str) -> str:
 
 
 def _inhabited(root: Path) -> bool:
-    """Does the folder hold anything but a repository?"""
     return any(entry.name != ".git" for entry in root.iterdir())
 
 
 def _copy(vault: Vault, wanted: Collection[str]) -> list[str]:
-    """Template files that are missing. A person's own .gitignore and .gitattributes stay: what they
-    lack goes to `.git/info/`."""
+    """A person's own .gitignore and .gitattributes stay: what they lack goes to `.git/info/`."""
     added = []
     for name, data in template().items():
         if name not in wanted:

@@ -35,8 +35,7 @@ _LETTERS: Final = "0123456789abcdefghjkmnpqrstvwxyz"
 
 
 def moment(when: float) -> str:
-    """Epoch seconds as RFC 3339 in UTC, to the second; a clock beyond the calendar is taken to its
-    edge."""
+    """Epoch seconds as RFC 3339 in UTC, to the second; taken to the calendar's edge."""
     return (
         datetime.fromtimestamp(min(max(when, -62135596800.0), 253402300799.0), UTC)
         .isoformat(timespec="seconds")
@@ -45,8 +44,7 @@ def moment(when: float) -> str:
 
 
 def make(kind: str, memory: str, when: float, **fields: Any) -> Event:
-    """An event with its time `t`, kind `e`, memory `id` and a random `n` that tells repeats from
-    twins."""
+    """`n` tells repeats from twins."""
     return {"t": moment(when), "e": kind, "id": memory, "n": secrets.token_hex(4), **fields}
 
 
@@ -92,15 +90,14 @@ class Ledger:
 
     @property
     def device(self) -> str:
-        """This clone's name in the ledger and in trailers, made at first use. A copied vault gets
-        its own."""
+        """This clone's name in the ledger and in trailers; a copied vault gets its own."""
         if not self._device:
             self._device = self._known() or self._named()
         return self._device
 
     def committed(self, repo: Repo, path: str, blob: str) -> bytes:
-        """A file of the ledger as history has it, or, where that object is damaged, the same bytes
-        on disk. Raises GitProblem."""
+        """As history has it, or, where that object is damaged, the same bytes on disk. Raises
+        GitProblem."""
         try:
             return repo.data(blob)
         except GitProblem:
@@ -168,8 +165,8 @@ class Ledger:
                 os.close(fd)
 
     def take(self) -> bytes:
-        """The lines to fold into the commit being made (b"" = none). Call with the write lock; they
-        stay until `taken`."""
+        """The lines to fold into the commit being made; they stay until `taken`. Call with the
+        write lock."""
         lines = self._renamed()
         if not lines:  # nothing was left of an earlier fold, so what is pending now takes its place
             self._folding.unlink(missing_ok=True)

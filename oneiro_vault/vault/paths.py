@@ -21,8 +21,7 @@ _KEPT: Final = "Nothing was written."
 
 
 def checked(path: str) -> str:
-    """`path` itself when it names a place inside the vault that we may touch; else UnsafePath says
-    why not."""
+    """`path` itself when it names a place inside the vault that we may touch. Raises UnsafePath."""
     if not isinstance(path, str) or not path:
         raise UnsafePath("an empty path names no note", kept=_KEPT)
     parts = path.split("/")
@@ -73,8 +72,7 @@ def _private(part: str) -> bool:
 
 
 def portable(path: str) -> str:
-    """`path` when every file system a vault may be synced to can hold it (asked of names we invent,
-    never of a person's)."""
+    """`path` when every file system can hold it (asked of names we invent, never of a person's)."""
     for part in checked(path).split("/"):
         if (
             _ODD.search(part)

@@ -85,9 +85,9 @@ class Vault:
         """The vault whose repository is exactly `root`, repaired if something died in it.
 
         `quiet`: seconds a person's file must rest; `wait`: seconds for locks; `reserve`: bytes that
-        must stay free; `secrets`: what happens to those in what is to be committed; `lazy_index`:
-        leave a `.git/index` larger than `small_index` bytes to `flush_index` (for a process that
-        stays). Raises VaultNotFound. A disk that cannot be written is no obstacle to reading.
+        must stay free; `lazy_index`: leave a `.git/index` larger than `small_index` bytes to
+        `flush_index` (for a process that stays). Raises VaultNotFound. A disk that cannot be
+        written is no obstacle to reading.
         """
         vault = cls(
             Path(os.path.realpath(root)),
@@ -109,17 +109,14 @@ class Vault:
         return vault
 
     def close(self) -> bool:
-        """Settle what is owed to the index; False when something is in the way (it is
-        remembered)."""
+        """Settle what is owed to the index; False when something is in the way."""
         return self.flush_index()
 
     def flush_index(self) -> bool:
-        """Bring `.git/index` up to date with what was written; False when something is in the way
-        (it is remembered)."""
+        """Bring `.git/index` up to date; False when something is in the way (it is remembered)."""
         return self.gate.flush()
 
     # -- reading
-    # ----------------------------------------------------------------------------------------------
 
     def read(self, path: str) -> bytes:
         """The bytes of a file on disk. Raises NotFound, UnsafePath or DiskProblem."""
@@ -170,7 +167,6 @@ class Vault:
         return found
 
     # -- writing
-    # ----------------------------------------------------------------------------------------------
 
     def apply(
         self,
@@ -184,11 +180,10 @@ class Vault:
     ) -> Receipt:
         """Make the changes one durable commit; returning is the acknowledgement.
 
-        `events` (see `ledger.make`) go into the ledger in the same commit. `check` is asked with
-        the write lock held, with the tip the commit will stand on, and refuses by raising. Raises
-        InvalidInput, UnsafePath, StaleMemory, RepositoryBusy, LockTimeout, DiskProblem or Brake;
-        nothing was written then. With `each`, what is wrong with single changes is not raised but
-        `refused` in the receipt.
+        `events` (see `ledger.make`) go into the same commit. `check` is asked with the write lock
+        held, with the tip the commit will stand on, and refuses by raising. Raises InvalidInput,
+        UnsafePath, StaleMemory, RepositoryBusy, LockTimeout, DiskProblem or Brake; nothing was
+        written then. With `each`, what is wrong with single changes is `refused` in the receipt.
         """
         refused: Refusals | None = {} if each else None
         return self._apply(
@@ -235,7 +230,7 @@ class Vault:
         check: Check | None,
         refused: Refusals | None,
     ) -> Receipt | None:
-        """One try on one captured tip; None asks for another."""
+        """None asks for a try on another tip."""
         if check is not None:
             check(tip)
         before = self.repo.activity.snapshot()
@@ -303,8 +298,6 @@ class Vault:
         return bool(first) and first <= ledger.moment(self.clock() - longer)
 
     def _brake(self, changes: Sequence[Change]) -> None:
-        """More than half of the notes (and more than a few) taken out in one operation is never
-        meant."""
         gone = {
             change.path for change in changes if isinstance(change, Remove) and is_note(change.path)
         }
@@ -316,22 +309,20 @@ class Vault:
             )
 
     # -- the person's edits
-    # ----------------------------------------------------------------------------------------------
 
     def commit_edits(
         self, paths: Iterable[str] | None = None, *, quiet: float | None = None
     ) -> list[Receipt]:
         """Commit what a person changed on disk (all of it, or `paths`) under their own identity;
         files still in use wait, and so does everything while git is at work. More deletions than a
-        handful are left to the person (`look` says so).
+        handful are left to the person.
 
         Raises RepositoryBusy, LockTimeout or DiskProblem.
         """
         return self._person.commit(None if paths is None else list(paths), quiet)
 
     def held(self, path: str, data: bytes) -> str:
-        """What keeps an uncommitted text of a person out of history: the secret it looks as if it
-        held, "" for none."""
+        """The secret that keeps an uncommitted text of a person out of history, "" for none."""
         return "".join(map(told, self._person.secrets({path: data}).values()))
 
     def adopt(
@@ -341,12 +332,9 @@ class Vault:
         also: Iterable[str] = (),
         progress: Progress | None = None,
     ) -> tuple[list[str], list[Refused]]:
-        """Commit files that are not in history yet, as they are, in one commit (op `adopt`): notes
-        and attachments, or `everything`.
-
-        `also` are files of ours to go with them. Returns the paths taken in, and what was left out
-        with the reason.
-        """
+        """Commit files that are not in history yet, as they are: notes and attachments, or
+        `everything`, and `also` files of ours. Returns the paths taken in, and what was left
+        out."""
         with self.gate.writing():
             return self.gate.retried(
                 lambda ref, tip: commit_edits.adopt(
@@ -355,17 +343,14 @@ class Vault:
             )
 
     # -- events
-    # ----------------------------------------------------------------------------------------------
 
     def use(self, memory: str, event: str, **fields: Any) -> None:
-        """Note an event about a memory (a recall, a citation); it rides along in the next commit.
-        Raises DiskProblem."""
+        """Note a recall or a citation; it rides along in the next commit. Raises DiskProblem."""
         with disk.guarded("Noting an event"):
             self.ledger.append([ledger.make(event, memory, self.clock(), **fields)])
 
     def events(self) -> Iterator[ledger.Event]:
-        """Every event once, by its time (each device has files of its own): as the tip has them,
-        and this device's pending ones."""
+        """Every event once, by its time: as the tip has them, and this device's pending ones."""
         tip = self.head()
         files = self.repo.listing(tip, ledger.FOLDER)
         known = (
@@ -378,8 +363,8 @@ class Vault:
         yield from sorted(found, key=lambda event: str(event.get("t", "")))
 
     def _told(self, path: str, blob: str) -> Iterator[ledger.Event]:
-        """Events of one file; none, rather than no answer at all, from one that is damaged in
-        history and on disk (`doctor` tells)."""
+        """None, rather than no answer at all, from a file that is damaged in history and on
+        disk."""
         with suppress(GitProblem):
             yield from ledger.decode(self.ledger.committed(self.repo, path, blob))
 
@@ -397,9 +382,9 @@ class Vault:
         """Join another history to ours by one commit with two parents (or by moving the branch,
         when ours is part of theirs).
 
-        `decide` is asked, with the write lock held, what joining means for the tip it is given.
-        Raises RepositoryBusy when files are in the way that only a person can settle, UnsafePath,
-        LockTimeout, DiskProblem, and what `decide` raises; nothing was changed then.
+        `decide` is asked with the write lock held. Raises RepositoryBusy when files are in the way
+        that only a person can settle, UnsafePath, LockTimeout, DiskProblem, and what `decide`
+        raises; nothing was changed then.
         """
         joiner = merge_commit.Joiner(
             self, self._writer, self._person.first, decide, operation, progress
@@ -408,13 +393,11 @@ class Vault:
             return self.gate.retried(joiner.join)
 
     # -- taking back
-    # ----------------------------------------------------------------------------------------------
 
     def forget(
         self, memory: str, path: str, base: str, actor: str = "user", reason: str = ""
     ) -> Receipt:
-        """Take a note out of the tree, with a tombstone (id and hashes, no content). Its bytes stay
-        in history."""
+        """Leaves a tombstone (id and hashes, no content). The bytes stay in history."""
         data = self.read(path)
         title = edits.identify(path, data)[1]
         words = edits.words_of(
@@ -434,13 +417,11 @@ class Vault:
     def purge(
         self, changes: Sequence[Remove], operation: Operation, events: Sequence[Mapping[str, Any]]
     ) -> Receipt:
-        """The first step of a purge: however many notes that are, they leave the tree, with
-        tombstones. See `purge/rewrite`."""
+        """The first step of a purge: however many notes that are, they leave the tree."""
         return self._apply(changes, operation, tuple(events), None, invented=False, brake=False)
 
     def restore(self, memory: str, actor: str = "user") -> Receipt:
-        """Bring a forgotten or deleted memory back, byte for byte. `memory` may be a prefix of its
-        id (4 or more characters)."""
+        """Byte for byte. `memory` may be a prefix of its id (4 or more characters)."""
         found = undo.lost(self.repo, self.history, memory)
         if why := self.erased.in_file(found.path, found.data):
             raise NotFound(f"{found.memory} cannot come back: {why}")
@@ -459,16 +440,14 @@ class Vault:
         """A new commit (op `restore`) that gives every note of `commit` the bytes it had before.
 
         Raises StaleMemory naming the later commit when one of them changed since, InvalidInput for
-        merges and the first commit. A person who names a commit may take out what it brought,
-        however much that is; for anybody else it may be a Brake.
+        merges and the first commit, and Brake for anybody but a person.
         """
         return self._take_back(
             undo.plan(self.repo, self.history, self._commit(commit), self.head()), actor
         )
 
     def undo_run(self, run: str, actor: str = "user") -> Receipt:
-        """A new commit (op `restore`) that gives every note a run of a loop touched the exact bytes
-        it had before; its report stays.
+        """The same of every note a run of a loop touched; its report stays.
 
         Raises NotFound for a run nobody made, StaleMemory when one of the notes changed since.
         """
@@ -477,8 +456,7 @@ class Vault:
         )
 
     def undo_rest(self, run: str, actor: str = "user") -> tuple[list[Receipt], Mapping[str, str]]:
-        """Take back each decision of a run that still stands, in a commit of its own; path -> why
-        of what stays."""
+        """Take back each decision of a run that still stands; path -> why of what stays."""
         receipts: list[Receipt] = []
         left: dict[str, str] = {}
         gone = commit_log.taken_back(self.history.undoings())
@@ -497,7 +475,7 @@ class Vault:
 
     def undo_source(self, source: str, actor: str = "user") -> tuple[Receipt, Mapping[str, str]]:
         """Take back what came from a source and what loops did because of it; path -> why of what
-        stays. Raises as `sources.plan` does."""
+        stays. Raises as `undo.plan_source` does."""
         traced = undo.plan_source(self.repo, self.history, source, self.head(), self.files.blob)
         return self._take_back(traced.undo, actor, f"source {source}"), traced.left
 
@@ -511,7 +489,6 @@ class Vault:
         )
 
     # -- what is wrong
-    # ----------------------------------------------------------------------------------------------
 
     def problems(self) -> list[Problem]:
         """Everything a person should know about files and history, nothing about indexes."""
@@ -522,8 +499,8 @@ class Vault:
         return damaged(self)
 
     def rewritten(self) -> Rewritten | None:
-        """Was history with notes taken out of this branch while nobody looked? It is kept from then
-        on, and nothing is written."""
+        """Was history with notes taken out of this branch? It is kept from then on, and nothing is
+        written."""
         tampering = self.gate.tampering
         try:
             if not tampering.suspected():
@@ -554,8 +531,7 @@ class Vault:
         return "repaired by the journal and the history"
 
     def look(self, paths: list[str] | None = None, quiet: float | None = None) -> edits.Look:
-        """The person's uncommitted changes (of all files, or of some), each with why it waits or is
-        left alone."""
+        """The person's uncommitted changes, each with why it waits or is left alone."""
         return self._person.look(paths, self._person.quiet if quiet is None else quiet)
 
     def refused(self) -> list[Refused]:

@@ -20,8 +20,7 @@ note."""
 CLIENT: Final = "client"
 """Key of the frontmatter that names the program a conversation was held in."""
 FILE: Final = "file"
-"""Its value for a transcript that a person brought and that lies in no folder of their own clients:
-nobody knows who speaks in it."""
+"""Of a transcript that a person brought and that lies in no folder of their own clients."""
 ENCODED: Final = "encoded"
 """Key of the frontmatter of an episode that has become memories."""
 
@@ -38,8 +37,8 @@ class _Episode(Protocol):
 
 
 def captured(note: _Episode) -> bool:
-    """Is it a conversation or a text as it was captured? (What a model left behind in its own words
-    is a memory from the first.)"""
+    """As it was captured? (What a model left behind in its own words is a memory from the
+    first.)"""
     return note.type == TYPE and (note.source == SOURCE or OWN in note.tags)
 
 

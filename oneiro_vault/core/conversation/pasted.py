@@ -23,8 +23,7 @@ from oneiro_vault.core.text import claims
 from oneiro_vault.core.text.language import detect, is_english
 
 _LONG: Final = 500
-"""Characters of a line without a first person above which it was not typed, and of any line above
-which it hints at a paste."""
+"""Characters of a line without a first person above which it was not typed."""
 _QUOTED_WORDS: Final = 4
 _FENCE: Final = re.compile(r"^\s{0,3}(?:`{3,}|~{3,}).*$", re.MULTILINE)
 _QUOTED_LINE: Final = re.compile(r"^[ ]{0,3}>(?! \w+$)")
@@ -33,8 +32,8 @@ _NO_PROSE: Final = re.compile(
     r"(?!\W*[:;=][-']?[()DP]\s)"
     r"(?:\t|[ ]{4}|\W*\d|[^\w\s'\"(¿¡“„«‘‚—–…]|.{0,60}\w[\w/\"')\]]*\s*(?:[={};|\\]|</|\()\s*$)"
 )
-"""How lines begin that nobody types as a sentence: marks (no smiley), numbers, times; and how lines
-of programs end."""
+"""Beginnings that nobody types: marks (no smiley), numbers, times; and ends of lines of
+programs."""
 _SENTENCE_END: Final = re.compile(r"[.!?…。！？)\"'”’:;,]\W*$")
 _TITLE_WORDS: Final = 8
 _GREETING: Final = re.compile(
@@ -48,7 +47,7 @@ _SALUTATION: Final = re.compile(
     r"|(?-i:Sehr geehrte|Liebe[rs]? Kund|Madame, Monsieur|Chère?s? |Estimad|Gentile ))",
     re.I,
 )
-"""Begins a letter in the middle of what somebody types."""
+"""In the middle of what somebody types."""
 _WHAT: Final = (
     r"(?:readme|(?:e-?|web|home|hand|news|blog|work)?(?:mails?|messages?|pages?|articles?|"
     r"posts?(?!-)|issues?|tickets?|logs?|outputs?|errors?|letters?|texts?|snippets?|threads?|"
@@ -96,7 +95,6 @@ _LISTED: Final = re.compile(
     r"|[\s,](?:btw|by the way|übrigens)\W*$",
     re.I,
 )
-"""Announces what one tells oneself."""
 _TO_READER: Final = re.compile(
     r"\b(?:you|your\w*|u|ur|please|pls|dear|(?-i:Sie|Ihnen|Ihr\w*)|du|dir|dich|dein\w*|euch|euer"
     r"|eure\w*|bitte"
@@ -128,17 +126,16 @@ _TURNING: Final = frozenset(("RLO", "LRO", "RLE", "LRE", "RLI", "LRI"))
 _CHAT: Final = re.compile(
     r"\b[^\W\d]+,? \[?\d{1,2}:\d\d\]?:?\s(?=[^\n]*[^\W\d],? \[?\d{1,2}:\d\d\]?:?\s)"
 )
-"""Begins what was copied out of a chat: a name and a time, and again."""
+"""A name and a time, and again."""
 _SPEAKER: Final = re.compile(r"\s*[^\W\d][\w-]{0,15}(?:,? \[?\d{1,2}:\d\d\]?:?|:)(?:\s|$)")
 """Begins a line of a chat or of a form."""
 _SPEAKERS: Final = re.compile(
     r"(?:^|(?<=[.!?…] ))(?:[^\W\d_][\w-]{1,15}: [^:]*?[.!?…]+ ){2,}[^\W\d_][\w-]{1,15}: "
 )
-"""Three or more speakers in a row."""
 _SENTENCE_OF_NUMBERS: Final = re.compile(
     r"\W{0,2}\d{1,4}(?:[.,]\d{1,3})?(?:er|th|st|nd|rd|k|h)?[.,!]?(?: [^\W\d]{2,}|$)"
 )
-"""A number first, as people answer: no date, time or name of a thing."""
+"""As people answer: no date, time or name of a thing."""
 _ENGLISH_WORDS: Final = re.compile(r"\b(?:I|[Ii]['’](?:m|ve|ll|d)|my|the|and|are|you)\b")
 _ORDERS: Final = re.compile(
     r"\b(?:ignor\w+|disregard\w*|overrid\w+|forget|bypass)\b[^.!?\n]{0,50}\b(?:instruct\w*|rules?|"
@@ -151,7 +148,7 @@ _ORDERS: Final = re.compile(
     r"\bl['’]utilisateur\b|\bel usuario\b",
     re.I,
 )
-"""How pages speak to whoever reads them for somebody; nobody calls oneself "the user"."""
+"""Nobody calls oneself "the user"."""
 _OPENS: Final = re.compile(
     r"(?:(?<=[\s(:—-])|^)(?:[\"'‘‚“❝❛*_](?=[^\W_])|`(?=\S)|[„«»‹“❝]\s?(?=\w))|[「『【《]"
 )
@@ -162,7 +159,6 @@ _MARKUP: Final = re.compile(r"<[!/?a-zA-Z].*|\{.*|\[[^\]\n]*\]\(.*")
 ENGLISH: Final = "en"
 UNKNOWN: Final = "?"
 _SHORT: Final = 3
-"""Words of a sentence that does not tell its language."""
 _QUESTION: Final = re.compile(r"[^.!?。！？][?？]")
 Extent = tuple[int, int]
 """[start, end)"""
@@ -208,8 +204,8 @@ def _marked(text: str) -> tuple[list[Extent], list[tuple[int, int, bool]]]:
 
 
 def _fenced(text: str) -> list[Extent]:
-    """From the first fence to the last: what is pasted may hold fences too. One that is open is so
-    to the end."""
+    """From the first fence to the last: what is pasted may hold fences too. An open one goes to the
+    end."""
     marks = list(_FENCE.finditer(text))
     if not marks:
         return []
@@ -226,7 +222,7 @@ def _lines(text: str) -> list[Extent]:
 
 def _typed(turn: Sequence[tuple[str, bool]], burst: bool) -> int:
     """How many of these lines (does something marked off follow?) are the person's own, from the
-    first on. `burst`: see `_in_bursts`."""
+    first on."""
     if not turn:
         return 0
     (first, marked), *later = turn
@@ -246,15 +242,14 @@ def _typed(turn: Sequence[tuple[str, bool]], burst: bool) -> int:
 
 
 def _in_bursts(text: str) -> bool:
-    """Is a turn typed line by line: in small letters, and without an empty line, as people do who
-    end no sentence with a mark? What they paste rarely looks like that."""
+    """In small letters, without an empty line, as people do who end no sentence with a mark: what
+    they paste rarely looks like that."""
     lines = text.split("\n")
     return all(line.lstrip()[:1].islower() and not _SPEAKER.match(line) for line in lines)
 
 
 def _introduces(line: str, later: Sequence[str], burst: bool) -> bool:
-    """Does a line speak of what comes after it? In another language than these words are of, in
-    doubt yes. `burst`: as for `_hints`."""
+    """Does a line speak of what comes after it? In an unknown language, in doubt yes."""
     plain = line.rstrip(" *_👇↓")
     if plain.endswith((":", "：")):
         before, listed = plain[:-1], all(map(_ITEM.match, later))
@@ -268,7 +263,7 @@ def _introduces(line: str, later: Sequence[str], burst: bool) -> bool:
 
 def _hints(line: str, asking: bool, burst: bool) -> bool:
     """Does a later line look as if it had not been typed, or speak of what was not? `asking`: may
-    it ask about the next one? `burst`: as for `_typed`."""
+    it ask about the next one?"""
     if item := _ITEM.match(line):
         return _strange(line[item.end() :])
     words = (_ORDERS, _READERS, *(() if burst else (_NAMES_IT, _QUESTION)))
@@ -287,13 +282,11 @@ def _hints(line: str, asking: bool, burst: bool) -> bool:
 
 
 def _speaks_of(line: str) -> bool:
-    """May a line speak of one above it?"""
     return bool(_BACK.match(line) or _QUESTION.search(line))
 
 
 def _strange(line: str) -> bool:
-    """No sentence that somebody types: it begins with marks or numbers, or its letters are dressed
-    up or turned around."""
+    """It begins with marks or numbers, or its letters are dressed up or turned around."""
     others = [sign for sign in line[:_LONG] if not sign.isascii()]
     dressed = any(
         sign.isalpha() and unicodedata.normalize("NFKC", sign).isascii() for sign in others
@@ -307,15 +300,14 @@ def _strange(line: str) -> bool:
 
 
 def _answers(line: str) -> bool:
-    """Does somebody begin with a number, as people answer: of nobody who speaks or is spoken to?"""
+    """Does it begin with a number, as people answer: of nobody who speaks or is spoken to?"""
     speaks = _CLAIMS.search(line) or _TO_READER.search(line)
     return bool(_SENTENCE_OF_NUMBERS.match(line)) and not speaks
 
 
 def _inline(line: str) -> Iterator[Stretch]:
-    """Quotations, from the first mark to the last; what markup or orders to a reader begin, to the
-    end of the line; and the words that `tagging` takes for somebody else's, sentence by
-    sentence."""
+    """Quotations; what markup or orders to a reader begin, to the end of the line; and the words
+    that `tagging` takes for somebody else's, sentence by sentence."""
     quoted = _quotation(line)
     if quoted:
         yield Stretch(*quoted)
@@ -342,8 +334,7 @@ def _inline(line: str) -> Iterator[Stretch]:
 
 
 def _another_language(parts: Sequence[str]) -> int | None:
-    """The first sentence that is in another language than the ones before it, of whoever says it;
-    English is mixed in by everybody."""
+    """English is mixed in by everybody."""
     language = ""
     for number, sentence in enumerate(parts):
         found = detect(sentence) if len(sentence.split()) > _SHORT else ""
@@ -357,8 +348,8 @@ def _another_language(parts: Sequence[str]) -> int | None:
 
 
 def _quotation(line: str) -> Extent | None:
-    """From the first quotation mark to the last where some words are between them: a word or two in
-    marks is a name."""
+    """From the first mark to the last where some words are between them: a word or two is a
+    name."""
     ends = [found.end() for found in _CLOSES.finditer(line)]
     for opened in _OPENS.finditer(line):
         words = line[opened.end() : ends[-1] - 1] if ends and ends[-1] > opened.end() else ""
@@ -372,8 +363,7 @@ def _quotation(line: str) -> Extent | None:
 
 
 def _joined(stretches: list[Stretch], text: str) -> list[Stretch]:
-    """In order, what touches or has only blanks between as one: in no doubt where a part of it is
-    in none."""
+    """What touches or has only blanks between as one: in no doubt where a part of it is in none."""
     found: list[Stretch] = []
     for start, end, doubted in sorted(stretches):
         last = found[-1] if found else None

@@ -49,8 +49,7 @@ def of_reader(text: str) -> bool:
 
 
 def described(text: str) -> str:
-    """The same of somebody else, for the gate: what somebody says of themselves must describe when
-    it is said of them."""
+    """What somebody says of themselves must describe when it is said of them."""
     for pattern, words in _FIRST:
         text = pattern.sub(words, text)
     return text

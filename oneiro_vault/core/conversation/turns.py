@@ -38,8 +38,8 @@ ENDS: Final = 60
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Words of one speaker, `text[start:end]`; `own` is False for what the speaker took from
-    elsewhere, or may have (`doubted`)."""
+    """`text[start:end]`; `own` is False for what the speaker took from elsewhere, or may have
+    (`doubted`)."""
 
     name: str
     speaker: str
@@ -51,8 +51,7 @@ class Span:
 
 @lru_cache(maxsize=512)
 def spans(text: str, speaker: str = NOBODY) -> tuple[Span, ...]:
-    """The spans of a conversation in order, without the names of speakers; `speaker`: who speaks
-    before anybody is named."""
+    """In order, without the names of speakers; `speaker`: who speaks before anybody is named."""
     found: list[Span] = []
     marks = [
         (0, 0, speaker),
@@ -79,7 +78,6 @@ def _speaker(mark: re.Match[str]) -> str:
 
 
 def _parts(text: str, start: int, end: int, speaker: str, name: str) -> Iterator[Span]:
-    """A turn as its speaker's own words and the foreign ones among them."""
     if speaker not in (USER, NOBODY):
         yield Span(name, speaker, start, end)
         return
@@ -96,8 +94,7 @@ def _parts(text: str, start: int, end: int, speaker: str, name: str) -> Iterator
 
 
 def trust(memory: Memory, span: Span) -> str:
-    """How far the words of one span are trusted: `said` what the person typed in a conversation or
-    note of their own."""
+    """`said` what the person typed in a conversation or note of their own."""
     if not span.own or span.speaker == TOOL:
         return "external"
     if not captured(memory):
@@ -139,15 +136,15 @@ def weakest_of(memory: Memory, found: Iterable[Span]) -> str:
 
 
 def typed(text: str, speaker: str = NOBODY, source: str = "") -> Iterator[Span]:
-    """The turns of the person, own words and foreign ones; without speakers in it, a text that was
-    not captured from elsewhere (`source`) is one person's."""
+    """The turns of the person; without speakers in it, a text that was not captured from elsewhere
+    (`source`) is one person's."""
     speakers = (USER,) if source == SOURCE else (USER, NOBODY)
     return (one for one in spans(text, speaker) if one.speaker in speakers)
 
 
 def in_own_words(fact: str, text: str, source: str = "") -> bool:
-    """Does every sentence of a fact stand in what the person typed themselves of the text it came
-    from, apart from days set beside it?"""
+    """Does every sentence of a fact stand in what the person typed of the text it came from, apart
+    from days set beside it?"""
     return quoted(fact, _stretches(text, source))
 
 
@@ -180,8 +177,8 @@ def without_speaker(text: str) -> str:
 
 
 def abridged(text: str, speaker: str = NOBODY) -> str:
-    """A conversation in which long turns of a model or tool are only their beginning and end: what
-    a person says is whole, and what it answers to is where the turn before it ends."""
+    """Long turns of a model or tool are only their beginning and end: what a person says is whole,
+    and what it answers to is where the turn before it ends."""
     parts: list[str] = []
     position = 0
     for one in spans(text, speaker):
@@ -192,7 +189,6 @@ def abridged(text: str, speaker: str = NOBODY) -> str:
 
 
 def _ends(text: str) -> str:
-    """Its beginning and its end, cut between words."""
     after = text[len(text.rstrip()) :]
     words = text.rstrip()
     first, last = words[:ENDS].rpartition(" ")[0], words[-ENDS:].partition(" ")[2]

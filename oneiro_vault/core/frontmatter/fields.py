@@ -40,8 +40,7 @@ EXPECTED: Final[dict[str, str]] = {
     "core": "true or false",
     "keep": "oldest or newest",
 }  # fmt: skip
-"""Key -> what it must be, as the end of a sentence; keys that are not here hold whatever somebody
-likes."""
+"""Key -> what it must be, as the end of a sentence; other keys hold whatever somebody likes."""
 
 _SOURCE: Final = re.compile(r"user|model|capture|dream|import:\S(?:[^\r\n]*\S)?")
 _BREAK: Final = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]")
@@ -51,13 +50,11 @@ _EMPTY: Final = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 _LARGEST: Final = 10**9
 MOST_NAMES: Final = 200
 LONGEST_NAME: Final = 500
-"""What one list of names may hold, in entries and in characters of each: every name is a key of the
-index."""
+"""Of one list of names, since every name is a key of the index."""
 
 
 def checked(key: str, value: Any) -> Any:
-    """`value` as it is to be written under `key` (prose on one line, names as a list). Raises
-    InvalidInput saying what it must be."""
+    """`value` as it is to be written (prose on one line, names as a list). Raises InvalidInput."""
     reader = _READERS.get(key)
     if reader is None:
         if not isinstance(key, str) or not key.strip() or _BREAK.search(key):
@@ -90,8 +87,7 @@ def _brief(key: str, names: list[str]) -> None:
 
 
 def blank(text: str) -> bool:
-    """Does a text hold nothing that anybody can see? A zero-width space is none, nor is a mark with
-    no letter to stand on."""
+    """A zero-width space is nothing to see, nor is a mark with no letter to stand on."""
     return all(c.isspace() or c in _EMPTY or unicodedata.category(c) in _UNSEEN for c in text)
 
 

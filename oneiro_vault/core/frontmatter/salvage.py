@@ -41,7 +41,7 @@ _FORMER: Final = (
     "project",
     "valid_from", "valid_until", "importance", "confidence",
 )  # fmt: skip
-"""What the last good version says of a note, whatever its lines say now."""
+"""Taken from the last good version."""
 _KEYS: Final = ("title", "description", "tags", "aliases", "created", "timestamp")
 _DATES: Final = frozenset((*note_dates.CREATED, *note_dates.CHANGED))
 _NAMES: Final = ("tags", "aliases")
@@ -53,31 +53,29 @@ _GLUED: Final = re.compile(r"(title|tags|date|created|aliases|description|status
 _MORE: Final = re.compile(r"[ \t]+\S|[ \t]*-(?:[ \t]|\Z)")
 _MAPPING: Final = re.compile(r"[ \t]*[{}\[\],#%]|[ \t]*\Z")
 _STRAY: Final = 3
-"""So many lines of a closed block may be anything; more of them, or a gap between, are the note's
-own words."""
+"""So many lines of a closed block may be anything; more are the note's own words."""
 _LONGEST: Final = 400
-"""Lines that are looked at for frontmatter."""
 _INERT: Final = tuple(name for name in STATUSES if name != "active")
 _STATUS: Final = re.compile(
     rf"(?i)[ \t]*[\"']?status[\"']?[ \t]*[:=][ \t]*[\"']?({'|'.join(_INERT)})\b"
 )
 _ORDER: Final = ("pending", "superseded", "archived", "dormant", "active")
-"""Statuses, the most restrictive first."""
+"""The most restrictive first."""
 _UTF16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _REPLACED: Final = "\ufffd"
 _CONTROLS: Final = bytes(range(9)) + bytes(range(14, 27)) + bytes(range(28, 32))
-"""Bytes that no text has (tabs, line ends, form feeds and escapes are left out)."""
+"""Bytes that no text has."""
 _SAMPLE: Final = 64_000
 _WESTERN: Final = 0.2
-"""Where fewer of the bytes than this are beyond ASCII, the letters are Latin: Cyrillic, Greek and
-Chinese have more."""
+"""Below this share of bytes beyond ASCII the letters are Latin: Cyrillic, Greek and Chinese have
+more."""
 
 
 def salvage(
     path: str, data: bytes, former: Memory | None = None, *, unmerged: bool = False
 ) -> Memory:
-    """The note as far as it can be read. `former`: its last good version; `unmerged`: read it as it
-    stands, conflict markers and all.
+    """The note as far as it can be read. `former`: its last good version; `unmerged`: conflict
+    markers and all.
 
     Raises UnreadableNote for what is no text, for an unfinished merge, and for orientation.
     """
@@ -128,8 +126,8 @@ def _status(head: list[str], former: Memory | None) -> str:
 
 
 def _parted(text: str) -> tuple[list[str], str]:
-    """The lines of the block, without its fences, and the body. No word is in neither, but for what
-    is no line of a block."""
+    """The lines of the block, and the body. No word is in neither, but for what is no line of a
+    block."""
     lines = text.splitlines(keepends=True)
     if not lines or not _FENCE.match(lines[0].rstrip("\r\n")):
         return [], text
@@ -149,8 +147,7 @@ def _parted(text: str) -> tuple[list[str], str]:
 
 
 def _own_words(block: list[str]) -> int:
-    """Where the lines of a block end and the note's own begin: a line that is neither a key nor
-    part of one, or a heading after a gap."""
+    """At a line that is neither a key nor part of one, or a heading after a gap."""
     gap = False
     for at, line in enumerate(block):
         if not line.strip():
@@ -168,8 +165,7 @@ def _is_head(line: str) -> bool:
 
 
 def _values(head: list[str]) -> dict[str, object]:
-    """What single keys say that may be believed; of a key that is there twice the first that says
-    anything."""
+    """Of a key that is there twice the first that says anything."""
     found: dict[str, object] = {}
     for name, value, lines in _entries(head):
         plain = "".join(filter(str.isalnum, name)).lower()
@@ -197,8 +193,7 @@ def _values(head: list[str]) -> dict[str, object]:
 
 
 def _entries(head: list[str]) -> Iterator[tuple[str, str, list[str]]]:
-    """(key, what stands behind it, all of its lines) of every line with a key and what belongs to
-    it."""
+    """(key, what stands behind it, all of its lines)."""
     current: tuple[str, str, list[str]] | None = None
     for line in head:
         key = (
@@ -217,8 +212,7 @@ def _entries(head: list[str]) -> Iterator[tuple[str, str, list[str]]]:
 
 
 def _value(value: str, lines: list[str]) -> object:
-    """What an entry says by itself, when that is YAML; else its words as they stand, without the
-    quotes around them."""
+    """As YAML; else its words as they stand, without the quotes around them."""
     try:
         root = parse_block("\n".join([f"value: {value}", *lines[1:]]) + "\n")
         if root is not None:
@@ -243,8 +237,7 @@ def _listed(said: object) -> object:
 
 
 def decoded(data: bytes) -> str | None:
-    """What the bytes say, line ends and all; None when they are no text. Some characters may be
-    guessed wrong."""
+    """None when the bytes are no text. Some characters may be guessed wrong."""
     if data.startswith(_UTF16):
         return _whole(data, "utf-16")
     sample = data[:_SAMPLE]
@@ -279,7 +272,7 @@ _ENTRY: Final = re.compile(
 )
 _LINE: Final = re.compile(r"line (\d+)")
 _UNCERTAIN: Final = ("[", '"', "'", "|", ">", "#", "-")
-"""A value that begins so may have lost its end, or is no text on one line."""
+"""It may have lost its end, or is no text on one line."""
 _KINDS: Final = (
     ("never closed", "close the block with a line `---`"),
     ("is there twice", "keep one of the two lines"),
@@ -324,11 +317,11 @@ def fault(data: bytes) -> Fault | None:
 
 
 def mended(data: bytes) -> bytes | None:
-    """The note with the values in quotes that are no YAML without them; None when that is not all,
-    or not certain.
+    """With the values in quotes that are no YAML without them; None when that is not all, or not
+    certain.
 
-    Proved: what comes out can be read, every quoted value says exactly what stood there, and no
-    other line is different.
+    Proved: it can be read, every quoted value says exactly what stood there, and no other line is
+    different.
     """
     try:
         text = yaml_block.decode(data)

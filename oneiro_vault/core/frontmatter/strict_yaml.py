@@ -54,8 +54,7 @@ def resolve(text: str) -> object:
 
 
 def data(value: object, depth: int = 0) -> object:
-    """`value` as what reading it back gives (tuples become lists). Raises InvalidInput for what
-    YAML text cannot carry."""
+    """`value` as reading it back gives it. Raises InvalidInput for what YAML text cannot carry."""
     if depth > DEEPEST:
         raise InvalidInput(f"a value is nested more than {DEEPEST} levels deep")
     if isinstance(value, str):
@@ -134,8 +133,8 @@ def _is_plain(text: str, flow: bool) -> bool:
 
 
 def _is_date(text: str) -> bool:
-    """Dates stay unquoted, as Obsidian's date fields want them, unless other YAML readers would
-    stumble (30 February)."""
+    """As Obsidian's date fields want them, unless other YAML readers would stumble (30
+    February)."""
     try:
         datetime.fromisoformat(text)
     except ValueError:
@@ -177,8 +176,8 @@ class Loader(yaml.CSafeLoader):
 
 
 def find_block(text: str) -> Block | None:
-    """The block on top, or None when there is none. A first line `---` that nothing closes is a
-    rule, unless a key follows."""
+    """None when there is none. A first line `---` that nothing closes is a rule, unless a key
+    follows."""
     opened = _OPEN.match(text, text.startswith(BOM))
     if not opened:
         return None
@@ -217,8 +216,8 @@ def parse_block(block: str) -> yaml.MappingNode | None:
 
 
 def _refuse_deep(block: str) -> None:
-    """Anchors (a few hundred bytes can stand for gigabytes) and deep nesting are seen in the
-    events, before anything is built."""
+    """Anchors (a few hundred bytes can stand for gigabytes) and deep nesting are seen before
+    anything is built."""
     depth = 0
     for event in yaml.parse(block, Loader=Loader):
         if getattr(event, "anchor", None) is not None:

@@ -65,8 +65,7 @@ _HANDLER: Final = _Handler()
 
 
 def decode(data: bytes) -> str:
-    """The text of a file. A UTF-8 BOM stays as its first character, so that `encode` gives the same
-    bytes back."""
+    """A UTF-8 BOM stays as the first character, so that `encode` gives the same bytes back."""
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise unreadable("the file is UTF-16, not UTF-8", "Save it as UTF-8.")
     if b"\0" in data:
@@ -97,8 +96,7 @@ def encode(text: str) -> bytes:
 
 
 def read(text: str) -> tuple[dict[str, object], str]:
-    """Frontmatter and exact body (BOM and block left out). Raises UnreadableNote saying what is
-    wrong and on which line."""
+    """Frontmatter and exact body (BOM and block left out). Raises UnreadableNote with the line."""
     refuse_markers(text)
     start = text.startswith(BOM)
     block = find_block(text)
@@ -112,16 +110,16 @@ def read(text: str) -> tuple[dict[str, object], str]:
 
 
 def texts(text: str) -> dict[str, object]:
-    """The frontmatter with every scalar as it is spelled (`1.10`, `true`): for keys that hold text
-    whatever it looks like."""
+    """Every scalar as it is spelled (`1.10`, `true`): for keys that hold text whatever it looks
+    like."""
     block = find_block(text)
     root = None if block is None else parse_block(text[block.start : block.stop])
     return {} if root is None else spelled_mapping(root)
 
 
 def compose(meta: Mapping[str, object], body: str) -> str:
-    """A new note: known keys in canonical order, then the others as given; keys that are None are
-    left out."""
+    """A new note: known keys in canonical order, then the others; keys that are None are left
+    out."""
     rank = {key: position for position, key in enumerate(ORDER)}
     given = {key: data(value) for key, value in meta.items() if value is not None}
     ordered = sorted(given, key=lambda key: rank.get(key, len(rank)))
@@ -134,8 +132,8 @@ def edit(text: str, changes: Mapping[str, object | None], body: str | None = Non
     """`text` with only the lines of the changed keys different (None removes one) and, when given,
     another body.
 
-    Raises UnreadableNote when `text` cannot be read, InvalidInput when a value cannot be written or
-    the result cannot be proved.
+    Raises UnreadableNote, or InvalidInput when a value cannot be written or the result cannot be
+    proved.
     """
     meta, old_body = read(text)
     for key, value in changes.items():
@@ -177,7 +175,6 @@ def _edited(text: str, meta: dict[str, object], body: str, key: str, value: obje
 
 
 def _proved(text: str, meta: Mapping[str, object], body: str) -> str:
-    """`text`, if reading it back gives exactly `meta` and `body`."""
     encode(text)
     if not _is(text, meta, body):
         raise InvalidInput(
@@ -201,8 +198,7 @@ def _is(text: str, meta: Mapping[str, object], body: str) -> bool:
 
 
 def refuse_markers(text: str) -> None:
-    """Raise UnreadableNote when lines begin like the conflict markers of git, one after the other:
-    they look like an unfinished merge."""
+    """Raise UnreadableNote for lines like the conflict markers of git, one after the other."""
     if "<<<<<<<" not in text:
         return
     position = 0
@@ -222,8 +218,7 @@ _HEADER: Final = re.compile(r"[|>][0-9-]*\+")
 
 
 def candidates(text: str, key: str, value: object, known: bool) -> Iterator[str]:
-    """Texts that should be the edit, the most careful first; the first one that proves itself is
-    taken."""
+    """The most careful first; the first one that proves itself is taken."""
     block = find_block(text)
     if block is None:
         start, newline = text.startswith(BOM), _newline(text)
@@ -276,7 +271,7 @@ def _in_place(text: str, start: int, stop: int, new: str) -> str:
 
 
 def _items(text: str, block: Block, old: yaml.SequenceNode, last: int, value: list[object]) -> str:
-    """A block list with the lines of the items that stay kept as they are, comments included."""
+    """The lines of items that stay are kept, comments included."""
     ends = [_line_end(text, block.start + _end(item, text, block.start)) for item in old.value]
     starts = [_line_start(text, block.start + old.value[0].start_mark.index), *ends]
     # A comment above an item stays with that item.
@@ -294,8 +289,7 @@ def _items(text: str, block: Block, old: yaml.SequenceNode, last: int, value: li
 
 
 def entry(key: str, value: object, newline: str, indent: str = "") -> str:
-    """The lines of one key. A list is a block list: one line per item is what people read and git
-    merges."""
+    """A list is a block list: one line per item is what people read and git merges."""
     name = indent + inline(data(key))
     if isinstance(value, list) and value:
         return f"{name}:{newline}" + "".join(
@@ -309,8 +303,7 @@ def _is_block(node: Any) -> bool:
 
 
 def _end(node: Any, text: str, base: int) -> int:
-    """Where the last character of a value really is: libyaml's end of a block collection lies
-    behind the comments that follow."""
+    """libyaml's end of a block collection lies behind the comments that follow."""
     if isinstance(node, yaml.ScalarNode):
         return _trimmed(node, text, base) if node.style in ("|", ">") else int(node.end_mark.index)
     if node.flow_style:
@@ -328,7 +321,7 @@ def _trimmed(node: yaml.ScalarNode, text: str, base: int) -> int:
 
 
 def _indent(text: str, position: int) -> str:
-    """The spaces a line begins with (`? key` is indented where its `?` stands)."""
+    """`? key` is indented where its `?` stands."""
     start = stop = _line_start(text, position)
     while text[stop] == " ":
         stop += 1

@@ -27,8 +27,8 @@ _NAMED: Final = 8
 
 
 class Block:
-    """One orientation note: `text` is its section as it is shown, `when` (epoch seconds) its last
-    change, 0 if nobody knows."""
+    """`text` is its section as it is shown, `when` (epoch seconds) its last change, 0 if nobody
+    knows."""
 
     __slots__ = ("core", "id", "path", "priority", "text", "timestamp", "title", "when")
 
@@ -53,8 +53,7 @@ class Block:
 
 
 class Rendering:
-    """`text` within the limit, the blocks in order, which of them are `included` (positions), and
-    how many are `left` out."""
+    """`text` within the limit; `included`: positions of blocks; `left`: how many are left out."""
 
     __slots__ = ("blocks", "included", "left", "text")
 
@@ -81,8 +80,7 @@ def belongs(note: Any) -> bool:
     """Is this note (a Memory or a Row) part of what is always loaded?
 
     What came from outside is not, until a person has made it `core`, or a dream found it in several
-    conversations and put them into its lineage: one captured page must not speak at every
-    beginning.
+    conversations: one captured page must not speak at every beginning.
     """
     corroborated = note.source == "dream" and len(note.derived_from) >= SOURCES
     return bool(
@@ -102,8 +100,8 @@ def block(note: Any, body: str, ident: str, when: float | None) -> Block:
 def section(
     title: str, body: str, ident: str, timestamp: str, *, budget: int | None = None, keep: str = ""
 ) -> str:
-    """A heading with title, date and id, then the body: cut at lines and sentences to `budget`
-    units, `keep` saying which end stays."""
+    """A heading, then the body: cut at lines and sentences to `budget` units, `keep` saying which
+    end stays."""
     body = _without_title(body.strip(), title)
     if budget and units(body) > budget:
         body = shorten(body, budget, units, keep="newest" if keep == "newest" else "oldest") or "…"
@@ -112,7 +110,6 @@ def section(
 
 
 def _without_title(body: str, title: str) -> str:
-    """The body without a first heading that only repeats the title."""
     first, _, rest = body.partition("\n")
     return rest.strip() if first.startswith("#") and first.strip("# \t\r") == title else body
 
@@ -123,8 +120,7 @@ def order(blocks: Iterable[Block]) -> list[Block]:
 
 
 def render(blocks: Iterable[Block], limit: int = LIMIT) -> Rendering:
-    """As many whole blocks as fit, best first; one that is too large is passed over. No blocks: no
-    text."""
+    """As many whole blocks as fit, best first. No blocks: no text."""
     ordered = order(blocks)
     if not ordered:
         return Rendering("", [], set())
@@ -149,7 +145,6 @@ def _fitting(head: str, ordered: Sequence[Block], limit: int, tail: Any) -> set[
 
 
 def _left(blocks: Sequence[Block]) -> str:
-    """One line about the blocks that did not fit."""
     if not blocks:
         return ""
     names = [escape(one.id or one.path) for one in blocks[:_NAMED]]
@@ -161,8 +156,8 @@ def _left(blocks: Sequence[Block]) -> str:
 
 
 def delta(blocks: Iterable[Block], earlier: Sequence[Mapping[str, Any]], limit: int = LIMIT) -> str:
-    """What is new or different since `earlier`, and what is gone; "" if nothing. `earlier`: id,
-    path, title, stamp, included of blocks."""
+    """What is new or different since `earlier` (id, path, title, stamp, included of blocks), and
+    what is gone."""
     now = order(blocks)
     known = {_name(one): one for one in earlier if one.get("included", True)}
     fresh = [one for one in now if known.get(one.id or one.path, {}).get("stamp") != one.stamp]
@@ -201,15 +196,15 @@ _CUT: Final = re.compile(r"\n+|(?<=[.!?])[ \t]+")
 
 
 def estimate(text: str) -> int:
-    """Tokens of `text` when no tokenizer is at hand: a word costs one per four characters, a CJK or
-    other wide character one."""
+    """Tokens when no tokenizer is at hand: a word costs one per four characters, a wide character
+    one."""
     wide = sum(character > "\u2e7f" for character in text)
     return wide + sum((len(word) + 3) // 4 for word in re.findall(r"[^\s\u2e80-\U0010ffff]+", text))
 
 
 def pack(pieces: Sequence[str], tokens: int, count: Counter = estimate, gap: int = 0) -> list[int]:
-    """Positions of the pieces that fit into `tokens`, best first; one that is too large is passed
-    over, `gap` is paid between two."""
+    """Positions of the pieces that fit, best first; one that is too large is passed over, `gap` is
+    paid between two."""
     chosen: list[int] = []
     left = tokens
     for position, piece in enumerate(pieces):
@@ -223,10 +218,10 @@ def pack(pieces: Sequence[str], tokens: int, count: Counter = estimate, gap: int
 def shorten(
     text: str, tokens: int, count: Counter = estimate, keep: str = "oldest", mark: str = "…"
 ) -> str:
-    """`text` cut at lines and sentences to at most `tokens`. `keep`: which end survives, `oldest`
-    (the start) or `newest` (the end).
+    """Cut at lines and sentences to at most `tokens`. `keep`: which end survives, `oldest` (the
+    start) or `newest`.
 
-    `mark` stands where words are missing and is paid for; "" when not even one sentence fits.
+    `mark` stands where words are missing; "" when not even one sentence fits.
     """
     if count(text) <= tokens:
         return text
@@ -237,7 +232,7 @@ def shorten(
 
 
 def _longest(candidates: list[str], tokens: int, count: Counter) -> str:
-    """The last candidate (they grow) that fits, by bisection: counting is the expensive part."""
+    """By bisection, since counting is the expensive part."""
     low, high = 0, len(candidates)
     while low < high:
         middle = (low + high) // 2

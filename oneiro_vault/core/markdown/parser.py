@@ -38,8 +38,8 @@ RELATIONS: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """One link: `target` as written (no heading, no `.md` added or removed), `heading` or `^block`,
-    shown `label`."""
+    """`target` as written (no heading, no `.md` added or removed), `heading` or `^block`, shown
+    `label`."""
 
     target: str
     heading: str = ""
@@ -73,8 +73,7 @@ class Callout:
 @dataclass(frozen=True, slots=True)
 class Structure:
     """`sections`: (start, end, heading) side by side over the whole body; `items`: (start, end) of
-    each list item's own words, nested items being items themselves; `code`: (start, end) of what is
-    code or comment."""
+    each list item's own words; `code`: of what is code or comment."""
 
     sections: tuple[tuple[int, int, str], ...]
     items: tuple[tuple[int, int], ...] = ()
@@ -108,10 +107,9 @@ _NAME: Final = re.compile(r"[a-z][a-z]*(?:_[a-z]+)*\Z")
 
 @lru_cache(maxsize=4)
 def parse(body: str) -> Structure:
-    """The structure of a body; any text has one. Plain paragraphs never reach markdown-it.
+    """Any text has a structure. Plain paragraphs never reach markdown-it.
 
-    The last few are remembered: who reads a note (its inline tags) and who indexes it ask for the
-    same body one after the other.
+    The last few are remembered: who reads a note and who indexes it ask for the same body.
     """
     if not _BLOCKS.search(body.replace("\r", "\n") if "\r" in body else body):
         code = _inline_code(body, ()) if "`" in body or "%%" in body else ()
@@ -128,8 +126,7 @@ def code_spans(body: str) -> tuple[tuple[int, int], ...]:
 
 @cache
 def _reader() -> MarkdownIt:
-    """markdown-it with block rules only: our own scan finds links, so inline parsing would be
-    wasted."""
+    """Block rules only: our own scan finds links."""
     from markdown_it import MarkdownIt
 
     reader = MarkdownIt("commonmark")
@@ -139,8 +136,6 @@ def _reader() -> MarkdownIt:
 
 
 class _Blocks:
-    """Block tokens of one body, turned from lines into offsets."""
-
     def __init__(self, body: str) -> None:
         self.body = body
         self.lines = [0, *(found.end() for found in _BREAK.finditer(body)), len(body)]
@@ -212,8 +207,7 @@ def _sections(body: str, headings: tuple[Heading, ...]) -> Iterator[tuple[int, i
 
 
 def _inline_code(body: str, blocks: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
-    """`blocks` and, outside them, code spans (two equal runs of backticks in one paragraph) and
-    comments."""
+    """`blocks` and, outside them, code spans and comments."""
     found = list(blocks)
     if "`" in body:
         found += _code_in(
@@ -246,7 +240,6 @@ def _code_in(body: str, runs: list[tuple[int, int]]) -> Iterator[tuple[int, int]
 
 
 def _unquoted(target: str) -> str:
-    """`target` with its %20 and friends read"""
     return _PERCENT.sub(
         lambda found: bytes.fromhex(found[0].replace("%", "")).decode("utf-8", "replace"), target
     )
@@ -292,8 +285,7 @@ def _found(body: str) -> Iterator[tuple[int, int, str, str, str, bool]]:
 
 
 def _relation(body: str, line: int, start: int, end: int) -> str:
-    """The relation a list item states before its first link. A word we do not know counts only when
-    the link stands alone."""
+    """A word we do not know counts only when the link stands alone."""
     found = _RELATION.match(body, line)
     if not found or found.end() != start:
         return "mentions"
@@ -336,11 +328,10 @@ _TAG: Final = re.compile(r"#((?:[\w/-]|[\U0001f000-\U0001faff\u2600-\u27bf\ufe0f
 
 
 def top_heading(body: str) -> str:
-    """The text of the first-level heading a body begins with, without its markup; "" when there is
-    none.
+    """Of the first level, without its markup; "" when there is none.
 
     Only pictures, badges, HTML, rules and tags may stand before it: a heading further down names a
-    part, not the note.
+    part.
     """
     head = _without_fences(body[: 10 * _HEAD])
     found = _HEADING.search(head) if "#" in head or "\n=" in head else None
@@ -403,8 +394,7 @@ def _without_fences(body: str) -> str:
 
 
 def tags(body: str) -> list[str]:
-    """Inline `#tags` outside code, comments and links; at least one character is no digit (`#12` is
-    an issue, not a tag)."""
+    """Outside code, comments and links; at least one character is no digit (`#12` is an issue)."""
     found = [
         hit
         for hit in _TAG.finditer(body)
@@ -417,7 +407,7 @@ def tags(body: str) -> list[str]:
 
 
 def _starts_word(body: str, position: int) -> bool:
-    """Is there a blank (or nothing) before `position`, and no `[[` that is still open?"""
+    """Is a blank (or nothing) before it, and no `[[` that is still open?"""
     if position and not body[position - 1].isspace():
         return False
     before = body[max(0, position - 200) : position]

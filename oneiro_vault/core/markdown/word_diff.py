@@ -15,14 +15,13 @@ LONGEST: Final = 700
 _AROUND: Final = 5
 """Words that are shown on each side of a change."""
 _MOST: Final = 300
-"""Words of each text, from the first that differs, that are compared: at its worst that takes their
-product many times."""
+"""Words that are compared: at its worst that takes their product many times."""
 _MARKS: Final = re.compile(r"([\\`*_\[\]<>#|~!&$])")
 
 
 def cell(text: str, limit: int = CELL) -> str:
-    """Somebody's words, cut at a word, with nothing in them that Markdown, HTML or a hosting site
-    would take for its own."""
+    """Cut at a word, with nothing in it that Markdown, HTML or a hosting site would take for its
+    own."""
     line = " ".join(
         "".join(
             c if c.isprintable() else " " for c in text.encode("utf-8", "replace").decode()
@@ -51,7 +50,6 @@ def marked(old: str, new: str) -> str:
 
 
 def _alike(before: Sequence[str], after: Sequence[str]) -> int:
-    """Words that both begin with."""
     return next(
         (at for at, (one, other) in enumerate(zip(before, after, strict=False)) if one != other),
         min(len(before), len(after)),
@@ -88,7 +86,7 @@ def _parts(before: Sequence[str], after: Sequence[str], behind: bool, ahead: boo
 
 
 def _same(words: Sequence[str], behind: bool, ahead: bool) -> Iterator[str]:
-    """Words that stayed: the ends that touch a change."""
+    """The ends that touch a change."""
     if len(words) <= 2 * _AROUND:
         yield cell(" ".join(words))
         return

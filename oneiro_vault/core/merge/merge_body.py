@@ -33,10 +33,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 _ALIKE: Final = 0.5
-"""Share of words in common from which on a piece is taken for the other one, changed."""
+"""Share of common words from which on a piece is taken for the other one, changed."""
 _PAIRS: Final = 2500
-"""Pairs of changed pieces that are compared by their words; a body rewritten from end to end is one
-change."""
+"""Pairs of changed pieces that are compared; a body rewritten from end to end is one change."""
 
 
 class Edit(NamedTuple):
@@ -57,8 +56,7 @@ class Insert(NamedTuple):
 class Alignment:
     """One side against the base: `kept` base piece -> the side's (its gap may differ), `edits` by
     their first base piece, `inserts` by the base piece they stand before. A moved piece counts as
-    kept, and its new place is among the inserts.
-    """
+    kept, and its new place is among the inserts."""
 
     def __init__(self) -> None:
         self.kept: dict[int, Unit] = {}
@@ -87,7 +85,7 @@ def align(base: Sequence[Unit], side: Sequence[Unit]) -> Alignment:
 def _moves(
     was: Sequence[str], now: Sequence[str], spans: Sequence[tuple[range, range]]
 ) -> dict[int, int]:
-    """What went at one place and stands word for word at another: side piece -> base piece."""
+    """Word for word at another place: side piece -> base piece."""
     gone: dict[str, list[int]] = {}
     for olds, _ in spans:
         for i in olds:
@@ -96,7 +94,7 @@ def _moves(
 
 
 class _Span(NamedTuple):
-    """A stretch of base pieces and the stretch of the side's that stands in its place."""
+    """A stretch of base pieces and the side's in its place."""
 
     base: Sequence[Unit]
     side: Sequence[Unit]
@@ -104,7 +102,6 @@ class _Span(NamedTuple):
     moves: dict[int, int]
 
     def read(self, olds: range, news: range) -> None:
-        """Note which piece became which, which came and which went."""
         left = [i for i in olds if i not in self.found.moved]
         known = any(is_callout(self.base[i].text) for i in left)
         # What a merge put beside the words never stands for them.
@@ -129,8 +126,7 @@ class _Span(NamedTuple):
                 )
 
     def _change(self, olds: list[int], news: list[int], home: dict[int, int]) -> None:
-        """Base pieces that became the side's pieces: each one its own, or all together; `home` side
-        piece -> base piece."""
+        """Each its own, or all together; `home`: side piece -> base piece."""
         edits = self.found.edits
         if len(olds) == len(news) or not news:
             for number, i in enumerate(olds):
@@ -142,7 +138,7 @@ class _Span(NamedTuple):
 
 
 def _likenesses(olds: Sequence[Unit], news: Sequence[Unit]) -> list[tuple[int, int]]:
-    """Pairs in order with most words in common, by dynamic programming over both stretches."""
+    """By dynamic programming over both stretches."""
     if len(olds) == len(news) == 1 or not 0 < len(olds) * len(news) <= _PAIRS:
         return []
     words = [[set(unit.text.split()) for unit in units] for units in (olds, news)]
@@ -183,8 +179,7 @@ _RELATION: Final = re.compile(
 
 
 class _Side(NamedTuple):
-    """A version: its pieces, how they came from the base's, and what its new conflict callouts
-    hold."""
+    """`settled`: what its new conflict callouts hold."""
 
     lead: str
     units: list[Unit]
@@ -192,8 +187,7 @@ class _Side(NamedTuple):
     settled: list[str]
 
     def content(self, lo: int, hi: int) -> list[Unit]:
-        """What this side has in the place of base pieces `lo`..`hi`, which no change of its
-        crosses."""
+        """In the place of base pieces `lo`..`hi`, which no change of its crosses."""
         found: list[Unit] = []
         at = lo
         while at < hi:
@@ -209,8 +203,8 @@ class _Side(NamedTuple):
 
 
 def merge(base: str, first: str, second: str, date: str = "") -> tuple[str, int]:
-    """The merged body and how many callouts were added; `date` says when the second side is from.
-    All three have LF line ends."""
+    """The merged body and how many callouts were added; `date`: of the second side. All have LF
+    line ends."""
     lead, units, one, other = _read(base, first, second)
     for side, other_side, text in ((one, other, first), (other, one, second)):
         if _has_all(side, units, other_side):
@@ -240,8 +234,8 @@ def _read(base: str, first: str, second: str) -> tuple[str, list[Unit], _Side, _
 
 
 def _has_all(side: _Side, base: Sequence[Unit], other: _Side) -> bool:
-    """Is one side a merge of the other already: is all there that the other added (something),
-    nothing that it deleted, and moved what it moved?"""
+    """Is all there that the other added (something), nothing that it deleted, and moved what it
+    moved?"""
     was, mine, theirs = (
         Counter(unit.text for unit in units) for units in (base, side.units, other.units)
     )
@@ -257,8 +251,7 @@ def _has_all(side: _Side, base: Sequence[Unit], other: _Side) -> bool:
 
 
 def _unmove(one: Alignment, other: Alignment) -> None:
-    """A move out of or into a stretch that the other side rewrote whole is not followed: it went
-    here and came there."""
+    """A move out of or into a stretch that the other side rewrote whole is not followed."""
     for edit in [edit for edit in other.edits.values() if edit.hi - edit.lo > 1]:
         for place, inserts in one.inserts.items():
             for number, insert in enumerate(inserts):
@@ -277,8 +270,6 @@ class _Merging:
         self.clashes = 0
 
     def run(self) -> None:
-        """Go along the base: what is new before a piece, then the piece or the stretch of
-        pieces."""
         self.moves = {i: self._moved(i) for i in self.first.to.moved | self.second.to.moved}
         at = 0
         while True:
@@ -291,7 +282,7 @@ class _Merging:
             at = end
 
     def _stretch(self, at: int) -> int:
-        """Where the changes end that overlap one another from `at` on."""
+        """The end of the changes that overlap one another from `at` on."""
         end, i = at + 1, at
         while i < end:
             end = max(
@@ -308,7 +299,6 @@ class _Merging:
         return end
 
     # -- what is new
-    # ----------------------------------------------------------------------------------------------
 
     def _inserted(self, at: int) -> None:
         mine = [self._placed(insert, self.first) for insert in self.first.to.inserts.get(at, ())]
@@ -318,8 +308,7 @@ class _Merging:
         self.out += _both([u for us in mine for u in us], [u for us in theirs for u in us])
 
     def _placed(self, insert: Insert, side: _Side) -> list[Unit]:
-        """A new piece; of a moved one what the merge made of it, once, at the first side's
-        place."""
+        """Of a moved piece what the merge made of it, once, at the first side's place."""
         if insert.moved < 0:
             return [insert.unit]
         if side is self.second and insert.moved in self.first.to.moved:
@@ -333,7 +322,6 @@ class _Merging:
         return [mover.to.kept[i]] if edit is None else list(edit.new)
 
     # -- what was there
-    # ----------------------------------------------------------------------------------------------
 
     def _region(self, lo: int, hi: int) -> list[Unit]:
         base, mine, theirs = (
@@ -364,8 +352,7 @@ class _Merging:
         return theirs if says(words[1], words[0]) else self._clash(mine, theirs, OTHER)
 
     def _clash(self, mine: list[Unit], theirs: list[Unit], what: str) -> list[Unit]:
-        """The winner's pieces, and right below them the others in a callout (callouts that are one
-        already stay as they are)."""
+        """The winner's pieces, and right below them the others in a callout."""
         last = mine[-1] if mine else theirs[-1]
         indent = inset(last.text) if mine else ""
         self.clashes += 1
@@ -379,10 +366,8 @@ class _Merging:
         return [*mine[:-1], Unit(last.text, "\n" if indent else "\n\n"), note] if mine else [note]
 
     # -- the result
-    # ----------------------------------------------------------------------------------------------
 
     def text(self) -> str:
-        """The merged body, ending as its versions end."""
         sides = (self.base, self.first.units, self.second.units)
         lead = _picked(self.lead, self.first.lead, self.second.lead)
         if not self.out:
@@ -399,8 +384,7 @@ class _Merging:
 
 
 def _spaced(unit: Unit, versions: Sequence[Sequence[Unit]]) -> Unit:
-    """What stood last in its file and is not last now: a blank line behind it, or a line end behind
-    a list item."""
+    """What stood last in its file and is not last now gets its line end."""
     last = any(units and units[-1] == unit for units in versions)
     return (
         Unit(unit.text, "\n" if unit.kind == ITEM else "\n\n")
@@ -419,8 +403,7 @@ def _same(one: Sequence[Unit], other: Sequence[Unit]) -> bool:
 
 
 def _both(mine: list[Unit], theirs: list[Unit]) -> list[Unit]:
-    """What both sides added at one place: mine, then theirs that are not the same; below the same
-    heading, if they have one."""
+    """Mine, then theirs that are not the same; below the same heading, if they have one."""
     if not (mine and theirs):
         return mine or theirs
     found = [list(group) for group in _by_heading(mine)]
@@ -457,8 +440,7 @@ def _key(unit: Unit) -> str:
 
 
 def _finer(base: Sequence[Unit], mine: Sequence[Unit], theirs: Sequence[Unit]) -> Unit | None:
-    """One piece that both sides changed, merged line by line when they changed lines apart from
-    each other; else None."""
+    """Line by line when the sides changed lines apart from each other; else None."""
     if not len(base) == len(mine) == len(theirs) == 1:
         return None
     if base[0].kind != FENCE and plain(base[0].text) == plain(theirs[0].text):
@@ -471,8 +453,8 @@ def _finer(base: Sequence[Unit], mine: Sequence[Unit], theirs: Sequence[Unit]) -
 
 
 def by_lines(base: Sequence[str], first: Sequence[str], second: Sequence[str]) -> list[str] | None:
-    """Lines of which the sides changed different ones, at least one unchanged line apart (rows
-    added to a table need none); else None."""
+    """Where the sides changed different lines, at least one unchanged line apart (rows added to a
+    table need none); else None."""
     changes = [_line_changes(base, first), _line_changes(base, second)]
     both = [change for change in changes[0] if change in changes[1]]
     alone = [[change for change in side if change not in both] for side in changes]

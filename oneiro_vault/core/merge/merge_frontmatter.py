@@ -55,10 +55,9 @@ _CLOSE: Final = re.compile(r"^(?:---|\.\.\.)[ \t]*$", re.M)
 
 
 class Head(NamedTuple):
-    """The frontmatter of a text: `meta` key -> value, `lines` key -> its own lines, `notes` key ->
-    comment lines above it; `start`..`stop` is the YAML, and both are 0 when there is none. Not
-    `plain`: read as YAML, without `lines` when keys have no lines of their own.
-    """
+    """`meta` key -> value, `lines` key -> its own lines, `notes` key -> comment lines above it;
+    `start`..`stop` is the YAML, both 0 when there is none. Not `plain`: read as YAML, without
+    `lines` when keys have no lines of their own."""
 
     text: str
     meta: dict[str, object]
@@ -89,7 +88,7 @@ def read(text: str) -> Head | None:
 
 
 def _take(head: Head, lines: list[str]) -> bool:
-    """Fill in the keys; False for a line that is not in the plain style."""
+    """False for a line that is not in the plain style."""
     key, above = "", ""
     for line in lines:
         found = _KEY.match(line)
@@ -117,8 +116,7 @@ def _take(head: Head, lines: list[str]) -> bool:
 
 
 def _value(text: str) -> object:
-    """A value on its key's line: text or a list of words; None when it is not in the plain
-    style."""
+    """None when it is not in the plain style."""
     return (
         [word for word in text[1:-1].split(", ") if word]
         if _FLOW.fullmatch(text)
@@ -127,8 +125,7 @@ def _value(text: str) -> object:
 
 
 def _scalar(text: str) -> str | None:
-    """The words of a value that is the same text to every YAML reader; None for one that may not
-    be."""
+    """None for what may not be the same text to every YAML reader."""
     if not text.isprintable():
         return None
     quote, inner = text[:1], text[1:-1]
@@ -155,8 +152,8 @@ def instant(value: object) -> float:
 
 
 class Merged:
-    """`meta` is what the result must say; `taken` key -> the head whose lines say it, or come
-    nearest; `held` what the second side said and the result does not."""
+    """`meta`: what the result must say; `taken`: key -> the head whose lines say it, or come
+    nearest; `held`: what the second side said and the result does not."""
 
     def __init__(self) -> None:
         self.meta: dict[str, object] = {}
@@ -184,8 +181,7 @@ def merge(base: Head, first: Head, second: Head) -> Merged:
 
 
 def _same_end(base: Head, first: Head, second: Head) -> bool:
-    """Did a machine on each side retire this note, and say when? Two clocks saw one end; what a
-    person writes is a day."""
+    """Two clocks of machines saw one end; what a person writes is a day."""
     both = (first, second)
     retired = (
         all(head.meta.get("status") == _RETIRED for head in both)
@@ -195,7 +191,7 @@ def _same_end(base: Head, first: Head, second: Head) -> bool:
 
 
 def _order(first: Head, second: Head) -> list[str]:
-    """The keys of the first side; those of the second alone behind their own predecessors."""
+    """Keys of the second alone stand behind their own predecessors."""
     keys = list(first.meta)
     before = ""
     for key in second.meta:
@@ -216,7 +212,7 @@ def _decided(key: str, base: Any, first: Any, second: Any) -> Any:
 
 
 def _united(key: str, base: Any, first: Any, second: Any) -> Any:
-    """What both added is in, what one of them took out is out; in the first side's order."""
+    """In the first side's order."""
     was, mine, theirs = (_items(key, value) for value in (base, first, second))
     known = {repr(item) for item in was}
     kept = {repr(item) for item in theirs}
@@ -227,8 +223,7 @@ def _united(key: str, base: Any, first: Any, second: Any) -> Any:
 
 
 def _items(key: str, value: Any) -> list[Any]:
-    """A list's items; a list that somebody wrote as one line of text is taken apart as `memory`
-    reads it."""
+    """A list on one line of text is taken apart as `memory` reads it."""
     if isinstance(value, list):
         return value
     if isinstance(value, str):
@@ -297,8 +292,7 @@ def _source(key: str, value: object, base: Head, first: Head, second: Head) -> H
 
 
 def compose(merged: Merged, base: Head, first: Head, second: Head, body: str) -> str | None:
-    """The text of the merged frontmatter over `body`, all three heads being plain; None when it
-    takes YAML to write it."""
+    """None when it takes YAML to write it."""
     if not first.stop and not second.stop:
         return None if body.startswith("---") else body
     parts = []

@@ -50,8 +50,7 @@ def _take_lines(head: Head, block: str) -> None:
 
 
 def compose(merged: Merged, base: Head, first: Head, second: Head, body: str) -> str:
-    """The text of the merged frontmatter over `body`. Raises InvalidInput when it cannot be written
-    so that it reads back."""
+    """Raises InvalidInput when it cannot be written so that it reads back."""
     template = first if first.stop or not second.stop else second
     text = template.text
     if template.stop and all(head.lines or not head.meta for head in (first, second)):
@@ -67,7 +66,6 @@ def compose(merged: Merged, base: Head, first: Head, second: Head, body: str) ->
 
 
 def _laid(merged: Merged, base: Head, first: Head, second: Head, template: Head) -> str:
-    """The block made of the sides' own lines."""
     parts = []
     for key, head in merged.taken.items():
         above = comments(*(one.notes.get(key, "") for one in (base, first, second)))
@@ -105,10 +103,8 @@ _UNSEEN: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def merge_whole(ours: bytes, theirs: bytes, what: str = BROKEN) -> tuple[bytes, int]:
-    """Two versions of which at least one cannot be read, or that have nothing to do with each
-    other; what can be read stands, then the greater bytes. A file that is no UTF-8 is shown as text
-    as well as it can be.
-    """
+    """Two versions of which one cannot be read, or that have nothing to do with each other; what
+    can be read stands, then the greater bytes."""
     sides = sorted((ours, theirs), key=lambda data: (_readable(data), data), reverse=True)
     first, second = (as_text(data) for data in sides)
     if tuple(filter(None, map(str.strip, second.split("\n")))) in held(first):
@@ -127,8 +123,7 @@ def _readable(data: bytes) -> bool:
 
 
 def as_text(data: bytes) -> str:
-    """Bytes as text that a note can hold: UTF-8, UTF-16 with its mark, else one character a byte;
-    controls are spelled out."""
+    """UTF-8, UTF-16 with its mark, else one character a byte; controls are spelled out."""
     try:
         return yaml_block.decode(data)
     except UnreadableNote:

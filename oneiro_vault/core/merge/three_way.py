@@ -39,10 +39,8 @@ class Merged(NamedTuple):
 
 
 def merge_file(path: str, base: bytes | None, ours: bytes, theirs: bytes) -> Merged:
-    """Merge a file of a vault by what it is: a note, a ledger, a list of settings. Of any other
-    kind of file the one with the greater bytes stands, as one clash: the other is in the history.
-    `base` is None (or empty) when there is none.
-    """
+    """By what it is: a note, a ledger, a list of settings. Of any other kind of file the one with
+    the greater bytes stands, as one clash. `base` is None (or empty) when there is none."""
     if ours == theirs or base == theirs:
         return Merged(ours)
     if base == ours:
@@ -79,8 +77,7 @@ def merge(base: bytes | None, ours: bytes, theirs: bytes) -> Merged:
 
 
 class _Text:
-    """A file as text (None: it is none) with LF line ends and without its byte order mark, which
-    are its `style`."""
+    """`style`: its line end and byte order mark, without which `text` is; None: it is none."""
 
     def __init__(self, data: bytes) -> None:
         self.text: str | None = None
@@ -98,8 +95,7 @@ class _Text:
 
 
 def _heads(texts: Sequence[str | None]) -> list[Head | None]:
-    """The notes in these texts, None for what cannot be read; all by their lines, or else all as
-    YAML, so that values compare."""
+    """All by their lines, or else all as YAML, so that values compare."""
     found = [None if text is None else merge_frontmatter.read(text) for text in texts]
     if None not in found:
         return found
@@ -111,7 +107,6 @@ def _heads(texts: Sequence[str | None]) -> list[Head | None]:
 def _ordered(
     base: Head, known: bool, one: tuple[Head, bytes], other: tuple[Head, bytes]
 ) -> tuple[Head, Head]:
-    """The side that goes first, and the other one."""
     ranks = [
         _rank(base, known, *side, against[0]) for side, against in ((one, other), (other, one))
     ]
@@ -121,7 +116,7 @@ def _ordered(
 def _rank(
     base: Head, known: bool, side: Head, data: bytes, other: Head
 ) -> tuple[bool, bool, float, bytes]:
-    """What orders the sides: a merge of the other, a person's, later, greater."""
+    """A merge of the other, a person's, later, greater."""
     before, lines = held(base.text), {line.strip() for line in other.text.split("\n")}
     merge_of = any(
         lines.issuperset(quoted) for quoted in held(side.text) if quoted and quoted not in before
@@ -130,7 +125,7 @@ def _rank(
 
 
 def _by_hand(side: Head, base: Head) -> bool:
-    """Did a person change the words? A machine that changes them moves the date."""
+    """A machine that changes words moves the date."""
     if side.meta.get("timestamp") != base.meta.get("timestamp"):
         return False
     return side.body != base.body or any(
@@ -139,8 +134,7 @@ def _by_hand(side: Head, base: Head) -> bool:
 
 
 def _picked(values: Sequence[str]) -> str:
-    """One of two values by the base's, which is before them if there is one: the changed one;
-    without a base the plain one."""
+    """Without a base the plain one."""
     *base, one, other = values
     return min(one, other) if not base else other if one == base[0] else one
 
@@ -151,8 +145,7 @@ def _are_two(base: Head, first: Head, second: Head) -> bool:
 
 
 def _by_parts(base: Head, first: Head, second: Head) -> tuple[str, int] | None:
-    """The merged text and its clashes; None when it cannot be written as a note, or when these are
-    two memories."""
+    """None when it cannot be written as a note, or when these are two memories."""
     if _are_two(base, first, second):
         return None
     date = str(second.meta.get("timestamp", "") or "")
@@ -208,7 +201,7 @@ def _whole(ours: bytes, theirs: bytes, two: bool = False) -> Merged:
 
 
 def _ledger(base: bytes, ours: bytes, theirs: bytes) -> bytes:
-    """Every line of both once: those of the base in their order, then the new ones by time."""
+    """Lines of the base in their order, then the new ones by time."""
     lines = [
         dict.fromkeys(line.rstrip(b"\r") for line in data.split(b"\n") if line.strip())
         for data in (base, ours, theirs)
@@ -230,8 +223,7 @@ def _time(line: bytes) -> str:
 
 
 def _settings(base: bytes, first: bytes, second: bytes) -> Merged:
-    """Lines of a file whose comments begin with `#`. Where both changed the same ones, the second
-    side's stand below as comments."""
+    """Where both changed the same lines, the second side's stand below as comments."""
     texts = [data.decode("utf-8", "surrogateescape") for data in (base, first, second)]
     lines = [text.split("\n") for text in texts]
     merged = merge_body.by_lines(*lines)
@@ -241,7 +233,7 @@ def _settings(base: bytes, first: bytes, second: bytes) -> Merged:
 
 
 def _parses(lines: Sequence[str]) -> bool:
-    """Is it TOML? Lines that met without a clash may say one table or key twice."""
+    """Lines that met without a clash may say one table or key twice."""
     import tomllib  # notes need none
 
     try:

@@ -26,8 +26,7 @@ _INDENTED: Final = re.compile(r"  |[ ]?\t")
 
 
 class Unit(NamedTuple):
-    """One piece: `text` without white space at its end, `gap` all white space behind it (line
-    breaks, blank lines)."""
+    """`text` without white space at its end, `gap` all white space behind it."""
 
     text: str
     gap: str = ""
@@ -39,8 +38,7 @@ class Unit(NamedTuple):
 
 
 def kind(line: str) -> str:
-    """What a piece that begins with this line is (a callout inside a list item is a piece of its
-    own)."""
+    """From the first line (a callout inside a list item is a piece of its own)."""
     if _FENCE.match(line):
         return ITEM if _ITEM.match(line) else FENCE
     return (
@@ -56,7 +54,7 @@ def kind(line: str) -> str:
 
 def split(body: str) -> tuple[str, list[Unit]]:
     """Blank lines at the beginning, and the pieces; put together they are `body` again. Lines end
-    with LF (a CR belongs to its line)."""
+    with LF."""
     reader = _Reader()
     for line in body.split("\n"):
         reader.take(line)
@@ -80,7 +78,7 @@ def _unit(piece: str, last: bool) -> Unit:
 
 
 class _Reader:
-    """Lines into pieces; the first one found holds the blank lines before everything."""
+    """The first piece holds the blank lines before everything."""
 
     def __init__(self) -> None:
         self.found: list[list[str]] = [[]]
@@ -89,7 +87,6 @@ class _Reader:
         self._blank = False
 
     def take(self, line: str) -> None:
-        """The next line."""
         if self._fence:
             self.found[-1].append(line)
             bare = line.strip()
@@ -108,7 +105,6 @@ class _Reader:
         self._blank, self._fence = False, opened[1] if opened else ""
 
     def _begins(self, line: str) -> bool:
-        """Does this line begin another piece than the one before it?"""
         new = kind(line)
         if new in (ITEM, HEADING) or self._kind in (HEADING, FENCE):
             return True
@@ -124,8 +120,8 @@ class _Reader:
 def join(
     lead: str, units: Iterable[Unit], neighbours: frozenset[tuple[str, str]] = frozenset()
 ) -> str:
-    """The body of these pieces. Pieces that would run into each other get a blank line;
-    `neighbours` stood side by side before."""
+    """Pieces that would run into each other get a blank line; `neighbours` stood side by side
+    before."""
     parts = [lead]
     before: Unit | None = None
     for unit in units:
@@ -198,8 +194,7 @@ def held(body: str) -> list[tuple[str, ...]]:
 
 
 def _lines_after(body: str, place: int) -> Iterator[str]:
-    """The lines below the one that holds `place`, one at a time: a body may have very many
-    callouts."""
+    """One at a time: a body may have very many callouts."""
     start = body.find("\n", place) + 1
     while start:
         end = body.find("\n", start)

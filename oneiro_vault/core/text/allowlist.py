@@ -58,8 +58,7 @@ _SHAPES: Final = tuple(
         rf"club)",
     )
 )
-"""Each whole; `who` is the somebody, every other group is free text and looked through for
-`_NOT`."""
+"""`who` is the somebody, every other group is looked through for `_NOT`."""
 _NOT: Final = re.compile(
     r"\b(?:helper|help|assist|model|companion|voice|entit|program|agent|bots?\b|ai\b|chat|reader|"
     r"read|notes?\b|memor|vault|answer|repl[yi]|respon|tone|manner|call|name|title|right|admin|"
@@ -77,9 +76,8 @@ _NOT: Final = re.compile(
     r"these|those|such|same|else|other|again|now|then|\w+ed\b|\w+sel(?:f|ves))",
     re.IGNORECASE,
 )
-"""Beginnings of words (whole words before a boundary) of whoever answers, of what is permitted, of
-how things are said, and of grammar that could bring in a second subject. Far too many: what they
-stop waits."""
+"""Beginnings of words of whoever answers, of what is permitted, of how things are said, and of
+grammar that could bring in a second subject. Far too many: what they stop waits."""
 _NOBODY: Final = frozenset(
     """
     he she it they we you i this that these those there here everyone everybody someone somebody
@@ -93,8 +91,7 @@ _NOBODY: Final = frozenset(
 
 
 def lasts(text: str) -> bool:
-    """May these words stand in the orientation as they are? Only one or two sentences of the closed
-    shapes, about the same somebody."""
+    """Only one or two sentences of the closed shapes, about the same somebody."""
     return bool(subject(text))
 
 
@@ -108,8 +105,7 @@ def subject(text: str) -> str:
 
 
 def title(given: str, text: str) -> str:
-    """A title that says nothing besides the text: the given one when all its words are the text's,
-    else who it is about."""
+    """The given one when all its words are the text's, else who it is about."""
     words = {word.lower() for word in claims.tokens(text)}
     own = bool(given.strip()) and all(
         word.lower() in words for word in claims.tokens(given.rstrip("…."))

@@ -27,11 +27,10 @@ _GOES_ON: Final = (
         re.I,
     ),
 )
-"""(end, beginning) of what the library cuts apart: the day of a month, an ordinal number, an
-abbreviation that it does not know."""
+"""(end, beginning) of what the library cuts apart: the day of a month, an ordinal, an
+abbreviation."""
 _SMALL: Final = re.compile(r"(?<![\s(]\d)(?<![\s(]\d\d)[.!?…]+[\"'”’)]*\s+([^\W\d_])")
-"""The letter with which another sentence may begin where somebody types without capitals; not
-behind the day of a month."""
+"""Where somebody types without capitals; not behind the day of a month."""
 _LEAD: Final = re.compile(r"\s*(?:#{1,6}\s+|[-*+]\s+|\d{1,3}[.)]\s+)?\s*")
 
 
@@ -69,9 +68,8 @@ def split_sentences(text: str) -> list[str]:
 
 
 def _capitals(line: str, language: str) -> str:
-    """A line that somebody typed all in small letters with a capital wherever a sentence may begin,
-    since the library sees that only by a capital in most languages but English; any other line as
-    it is."""
+    """A line typed in small letters with a capital wherever a sentence may begin: in most languages
+    the library sees that only by a capital."""
     if language == "en":
         return line
     begins = [found.start(1) for found in _SMALL.finditer(line)]
@@ -84,7 +82,6 @@ def _capitals(line: str, language: str) -> str:
 
 
 def _goes_on(before: str, words: str) -> bool:
-    """Is it one sentence, cut after a number or an abbreviation?"""
     end, beginning = _GOES_ON
     cut = end.search(before)
     return bool(cut and (cut[0][0].isalpha() or beginning.match(words.lstrip())))
@@ -196,15 +193,13 @@ def content(text: str) -> set[str]:
 
 
 def share(part: str, whole: str) -> float:
-    """How much of what `part` speaks of is spoken of in `whole`: 0-1, 1 for a text without content
-    words."""
+    """How much of what `part` speaks of is spoken of in `whole`: 0-1, 1 without content words."""
     wanted = content(part)
     return len(wanted & content(whole)) / len(wanted) if wanted else 1.0
 
 
 def _means(sign: str) -> bool:
-    """Is a sign more than punctuation: a number's sign, a currency, an emoji, a tick, what strikes
-    out?"""
+    """Is a sign more than punctuation?"""
     return (
         len(sign) > 1
         or sign in _SIGNS

@@ -26,7 +26,6 @@ _LEAD: Final = re.compile(
     r"(?:i was|we were) wrong about\s+))+",
     re.I,
 )
-"""What only says that a correction follows."""
 _OVER: Final = tuple(
     re.compile(pattern, re.I)
     for pattern in (
@@ -92,8 +91,7 @@ class _Pair(NamedTuple):
         return stems(text, self.language) | claims.numbers(text)
 
     def lead(self, subject: set[str]) -> set[str]:
-        """What stands before its subject in the old sentence, and says whose it is: "biology" of
-        the biology exam."""
+        """What stands before its subject and says whose it is: "biology" of the biology exam."""
         found: set[str] = set()
         for stem in ordered(self.old, self.language):
             if stem in subject:
@@ -103,7 +101,7 @@ class _Pair(NamedTuple):
 
 
 def _is_over(pair: _Pair, found: re.Match[str]) -> bool:
-    """Does the old sentence say what is over, of the same subject and not much else?"""
+    """Of the same subject and not much else?"""
     known, said, over = pair.words(pair.old), pair.words(pair.new), pair.words(found["old"])
     subject = pair.words(pair.new[: found.start()])
     if not over or not over <= known or not pair.lead(over | subject) <= said:
@@ -116,7 +114,7 @@ def _is_over(pair: _Pair, found: re.Match[str]) -> bool:
 
 
 def _went(pair: _Pair, found: re.Match[str]) -> bool:
-    """Does the old sentence give the same subject another value of the same kind?"""
+    """Another value of the same kind?"""
     subject = stems(found["subject"], pair.language) - _DAYS
     before, after = _values(pair.old), _values(found["value"])
     if (
@@ -136,7 +134,7 @@ def another_value(new: str, old: str) -> bool:
 
 
 def _values(text: str) -> tuple[str, set[str]]:
-    """(kind, values): its hours, else its dates, its days of the week, its numbers."""
+    """Its hours, else its dates, its days of the week, its numbers."""
     return next(((kind, values) for kind, values in _by_kind(text).items() if values), ("", set()))
 
 
@@ -152,5 +150,4 @@ def _by_kind(text: str) -> dict[str, set[str]]:
 
 
 def _own(text: str) -> bool:
-    """Does whoever says it speak of themselves?"""
     return not _SELF.isdisjoint(word.lower() for word in claims.tokens(text))

@@ -28,10 +28,9 @@ _MARK: Final = re.compile(r"[-*•] (?=[^\W\d_])")
 _BOLD: Final = re.compile(r"^\*\*(?=\w)([^*]+ [^*]+)(?<=[\w.])\*\*$")
 _MINUS: Final = re.compile(r"(?<![\w)])\u2212(?=\d)")
 _VERBATIM: Final = re.compile(r"[`\\<>{}=~]|__|://|%\w|^[#+]|^(?: {4}|\t)|^[ \t]*\|", re.MULTILINE)
-"""Code, addresses, headings and tables, in which a sign, a space or a line's end may mean
-something."""
+"""Where a sign, a space or a line's end may mean something."""
 _SAID: Final = re.compile(r"[\"'](?!\w)|(?<!\w)[\"']")
-"""Quotation marks: what stands between them was said in just these letters."""
+"""What stands between quotation marks was said in just these letters."""
 _GAP: Final = re.compile(r"(?<=\S) {2,}(?=\S)")
 _ENDS: Final = re.compile(r"(?<=[^\W\d_]{3}[.?!])\s+(?=[A-ZÀ-Þ])|\n+")
 _STOP: Final = re.compile(r"(?<=[\w)\"'%])\.$")
@@ -48,7 +47,7 @@ _ENGLISH: Final = frozenset(
 )
 """Words of hardly any other language."""
 _SHARED: Final = frozenset("is are was has have of for at by to not on in an it".split())
-"""Words of English that others have too: two of them tell."""
+"""Others have them too: two of them tell."""
 _FOREIGN: Final = frozenset(
     """
     de het een van en ik zijn niet naar voor der die das und ist ein eine nicht mit von zu im auf le
@@ -60,7 +59,7 @@ _FOREIGN: Final = frozenset(
 )
 _WORD: Final = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
 _FIRST: Final = re.compile(r"^[A-Z](?=[a-z]+(?: \S+){3})")
-"""Of a sentence; a word that stands alone may be a name."""
+"""A word that stands alone may be a name."""
 
 _MONTHS: Final = (
     "January February March April May June July August September October November December".split()
@@ -148,7 +147,7 @@ _MOVING: Final = frozenset(
     temporarily meanwhile anymore longer
     """.split()
 )
-"""Words of what may be another time, or another occasion, on another day."""
+"""What may be another time on another day."""
 _LASTING: Final = frozenset(
     """
     lives works uses prefers likes dislikes loves hates avoids needs speaks writes owns leads
@@ -156,7 +155,7 @@ _LASTING: Final = frozenset(
     allergic vegetarian vegan born
     """.split()
 )
-"""Words of what is so for a long time: said again on another day, it is said of the same."""
+"""Said again on another day, it is said of the same."""
 
 
 def same(one: str, other: str) -> bool:
@@ -172,8 +171,7 @@ def same(one: str, other: str) -> bool:
 
 
 def timeless(text: str) -> bool:
-    """Does every sentence of it say something lasting, by itself, so that it means the same on any
-    day? Only English can be told."""
+    """Does every sentence say something lasting, by itself? Only English can be told."""
     return english(text) and all(
         not _MOVING & (low := {word.lower() for word in _WORD.findall(sentence)})
         and bool(_LASTING & low)
@@ -182,8 +180,8 @@ def timeless(text: str) -> bool:
 
 
 def alone(text: str) -> bool:
-    """Does every sentence name whom it speaks of ("Ana lives", not "I", "she", "the client"), and
-    point at nothing? Only English can be told."""
+    """Does every sentence name whom it speaks of ("Ana lives", not "I", "she", "the client")? Only
+    English can be told."""
     return english(text) and all(_named(sentence) for sentence in _spelled(text, plain=False))
 
 
@@ -209,8 +207,7 @@ def english(text: str) -> bool:
 
 
 def _spelled(text: str, plain: bool) -> list[str]:
-    """Its sentences, each in one spelling; `plain` for English, in which more than the marks around
-    it can be told apart."""
+    """`plain` for English, in which more can be told apart."""
     lines = [
         _GAP.sub(" ", line.rstrip())
         for line in unicodedata.normalize("NFC", text).translate(_QUOTES).strip().splitlines()
@@ -256,17 +253,16 @@ _NOT_WORDS: Final = frozenset(
 
 
 def fingerprint(type_: str, title: str, body: str) -> str:
-    """32 hex characters that are equal for the same words under the same title and type, however
-    the file around them looks."""
+    """32 hex characters, equal for the same words under the same title and type."""
     parts = (type_.strip().lower(), " ".join(title.split()), body.replace("\r\n", "\n").strip())
     return blake2b("\0".join(parts).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 def says_all(new: str, old: str, words: Collection[str], share: float) -> bool:
-    """Does `old` say all of `new` already? `words` are the content words of `new`.
+    """`words` are the content words of `new`.
 
-    Every one of them must stand in the old text, the overlap as a whole must reach `share`, and
-    numbers and negations must be the same: "at 3" and "at 4" are two memories.
+    All of them must stand in the old text, the overlap must reach `share`, and numbers and
+    negations must be the same: "at 3" and "at 4" are two memories.
     """
     wanted, theirs = set(words), set(analyse(old).words)
     overlap = len(wanted & theirs) / len(wanted | theirs)
@@ -274,7 +270,7 @@ def says_all(new: str, old: str, words: Collection[str], share: float) -> bool:
 
 
 def _exact(text: str) -> list[str]:
-    """The words whose change turns a sentence round: numbers and negations, in order."""
+    """Numbers and negations, in order."""
     return [
         word
         for word in tokens(text)

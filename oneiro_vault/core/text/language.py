@@ -45,8 +45,7 @@ wasn we were weren what when where which while who whom whose why will with won 
 your yours yourself yourselves
 """
 STOP_WORDS: frozenset[str] = frozenset(_FUNCTION_WORDS.split())
-"""English words that say nothing about the subject. Left in the query they outvote the rare words:
-Recall@10 .57 with them, .61 without."""
+"""English. Left in the query they outvote the rare words: Recall@10 .57 with them, .61 without."""
 
 WHOLE_LETTERS: Final = {
     "ß": "ss",
@@ -58,8 +57,7 @@ WHOLE_LETTERS: Final = {
     "ð": "d",
     "þ": "th",
 }
-"""Latin letters without an accent to take off, which FTS5 therefore leaves as they are: `Groß` is
-also written `Gross`."""
+"""Without an accent to take off, which FTS5 therefore leaves as they are."""
 
 NAMES: Final = {
     "es": "Spanish", "fr": "French", "de": "German", "pt": "Portuguese", "it": "Italian",
@@ -69,8 +67,8 @@ NAMES: Final = {
     "el": "Greek", "da": "Danish", "fi": "Finnish", "no": "Norwegian", "ca": "Catalan",
     "ja": "Japanese", "ko": "Korean", "th": "Thai", "zh": "Chinese",
 }  # fmt: skip
-"""Code -> English name of every language that is told from others, the commonest first: that
-decides between equals. The last four are told by their script, and have no stems."""
+"""Code -> English name, the commonest first: that decides between equals. The last four are told by
+their script, and have no stems."""
 
 _SCRIPTS: Final = {
     "ja": "[\u3040-\u30ff]",
@@ -87,14 +85,13 @@ CAPITALISING: Final = frozenset(("de",))
 """Languages that write every noun with a capital, so that one tells no name."""
 _OTHER: Final = re.compile("|".join(f"(?P<{code}>{letters})" for code, letters in _SCRIPTS.items()))
 _WORD: Final = re.compile(r"\w\w+|[^\W\x00-\x7f]|\b\w(?=['’]\w)")
-"""Single plain letters tell nothing but before an apostrophe (l'homme): formulas and tables are
-full of them, and nearly each is a word in some language."""
+"""Single plain letters tell nothing but before an apostrophe (l'homme): formulas are full of
+them."""
 _SAMPLE: Final = 2_000
-"""Characters that are looked at."""
 _CLEAR: Final = 2
 """Different function words that English has not tell another language."""
 _SHARE: Final = 0.08
-"""Share of a text's different words: in prose it is a fifth or more."""
+"""Of a text's different words: in prose it is a fifth or more."""
 _MARK: Final = "\u01c2"
 """A letter at which FTS5 neither cuts a word nor finds an English ending, and that stands in no
 word."""
@@ -102,12 +99,10 @@ _ORDER: Final = {name: place for place, name in enumerate(NAMES)}
 
 
 def detect(text: str, among: Collection[str] = NAMES, least: int = _CLEAR) -> str:
-    """The language of a text; "" where fewer than `least` words, or fewer than for English, speak
-    for another one.
+    """ "" where fewer than `least` words, or fewer than for English, speak for another language.
 
     A note in two languages is in the other one: of 6,000 paragraphs of English documentation that
-    costs 18, and in a diary in German with English lines 86 of 510 notes were lost to German
-    otherwise.
+    costs 18, and of a diary in German with English lines 86 of 510 notes were lost otherwise.
     """
     sample = text[:_SAMPLE]
     if not sample.isascii() and (script := _by_script(sample)):
@@ -127,8 +122,7 @@ def detect(text: str, among: Collection[str] = NAMES, least: int = _CLEAR) -> st
 
 
 def is_english(text: str) -> bool:
-    """Has a text a function word that only English has? One in another language seldom does; the
-    shortest have none at all."""
+    """One in another language seldom has a function word that only English has."""
     words = set(_WORD.findall(text[:_SAMPLE].lower()))
     return not words.isdisjoint(_english() - _speakers().keys())
 
@@ -141,10 +135,9 @@ def stop_words(language: str) -> frozenset[str]:
 
 @lru_cache(2**16)
 def stem(word: str, language: str) -> str:
-    """A word of a language, folded and without its endings: `Häuser` and `Hauses` are `haus`.
+    """Folded and without its endings: `Häuser` and `Hauses` are `haus`.
 
-    Accents are taken off first, so that it does not matter whether they were typed; English endings
-    last, since every language has English words.
+    English endings are taken off last, since every language has English words.
     """
     if language not in STEMMED:
         return folded(word)
@@ -156,8 +149,7 @@ def stem(word: str, language: str) -> str:
 
 
 def mark(word: str, language: str) -> str:
-    """The stem of a word as the index has it beside the word: FTS5 would take English endings off
-    it, and would take it for English."""
+    """As the index has it beside the word: FTS5 would take the stem for English."""
     return stem(word, language) + _MARK
 
 
@@ -173,8 +165,7 @@ def folded(word: str) -> str:
 
 
 def plain(character: str) -> str:
-    """The character without its accent if its base is a Latin letter: all that `remove_diacritics
-    2` does."""
+    """Without its accent if its base is a Latin letter: all that `remove_diacritics 2` does."""
     base = unicodedata.normalize("NFD", character)
     return base[0] if base[0].isascii() else character
 
@@ -187,8 +178,7 @@ def version() -> str:
 
 
 def _by_script(text: str) -> str:
-    """A language that is written like no other, if most of the words are in it; Japanese has its
-    own letters between the Chinese ones."""
+    """Japanese has its own letters between the Chinese ones."""
     found = Counter(match.lastgroup or "" for match in _OTHER.finditer(text))
     if sum(found.values()) * 4 < sum(character.isalpha() for character in text):
         return ""
@@ -207,8 +197,7 @@ def _speakers() -> dict[str, tuple[str, ...]]:
 
 @cache
 def _english() -> frozenset[str]:
-    """Words that speak for English; short ones only if they are ours, since the list has those of
-    other languages among its own."""
+    """Short ones only if they are ours: the list has those of other languages among its own."""
     from stop_words import get_stop_words
 
     return STOP_WORDS.union(word for word in get_stop_words("english") if len(word) > 3)

@@ -19,8 +19,7 @@ from oneiro_vault.core.text.query import tokens
 from oneiro_vault.core.time import relative_dates
 
 NEAR: Final = 31
-"""Days around the one on which something was said: a day among them may be what was called
-`tomorrow` or `on Friday`."""
+"""A day among so many may be what was called `tomorrow` or `on Friday`."""
 _RUN: Final = re.compile(r"(\d+(?:[.,:'’]\d+)*)(k\b)?\s?(?:([ap])\.?m\b)?", re.I)
 _MARKS: Final = re.compile(r"[.,:'’]")
 _ISO: Final = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)\b")
@@ -70,8 +69,7 @@ def in_words(text: str) -> int:
 
 @lru_cache(maxsize=1024)
 def figures(text: str) -> frozenset[str]:
-    """Every number of a text in every way it can be read, also as words and as parts of dates and
-    times."""
+    """In every way a number can be read, also as words and as parts of dates and times."""
     found = {
         form
         for run in _RUN.finditer(text)
@@ -81,8 +79,7 @@ def figures(text: str) -> frozenset[str]:
 
 
 def unsaid(text: str, ground: str, said: str = "") -> list[str]:
-    """The numbers and days of a text that its ground does not have, as the text writes them.
-    `said`: the day on which the ground was."""
+    """As the text writes them. `said`: the day on which the ground was."""
     have, missing = figures(ground), []
     rest = text
     with suppress(ValueError):
@@ -110,7 +107,6 @@ def unsaid(text: str, ground: str, said: str = "") -> list[str]:
 
 
 def _forms(run: re.Match[str]) -> Iterator[str]:
-    """One number in one spelling, and what else it may be."""
     first, *parts = _MARKS.split(run[1])
     first = first.lstrip("0") or "0"
     if (
@@ -148,7 +144,7 @@ def days(text: str, said: date) -> list[tuple[int, int, date]]:
 
 
 def _named(year: int, month: int, ground: str, said: date) -> bool:
-    """Does the ground name this month, within a year of when it was said?"""
+    """Within a year of when it was said."""
     spans = {(first.year, first.month) for _, _, (first, _) in relative_dates.find(ground, said)}
     return abs(year - said.year) <= 1 and (
         (year, month) in spans or month in relative_dates.months(ground) | {m for _, m in spans}
@@ -156,8 +152,7 @@ def _named(year: int, month: int, ground: str, said: date) -> bool:
 
 
 def _known(day: date, have: frozenset[str], ground: str, said: date) -> bool:
-    """Does the ground name this day, or the day of a month that it names or that is near, or is the
-    day itself near?"""
+    """Or the day of a month that the ground names or that is near."""
     if abs((day - said).days) <= NEAR:
         return True
     spans = [days for _, _, days in relative_dates.find(ground, said)]

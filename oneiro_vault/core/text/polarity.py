@@ -22,7 +22,7 @@ _BEFORE: Final = frozenset(
     havent hadnt couldnt aint nope hardly
     """.split()
 )
-"""Stand before what they deny."""
+"""They stand before what they deny."""
 _DENIES: Final = _BEFORE | frozenset(
     """
     nein nicht kein keine keinen keinem keiner keines nie niemals niemand nichts ohne weder
@@ -45,8 +45,7 @@ _TURNS: Final = frozenset(
     arrete annule
     """.split()
 )
-"""Words that turn a sense without denying it by a listed word: next to them nothing is beyond
-doubt."""
+"""Next to these nothing is beyond doubt."""
 _NO: Final = frozenset("no nope nah nein non".split())
 _ANSWER: Final = re.compile(
     rf"(?:^|(?<=[.!?,;:\n—–-]))\s*(?:{'|'.join(_NO)})\b"
@@ -54,7 +53,7 @@ _ANSWER: Final = re.compile(
     r"sie|mein\w*)\b)",
     re.I,
 )
-"""Answers what was said before: what comes after it in the sentence is stated."""
+"""What comes after it in the sentence is stated."""
 _CONTRACTED: Final = re.compile(r"(?<=[a-z])n['’]t\b", re.I)
 _CLAUSE: Final = re.compile(
     r"[,;:.!?()\n–—]|\b(?:but|because|since|so|although|though|while|and|or|which|who|that|until|"
@@ -80,8 +79,7 @@ _REACH: Final = 6
 
 
 def stems(text: str, language: str = "") -> set[str]:
-    """What the content words of a text are without their endings, without those that hold a digit.
-    `language`: as `detect` names it."""
+    """Of the content words, without those that hold a digit. `language`: as `detect` names it."""
     return set(ordered(text, language))
 
 
@@ -111,8 +109,8 @@ def english(word: str) -> str:
 
 @lru_cache(maxsize=4096)
 def denied(text: str, language: str = "") -> tuple[frozenset[str], ...]:
-    """For every denial in a text the stems of what it is about: the content words after it in its
-    clause, else those around it."""
+    """For every denial the stems of what it is about: the content words after it in its clause,
+    else those around it."""
     found = []
     for words in _clauses(text):
         for place, word in enumerate(words):
@@ -143,8 +141,7 @@ def answers(text: str) -> bool:
 
 
 def contrary(fact: str, ground: str) -> bool:
-    """Does one of them deny what the other states? `ground` is what the fact rests on, some
-    sentences at most."""
+    """Does one of them deny what the other states? `ground`: some sentences at most."""
     language = detect(f"{fact} {ground}") or "en"
     denials, theirs = denied(fact, language), denied(ground, language)
     mine = tuple(about for about in denials if not any(_share(about, other) for other in theirs))
@@ -153,8 +150,7 @@ def contrary(fact: str, ground: str) -> bool:
 
 
 def added(fact: str, ground: str) -> bool:
-    """Does a fact deny something of what its ground says, where that denies nothing, nor has a word
-    that turns a sense?"""
+    """Does a fact deny something that its ground does not, nor turns by a word?"""
     plain = set(tokens(_CONTRACTED.sub(" not", ground)))
     language = detect(f"{fact} {ground}") or "en"
     said = frozenset(stems(ground, language))
@@ -175,8 +171,7 @@ def _against(
     denials: tuple[frozenset[str], ...], stated: str, language: str, whole: bool = False
 ) -> bool:
     """Does a text state most (`whole`: all) of what is denied? Near a word that turns a sense
-    ("stopped", "allergic") nothing is beyond doubt, unless that word is denied itself; nor does a
-    clause state what it denies."""
+    nothing is beyond doubt, unless that word is denied itself."""
     clauses = [(words, stems(" ".join(words), language)) for words in _clauses(stated)]
     plain = [(words, known) for words, known in clauses if not _DENIES.intersection(words)]
     for about in denials:
@@ -205,7 +200,7 @@ def _share(one: frozenset[str], other: frozenset[str]) -> bool:
 
 
 def _alike(one: str, other: str) -> bool:
-    """The same stem, or one with an ending that the stemmer left ("wohn", "wohnt")?"""
+    """Or one with an ending that the stemmer left ("wohn", "wohnt")."""
     short, long = sorted((one, other), key=len)
     return one == other or (
         len(short) > _SHORT and long.startswith(short) and len(long) - len(short) <= _ENDING

@@ -92,7 +92,7 @@ _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": 
 _ASCII_WORD = re.compile(r"[a-z0-9]+")
 _WORD = re.compile(r"[^\W_]+(?:[-'’.&][^\W_]+)*")
 _STEMMED = re.compile(r"[^\W_]+(?:[\u0300-\u036f\u064b-\u065f\u0670]+[^\W_]*)*")
-"""A word, with the marks that are written over and under it."""
+"""With the marks over and under it."""
 _CAPITAL = re.compile(r"(?<=\w )[^\W\d_a-z][^\W_]+(?:-[^\W_]+)*(?:['’]s?(?!\w))?")
 _PHRASE = 4
 """Words that hardly stand in this order by chance: of 177 such phrases of six words, each in one
@@ -119,13 +119,11 @@ _DATES = re.compile(
 )
 _WEEK = 7
 _SAMPLE = 10_000
-"""Characters in which a second speaker is looked for: a text in which several people speak is about
-none of them in particular."""
+"""Characters in which a second speaker is looked for."""
 _LONGEST = 20_000
 _COMMON = 0.1
-"""Share of the notes from which on a language is asked in though a question does not say that it is
-in it. Stems that few notes have weigh most: of 50 English notes one taken for Danish came first in
-every fifth answer as long as Danish stems were asked for, too."""
+"""Share of the notes from which on a language is asked in though a question is in none. Rare stems
+weigh most: of 50 English notes one taken for Danish came first in every fifth answer."""
 _BEGINNING = 4
 """Letters from which on a word may be the beginning of others."""
 MAX_TERMS = 64
@@ -161,14 +159,12 @@ class Period:
 
 @dataclass(frozen=True)
 class QueryTerms:
-    """A question taken apart; everything is folded the way FTS5 folds it and keeps the order of the
-    question."""
+    """Folded the way FTS5 folds, in the order of the question."""
 
     words: tuple[str, ...]
     """Content words without repetition; the stop words themselves when there is nothing else."""
     names: tuple[str, ...]
-    """What the question capitalises: likely people, places, projects. One entry may hold several
-    words."""
+    """What the question capitalises. One entry may hold several words."""
     phrases: tuple[str, ...]
     """What stood in double quotes."""
     dates: tuple["Period", ...] = ()
@@ -178,16 +174,13 @@ class QueryTerms:
     language: str = ""
     """What it is asked in (`core.text.language`)."""
     languages: tuple[str, ...] = ()
-    """Those in whose stems notes are asked, too: its own, and unless it is in English those of many
-    notes."""
+    """Its own, and unless it is in English those of many notes."""
     forms: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
-    """Word -> what is asked for, as FTS5 phrases, where the index knows better than `forms` which
-    forms of a word are worth it."""
+    """Word -> FTS5 phrases, where the index knows which forms of a word are worth asking for."""
 
 
 def analyse(query: str, spoken: Mapping[str, float] | None = None) -> QueryTerms:
-    """Take a question apart; `spoken`: the languages beside English that notes are in
-    (`core.text.language`), and the share of each."""
+    """`spoken`: the languages beside English that notes are in, and the share of each."""
     query = query[:_LONGEST]
     spoken = spoken or {}
     common = tuple(name for name, share in spoken.items() if share >= _COMMON)
@@ -209,8 +202,7 @@ def analyse(query: str, spoken: Mapping[str, float] | None = None) -> QueryTerms
 
 
 def of_speaker(query: str, names: Collection[str]) -> str:
-    """The question as it would be put by whom it names, as far as that can be said in English: they
-    call themselves "I" where it says "Ada", and "my" where it says "Ada's"."""
+    """The question as whom it names would put it, in English: "I" for "Ada", "my" for "Ada's"."""
     parts = {part for name in names for part in name.split()}
 
     def own(match: re.Match[str]) -> str:
@@ -230,8 +222,8 @@ def content_words(text: str, idle: Collection[str] = STOP_WORDS) -> tuple[str, .
 def fts_expression(terms: QueryTerms) -> str:
     """Any of the words, as an FTS5 MATCH expression; "" when there is nothing to look for.
 
-    OR, because joining a question's words by AND finds nothing; bm25 puts the rows with the rare
-    words first. Every word is quoted, so it is never read as FTS5 syntax, whatever the user typed.
+    OR, because joining a question's words by AND finds nothing. Every word is quoted, so it is
+    never read as syntax.
     """
     every = (*terms.words[:MAX_TERMS], *terms.phrases[:MAX_TERMS])
     return " OR ".join(_unique(phrase for text in every for phrase in fitting(terms, text)))
@@ -258,16 +250,15 @@ def quoted(phrase: str) -> str:
 
 
 def forms(text: str, languages: Collection[str]) -> Iterator[str]:
-    """A folded word or phrase, and how a word stands in notes in these languages beside its own
-    form: without its endings."""
+    """A folded word or phrase, and the word as notes in these languages have it beside: without its
+    endings."""
     yield text
     if " " not in text and not _DIGIT_OR_UNSPACED.search(text):
         yield from (mark(text, language) for language in languages if language in STEMMED)
 
 
 def beginnings(word: str, languages: Collection[str]) -> Iterator[str]:
-    """FTS5 phrases for the compounds that begin with a folded word, in the languages that have any;
-    for a word that no note has."""
+    """FTS5 phrases for the compounds that begin with a folded word; for a word that no note has."""
     found = (
         stem(word, language)
         for language in languages
@@ -277,11 +268,10 @@ def beginnings(word: str, languages: Collection[str]) -> Iterator[str]:
 
 
 def tokens(text: str) -> Iterable[str]:
-    """The words as FTS5 will see them: lower case, no Latin accents; pairs of characters where a
-    script has no spaces.
+    """As FTS5 will see them: lower case, no Latin accents; pairs of characters where a script has
+    no spaces.
 
-    A mark stays inside its word: FTS5 cuts there, and a quoted word with a cut in it becomes a
-    phrase, which is exact.
+    A mark stays inside its word: a quoted word with a cut in it becomes a phrase, which is exact.
     """
     return _ASCII_WORD.findall(text.lower()) if text.isascii() else _tokens(text)
 
@@ -301,12 +291,11 @@ def _tokens(text: str) -> Iterator[str]:
 
 
 def segment(text: str, language: str = "") -> str:
-    """The text as FTS5 is to store it: a space around each character of a script that puts none
-    between words, `ss` for a sharp s.
+    """As FTS5 is to store it: a space around each character of a script that puts none between
+    words, `ss` for a sharp s.
 
-    After a text in another language than English its words follow without their endings
-    (`core.text.language.mark`). The text stays: in a vault of many languages a name is asked for in
-    any of them, and a language may be told wrongly.
+    Words of another language than English follow without their endings. The text stays: a name is
+    asked for in any language, and one may be told wrongly.
     """
     if language not in STEMMED:
         return text if text.isascii() else _UNSPACED_CHARACTER.sub(r" \1 ", _spelled_out(text))
@@ -326,11 +315,8 @@ def fold(name: str) -> str:
 
 
 def spellings(name: str) -> tuple[str, ...]:
-    """The folded name and, if it has an umlaut, the way it is written without one: `Jürgen` is
-    `jurgen` and `juergen`.
-
-    Never the other way round: `Michael` is not `Michäl`.
-    """
+    """Folded and, if it has an umlaut, as it is written without one: `Jürgen` is `jurgen` and
+    `juergen`. Never the other way round: `Michael` is not `Michäl`."""
     return (
         (fold(name),)
         if name.isascii()
@@ -362,8 +348,7 @@ def name_shares(terms: QueryTerms, about: Sequence[Collection[str]]) -> list[flo
     """For each memory, the share (0..1) of the question's names that it is about; `about` holds
     folded names and aliases.
 
-    Only names that some memory is about count, so a name nobody knows takes nothing from the
-    others.
+    Only names that some memory is about count.
     """
     words = frozenset(terms.words)
     names = [
@@ -379,8 +364,7 @@ def date_shares(terms: QueryTerms, when: Sequence[date | None]) -> list[float]:
     """For each memory, how near (0..1) its date is to one that the question mentions: 1 on it, half
     as much per week beside it.
 
-    Things are told some days after they happen and planned some days before. Half a week or a month
-    instead of a week: equal.
+    Half a week or a month instead of a week: equal.
     """
     return [
         max((2 ** (-period.gap(day) / _WEEK) for period in terms.dates), default=0.0)
@@ -391,8 +375,8 @@ def date_shares(terms: QueryTerms, when: Sequence[date | None]) -> list[float]:
 
 
 def speaker_of(text: str) -> str | None:
-    """Who speaks, when the text begins with `Name:` or `**Name:**`; None for `Note:`, a sentence, a
-    URL, or several speakers."""
+    """When the text begins with `Name:` or `**Name:**`; None for `Note:`, a sentence, a URL, or
+    several speakers."""
     who = _speaker(text)
     others = (_speaker(paragraph) for paragraph in text[:_SAMPLE].split("\n\n")[1:])
     return who if who and not any(other and other != who for other in others) else None
@@ -417,8 +401,7 @@ def _named(
     names: Sequence[tuple[frozenset[str], frozenset[str]]],
     about: Collection[str],
 ) -> set[str]:
-    """The names of the question that fit: a part of a known name if it was capitalised, the whole
-    of it in any case."""
+    """A part of a known name if it was capitalised, the whole of it in any case."""
     found: set[str] = set()
     for parts in map(_parts, about):
         if parts and parts <= words:
@@ -431,13 +414,12 @@ def _named(
 
 @lru_cache(maxsize=1 << 16)
 def _parts(name: str) -> frozenset[str]:
-    """The words of a name; the same few are asked for with every question."""
+    """The same few are asked for with every question."""
     return frozenset(tokens(name))
 
 
 def _spelled_out(text: str) -> str:
-    """The very same string when there is nothing to spell out: who stores it can tell that it did
-    not change."""
+    """The very same string when there is nothing to spell out."""
     return _LETTER.sub(lambda letter: _LETTERS[letter[0]], text)
 
 
@@ -446,15 +428,13 @@ def _widened(text: str) -> str:
 
 
 def _respelled(query: str, idle: Collection[str]) -> tuple[tuple[str, str], ...]:
-    """Each name with an umlaut beside its other spelling; widening a question moves no word, so its
-    names stay in step."""
+    """Widening a question moves no word, so its names stay in step."""
     pairs = zip(_names(query, idle), _names(_widened(query), idle), strict=False)
     return tuple(dict.fromkeys(pair for pair in pairs if pair[0] != pair[1]))
 
 
 def _dated(query: str, language: str) -> tuple[str, tuple[Period, ...]]:
-    """The question without its dates, and those; months of another language have capitals in some,
-    and are no names."""
+    """Months have capitals in some languages, and are no names."""
     dates = [_period(match) for match in _DATES.finditer(query)]
     query = _DATES.sub(".", query)
     if language:
@@ -494,7 +474,7 @@ def _unique(items: Iterable[str]) -> tuple[str, ...]:
 
 
 def _names(query: str, idle: Collection[str]) -> Iterator[str]:
-    """Runs of capitalised words that are not `idle`, without a possessive `'s`."""
+    """Runs of capitalised words that are not `idle`."""
     run: list[str] = []
     end = 0
     for match in _WORD.finditer(query):

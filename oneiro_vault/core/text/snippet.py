@@ -25,10 +25,9 @@ LONGEST: Final = 240
 _SHORT: Final = 60
 """Characters below which a sentence takes the next one along."""
 _MOST: Final = 2_000
-"""Places of words in one text that are looked at."""
 _WORDS: Final = 64
 _BREAK: Final = re.compile(r"\n+|[.!?…][\"'”’)\]]*[ \t]+|[。！？]\n*")
-"""What ends a sentence, to the beginning of the next one."""
+"""To the beginning of the next sentence."""
 _DOUBLED: Final = re.compile(r"([b-df-hjkmnp-rtvwx])\1$")
 
 Spot = tuple[int, int]
@@ -38,8 +37,7 @@ Found = tuple[Spot, int]
 
 
 class Finder:
-    """Looks for the words of one question (as `core.text.query.tokens` makes them, asked in
-    `language`) in many texts."""
+    """Looks for the words of one question (as `tokens` makes them) in many texts."""
 
     def __init__(self, words: Iterable[str], language: str = "") -> None:
         self.words = list(dict.fromkeys(words))[:_WORDS]
@@ -63,14 +61,14 @@ class Finder:
         return found
 
     def share(self, spots: Sequence[Found], *texts: str) -> float:
-        """How many of the question's words (0..1) are among the places found in one text, or stand
-        in any of these others."""
+        """How many of the question's words (0..1) are among the places found, or stand in these
+        others."""
         held = {number for found in (spots, *map(self.spots, texts)) for _, number in found}
         return len(held) / len(self.words) if self.words else 0.0
 
     def best(self, body: str, spots: Sequence[Found]) -> str:
-        """The sentence with most of the words found at `spots`, rarer ones first, as one line of
-        plain text; "" when there are none."""
+        """The sentence with most of the words, rarer ones first, as one line; "" when there are
+        none."""
         if not spots:
             return ""
         ends = [*(match.end() for match in _BREAK.finditer(body)), len(body)]
@@ -94,8 +92,8 @@ class Finder:
 
 
 def around(text: str, spots: Sequence[Spot], width: int) -> str:
-    """At most `width` characters of a line, with the first place of a word in view; `…` where
-    something is left out (0: all of it)."""
+    """At most `width` characters, the first place of a word in view; `…` where something is left
+    out (0: all of it)."""
     if not width or len(text) <= width:
         return text
     start = 0
@@ -110,8 +108,7 @@ def around(text: str, spots: Sequence[Spot], width: int) -> str:
 
 
 def _stem(word: str) -> str:
-    """A word without its commonest English endings; other languages keep theirs, so that only exact
-    words match."""
+    """Other languages than English keep their endings, so that only exact words match."""
     if not (word.isascii() and word.isalpha()) or len(word) <= 3:
         return word
     if word.endswith(("sses", "xes", "ches", "shes", "zes")):
@@ -145,13 +142,12 @@ def _pattern(words: Sequence[str], stem: Callable[[str], str]) -> re.Pattern[str
 
 
 def _is_unspaced(word: str) -> bool:
-    """Does the word come from a script without spaces? `tokens` cuts those into pairs."""
+    """`tokens` cuts words of scripts without spaces into pairs."""
     return len(list(tokens(f"{word}{word}{word}"))) > 1
 
 
 class _Plain(dict[int, str]):
-    """Each character as `tokens` would have it: lower case, no Latin accent; a few letters become
-    two."""
+    """Each character as `tokens` would have it; a few letters become two."""
 
     def __missing__(self, code: int) -> str:
         character = chr(code)
@@ -180,5 +176,4 @@ class _Folded:
             self._wide = [place + number + 1 for number, place in enumerate(grown)]
 
     def back(self, place: int) -> int:
-        """The place in the text of a place in `plain`."""
         return place - bisect_right(self._wide, place)

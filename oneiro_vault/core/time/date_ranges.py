@@ -82,7 +82,7 @@ _BORDERS: Final = {
     "before": "before|antes de|vor dem|vor der|avant|prima di|voor",
     "until": "until|till|up to|hasta|bis(?: zum)?|jusqu['’]?(?:à|a|en|au)|até|ate|fino a|tot",
 }
-"""How an open time begins, in English and in languages read most."""
+"""In English and in languages read most."""
 _OPEN: Final = re.compile(
     "(?:"
     + "|".join(f"(?P<{name}>{words})" for name, words in _BORDERS.items())
@@ -96,8 +96,8 @@ _EXAMPLES: Final = (
 
 
 def parse_range(text: str, now: datetime) -> Range:
-    """[from, to) in epoch seconds, None where it is open. A `now` without time zone is UTC. Raises
-    InvalidInput with examples."""
+    """[from, to) in epoch seconds, None where it is open. A `now` without zone is UTC. Raises
+    InvalidInput."""
     return _parsed(text, now, _own)
 
 
@@ -117,8 +117,8 @@ def _unreadable(text: str) -> InvalidInput:
 
 
 def parse_moment(text: str, now: datetime) -> Range:
-    """`parse_range` for one moment in time: "3 weeks ago" is the day that lies so far back, not the
-    whole of that week."""
+    """For one moment: "3 weeks ago" is the day that lies so far back, not the whole of that
+    week."""
     return _parsed(text, now, _moment)
 
 
@@ -128,8 +128,7 @@ def _moment(words: str, now: datetime) -> Span | None:
 
 
 def _back(unit: str, steps: int, now: datetime) -> Span:
-    """The day (for hours and minutes the minute) that lies `steps` units before `now`; the last day
-    of a month that is too short."""
+    """The day (for hours and minutes the minute); the last day of a month that is too short."""
     if unit in ("minute", "hour"):
         return _unit("minute", -steps * {"minute": 1, "hour": 60}[unit], now)
     if unit in ("day", "week"):
@@ -160,8 +159,7 @@ def _range(words: str, now: datetime, read: Reader) -> Range:
 
 
 def _both(first: str, second: str, now: datetime, read: Reader) -> tuple[Span, Span] | None:
-    """Both ends, or None when one is no date. A year said once, at the end, holds for both
-    ("between March and June 2024")."""
+    """A year said once, at the end, holds for both ("between March and June 2024")."""
     year = re.search(r"\b(\d{4})\Z", second)
     if (
         year
@@ -180,7 +178,7 @@ def _seconds(moment: datetime) -> float:
 
 
 def _span(words: str, now: datetime, read: Reader) -> Span:
-    """The span that the words name, in English or another language. Raises ValueError."""
+    """Raises ValueError."""
     words = words.strip()
     while (
         shorter := _LEADING.sub("", words, count=1) if _LEADING.match(words) else words
@@ -190,7 +188,6 @@ def _span(words: str, now: datetime, read: Reader) -> Span:
 
 
 def _own(words: str, now: datetime) -> Span | None:
-    """One of the forms that are read here."""
     for form, read in _FORMS:
         if found := form.fullmatch(words):
             return read(found, now)
@@ -203,7 +200,7 @@ def _day(year: int, month: int, day: int, zone: tzinfo | None) -> Span:
 
 
 def _months(year: int, month: int, count: int, zone: tzinfo | None) -> Span:
-    """`count` calendar months from `month` of `year` (month may lie outside 1-12)."""
+    """`month` may lie outside 1-12."""
     first, last = year * 12 + month - 1, year * 12 + month - 1 + count
     return datetime(first // 12, first % 12 + 1, 1, tzinfo=zone), datetime(
         last // 12, last % 12 + 1, 1, tzinfo=zone
@@ -211,7 +208,7 @@ def _months(year: int, month: int, count: int, zone: tzinfo | None) -> Span:
 
 
 def _unit(unit: str, steps: int, now: datetime) -> Span:
-    """The calendar unit that lies `steps` away from the current one (Monday begins a week)."""
+    """Monday begins a week."""
     zone, today = now.tzinfo, now.replace(hour=0, minute=0, second=0, microsecond=0)
     if unit in ("month", "quarter", "year"):
         count = {"month": 1, "quarter": 3, "year": 12}[unit]
@@ -273,7 +270,7 @@ def _ago(found: re.Match[str], now: datetime) -> Span:
 
 
 def _lasting(found: re.Match[str], now: datetime) -> Span:
-    """The last 3 weeks: up to now, not up to midnight."""
+    """Up to now, not up to midnight."""
     count, unit = _count(found[1]), found[2]
     if unit in ("month", "quarter", "year"):
         # The same distance into the month as now, so that "last 3 months" on the 21st begins on the
@@ -285,8 +282,7 @@ def _lasting(found: re.Match[str], now: datetime) -> Span:
 
 
 def _month(found: re.Match[str], now: datetime) -> Span:
-    """A month alone is its latest occurrence that has begun; "last March" in March is a year
-    ago."""
+    """Its latest occurrence that has begun; "last March" in March is a year ago."""
     which, month, year = found[1], _MONTHS.index(found[2][:3]) + 1, found[3]
     return _recurring(which, year, month, 1, now)
 
@@ -321,8 +317,8 @@ def _month_day(month: str, day: str, year: str | None, now: datetime) -> Span:
 
 
 def _weekday(found: re.Match[str], now: datetime) -> Span:
-    """A weekday is the latest one before today; `this` stays within the week, `next` is the first
-    one after today."""
+    """The latest one before today; `this` stays within the week, `next` is the first one after
+    today."""
     wanted, today = _DAYS.index(found[2][:3]), now.weekday()
     steps = {"this": wanted - today, "next": (wanted - today - 1) % 7 + 1}.get(
         found[1], -((today - wanted - 1) % 7 + 1)
@@ -365,7 +361,6 @@ _FORMS: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str], datetime], S
 
 
 def _foreign(words: str, now: datetime, read: Reader) -> Span:
-    """Anything else, in other words or another language."""
     from oneiro_vault.core.time import date_words
 
     for english in date_words.english(words):

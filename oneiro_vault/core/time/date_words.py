@@ -44,20 +44,18 @@ _WHICH: Final = {
     }.items()
     for word in words.split()
 }
-"""What stands beside a weekday or a month in languages read most, and dateparser does not
-translate."""
+"""Beside a weekday or a month; dateparser does not translate it."""
 _CALLED: Final = {"no": "nb"}
-"""Languages that dateparser calls otherwise than `core.text.language`."""
+"""By dateparser."""
 _NOT_DATES: Final = frozenset(
     {"name", "date_order", "no_word_spacing", "skip", "simplifications", "pertain"}
 )
-"""What a language's data holds beside the words of dates: its own name, and words around dates that
-say nothing by themselves."""
+"""A language's own name, and words around dates that say nothing by themselves."""
 
 
 def read(words: str, now: datetime) -> tuple[date, str]:
-    """The day that is meant, and how exact it was said: `day`, `month`, `year` or a time. Raises
-    ValueError when it is no date."""
+    """How exact it was said: `day`, `month`, `year` or a time. Raises ValueError when it is no
+    date."""
     if len(words) < 6 and not any(character.isalpha() for character in words):
         raise ValueError(words)  # dateparser takes "5" for a day
     spoken = languages(words)
@@ -79,8 +77,8 @@ def read(words: str, now: datetime) -> tuple[date, str]:
 
 
 def english(words: str) -> Iterator[str]:
-    """The words in English, as far as dateparser knows them, from each of the languages they can be
-    in: `martes pasado`, `last tuesday`."""
+    """As far as dateparser knows the words, from each language they can be in: `martes pasado`,
+    `last tuesday`."""
     spoken = [name for name in languages(words) if name != "en"]
     if not spoken:
         return
@@ -104,8 +102,8 @@ def english(words: str) -> Iterator[str]:
 
 @cache
 def calendar(language: str) -> tuple[re.Pattern[str], Mapping[str, int]]:
-    """What finds dates inside a text of this language (day `d`, month `m`, year `y` or `z`, in any
-    case), and month -> its number."""
+    """What finds dates in a text of this language (day `d`, month `m`, year `y` or `z`), and month
+    -> its number."""
     info: Mapping[str, Any] = import_module(
         f"dateparser.data.date_translation_data.{_CALLED.get(language, language)}"
     ).info
@@ -126,8 +124,7 @@ def calendar(language: str) -> tuple[re.Pattern[str], Mapping[str, int]]:
 
 
 def languages(words: str) -> list[str]:
-    """The languages a date in these words can be in, likeliest first; figures alone are in English,
-    nonsense is in none."""
+    """Likeliest first; figures alone are in English, nonsense is in none."""
     tokens = set(_LETTERS.findall(fold(words))) - _ZONES
     if not tokens:
         return ["en"]
@@ -139,8 +136,7 @@ def languages(words: str) -> list[str]:
 
 @cache
 def _vocabulary() -> tuple[dict[str, frozenset[str]], dict[str, frozenset[str]]]:
-    """language -> the words its dates are made of: folded, and for languages without spaces as they
-    are written."""
+    """Folded, and for languages without spaces as they are written."""
     spaced: dict[str, frozenset[str]] = {}
     unspaced: dict[str, frozenset[str]] = {}
     for name in LANGUAGES:

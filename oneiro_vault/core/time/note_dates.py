@@ -24,8 +24,7 @@ CREATED: Final = (
     "publishdate", "publicationdate", "pubdate",
     "datepublished", "datum", "fecha", "data", "日期", "创建时间", "作成日",
 )  # fmt: skip
-"""Keys that say when a note was made, in small letters without what separates words; the first that
-holds a date counts."""
+"""In small letters without what separates words; the first that holds a date counts."""
 CHANGED: Final = (
     "updated", "updatedat", "updatedon", "updateddate", "dateupdated", "lastupdated", "modified",
     "modifiedat", "modifieddate",
@@ -57,13 +56,12 @@ _SPOKEN: Final = re.compile(
     r"sep|oct|nov|dec)[a-z]*\.?,? (?:19|20)\d\d|(?:19|20)\d\d年\d{1,2}月\d{1,2}日)(?!\d)"
 )
 _ANY_DAY: Final = datetime(2000, 1, 1, tzinfo=UTC)
-"""What is relative to today is no date of a note: only words with a year are read, and those mean
-the same on every day."""
+"""Only words with a year are read, and those mean the same on every day."""
 
 
 def rfc3339(text: str) -> str:
     """A date as the format has it (`2024-03-05`, `2024-03-05 10:00`, `2024-03`). Raises ValueError
-    or OverflowError for anything else."""
+    or OverflowError."""
     if _INSTANT.fullmatch(text):
         return datetime.fromisoformat(text).isoformat()
     if partial := _PARTIAL.fullmatch(text):
@@ -73,8 +71,7 @@ def rfc3339(text: str) -> str:
 
 
 def stated(meta: Mapping[str, object], names: tuple[str, ...]) -> str:
-    """The date under the first of these names that holds one, however the name is written (`Date
-    Created`, `created_at`, `createdAt`)."""
+    """However the name is written (`Date Created`, `created_at`, `createdAt`)."""
     known: dict[str, object] = {}
     for key, value in meta.items():
         known.setdefault("".join(filter(str.isalnum, key)).lower(), value)
@@ -116,7 +113,7 @@ def _with_time(text: str) -> str:
 
 
 def _day_first(text: str) -> str:
-    """05.03.2024 is a day in March, 03/15/2024 too; what could be two days is none."""
+    """What could be two days is none."""
     found = _DAY_FIRST.fullmatch(text)
     if not found:
         return ""
@@ -146,8 +143,8 @@ def _in_words(text: str) -> str:
 
 
 def named(path: str) -> str:
-    """The date in the name of a file, else of the folders it is in: a day, a week, or the first of
-    a month; "" when it names none."""
+    """In the name of a file, else of its folders: a day, a week, or the first of a month; "" when
+    it names none."""
     for form, read in _NAMES:
         for found in reversed(list(form.finditer(path))):
             try:
@@ -175,4 +172,4 @@ _NAMES: Final = (
     (_WEEK, _week),
     (_MONTH, lambda found: _day(found[1], found[2], 1)),
 )
-"""Forms of dates in paths, the most exact first."""
+"""The most exact first."""

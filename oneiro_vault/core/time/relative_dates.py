@@ -75,7 +75,7 @@ _AFTER: Final = (
     r"\W*(?:$|[,;.:!?)–—]|(?:at|and|so|but|in the|um|und|aber|in der|because|weil|instead|when|if|"
     r"statt)\b)"
 )
-"""What may follow on a day alone; behind "on the 3rd" a floor may."""
+"""Behind "on the 3rd" a floor may follow."""
 _DATE: Final = (
     r",? (?:(?:the|den|dem|der|le|el) )?"
     rf"(?:\d{{1,2}}(?:st|nd|rd|th|\.| (?:de )?(?:{_MONTH})\b)|(?:{_MONTH})\.? \d)"
@@ -175,7 +175,7 @@ def spelled(days: Days) -> str:
 
 
 def _same_length(text: str) -> str:
-    """Folded letter by letter, so that places stay the same."""
+    """Letter by letter, so that places stay the same."""
     return "".join(one if len(one := fold(letter)) == 1 else letter.lower() for letter in text)
 
 
@@ -184,7 +184,6 @@ def _direction(text: str) -> int:
 
 
 def _its_own(match: re.Match[str]) -> int:
-    """The direction that an expression says itself: what began, or what goes on."""
     return -1 if _SINCE.match(match[0]) else 1 if _FROM.match(match[0]) else 0
 
 
@@ -252,14 +251,13 @@ def _dated(match: re.Match[str], said: date, direction: int) -> Iterator[Days]:
 
 
 def _far(day: date, said: date, direction: int, beside: float) -> float:
-    """Days to a day; on the other side they count more."""
+    """Days on the other side count more."""
     distance = (day - said).days
     return abs(distance) * (1 if distance * direction >= 0 else beside)
 
 
 def _numbered(match: re.Match[str], said: date, direction: int) -> Iterator[Days]:
-    """The next such day on that side, within a month; with a day of the week beside it the nearest
-    that is one."""
+    """Within a month; with a day of the week beside it the nearest that is one."""
     reach = range(-_FAR, _FAR) if match[1] else range(0, 32 * direction, direction)
     days = [said + timedelta(days=distance) for distance in reach]
     fit = [

@@ -13,8 +13,7 @@ from typing import Final
 DAY: Final = 86_400.0
 
 STABILITY: Final[Mapping[str, float]] = {"episodic": 7.0, "semantic": 30.0, "procedure": 90.0}
-"""Days (settings `decay.<type>`). Orientation, entities, principles and a person's plain notes do
-not fade."""
+"""Days (settings `decay.<type>`). Other types do not fade."""
 
 GROWTH: Final = 1.4
 CAP: Final = 365.0
@@ -52,8 +51,8 @@ def strength(
     growth: float = GROWTH,
     cap: float = CAP,
 ) -> float:
-    """What is left now, 0-1; times in epoch seconds. A last use that is unknown or in the future
-    counts as just now."""
+    """0-1; times in epoch seconds. A last use that is unknown or in the future counts as just
+    now."""
     days = 0.0 if last_use is None else (now - last_use) / DAY
     return (
         math.exp(-days / stability(type_, reinforcements, base=base, growth=growth, cap=cap))
@@ -63,8 +62,7 @@ def strength(
 
 
 def reinforcements(uses: Iterable[float]) -> int:
-    """How many of these deliberate uses (epoch seconds, any order) count: at most one in any 24
-    hours."""
+    """At most one deliberate use (epoch seconds, any order) in any 24 hours counts."""
     count, last = 0, -math.inf
     for use in sorted(uses):
         if use - last >= DAY:
@@ -78,6 +76,6 @@ def faded(strength: float, threshold: float = FADED) -> bool:
 
 
 def fades_at(last_use: float, stability: float, threshold: float = FADED) -> float:
-    """Epoch seconds at which a memory that is not used again leaves passive recall; infinite when
-    it never does."""
+    """Epoch seconds at which a memory that is not used again leaves passive recall; infinite for
+    never."""
     return last_use - math.log(threshold) * stability * DAY if threshold > 0 else math.inf

@@ -15,8 +15,7 @@ from typing import Final
 from oneiro_vault.core.memory import epoch
 
 TRUE: Final = ("active", "dormant", "superseded")
-"""Statuses of what is or was believed; proposals are not, and what is archived was put away, not
-replaced."""
+"""Proposals are not believed, and what is archived was put away, not replaced."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +34,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """[since, until) in epoch seconds, None where it is open; `stated`: the memory itself says
-    since when."""
+    """[since, until) in epoch seconds, None where it is open; `stated`: by the memory itself."""
 
     since: float | None
     until: float | None

@@ -24,8 +24,8 @@ _LOCKS: Final = ("index.lock", "HEAD.lock")
 _NS: Final = 1_000_000_000
 
 Stamp = tuple[int, int, int]
-"""Modified (ns), size and inode of a file; zeros when there is none. It differs for any two
-indexes, since git never writes in place."""
+"""Modified (ns), size and inode of a file; zeros when there is none. git never writes an index in
+place."""
 
 
 class Snapshot(NamedTuple):
@@ -68,8 +68,7 @@ class Activity:
         return before.lock is None and self.snapshot() == before
 
     def since(self) -> float:
-        """When somebody else last wrote HEAD or the index (epoch seconds); our own writing of the
-        index is no sign of anybody."""
+        """When somebody else last wrote HEAD or the index (epoch seconds)."""
         return max(stamp(self._head)[0], self._others()) / _NS
 
     def followed(self) -> bool:
@@ -78,7 +77,7 @@ class Activity:
 
     @contextmanager
     def ours(self) -> Iterator[None]:
-        """The index that is written in here is ours, and so is its lock. Called with the write lock
+        """The index that is written in here, and its lock, are ours. Called with the write lock
         held."""
         others = self._others()
         with suppress(OSError):
@@ -92,8 +91,8 @@ class Activity:
             json.dump({"index": stamp(self._index), "others": others}, file)
 
     def note_death(self, lock: Path) -> None:
-        """A git died with this lock: what it did to the folder is half done. Called before the lock
-        is taken away; one of ours, who only write the index, was left by our own death."""
+        """A git died with this lock, so what it did to the folder is half done. Called before the
+        lock is taken away; one of ours was left by our own death."""
         if lock in self._locks:
             with suppress(OSError):
                 if lock == self._locks[0] and self._writing.exists():
@@ -112,7 +111,6 @@ class Activity:
                 self._death.unlink()
 
     def _others(self) -> int:
-        """When the index was last written by somebody else (ns)."""
         now = stamp(self._index)
         try:
             with open(self._ours) as file:
@@ -151,10 +149,8 @@ def abandoned(lock: Path, root: Path) -> bool:
     """Is it proven that nobody holds this lock: no process has it open and no git works in this
     repository?
 
-    A lock younger than SETTLE is never judged: most are gone a moment later, and waiting for that
-    is the caller's choice. git closes `index.lock` while `commit -a` waits for an editor, so an
-    unopened file alone proves nothing. Where processes cannot be listed (no /proc) nothing is ever
-    proven.
+    A lock younger than SETTLE is never judged. git closes `index.lock` while `commit -a` waits for
+    an editor, so an unopened file alone proves nothing; without /proc nothing does.
     """
     judged = _known(lock)
     if judged is None or 0 <= time.time() - judged.st_mtime < SETTLE:
@@ -181,8 +177,7 @@ def _known(lock: Path) -> os.stat_result | None:
 
 
 def stopped(pid: int) -> bool:
-    """Is the process suspended, so that it will not let go of anything by itself? (The client has
-    its own: it must not come in here.)"""
+    """Is the process suspended, so that it lets go of nothing by itself?"""
     try:
         return (
             Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[0]
@@ -198,8 +193,7 @@ def _processes() -> Iterator[str]:
 
 
 def _holds(pid: str, lock: Path, root: Path) -> bool:
-    """Has the process the lock open, or is it a git that may be at work in `root`? In doubt:
-    yes."""
+    """Has the process the lock open, or may it be a git at work in `root`? In doubt: yes."""
     target = str(lock)
     try:
         for fd in os.scandir(f"/proc/{pid}/fd"):
@@ -242,8 +236,7 @@ def _link(path: str) -> str:
 
 
 def set_aside(path: Path, aside: Path) -> Path:
-    """Move a file into the folder `aside` under a dated name; nothing is ever deleted. Returns
-    where it is now."""
+    """Move a file into the folder `aside` under a dated name. Returns where it is now."""
     aside.mkdir(parents=True, exist_ok=True)
     place = aside / f"{time.strftime('%Y%m%dT%H%M%S')}-{os.urandom(3).hex()}-{path.name}.aside"
     os.replace(path, place)
@@ -254,8 +247,7 @@ PURGING: Final = "purging/plan.json"
 """In our own folder, as long as a purge is not finished."""
 KEPT: Final = "Every note is as it was."
 _SYNC: Final = ("merge", "rebase")
-"""What `oneiro sync` does without stopping half-way: git itself asks nobody about a note that one
-side took away and the other changed."""
+"""`oneiro sync` does these without stopping half-way."""
 
 
 class State(NamedTuple):

@@ -38,10 +38,8 @@ _DEFAULTS: Final = (signal.SIG_DFL, signal.default_int_handler)
 def attend(
     process: subprocess.Popen[bytes], stall: float, limit: float, arrived: Sequence[int]
 ) -> tuple[int, bytes, bytes]:
-    """Exit status, output and error output of a process that leads a session of its own.
-
-    STALLED: it was ended, with its children, which a signal in `arrived` does too.
-    """
+    """Exit status (STALLED: it was ended, with its children, which a signal in `arrived` does too),
+    output and error output of a process that leads a session of its own."""
     out, err = bytearray(), bytearray()
     begun = heard = time.monotonic()
     status = STALLED
@@ -66,7 +64,7 @@ def attend(
 
 
 def _read(streams: selectors.BaseSelector, wait: float) -> bool:
-    """Whether anything came within `wait` seconds; progress without end is not kept without end."""
+    """Whether anything came within `wait` seconds; only the last bytes of it are kept."""
     if not streams.get_map():
         time.sleep(wait)
         return False
@@ -84,8 +82,8 @@ def _read(streams: selectors.BaseSelector, wait: float) -> bool:
 def signals_deferred() -> Iterator[list[int]]:
     """The signals that arrived and would have ended us; what they do is done at the end.
 
-    Around the start of a process in a session of its own, too: they reach only us, and a
-    process of which nobody knows yet would be left behind.
+    They reach only us: a process in a session of its own, of which nobody knows yet, would be left
+    behind.
     """
     arrived: list[int] = []
     main = threading.current_thread() is threading.main_thread()
@@ -148,7 +146,6 @@ _AFAR: Final = [
     for word in ("-c", f"{name}={value}")
 ]
 _ALONE: Final = {"SSH_ASKPASS_REQUIRE": "never", "GCM_INTERACTIVE": "never"}
-"""With a session of its own, which has no terminal: nobody is ever asked for a password."""
 _QUIET: Final = {
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_ASKPASS": "",
@@ -159,7 +156,6 @@ _QUIET: Final = {
 _KEPT_VARIABLES: Final = ("GIT_SSH", "GIT_SSH_COMMAND")
 _environment = threading.Lock()
 _offered: list[str] = []
-"""Values of PATH that clients of this process came with, the latest first."""
 _OFFERS: Final = 8
 
 
@@ -171,12 +167,9 @@ def offer(path: str) -> None:
 
 @contextmanager
 def _scrubbed() -> Iterator[None]:
-    """Take every GIT_* variable out of this process while a child is started.
-
-    GitPython builds the child's environment from ours and can only add to it; an inherited GIT_DIR
-    or GIT_INDEX_FILE (a hook, a rebase's `exec`) would send our commit into somebody else's
-    repository.
-    """
+    """Take every GIT_* variable out of this process while a child is started: an inherited GIT_DIR
+    (a hook, a rebase's `exec`) would send our commit into another repository, and GitPython can
+    only add to our environment."""
     with _environment:
         names = [
             name for name in os.environ if name.startswith("GIT_") and name not in _KEPT_VARIABLES
@@ -197,8 +190,7 @@ class Commands:
         self._ours = self._path = ""
 
     def run(self, *arguments: str, source: BinaryIO | None = None, timeout: float = 120.0) -> bytes:
-        """Standard output of `git ARGUMENTS`. Raises GitProblem with git's own words when it fails
-        or takes too long."""
+        """Standard output of `git ARGUMENTS`. Raises GitProblem with git's own words."""
         status, out, err = self.attempt(*arguments, source=source, timeout=timeout)
         if status:
             words = err.decode("utf-8", "replace").strip() or f"exit status {status}"
@@ -226,8 +218,7 @@ class Commands:
         return self._path
 
     def program(self, words: list[str], timeout: float) -> None:
-        """Run another program that calls git itself, in the same surroundings and with the same
-        settings. Raises GitProblem."""
+        """Run another program that calls git itself, with the same settings. Raises GitProblem."""
         env = {f"GIT_CONFIG_KEY_{i}": name for i, name in enumerate(_SETTINGS)}
         env |= {f"GIT_CONFIG_VALUE_{i}": value for i, value in enumerate(_SETTINGS.values())}
         handle = _started(
@@ -247,8 +238,7 @@ class Commands:
             )
 
     def attend(self, *arguments: str, stall: float, limit: float = LIMIT) -> tuple[int, str, str]:
-        """Exit status, output and error output of a `git ARGUMENTS` that talks to another machine;
-        nobody can be asked anything.
+        """Exit status, output and error output of a `git ARGUMENTS` that talks to another machine.
 
         Ended, with every program it started, after `stall` seconds in which nothing came of it:
         status -1 then. Raises GitProblem.
@@ -261,8 +251,7 @@ class Commands:
         return status, out.decode("utf-8", "replace"), err.decode("utf-8", "replace")
 
     def text(self, *arguments: str, timeout: float = 120.0) -> str:
-        """`run` as text without the last newline; bytes that are not UTF-8 are kept as
-        surrogates."""
+        """`run` as text without the last newline; surrogates for what is no UTF-8."""
         return self.run(*arguments, timeout=timeout).decode("utf-8", "surrogateescape").rstrip("\n")
 
 
@@ -328,8 +317,7 @@ def version(root: str, path: str = "") -> tuple[int, ...]:
 
 
 def require(root: str) -> str:
-    """The PATH, ours or a client's, that leads to a git that is new enough. Raises GitProblem
-    naming what to install."""
+    """The PATH, ours or a client's, that leads to a git that is new enough. Raises GitProblem."""
     problem: GitProblem | None = None
     for path in (_ours(), *_offered):
         if shutil.which("git", path=path):

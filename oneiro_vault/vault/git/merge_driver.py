@@ -22,18 +22,14 @@ ATTRIBUTES: Final = (
     "ledger/** -diff merge=oneiro",
     "oneiro.toml merge=oneiro",
 )
-"""What has git ask the driver; a vault's `.gitattributes` says it, or else
-`.git/info/attributes`."""
+"""Lines of a vault's `.gitattributes`, or else of `.git/info/attributes`."""
 _PATHS: Final = ("a.md", "ledger/a/2026-01.jsonl", "oneiro.toml")
 
 
 def own_program(argv0: str, python: str) -> tuple[str, ...]:
-    """How this program is started from anywhere: the command as it was called, else the one beside
-    the interpreter, else the interpreter.
-
-    `argv0` is `sys.argv[0]`, `python` is `sys.executable`. Links are not followed: the link on the
-    PATH outlives an upgrade.
-    """
+    """How this program is started: the command as it was called (`argv0`), else the one beside the
+    interpreter `python`, else that. Links are not followed: the link on the PATH outlives an
+    upgrade."""
     called = Path(argv0)
     beside = Path(python).parent / ("oneiro.exe" if os.name == "nt" else "oneiro")
     if called.name.removesuffix(".exe") == "oneiro" and called.is_file():
@@ -42,8 +38,8 @@ def own_program(argv0: str, python: str) -> tuple[str, ...]:
 
 
 def command(program: Sequence[str]) -> str:
-    """The command line git gives to a shell; git reads `%` itself, and quotes what it puts in the
-    place of `%P`."""
+    """The line git gives to a shell; git reads `%` itself, and quotes what it puts in the place of
+    `%P`."""
     return f"{shlex.join(program).replace('%', '%%')} merge-driver %O %A %B %P"
 
 

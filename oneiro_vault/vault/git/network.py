@@ -24,8 +24,7 @@ from oneiro_vault.vault.write.recovery import Recovery
 
 log = logging.getLogger("oneiro.sync")
 PUSH_PATIENCE: Final = 3
-"""A remote may think this many times longer after a push (its hooks run) than before it says its
-first word."""
+"""A remote may think this many times longer after a push (its hooks run)."""
 SILENT: Final = "does not answer"
 _TRIES: Final = 3
 _SAFE: Final = "What was committed here stays; nothing is lost."
@@ -90,11 +89,10 @@ class Remote:
         return clean(self._repo.config(f"remote.{self.name}.url"))
 
     # -- what is there
-    # ----------------------------------------------------------------------------------------------
 
     def fetch(self) -> str:
-        """Hex id of its tip after fetching everything up to it, "" for an empty remote. Raises
-        Unreachable or GitProblem."""
+        """Its tip after fetching everything up to it, "" for an empty remote. Raises Unreachable or
+        GitProblem."""
         refspec = f"+refs/heads/{self.branch}:{self.tracking}"
         status, _, err = self._talk(
             "fetch",
@@ -128,8 +126,8 @@ class Remote:
         return self._repo.tip(self.tracking)
 
     def seen(self) -> str:
-        """Its tip when we were last at one with it (before that: what is known of it), "" when it
-        was never seen."""
+        """Its tip when we were last at one with it, else what is known of it; "" when it was never
+        seen."""
         return self._repo.tip(self._seen) or self.known()
 
     def settle(self, tip: str) -> None:
@@ -162,8 +160,8 @@ class Remote:
         return name
 
     def bases(self, one: str, other: str) -> list[str]:
-        """The best common ancestors of two commits: none for unrelated histories, several after
-        criss-cross merges."""
+        """The best common ancestors: none for unrelated histories, several after criss-cross
+        merges."""
         status, out, _ = self._repo.commands.attempt("merge-base", "--all", one, other)
         return sorted(out.decode().split()) if status == 0 else []
 
@@ -180,7 +178,6 @@ class Remote:
             raise self._problem("fetch from", status, err)
 
     # -- sending
-    # ----------------------------------------------------------------------------------------------
 
     def push(self, commit: str) -> bool:
         """Send our history up to `commit`; False when somebody else's arrived first. Raises
@@ -196,8 +193,8 @@ class Remote:
         return self._pushed(self._talk(*words, stall=self._wait * PUSH_PATIENCE))
 
     def peek(self, ref: str, into: str) -> str:
-        """Hex id of what a ref of theirs points at, after fetching it into a ref of ours; "" when
-        it is not there. Raises Unreachable or GitProblem."""
+        """What a ref of theirs points at, after fetching it into a ref of ours; "" when it is not
+        there. Raises Unreachable or GitProblem."""
         words = (
             "fetch",
             "--progress",
@@ -240,10 +237,8 @@ class Remote:
         raise self._problem("push to", status, f"{said}\n{err}")
 
     # -- talking
-    # ----------------------------------------------------------------------------------------------
 
     def _talk(self, *arguments: str, stall: float) -> tuple[int, str, str]:
-        """One program of git's; once more when a lock that nobody holds was in its way."""
         found = self._repo.commands.attend(*arguments, stall=stall, limit=self._limit)
         lock = _LOCK.search(found[2]) if found[0] > 0 else None
         if lock is not None:
@@ -277,13 +272,11 @@ class Remote:
 
 
 def _tells(line: str) -> bool:
-    """Progress and advice are no reason."""
     return bool(line.strip()) and not _PROGRESS.search(line)
 
 
 def choose(repo: Repo, recovery: Recovery, name: str, wait: float, limit: float = LIMIT) -> Remote:
-    """The remote and branch to sync with: `name`, else the one the branch follows, else `origin`,
-    else the only one there is.
+    """`name`, else the one the branch follows, else `origin`, else the only one there is.
 
     Raises NotFound when there is none, RepositoryBusy on a detached HEAD.
     """

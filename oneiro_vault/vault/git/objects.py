@@ -26,8 +26,8 @@ _TYPES: Final = {1: b"commit", 2: b"tree", 3: b"blob", 4: b"tag"}
 
 
 class Memory(pygit2.OdbBackend):
-    """An object store in a dict; put in front of the real ones it receives every write and answers
-    for what is not on disk yet."""
+    """An object store in a dict, in front of the real ones: it receives every write and answers for
+    what is not on disk yet."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -65,8 +65,7 @@ class Memory(pygit2.OdbBackend):
 
 class Stored:
     """Objects on disk under temporary names: an object has its real name only when its bytes are
-    durable, so that a power cut cannot leave an empty one there, which git would take for present.
-    """
+    durable, since git would take an empty one for present."""
 
     def __init__(self, folder: str, *, pack: bool = False) -> None:
         self._folder = folder
@@ -184,8 +183,7 @@ def put(folder: str, objects: Mapping[str, tuple[str, bytes]]) -> None:
 
 
 def every(root: str) -> Iterator[tuple[str, str, bytes]]:
-    """(id, type, bytes) of every object of a repository, also of those that nothing leads to any
-    more."""
+    """(id, type, bytes) of every object, also of those that nothing leads to any more."""
     store = pygit2.Repository(root, pygit2.enums.RepositoryOpenFlag.NO_SEARCH).odb
     for oid in store:
         try:

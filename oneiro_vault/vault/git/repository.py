@@ -31,8 +31,7 @@ _KEPT: Final = "No note was touched."
 
 
 class Repo:
-    """The repository whose work tree is exactly `root`; never a parent's. Raises VaultNotFound when
-    there is none."""
+    """The repository whose work tree is exactly `root`; never a parent's. Raises VaultNotFound."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -81,7 +80,6 @@ class Repo:
         self._folders: tuple[str, dict[str, pygit2.Tree | None]] = ("", {})
 
     # -- where we are
-    # ----------------------------------------------------------------------------------------------
 
     def branch(self) -> str:
         """Full name of the branch HEAD is on (it may be unborn). Raises RepositoryBusy when HEAD is
@@ -102,8 +100,8 @@ class Repo:
         return str(head.target)
 
     def tip(self, ref: str = "HEAD") -> str:
-        """Hex id of the commit `ref` points to, "" when it is unborn or absent. Raises GitProblem
-        when it is damaged."""
+        """The commit `ref` points to, "" when it is unborn or absent. Raises GitProblem when it is
+        damaged."""
         try:
             return str(self._repo.lookup_reference(ref).resolve().target)
         except KeyError:
@@ -118,8 +116,7 @@ class Repo:
         return {self.resolve(name) for name in names if name.startswith(places)} - {""}
 
     def check_ready(self) -> None:
-        """Raise RepositoryBusy in the middle of a merge, rebase, cherry-pick, revert, bisect, am or
-        purge, and on a detached HEAD."""
+        """Raise RepositoryBusy while something is half done, and on a detached HEAD."""
         activity.refuse_half_done(self.root, self.git_dir, self.remotes)
         self.branch()
 
@@ -140,8 +137,7 @@ class Repo:
             return 0
 
     def folder(self, commit: str, path: str) -> str:
-        """Id of everything below a folder of a commit, "" when there is none: equal ids mean equal
-        contents."""
+        """Id of a folder of a commit, "" when there is none: equal ids mean equal contents."""
         found = self._at(commit, path)
         return str(found.id) if isinstance(found, pygit2.Tree) else ""
 
@@ -168,7 +164,6 @@ class Repo:
         return self.config("user.name") or user, self.config("user.email") or f"{user}@localhost"
 
     # -- reading objects
-    # ----------------------------------------------------------------------------------------------
 
     def entry(self, commit: str, path: str) -> Entry | None:
         """The file at `path` in a commit ("" = nothing yet)."""
@@ -190,8 +185,8 @@ class Repo:
             return tree[name] if tree is not None and name in tree else None
 
     def _folder(self, commit: str, folder: str) -> pygit2.Tree | None:
-        """A folder of a commit. Those of the last commit asked for are kept: libgit2 parses a large
-        one anew for every look-up by path."""
+        """Those of the last commit asked for are kept: libgit2 parses a large one anew for every
+        look-up by path."""
         if self._folders[0] != commit:
             self._folders = (commit, {"": self._repo[commit].tree})
         known = self._folders[1]
@@ -231,7 +226,7 @@ class Repo:
             ) from error
 
     def listing(self, commit: str, under: str = "") -> dict[str, Entry]:
-        """Every file (not submodules) of a commit, path -> Entry, optionally only below one
+        """path -> Entry of every file (not submodules) of a commit, optionally only below one
         folder."""
         with readable():
             start = self._folder(commit, under) if commit else None
@@ -294,7 +289,6 @@ class Repo:
             return False
 
     # -- making a commit
-    # ----------------------------------------------------------------------------------------------
 
     def add(self, data: bytes) -> str:
         """A blob, in memory until `store`. Returns its hex id."""
@@ -314,8 +308,8 @@ class Repo:
         when: float,
         also: Sequence[str] = (),
     ) -> str:
-        """A commit in memory: `changes` (path -> Entry, None = gone) on top of `parent` ("" = a
-        root commit); `also`: further parents."""
+        """A commit in memory: `changes` (None = gone) on top of `parent` ("" = a root commit);
+        `also`: further parents."""
         with readable():
             base = self._draft[parent].tree if parent else None
             tree = self._build(base, changes, "") or self._draft.TreeBuilder().write()
@@ -329,7 +323,7 @@ class Repo:
     def _build(
         self, base: pygit2.Tree | None, changes: Mapping[str, Entry | None], prefix: str
     ) -> pygit2.Oid | None:
-        """Write the trees along the changed paths; None when nothing is left of this folder."""
+        """None when nothing is left of this folder."""
         builder = self._draft.TreeBuilder(base) if base is not None else self._draft.TreeBuilder()
         below: dict[str, dict[str, Entry | None]] = {}
         here: dict[str, Entry | None] = {}
@@ -363,8 +357,7 @@ class Repo:
         return builder.write() if len(builder) else None
 
     def store(self) -> Stored:
-        """Write the objects made since `discard`, as loose files or, when they are many, as one
-        pack."""
+        """The objects made since `discard`, as loose files or, when they are many, as one pack."""
         made, folder = dict(self._memory.objects), self.common_dir / "objects"
         if len(made) < PACK_FROM:
             return store_loose(str(folder), made)
@@ -395,16 +388,14 @@ class Repo:
         return True
 
     def _create(self, ref: str, new: str) -> bool:
-        """The first commit of a branch; by git itself, since libgit2 looks for the branch before it
-        takes the lock."""
+        """By git itself: libgit2 looks for the branch before it takes the lock."""
         status, _, err = self.commands.attempt("update-ref", "-m", "oneiro", ref, new, _ZERO)
         if status == 0:
             return True
         return self._unmoved(ref, "", OSError(err.decode("utf-8", "replace").strip()))
 
     def _unmoved(self, ref: str, old: str, error: Exception) -> bool:
-        """Why did the branch not move: it had moved already (False), a lock is in the way, or the
-        disk refuses?"""
+        """False: it had moved already; else why it did not."""
         if self.tip(ref) != old:
             return False
         lock = self.common_dir / (ref + ".lock")
@@ -453,7 +444,7 @@ def _signature(name: str, email: str, when: float) -> pygit2.Signature:
 
 
 def _offset(moment: int) -> int:
-    """Minutes east of UTC here at that moment."""
+    """Minutes east of UTC."""
     try:
         return time.localtime(moment).tm_gmtoff // 60
     except (OverflowError, ValueError, OSError):
@@ -483,8 +474,7 @@ def _unopened(root: Path, error: Exception) -> GitProblem | VaultNotFound:
 
 
 def init(root: Path, settings: Mapping[str, str]) -> None:
-    """A new repository on branch `main` in `root`, with `settings` in its own configuration. Raises
-    OSError."""
+    """On branch `main`, with `settings` in its own configuration. Raises OSError."""
     try:
         made = pygit2.init_repository(str(root), initial_head="main")
     except (pygit2.GitError, OSError) as error:
@@ -496,15 +486,14 @@ def init(root: Path, settings: Mapping[str, str]) -> None:
 
 
 def borrow(folder: str, config: Path) -> None:
-    """A bare repository in `folder` that knows the remotes, and how to talk to them, from another's
+    """A bare repository that knows the remotes, and how to talk to them, from another's
     configuration."""
     made = pygit2.init_repository(folder, bare=True)
     made.config["include.path"] = str(config)
 
 
 def around(folder: Path) -> tuple[Path, Path] | None:
-    """Work tree and private folder (`info/` and so on) of the repository that `folder` is in, if
-    any."""
+    """Work tree and private folder of the repository that `folder` is in, if any."""
     found = pygit2.discover_repository(str(folder))
     workdir = pygit2.Repository(found).workdir if found else None
     return (Path(os.path.realpath(workdir)), common_dir(Path(found))) if found and workdir else None

@@ -68,8 +68,7 @@ class Locked(Exception):  # noqa: N818  (an outcome, not an error)
 
 
 class Staging:
-    """`.git/index` of one work tree; formats libgit2 does not know (split, sparse) are asked of git
-    itself."""
+    """`.git/index`; formats libgit2 does not know (split, sparse) are asked of git itself."""
 
     def __init__(
         self, repo: Any, root: Path, git_dir: Path, commands: Commands, activity: Activity
@@ -88,8 +87,7 @@ class Staging:
         return self._git_dir / "index"
 
     def _read(self) -> pygit2.Index:
-        """The index as it is on disk now. Raises pygit2.GitError when libgit2 cannot read it,
-        GitProblem when it is damaged."""
+        """Raises pygit2.GitError when libgit2 cannot read it, GitProblem when it is damaged."""
         self.check()
         found: pygit2.Index = self._repo.index
         found.read(False)
@@ -110,12 +108,9 @@ class Staging:
             return {path: str(index[path].id) if path in index else "" for path in paths}
 
     def check(self) -> None:
-        """Raise GitProblem unless the index, if there is one, ends in its own checksum. It is read
-        again only when the file has changed.
-
-        libgit2 trusts what it read before as long as those last bytes are the same; git reads a
-        damaged one, and takes its garbage for files.
-        """
+        """Raise GitProblem unless the index, if there is one, ends in its own checksum: libgit2
+        trusts what it read before as long as those bytes are the same, git takes garbage for
+        files."""
         now = stamp(self.file)
         if now == self._checked:
             return
@@ -134,7 +129,7 @@ class Staging:
         self._checked = now
 
     def _asked(self, paths: list[str]) -> dict[str, str]:
-        """The same from git, for index formats libgit2 does not know (split, sparse)."""
+        """`blobs` from git, for index formats libgit2 does not know (split, sparse)."""
         found = dict.fromkeys(paths, "")
         for line in self._commands.text("ls-files", "-z", "--stage").split("\0"):
             words, _, path = line.partition("\t")
@@ -147,11 +142,11 @@ class Staging:
         return found
 
     def put(self, wanted: Mapping[str, Entry | None], seen: Stamp | None = None) -> None:
-        """Set or remove index entries, all in one rewrite, with the write lock. Raises Locked when
+        """Set or remove entries in one rewrite, with the write lock. Raises Locked when
         `index.lock` is taken, or was since the index was `seen`.
 
-        libgit2 takes the lock for the writing only. That the index is still the one that was read
-        is looked at right before: what git writes in that instant, and no sooner, is lost.
+        libgit2 takes the lock for the writing only, so that the index is still the one that was
+        read is looked at right before: what git writes in that instant is lost.
         """
         lock = self._git_dir / "index.lock"
         with self._thread:
@@ -190,8 +185,7 @@ class Staging:
                 raise
 
     def leave_out(self, paths: Iterable[str]) -> None:
-        """Tell git that these are not in the folder on purpose (links and submodules are never put
-        there); a courtesy, so it may fail."""
+        """Tell git that these are not in the folder on purpose; a courtesy, so it may fail."""
         with tempfile.TemporaryFile() as file:
             file.write(b"".join(path.encode("utf-8", "surrogateescape") + b"\0" for path in paths))
             file.seek(0)
@@ -201,8 +195,7 @@ class Staging:
                 )
 
     def rebuild(self, commit: str) -> None:
-        """A new index that equals a commit, with stat data of the files. Raises Locked when
-        `index.lock` is taken."""
+        """An index that equals a commit. Raises Locked when `index.lock` is taken."""
         lock = self._git_dir / "index.lock"
         if lock.exists():
             raise Locked(lock)
@@ -220,11 +213,8 @@ class Staging:
             self._commands.attempt("update-index", "-q", "--refresh")
 
     def status(self) -> dict[str, int]:
-        """Paths that differ between HEAD, index and disk -> libgit2's status flags; ignored files
-        are left out.
-
-        Raises GitProblem when the index is damaged.
-        """
+        """path -> libgit2's flags of what differs between HEAD, index and disk, without ignored
+        files. Raises GitProblem when the index is damaged."""
         with self._thread:
             self.check()
             try:
@@ -237,13 +227,13 @@ class Staging:
         return {path: flags for path, flags in found.items() if flags}
 
     def _left_out(self) -> set[str]:
-        """What git does not expect in the folder (a sparse checkout, `leave_out`) or was told not
-        to look at; libgit2 does not ask."""
+        """What git does not expect in the folder (a sparse checkout, `leave_out`); libgit2 does not
+        ask."""
         lines = self._commands.text("ls-files", "-z", "-v").split("\0")
         return {line[2:] for line in lines if line[:1] in ("S", "s", "h")}
 
     def _told(self) -> dict[str, int]:
-        """The same from git, for index formats libgit2 does not know."""
+        """`status` from git."""
         found: dict[str, int] = {}
         for line in self._commands.text(
             "status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames"
@@ -258,8 +248,8 @@ class Staging:
 
 
 def _set(index: pygit2.Index, root: Path, path: str, entry: Entry | None) -> None:
-    """An index entry with the file's stat data when the file is what the commit says, else one git
-    will look at again."""
+    """With the file's stat data when the file is what the commit says, else git will look at it
+    again."""
     if entry is None:
         if path in index:
             index.remove(path)

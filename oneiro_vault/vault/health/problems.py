@@ -167,7 +167,7 @@ def _files(vault: Vault) -> Iterator[Problem]:
 
 
 def _shown(path: str) -> str:
-    """A name as it can be printed: what is no UTF-8 has two spellings otherwise."""
+    """What is no UTF-8 has two spellings otherwise."""
     return path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 

@@ -41,8 +41,8 @@ _FOLDER, _SUBMODULE = b"40000", b"160000"
 
 @dataclass
 class Hit:
-    """One damaged or missing object: its type as far as is known ("" when nothing leads to it), the
-    paths it was ever seen under, and those it has at the tip."""
+    """One damaged or missing object: its type ("" when nothing leads to it), the paths it was ever
+    seen under, and those it has at the tip."""
 
     oid: str
     kind: str
@@ -115,7 +115,6 @@ class _Survey:
                     )
 
     def _place_now(self, tip: str) -> None:
-        """Where the tip has them."""
         commit = self._store.get(tip) if tip else None
         ahead = (
             [(other, path) for other, path, kind in self._below("", "", *commit) if kind == "tree"]
@@ -181,7 +180,7 @@ log = logging.getLogger("oneiro.vault")
 _LONG: Final = 3600.0
 _STALL: Final = 60.0
 _AT_ONCE: Final = 5000
-"""Objects of one new pack: they are held in memory."""
+"""Objects of one new pack, held in memory."""
 
 
 def mend(vault: Vault) -> None:
@@ -213,7 +212,7 @@ def mend(vault: Vault) -> None:
 
 
 def _from_remote(vault: Vault, name: str) -> dict[str, Hit]:
-    """What is still missing after looking at a remote. Raises GitProblem or Unreachable."""
+    """What is still missing. Raises GitProblem or Unreachable."""
     with tempfile.TemporaryDirectory(prefix="oneiro-mend-") as folder:
         repository.borrow(folder, vault.repo.common_dir / "config")
         refs = ("+refs/heads/*:refs/mend/heads/*", "+refs/tags/*:refs/mend/tags/*")
@@ -231,8 +230,7 @@ def _from_remote(vault: Vault, name: str) -> dict[str, Hit]:
 
 
 def _refilled(vault: Vault, other: objects.Store | None) -> dict[str, Hit]:
-    """Put what the disk, or the `other` store, has in the place of what is damaged, as long as that
-    leads on; returns what is left."""
+    """From the disk or the `other` store, as long as that leads on; returns what is left."""
     hits = survey(vault.repo)
     while hits:
         for oid in hits:
@@ -270,12 +268,11 @@ def _known(vault: Vault, hit: Hit, other: objects.Store | None) -> tuple[str, by
 
 
 # -- packs
-# --------------------------------------------------------------------------------------------------
 
 
 def _sound_packs(vault: Vault) -> None:
-    """A pack that is not sound is replaced by what can be read of it, and moved aside: libgit2
-    would ask it first for ever."""
+    """An unsound pack is replaced by what can be read of it: libgit2 would ask it first for
+    ever."""
     for pack in sorted((vault.repo.common_dir / "objects/pack").glob("pack-*.pack")):
         if vault.repo.commands.attempt("verify-pack", str(pack), timeout=_LONG)[
             0
@@ -285,8 +282,8 @@ def _sound_packs(vault: Vault) -> None:
 
 
 def _indexed_anew(vault: Vault, pack: Path) -> bool:
-    """When only its index was damaged, a new one will do; under another name, since libgit2
-    remembers the old by its own."""
+    """When only its index was damaged; under another name, since libgit2 remembers the old by its
+    own."""
     new = vault.folder / "mending.idx"
     status, _, _ = vault.repo.commands.attempt(
         "index-pack", "-o", str(new), str(pack), timeout=_LONG

@@ -29,8 +29,7 @@ _WORD: Final = re.compile(r"\w+")
 @dataclass(frozen=True)
 class Rewritten:
     """`branch` is at `tip`, whose history holds neither `old` nor the notes `lost` as they were
-    there (None: nobody can tell any more); `kept` is the name of the ref that keeps them, "" when
-    there is none."""
+    there (None: nobody can tell); `kept`: the ref that keeps them, "" for none."""
 
     branch: str
     old: str
@@ -129,8 +128,7 @@ class Tampering:
             disk.sync([self._journal.witness(ref, tip, ())])
 
     def _lost(self, old: str, tip: str) -> tuple[str, ...] | None:
-        """Notes of `old` whose bytes are nowhere in the history of `tip`, None when `old` cannot be
-        read."""
+        """Notes whose bytes are nowhere in the history of `tip`, None when `old` cannot be read."""
         try:
             changed = self._repo.difference(old, tip)
         except GitProblem:
@@ -152,9 +150,8 @@ class Tampering:
         return tuple(sorted(gone))
 
     def _said(self, old: str, tip: str, gone: Mapping[str, str]) -> set[str]:
-        """Every word that the new commits of `tip` brought, or that stood where the two histories
-        part: a rebase merges two versions of a note into a third, which holds the words of both and
-        is neither."""
+        """Every word that the new commits of `tip` brought, or that stood where the two part: a
+        rebase merges two versions of a note into one that is neither."""
         new = self._blobs(tip, f"^{old}")
         base = (self._git("merge-base", old, tip) or b"").decode().strip()
         found = {blob: path for blob, path in new.items() if is_note(path)}
@@ -173,7 +170,7 @@ class Tampering:
             return ""
 
     def _words(self, path: str, blob: str) -> set[str]:
-        """Of the text itself: of dates and scores the later one counts, also in a merge."""
+        """Of the text: of dates and scores the later one counts, also in a merge."""
         try:
             data = self._repo.data(blob)
         except GitProblem:
@@ -185,7 +182,7 @@ class Tampering:
         return set(_WORD.findall(text))
 
     def _blobs(self, *range_: str) -> dict[str, str]:
-        """Objects of some commits -> one path they have; what cannot be listed is not there."""
+        """Object -> one path it has."""
         out = self._git("rev-list", "--objects", *range_) or b""
         pairs = (
             line.decode("utf-8", "surrogateescape").partition(" ") for line in out.splitlines()

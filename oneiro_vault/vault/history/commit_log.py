@@ -17,7 +17,7 @@ from oneiro_vault.vault.change import OPS, Operation
 from oneiro_vault.vault.git.commands import Commands
 
 _BOOKS: Final = ("sync", "ledger")
-"""What is said in a person's name and says nothing about a memory."""
+"""Said in a person's name, and of no memory."""
 _SUBJECT: Final = 180
 _VALUE: Final = 2000
 _ANY_TRAILER: Final = re.compile(r"[A-Za-z][A-Za-z-]*: ")
@@ -28,13 +28,10 @@ _TRAILER: Final = re.compile(r"(?m)^Oneiro-([A-Z][a-z]+): (.*)$")
 
 @dataclass(frozen=True)
 class Entry:
-    """One commit. `when` is epoch seconds; `op` is "" for a commit made by hand; `paths`: what it
-    touched (moved files: new names).
-
-    `removed`: which of them it took out of the tree; `undoes`: the commit it takes back;
-    `decision`: what a loop did at most once; `fence`: the number of the lease it was done under (0:
-    none).
-    """
+    """One commit. `when` is epoch seconds; `op` is "" for one made by hand; `paths`: what it
+    touched (moved files: new names), `removed`: what of that it took out; `undoes`: the commit it
+    takes back; `decision`: what a loop did at most once; `fence`: the number of its lease (0:
+    none)."""
 
     commit: str
     op: str
@@ -61,8 +58,8 @@ class Entry:
 
 
 class Line(NamedTuple):
-    """The commit that brought a line of a file, "" when none has it yet, with the file's name and
-    the commit's time (epoch seconds) there, and the (commit, name) of the version before."""
+    """The commit that brought a line ("" when none has it yet), the file's name and the time (epoch
+    seconds) there, and the (commit, name) of the version before."""
 
     commit: str = ""
     path: str = ""
@@ -124,7 +121,7 @@ def subject(text: str) -> tuple[str, str]:
 
 
 class History:
-    """The log of one repository that has commits, read through git itself. Every method may raise
+    """The log of a repository that has commits, by git itself. Every method may raise
     GitProblem."""
 
     def __init__(self, commands: Commands) -> None:
@@ -139,8 +136,7 @@ class History:
     def of(
         self, memory: str, path: str = "", *, limit: int | None = None, start: str = "HEAD"
     ) -> list[Entry]:
-        """Every commit of a memory: those that name its id, and those that touched its file under
-        any name it had."""
+        """Commits that name the id of a memory or touched its file under any name it had."""
         lists: list[list[Entry]] = []
         if memory:
             lists.append(
@@ -198,8 +194,8 @@ class History:
         return self._read([*wanted, "--no-walk"], ()) if wanted else []
 
     def blame(self, path: str, data: bytes, start: str = "") -> list[Line]:
-        """Who brought each line of a file, as it is at `start`, else with `data` for its contents;
-        [] when no commit has it."""
+        """Who brought each line of a file at `start`, else with `data` for its contents; [] when no
+        commit has it."""
         with tempfile.TemporaryFile() as contents:
             contents.write(data)
             contents.seek(0)
@@ -234,7 +230,7 @@ class History:
 
 
 def _lines(porcelain: str) -> Iterator[Line]:
-    """The lines of `git blame --porcelain`: what is known of a commit stands at its first one."""
+    """What is known of a commit stands at its first line."""
     known: dict[str, Line] = {}
     facts: dict[str, str] = {}
     commit = ""
@@ -260,8 +256,8 @@ def _most(limit: int | None) -> list[str]:
 
 
 def _entries(out: bytes, mark: str, own: bool) -> Iterator[Entry]:
-    """The commits of a log. `own`: only until the file came to be; `--follow` takes a new note for
-    the copy of any that it resembles."""
+    """`own`: only until the file came to be; `--follow` takes a new note for a copy of any that it
+    resembles."""
     for record in out.decode("utf-8", "surrogateescape").split(mark)[1:]:
         commit, author, when, text, *files = record.split("\0")
         touched = list(_touched(files))
@@ -318,8 +314,8 @@ def taken_back(undoings: Iterable[Entry]) -> set[str]:
 
 
 def undoing(commit: str, text: str) -> str:
-    """The title of a commit that takes back `commit`, whose message is `text`; however long a chain
-    of undoing gets, it stays short."""
+    """The title of a commit that takes back `commit`; it stays short however long a chain of
+    undoing gets."""
     op, title = subject(text)
     done, _, what = title.partition(" ")
     if undone(text) and done in _OTHER:
@@ -328,7 +324,7 @@ def undoing(commit: str, text: str) -> str:
 
 
 def _touched(words: list[str]) -> Iterator[tuple[str, str]]:
-    """(status, path) of a `--name-status -z` list: status, path; for renames status, old, new."""
+    """(status, path) of a `--name-status -z` list; for renames the new path."""
     left = iter(word.lstrip("\n") for word in words)
     for status in left:
         if status[:1] in ("R", "C"):
@@ -340,13 +336,11 @@ def _touched(words: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def _last_path(entries: list[Entry], memory: str) -> str:
-    """The file that carries the id in its name, in the newest commit that has one."""
     return next((path for entry in entries for path in entry.paths if memory in path), "")
 
 
 def _merge(first: list[Entry], second: list[Entry] | None = None) -> list[Entry]:
-    """Two parts of one log as one, in the order of history; commits in both keep them in step, else
-    the date decides."""
+    """In the order of history; commits in both keep the lists in step, else the date decides."""
     left, right = list(first), list(second or [])
     known = {entry.commit for entry in left}, {entry.commit for entry in right}
     merged: list[Entry] = []

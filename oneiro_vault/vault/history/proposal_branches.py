@@ -29,8 +29,8 @@ REVIEWED: Final = "refs/oneiro/reviewed/"
 """Where branches that are settled stay reachable for ever."""
 _NAME: Final = re.compile(r"dream/\d{4}-\d\d-\d\d(-\d+)?")
 Check = Callable[[str, str], None]
-"""Asked with the write lock held, with the tip of our branch and the commit the proposal will stand
-on; refuses by raising."""
+"""Asked with the write lock held (our tip, the commit the proposal will stand on); refuses by
+raising."""
 
 
 def is_proposal(name: str) -> bool:
@@ -48,8 +48,8 @@ class Open:
 
 
 def branches(vault: Vault) -> list[Open]:
-    """The branches of runs that are here, by name, without the one HEAD is on: on it, everything is
-    ours already."""
+    """The branches of runs, by name, without the one HEAD is on: there everything is ours
+    already."""
     layout = "--format=%(refname)%09%(objectname)%09%(worktreepath)"
     rows = [
         row.split("\t")
@@ -73,16 +73,15 @@ def reviewing_here(vault: Vault) -> bool:
 
 
 class Branch:
-    """The branch that the loops of one night propose on, from the commit `base`. It has no `name`
-    until there is something to propose."""
+    """The branch that the loops of one night propose on, from the commit `base`; no `name` until
+    there is something to propose."""
 
     def __init__(self, vault: Vault, day: str, base: str) -> None:
         self._vault, self._day, self._base = vault, day, base
         self.name = ""
 
     def add(self, changes: Sequence[Write], operation: Operation, check: Check) -> str:
-        """One more commit; the first stands on the base. Returns it, "" when nothing differs from
-        what is proposed already.
+        """One more commit; "" when nothing differs from what is proposed already.
 
         Raises as `Vault.apply` does, and what `check` raises; nothing was written then.
         """
@@ -141,7 +140,7 @@ class Branch:
 
 def _free(vault: Vault, day: str) -> str:
     """`dream/<day>`, or the first number of that day that is free here, among what was reviewed,
-    and on remotes as far as is known."""
+    and on known remotes."""
     refs = vault.repo.commands.text(
         "for-each-ref", "--format=%(refname)", HEADS, REVIEWED, "refs/remotes/"
     ).splitlines()

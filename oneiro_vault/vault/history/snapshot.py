@@ -26,11 +26,9 @@ _HEX: Final = re.compile(r"[0-9a-f]{7,64}")
 
 @dataclass(frozen=True)
 class Point:
-    """A commit. `tree`: id of all it holds (equal ids, equal contents); `when`: epoch seconds by
-    its own date; `op`: "" if made by hand.
-
-    `disordered`: dates alone would have led to another commit, or its own date is not when it came.
-    """
+    """A commit. `tree`: equal ids, equal contents; `when`: epoch seconds by its own date; `op`: ""
+    if made by hand; `disordered`: dates alone would have led to another commit, or its date is not
+    when it came."""
 
     commit: str
     tree: str
@@ -41,11 +39,8 @@ class Point:
 
 
 def at(repo: Repo, last: int, now: int) -> Point | None:
-    """The last commit that the first-parent history of HEAD had at `last` (epoch seconds); None:
-    there was none yet.
-
-    A date is what some clock said, so the order of the commits counts before it: see `arrivals`.
-    """
+    """The last commit that the first-parent history of HEAD had at `last` (epoch seconds), None for
+    none. A date is what some clock said, so the order of the commits counts before it."""
     rows = (
         repo.commands.text("rev-list", "--first-parent", "--timestamp", "--reverse", "HEAD").split()
         if repo.tip()
@@ -65,9 +60,8 @@ def arrivals(dates: Sequence[int], now: int) -> list[int]:
     """When each commit of a line came, never falling: by its own date if that fits, else together
     with the one before it.
 
-    Those fit that are most in order (of two as many, those of which the later one is held for
-    wrong), and what lies after `now` fits nowhere: so one clock that was wrong, in either
-    direction, moves its own commits and no others. The same for every copy of the line.
+    Those fit that are most in order, and what lies after `now` fits nowhere: so one clock that was
+    wrong moves its own commits and no others.
     """
     fits = set(_in_order([date if date <= now else None for date in dates]))
     came: list[int] = []
@@ -78,7 +72,7 @@ def arrivals(dates: Sequence[int], now: int) -> list[int]:
 
 
 def _in_order(dates: Sequence[int | None]) -> list[int]:
-    """Places of a longest run of dates that never falls, found from the end."""
+    """Places of a longest run of dates that never falls."""
     tops: list[
         int
         # by length of the run that begins there: minus the greatest date with which one can begin
@@ -111,7 +105,6 @@ def named(repo: Repo, name: str) -> Point | None:
 
 
 _DATES: Final = (4, 6, 7, 8, 12, 14)
-"""Digits of a year, a month, a day, and a minute or a second of it."""
 
 
 def looks_like_id(text: str) -> bool:
@@ -174,7 +167,7 @@ class Tree:
 
 
 _AT_ONCE: Final = 200
-"""Paths in one command: a command line has an end."""
+"""Paths of one command line."""
 _NOTHING: Final = "0" * 40
 
 
@@ -212,11 +205,8 @@ class Past:
         return self._repo.data(blob)
 
     def born(self, paths: Iterable[str]) -> dict[str, str]:
-        """path -> author date of the commit that first had its file, before it was renamed too; {}
-        when git cannot be asked.
-
-        The history is walked once; later only what is new in it.
-        """
+        """path -> author date of the commit that first had its file, under whatever name; {} when
+        git cannot be asked. The history is walked once."""
         with self._lock:
             try:
                 tip = self._repo.tip()
@@ -228,8 +218,7 @@ class Past:
             return {path: self._births[path] for path in paths if path in self._births}
 
     def _walk(self, commits: str) -> None:
-        """Add the births of these commits, oldest first: `\1<date>`, then `A`, path or `R<n>`, old
-        path, new path, and so on."""
+        """Oldest first: `\1<date>`, then `A`, path or `R<n>`, old path, new path."""
         layout = (
             "--format=%x01%aI",
             "--name-status",
@@ -253,8 +242,7 @@ class Past:
                 self._births.setdefault(new, self._births.get(old, day))
 
     def _log(self, paths: list[str]) -> Iterator[tuple[str, str]]:
-        """(path, blob) of what each commit made of these files: `:<mode> <mode> <blob> <blob>
-        <status>`, path, and so on."""
+        """(path, blob), from `:<mode> <mode> <blob> <blob> <status>`, path."""
         layout = (
             "--format=",
             "--raw",

@@ -44,8 +44,7 @@ SHORTEST, LONGEST = 4, 12
 
 @dataclass(frozen=True)
 class Lost:
-    """A memory that is no longer in the tree: its last bytes, where they were, and the commit that
-    took them out."""
+    """A memory that is no longer in the tree, and the commit that took it out."""
 
     memory: str
     path: str
@@ -55,8 +54,8 @@ class Lost:
 
 @dataclass(frozen=True)
 class Undo:
-    """Changes that take `commit` back, what to call that, and the ledger events (kind, id, sha256)
-    that go with them."""
+    """Changes that take `commit` back, and the ledger events (kind, id, sha256) that go with
+    them."""
 
     commit: str
     title: str
@@ -113,8 +112,7 @@ def lost(repo: Repo, history: History, prefix: str) -> Lost:
 
 
 def _followed(repo: Repo, history: History, commit: str, memory: str, path: str) -> Lost:
-    """The note was at `path` after `commit`: what did commits made by hand, which name no memory,
-    do to it since?"""
+    """What did commits made by hand, which name no memory, do to the note since?"""
     now = repo.entry(repo.tip(), path)
     if now is None or not _is(repo, path, now, memory):
         for later in history.since(commit, [path]):
@@ -127,7 +125,6 @@ def _followed(repo: Repo, history: History, commit: str, memory: str, path: str)
 
 
 def _stands(repo: Repo, memory: str) -> bool:
-    """Does any note of the tip hold it?"""
     notes = (
         (path, repo.data(entry.blob))
         for path, entry in repo.listing(repo.tip()).items()
@@ -147,11 +144,9 @@ def _there(memory: str) -> NotFound:
 
 
 def _removed(repo: Repo, commit: str, memory: str) -> Lost | str:
-    """What the commit did to the memory's note: Lost, the path it has after it, or "" when it did
-    not touch it.
+    """Lost, the path it has after the commit, or "" when that did not touch it.
 
-    A merge can take away what its second parent had: there one side had forgotten what the other
-    one still changed.
+    A merge can take away what its second parent had: one side had forgotten what the other changed.
     """
     deltas = [repo.difference(parent, commit) for parent in repo.parents(commit) or [""]]
     for path, (_, after) in (item for each in deltas for item in each.items()):
@@ -164,8 +159,8 @@ def _removed(repo: Repo, commit: str, memory: str) -> Lost | str:
 
 
 def _whole(repo: Repo, found: Lost, earlier: Sequence[Commit]) -> Lost:
-    """Of a memory that a merge took away, the words of both: of the side that changed it, and of
-    the side that forgot it."""
+    """Of a memory that a merge took away, the words of the side that changed it and of the side
+    that forgot it."""
     if len(repo.parents(found.commit)) < 2:
         return found
     for entry in earlier:
@@ -183,7 +178,6 @@ def _whole(repo: Repo, found: Lost, earlier: Sequence[Commit]) -> Lost:
 
 
 def _in(repo: Repo, commit: str, paths: Iterable[str], memory: str) -> bytes | None:
-    """The memory as a commit has it at one of these paths."""
     entries = [(path, repo.entry(commit, path)) for path in paths] if commit else []
     return next(
         (
@@ -331,9 +325,7 @@ def _changed(history: History, commit: str, tip: str, path: str) -> StaleMemory:
 
 
 _BRINGING: Final = frozenset(("remember", "import"))
-"""Operations that bring new notes."""
 _MOST_NAMED: Final = 200
-"""Memories that the commit names; its paths say the rest."""
 Ends = tuple[Entry | None, Entry | None]
 
 
@@ -347,7 +339,7 @@ class Traced:
 
 @dataclass
 class _Trace:
-    """What is known of a source while its history is read, oldest commit first."""
+    """Read from the oldest commit on."""
 
     repo: Repo
     source: str
@@ -360,7 +352,6 @@ class _Trace:
     newest: str = ""
 
     def read(self, commit: Commit) -> None:
-        """One more commit."""
         all_of_it = commit.actor == self.source or bool(
             commit.decision and self.tainted.intersection(commit.memories)
         )
@@ -403,10 +394,8 @@ class _Trace:
 def plan_source(
     repo: Repo, history: History, source: str, tip: str, disk: Callable[[str], str | None]
 ) -> Traced:
-    """How to take back what came from `source`. What was changed since by somebody else stays and
-    is named.
-
-    `disk`: vault path -> git's id of the bytes that lie there, None for nothing.
+    """What was changed since by somebody else stays and is named. `disk`: vault path -> git's id of
+    the bytes that lie there, None for nothing.
 
     Raises NotFound when nothing came from it, StaleMemory when all of it has to stay, InvalidInput
     when it is taken back already.
@@ -452,7 +441,7 @@ def plan_source(
 
 
 def _now(repo: Repo, tip: str, path: str, last: Entry | None) -> str | None:
-    """Where the note is now: a person may have moved it. None when it is nowhere."""
+    """None when it is nowhere; a person may have moved it."""
     if last is None or repo.entry(tip, path) is not None:
         return path
     ident = identify(path, repo.data(last.blob))[0]

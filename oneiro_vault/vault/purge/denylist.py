@@ -25,7 +25,6 @@ from oneiro_vault.vault.worktree import edits
 from oneiro_vault.vault.worktree.edits import id_of
 
 _OWN: Final = "purged "
-"""How the title of a purge's own commit begins."""
 AGAIN: Final = "again"
 """The event by which a person takes up again what was purged."""
 _MEANT: Final = "If a person wants it back: `oneiro remember --again`."
@@ -33,9 +32,8 @@ _MEANT: Final = "If a person wants it back: `oneiro remember --again`."
 
 @dataclass(frozen=True)
 class Purged:
-    """Ids, blobs and fingerprints of words (`core.text.equality`) -> the day they were purged;
-    `kept`: ids of notes that may say the same; `back`: ids of notes that were cleaned of a text and
-    have it, or may have it, again."""
+    """Ids, blobs and fingerprints of words -> the day they were purged; `kept`: ids of notes that
+    may say the same; `back`: ids of notes that were cleaned of a text and may have it again."""
 
     ids: Mapping[str, str] = field(default_factory=dict)
     blobs: Mapping[str, str] = field(default_factory=dict)
@@ -45,8 +43,7 @@ class Purged:
 
 
 class Erased:
-    """Asked of one repository. Cheap as long as its ledgers stay the same, and where nothing was
-    ever purged."""
+    """Cheap as long as the ledgers stay the same, and where nothing was ever purged."""
 
     def __init__(self, repo: Repo) -> None:
         self._repo = repo
@@ -99,8 +96,8 @@ class Erased:
         return self._known
 
     def _back(self, tip: str, known: Purged) -> dict[str, str]:
-        """Ids of notes with a version that was purged (or cleaned) and leads from the tip again:
-        nobody knows what a merge made of it."""
+        """Ids of notes with a purged (or cleaned) version that leads from the tip again: nobody
+        knows what a merge made of it."""
         here = frozenset(blob for blob in known.blobs if self._repo.knows(blob))
         if not here:
             return {}
@@ -112,8 +109,7 @@ class Erased:
         }
 
     def _leading(self, tip: str, here: frozenset[str]) -> frozenset[str]:
-        """Those blobs to which a commit leads. Of a history that was gone through before, only what
-        came since is."""
+        """Of a history that was gone through before, only what came since is."""
         last, looked, found = self._walked
         more = bool(last) and here <= looked and self._repo.contains(last, tip)
         words = ["rev-list", "--objects", tip, *([f"^{last}"] if more else [])]
@@ -130,8 +126,7 @@ class Erased:
         return {**known.ids, **known.back}, known.blobs, known.words
 
     def why(self, ident: str, blob: str, words: str) -> str:
-        """What to tell a person of a note with this id, these bytes, these words; "" when it is
-        none of those."""
+        """For a person; "" when the note is none of those."""
         known = self.known()
         if ident in known.kept:
             return ""
@@ -143,8 +138,7 @@ class Erased:
         return f"it says what was purged on {day}, so nobody reads it. {_MEANT}" if day else ""
 
     def veiled(self, entry: Entry) -> Entry:
-        """What the log says of a commit, without what names a memory that was purged: its title,
-        why, and its file."""
+        """A commit without what names a memory that was purged: title, reason, and file."""
         known = self.known()
         ids = {*known.ids, *known.back}
         if not ids or entry.title.startswith(_OWN):
@@ -173,10 +167,7 @@ class Erased:
         before: Callable[[str], bytes],
     ) -> None:
         """Raise InvalidInput for a note, or the proposal in its stead, that would say again what
-        was purged, and did not `before`.
-
-        Not where an event of the same commit takes it up again.
-        """
+        was purged and did not `before`, unless an event of the same commit takes it up again."""
         if not self.stamp():
             return
         again = {event.get("id") for event in events if event.get("e") == AGAIN}

@@ -38,14 +38,12 @@ Spans = list[tuple[int, int]]
 
 @dataclass
 class Trace:
-    """What a purge would change. `blobs`: id -> the bytes that stand in its place, None when the
-    file goes; `messages`: commit or tag -> characters to cut; `paths`: name -> new name, "" when
-    the file goes; `titles` by id of the memories that go; `also`: notes that say the same and stay;
-    `kinds`: how many of what; `words`: fingerprints of what goes, by id; `owner`: blob -> id, of
-    versions of memories; `pictures`: blobs that only those showed; `people`: commit or tag -> key
-    of git-filter-repo -> characters of a name to cut; `loose`: files of ours that git does not
-    follow -> the bytes that stand in their place, None when the file goes.
-    """
+    """What a purge would change. `blobs`: id -> the bytes in its place, None when the file goes;
+    `messages`: commit or tag -> characters to cut; `paths`: name -> new name, "" when the file
+    goes; `titles` by id of the memories that go; `also`: notes that say the same and stay; `kinds`:
+    how many of what; `words`: fingerprints by id; `owner`: blob -> id; `pictures`: blobs that only
+    those showed; `people`: commit or tag -> key of git-filter-repo -> characters to cut; `loose`:
+    files that git does not follow, as `blobs`."""
 
     text: Text
     titles: dict[str, str] = field(default_factory=dict)
@@ -89,7 +87,6 @@ class Tracer:
         self._head = vault.repo.listing(vault.head()) if vault.head() else {}
 
     # -- a text
-    # ----------------------------------------------------------------------------------------------
 
     def of_text(self, literal: str) -> Trace:
         """Everything that holds a text."""
@@ -112,7 +109,7 @@ class Tracer:
         return trace
 
     def _replace(self, trace: Trace, oid: str, data: bytes) -> None:
-        """A file that stays without it; one that is no text, or is named by what it holds, goes."""
+        """A file that stays without it; what is no text, or is named by its content, goes."""
         paths = self._places.get(oid, set())
         path = min(paths, default="")
         if (
@@ -128,14 +125,10 @@ class Tracer:
         trace.tally(_kind(path))
 
     # -- memories
-    # ----------------------------------------------------------------------------------------------
 
     def of_memories(self, wanted: Collection[str]) -> Trace:
-        """Everything of the memories with these ids (or unique prefixes of them), under every name,
-        and what was made of them.
-
-        Raises NotFound or AmbiguousId.
-        """
+        """The memories with these ids (or unique prefixes), under every name, and what was made of
+        them. Raises NotFound or AmbiguousId."""
         versions = self._versions(wanted)
         owner = {oid: ident for ident, blobs in versions.items() for oid in blobs}
         trace = Trace(
@@ -172,7 +165,7 @@ class Tracer:
         return trace
 
     def _versions(self, wanted: Collection[str]) -> dict[str, dict[str, bytes]]:
-        """id -> blob -> bytes, of every id that one of `wanted` means."""
+        """id -> blob -> bytes."""
         marks = [word.encode() for word in wanted]
         found: dict[str, dict[str, bytes]] = {}
         for oid, kind, data in objects.every(self._root):
@@ -255,7 +248,6 @@ class Tracer:
             trace.tally(_kind(path))
 
     # -- messages
-    # ----------------------------------------------------------------------------------------------
 
     def _message(self, trace: Trace, oid: str, data: bytes, idents: Collection[str]) -> None:
         text = data.partition(b"\n\n")[2].decode("utf-8", "surrogateescape")
@@ -277,7 +269,6 @@ class Tracer:
             trace.tally("commit messages")
 
     def _people(self, trace: Trace, oid: str, data: bytes) -> None:
-        """Who wrote, committed or tagged."""
         found: dict[str, Spans] = {}
         for match in _PERSON.finditer(data.partition(b"\n\n")[0] + b"\n"):
             for key, said in (("name", match[2]), ("email", match[3])):
@@ -288,7 +279,7 @@ class Tracer:
             trace.tally("names of authors")
 
     def _stashes(self, trace: Trace) -> None:
-        """The list of a person's stashes, oldest first, each with the line that names it."""
+        """Oldest first, each with the line that names it."""
         try:
             lines = (
                 (self._vault.repo.common_dir / "logs/refs/stash")
@@ -323,7 +314,6 @@ def _said(text: str) -> Spans:
 
 
 def _is_made_of(data: bytes, idents: Collection[str]) -> bool:
-    """Was this note made of one of these memories?"""
     if not any(ident.encode() in data for ident in idents):
         return False
     try:
@@ -375,8 +365,7 @@ def _raw(vault: Vault) -> Iterator[tuple[str, str]]:
 
 
 def _unfollowed(vault: Vault) -> Iterator[tuple[str, bytes]]:
-    """Files of ours that are read all the same though git is told to ignore them: no commit has
-    them, an index does."""
+    """What git is told to ignore and an index reads all the same."""
     followed = vault.repo.listing(vault.head()) if vault.head() else {}
     new = vault.repo.staging.status()
     for path, entry in vault.files.walk():

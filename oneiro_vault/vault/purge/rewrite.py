@@ -49,8 +49,8 @@ _HOURS: Final = 6 * 3600.0
 
 
 def purged(repo: Repo, tip: str) -> frozenset[str]:
-    """Ids of file contents that were purged, on whatever machine, as the ledgers of a commit say;
-    they must not come back."""
+    """Ids of file contents that were purged, on whatever machine, as the ledgers of a commit
+    say."""
     files = repo.listing(tip, ledger.FOLDER) if tip else {}
     texts = (repo.data(entry.blob) for path, entry in files.items() if path.endswith(".jsonl"))
     events = (event for text in texts if b'"purge"' in text for event in ledger.decode(text))
@@ -69,7 +69,6 @@ def returning(repo: Repo, tip: str, known: str, blobs: frozenset[str]) -> bool:
 
 
 # -- may it begin?
-# --------------------------------------------------------------------------------------------------
 
 
 def check_ready(vault: Vault) -> None:
@@ -122,14 +121,13 @@ def check_ready(vault: Vault) -> None:
 
 
 def _left_out(repo: Repo, path: str, flags: int) -> bool:
-    """A link or a submodule that came with a sync is in history and never in the folder."""
+    """A link or a submodule that came with a sync is never in the folder."""
     entry = repo.entry(repo.tip(), path)
     return flags == GONE and entry is not None and entry.mode not in (FILE, EXECUTABLE)
 
 
 def check_refs(vault: Vault, trace: Trace) -> None:
-    """Raise GitProblem for names that hold it, and for refs that lead to it past every commit:
-    neither can be rewritten."""
+    """Raise GitProblem for names that hold it, and for refs that lead to it past every commit."""
     layout = "--format=%(refname) %(objectname) %(objecttype) %(*objectname) %(*objecttype)"
     named, straight = [], []
     for line in vault.repo.commands.text("for-each-ref", layout).splitlines():
@@ -171,8 +169,7 @@ def _leads(vault: Vault, trace: Trace, oid: str, kind: str) -> bool:
 
 
 def beside(vault: Vault, trace: Trace) -> list[str]:
-    """Files in the git directory that a person or another program wrote (settings, hooks, what was
-    left lying) and that hold it."""
+    """Files in the git directory that a person or another program wrote and that hold it."""
     common = vault.repo.common_dir
     ours = {
         vault.folder,
@@ -209,8 +206,7 @@ def clean_loose(vault: Vault, trace: Trace) -> None:
 
 
 def _rename(vault: Vault, path: str, target: str) -> None:
-    """Give a file of ours that no commit has another name, the first that is free, under which git
-    goes on ignoring it."""
+    """The first name that is free, under which git goes on ignoring it."""
     place, end = Path(vault.files.absolute(path)), Path(target)
     for number in range(1, sys.maxsize):
         name = (
@@ -228,8 +224,7 @@ def _rename(vault: Vault, path: str, target: str) -> None:
 
 
 def _ignore(vault: Vault, path: str) -> None:
-    """What no commit had stays out of them, also where it was ignored by the name it no longer
-    has."""
+    """Also where it was ignored by the name it no longer has."""
     if vault.repo.commands.attempt("check-ignore", "-q", "--no-index", "--", path)[0] == 0:
         return
     file = vault.repo.common_dir / "info/exclude"
@@ -254,12 +249,10 @@ def loose_ends(vault: Vault, trace: Trace) -> list[str]:
 
 
 # -- what stands beside the history
-# --------------------------------------------------------------------------------------------------
 
 
 def private_files(vault: Vault) -> Iterator[Path]:
-    """Everything of ours in the git directory that may hold words: spool, pending ledger,
-    questions, positions; what was put aside."""
+    """Everything of ours in the git directory that may hold words."""
     for path in sorted(vault.folder.rglob("*")):
         if (
             path.is_file()
@@ -271,8 +264,8 @@ def private_files(vault: Vault) -> Iterator[Path]:
 
 
 def clean_private(vault: Vault, trace: Trace) -> int:
-    """Take it out of those; returns how many held it. What judges said is dropped whole, and what
-    was put aside if it holds it."""
+    """How many held it. What judges said is dropped whole, and what was put aside if it holds
+    it."""
     count = 0
     for path in private_files(vault):
         if path.name.startswith("verdicts.db"):
@@ -292,7 +285,6 @@ def clean_private(vault: Vault, trace: Trace) -> int:
 
 
 # -- the plan on disk
-# --------------------------------------------------------------------------------------------------
 
 
 def unfinished(vault: Vault) -> bool:
@@ -301,8 +293,7 @@ def unfinished(vault: Vault) -> bool:
 
 
 def begin(vault: Vault, trace: Trace, about: Mapping[str, Any]) -> None:
-    """Write down what is to be done; from here on only going on is possible. `about` is kept for
-    the receipt."""
+    """From here on only going on is possible. `about` is kept for the receipt."""
     folder = (vault.folder / PURGING).parent
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(mode=0o700)
@@ -344,12 +335,11 @@ def _remote_tips(vault: Vault) -> Iterator[tuple[str, str]]:
 
 
 # -- doing it
-# --------------------------------------------------------------------------------------------------
 
 
 def carry_out(vault: Vault) -> dict[str, Any]:
-    """Do what the plan on disk says, from wherever it stopped; returns the plan. Raises NotFound
-    when there is none, or GitProblem."""
+    """From wherever it stopped; returns the plan. Raises NotFound when there is none, or
+    GitProblem."""
     folder = (vault.folder / PURGING).parent
     if not unfinished(vault):
         raise NotFound(
@@ -384,8 +374,7 @@ def finish(vault: Vault) -> None:
 
 
 def _let_go(vault: Vault) -> None:
-    """What remembers the other copies, and git's notes to itself: they would hold the old
-    history."""
+    """Other copies, and git's notes to itself, would hold the old history."""
     commands = vault.repo.commands
     for line in commands.text("for-each-ref", "--format=%(refname)", *_FOLLOWED).splitlines():
         commands.run("update-ref", "--no-deref", "-d", line)
@@ -396,8 +385,7 @@ def _let_go(vault: Vault) -> None:
 
 
 def _rewrite(vault: Vault, folder: Path, before: str) -> None:
-    """In history, then in the folder only what became different: what a person saves meanwhile
-    stays."""
+    """In the folder only what became different: what a person saves meanwhile stays."""
     parent = str(Path(__file__).resolve().parents[3])
     found = f"import sys; {parent!r} in sys.path or sys.path.append({parent!r})"
     code = f"{found}; from oneiro_vault.vault.purge.filter_program import main; main()"
@@ -407,7 +395,7 @@ def _rewrite(vault: Vault, folder: Path, before: str) -> None:
 
 
 def _renamed(vault: Vault, plan: Mapping[str, Any]) -> dict[str, str]:
-    """Old -> new id of the commits that matter later: the stashes'."""
+    """Old -> new id of the stashes' commits."""
     file = vault.repo.git_dir / "filter-repo/commit-map"
     pairs = (
         dict(line.split()[:2] for line in file.read_text().splitlines()[1:])
@@ -437,8 +425,7 @@ def _expire(vault: Vault, plan: Mapping[str, Any]) -> None:
 
 
 def _settle(vault: Vault) -> None:
-    """Journal and witness of the tip begin anew: the history they knew is gone, and that is
-    meant."""
+    """The history that journal and witness knew is gone, and that is meant."""
     shutil.rmtree(vault.journal.aside, ignore_errors=True)
     vault.journal.restart()
     if vault.head():
@@ -446,14 +433,12 @@ def _settle(vault: Vault) -> None:
 
 
 # -- is it gone?
-# --------------------------------------------------------------------------------------------------
 
 
 def remaining(
     vault: Vault, blobs: Mapping[str, bool], trace: Trace | None, folders: list[Path]
 ) -> list[str]:
-    """Where it still is: objects by id, and (for a text that is known) every object, and every file
-    of the folders."""
+    """Objects by id, and (for a text that is known) every object, and every file of the folders."""
     found = []
     for oid, _, data in objects.every(str(vault.root)):
         if oid in blobs or (trace is not None and trace.text.count(data)):

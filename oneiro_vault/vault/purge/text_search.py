@@ -21,22 +21,21 @@ from oneiro_vault.vault.secrets.credentials import INVISIBLE
 MARK: Final = "[purged]"
 """What stands where the text was."""
 _IN_YAML: Final = "(purged)"
-"""The same where a bracket would begin a list."""
+"""Where a bracket would begin a list."""
 SHORTEST: Final = 4
 RUN: Final = 5
 """So many words in a row that are a memory's are taken from it."""
 _DRESS: Final = r"[>*_`~\[\]#]*"
 _GAP: Final = rf"{_DRESS}(?:(?:\\[nrt]|%20|&nbsp;|\\?\s){_DRESS})+"
 _UNSEEN: Final = f"[{INVISIBLE}]*"
-"""What may stand between two letters, and nobody sees it."""
 _WORD: Final = re.compile(r"\w+")
 _EDGE: Final = re.compile(r"^[\s>#*+\-\d.\[\]]+|[\s*_`]+$")
 _ENTITIES: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"}
 
 
 class Text:
-    """What is to be found: `literals` word for word, and in `echoes` of memories whatever has RUN
-    of their words in a row."""
+    """`literals` word for word, and in `echoes` of memories whatever has RUN of their words in a
+    row."""
 
     def __init__(self, literals: Iterable[str] = (), echoes: Iterable[str] = ()) -> None:
         echoes = list(echoes)
@@ -137,7 +136,6 @@ def _character(c: str) -> str:
 
 
 def _wide(text: str, code: str) -> re.Pattern[bytes]:
-    """The text in UTF-16, in any case, composed or decomposed, with any blanks."""
     blanks = b"(?:" + b"|".join(re.escape(blank.encode(code)) for blank in " \t\r\n\u00a0") + b")+"
     return re.compile(
         blanks.join(b"".join(_wide_character(c, code) for c in word) for word in text.split())

@@ -20,8 +20,8 @@ from typing import Any, Final
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A secret at `start`..`end` of a text; `kind` names what it is without a character of it.
-    `vague`: only told by what stands before."""
+    """`kind` names what it is without a character of it. `vague`: only told by what stands
+    before."""
 
     kind: str
     start: int
@@ -31,9 +31,8 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """One shape. `anchors`: one of them is in every text (in small letters) that can hold it, and
-    `sign` stands there, so that most texts cost nothing; the last group of the pattern is the
-    secret; `proves` is asked about it."""
+    """`anchors`: one of them is in every text (in small letters) that can hold it, and `sign`
+    stands there, so that most texts cost nothing; the last group of the pattern is the secret."""
 
     kind: str
     anchors: tuple[str, ...]
@@ -48,7 +47,6 @@ _DATA: Final[dict[str, Any]] = tomllib.loads(
 
 
 def _pattern(said: str | list[str]) -> re.Pattern[str]:
-    """A pattern of the data, with what its names stand for."""
     whole = "".join(said)
     for name in ("password", "marks"):
         whole = whole.replace(f"{{{name}}}", "".join(_DATA[name]))
@@ -58,40 +56,36 @@ def _pattern(said: str | list[str]) -> re.Pattern[str]:
 _STANDS_FOR: Final = _pattern(_DATA["stands_for"])
 _EXAMPLE: Final = _pattern(_DATA["example"])
 _MANUAL: Final = re.compile(r"EXAMPLE(?:KEY)?\Z")
-"""How the keys of a cloud's manuals end, whatever they are found by."""
+"""The keys of a cloud's manuals."""
 _DOCUMENTED: Final = frozenset(_DATA["documented"])
 _HOST: Final = re.compile(r"@(\[[\da-fA-F:.]+\]|[\w.-]*\w)")
 _NOWHERE: Final = _pattern(_DATA["nowhere"])
 _ESCAPED: Final = re.compile(r"%[\da-fA-F]{2}")
-"""A character that an address cannot have, as a number; the digits are not the password's."""
 _HERE: Final = re.compile(r"[^.:]+\Z|127\.[\d.]+\Z|\[::1\]\Z")
-"""This machine, or one without a domain, as the parts of a set-up call each other."""
+"""This machine, or one without a domain."""
 _LONGEST_KEY: Final = 400
 _FEWEST: Final = 5
-"""Different characters that a secret has at least."""
+"""Different characters of a secret."""
 _UUID: Final = re.compile(r"(?i)(?<![a-z\d])[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}(?![a-z\d])")
 _SHORT: Final = 8
 _IDEOGRAPHS: Final = "\u2e80"
-"""From here on a word is a sentence, and nobody's password."""
+"""From here on a word is a sentence."""
 _JOINTS: Final = re.compile(r"[-_./:@]")
 _CHANGES: Final = re.compile(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])|(?<=[a-z])(?=[A-Z])")
 _PIECE: Final = 12
-"""Characters that one piece of a key has at least: names of models, versions, addresses and times
-are made of shorter ones."""
+"""Characters of one piece of a key: names of models, versions, addresses and times are made of
+shorter ones."""
 _TURNS: Final = 6
-"""Changes between letters and digits, or to a capital, that make a key of shorter pieces as well
-(`A1B2-C3D4-E5F6`)."""
+"""Changes of kind that make a key of shorter pieces as well (`A1B2-C3D4-E5F6`)."""
 
 
 def plausible(value: str) -> bool:
-    """Could somebody have drawn this at random? It has letters and digits, and does not stand for
-    something else."""
+    """Could somebody have drawn this at random?"""
     return _mixed(value) and len(set(value)) >= _FEWEST and not _STANDS_FOR.match(value)
 
 
 def _drawn(value: str) -> bool:
-    """Is a piece of it long and mixed enough, or all of it mixed again and again? A name that
-    people gave is words and short numbers."""
+    """A name that people gave is words and short numbers."""
     pieces = _JOINTS.split(value)
     return plausible(value) and (
         len(_CHANGES.findall(value)) >= _TURNS
@@ -118,8 +112,7 @@ def _webhook(value: str) -> bool:
 
 
 def _beside(value: str) -> bool:
-    """A table also says what a password is like (`varchar64`): more than letters with a number
-    behind them."""
+    """A table also says what a password is like (`varchar64`)."""
     return (
         _password(value)
         and len(value) >= _SHORT
@@ -132,7 +125,7 @@ def _in_address(value: str) -> bool:
 
 
 def _card(value: str) -> bool:
-    """Does the check digit fit (Luhn)?"""
+    """By its check digit (Luhn)."""
     digits = [int(c) for c in reversed(value) if c.isdigit()]
     return sum(d if at % 2 == 0 else d * 2 - 9 * (d > 4) for at, d in enumerate(digits)) % 10 == 0
 
@@ -165,7 +158,7 @@ _RULES: Final = tuple(_rules())
 
 
 def _by_mark(anchors: Iterable[str]) -> dict[str, list[str]]:
-    """Anchors by a character of theirs that most texts have not, if they have one."""
+    """By a character of theirs that most texts have not."""
     found: dict[str, list[str]] = {}
     for anchor in sorted(set(anchors)):
         marks = [one for one in anchor if not (one.isascii() and one.isalpha())]
@@ -179,7 +172,6 @@ _CELL: Final = _pattern(_DATA["cell"])
 _RULED: Final = re.compile(r"\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*")
 _BARE: Final = re.compile(r"\s*[\"'*_`]*([^\s|\"'`*]{6,200}?)[\"'*_`]*\s*")
 _WIDEST: Final = 2_000
-"""Characters of a line that may be the row of a table."""
 _VAGUE: Final = frozenset(("password", "key"))
 _CHOSEN: Final = frozenset(("password", _ADDRESS, "hash of a password"))
 """What people choose themselves may be any word."""
@@ -192,18 +184,15 @@ _UNSEEN: Final = re.compile(f"[{INVISIBLE}]")
 _KEY: Final = 20_000
 """Characters of the longest key of which all is found."""
 _DATA_INSIDE: Final = re.compile(r"(?<![A-Za-z0-9+/])(?:[A-Za-z0-9+/]{60,}+(?:\r?\n)?+)++")
-"""A picture in a note, as base64 in one line or in many. The keys of services are told by a `-`,
-`_` or `.` in them, passwords by what stands before them: neither is inside."""
+"""A picture as base64: keys of services are told by a `-`, `_` or `.` in them, passwords by what
+stands before them, so neither is inside."""
 _WIDER: Final = re.compile("[\uff01-\uff5e]")
 _WIDE: Final = {wide: wide - 0xFEE0 for wide in range(0xFF01, 0xFF5F)}
 
 
 def find(text: str, more: Callable[[str], Iterator[Found]] = lambda _text: iter(())) -> list[Found]:
-    """Every secret of a text, in order; where shapes overlap, one. `more` finds others.
-
-    Characters that nobody sees (a zero-width space, a soft hyphen) hide none, nor do the wide forms
-    of letters.
-    """
+    """Every secret of a text, in order; where shapes overlap, one. `more` finds others. Characters
+    that nobody sees hide none, nor do the wide forms of letters."""
     plain, places = _seen(text)
     found = [
         Found(one.kind, start + one.start, start + one.end, one.vague)
@@ -218,8 +207,7 @@ def find(text: str, more: Callable[[str], Iterator[Found]] = lambda _text: iter(
 
 
 def _stretches(text: str) -> Iterator[tuple[int, int]]:
-    """Start and end of each part that can hold a secret: the inside of a picture cannot, and is by
-    far the largest part of a note that has one."""
+    """All but the inside of pictures, by far the largest part of a note that has one."""
     start = 0
     for run in _DATA_INSIDE.finditer(text) if len(text) > 2 * _KEY else ():
         if run.end() - run.start() > 2 * _KEY:
@@ -248,9 +236,8 @@ def _in_a_manual(text: str, one: Found) -> bool:
 
 
 def _for_show(user: str, password: str, host: str) -> bool:
-    """Do user and password only show what an address is made of? On a host that nobody can own,
-    unless it could have been drawn at random (somebody hid the host and forgot the password); on
-    this machine, if it is what programs come with (`guest:guest`)."""
+    """On a host that nobody can own, unless it could have been drawn at random; on this machine,
+    what programs come with (`guest:guest`)."""
     if password == user:
         return bool(_HERE.match(host) or _NOWHERE.match(host))
     word = password.rstrip("0123456789!")
@@ -294,7 +281,7 @@ def _all(text: str) -> Iterator[Found]:
 
 
 def _cells(text: str) -> Iterator[tuple[int, int, bool]]:
-    """Start and end of what a table has under such a word, or (True) beside it."""
+    """What a table has under such a word, or (True) beside it."""
     columns: list[int] = []
     before: tuple[int, str] | None = None
     at = 0
@@ -321,7 +308,6 @@ def _cells(text: str) -> Iterator[tuple[int, int, bool]]:
 
 
 def _row(at: int, line: str) -> list[tuple[int, str]]:
-    """Each cell with its place."""
     edge = len(line) - len(line.lstrip(" \t>|"))
     found, start = [], edge
     for cell in line[edge:].split("|"):

@@ -31,8 +31,7 @@ _LONG: Final = re.compile(r"[A-Za-z0-9_-]{20,}")
 _SHORTEST: Final = 16
 _WINDOW: Final = 4_000
 _OVERLAP: Final = 1_000
-"""Characters that two windows on a line have in common: what no key and its name are longer
-than."""
+"""No key and its name are longer."""
 TEXT: Final = tuple(
     ".md .jsonl .toml .txt .json .yml .yaml .csv .org .canvas .env .ini .cfg .sh .py".split()
 )
@@ -41,22 +40,20 @@ _UTF16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _BEGINNING: Final = 8192
 """Bytes in which a NUL makes it no text."""
 _LARGEST: Final = 4_000_000
-"""Bytes that are looked at of a file that is no note and no table (1 MB takes about half a
-second)."""
+"""Bytes that are looked at of a file that is no note and no table (1 MB: half a second)."""
 _DETECTORS: Final = (
     "artifactory aws azure_storage_key cloudant discord github_token gitlab_token ibm_cloud_iam "
     "ibm_cos_hmac mailchimp npm openai pypi_token sendgrid slack softlayer square_oauth stripe "
     "telegram_token twilio"
 ).split()
-"""Those whose shapes no ordinary text has. Left out: keywords, entropy and public addresses (they
-fire on prose and hashes), and three that `vault.secrets.credentials` does better, since they do not
-say where a secret ends."""
+"""Left out: keywords, entropy and public addresses (they fire on prose and hashes), and three that
+`credentials` does better, since they do not say where a secret ends."""
 
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """One that was found: what it is, in which line of the text, and the hash by which a person may
-    allow it. Never the secret itself."""
+    """What it is, in which line, and the hash by which a person may allow it. Never the secret
+    itself."""
 
     kind: str
     line: int
@@ -64,8 +61,7 @@ class Secret:
 
 
 class Secrets:
-    """What a vault does about secrets: `mode` is one of MODES, `allowed` the sha256 of what looks
-    like one and is none."""
+    """`mode` is one of MODES, `allowed` the sha256 of what looks like a secret and is none."""
 
     def __init__(self, mode: str = "block", allowed: Collection[str] = ()) -> None:
         self.mode = mode
@@ -79,8 +75,7 @@ class Secrets:
         ]
 
     def inside(self, path: str, data: bytes) -> list[Secret]:
-        """Those of a file and of its name, however it is called; what is no text (a picture) has
-        none."""
+        """Those of a file and of its name; what is no text (a picture) has none."""
         if path.lower().endswith(TEXT):
             return self.find(path) + self.find(_text(data))
         return self.find(path) + ([] if _picture(data) else self.find(_text(data[:_LARGEST])))
@@ -96,8 +91,7 @@ class Secrets:
         return data if left == text else left.encode("utf-8", "surrogateescape")
 
     def redacted(self, text: str) -> str:
-        """The text without its secrets when the mode is `redact`; in `block`, whoever writes
-        refuses it, and in `off` nobody minds."""
+        """The text without its secrets when the mode is `redact`."""
         return self._cut(text) if self.mode == "redact" else text
 
     def new(self, path: str, data: bytes, before: Iterable[bytes]) -> list[Secret]:
@@ -111,8 +105,8 @@ class Secrets:
     def of_person(
         self, ready: Mapping[str, bytes | None], head: Callable[[str], bytes]
     ) -> dict[str, list[Secret]]:
-        """Path -> secrets of what a person left on disk (None = deleted) that are not in history
-        yet; `head` as in `screened`."""
+        """Path -> new secrets of what a person left on disk (None = deleted); `head` as in
+        `screened`."""
         gone = [path for path, data in ready.items() if data is None]
         pairs = (
             (path, self.new(path, data, map(head, [path, *gone])))
@@ -174,8 +168,7 @@ class Secrets:
         return replace(change, data=cut[0][1], proposal=cut[1] if change.proposal else None)
 
     def _said(self, operation: Operation) -> Operation:
-        """Title and reason go into the commit for good. The title is taken from a note (whose text
-        was looked at), the reason is said."""
+        """The title is taken from a note whose text was looked at; the reason is said."""
         found = self.find(operation.reason)
         if found and self.mode == "block":
             raise refusal("the reason", found)
@@ -231,8 +224,6 @@ def _mark(text: str, one: Found) -> str:
 
 
 def _picture(data: bytes) -> bool:
-    """Anything that is no text: a NUL near its beginning says so, for it can be called whatever its
-    writer likes."""
     return b"\0" in data[:_BEGINNING] and not data.startswith(_UTF16)
 
 
@@ -250,7 +241,6 @@ def _text(data: bytes) -> str:
 
 
 def _known(text: str) -> Iterator[Found]:
-    """What the library's patterns find, if anything here is long and mixed enough for one."""
     for first, last in _lines(text):
         for kind, patterns in _library().items():
             for pattern in patterns:
@@ -261,9 +251,8 @@ def _known(text: str) -> Iterator[Found]:
 
 
 def _lines(text: str) -> Iterator[tuple[int, int]]:
-    """Start and end of each line with a word that is long and mixed. A line is measured once: a
-    page may be a single long one, of which the patterns see a window at a time (one of them takes
-    the square of what it sees)."""
+    """Lines with a long, mixed word, in windows: one of the patterns takes the square of what it
+    sees."""
     last = -1
     for match in _LONG.finditer(text):
         if match.start() > last and _mixed(match[0]):
@@ -282,7 +271,7 @@ def _mixed(word: str) -> bool:
 
 
 def _secret_of(match: re.Match[str]) -> tuple[int, int]:
-    """The longest proper part of a match that is long enough to be the secret, else all of it."""
+    """The longest part of a match that is long enough, else all of it."""
     parts = [match.span(number) for number in range(1, match.re.groups + 1)]
     return max(
         (part for part in parts if part[1] - part[0] >= _SHORTEST),
@@ -293,7 +282,6 @@ def _secret_of(match: re.Match[str]) -> tuple[int, int]:
 
 @cache
 def _library() -> Mapping[str, tuple[re.Pattern[str], ...]]:
-    """Kind -> patterns of detect-secrets."""
     from detect_secrets.plugins.base import RegexBasedDetector
 
     found: dict[str, tuple[re.Pattern[str], ...]] = {}

@@ -21,15 +21,13 @@ _NAMED: Final = re.compile(rb"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")
 
 
 def sha256_of(path: str) -> str:
-    """The sha256 a file's name promises; "" for one that is not named by its content (a person's
-    own: theirs to name)."""
+    """ "" for a file that is not named by its content (a person's own: theirs to name)."""
     found = _NAME.fullmatch(path)
     return found[2] if found else ""
 
 
 def named_in(data: bytes) -> set[str]:
-    """Every sha256 that a note mentions anywhere: a note that cannot be read, or code, still counts
-    as a reason to keep a file."""
+    """A note that cannot be read, or code, still counts as a reason to keep a file."""
     return (
         {hit.decode() for hit in _NAMED.findall(data)}
         if FOLDER.encode() in data or b"![[" in data
@@ -68,7 +66,7 @@ class Attachments:
                 return self._past.data(blob)[:HEAD] if blob else b""
 
     def read(self, path: str) -> tuple[bytes, str]:
-        """What the name promises, and a notice when that is not what is on disk: then its last good
+        """What the name promises, and a notice when the disk has something else: then its last good
         version is served.
 
         Raises NotFound for one that is not here yet, StaleMemory for one that no version of fits
@@ -97,8 +95,7 @@ class Attachments:
         )
 
     def damaged(self, progress: Progress) -> Iterator[tuple[str, str]]:
-        """(path, what is wrong) of every file that is not what its name promises. Reads all of
-        them."""
+        """(path, what is wrong) of every file that is not what its name promises."""
         paths = self.paths()
         for number, path in enumerate(paths):
             progress("checking attachments", number, len(paths))

@@ -40,8 +40,7 @@ Ready = Mapping[str, bytes | None]
 
 
 class Person:
-    """The uncommitted files of the person whose vault it is. What commits is called with the write
-    lock held."""
+    """The uncommitted files of the person whose vault it is."""
 
     def __init__(self, vault: Vault, writer: Writer, quiet: float) -> None:
         self._vault = vault
@@ -69,7 +68,6 @@ class Person:
             return gate.retried(lambda ref, tip: self._all(ref, tip, paths, pause))
 
     def _cleared(self, lock: Path) -> bool:
-        """Was the lock a dead program's?"""
         with self._vault.gate.locked():
             return self._vault.recovery.clear_lock(lock)
 
@@ -95,8 +93,7 @@ class Person:
         self, paths: list[str] | None, quiet: float, status: Mapping[str, int] | None = None
     ) -> edits.Look:
         """Everything waits unless git left the folder alone from before git's status was taken
-        until all was read, and `quiet` before. With a `status` that was taken already, the caller
-        knows since when."""
+        until all was read, and `quiet` before."""
         vault = self._vault
         fresh = edits.fresher(vault.clock, quiet)
         before = self._repo.activity.snapshot()
@@ -125,8 +122,7 @@ class Person:
         return many > edits.HANDFUL
 
     def _lately(self, found: edits.Look) -> int:
-        """How many deletions were committed for the person in the last minutes; asked only where
-        that decides."""
+        """Deletions that were committed for the person in the last minutes."""
         if not found.gone or len(found.gone) > edits.HANDFUL:
             return 0
         since = self._vault.clock() - edits.LATELY
@@ -137,8 +133,8 @@ class Person:
         )
 
     def _elsewhere(self, found: edits.Look) -> int:
-        """How many files are what some branch has there: a checkout leaves that, a stash that was
-        popped does not, nor do words that were taken back."""
+        """Files that are what some branch has there: a checkout leaves that, a stash that was
+        popped does not."""
         blobs = {path: blob_id(found.ready[path] or b"") for path in found.known}
         tips = self._repo.tips()
         if self._compared[:2] != (blobs, tips):  # a vault may have thousands of tags
@@ -188,7 +184,6 @@ class Person:
         return None if receipt is None else [receipt]
 
     def _record(self, ref: str, tip: str, ready: Ready) -> Receipt | None:
-        """Commit bytes that are on disk already, as the person's own."""
         vault = self._vault
         named = {
             path: edits.identify(path, self._words(tip, path, data))
@@ -217,7 +212,7 @@ class Person:
         return Receipt(commit, written, tuple(path for path, data in ready.items() if data is None))
 
     def _moved(self, tip: str, ready: Ready) -> str:
-        """The new path when all that happened is that one note was moved, else ""."""
+        """The new path when all that happened is that one note was moved."""
         new = {path: data for path, data in ready.items() if data is not None}
         gone = [path for path, data in ready.items() if data is None]
         return (
@@ -227,7 +222,7 @@ class Person:
         )
 
     def _words(self, tip: str, path: str, data: bytes | None) -> bytes:
-        """The bytes that tell which memory it is: for a deletion, the last ones."""
+        """For a deletion, the last ones."""
         known = self._repo.entry(tip, path)
         return data if data is not None else self._repo.data(known.blob) if known else b""
 
@@ -290,7 +285,6 @@ def adopt(
 
 
 def _wanted(path: str, flags: int, everything: bool, also: set[str]) -> bool:
-    """New to git (not staged by the person, not in conflict), and of a kind that is asked for."""
     if flags & (STAGED | CONFLICTED) or not flags & NEW or path.endswith("/"):
         return False
     return path in also or is_ours(path) or (everything and not hidden(path))
@@ -323,7 +317,7 @@ def _read(vault: Vault, path: str) -> tuple[bytes, int] | Refused:
 
 
 def _store(vault: Vault) -> None:
-    """Write what was read so far and let it go; without a commit it is garbage git clears away."""
+    """Without a commit it is garbage git clears away."""
     with disk.guarded("Writing the notes"):
         stored = vault.repo.store()
         disk.sync(stored.files)
@@ -332,8 +326,7 @@ def _store(vault: Vault) -> None:
 
 
 def _strange(vault: Vault) -> Iterator[Refused]:
-    """Everything that is no regular file, and folders that are not ours to enter. Dot-names are
-    other programs': not part of a vault."""
+    """What is no regular file, and folders that are not ours to enter."""
     for path, entry in vault.files.walk():
         if isinstance(entry, Refused):
             yield entry

@@ -33,25 +33,23 @@ _MARKERS: Final = re.compile(rb"(?m)^<{7}[ \r\n][\s\S]*?^={7}\r?$[\s\S]*?^>{7}([
 MARKED: Final = "it holds conflict markers"
 HANDFUL: Final = 5
 """More files than these that are gone at once, or that became what another branch has, are never
-committed for a person: a program that works on the folder, or a git that was stopped half-way,
-looks just the same."""
+committed for a person: a git that was stopped half-way looks just the same."""
 LATELY: Final = 600.0
 """Seconds in which deletions that come one by one count as at once."""
 MOMENT: Final = 0.15
-"""Seconds without a change before the bytes of a file are believed to be whole, even when nobody
-asks for rest: many editors empty a file before they write it anew."""
+"""Seconds without a change before the bytes of a file are believed to be whole: many editors empty
+a file before they write it anew."""
 
 
 @dataclass
 class Look:
-    """What was found: `ready` path -> new bytes (None = deleted); the rest is left alone, with the
-    reason to tell a person.
+    """`ready`: path -> new bytes (None = deleted); the rest is left alone, with the reason to tell
+    a person.
 
     `moved`: new path -> old path, both in `ready`. `secret`: path -> what it looks as if it held;
-    `erased`: path -> that it was purged. `gone`: every file that is missing and was not moved;
-    `known`: what changed to bytes git has already, or to none; `asked`: only the person can say
-    whether these two are meant. `changed`: all that differs from the last commit, whoever's, each
-    with whether that has it. `git`: how it was before anything was looked at.
+    `erased`: path -> that it was purged. `gone`: missing and not moved; `known`: changed to bytes
+    git has already, or to none; `asked`: only the person can say whether these two are meant.
+    `changed`: path -> whether the last commit has it. `git`: before anything was looked at.
     """
 
     ready: dict[str, bytes | None] = field(default_factory=dict)
@@ -108,8 +106,7 @@ class Look:
         return f"{' and '.join(parts)}, and that is not committed"
 
     def way_back(self) -> str:
-        """What to do when only the person can say whether that is meant: it names these files, or
-        folders in which nothing else has changed."""
+        """It names these files, or folders in which nothing else has changed."""
         held = self.doubtful()
         others = self.changed.keys() - held
         there = [path for path in held if self.changed.get(path)]
@@ -121,8 +118,8 @@ class Look:
         return f"{back if there else ''}{meant}"
 
     def hold(self, path: str, why: str) -> None:
-        """Keep a file out of history (`why`: the secret in it); a note that was moved keeps its old
-        place there too."""
+        """Keep a file out of history (`why`: the secret in it); a moved note keeps its old place
+        there too."""
         if why:
             self.secret[path] = why
         self.ready.pop(path, None)
@@ -131,7 +128,7 @@ class Look:
 
 
 def _named(paths: Iterable[str], others: Iterable[str]) -> str:
-    """Paths for a command line, whole folders where nothing of `others` lies."""
+    """Whole folders where nothing of `others` lies."""
     shared = {folder for path in others for folder in _folders(path)}
     found = {
         next((folder for folder in _folders(path) if folder not in shared), path) for path in paths
@@ -140,7 +137,7 @@ def _named(paths: Iterable[str], others: Iterable[str]) -> str:
 
 
 def _folders(path: str) -> list[str]:
-    """The folders a file is in, the whole vault first."""
+    """The whole vault first."""
     return [".", *(path[:at] for at, letter in enumerate(path) if letter == "/")]
 
 
@@ -154,8 +151,7 @@ Fresh = Callable[[float], bool]
 
 
 def fresher(clock: Callable[[], float], quiet: float) -> Fresh:
-    """What was touched within `quiet` seconds before now, or since; a time in the future says
-    nothing, so it is not fresh."""
+    """Touched within `quiet` seconds before now, or since; a time in the future says nothing."""
     began = clock()
     return lambda touched: began - quiet < touched <= clock()
 
@@ -166,8 +162,7 @@ def has_markers(data: bytes) -> bool:
 
 
 def conflict(files: Files, path: str) -> str:
-    """Why a conflicted file waits for a person: what git could not merge leaves markers, what one
-    side took away leaves none."""
+    """What git could not merge leaves markers, what one side took away leaves none."""
     try:
         marked = has_markers(files.read(path))
     except (OSError, UnsafePath):
@@ -176,8 +171,7 @@ def conflict(files: Files, path: str) -> str:
 
 
 def identify(path: str, data: bytes) -> tuple[str, str]:
-    """(id, title) of a note's bytes; "" for an id it does not have, the file name for a title that
-    cannot be read."""
+    """(id, title); "" for an id it does not have, the file name for a title that cannot be read."""
     try:
         found = memory.parse(path, data)
     except UnreadableNote:
@@ -213,8 +207,8 @@ class Edits:
         owed: Collection[str],
         status: Mapping[str, int],
     ) -> Look:
-        """Judge every changed file (or just `paths`). `owed` are paths whose index entry is known
-        to lag behind."""
+        """Judge every changed file (or just `paths`). `owed`: paths whose index entry lags
+        behind."""
         found = Look(changed={path: not flags & NEW for path, flags in status.items()})
         wanted = (
             sorted(status)
@@ -249,8 +243,7 @@ class Edits:
         owed: Collection[str],
         status: Mapping[str, int],
     ) -> dict[str, bytes | None]:
-        """`edits` with the old path of every note among them that was moved, so that no commit
-        holds a memory twice."""
+        """With the old path of every moved note, so that no commit holds a memory twice."""
         new = {path: data for path, data in edits.items() if data is not None and is_note(path)}
         gone = self._ends(tip, status, owed)[1] if new else []
         return {**edits, **dict.fromkeys(pairs(self._repo, tip, new, gone).values())}
@@ -258,8 +251,7 @@ class Edits:
     def _ends(
         self, tip: str, status: Mapping[str, int], owed: Collection[str]
     ) -> tuple[list[str], list[str]]:
-        """Files that are new or different, and those of `tip` that are gone from the disk; what is
-        staged is the person's to commit."""
+        """Files that are new or different, and those of `tip` that are gone from the disk."""
         ours = {
             path: flags
             for path, flags in status.items()
@@ -303,11 +295,11 @@ class Edits:
             return None
 
     def _judge_move(self, path: str, old: str, tip: str, fresh: Fresh, found: Look) -> None:
-        """Both ends are one edit: they are ready together or wait together.
+        """Both ends are ready together or wait together.
 
-        A file keeps its time when it is moved, and the folder it left may never come to rest. So
-        the move has rested when the new file was neither written nor renamed for a while, or when
-        both ends have rested by themselves.
+        A file keeps its time when it is moved, and the folder it left may never come to rest: so
+        the new file must not have been written or renamed for a while, or both ends have rested by
+        themselves.
         """
         for end in (path, old):
             if end not in found.ready and end not in found.waiting:
@@ -364,8 +356,8 @@ class Edits:
                 found.known.append(path)
 
     def _judge_missing(self, path: str, tip: str, fresh: Fresh, found: Look) -> None:
-        """A deletion counts only when the nearest folder that is still there can be listed and has
-        come to rest."""
+        """It counts only when the nearest folder that is still there can be listed and has come to
+        rest."""
         if not _is_file(self._repo.entry(tip, path)):
             return
         folder = self._files.root / path
@@ -384,13 +376,12 @@ class Edits:
 
 
 def _is_file(entry: Entry | None) -> bool:
-    """What is no file was never in the folder: a merge leaves links out."""
+    """A merge leaves links out of the folder."""
     return entry is not None and entry.mode in (FILE, EXECUTABLE)
 
 
 def _plain(files: Files) -> Stat | Refused | None:
-    """README.md as a file: `Files.stat` does not count the vault's own description among the
-    notes."""
+    """`Files.stat` does not count the vault's own description among the notes."""
     try:
         stat = (files.root / "README.md").lstat()
     except OSError:
@@ -411,8 +402,7 @@ def id_of(data: bytes) -> str:
 
 
 def pairs(repo: Repo, tip: str, new: Mapping[str, bytes], gone: Collection[str]) -> dict[str, str]:
-    """New path -> the path of `tip` it came from: the same bytes, else the same id. Every path is
-    in one pair at most."""
+    """New path -> the path of `tip` it came from: the same bytes, else the same id."""
     if not new or not gone:
         return {}
     blobs = {
@@ -431,7 +421,7 @@ def pairs(repo: Repo, tip: str, new: Mapping[str, bytes], gone: Collection[str])
 
 
 def _matched(new: Iterable[tuple[str, str]], old: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Both are (path, mark): equal marks meet, first come, first served."""
+    """Equal marks of (path, mark) meet, first come, first served."""
     free: dict[str, list[str]] = {}
     for path, mark in old:
         free.setdefault(mark, []).append(path)

@@ -49,7 +49,6 @@ class Files:
         self._root = os.fspath(root)
 
     # -- looking
-    # ----------------------------------------------------------------------------------------------
 
     def scan(self) -> Iterator[Stat | Refused]:
         """Every `*.md` outside dot-folders, in no order; what cannot be read comes as Refused with
@@ -63,8 +62,8 @@ class Files:
                     yield found
 
     def walk(self) -> Iterator[tuple[str, os.DirEntry[str] | Refused]]:
-        """Every entry that is not a folder, dot-names left out, and every folder that must not or
-        cannot be entered as Refused."""
+        """Every entry that is not a folder, dot-names left out, and as Refused every folder that
+        must not or cannot be entered."""
         todo = [""]
         while todo:
             prefix = todo.pop()
@@ -147,7 +146,6 @@ class Files:
             os.close(folder)
 
     # -- reading
-    # ----------------------------------------------------------------------------------------------
 
     def read(self, path: str, limit: int = LARGEST) -> bytes:
         """At most `limit` + 1 bytes of a regular file (more = it is larger). Raises OSError, or
@@ -168,8 +166,8 @@ class Files:
             return file.read() if found.st_size <= limit else file.read(limit + 1)
 
     def content(self, path: str) -> bytes | None:
-        """All bytes of a file, None when it is truly absent. UnsafePath for links, folders and the
-        like; OSError when unreadable."""
+        """None when it is truly absent. UnsafePath for links, folders and the like; OSError when
+        unreadable."""
         try:
             return self.read(path, _UNLIMITED)
         except (FileNotFoundError, NotADirectoryError):
@@ -183,7 +181,6 @@ class Files:
             raise
 
     def _check_absent(self, path: str) -> None:
-        """UnsafePath when some part of the path is there and is no folder."""
         current = self._root
         for part in path.split("/")[:-1]:
             current = os.path.join(current, part)
@@ -194,8 +191,8 @@ class Files:
                 )
 
     def _enter(self, path: str, *, create: bool) -> int:
-        """A descriptor of the folder that holds `path`, reached without following a link or
-        entering another repository at any step."""
+        """A descriptor of the folder, reached without following a link or entering another
+        repository."""
         fd = os.open(self._root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         for part in path.split("/")[:-1]:
             try:
@@ -215,11 +212,9 @@ class Files:
         return fd
 
     # -- writing
-    # ----------------------------------------------------------------------------------------------
 
     def write(self, path: str, data: bytes) -> None:
-        """Put `data` at `path` so that a reader, a crash or a power cut sees the old bytes or the
-        new, never a mixture."""
+        """A reader, a crash or a power cut sees the old bytes or the new, never a mixture."""
         folder = self._enter(checked(path), create=True)
         try:
             name = path.rpartition("/")[2]
@@ -230,8 +225,7 @@ class Files:
             os.close(folder)
 
     def stage(self, path: str, data: bytes) -> str:
-        """Lay `data` (not yet durable) beside `path` under a temporary name and return that file's
-        absolute path."""
+        """Lay `data` (not yet durable) beside `path`; returns the absolute path of that file."""
         folder = self._enter(checked(path), create=True)
         try:
             temp = _temporary(path.rpartition("/")[2], data, folder, durable=False)
@@ -270,12 +264,8 @@ class Files:
             os.close(folder)
 
     def _swap(self, source: str, name: str, folder: int, expected: str) -> bool:
-        """Put the staged file in place and look at what it replaced: an editor may have saved a
-        moment before.
-
-        Swapping the two names keeps that text, so it can be given back; a plain rename would have
-        destroyed it.
-        """
+        """An editor may have saved a moment before: swapping the names keeps that text, so it can
+        be given back; a rename would have destroyed it."""
         if not _exchange(folder, source, name):
             os.rename(source, name, src_dir_fd=folder, dst_dir_fd=folder)
             return True
@@ -304,7 +294,7 @@ class Files:
         return found in ("", expected)
 
     def _prune(self, path: str) -> None:
-        """Remove folders that became empty, never a top-level one."""
+        """Empty folders, never a top-level one."""
         parts = path.split("/")[:-1]
         while len(parts) > 1:
             try:
@@ -321,8 +311,8 @@ class Files:
             return []
 
     def blob(self, path: str) -> str | None:
-        """git's id of the bytes on disk, "" when absent, None when something there is not a
-        readable regular file."""
+        """git's id of the bytes on disk, "" when absent, None for what is no readable regular
+        file."""
         try:
             data = self.content(path)
         except (OSError, UnsafePath):
@@ -361,7 +351,6 @@ def describe(path: str, found: os.stat_result) -> Stat | Refused:
 
 
 def _is_repository(folder: int) -> bool:
-    """Does this folder (a descriptor) have a `.git` of its own?"""
     try:
         os.stat(".git", dir_fd=folder, follow_symlinks=False)
     except OSError:
@@ -378,8 +367,7 @@ def _make(part: str, parent: int) -> None:
 
 
 def _temporary(name: str, data: bytes, folder: int, *, durable: bool) -> str:
-    """A new file beside `name` with its mode and `data`; returns its name. Leaves nothing behind on
-    failure."""
+    """With the mode of `name`; leaves nothing behind on failure."""
     try:
         mode = modes.S_IMODE(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
     except FileNotFoundError:
@@ -410,7 +398,7 @@ _SWAP: Final = 2
 
 
 def _exchange(folder: int, one: str, other: str) -> bool:
-    """Swap two names in one step; False where the system or the file system cannot."""
+    """False where the system or the file system cannot."""
     return (
         _renameat2 is not None
         and _renameat2(folder, os.fsencode(one), folder, os.fsencode(other), _SWAP) == 0
@@ -418,8 +406,7 @@ def _exchange(folder: int, one: str, other: str) -> bool:
 
 
 def _link(temp: str, name: str, folder: int) -> bool:
-    """Give the temporary file its real name unless that is taken by now (a rename would overwrite);
-    the temporary name is gone after."""
+    """Unless the name is taken by now (a rename would overwrite)."""
     try:
         os.link(temp, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
     except FileExistsError:

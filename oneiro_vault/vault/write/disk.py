@@ -71,8 +71,8 @@ def guarded(what: str) -> Iterator[None]:
 
 
 def note(what: str, place: Path, text: str) -> None:
-    """Write a small file of our own that a reader sees whole or not at all; it may be lost with the
-    power. Raises DiskProblem."""
+    """Write a small file of our own, seen whole or not at all; it may be lost with the power.
+    Raises DiskProblem."""
     with guarded(what):
         temp = place.with_name(f"{place.name}.{os.urandom(4).hex()}.new")
         temp.write_text(text, encoding="utf-8")
@@ -80,12 +80,9 @@ def note(what: str, place: Path, text: str) -> None:
 
 
 def sync(paths: Iterable[str]) -> None:
-    """fsync files and folders by path, in parallel.
-
-    One fsync after the other costs a disk flush each (up to 4 ms); side by side the file system
-    makes them one journal commit. The threads stay: starting them took longer than the disk. Raises
-    OSError of the first that failed.
-    """
+    """fsync files and folders in parallel: one after the other costs a disk flush each (up to 4
+    ms), side by side they are one journal commit. The threads stay: starting them took longer than
+    the disk. Raises OSError of the first that failed."""
     todo = list(dict.fromkeys(paths))
     if len(todo) == 1:
         _sync(todo[0])
@@ -113,8 +110,8 @@ def _sync(path: str) -> None:
 
 
 def write_new(path: str, data: bytes, mode: int = 0o666) -> None:
-    """Create `path` with `data` (never through a link, never over something); not yet durable.
-    Leaves nothing behind on failure."""
+    """Create `path` (never through a link, never over something); not yet durable. Leaves nothing
+    behind on failure."""
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
     try:
         write_all(fd, data)
@@ -188,8 +185,7 @@ _reached: Counter[str] = Counter()
 
 
 def reach(name: str) -> None:
-    """Die like a killed process (no clean-up, exit status 137) when the environment asks for it at
-    this step."""
+    """Die like a killed process (status 137) when the environment asks for it at this step."""
     wanted = os.environ.get("ONEIRO_FAULT")
     if not wanted:
         return

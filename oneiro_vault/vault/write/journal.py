@@ -67,8 +67,7 @@ def owed(intents: Iterable[Intent]) -> dict[str, Owed]:
 
 @dataclass(frozen=True)
 class Seen:
-    """One line of the witness: the branch was at `commit`, these notes were written last, in this
-    boot of the machine."""
+    """The branch was at `commit`, these notes were written last, in this boot of the machine."""
 
     ref: str
     commit: str
@@ -85,8 +84,7 @@ def boot_id() -> str:
 
 
 class Journal:
-    """Intents and witness of one work tree; every method but `read` and `witnesses` needs the write
-    lock."""
+    """Every method but `read` and `witnesses` needs the write lock."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -195,7 +193,6 @@ class Journal:
         self._stamp = _stamp(self._file)
 
     # -- the witness
-    # ----------------------------------------------------------------------------------------------
 
     def witness(self, ref: str, commit: str, paths: Iterable[str]) -> str:
         """Write down where the branch is; returns the file to fsync."""
@@ -214,7 +211,7 @@ class Journal:
         return str(self._tip)
 
     def witnesses(self) -> list[Seen]:
-        """Newest first: where the branch is known to have been. Read again only when another
+        """Where the branch is known to have been, newest first. Read again only when another
         process has written."""
         stamp = _stamp(self._tip)
         if stamp != self._seen_at:
@@ -229,8 +226,8 @@ class Journal:
         return self._seen
 
     def last(self, ref: str) -> str:
-        """The newest commit that we are known to have put on a branch, "" for none; of what is
-        still on its way, only what has arrived."""
+        """The newest commit that we put on a branch, "" for none; of what is on its way, only what
+        has arrived."""
         arrived = [intent.commit for intent in self.peek() if intent.ref == ref and intent.on_disk]
         return (
             arrived[-1]
@@ -253,7 +250,6 @@ class Journal:
             path.unlink(missing_ok=True)
 
     # -- moving things out of the way
-    # ----------------------------------------------------------------------------------------------
 
     def set_aside(self, path: Path, why: str) -> None:
         """Move a file that is in the way into `aside/` and log it."""
@@ -267,7 +263,7 @@ def _encoded(line: dict[str, Any]) -> bytes:
 
 
 def _append(path: Path, line: dict[str, Any]) -> None:
-    """One line in one write; a torn line before it is closed first."""
+    """In one write; a torn line before it is closed first."""
     fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     try:
         size = os.fstat(fd).st_size
@@ -284,7 +280,6 @@ def _append(path: Path, line: dict[str, Any]) -> None:
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:
-    """Whole, well-formed lines; anything else is skipped."""
     try:
         raw = path.read_bytes()
     except FileNotFoundError:
@@ -315,7 +310,7 @@ def _intent(line: dict[str, Any]) -> Intent:
 
 
 def _stamp(path: Path | None) -> tuple[int, int, int]:
-    """Changes whenever the file does; an empty file and none are the same."""
+    """An empty file and none are the same."""
     try:
         found = path.stat() if path else None
     except FileNotFoundError:

@@ -34,10 +34,9 @@ _KEPT: Final = "Nothing was changed."
 
 @dataclass(frozen=True)
 class Joined:
-    """What joining the history that ends at `other` means for our tip: `changes` against it (None =
-    gone), the bytes (by blob id) of files neither side has, `events` for the ledger; `forward`: our
-    history is part of theirs, so their tip becomes ours.
-    """
+    """What joining the history that ends at `other` means for our tip: `changes` (None = gone),
+    `made`: blob -> bytes of files neither side has, `events` for the ledger; `forward`: our history
+    is part of theirs, so their tip becomes ours."""
 
     other: str
     changes: Mapping[str, Entry | None] = field(default_factory=dict)
@@ -55,8 +54,8 @@ snapshot."""
 
 
 class Joiner:
-    """One joining under way; every method is called with the write lock held. `first` commits what
-    a person left on disk."""
+    """One joining under way, with the write lock held. `first` commits what a person left on
+    disk."""
 
     def __init__(
         self,
@@ -130,13 +129,12 @@ class Joiner:
         )  # fmt: skip
 
     def _was_file(self, tip: str, path: str) -> bool:
-        """What became a link there must not stay here as a file that git no longer looks at."""
+        """What became a link there must not stay here as a file."""
         known = self._vault.repo.entry(tip, path)
         return known is not None and _is_file(known)
 
     def _blocked(self, tip: str, changes: Mapping[str, Entry | None]) -> list[str]:
-        """Files whose bytes on disk are in no history. Raises RepositoryBusy for those a person has
-        staged."""
+        """Files whose bytes on disk are in no history. Raises RepositoryBusy for staged ones."""
         vault, waiting = self._vault, owed(self._vault.journal.intents)
         staged = vault.repo.staging.blobs(changes)
         blocked, theirs = [], []
@@ -156,8 +154,7 @@ class Joiner:
         return blocked
 
     def _settle(self, ref: str, tip: str, blocked: list[str]) -> None:
-        """A person's text that is on disk only goes into history first. Raises RepositoryBusy when
-        it cannot."""
+        """A person's text goes into history first. Raises RepositoryBusy when it cannot."""
         before = self._vault.repo.activity.snapshot()
         look = self._vault.look(blocked, MOMENT)
         if look.waiting and look.lock:
@@ -175,7 +172,6 @@ def _is_file(entry: Entry) -> bool:
 
 
 def _stuck(look: Look, blocked: list[str]) -> RepositoryBusy:
-    """Why a person's text cannot go into history by itself, and what they can do."""
     if look.asked:
         what = f"is among what may not be meant ({look.question()})"
         return _busy(blocked, what, look.way_back().rstrip("."))

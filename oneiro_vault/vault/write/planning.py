@@ -31,10 +31,8 @@ _KEPT = "Nothing was written."
 
 @dataclass
 class Plan:
-    """`edits`: the person's own uncommitted bytes on the paths (None = deleted), to be committed
-    first. `writes`: path -> bytes. `removes`: paths. `proposals`: path wanted -> path of the
-    pending note.
-    """
+    """`edits`: the person's own uncommitted bytes (None = deleted), to be committed first.
+    `proposals`: path wanted -> path of the pending note."""
 
     edits: dict[str, bytes | None] = field(default_factory=dict)
     writes: dict[str, bytes] = field(default_factory=dict)
@@ -127,8 +125,8 @@ class Planner:
             self._put(plan, change.path, change.data)
 
     def _stored(self, plan: Plan, change: Write) -> bool:
-        """Does the branch hold exactly this file already, or has the person put it there or deleted
-        it (which goes in first)?"""
+        """Does the branch hold exactly this file, or has the person put it there or deleted it
+        (which goes in first)?"""
         data, known, wanted = (
             self._files.content(change.path),
             self._repo.entry(self._tip, change.path),
@@ -161,8 +159,7 @@ class Planner:
         plan.removes.append(change.path)
 
     def _check(self, plan: Plan, path: str, base: str | None) -> None:
-        """Does the disk hold what the writer read? Also notes the person's own edit that must be
-        committed before."""
+        """Also notes the person's own edit that must be committed before."""
         data = self._files.content(path)
         known = self._repo.entry(self._tip, path)
         if base is None:
@@ -187,8 +184,7 @@ class Planner:
             plan.edits[path] = data
 
     def _whole(self, path: str, data: bytes) -> None:
-        """A person's text that is a moment old may be half of what their editor is writing;
-        replacing the file would lose the rest."""
+        """A text that is a moment old may be half of what their editor is writing."""
         stat = self._files.stat(path)
         age = time.time() - stat.mtime_ns / 1e9 if isinstance(stat, Stat) else MOMENT
         if 0 <= age < MOMENT:
@@ -215,7 +211,7 @@ class Planner:
         self._unstaged(path, None)
 
     def _unstaged(self, path: str, known: Entry | None) -> None:
-        """The person may have staged this path: then it is theirs until they commit."""
+        """A staged path is the person's until they commit."""
         staged = self._index[path]
         owe = self._owed.get(path)
         if staged not in (
@@ -228,7 +224,7 @@ class Planner:
             )
 
     def _no_twin(self, path: str) -> None:
-        """On a case-insensitive disk two names may be one file: refuse to invent the second."""
+        """On a case-insensitive disk two names may be one file."""
         folder, _, name = path.rpartition("/")
         if name == name.lower() and name.isascii() and is_id(name[-15:-3]):
             return  # random letters end it: no listing of a large folder for that

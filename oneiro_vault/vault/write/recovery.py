@@ -70,7 +70,6 @@ class Recovery:
             self._note_here()
 
     # -- locks
-    # ----------------------------------------------------------------------------------------------
 
     def _lock_files(self) -> list[Path]:
         git, common = self._repo.git_dir, self._repo.common_dir
@@ -92,15 +91,13 @@ class Recovery:
             self.clear_lock(lock)
 
     def clear_lock(self, lock: Path) -> bool:
-        """Move a lock aside when nobody can be holding it any more. True when it is out of the
-        way."""
+        """Move a lock aside when nobody can be holding it. True when it is out of the way."""
         if activity.abandoned(lock, self._repo.root):
             self._repo.activity.note_death(lock)
             self._journal.set_aside(lock, "a lock no living process holds")
         return not lock.exists()
 
     # -- objects and refs
-    # ----------------------------------------------------------------------------------------------
 
     def _tip_is_whole(self) -> bool:
         try:
@@ -116,8 +113,7 @@ class Recovery:
             return False
 
     def _mend_tip(self) -> None:
-        """A branch that is unreadable, or points to what is not there, goes back to the newest
-        commit known to be whole."""
+        """Back to the newest commit known to be whole."""
         if self._tip_is_whole():
             return
         ref = _head_ref(self._repo.git_dir)
@@ -152,8 +148,7 @@ class Recovery:
             self._mend_reflog(log)
 
     def _mend_reflog(self, log: Path) -> None:
-        """Lines that name commits that are gone make `git fsck` fail: keep the others, and the
-        whole file aside."""
+        """Lines that name commits that are gone make `git fsck` fail."""
         lines = log.read_bytes().splitlines(keepends=True) if log.exists() else []
         known = {_NOTHING: True}
         for oid in {
@@ -170,19 +165,16 @@ class Recovery:
             disk.write_new(str(log), b"".join(good))
 
     def _clear_empty_objects(self) -> None:
-        """Object files without a byte: a power cut's remains of somebody who did not fsync. git
-        would take them for present."""
+        """A power cut's remains of somebody who did not fsync; git would take them for present."""
         for folder in sorted((self._repo.common_dir / "objects").glob("[0-9a-f][0-9a-f]")):
             for entry in list(os.scandir(folder)):
                 if entry.is_file(follow_symlinks=False) and entry.stat().st_size == 0:
                     self._journal.set_aside(Path(entry.path), "an empty object file")
 
     # -- the index
-    # ----------------------------------------------------------------------------------------------
 
     def index_is_whole(self) -> bool:
-        """Is `.git/index` there and as git wrote it? Cheap while nobody writes it, and needs no
-        lock."""
+        """Is `.git/index` there and as git wrote it? Needs no lock."""
         try:
             self._repo.staging.check()
         except GitProblem:
@@ -190,8 +182,7 @@ class Recovery:
         return self._repo.staging.file.exists() or self._is_unborn()
 
     def mend_index(self) -> None:
-        """An index that cannot be read is set aside and made anew from HEAD (what was staged is in
-        the file set aside)."""
+        """One that cannot be read is set aside and made anew from HEAD."""
         try:
             if self.index_is_whole():
                 self._repo.staging.blobs(())
@@ -208,10 +199,9 @@ class Recovery:
             return
 
     # -- notes
-    # ----------------------------------------------------------------------------------------------
 
     def _here(self) -> str:
-        """The branch the work tree shows, "" while a person is in the middle of something."""
+        """ "" while a person is in the middle of something."""
         try:
             self._repo.check_ready()
             return self._repo.branch()
@@ -219,8 +209,7 @@ class Recovery:
             return ""
 
     def _replay(self) -> None:
-        """Write the notes that intents name and that still hold what was there before; give back
-        events that were folded."""
+        """Notes that still hold what was there before; folded events are given back."""
         for intent in self._journal.intents:
             if self._repo.contains(intent.commit, self._repo.tip(intent.ref)):
                 self._ledger.taken(intent.fold)
@@ -246,8 +235,7 @@ class Recovery:
                 self._journal.done(intent)
 
     def _mine(self, here: str, tip: str) -> list[Intent]:
-        """Intents whose commit the folder shows: those of its branch, and of any it was made
-        from."""
+        """Those of the branch the folder shows, and of any it was made from."""
         return [
             intent
             for intent in self._journal.intents
@@ -255,8 +243,8 @@ class Recovery:
         ]
 
     def _leave(self) -> None:
-        """What was put on disk for a branch that git was just leaving, or has left since, becomes
-        here what HEAD says: that branch has it, and git would not go back over it."""
+        """What was put on disk for a branch that git has left becomes what HEAD says: that branch
+        has it, and git would not go back over it."""
         ref, tip = _head_ref(self._repo.git_dir), self._repo.tip()
         mine = self._mine(ref, tip)
         left = [intent for intent in self._journal.intents if intent not in mine]
@@ -293,8 +281,7 @@ class Recovery:
             self._files.sync([path])
 
     def _restore_emptied(self) -> None:
-        """After a restart: the notes written last, if they are empty now and were not meant to
-        be."""
+        """After a restart, notes written last that are empty and were not meant to be."""
         tip = self._repo.tip()
         for path in {path for seen in self._journal.witnesses()[:3] for path in seen.paths}:
             head = self._repo.entry(tip, path)
@@ -302,14 +289,13 @@ class Recovery:
                 self._put(path, head.blob, _EMPTY)
 
     def _note_here(self) -> None:
-        """Where we are, in this boot: the checks for a new one are made once."""
+        """The checks for a new boot are made once."""
         here, tip = self._here(), self._repo.tip()
         if here and tip:
             self._journal.witness(here, self._journal.last(here) or tip, ())
 
     def _sweep(self, intents: list[Intent]) -> None:
-        """Temporary files of a write that died; only in the folders its intent names, only under
-        our own suffix."""
+        """Only in the folders an intent names, only under our own suffix."""
         for folder in {path.rpartition("/")[0] for intent in intents for path in intent.paths}:
             try:
                 entries = list(os.scandir(self._files.root / folder))
@@ -320,11 +306,9 @@ class Recovery:
                     os.unlink(entry.path)
 
     # -- closing the books
-    # ----------------------------------------------------------------------------------------------
 
     def settle(self) -> bool:
-        """Bring the index up to date with what intents name and clear the journal; False while
-        something is in the way."""
+        """Bring the index up to date and clear the journal; False while something is in the way."""
         if not all(intent.on_disk for intent in self._journal.intents):
             return False
         self._leave()
@@ -346,8 +330,8 @@ class Recovery:
         return True
 
     def _head_may_follow(self) -> bool:
-        """Has git written the index since our last intent, and a moment ago? It lets go of it
-        before it moves HEAD: what is put there in between would be staged on the other branch."""
+        """git lets go of the index before it moves HEAD: what is put there in between would be
+        staged on the other branch."""
         there = self._repo.activity.since()
         lately = there > self._journal.written and 0 <= time.time() - there < activity.SETTLE
         return lately and not self._repo.activity.followed()
@@ -373,8 +357,7 @@ class Recovery:
         return (head.blob if head else "") == owe.blob
 
     def _witness(self, ref: str, mine: list[Intent]) -> None:
-        """Where the branch is, the notes and the index become durable together; only then may the
-        journal forget."""
+        """Only when branch, notes and index are durable may the journal forget."""
         paths = list(owed(mine))
         places = [
             self._journal.witness(ref, mine[-1].commit, paths[-20:]),
@@ -386,7 +369,7 @@ class Recovery:
 
 
 def _head_ref(git_dir: Path) -> str:
-    """The branch in the HEAD file, "" when it is detached or unreadable."""
+    """ "" when HEAD is detached or unreadable."""
     try:
         found = re.fullmatch(r"ref: (refs/heads/\S+)\s*", (git_dir / "HEAD").read_text())
     except (OSError, UnicodeDecodeError):

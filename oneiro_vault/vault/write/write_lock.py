@@ -31,8 +31,8 @@ _PATIENCE: Final = 2 * SETTLE
 
 
 class Gate:
-    """Locks of one work tree: `wait` seconds for locks, `reserve` bytes that must stay free,
-    `lazy_index` leaves the index to `flush` once it is larger than `small` bytes."""
+    """`wait` seconds for locks, `reserve` bytes that must stay free, `lazy_index` leaves the index
+    to `flush` once it is larger than `small` bytes."""
 
     def __init__(
         self,
@@ -57,16 +57,16 @@ class Gate:
         self.thread = threading.RLock()
 
     def _small_index(self) -> bool:
-        """Is rewriting `.git/index` cheaper than the commit itself? Then nobody's `git commit` ever
-        meets one that lags behind."""
+        """Where rewriting it is cheaper than the commit, nobody's `git commit` ever meets one that
+        lags behind."""
         try:
             return self._repo.staging.file.stat().st_size <= self.small
         except OSError:
             return self.small > 0
 
     def flush(self) -> bool:
-        """Bring `.git/index` up to date with what was written, and make a damaged one anew; False
-        when something is in the way (it is remembered)."""
+        """Bring `.git/index` up to date, or make a damaged one anew; False when something is in the
+        way."""
         if (
             not self._journal.intents
             and self._journal.unchanged()
@@ -94,8 +94,7 @@ class Gate:
             return self.settled()
 
     def settled(self) -> bool:
-        """Never raises: what is in history is acknowledged, and what the index is owed stays in the
-        journal."""
+        """Never raises: what the index is owed stays in the journal."""
         try:
             return self._recovery.settle()
         except (OSError, OneiroError) as error:
@@ -117,8 +116,7 @@ class Gate:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """The write lock, with everything in order: recovered, a usable state, space left;
-        afterwards the books are closed."""
+        """The write lock, with everything in order: recovered, a usable state, space left."""
         disk.refuse_full(self._root, self.reserve)
         with self.locked():
             reach("locked")
@@ -159,8 +157,7 @@ class Gate:
         )
 
     def rest(self) -> None:
-        """Wait until git has done what it is doing to the work tree (a dead one's lock is moved
-        aside). Raises LockTimeout."""
+        """Wait until git has done what it is doing to the work tree. Raises LockTimeout."""
         deadline = time.monotonic() + self._wait
         while (lock := self._repo.activity.snapshot().lock) is not None:
             with self.locked():
@@ -204,7 +201,6 @@ class Gate:
 
 
 def _kept(lock: Path, holder: Path, wait: float) -> LockTimeout:
-    """Who has the write lock; one who is stopped gets no further by itself."""
     try:
         pid = int(holder.read_text())
     except (OSError, ValueError):

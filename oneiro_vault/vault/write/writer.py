@@ -28,8 +28,7 @@ MACHINE = "oneiro@localhost"
 
 @dataclass
 class Order:
-    """One commit to make on top of `tip`: `changes` (None = gone), `data` to put on disk, who and
-    why.
+    """One commit to make on top of `tip`: `changes` (None = gone), `data` to put on disk.
 
     Of a merge: the `other` parent, and paths that are `brought` from it as they are; with `forward`
     that parent is itself the new tip.
@@ -60,9 +59,8 @@ class Order:
 def machine(actor: str) -> tuple[str, str]:
     """Author and committer of a machine's commit.
 
-    Its own name and an address that cannot receive mail, so that `git shortlog`, `git blame` and a
-    hosting site never show a person as the author of words a machine wrote; who asked for it is the
-    actor.
+    An address that cannot receive mail, so that no hosting site shows a person as the author of
+    words a machine wrote; who asked for it is the actor.
     """
     return f"oneiro ({actor or 'user'})", MACHINE
 
@@ -77,10 +75,10 @@ class Writer:
         self._ledger = ledger
 
     def commit(self, order: Order, *, progress: Progress | None = None, fold: bool = True) -> str:
-        """Carry an order out. Returns the commit, "" when another program moved the branch first.
+        """Returns the commit, "" when another program moved the branch first.
 
         Raises DiskProblem (nothing happened), Locked (ditto). What fails after the branch is
-        durable is caught up later, not raised.
+        durable is caught up later.
         """
         folded = self._fold(order) if fold else ""
         try:
@@ -102,8 +100,8 @@ class Writer:
         return intent.commit
 
     def _fold(self, order: Order) -> str:
-        """Add the pending events (and this operation's own) to the commit; returns the digest that
-        marks them as folded."""
+        """Add the pending events and the operation's own; returns the digest that marks them as
+        folded."""
         with disk.guarded("Reading the pending ledger"):
             lines = self._ledger.take()
         reach("folded")
@@ -125,7 +123,7 @@ class Writer:
         return digest(lines) if lines else ""
 
     def _prepare(self, order: Order, folded: str) -> tuple[Intent, list[str]]:
-        """Objects and intent, durable. Returns the intent and the object folders still to fsync."""
+        """The durable intent, and the object folders still to fsync."""
         commit = order.other if order.forward else self._made(order)
         reach("built")
         paths = {path: self._step(order.tip, path, entry) for path, entry in order.changes.items()}
@@ -167,8 +165,7 @@ class Writer:
         return moved
 
     def _stage(self, order: Order, progress: Progress | None) -> tuple[dict[str, str], bool]:
-        """The new bytes beside their notes, under temporary names; False when some could not be
-        written (caught up later)."""
+        """Under temporary names; False when some could not be written (caught up later)."""
         temps: dict[str, str] = {}
         total = len(order.data.keys() | set(order.brought))
         for count, (path, data, mode) in enumerate(order.to_write(self._repo)):
@@ -186,8 +183,7 @@ class Writer:
     def _publish(
         self, order: Order, intent: Intent, temps: Mapping[str, str], progress: Progress | None
     ) -> bool:
-        """Give the staged bytes their names and take removed notes away, each only if the disk
-        holds what the commit replaced."""
+        """Each only if the disk holds what the commit replaced."""
         try:
             for path, temp in temps.items():
                 if not self._files.publish(path, temp, intent.paths[path][0]):
