@@ -16,7 +16,6 @@ from typing import Any
 OVERALL = 95.0
 WHOLE = (
     "oneiro_vault/core/frontmatter/yaml_block.py",
-    "oneiro_vault/core/frontmatter/strict_yaml.py",
     "oneiro_vault/vault/write/writer.py",
     "oneiro_vault/vault/write/recovery.py",
     "oneiro_vault/vault/write/journal.py",

@@ -28,7 +28,6 @@ from oneiro_vault.settings import locations
 from oneiro_vault.settings.definitions import Settings, load, machine_file
 from oneiro_vault.vault import layout
 from oneiro_vault.vault.git import commands
-from oneiro_vault.vault.purge.rewrite import unfinished
 from oneiro_vault.vault.secrets.secret_scan import Secrets
 from oneiro_vault.vault.vault import Vault
 
@@ -183,7 +182,7 @@ class App(Operations):
             return answer
         reason = "; ".join(filter(None, (brake, answer.get("degraded")))) or None
         answer["degraded"] = reason
-        answer = _noticed(answer, UNFINISHED) if unfinished(self.house.vault) else answer
+        answer = _noticed(answer, UNFINISHED) if self.house.vault.purging else answer
         return _noticed(answer, brake) if brake else answer
 
     def misset(self, wrong: Sequence[SettingsError]) -> None:

@@ -46,7 +46,7 @@ ONLY_IN = {
     "huggingface_hub": {"index/embed/worker.py"},
     "watchdog": {"index/watch.py"},
     "markdown_it": {"core/markdown/parser.py"},
-    "frontmatter": {"core/frontmatter/yaml_block.py"},
+    "frontmatter": set(),
     "starlette": {"daemon/asgi.py", "http/"},
     "uvicorn": {"daemon/asgi.py", "http/listen_tcp.py"},
     "h11": {"http/auth/client_documents.py", "http/listen_tcp.py"},

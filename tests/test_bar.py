@@ -98,13 +98,13 @@ BAR: Final[dict[int, tuple[str, tuple[str, ...]]]] = {
         "drills/test_old_notes.py::test_sixty_notes_of_somebody",
     )),
     13: ("bad YAML: a verdict for every shape, the file untouched, good notes found", (
-        "core/frontmatter/test_strict_yaml.py::test_there_are_enough_shapes",
-        "core/frontmatter/test_strict_yaml.py::test_every_shape_has_its_verdict_in_time",
+        "core/frontmatter/test_yaml_block.py::test_there_are_enough_shapes",
+        "core/frontmatter/test_yaml_block.py::test_every_shape_has_its_verdict_in_time",
         "drills/test_old_notes.py::test_sixty_notes_of_somebody",
     )),
     14: ("YAML bombs and nesting: refused within two seconds and 200 MB", (
-        "core/frontmatter/test_strict_yaml.py::test_every_shape_has_its_verdict_in_time",
-        "core/frontmatter/test_strict_yaml.py::test_all_shapes_together_stay_small",
+        "core/frontmatter/test_yaml_block.py::test_every_shape_has_its_verdict_in_time",
+        "core/frontmatter/test_yaml_block.py::test_all_shapes_together_stay_small",
     )),
     15: ("binary junk and encodings: a verdict; CRLF and BOM survive an edit", (
         "core/frontmatter/test_yaml_block.py::test_any_bytes_have_a_verdict",
@@ -359,7 +359,7 @@ BAR: Final[dict[int, tuple[str, tuple[str, ...]]]] = {
         "bar/test_secrets.py::test_redacted_instead_everything_arrives_without_them",
         "bar/test_secrets.py::test_a_question_with_one_is_not_noted_in_the_ledger",
         "vault/secrets/test_secret_scan.py::test_what_is_in_history_already_is_no_news",
-        "vault/secrets/test_credentials.py::test_what_only_looks_like_one_is_none",
+        "vault/secrets/test_secret_scan.py::test_what_only_looks_like_one_is_none",
         "bar/test_secrets.py::test_what_callers_send_is_in_no_log",
         "bar/test_secrets.py::test_what_is_private_is_nowhere",
         "http/auth/test_service_keys.py::test_the_secret_is_nowhere_on_the_disk",

@@ -450,7 +450,7 @@ class House:
         return self._uses
 
     def forgotten(self) -> Mapping[str, Mapping[str, Any]]:
-        """Id, and fingerprint of the words (`core.text.equality`), of everything that was
+        """Id, and fingerprint of the words (`core.memory.fingerprint`), of everything that was
         forgotten -> its tombstone."""
         self.uses()
         return self._forgotten

@@ -64,10 +64,6 @@ class Operation:
     decision: str = ""
     fence: int = 0
 
-    def __post_init__(self) -> None:
-        if self.op not in OPS:
-            raise ValueError(f"{self.op!r} is not an operation; one of {', '.join(sorted(OPS))}")
-
 
 @dataclass(frozen=True)
 class Receipt:

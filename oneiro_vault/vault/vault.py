@@ -24,6 +24,7 @@ from oneiro_vault.errors import (
 )
 from oneiro_vault.vault import ledger
 from oneiro_vault.vault.change import Change, Operation, Receipt, Remove, Write
+from oneiro_vault.vault.git.activity import PURGING
 from oneiro_vault.vault.git.merge_driver import register_driver
 from oneiro_vault.vault.git.repository import Repo
 from oneiro_vault.vault.git.staging_area import FILE, Entry
@@ -41,10 +42,18 @@ from oneiro_vault.vault.worktree.commit_edits import Person
 from oneiro_vault.vault.worktree.files import Files, digest
 from oneiro_vault.vault.write import disk, merge_commit
 from oneiro_vault.vault.write.journal import Journal, owed
-from oneiro_vault.vault.write.planning import Plan, Planner, Refusals, validate
 from oneiro_vault.vault.write.recovery import Recovery, mend_head
 from oneiro_vault.vault.write.write_lock import Gate
-from oneiro_vault.vault.write.writer import Order, Progress, Writer, machine
+from oneiro_vault.vault.write.writer import (
+    Order,
+    Plan,
+    Planner,
+    Progress,
+    Refusals,
+    Writer,
+    machine,
+    validate,
+)
 
 RESERVE: Final = 50_000_000
 FEW: Final = 10
@@ -493,6 +502,11 @@ class Vault:
     def problems(self) -> list[Problem]:
         """Everything a person should know about files and history, nothing about indexes."""
         return [*self.damaged(), *find(self)]
+
+    @property
+    def purging(self) -> bool:
+        """Was a purge begun and not finished?"""
+        return (self.folder / PURGING).exists()
 
     def damaged(self) -> list[Problem]:
         """Notes whose objects in the repository are damaged or missing."""

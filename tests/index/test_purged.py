@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 
 import pytest
 
-from oneiro_vault.core.text.equality import fingerprint
+from oneiro_vault.core.memory import fingerprint
 from oneiro_vault.core.tree_diff import blob_id
 from oneiro_vault.index.store import Index
 from tests.index.conftest import Notes

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from oneiro_vault.core.text.equality import fingerprint
+from oneiro_vault.core.memory import fingerprint
 from oneiro_vault.core.text.query import analyse, fts_expression
 from oneiro_vault.errors import IndexProblem
 from oneiro_vault.index.base import Filters

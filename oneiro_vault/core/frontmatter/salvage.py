@@ -17,8 +17,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from oneiro_vault.core.frontmatter import strict_yaml, yaml_block
-from oneiro_vault.core.frontmatter.strict_yaml import (
+from oneiro_vault.core import memory
+from oneiro_vault.core.frontmatter import yaml_block
+from oneiro_vault.core.frontmatter.yaml_block import (
     BOM,
     find_block,
     parse_block,
@@ -26,7 +27,6 @@ from oneiro_vault.core.frontmatter.strict_yaml import (
     spelled_mapping,
 )
 from oneiro_vault.core.memory import STATUSES, TRUSTS, Memory, of
-from oneiro_vault.core.time import note_dates
 from oneiro_vault.errors import UnreadableNote
 
 FRONTMATTER: Final = "frontmatter"
@@ -43,7 +43,7 @@ _FORMER: Final = (
 )  # fmt: skip
 """Taken from the last good version."""
 _KEYS: Final = ("title", "description", "tags", "aliases", "created", "timestamp")
-_DATES: Final = frozenset((*note_dates.CREATED, *note_dates.CHANGED))
+_DATES: Final = frozenset((*memory.CREATED, *memory.CHANGED))
 _NAMES: Final = ("tags", "aliases")
 _FENCE: Final = re.compile(r"(?:---|\.\.\.)[ \t]*\Z")
 _KEY: Final = re.compile(
@@ -216,7 +216,7 @@ def _value(value: str, lines: list[str]) -> object:
     try:
         root = parse_block("\n".join([f"value: {value}", *lines[1:]]) + "\n")
         if root is not None:
-            plain, spelled = plain_mapping(root, 0), spelled_mapping(root)
+            plain, spelled = plain_mapping(root), spelled_mapping(root)
             return spelled["value"] if isinstance(plain["value"], int | float) else plain["value"]
     except UnreadableNote:
         pass
@@ -336,7 +336,7 @@ def mended(data: bytes) -> bytes | None:
         if entry and not _is_yaml(entry[2]):
             if entry[2].startswith(_UNCERTAIN) or " #" in entry[2]:
                 return None
-            lines[at] = entry[1] + strict_yaml.quoted(entry[2]) + entry[3]
+            lines[at] = entry[1] + yaml_block.quoted(entry[2]) + entry[3]
             values[entry[1].rstrip(": \t")] = entry[2]
     whole = text[: block.start] + "".join(lines) + text[block.stop :]
     return yaml_block.encode(whole) if values and _says(whole, values, text[block.end :]) else None

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from oneiro_vault.core.frontmatter import yaml_block
-from oneiro_vault.core.frontmatter.strict_yaml import find_block, pairs_of, parse_block
+from oneiro_vault.core.frontmatter.yaml_block import find_block, pairs_of, parse_block
 from oneiro_vault.core.merge import merge_frontmatter
 from oneiro_vault.core.merge.merge_frontmatter import MISSING, Head, Merged, comments, same
 from oneiro_vault.core.merge.units import below, callout, fenced, held, line_ends

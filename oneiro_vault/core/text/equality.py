@@ -15,7 +15,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Collection
-from hashlib import blake2b
 from typing import Final
 
 from oneiro_vault.core.text.claims import PERSONS, POINTING
@@ -250,12 +249,6 @@ def _hour(found: re.Match[str]) -> str:
 _NOT_WORDS: Final = frozenset(
     "no not never none nobody nothing without cannot can't won't isn't don't".split()
 )
-
-
-def fingerprint(type_: str, title: str, body: str) -> str:
-    """32 hex characters, equal for the same words under the same title and type."""
-    parts = (type_.strip().lower(), " ".join(title.split()), body.replace("\r\n", "\n").strip())
-    return blake2b("\0".join(parts).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 def says_all(new: str, old: str, words: Collection[str], share: float) -> bool:

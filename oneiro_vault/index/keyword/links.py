@@ -20,8 +20,7 @@ ABOUT: Final = ("about", "alias", "entity", "part", "speaker")
 TARGETS: Final = ("alias", "id", "path", "stem", "title")
 """Roles of names by which a link finds a note."""
 WORDS: Final = "words"
-"""Role of what is no name: the fingerprint of a note's words (`core.text.equality`), by which the
-very same words are found again."""
+"""Role of what is no name: the fingerprint of a note's words, by which the same ones are found."""
 
 _PARTS_OF: Final = 3
 """Names of up to so many words are also known by each of them (`Caroline Smith`: `caroline`)."""

@@ -17,7 +17,7 @@ from zlib import crc32
 from oneiro_vault.core import memory
 from oneiro_vault.core.frontmatter.salvage import BROKEN, salvage
 from oneiro_vault.core.markdown import parser
-from oneiro_vault.core.text.equality import fingerprint
+from oneiro_vault.core.memory import fingerprint
 from oneiro_vault.core.text.language import detect
 from oneiro_vault.core.text.query import segment
 from oneiro_vault.core.tree_diff import blob_id

@@ -12,7 +12,7 @@ from typing import Any, Final
 from oneiro_vault.core import memory as memories
 from oneiro_vault.core.conversation.captures import KIND, SOURCE
 from oneiro_vault.core.frontmatter import fields, yaml_block
-from oneiro_vault.core.text.equality import fingerprint
+from oneiro_vault.core.memory import fingerprint
 from oneiro_vault.core.text.query import speaker_of
 from oneiro_vault.core.time import date_ranges as dates
 from oneiro_vault.errors import InvalidInput, UnreadableNote, UnsafePath, shown

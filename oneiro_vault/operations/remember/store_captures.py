@@ -14,8 +14,7 @@ from typing import Any
 from oneiro_vault import answers
 from oneiro_vault.capture import conversation_state, markers, spool, transcripts
 from oneiro_vault.core.conversation.captures import KIND, OWN, SOURCE, TYPE
-from oneiro_vault.core.memory import epoch
-from oneiro_vault.core.text.equality import fingerprint
+from oneiro_vault.core.memory import epoch, fingerprint
 from oneiro_vault.errors import InvalidInput, OneiroError, shown
 from oneiro_vault.operations.read import recall_show
 from oneiro_vault.operations.remember import write

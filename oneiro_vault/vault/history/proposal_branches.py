@@ -18,8 +18,7 @@ from oneiro_vault.vault.change import Operation, Write
 from oneiro_vault.vault.git.staging_area import FILE, Entry
 from oneiro_vault.vault.history import commit_log
 from oneiro_vault.vault.write import disk
-from oneiro_vault.vault.write.planning import validate
-from oneiro_vault.vault.write.writer import machine
+from oneiro_vault.vault.write.writer import machine, validate
 
 if TYPE_CHECKING:
     from oneiro_vault.vault.vault import Vault

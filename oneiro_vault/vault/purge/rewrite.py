@@ -287,11 +287,6 @@ def clean_private(vault: Vault, trace: Trace) -> int:
 # -- the plan on disk
 
 
-def unfinished(vault: Vault) -> bool:
-    """Was a purge begun and not finished?"""
-    return (vault.folder / PURGING).exists()
-
-
 def begin(vault: Vault, trace: Trace, about: Mapping[str, Any]) -> None:
     """From here on only going on is possible. `about` is kept for the receipt."""
     folder = (vault.folder / PURGING).parent
@@ -341,7 +336,7 @@ def carry_out(vault: Vault) -> dict[str, Any]:
     """From wherever it stopped; returns the plan. Raises NotFound when there is none, or
     GitProblem."""
     folder = (vault.folder / PURGING).parent
-    if not unfinished(vault):
+    if not vault.purging:
         raise NotFound(
             "no purge was begun here",
             kept=_KEPT,

@@ -14,9 +14,9 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
 from oneiro_vault.core import memory as memories
-from oneiro_vault.core.frontmatter.strict_yaml import find_block
+from oneiro_vault.core.frontmatter.yaml_block import find_block
 from oneiro_vault.errors import InvalidInput, UnreadableNote
-from oneiro_vault.vault.secrets.credentials import INVISIBLE
+from oneiro_vault.vault.secrets.secret_scan import INVISIBLE
 
 MARK: Final = "[purged]"
 """What stands where the text was."""

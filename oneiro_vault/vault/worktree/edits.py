@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from oneiro_vault.core import memory
-from oneiro_vault.core.text.equality import fingerprint
+from oneiro_vault.core.memory import fingerprint
 from oneiro_vault.core.tree_diff import Refused, Stat, blob_id
 from oneiro_vault.errors import UnreadableNote, UnsafePath
 from oneiro_vault.vault.git.activity import Snapshot
@@ -180,7 +180,7 @@ def identify(path: str, data: bytes) -> tuple[str, str]:
 
 
 def words_of(path: str, data: bytes) -> str:
-    """The fingerprint of a note's words (`core.text.equality`), "" when it cannot be read."""
+    """The fingerprint of a note's words (`core.memory.fingerprint`), "" when it cannot be read."""
     try:
         found = memory.parse(path, data)
     except UnreadableNote:
