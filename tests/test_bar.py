@@ -420,14 +420,14 @@ BAR: Final[dict[int, tuple[str, tuple[str, ...]]]] = {
     )),
     51: ("history tampered with: noticed at the next start and write, the old one kept; writes "
          "stop until a person has said what is meant", (
-        "vault/health/test_rewrites.py::test_a_reset_stops_writes_and_not_reading",
-        "vault/health/test_rewrites.py::test_a_person_can_accept_it",
-        "vault/health/test_rewrites.py::test_another_process_that_has_it_open_knows_at_once",
-        "vault/health/test_rewrites.py::test_an_amend_that_takes_words_out",
-        "vault/health/test_rewrites.py::test_an_old_history_that_is_gone_is_said",
-        "vault/health/test_rewrites.py::test_a_commit_that_waits_for_the_index_counts_too",
-        "vault/health/test_rewrites.py::test_what_keeps_every_note_stops_nobody",
-        "vault/health/test_rewrites.py::test_what_we_do_ourselves_is_no_tampering",
+        "vault/write/test_write_lock.py::test_a_reset_stops_writes_and_not_reading",
+        "vault/write/test_write_lock.py::test_a_person_can_accept_it",
+        "vault/write/test_write_lock.py::test_another_process_that_has_it_open_knows_at_once",
+        "vault/write/test_write_lock.py::test_an_amend_that_takes_words_out",
+        "vault/write/test_write_lock.py::test_an_old_history_that_is_gone_is_said",
+        "vault/write/test_write_lock.py::test_a_commit_that_waits_for_the_index_counts_too",
+        "vault/write/test_write_lock.py::test_what_keeps_every_note_stops_nobody",
+        "vault/write/test_write_lock.py::test_what_we_do_ourselves_is_no_tampering",
         "operations/care/test_doctor.py::test_a_rewritten_history_is_said_until_a_person_accepts_i"
         "t",
     )),

@@ -30,9 +30,7 @@ from oneiro_vault.vault.git.repository import Repo
 from oneiro_vault.vault.git.staging_area import FILE, Entry
 from oneiro_vault.vault.health import repair
 from oneiro_vault.vault.health.problems import DAMAGE, REWRITTEN, Problem, damaged, find
-from oneiro_vault.vault.health.rewrites import Rewritten
 from oneiro_vault.vault.history import commit_log, undo
-from oneiro_vault.vault.history.snapshot import Past
 from oneiro_vault.vault.history.undo import Undo
 from oneiro_vault.vault.paths import is_note
 from oneiro_vault.vault.purge.denylist import Erased
@@ -43,7 +41,7 @@ from oneiro_vault.vault.worktree.files import Files, digest
 from oneiro_vault.vault.write import disk, merge_commit
 from oneiro_vault.vault.write.journal import Journal, owed
 from oneiro_vault.vault.write.recovery import Recovery, mend_head
-from oneiro_vault.vault.write.write_lock import Gate
+from oneiro_vault.vault.write.write_lock import Gate, Rewritten
 from oneiro_vault.vault.write.writer import (
     Order,
     Plan,
@@ -75,7 +73,7 @@ class Vault:
         self.journal = Journal(self.folder)
         self.ledger = ledger.Ledger(self.folder, root)
         self.history = commit_log.History(self.repo.commands)
-        self.past = Past(self.repo)
+        self.past = commit_log.Past(self.repo)
         self.erased = Erased(self.repo)
         self.recovery = Recovery(self.repo, self.files, self.journal, self.ledger)
         self.clock = clock

@@ -1,4 +1,5 @@
-"""What commits say about memories: messages written with trailers, and the log read back as data.
+"""What commits say about memories: messages written with trailers, the log read back as data, and
+the versions of files in it.
 
 Subject `<op>: <title>`, then one paragraph of `Oneiro-*` trailers. Every value is folded into one
 line, so that no title or reason can forge a trailer.
@@ -11,10 +12,14 @@ import secrets
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from threading import Lock
 from typing import Final, NamedTuple
 
+from oneiro_vault.errors import GitProblem
 from oneiro_vault.vault.change import OPS, Operation
 from oneiro_vault.vault.git.commands import Commands
+from oneiro_vault.vault.git.repository import Repo
+from oneiro_vault.vault.git.staging_area import EXECUTABLE, FILE
 
 _BOOKS: Final = ("sync", "ledger")
 """Said in a person's name, and of no memory."""
@@ -359,3 +364,96 @@ def _merge(first: list[Entry], second: list[Entry] | None = None) -> list[Entry]
         else:
             merged.append(right.pop(0))
     return merged
+
+
+_AT_ONCE: Final = 200
+"""Paths of one command line."""
+_NOTHING: Final = "0" * 40
+
+
+class Past:
+    """HEAD and what came before it, asked by path."""
+
+    def __init__(self, repo: Repo) -> None:
+        self._repo = repo
+        self._births: dict[str, str] = {}
+        self._born_at = ""
+        self._lock = Lock()
+
+    def heads(self, paths: Iterable[str]) -> dict[str, str]:
+        """path -> blob id of the regular file HEAD has there; paths HEAD does not have are left
+        out."""
+        tip = self._repo.tip()
+        entries = ((path, self._repo.entry(tip, path)) for path in paths)
+        return {
+            path: entry.blob
+            for path, entry in entries
+            if entry is not None and entry.mode in (FILE, EXECUTABLE)
+        }
+
+    def versions(self, paths: Iterable[str]) -> dict[str, list[str]]:
+        """path -> blob ids of every version in HEAD's history, newest first. Raises GitProblem."""
+        found: dict[str, list[str]] = {}
+        wanted = sorted(set(paths))
+        for start in range(0, len(wanted) if self._repo.tip() else 0, _AT_ONCE):
+            for path, blob in self._log(wanted[start : start + _AT_ONCE]):
+                found.setdefault(path, []).append(blob)
+        return found
+
+    def data(self, blob: str) -> bytes:
+        """The bytes of a version. Raises GitProblem."""
+        return self._repo.data(blob)
+
+    def born(self, paths: Iterable[str]) -> dict[str, str]:
+        """path -> author date of the commit that first had its file, under whatever name; {} when
+        git cannot be asked. The history is walked once."""
+        with self._lock:
+            try:
+                tip = self._repo.tip()
+                if tip != self._born_at:
+                    self._walk(f"{self._born_at}..{tip}" if self._born_at else tip)
+                    self._born_at = tip
+            except GitProblem:
+                return {}
+            return {path: self._births[path] for path in paths if path in self._births}
+
+    def _walk(self, commits: str) -> None:
+        """Oldest first: `\1<date>`, then `A`, path or `R<n>`, old path, new path."""
+        layout = (
+            "--format=%x01%aI",
+            "--name-status",
+            "-z",
+            "--find-renames=70%",
+            "--diff-filter=AR",
+            "--topo-order",
+            "--reverse",
+        )
+        out = self._repo.commands.run("log", *layout, commits, "--", timeout=600.0)
+        day = ""
+        words = iter(out.decode("utf-8", "surrogateescape").split("\0"))
+        for word in words:
+            word = word.lstrip("\n")
+            if word.startswith("\1"):
+                day = word[1:].strip()
+            elif word == "A":
+                self._births.setdefault(next(words, ""), day)
+            elif word.startswith("R"):
+                old, new = next(words, ""), next(words, "")
+                self._births.setdefault(new, self._births.get(old, day))
+
+    def _log(self, paths: list[str]) -> Iterator[tuple[str, str]]:
+        """(path, blob), from `:<mode> <mode> <blob> <blob> <status>`, path."""
+        layout = (
+            "--format=",
+            "--raw",
+            "-z",
+            "--no-abbrev",
+            "--no-renames",
+            "--diff-merges=first-parent",
+        )
+        out = self._repo.commands.run("log", "--topo-order", *layout, "HEAD", "--", *paths)
+        words = iter(out.decode("utf-8", "surrogateescape").split("\0"))
+        for entry in words:
+            path, fields = next(words, ""), entry.lstrip("\n").split(" ")
+            if len(fields) == 5 and fields[3] != _NOTHING and fields[1] in ("100644", "100755"):
+                yield path, fields[3]

@@ -9,7 +9,7 @@ from typing import Final
 
 from oneiro_vault.core.picture import FOLDER
 from oneiro_vault.errors import NotFound, OneiroError, StaleMemory
-from oneiro_vault.vault.history.snapshot import Past
+from oneiro_vault.vault.history.commit_log import Past
 from oneiro_vault.vault.worktree.files import LARGEST, Files, digest
 from oneiro_vault.vault.write import disk
 
