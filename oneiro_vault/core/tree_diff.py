@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import sha1
 from typing import Protocol
@@ -97,29 +97,6 @@ def blob_id(data: bytes) -> str:
 def committed(path: str, size: int, blob: str) -> Stat:
     """Equal ones have equal bytes, whenever and wherever they were written."""
     return Stat(path, size, 0, 0, int(blob[:15], 16))
-
-
-@dataclass(frozen=True)
-class Difference:
-    """Paths to add, look at again, and take out."""
-
-    added: list[str]
-    modified: list[str]
-    removed: list[str]
-
-
-def compare(
-    seen: Mapping[str, Stat], known: Mapping[str, Stat], gone: Callable[[str], bool]
-) -> Difference:
-    """What is on disk (`seen`) against what an index holds (`known`), both path -> Stat.
-
-    `gone(path)` is asked before a path counts as removed, so that an unreadable folder never
-    empties an index.
-    """
-    added = [path for path in seen if path not in known]
-    modified = [path for path, stat in seen.items() if path in known and known[path] != stat]
-    removed = [path for path in known if path not in seen and gone(path)]
-    return Difference(added, modified, removed)
 
 
 def below(path: str, folders: Iterable[str]) -> bool:

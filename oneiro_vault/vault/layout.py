@@ -1,19 +1,19 @@
 """Where a vault is, and how one comes to be: from nothing, from a folder of notes, or inside
 somebody's repository."""
 # pathlib is left out here: names of any shape.
-# ruff: noqa: PTH100, PTH111, PTH113
+# ruff: noqa: PTH100, PTH113
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from oneiro_vault.core.tree_diff import Refused
-from oneiro_vault.errors import InvalidInput, VaultNotFound
+from oneiro_vault.errors import InvalidInput
 from oneiro_vault.vault.git import repository
 from oneiro_vault.vault.git.merge_driver import register_driver
 from oneiro_vault.vault.secrets.secret_scan import OFF, Secrets
@@ -61,37 +61,6 @@ def template() -> dict[str, bytes]:
     }
 
 
-def find(start: Path, env: Mapping[str, str], default: str = "", *, explicit: str = "") -> Path:
-    """`explicit`, else ONEIRO_VAULT, else the nearest folder upwards of `start` with an
-    oneiro.toml, else `default`. Raises VaultNotFound."""
-    for named, where in ((explicit, "--vault"), (env.get("ONEIRO_VAULT", ""), "ONEIRO_VAULT")):
-        if named:
-            return _named(named, where)
-    here = Path(os.path.abspath(start))
-    for folder in (here, *here.parents):
-        if is_vault(folder):
-            return folder
-    if default:
-        return _named(default, "the setting `vault`")
-    raise VaultNotFound(
-        f"there is no vault here ({here}) or above",
-        hint="Create one: oneiro init PATH. Or name one: --vault PATH, or ONEIRO_VAULT.",
-    )
-
-
-def _named(name: str, where: str) -> Path:
-    path = Path(os.path.abspath(os.path.expanduser(name)))
-    if not is_vault(path):
-        what = "does not exist" if not path.exists() else f"has no {MARK}"
-        hint = (
-            f"Create it: oneiro init {path}"
-            if not path.exists()
-            else f"Make it a vault: cd {path} && oneiro init --here"
-        )
-        raise VaultNotFound(f"{path} (from {where}) is no vault: it {what}", hint=hint)
-    return path
-
-
 def is_vault(folder: Path) -> bool:
     """Does the folder have an oneiro.toml? (False also when it cannot be looked at.)"""
     return os.path.isfile(folder / MARK)
@@ -101,7 +70,6 @@ def create(
     path: Path,
     progress: Progress | None = None,
     *,
-    clock: Callable[[], float] = time.time,
     secrets: Secrets = OFF,
 ) -> Created:
     """A new vault in a folder that is empty or not there yet. Raises InvalidInput or
@@ -119,7 +87,7 @@ def create(
                 f"--here",
             )
         root.mkdir(parents=True, exist_ok=True)
-    return create_here(root, progress, clock=clock, secrets=secrets)
+    return create_here(root, progress, secrets=secrets)
 
 
 def create_here(

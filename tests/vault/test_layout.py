@@ -11,10 +11,10 @@ from pathlib import Path
 import pygit2
 import pytest
 
-from oneiro_vault.errors import DiskProblem, InvalidInput, RepositoryBusy, VaultNotFound
+from oneiro_vault.errors import DiskProblem, InvalidInput, RepositoryBusy
 from oneiro_vault.settings.definitions import SETTINGS, load
 from oneiro_vault.vault import layout
-from oneiro_vault.vault.layout import create, create_here, find, template, template_dir
+from oneiro_vault.vault.layout import create, create_here, template, template_dir
 from oneiro_vault.vault.vault import Vault
 from oneiro_vault.vault.worktree.files import SPEC_MARK
 from tests.vault.support import git, make, note, put, reopen, sound
@@ -248,24 +248,6 @@ def test_a_folder_that_cannot_be_written_says_so(
     monkeypatch.setattr(Path, "mkdir", real)
     with pytest.raises(DiskProblem):
         create(tmp_path / "v")
-
-
-def test_find_goes_by_name_then_up_then_default(tmp_path: Path) -> None:
-    made = create(tmp_path / "v").root
-    deep = made / "a/b"
-    deep.mkdir(parents=True)
-    other = create(tmp_path / "w").root
-    assert find(deep, {}) == made
-    assert find(deep, {"ONEIRO_VAULT": str(other)}) == other
-    assert find(deep, {"ONEIRO_VAULT": str(other)}, explicit=str(made)) == made
-    assert find(tmp_path, {}, str(other)) == other
-    with pytest.raises(VaultNotFound, match="no vault here"):
-        find(tmp_path, {})
-    with pytest.raises(VaultNotFound, match="does not exist") as caught:
-        find(deep, {"ONEIRO_VAULT": str(tmp_path / "none")})
-    assert "oneiro init" in caught.value.hint
-    with pytest.raises(VaultNotFound, match=r"has no oneiro\.toml"):
-        find(deep, {}, explicit=str(tmp_path))
 
 
 def test_the_template_is_found_beside_and_inside_the_package(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from binascii import crc32
+from bisect import bisect_right
 
 from oneiro_vault.core.markdown.quoting import PREFACE, escape
 
@@ -202,42 +203,15 @@ def estimate(text: str) -> int:
     return wide + sum((len(word) + 3) // 4 for word in re.findall(r"[^\s\u2e80-\U0010ffff]+", text))
 
 
-def pack(pieces: Sequence[str], tokens: int, count: Counter = estimate, gap: int = 0) -> list[int]:
-    """Positions of the pieces that fit, best first; one that is too large is passed over, `gap` is
-    paid between two."""
-    chosen: list[int] = []
-    left = tokens
-    for position, piece in enumerate(pieces):
-        cost = count(piece) + (gap if chosen else 0)
-        if cost <= left:
-            chosen.append(position)
-            left -= cost
-    return chosen
-
-
-def shorten(
-    text: str, tokens: int, count: Counter = estimate, keep: str = "oldest", mark: str = "…"
-) -> str:
-    """Cut at lines and sentences to at most `tokens`. `keep`: which end survives, `oldest` (the
-    start) or `newest`.
-
-    `mark` stands where words are missing; "" when not even one sentence fits.
-    """
+def shorten(text: str, tokens: int, count: Counter = estimate, keep: str = "oldest") -> str:
+    """Cut at lines and sentences to at most `tokens`, with `…` where words are missing. `keep`:
+    which end survives, `oldest` (the start) or `newest`; "" when not even one sentence fits."""
     if count(text) <= tokens:
         return text
     cuts = [found.end() for found in _CUT.finditer(text)]
     if keep == "newest":
-        return _longest([f"{mark}\n{text[cut:]}" for cut in reversed(cuts)], tokens, count)
-    return _longest([f"{text[:cut].rstrip()}\n{mark}" for cut in cuts], tokens, count)
-
-
-def _longest(candidates: list[str], tokens: int, count: Counter) -> str:
-    """By bisection, since counting is the expensive part."""
-    low, high = 0, len(candidates)
-    while low < high:
-        middle = (low + high) // 2
-        if count(candidates[middle]) <= tokens:
-            low = middle + 1
-        else:
-            high = middle
-    return candidates[low - 1] if low else ""
+        grown = [f"…\n{text[cut:]}" for cut in reversed(cuts)]
+    else:
+        grown = [f"{text[:cut].rstrip()}\n…" for cut in cuts]
+    fits = bisect_right(grown, tokens, key=count)
+    return grown[fits - 1] if fits else ""

@@ -51,16 +51,6 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class Heading:
-    """A heading of `level` 1-6; `start`..`end` is its line (two for underlined ones)."""
-
-    start: int
-    end: int
-    level: int
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
 class Callout:
     """An Obsidian callout `> [!kind] title`; `start`..`end` is the whole quote."""
 
@@ -78,7 +68,6 @@ class Structure:
     sections: tuple[tuple[int, int, str], ...]
     items: tuple[tuple[int, int], ...] = ()
     links: tuple[Link, ...] = ()
-    headings: tuple[Heading, ...] = ()
     callouts: tuple[Callout, ...] = ()
     code: tuple[tuple[int, int], ...] = ()
 
@@ -142,16 +131,14 @@ class _Blocks:
         self.tokens = _reader().parse(body)
 
     def structure(self) -> Structure:
-        headings = tuple(self._headings())
         blocks = tuple(
             self._span(token) for token in self.tokens if token.type in ("fence", "code_block")
         )
         code = _inline_code(self.body, blocks)
         return Structure(
-            tuple(_sections(self.body, headings)),
+            tuple(self._sections()),
             tuple(self._items()),
             tuple(_links(self.body, code)),
-            headings,
             tuple(self._callouts()),
             code,
         )
@@ -163,11 +150,16 @@ class _Blocks:
     def _at(self, line: int) -> int:
         return self.lines[min(line, len(self.lines) - 1)]
 
-    def _headings(self) -> Iterator[Heading]:
+    def _sections(self) -> Iterator[tuple[int, int, str]]:
+        start, title = 0, ""
         for token, content in zip(self.tokens, self.tokens[1:], strict=False):
             if token.type == "heading_open" and token.level == 0:
-                start, end = self._span(token)
-                yield Heading(start, end, int(token.tag[1]), " ".join(content.content.split()))
+                at = self._span(token)[0]
+                if at > start:
+                    yield start, at, title
+                start, title = at, " ".join(content.content.split())
+        if start < len(self.body):
+            yield start, len(self.body), title
 
     def _items(self) -> Iterator[tuple[int, int]]:
         """An item ends where a list inside it begins."""
@@ -196,14 +188,6 @@ class _Blocks:
                 and (found := _CALLOUT.match(content.content))
             ):
                 yield Callout(*self._span(token), found[1].lower(), found[2].strip())
-
-
-def _sections(body: str, headings: tuple[Heading, ...]) -> Iterator[tuple[int, int, str]]:
-    starts = [heading.start for heading in headings] + [len(body)]
-    if starts[0] > 0:
-        yield 0, starts[0], ""
-    for heading, end in zip(headings, starts[1:], strict=True):
-        yield heading.start, end, heading.text
 
 
 def _inline_code(body: str, blocks: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:

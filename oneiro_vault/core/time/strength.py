@@ -21,12 +21,7 @@ FADED: Final = 0.05
 
 
 def stability(
-    type_: str,
-    reinforcements: int = 0,
-    *,
-    base: Mapping[str, float] = STABILITY,
-    growth: float = GROWTH,
-    cap: float = CAP,
+    type_: str, reinforcements: int = 0, *, base: Mapping[str, float] = STABILITY
 ) -> float:
     """Days in which a memory of this type falls to 37 %; infinite for types that are not in
     `base`."""
@@ -34,11 +29,11 @@ def stability(
     if first is None:
         return math.inf
     steps = max(0, reinforcements)
-    # In logarithms, because a corrupt ledger may claim any number of uses and `growth ** steps`
+    # In logarithms, because a corrupt ledger may claim any number of uses and `GROWTH ** steps`
     # would overflow.
-    if growth > 1 and steps * math.log(growth) >= math.log(cap / first):
-        return cap
-    return min(first * growth**steps, cap)
+    if steps * math.log(GROWTH) >= math.log(CAP / first):
+        return CAP
+    return min(first * GROWTH**steps, CAP)
 
 
 def strength(
@@ -48,17 +43,11 @@ def strength(
     reinforcements: int = 0,
     *,
     base: Mapping[str, float] = STABILITY,
-    growth: float = GROWTH,
-    cap: float = CAP,
 ) -> float:
     """0-1; times in epoch seconds. A last use that is unknown or in the future counts as just
     now."""
     days = 0.0 if last_use is None else (now - last_use) / DAY
-    return (
-        math.exp(-days / stability(type_, reinforcements, base=base, growth=growth, cap=cap))
-        if days > 0
-        else 1.0
-    )
+    return math.exp(-days / stability(type_, reinforcements, base=base)) if days > 0 else 1.0
 
 
 def reinforcements(uses: Iterable[float]) -> int:
@@ -68,11 +57,6 @@ def reinforcements(uses: Iterable[float]) -> int:
         if use - last >= DAY:
             count, last = count + 1, use
     return count
-
-
-def faded(strength: float, threshold: float = FADED) -> bool:
-    """Has a memory of this strength left passive recall? A deliberate search still finds it."""
-    return strength < threshold
 
 
 def fades_at(last_use: float, stability: float, threshold: float = FADED) -> float:

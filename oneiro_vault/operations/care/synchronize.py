@@ -97,9 +97,8 @@ def _answer(
     except OneiroError as error:
         offline = isinstance(error, Unreachable)
         if not dry_run:
-            network.note_sync(
-                house.vault.folder, before.failed(name, house.clock(), str(error), offline)
-            )
+            failed = before.failed(name, house.clock(), str(error))
+            network.note_sync(house.vault.folder, failed)
         if not offline:
             raise
         silent = {"offline": str(error), "last": _when(before.at)}

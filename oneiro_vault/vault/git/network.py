@@ -318,29 +318,25 @@ def choose(repo: Repo, recovery: Recovery, name: str, wait: float, limit: float 
 @dataclass(frozen=True)
 class LastSync:
     """`at`: when this clone was last at one with `remote` (epoch seconds, 0: never); `tried`: the
-    last attempt; `problem`: why that failed, "" when it did not; `offline`: because the remote was
-    out of reach; `failures` in a row.
-    """
+    last attempt; `problem`: why that failed, "" when it did not; `failures` in a row."""
 
     remote: str = ""
     at: float = 0.0
     tried: float = 0.0
     problem: str = ""
-    offline: bool = False
     failures: int = 0
 
     def done(self, remote: str, now: float) -> LastSync:
         """After a sync that succeeded."""
         return LastSync(remote, now, now)
 
-    def failed(self, remote: str, now: float, problem: str, offline: bool) -> LastSync:
+    def failed(self, remote: str, now: float, problem: str) -> LastSync:
         """After one that did not."""
         return replace(
             self,
             remote=remote or self.remote,
             tried=now,
             problem=problem,
-            offline=offline,
             failures=self.failures + 1,
         )
 
