@@ -22,20 +22,6 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-__all__ = [
-    "Evidence",
-    "Features",
-    "Scale",
-    "Scored",
-    "Weights",
-    "coverage",
-    "diversify",
-    "fuse",
-    "rationed",
-    "relevant",
-    "voices",
-]
-
 Array = npt.NDArray[np.float64]
 _Key = TypeVar("_Key", bound=Hashable)
 _MEANING = 9.0

@@ -7,8 +7,9 @@ import os
 import time
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from oneiro_vault.core.tree_diff import Refused
 from oneiro_vault.errors import (
@@ -27,7 +28,7 @@ from oneiro_vault.vault.change import Change, Operation, Receipt, Remove, Write
 from oneiro_vault.vault.git.activity import PURGING
 from oneiro_vault.vault.git.merge_driver import register_driver
 from oneiro_vault.vault.git.repository import Repo
-from oneiro_vault.vault.git.staging_area import FILE, Entry
+from oneiro_vault.vault.git.staging_area import Entry
 from oneiro_vault.vault.health import repair
 from oneiro_vault.vault.health.problems import DAMAGE, REWRITTEN, Problem, damaged, find
 from oneiro_vault.vault.history import commit_log, undo
@@ -44,7 +45,6 @@ from oneiro_vault.vault.write.recovery import Recovery, mend_head
 from oneiro_vault.vault.write.write_lock import Gate, Rewritten
 from oneiro_vault.vault.write.writer import (
     Order,
-    Plan,
     Planner,
     Progress,
     Refusals,
@@ -57,6 +57,18 @@ RESERVE: Final = 50_000_000
 FEW: Final = 10
 """Up to this many notes may always be taken out in one operation."""
 Check = Callable[[str], None]
+
+
+class _Asked(NamedTuple):
+    """What one commit is to be; `invented`: by a writer, not brought back out of history."""
+
+    changes: Sequence[Change]
+    operation: Operation
+    events: tuple[Mapping[str, Any], ...]
+    progress: Progress | None = None
+    invented: bool = True
+    check: Check | None = None
+    refused: Refusals | None = None
 
 
 class Vault:
@@ -194,102 +206,60 @@ class Vault:
         """
         refused: Refusals | None = {} if each else None
         return self._apply(
-            tuple(changes), operation, tuple(events), progress, check=check, refused=refused
+            _Asked(changes, operation, tuple(events), progress, check=check, refused=refused)
         )
 
-    def _apply(
-        self,
-        changes: Sequence[Change],
-        operation: Operation,
-        events: tuple[Mapping[str, Any], ...],
-        progress: Progress | None,
-        invented: bool = True,
-        brake: bool = True,
-        check: Check | None = None,
-        refused: Refusals | None = None,
-    ) -> Receipt:
-        validate(changes, refused)
-        if invented:  # what comes back out of history is in history already
+    def _apply(self, asked: _Asked, brake: bool = True) -> Receipt:
+        validate(asked.changes, asked.refused)
+        if asked.invented:  # what comes back out of history is in history already
             changes, operation = self.secrets.screened(
-                changes, operation, self._person.in_history, refused
+                asked.changes, asked.operation, self._person.in_history, asked.refused
             )
-        if refused:
-            return Receipt("", refused=refused)
-        self.erased.refuse(changes, events, self._person.in_history)
+            asked = asked._replace(changes=changes, operation=operation)
+        if asked.refused:
+            return Receipt("", refused=asked.refused)
+        self.erased.refuse(asked.changes, asked.events, self._person.in_history)
         with self.gate.writing():
             if brake:
-                self._brake(changes)
-            return self.gate.retried(
-                lambda ref, tip: self._attempt(
-                    ref, tip, changes, operation, events, progress, invented, check, refused
-                )
-            )
+                self._brake(asked.changes)
+            return self.gate.retried(partial(self._attempt, asked))
 
-    def _attempt(
-        self,
-        ref: str,
-        tip: str,
-        changes: Sequence[Change],
-        operation: Operation,
-        events: tuple[Mapping[str, Any], ...],
-        progress: Progress | None,
-        invented: bool,
-        check: Check | None,
-        refused: Refusals | None,
-    ) -> Receipt | None:
+    def _attempt(self, asked: _Asked, ref: str, tip: str) -> Receipt | None:
         """None asks for a try on another tip."""
-        if check is not None:
-            check(tip)
+        if asked.check is not None:
+            asked.check(tip)
         before = self.repo.activity.snapshot()
+        waiting = owed(self.journal.intents)
         with disk.guarded("Reading the notes"):
             plan = self._planner.plan(
-                tip, changes, owed(self.journal.intents), invented=invented, refused=refused
+                tip, asked.changes, waiting, invented=asked.invented, refused=asked.refused
             )
-        if refused:
-            return Receipt("", refused=refused)
+        if asked.refused:
+            return Receipt("", refused=asked.refused)
         if plan.edits:
-            for path, found in self._person.secrets(plan.edits).items():
-                raise refusal(
-                    f"what a person left uncommitted in {self.secrets.cleaned(path)}", found
-                )
-            self.erased.refuse(
-                [Write(path, data) for path, data in plan.edits.items() if data is not None],
-                (),
-                self._person.in_history,
-            )
+            self._check_edits(plan.edits)
             self._person.first(ref, tip, plan.edits, before)
             return None
-        order = self._order(ref, tip, plan, operation, events)
-        if not order.changes and not (events or self.ledger.waiting()):
+        changes: dict[str, Entry | None] = dict.fromkeys(plan.removes)
+        for path, data in plan.writes.items():
+            changes[path] = Entry(self.repo.add(data), plan.modes[path])
+        if not changes and not (asked.events or self.ledger.waiting()):
             return Receipt("", proposals=plan.proposals)
-        commit = self._writer.commit(order, progress=progress)
+        text = commit_log.message(asked.operation, self.ledger.device)
+        order = Order(
+            ref, tip, changes, text, machine(asked.operation.actor), self.clock(),
+            dict(plan.writes), asked.events, tuple(plan.removes),
+        )  # fmt: skip
+        commit = self._writer.commit(order, progress=asked.progress)
         written = {path: digest(data) for path, data in plan.writes.items()}
         return Receipt(commit, written, tuple(plan.removes), plan.proposals) if commit else None
 
-    def _order(
-        self,
-        ref: str,
-        tip: str,
-        plan: Plan,
-        operation: Operation,
-        events: tuple[Mapping[str, Any], ...],
-    ) -> Order:
-        changes: dict[str, Entry | None] = dict.fromkeys(plan.removes)
-        for path, data in plan.writes.items():
-            known = plan.entries[path]
-            changes[path] = Entry(self.repo.add(data), known.mode if known else FILE)
-        text = commit_log.message(operation, self.ledger.device)
-        return Order(
-            ref,
-            tip,
-            changes,
-            text,
-            machine(operation.actor),
-            self.clock(),
-            dict(plan.writes),
-            events,
-            tuple(plan.removes),
-        )
+    def _check_edits(self, edits_: Mapping[str, bytes | None]) -> None:
+        """Of a person, on what is to be written: they go into history first."""
+        for path, found in self._person.secrets(edits_).items():
+            raise refusal(f"what a person left uncommitted in {self.secrets.cleaned(path)}", found)
+        writes = [Write(path, data) for path, data in edits_.items() if data is not None]
+        self.erased.refuse(writes, (), self._person.in_history)
 
     def fold(self) -> Receipt:
         """Commit the pending ledger events, if there are any."""
@@ -425,7 +395,7 @@ class Vault:
         self, changes: Sequence[Remove], operation: Operation, events: Sequence[Mapping[str, Any]]
     ) -> Receipt:
         """The first step of a purge: however many notes that are, they leave the tree."""
-        return self._apply(changes, operation, tuple(events), None, invented=False, brake=False)
+        return self._apply(_Asked(changes, operation, tuple(events), invented=False), brake=False)
 
     def restore(self, memory: str, actor: str = "user") -> Receipt:
         """Byte for byte. `memory` may be a prefix of its id (4 or more characters)."""
@@ -440,7 +410,7 @@ class Vault:
             "restore", title, actor, (found.memory,), f"was removed in {found.commit[:12]}"
         )
         return self._apply(
-            [Write(found.path, found.data)], operation, (event,), None, invented=False
+            _Asked([Write(found.path, found.data)], operation, (event,), invented=False)
         )
 
     def undo(self, commit: str, actor: str = "user") -> Receipt:
@@ -491,9 +461,8 @@ class Vault:
         operation = Operation(
             "restore", plan.title, actor, plan.memories, f"undo of {what or plan.commit}"
         )
-        return self._apply(
-            plan.changes, operation, events, None, invented=False, brake=actor != "user"
-        )
+        asked = _Asked(plan.changes, operation, events, invented=False)
+        return self._apply(asked, brake=actor != "user")
 
     # -- what is wrong
 

@@ -9,8 +9,7 @@ import unicodedata
 from functools import lru_cache
 from typing import Final
 
-from oneiro_vault.core.text.language import detect
-from oneiro_vault.core.text.query import STOP_WORDS
+from oneiro_vault.core.text.language import STOP_WORDS, detect
 from oneiro_vault.core.text.query import tokens as words_of
 
 _LINE: Final = re.compile(r"[^\n]+")

@@ -16,23 +16,6 @@ from collections.abc import Collection
 from functools import cache, lru_cache
 from typing import Any, Final
 
-__all__ = [
-    "CAPITALISING",
-    "COMPOUNDING",
-    "NAMES",
-    "STEMMED",
-    "STOP_WORDS",
-    "WHOLE_LETTERS",
-    "detect",
-    "folded",
-    "is_english",
-    "mark",
-    "plain",
-    "stem",
-    "stop_words",
-    "version",
-]
-
 _FUNCTION_WORDS = """
 a about above after again against ago ain all also am an and any are aren as at be because been
 before being below between both but by can could couldn d did didn do does doesn doing don done down

@@ -28,31 +28,6 @@ from oneiro_vault.core.text.language import (
     stop_words,
 )
 
-__all__ = [
-    "MAX_TERMS",
-    "STOP_WORDS",
-    "Period",
-    "QueryTerms",
-    "analyse",
-    "asks",
-    "beginnings",
-    "capitals",
-    "content_words",
-    "date_shares",
-    "fitting",
-    "fold",
-    "forms",
-    "fts_expression",
-    "name_shares",
-    "of_speaker",
-    "quoted",
-    "segment",
-    "speaker_of",
-    "spellings",
-    "tokens",
-    "without",
-]
-
 _IMPERATIVES = {
     "compare",
     "describe",

@@ -18,8 +18,6 @@ from oneiro_vault.core.markdown import parser
 from oneiro_vault.core.text.language import STOP_WORDS, stem
 from oneiro_vault.core.text.query import tokens
 
-__all__ = ["LONGEST", "Finder", "around"]
-
 LONGEST: Final = 240
 """Characters of a snippet."""
 _SHORT: Final = 60

@@ -13,8 +13,8 @@ from itertools import groupby, pairwise
 from typing import Final
 
 from oneiro_vault.core.text import claims, polarity
-from oneiro_vault.core.text.language import CAPITALISING, detect
-from oneiro_vault.core.text.query import STOP_WORDS, fold, segment
+from oneiro_vault.core.text.language import CAPITALISING, STOP_WORDS, detect
+from oneiro_vault.core.text.query import fold, segment
 from oneiro_vault.mind.base import Note
 
 WHOLE: Final = 0.5

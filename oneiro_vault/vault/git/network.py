@@ -36,6 +36,8 @@ _PROGRESS: Final = re.compile(
     r"\d+%|^(?:remote: )?(?:Enumerating|Counting|Compressing|Delta|Total|Writing) |^hint:|^To |"
     r"^From |^Done"
 )
+_FETCH: Final = ("fetch", "--progress", "--no-tags", "--no-write-fetch-head")
+_PUSH: Final = ("push", "--progress", "--porcelain", "--no-verify")
 _ABSENT: Final = "couldn't find remote ref"
 _LOCK: Final = re.compile(r"Unable to create '([^']+\.lock)'|cannot lock ref '([^']+)'")
 _OFFLINE: Final = re.compile(
@@ -94,15 +96,7 @@ class Remote:
         """Its tip after fetching everything up to it, "" for an empty remote. Raises Unreachable or
         GitProblem."""
         refspec = f"+refs/heads/{self.branch}:{self.tracking}"
-        status, _, err = self._talk(
-            "fetch",
-            "--progress",
-            "--no-tags",
-            "--no-write-fetch-head",
-            self.name,
-            refspec,
-            stall=self._wait,
-        )
+        status, _, err = self._talk(*_FETCH, self.name, refspec, stall=self._wait)
         if status and _ABSENT in err:
             return ""
         if status:
@@ -182,29 +176,13 @@ class Remote:
     def push(self, commit: str) -> bool:
         """Send our history up to `commit`; False when somebody else's arrived first. Raises
         Unreachable or GitProblem."""
-        words = (
-            "push",
-            "--progress",
-            "--porcelain",
-            "--no-verify",
-            self.name,
-            f"{commit}:refs/heads/{self.branch}",
-        )
-        return self._pushed(self._talk(*words, stall=self._wait * PUSH_PATIENCE))
+        return self._pushed(f"{commit}:refs/heads/{self.branch}")
 
     def peek(self, ref: str, into: str) -> str:
         """What a ref of theirs points at, after fetching it into a ref of ours; "" when it is not
         there. Raises Unreachable or GitProblem."""
-        words = (
-            "fetch",
-            "--progress",
-            "--no-tags",
-            "--no-write-fetch-head",
-            self.name,
-            f"+{ref}:{into}",
-        )
         for _ in range(_TRIES):
-            status, _, err = self._talk(*words, stall=self._wait)
+            status, _, err = self._talk(*_FETCH, self.name, f"+{ref}:{into}", stall=self._wait)
             if status and _ABSENT in err:
                 return ""
             if not status:
@@ -216,19 +194,11 @@ class Remote:
     def swap(self, ref: str, old: str, new: str) -> bool:
         """Move a ref of theirs from `old` ("": it must not be there) to `new`; False when it is
         elsewhere by now. Raises Unreachable, or GitProblem when they refuse such refs."""
-        words = (
-            "push",
-            "--progress",
-            "--porcelain",
-            "--no-verify",
-            f"--force-with-lease={ref}:{old}",
-            self.name,
-            f"{new}:{ref}",
-        )
-        return self._pushed(self._talk(*words, stall=self._wait * PUSH_PATIENCE))
+        return self._pushed(f"{new}:{ref}", f"--force-with-lease={ref}:{old}")
 
-    def _pushed(self, answer: tuple[int, str, str]) -> bool:
-        status, out, err = answer
+    def _pushed(self, refspec: str, *options: str) -> bool:
+        stall = self._wait * PUSH_PATIENCE
+        status, out, err = self._talk(*_PUSH, *options, self.name, refspec, stall=stall)
         if status == 0:
             return True
         said = "\n".join(line for line in out.splitlines() if line.startswith("!"))
@@ -243,12 +213,10 @@ class Remote:
         lock = _LOCK.search(found[2]) if found[0] > 0 else None
         if lock is not None:
             place = Path(lock[1]) if lock[1] else self._repo.common_dir / f"{lock[2]}.lock"
-            if self._is_ours(place) and place.exists() and self._recovery.clear_lock(place):
+            ours = place.resolve().is_relative_to(self._repo.common_dir.resolve())
+            if ours and place.exists() and self._recovery.clear_lock(place):
                 found = self._repo.commands.attend(*arguments, stall=stall, limit=self._limit)
         return found
-
-    def _is_ours(self, place: Path) -> bool:
-        return place.resolve().is_relative_to(self._repo.common_dir.resolve())
 
     def _problem(self, doing: str, status: int, err: str) -> OneiroError:
         where = f"{self.name} ({self.url})"

@@ -134,14 +134,7 @@ class Journal:
 
     def begin(self, intent: Intent) -> None:
         """Append an intent (not yet durable: fsync `files`)."""
-        line = {
-            "commit": intent.commit,
-            "ref": intent.ref,
-            "before": intent.before,
-            "fold": intent.fold,
-            "paths": intent.paths,
-        }
-        self._append(line)
+        self._append(vars(intent))
         self.intents.append(intent)
 
     def void(self, intent: Intent) -> None:
@@ -170,18 +163,7 @@ class Journal:
         if intents != self.intents:
             temp = self.folder / "journal.new"
             temp.unlink(missing_ok=True)
-            lines = [
-                {
-                    "commit": i.commit,
-                    "ref": i.ref,
-                    "before": i.before,
-                    "fold": i.fold,
-                    "paths": i.paths,
-                    "on_disk": i.on_disk,
-                }
-                for i in intents
-            ]
-            disk.write_new(str(temp), b"".join(_encoded(line) for line in lines))
+            disk.write_new(str(temp), b"".join(_encoded(vars(intent)) for intent in intents))
             disk.sync([str(temp)])
             os.replace(temp, self._file)
             disk.sync([str(self.folder)])
@@ -198,14 +180,9 @@ class Journal:
         """Write down where the branch is; returns the file to fsync."""
         if _size(self._tip) > _WITNESS_BYTES:
             self._compact()
-        seen, known = (
-            Seen(ref, commit, tuple(paths)[:_NAMED], boot_id()),
-            _stamp(self._tip) == self._seen_at,
-        )
-        _append(
-            self._tip,
-            {"ref": seen.ref, "commit": seen.commit, "paths": seen.paths, "boot": seen.boot},
-        )
+        seen = Seen(ref, commit, tuple(paths)[:_NAMED], boot_id())
+        known = _stamp(self._tip) == self._seen_at
+        _append(self._tip, vars(seen))
         if known:
             self._seen, self._seen_at = [seen, *self._seen], _stamp(self._tip)
         return str(self._tip)

@@ -47,7 +47,7 @@ class Plan:
     writes: dict[str, bytes] = field(default_factory=dict)
     removes: list[str] = field(default_factory=list)
     proposals: dict[str, str] = field(default_factory=dict)
-    entries: dict[str, Entry | None] = field(default_factory=dict)
+    modes: dict[str, int] = field(default_factory=dict)
 
 
 Refusals = dict[int, OneiroError]
@@ -153,7 +153,7 @@ class Planner:
         known = self._repo.entry(self._tip, path)
         if known is None or known.blob != blob_id(data) or path in plan.edits:
             plan.writes[path] = data
-            plan.entries[path] = Entry("", known.mode if known else FILE)
+            plan.modes[path] = known.mode if known else FILE
 
     def _remove(self, plan: Plan, change: Remove) -> None:
         known = self._repo.entry(self._tip, change.path)

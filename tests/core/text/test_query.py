@@ -8,8 +8,8 @@ from datetime import date
 
 import pytest
 
+from oneiro_vault.core.text.language import STOP_WORDS
 from oneiro_vault.core.text.query import (
-    STOP_WORDS,
     QueryTerms,
     analyse,
     asks,
