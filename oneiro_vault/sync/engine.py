@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
@@ -22,7 +22,6 @@ from oneiro_vault.sync.plan import Action, Contents, Differences, Plan, Which, m
 from oneiro_vault.vault import ledger
 from oneiro_vault.vault.change import Operation
 from oneiro_vault.vault.git.network import Remote
-from oneiro_vault.vault.git.repository import Repo
 from oneiro_vault.vault.git.staging_area import Entry
 from oneiro_vault.vault.paths import is_note
 from oneiro_vault.vault.purge import rewrite
@@ -36,87 +35,6 @@ SHARE: Final = 0.2
 """Beyond that, up to this share of all notes."""
 _KEPT: Final = "Nothing was changed here or there."
 _YES: Final = "If that is meant: oneiro sync --yes."
-
-
-def rewritten(repo: Repo, remote: Remote, old: str, new: str, confirmed: bool) -> str:
-    """Is what was there last no longer part of what is there now? Then the old tip is kept, under
-    the name that is returned.
-
-    Raises Brake unless `confirmed`, or what is there is what we have.
-    """
-    if not (old and new) or repo.contains(old, new):
-        return ""
-    kept = remote.rescue(old)
-    if not confirmed and new != repo.tip():
-        raise Brake(
-            f"the history of {remote.name} was rewritten: it no longer contains {old[:10]}, which "
-            f"was there when you synced last",
-            kept=f"{_KEPT} The old history is kept as {kept}.",
-            hint="`oneiro sync --yes` joins what is there now to what you have (also to what was "
-            "taken out there). "
-            f"To take theirs instead: git reset --keep {remote.tracking}, then `oneiro doctor "
-            f"--fix`",
-        )
-    return kept
-
-
-def erased(vault: Vault, remote: Remote, ours: str, theirs: str) -> None:
-    """Would a sync bring back, here or there, what a person purged? Raises Brake, whatever was
-    confirmed.
-
-    What was just fetched of it is cleared away again.
-    """
-    repo = vault.repo
-    gone = rewrite.purged(repo, ours)
-    if not repo.contains(theirs, ours) and rewrite.returning(repo, theirs, ours, gone):
-        with vault.gate.locked():  # what a writer has just stored belongs to no branch yet
-            remote.drop()
-        raise Brake(
-            f"{remote.name} still holds what was purged here",
-            kept="It was not let in.",
-            hint="Replace the history there with the git push --force-with-lease of the receipt "
-            "(.git/oneiro/receipts). If git refuses it, "
-            f"something was sent there since: keep that from a new clone first, then git push "
-            f"--force {remote.name} {remote.branch}.",
-        )
-    if rewrite.returning(repo, ours, theirs, rewrite.purged(repo, theirs)):
-        raise Brake(
-            f"memories were purged in another copy of this vault; this one still holds them, and "
-            f"{remote.name} does not take them back",
-            kept=_KEPT,
-            hint=f"Make a new copy (oneiro clone {remote.url} PATH), add there what only this one "
-            f"has, and delete this one.",
-        )
-    if rewrite.returning(repo, ours, "", gone):
-        raise Brake(
-            "what was purged is in the history here again: git joined a copy that still had it",
-            kept=f"{_KEPT} What {remote.name} has no longer is not sent there.",
-            hint="`oneiro purge` takes it out once more; then replace the history there, as its "
-            "receipt says.",
-        )
-
-
-def related(remote: Remote, bases: Collection[str], confirmed: bool) -> None:
-    """Have the two ever been one? Raises Brake unless `confirmed`."""
-    if not bases and not confirmed:
-        raise Brake(
-            f"{remote.name} ({remote.url}) holds a history that has nothing in common with this "
-            f"vault's",
-            kept=_KEPT,
-            hint=f"Is it the right remote? {_YES} Every note of both is kept.",
-        )
-
-
-def loss(gone: Collection[str], total: int, where: str, whose: str, confirmed: bool) -> None:
-    """Would far too many notes vanish? Raises Brake unless `confirmed`."""
-    if confirmed or len(gone) <= FEW or len(gone) <= SHARE * total:
-        return
-    which = few([shown(path, 80) for path in sorted(gone)])
-    raise Brake(
-        f"{len(gone)} of {total} notes would vanish {where}, because {whose}: {which}",
-        kept=_KEPT,
-        hint=_YES,
-    )
 
 
 Progress = Callable[[str, int, int], None]
@@ -230,10 +148,8 @@ class Sync:
             self._remote.settle(old)
         self._tell("fetching")
         theirs = self._remote.fetch()
-        erased(self._vault, self._remote, self._vault.head(), theirs)
-        self._rescued = (
-            rewritten(self._vault.repo, self._remote, old, theirs, self._confirmed) or self._rescued
-        )
+        self._check_erased(self._vault.head(), theirs)
+        self._rescued = self._check_rewritten(old, theirs) or self._rescued
         if self._rescued and theirs:
             self._remote.settle(theirs)
         return theirs
@@ -317,7 +233,13 @@ class Sync:
         if not bases and self._remote.is_shallow():
             self._remote.deepen()
             bases = self._remote.bases(ours, theirs)
-        related(self._remote, bases, self._confirmed)
+        if not bases and not self._confirmed:
+            raise Brake(
+                f"{self._remote.name} ({self._remote.url}) holds a history that has nothing in "
+                f"common with this vault's",
+                kept=_KEPT,
+                hint=f"Is it the right remote? {_YES} Every note of both is kept.",
+            )
         repo = self._vault.repo
         if len(bases) < 2:
             base = bases[0] if bases else ""
@@ -398,14 +320,73 @@ class Sync:
                 self._contents.reinstated(entry.blob, base), entry.mode
             )
 
+    # -- the gates
+
+    def _check_rewritten(self, old: str, new: str) -> str:
+        """Where the old tip is kept when it is no longer part of what is there now. Raises Brake
+        unless that is confirmed, or what we have."""
+        repo, remote = self._vault.repo, self._remote
+        if not (old and new) or repo.contains(old, new):
+            return ""
+        kept = remote.rescue(old)
+        if not self._confirmed and new != repo.tip():
+            raise Brake(
+                f"the history of {remote.name} was rewritten: it no longer contains {old[:10]}, "
+                f"which was there when you synced last",
+                kept=f"{_KEPT} The old history is kept as {kept}.",
+                hint="`oneiro sync --yes` joins what is there now to what you have (also to what "
+                f"was taken out there). To take theirs instead: git reset --keep {remote.tracking}"
+                ", then `oneiro doctor --fix`",
+            )
+        return kept
+
+    def _check_erased(self, ours: str, theirs: str) -> None:
+        """Raise Brake, whatever was confirmed, where a sync would bring back, here or there, what a
+        person purged; what was just fetched of it is cleared away."""
+        repo, remote = self._vault.repo, self._remote
+        gone = rewrite.purged(repo, ours)
+        if not repo.contains(theirs, ours) and rewrite.returning(repo, theirs, ours, gone):
+            with self._vault.gate.locked():  # what a writer has just stored has no branch yet
+                remote.drop()
+            raise Brake(
+                f"{remote.name} still holds what was purged here",
+                kept="It was not let in.",
+                hint="Replace the history there with the git push --force-with-lease of the "
+                "receipt (.git/oneiro/receipts). If git refuses it, something was sent there "
+                "since: keep that from a new clone first, then git push --force "
+                f"{remote.name} {remote.branch}.",
+            )
+        if rewrite.returning(repo, ours, theirs, rewrite.purged(repo, theirs)):
+            raise Brake(
+                f"memories were purged in another copy of this vault; this one still holds them, "
+                f"and {remote.name} does not take them back",
+                kept=_KEPT,
+                hint=f"Make a new copy (oneiro clone {remote.url} PATH), add there what only this "
+                f"one has, and delete this one.",
+            )
+        if rewrite.returning(repo, ours, "", gone):
+            raise Brake(
+                "what was purged is in the history here again: git joined a copy that still had it",
+                kept=f"{_KEPT} What {remote.name} has no longer is not sent there.",
+                hint="`oneiro purge` takes it out once more; then replace the history there, as "
+                "its receipt says.",
+            )
+
     def _check_loss(self, met: Meeting) -> None:
-        gone_here, gone_there = met.plan.gone_here, met.plan.gone_there
+        name = self._remote.name
         for tip, gone, where, whose in (
-            (met.ours, gone_here, "here", f"they are gone from {self._remote.name}"),
-            (met.theirs, gone_there, f"from {self._remote.name}", "they are gone here"),
+            (met.ours, met.plan.gone_here, "here", f"they are gone from {name}"),
+            (met.theirs, met.plan.gone_there, f"from {name}", "they are gone here"),
         ):
-            if len(gone) > FEW:
-                loss(gone, len(self._vault.listing(tip)), where, whose, self._confirmed)
+            if self._confirmed or len(gone) <= FEW:
+                continue
+            if len(gone) > SHARE * (total := len(self._vault.listing(tip))):
+                which = few([shown(path, 80) for path in sorted(gone)])
+                raise Brake(
+                    f"{len(gone)} of {total} notes would vanish {where}, because {whose}: {which}",
+                    kept=_KEPT,
+                    hint=_YES,
+                )
 
     def _tell(self, what: str) -> None:
         if self._progress is not None:

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Literal, NamedTuple, Protocol, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from oneiro_vault.core import memory
 from oneiro_vault.core.frontmatter.yaml_block import edit
@@ -34,22 +34,6 @@ from oneiro_vault.vault.worktree.edits import id_of
 Differences: TypeAlias = Mapping[str, tuple[Entry | None, Entry | None]]
 """path -> (before, after), None for absent."""
 Which: TypeAlias = Literal["ours", "theirs"]
-
-
-class Words(Protocol):
-    """What the plan must know of contents; blobs are ids of file contents."""
-
-    def ident(self, blob: str) -> str:
-        """The id in a note, "" when it has none."""
-        ...
-
-    def by_person(self, path: str, base: str, blob: str) -> bool:
-        """Did a person change the words of this note?"""
-        ...
-
-    def merge(self, path: str, base: str, ours: str, theirs: str) -> tuple[str, int]:
-        """The blob that holds both, and how many clashes are shown in it. `base` may be "" """
-        ...
 
 
 class At(NamedTuple):
@@ -107,7 +91,7 @@ class _Side:
 def make(
     ours: Differences,
     theirs: Differences,
-    words: Words,
+    words: Contents,
     *,
     later: Which = "ours",
     forgotten: Mapping[Which, frozenset[str]] | None = None,
@@ -127,7 +111,7 @@ def make(
     return _planned(files, meeting.revived)
 
 
-def _side(differences: Differences, words: Words) -> _Side:
+def _side(differences: Differences, words: Contents) -> _Side:
     """By id, else by equal bytes."""
     side, gone = _Side(), {}
     went = _went(differences, words)
@@ -164,7 +148,9 @@ def _pair(side: _Side, gone: dict[str, Entry], mark: Callable[[str, Entry], str]
             del gone[old]
 
 
-def _replaced(path: str, before: Entry, after: Entry, words: Words, went: frozenset[str]) -> bool:
+def _replaced(
+    path: str, before: Entry, after: Entry, words: Contents, went: frozenset[str]
+) -> bool:
     """One that got or lost an id is the same, unless that id `went` from one path to another."""
     if not is_note(path) or before.blob == after.blob:
         return False
@@ -172,7 +158,7 @@ def _replaced(path: str, before: Entry, after: Entry, words: Words, went: frozen
     return old != new and (bool(old and new) or (old or new) in went)
 
 
-def _went(differences: Differences, words: Words) -> frozenset[str]:
+def _went(differences: Differences, words: Contents) -> frozenset[str]:
     left: set[tuple[str, str]] = set()
     came: set[tuple[str, str]] = set()
     for path, sides in differences.items():
@@ -188,7 +174,7 @@ class _Meeting:
     """The rules."""
 
     def __init__(
-        self, words: Words, later: Which, forgotten: Mapping[Which, frozenset[str]]
+        self, words: Contents, later: Which, forgotten: Mapping[Which, frozenset[str]]
     ) -> None:
         self._words = words
         self._later = later

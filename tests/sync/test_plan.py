@@ -4,6 +4,7 @@ called ours."""
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 
 import pytest
 from hypothesis import given, settings
@@ -11,17 +12,20 @@ from hypothesis import strategies as st
 
 from oneiro_vault.core.memory import circles_broken
 from oneiro_vault.errors import UnsafePath
-from oneiro_vault.sync.plan import Differences, Plan, make
+from oneiro_vault.sync.plan import Contents, Differences, Plan, make
 from oneiro_vault.vault.git.staging_area import FILE, Entry
 
 Tree = Mapping[str, str]
 """path -> content, `id:words`."""
 
 
-class Told:
+class Told(Contents):
     """Contents by name: a blob is `id:words`, a person's words begin with a capital."""
 
-    def ident(self, blob: str) -> str:
+    def __init__(self) -> None:
+        self.ident = cache(self._ident)
+
+    def _ident(self, blob: str) -> str:
         return blob.partition(":")[0]
 
     def by_person(self, path: str, base: str, blob: str) -> bool:

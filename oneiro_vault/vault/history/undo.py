@@ -37,6 +37,9 @@ from oneiro_vault.vault.worktree.files import digest
 
 _KEPT = "Nothing was changed."
 REPORTS = "dreams"
+_LEDGER = (f"{FOLDER}/",)
+Ends = tuple[Entry | None, Entry | None]
+"""What was there before a change, and what is there after it."""
 RUN = re.compile(r"[0-9a-z-]{1,60}")
 SHORTEST, LONGEST = 4, 12
 """Characters of an id, whole or as a prefix."""
@@ -193,7 +196,7 @@ def _is(repo: Repo, path: str, entry: Entry, memory: str) -> bool:
     return identify(path, repo.data(entry.blob))[0] == memory
 
 
-def delta(repo: Repo, commit: str) -> dict[str, tuple[Entry | None, Entry | None]]:
+def delta(repo: Repo, commit: str) -> dict[str, Ends]:
     """path -> (what was there before a commit, what is there after it), of everything it
     changed."""
     parents = repo.parents(commit)
@@ -210,17 +213,10 @@ def plan(repo: Repo, history: History, commit: str, tip: str) -> Undo:
             kept=_KEPT,
             hint="Undo the commits it brought one by one." if parents else "",
         )
-    changes: list[Change] = []
-    events: list[tuple[str, str, str]] = []
-    for path, (before, after) in delta(repo, commit).items():
-        if path.startswith(FOLDER + "/"):
-            continue  # what happened has happened
-        if before is None and sha256_of(path):
-            continue  # other memories may show it by now; `doctor` names it when none does
-        if repo.entry(tip, path) != after:
-            raise _changed(history, commit, tip, path)
-        changes.append(back(repo, path, before, after))
-        events += event(repo, path, before, after)
+    spans = {
+        path: ends for path, ends in delta(repo, commit).items() if not _stays(path, ends, _LEDGER)
+    }
+    changes, events = _backwards(repo, history, spans, commit, tip)
     if not changes:
         raise InvalidInput(f"{commit[:10]} changed no note: there is nothing to undo", kept=_KEPT)
     text = repo.message(commit)
@@ -246,29 +242,40 @@ def plan_run(repo: Repo, history: History, run: str, tip: str) -> Undo:
         raise NotFound(
             f"no run is called {shown(run)}", kept=_KEPT, hint="`oneiro runs` lists them."
         )
-    spans: dict[str, tuple[Entry | None, Entry | None]] = {}
+    spans: dict[str, Ends] = {}
     for entry in reversed(made):
         for path, (before, after) in delta(repo, entry.commit).items():
-            if path.startswith((FOLDER + "/", REPORTS + "/")) or (
-                before is None and sha256_of(path)
-            ):
+            if _stays(path, (before, after)):
                 continue
             first, last = spans.get(path, (before, before))
             if last != before:
                 raise _changed(history, entry.commit, tip, path)
             spans[path] = first, after
-    changes: list[Change] = []
-    events: list[tuple[str, str, str]] = []
-    for path, (before, after) in spans.items():
-        if repo.entry(tip, path) != after:
-            raise _changed(history, made[0].commit, tip, path)
-        if before != after:
-            changes.append(back(repo, path, before, after))
-            events += event(repo, path, before, after)
+    changes, events = _backwards(repo, history, spans, made[0].commit, tip)
     if not changes:
         raise InvalidInput(f"run {run} changed no note: there is nothing to undo", kept=_KEPT)
     memories = tuple(dict.fromkeys(memory for entry in reversed(made) for memory in entry.memories))
     return Undo(made[0].commit, f"undo run {run}", memories, changes, events)
+
+
+def _stays(path: str, ends: Ends, kept: tuple[str, ...] = (*_LEDGER, f"{REPORTS}/")) -> bool:
+    """What happened has happened; and other memories may show a picture by now (`doctor` names it
+    when none does)."""
+    return path.startswith(kept) or (ends[0] is None and bool(sha256_of(path)))
+
+
+def _backwards(
+    repo: Repo, history: History, spans: Mapping[str, Ends], commit: str, tip: str
+) -> tuple[list[Change], list[tuple[str, str, str]]]:
+    changes: list[Change] = []
+    events: list[tuple[str, str, str]] = []
+    for path, (before, after) in spans.items():
+        if repo.entry(tip, path) != after:
+            raise _changed(history, commit, tip, path)
+        if before != after:
+            changes.append(back(repo, path, before, after))
+            events += event(repo, path, before, after)
+    return changes, events
 
 
 def back(repo: Repo, path: str, before: Entry | None, after: Entry | None) -> Change:
@@ -326,7 +333,6 @@ def _changed(history: History, commit: str, tip: str, path: str) -> StaleMemory:
 
 _BRINGING: Final = frozenset(("remember", "import"))
 _MOST_NAMED: Final = 200
-Ends = tuple[Entry | None, Entry | None]
 
 
 @dataclass(frozen=True)
@@ -360,10 +366,8 @@ class _Trace:
         ):
             return
         for path, ends in delta(self.repo, commit.commit).items():
-            if path.startswith((FOLDER + "/", REPORTS + "/")) or (
-                ends[0] is None and sha256_of(path)
-            ):
-                continue  # what happened has happened, and other memories may show a picture by now
+            if _stays(path, ends):
+                continue
             if all_of_it or (
                 ends[0] is None and ends[1] is not None and self._brought(path, ends[1])
             ):
