@@ -1,4 +1,4 @@
-"""Two lists of files and their difference: how every refresh finds out what happened."""
+"""Files as a refresh sees them, and what it asks of whoever has them."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from oneiro_vault.vault.change import Operation
 from oneiro_vault.vault.git.network import Remote
 from oneiro_vault.vault.git.staging_area import Entry
 from oneiro_vault.vault.paths import is_note
-from oneiro_vault.vault.purge import rewrite
+from oneiro_vault.vault.purge import denylist
 from oneiro_vault.vault.vault import Vault
 from oneiro_vault.vault.write.disk import reach
 from oneiro_vault.vault.write.merge_commit import Joined
@@ -344,8 +344,8 @@ class Sync:
         """Raise Brake, whatever was confirmed, where a sync would bring back, here or there, what a
         person purged; what was just fetched of it is cleared away."""
         repo, remote = self._vault.repo, self._remote
-        gone = rewrite.purged(repo, ours)
-        if not repo.contains(theirs, ours) and rewrite.returning(repo, theirs, ours, gone):
+        gone = denylist.purged(repo, ours)
+        if not repo.contains(theirs, ours) and denylist.returning(repo, theirs, ours, gone):
             with self._vault.gate.locked():  # what a writer has just stored has no branch yet
                 remote.drop()
             raise Brake(
@@ -356,7 +356,7 @@ class Sync:
                 "since: keep that from a new clone first, then git push --force "
                 f"{remote.name} {remote.branch}.",
             )
-        if rewrite.returning(repo, ours, theirs, rewrite.purged(repo, theirs)):
+        if denylist.returning(repo, ours, theirs, denylist.purged(repo, theirs)):
             raise Brake(
                 f"memories were purged in another copy of this vault; this one still holds them, "
                 f"and {remote.name} does not take them back",
@@ -364,7 +364,7 @@ class Sync:
                 hint=f"Make a new copy (oneiro clone {remote.url} PATH), add there what only this "
                 f"one has, and delete this one.",
             )
-        if rewrite.returning(repo, ours, "", gone):
+        if denylist.returning(repo, ours, "", gone):
             raise Brake(
                 "what was purged is in the history here again: git joined a copy that still had it",
                 kept=f"{_KEPT} What {remote.name} has no longer is not sent there.",

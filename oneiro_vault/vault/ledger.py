@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from oneiro_vault.core.tree_diff import blob_id
 from oneiro_vault.errors import GitProblem
+from oneiro_vault.vault.git.activity import Stamp, stamp
 from oneiro_vault.vault.worktree.files import digest
 from oneiro_vault.vault.write import disk
 
@@ -151,15 +152,7 @@ class Ledger:
                     # it was renamed for folding between open and lock: our line would be lost with
                     # it
                     continue
-                size = os.fstat(fd).st_size
-                if size and os.pread(fd, 1, size - 1) != b"\n":
-                    data = b"\n" + data
-                try:
-                    disk.write_all(fd, data)
-                    os.fdatasync(fd)
-                except OSError:
-                    os.ftruncate(fd, size)
-                    raise
+                disk.append(fd, data, durable=True)
                 return
             finally:
                 os.close(fd)
@@ -197,16 +190,9 @@ class Ledger:
         if fold and digest(self._renamed()) == fold:
             self._folding.unlink(missing_ok=True)
 
-    def stamp(self) -> tuple[tuple[int, int, int], ...]:
-        """Inode, size and time of the files with events not yet in history."""
-        found = []
-        for path in (self._folding, self._pending):
-            try:
-                stat = path.stat()
-                found.append((stat.st_ino, stat.st_size, stat.st_mtime_ns))
-            except FileNotFoundError:
-                found.append((0, 0, 0))
-        return tuple(found)
+    def stamp(self) -> tuple[Stamp, ...]:
+        """Of the files with events not yet in history."""
+        return stamp(self._folding), stamp(self._pending)
 
     def waiting(self) -> list[Event]:
         """Events not yet in history."""

@@ -145,6 +145,10 @@ class Vault:
             raise NotFound(f"there is no file {path}", hint="`oneiro list` shows what there is.")
         return data
 
+    def in_history(self, path: str) -> bytes:
+        """The bytes of a file at the tip, b"" when it is not there."""
+        return self.repo.content(self.head(), path)
+
     def head(self) -> str:
         """Hex id of the tip, "" when there is no commit yet."""
         return self.repo.tip()
@@ -213,12 +217,12 @@ class Vault:
         validate(asked.changes, asked.refused)
         if asked.invented:  # what comes back out of history is in history already
             changes, operation = self.secrets.screened(
-                asked.changes, asked.operation, self._person.in_history, asked.refused
+                asked.changes, asked.operation, self.in_history, asked.refused
             )
             asked = asked._replace(changes=changes, operation=operation)
         if asked.refused:
             return Receipt("", refused=asked.refused)
-        self.erased.refuse(asked.changes, asked.events, self._person.in_history)
+        self.erased.refuse(asked.changes, asked.events, self.in_history)
         with self.gate.writing():
             if brake:
                 self._brake(asked.changes)
@@ -259,7 +263,7 @@ class Vault:
         for path, found in self._person.secrets(edits_).items():
             raise refusal(f"what a person left uncommitted in {self.secrets.cleaned(path)}", found)
         writes = [Write(path, data) for path, data in edits_.items() if data is not None]
-        self.erased.refuse(writes, (), self._person.in_history)
+        self.erased.refuse(writes, (), self.in_history)
 
     def fold(self) -> Receipt:
         """Commit the pending ledger events, if there are any."""

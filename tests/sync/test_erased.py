@@ -14,7 +14,7 @@ from oneiro_vault.app import App, clone_vault, init_vault
 from oneiro_vault.errors import Brake, InvalidInput, NotFound
 from oneiro_vault.operations.care import purge
 from oneiro_vault.vault.change import Operation, Write
-from oneiro_vault.vault.purge import rewrite as erasure
+from oneiro_vault.vault.purge import denylist
 from oneiro_vault.vault.worktree.files import digest
 from tests.operations.care.test_synchronize import SETTINGS
 from tests.operations.erasure import everything, remember
@@ -187,8 +187,8 @@ def test_the_way_on_after_a_purge_overwrites_nothing_unseen(pair: tuple[App, App
 
 def test_nothing_purged_costs_nothing(pair: tuple[App, App, Path]) -> None:
     one, _, _ = pair
-    assert erasure.purged(one.house.vault.repo, one.house.vault.head()) == frozenset()
-    assert erasure.purged(one.house.vault.repo, "") == frozenset()
+    assert denylist.purged(one.house.vault.repo, one.house.vault.head()) == frozenset()
+    assert denylist.purged(one.house.vault.repo, "") == frozenset()
     with pytest.raises(InvalidInput):
         purge.look(one.house, ["0123456789ab"], "and a text")
 

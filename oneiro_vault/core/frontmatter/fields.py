@@ -17,31 +17,7 @@ from oneiro_vault.errors import InvalidInput, shown
 
 DATES: Final = ("created", "timestamp", "valid_from", "valid_until")
 
-_DATE: Final = "a date such as 2026-03-05 or 2026-03-05T14:30:00+01:00"
 _NAMES: Final = "a list of names"
-_LINE: Final = "text on one line"
-_SHARE: Final = "a number from 0 to 1"
-_WHOLE: Final = "a whole number"
-_COUNT: Final = "a whole number, 0 or more"
-EXPECTED: Final[dict[str, str]] = {
-    "id": "12 lower-case letters and digits (no i, l, o, u)",
-    "type": "one word such as semantic",
-    "title": "text", "description": "text", "outcome": "text", "trigger": "text",
-    "tags": _NAMES, "aliases": _NAMES, "about": _NAMES, "topics": _NAMES, "flags": _NAMES,
-    "spans": _NAMES,
-    **dict.fromkeys(DATES, _DATE),
-    "source": "user, model, capture, dream or import:NAME, on one line",
-    "trust": "one of " + ", ".join(TRUSTS),
-    "kind": _LINE, "project": _LINE, "session": _LINE,
-    "importance": _SHARE, "confidence": _SHARE,
-    "level": _COUNT, "budget": _COUNT, "priority": _WHOLE, "turn": _WHOLE,
-    "derived_from": "a list of ids", "supersedes": "a list of ids", "superseded_by": "an id",
-    "status": "one of " + ", ".join(STATUSES),
-    "core": "true or false",
-    "keep": "oldest or newest",
-}  # fmt: skip
-"""Key -> what it must be, as the end of a sentence; other keys hold whatever somebody likes."""
-
 _SOURCE: Final = re.compile(r"user|model|capture|dream|import:\S(?:[^\r\n]*\S)?")
 _BREAK: Final = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]")
 _UNSEEN: Final = frozenset(("Cc", "Cf", "Mn", "Me"))
@@ -147,20 +123,29 @@ def _flag(value: Any) -> bool:
     return value
 
 
-_READERS: Final[dict[str, Callable[[Any], Any]]] = {
-    **dict.fromkeys(("title", "description", "outcome", "trigger"), _text),
-    **dict.fromkeys(("kind", "project", "session", *DATES), _line),
-    **dict.fromkeys(("tags", "aliases", "about", "topics", "flags", "spans"), _list(_line)),
-    **dict.fromkeys(("derived_from", "supersedes"), _list(_that(is_id))),
-    **dict.fromkeys(("importance", "confidence"), _share),
-    **dict.fromkeys(("level", "budget"), _whole(0)),
-    **dict.fromkeys(("priority", "turn"), _whole(-_LARGEST)),
-    "id": _that(is_id),
-    "type": _word,
-    "superseded_by": _that(is_id),
-    "source": _that(_SOURCE.fullmatch),
-    "trust": _that(TRUSTS.__contains__),
-    "status": _that(STATUSES.__contains__),
-    "keep": _that(("oldest", "newest").__contains__),
-    "core": _flag,
-}
+_TABLE: Final[tuple[tuple[str, str, Callable[[Any], Any]], ...]] = (
+    ("id", "12 lower-case letters and digits (no i, l, o, u)", _that(is_id)),
+    ("type", "one word such as semantic", _word),
+    ("title description outcome trigger", "text", _text),
+    ("tags aliases about topics flags spans", _NAMES, _list(_line)),
+    (" ".join(DATES), "a date such as 2026-03-05 or 2026-03-05T14:30:00+01:00", _line),
+    (
+        "source",
+        "user, model, capture, dream or import:NAME, on one line",
+        _that(_SOURCE.fullmatch),
+    ),
+    ("trust", "one of " + ", ".join(TRUSTS), _that(TRUSTS.__contains__)),
+    ("kind project session", "text on one line", _line),
+    ("importance confidence", "a number from 0 to 1", _share),
+    ("level budget", "a whole number, 0 or more", _whole(0)),
+    ("priority turn", "a whole number", _whole(-_LARGEST)),
+    ("derived_from supersedes", "a list of ids", _list(_that(is_id))),
+    ("superseded_by", "an id", _that(is_id)),
+    ("status", "one of " + ", ".join(STATUSES), _that(STATUSES.__contains__)),
+    ("core", "true or false", _flag),
+    ("keep", "oldest or newest", _that(("oldest", "newest").__contains__)),
+)
+"""Keys, what they must be, and who reads that."""
+EXPECTED: Final = {key: said for keys, said, _ in _TABLE for key in keys.split()}
+"""Key -> what it must be, as the end of a sentence; other keys hold whatever somebody likes."""
+_READERS: Final = {key: read for keys, _, read in _TABLE for key in keys.split()}

@@ -311,6 +311,9 @@ def _lines(key: str, merged: Merged, first: Head, second: Head) -> str | None:
     if same(nearest.meta[key], value):
         return nearest.lines[key]
     items = value if isinstance(value, list) else []
+    if nearest.lines[key].endswith("]\n"):  # a list on one line stays one
+        line = f"[{', '.join(map(str, items))}]"
+        return f"{key}: {line}\n" if _FLOW.fullmatch(line) else None
     known = {item: line for head in (second, first) for item, line in _item_lines(head, key)}
     return (
         f"{key}:\n" + "".join(known[item] for item in items)

@@ -22,7 +22,7 @@ from oneiro_vault.operations.remember import thumbnails
 from oneiro_vault.operations.runtime import House, Progress, quiet
 from oneiro_vault.vault import ledger
 from oneiro_vault.vault.change import Operation, Remove
-from oneiro_vault.vault.purge import rewrite
+from oneiro_vault.vault.purge import denylist, rewrite
 from oneiro_vault.vault.purge.find import Trace, Tracer
 from oneiro_vault.vault.purge.text_search import checked
 from oneiro_vault.vault.worktree.files import digest
@@ -111,7 +111,7 @@ class Purge:
         } - {*idents, ""}
         events = [
             ledger.make(
-                rewrite.EVENT, ident, vault.clock(), actor="user",
+                denylist.EVENT, ident, vault.clock(), actor="user",
                 words=sorted(trace.words.get(ident, ())),
                 kept=sorted(kept),
                 blobs=sorted(oid for oid, owner in trace.owner.items() if owner == ident),
@@ -121,7 +121,9 @@ class Purge:
         # a picture may be attached again some day; an old copy that still has it has the memory's
         # own versions too, and is known by them
         if others := sorted(trace.blobs.keys() - trace.owner.keys() - trace.pictures):
-            events.append(ledger.make(rewrite.EVENT, "", vault.clock(), actor="user", blobs=others))
+            events.append(
+                ledger.make(denylist.EVENT, "", vault.clock(), actor="user", blobs=others)
+            )
         what = (
             f"purged {len(idents)} {'memory' if len(idents) == 1 else 'memories'}"
             if idents

@@ -174,6 +174,11 @@ class Repo:
             else Entry(str(found.id), int(found.filemode))
         )
 
+    def content(self, commit: str, path: str) -> bytes:
+        """The bytes of a file in a commit, b"" when there is none. Raises GitProblem."""
+        known = self.entry(commit, path)
+        return self.data(known.blob) if known else b""
+
     def is_folder(self, commit: str, path: str) -> bool:
         """Is `path` a folder in a commit?"""
         return isinstance(self._at(commit, path), pygit2.Tree)
@@ -369,6 +374,16 @@ class Repo:
                 "index-pack", "--stdin", source=file, timeout=3600.0
             )  # fsyncs the pack itself
         return Stored(str(folder), pack=True)
+
+    def store_durably(self) -> None:
+        """The same, for what no intent has to wait for. Raises OSError."""
+        stored = self.store()
+        try:
+            disk.sync(stored.files)
+            disk.sync(stored.name())
+        except OSError:
+            stored.drop()
+            raise
 
     def move(self, ref: str, old: str, new: str) -> bool:
         """Compare-and-swap of a branch from `old` ("" = must not exist) to `new`; False when it is

@@ -10,7 +10,7 @@ from oneiro_vault.errors import GitProblem, OneiroError, few
 from oneiro_vault.vault.git import commands, merge_driver
 from oneiro_vault.vault.health import repair
 from oneiro_vault.vault.paths import is_note, twin_key
-from oneiro_vault.vault.purge import rewrite
+from oneiro_vault.vault.purge import denylist
 from oneiro_vault.vault.worktree import edits
 from oneiro_vault.vault.write import disk
 
@@ -100,8 +100,8 @@ def _journal(vault: Vault) -> Iterator[Problem]:
 
 def _history(vault: Vault) -> Iterator[Problem]:
     try:
-        blobs = rewrite.purged(vault.repo, vault.head())
-        back = rewrite.returning(vault.repo, vault.head(), "", blobs)
+        blobs = denylist.purged(vault.repo, vault.head())
+        back = denylist.returning(vault.repo, vault.head(), "", blobs)
     except GitProblem:
         return  # damage, or a git that is missing: said already
     if back:

@@ -86,15 +86,11 @@ class Branch:
         """
         vault = self._vault
         validate(changes)
-        screened, operation = vault.secrets.screened(changes, operation, self._in_history)
+        screened, operation = vault.secrets.screened(changes, operation, vault.in_history)
         writes = [change for change in screened if isinstance(change, Write)]
         with vault.gate.writing():
             self.name = self.name or _free(vault, self._day)
             return vault.gate.retried(lambda _, tip: self._attempt(tip, writes, operation, check))
-
-    def _in_history(self, path: str) -> bytes:
-        known = self._vault.repo.entry(self._vault.head(), path)
-        return self._vault.repo.data(known.blob) if known else b""
 
     def _attempt(
         self, tip: str, changes: Sequence[Write], operation: Operation, check: Check
@@ -112,12 +108,11 @@ class Branch:
                     files[change.path] = made
             if not files:
                 return ""
-            text, who = (
-                commit_log.message(operation, self._vault.ledger.device),
-                machine(operation.actor),
-            )
+            text = commit_log.message(operation, self._vault.ledger.device)
+            who = machine(operation.actor)
             commit = repo.commit(parent, files, text, who, who, self._vault.clock())
-            self._store()
+            with disk.guarded("Writing the proposal"):
+                repo.store_durably()
         finally:
             repo.discard()
         if not repo.move(ref, old, commit):
@@ -125,16 +120,6 @@ class Branch:
         with disk.guarded("Making the proposal durable"):
             disk.sync(repo.ref_files(ref))
         return commit
-
-    def _store(self) -> None:
-        with disk.guarded("Writing the proposal"):
-            stored = self._vault.repo.store()
-            try:
-                disk.sync(stored.files)
-                disk.sync(stored.name())
-            except OSError:
-                stored.drop()
-                raise
 
 
 def _free(vault: Vault, day: str) -> str:

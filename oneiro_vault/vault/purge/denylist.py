@@ -25,6 +25,7 @@ from oneiro_vault.vault.worktree import edits
 from oneiro_vault.vault.worktree.edits import id_of
 
 _OWN: Final = "purged "
+EVENT: Final = "purge"
 AGAIN: Final = "again"
 """The event by which a person takes up again what was purged."""
 _MEANT: Final = "If a person wants it back: `oneiro remember --again`."
@@ -196,7 +197,27 @@ class Erased:
             return []  # `doctor` tells of damage
         if b'"purge"' not in text and b'"again"' not in text:
             return []
-        return [event for event in ledger.decode(text) if event.get("e") in ("purge", AGAIN)]
+        return [event for event in ledger.decode(text) if event.get("e") in (EVENT, AGAIN)]
+
+
+def purged(repo: Repo, tip: str) -> frozenset[str]:
+    """Ids of file contents that were purged, on whatever machine, as the ledgers of a commit
+    say."""
+    files = repo.listing(tip, ledger.FOLDER) if tip else {}
+    texts = (repo.data(entry.blob) for path, entry in files.items() if path.endswith(".jsonl"))
+    events = (event for text in texts if b'"purge"' in text for event in ledger.decode(text))
+    lists = (event.get("blobs") for event in events if event["e"] == EVENT)
+    return frozenset(str(blob) for found in lists if isinstance(found, list) for blob in found)
+
+
+def returning(repo: Repo, tip: str, known: str, blobs: frozenset[str]) -> bool:
+    """Would the history up to `tip`, without what `known` has, bring one of these contents back?"""
+    if not tip or not any(map(repo.knows, blobs)):
+        return False  # what is nowhere need not be looked for in every commit
+    words = ["rev-list", "--objects", tip, *([f"^{known}"] if known else [])]
+    return not blobs.isdisjoint(
+        line[:40] for line in repo.commands.text(*words, timeout=3600.0).splitlines()
+    )
 
 
 def _folded(events: Any) -> Purged:

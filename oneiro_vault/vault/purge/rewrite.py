@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from oneiro_vault.core.tree_diff import blob_id
 from oneiro_vault.errors import GitProblem, InvalidInput, NotFound, RepositoryBusy, few, shown
-from oneiro_vault.vault import ledger
 from oneiro_vault.vault.git import objects
 from oneiro_vault.vault.git.activity import PURGING
 from oneiro_vault.vault.git.repository import Repo
@@ -32,7 +31,6 @@ from oneiro_vault.vault.write.disk import reach
 if TYPE_CHECKING:
     from oneiro_vault.vault.vault import Vault
 
-EVENT: Final = "purge"
 _KEPT: Final = "Nothing was changed."
 _HEADS: Final = (
     "FETCH_HEAD",
@@ -46,26 +44,6 @@ _HEADS: Final = (
 )
 _FOLLOWED: Final = ("refs/remotes/", "refs/oneiro/seen/")
 _HOURS: Final = 6 * 3600.0
-
-
-def purged(repo: Repo, tip: str) -> frozenset[str]:
-    """Ids of file contents that were purged, on whatever machine, as the ledgers of a commit
-    say."""
-    files = repo.listing(tip, ledger.FOLDER) if tip else {}
-    texts = (repo.data(entry.blob) for path, entry in files.items() if path.endswith(".jsonl"))
-    events = (event for text in texts if b'"purge"' in text for event in ledger.decode(text))
-    lists = (event.get("blobs") for event in events if event["e"] == EVENT)
-    return frozenset(str(blob) for found in lists if isinstance(found, list) for blob in found)
-
-
-def returning(repo: Repo, tip: str, known: str, blobs: frozenset[str]) -> bool:
-    """Would the history up to `tip`, without what `known` has, bring one of these contents back?"""
-    if not tip or not any(map(repo.knows, blobs)):
-        return False  # what is nowhere need not be looked for in every commit
-    words = ["rev-list", "--objects", tip, *([f"^{known}"] if known else [])]
-    return not blobs.isdisjoint(
-        line[:40] for line in repo.commands.text(*words, timeout=3600.0).splitlines()
-    )
 
 
 # -- may it begin?

@@ -147,11 +147,7 @@ class Person:
 
     def secrets(self, ready: Ready) -> dict[str, list[Secret]]:
         """Paths whose text is not committed, with what looks like secrets in it."""
-        return self._vault.secrets.of_person(ready, self.in_history)
-
-    def in_history(self, path: str) -> bytes:
-        """The bytes of a file at the tip, b"" when it is not there."""
-        return self._words(self._vault.head(), path, None)
+        return self._vault.secrets.of_person(ready, self._vault.in_history)
 
     def first(self, ref: str, tip: str, ready: Ready, before: Snapshot) -> Receipt | None:
         """Commit these before a machine's change to the same files; None asks for another try.
@@ -186,7 +182,7 @@ class Person:
     def _record(self, ref: str, tip: str, ready: Ready) -> Receipt | None:
         vault = self._vault
         named = {
-            path: edits.identify(path, self._words(tip, path, data))
+            path: edits.identify(path, self._repo.content(tip, path) if data is None else data)
             for path, data in ready.items()
             if is_note(path)
         }
@@ -220,11 +216,6 @@ class Person:
             if len(new) == len(gone) == 1 and len(ready) == 2
             else ""
         )
-
-    def _words(self, tip: str, path: str, data: bytes | None) -> bytes:
-        """For a deletion, the last ones."""
-        known = self._repo.entry(tip, path)
-        return data if data is not None else self._repo.data(known.blob) if known else b""
 
     def _mode(self, tip: str, path: str) -> int:
         known = self._repo.entry(tip, path)
@@ -267,7 +258,9 @@ def adopt(
         ]
         held += len(data)
         if held > _PORTION:
-            _store(vault)
+            with disk.guarded("Writing the notes"):  # without a commit git clears them away
+                vault.repo.store_durably()
+            vault.repo.discard()
             held = 0
         if progress is not None and (count % 100 == 0 or count == len(paths) - 1):
             progress("adopting", count + 1, len(paths))
@@ -314,15 +307,6 @@ def _read(vault: Vault, path: str) -> tuple[bytes, int] | Refused:
     if why := vault.erased.in_file(path, data):
         return Refused(path, why)
     return data, mode
-
-
-def _store(vault: Vault) -> None:
-    """Without a commit it is garbage git clears away."""
-    with disk.guarded("Writing the notes"):
-        stored = vault.repo.store()
-        disk.sync(stored.files)
-        disk.sync(stored.name())
-    vault.repo.discard()
 
 
 def _strange(vault: Vault) -> Iterator[Refused]:

@@ -129,6 +129,19 @@ def write_all(fd: int, data: bytes) -> None:
         view = view[os.write(fd, view) :]
 
 
+def append(fd: int, data: bytes, durable: bool = False) -> None:
+    """Lines behind those of a file, all or nothing; a torn line before them is closed first."""
+    size = os.fstat(fd).st_size
+    torn = size and os.pread(fd, 1, size - 1) != b"\n"
+    try:
+        write_all(fd, b"\n" + data if torn else data)
+        if durable:
+            os.fdatasync(fd)
+    except OSError:
+        os.ftruncate(fd, size)
+        raise
+
+
 def free(path: str) -> int:
     """Bytes an ordinary user may still write on the disk of `path`."""
     stat = os.statvfs(path)

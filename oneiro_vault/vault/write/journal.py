@@ -240,18 +240,9 @@ def _encoded(line: dict[str, Any]) -> bytes:
 
 
 def _append(path: Path, line: dict[str, Any]) -> None:
-    """In one write; a torn line before it is closed first."""
     fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     try:
-        size = os.fstat(fd).st_size
-        data = _encoded(line)
-        if size and os.pread(fd, 1, size - 1) != b"\n":
-            data = b"\n" + data
-        try:
-            disk.write_all(fd, data)
-        except OSError:
-            os.ftruncate(fd, size)
-            raise
+        disk.append(fd, _encoded(line))
     finally:
         os.close(fd)
 
